@@ -1,9 +1,9 @@
-/* Further C stacks for a thread whose own one is short.
+/* Further C stacks for a thread whose own stack is too small.
  *
  * With an evaluator hook every Python call takes C stack, which CPython alone
  * does not need for it: a recursion that is fine without a recorder would
- * overflow. So the calls go on in a segment, memory of their own, and return
- * to the stack below when they are done.
+ * overflow. So the calls continue in a segment, a separate mapping, and return
+ * to the stack below at the end.
  *
  *     thread's stack      first segment       second segment
  *     main ... call ───► call ... call ───► call ...
@@ -25,7 +25,7 @@
 #endif
 
 typedef struct fd_segment {
-    char *base; /* of the mapping; the lowest page is no memory */
+    char *base; /* of the mapping; the lowest page is a guard page */
     size_t bytes;
     const char *low;         /* below this address: use the next segment */
     struct fd_segment *next; /* owned; deeper, kept for the next time */

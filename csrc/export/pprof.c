@@ -47,7 +47,7 @@ typedef struct printer {
     fd_totals totals;
     fd_buffer *to;
     fd_text_pool strings; /* entry 0 is "", which the format requires */
-    fd_buffer message;    /* being made, and one inside it */
+    fd_buffer message;    /* the message in progress, and one inside it */
     fd_buffer inner;
     fd_status status;
 } printer;
@@ -136,7 +136,8 @@ write_node(printer *p, uint32_t id)
     fd_proto_message(p->to, PROFILE_FUNCTION, &p->message);
 }
 
-/* From the first rank's beginning, as long as the longest recorded. */
+/* From the start of the first rank; the duration is the longest recorded one.
+ * */
 static void
 write_times(printer *p, int rank)
 {

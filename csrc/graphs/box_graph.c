@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* A recording without times is drawn by calls: the same sums of another
- * number, which is as monotone down the tree as time is. */
+/* A recording without times is drawn by calls: sums of calls, like those of
+ * times, do not grow towards the leaves. */
 static void
 calls_for_times(fd_totals *totals, const fd_trace *trace)
 {
@@ -70,8 +70,8 @@ leave_out_absent(fd_groups *groups, const fd_totals *totals,
     return FD_OK;
 }
 
-/* FD_OPS_TOP: what operators call is contracted, and an operator's figures
- * are those of the calls by Python. */
+/* FD_OPS_TOP: callees of operators are contracted, and the figures of an
+ * operator are those of its calls by Python. */
 static void
 leave_out_nested(fd_groups *groups, const fd_trace *trace)
 {
@@ -162,8 +162,8 @@ share_self(fd_graph *graph, const fd_trace *trace)
     return FD_OK;
 }
 
-/* The modules whose forward a box is: how many, and their pattern when it is
- * one. */
+/* The modules whose forward a box is: their number, and their pattern if all
+ * have the same. */
 static fd_status
 name_modules(fd_graph *graph, const fd_trace *trace)
 {
@@ -187,7 +187,7 @@ name_modules(fd_graph *graph, const fd_trace *trace)
     return status;
 }
 
-/* Contract what has no box, then drop what leads to or from a deleted one. */
+/* Contract groups without a box, then drop edges of deleted boxes. */
 static fd_status
 make_edges(fd_graph *graph, const fd_trace *trace)
 {

@@ -20,7 +20,7 @@ typedef struct fd_box {
     uint32_t pattern;   /* group in fd_graph.modules; 0: of no module, or of
                            several patterns */
     uint32_t instances; /* modules whose forward it is */
-    uint64_t own;       /* ns of its self and of what is folded into it */
+    uint64_t own;       /* ns of self time, with functions folded into it */
 } fd_box;
 
 typedef struct fd_graph {

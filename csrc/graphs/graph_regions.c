@@ -96,7 +96,7 @@ stack(fd_graph *graph, const leaves *found)
 }
 
 /* How far each box is from the top, and whether it calls another. Edges are
- * sorted by caller and boxes are in the same order, so one pass does. */
+ * sorted by caller and boxes are in the same order, so one pass is enough. */
 static void
 measure(fd_graph *graph, bool *calls)
 {

@@ -12,7 +12,7 @@ enum { LONGEST_NUMBER = 128 };
 
 #define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* What is open around the value: objects and arrays. */
+/* The objects and arrays around the value. */
 typedef struct nest {
     uint32_t depth;
     bool object[FD_SCAN_DEPTH];
@@ -108,7 +108,7 @@ is_hex(const char *at)
     return true;
 }
 
-/* A backslash and what it escapes. */
+/* An escape sequence. */
 static fd_scan_result
 escape(fd_scan *scan)
 {
@@ -214,7 +214,7 @@ number(fd_scan *scan)
                                  : FD_SCAN_BAD;
 }
 
-/* A word, or the rest of one after `from`. */
+/* A literal, or the rest of one that starts at `from`. */
 static fd_scan_result
 word(fd_scan *scan, const char *from, const char *text, bool is_json)
 {
@@ -340,7 +340,7 @@ begin_value(fd_scan *scan, nest *open)
     return result == FD_SCAN_OK ? FD_SCAN_DONE : result;
 }
 
-/* What follows a value: DONE if another item follows. */
+/* The marks after a value: DONE if another item follows. */
 static fd_scan_result
 end_value(fd_scan *scan, nest *open)
 {

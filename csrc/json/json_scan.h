@@ -26,7 +26,7 @@ typedef struct fd_span {
     const char *to;
 } fd_span;
 
-/* The contents of a buffer, which keeps them. */
+/* The contents of a buffer, borrowed. */
 static inline fd_span
 fd_span_of(const fd_buffer *buffer)
 {

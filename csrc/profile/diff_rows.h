@@ -12,8 +12,8 @@ typedef struct fd_diff_side {
 typedef struct fd_diff_request {
     fd_diff_side sides[2]; /* before and after */
     fd_grouping grouping;
-    double threshold; /* the share by which a time has to change */
-    bool same_speed;  /* what all functions share is not taken out */
+    double threshold; /* the minimum relative change of a time */
+    bool same_speed;  /* do not divide by the common speed ratio */
 } fd_diff_request;
 
 typedef struct fd_diff_figures {
@@ -23,7 +23,7 @@ typedef struct fd_diff_figures {
     double backward;
     double async;
     double gpu;
-    double time;   /* what is compared: self, of modules total */
+    double time;   /* the compared time: self, of modules total */
     double least;  /* of self: sum of the fastest step of each context */
     double spread; /* of time over steps: standard deviation */
 } fd_diff_figures;
@@ -57,9 +57,10 @@ typedef struct fd_diff {
     FD_VECTOR(fd_diff_call) calls;
     uint64_t steps[2];  /* of each side; 0, 0: whole runs are compared */
     double whole[2];    /* ns of all self time of a step */
-    bool by_least;      /* least steps are known, and compared as well */
-    double speed;       /* after / before of what is alike in both: the
-                           machine. Times are compared with it taken out */
+    bool by_least;      /* fastest steps are known and compared, too */
+    double speed;       /* after / before of unchanged functions: the speed of
+                           the machine. Times are compared after division by it
+                           */
     double least_speed; /* the same of least steps */
 } fd_diff;
 

@@ -5,15 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Where least steps are not known, a change is one when it is beyond what
- * steps of one run differ by. They are not independent, so their number does
- * not make it smaller. */
+/* If the fastest steps are unknown, a change must exceed the spread of the
+ * steps of one run. Steps are not independent, so their number does not reduce
+ * it. */
 static const double DEVIATIONS = 2;
 
-/* Of the time of a step: changes below are of no interest. */
+/* Minimum share of the time of a step that a change is reported for. */
 static const double LEAST_SHARE = 0.005;
 
-/* Shares below this say nothing about the speed of a machine. */
+/* Functions with a smaller share are not used for the speed of the machine. */
 static const double SPEED_SHARE = 0.001;
 
 typedef struct ratio {
@@ -97,7 +97,7 @@ calls_said(const fd_diff *diff, double before, double after)
                                     : 0;
 }
 
-/* 1: larger, -1: smaller, 0: as before. */
+/* 1: larger, -1: smaller, 0: unchanged. */
 static int
 direction(double before, double after, double noise)
 {
@@ -140,8 +140,8 @@ find_speeds(fd_diff *diff)
 }
 
 /* The speed of the machine is that of functions and operators: times of
- * modules contain each other, so that one that is slower looks like most of
- * the time. */
+ * modules contain each other, so that one slower module affects most of the
+ * time. */
 static fd_status
 find_speeds_by_node(fd_diff *diff, const fd_diff_request *request)
 {

@@ -13,7 +13,7 @@
 
 #include "profile/diff_rows.h"
 
-/* To be cleared in any case. */
+/* Clear it in any case. */
 fd_status fd_diff_make(fd_diff *diff, const fd_diff_request *request);
 void fd_diff_clear(fd_diff *diff);
 

@@ -16,7 +16,7 @@ typedef struct fd_row {
     uint64_t total;
     int64_t backward;
     uint64_t async;
-    uint64_t hidden;    /* of calls: those no hook saw */
+    uint64_t hidden;    /* calls that no hook recorded */
     uint64_t gpu_calls; /* in sampled steps */
     uint64_t gpu_self;
     uint64_t gpu_total; /* this and the next as total above */

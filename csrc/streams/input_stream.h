@@ -1,5 +1,5 @@
-/* The bytes of a file of any size, with gzip decompressed, through one window of
- * memory: bytes that are still in use stay, the others make room.
+/* The bytes of a file of any size, with gzip decompressed, through one window
+ * of memory: bytes in use stay, the others are dropped.
  *
  *     window  [ done | at ... end | room ]
  *

@@ -19,8 +19,8 @@ typedef enum fd_column_type {
     FD_COLUMN_I64,
     FD_COLUMN_U16,
     FD_COLUMN_CHARS,        /* char[], with a NUL */
-    FD_COLUMN_TEXT_OR_NONE, /* id of a text; 0 is None in Python */
-    FD_COLUMN_I64_OR_NONE   /* int64_t; negative is None in Python */
+    FD_COLUMN_TEXT_OR_NONE, /* id of a text; Python None for 0 */
+    FD_COLUMN_I64_OR_NONE   /* int64_t; Python None if negative */
 } fd_column_type;
 
 typedef struct fd_column {

@@ -95,7 +95,7 @@ leave_out(directory *d, const char *line)
     return status;
 }
 
-/* A file that cannot be read does not spoil the others. */
+/* An unreadable file gets a note; the others are read. */
 static fd_status
 add_file(directory *d, const char *path)
 {
@@ -108,7 +108,7 @@ add_file(directory *d, const char *path)
     fd_trace_free(one);
     if (status != FD_OK && status != FD_ENOMEM) {
         char line[sizeof error.text + 16];
-        snprintf(line, sizeof line, "left out: %s", error.text);
+        snprintf(line, sizeof line, "skipped: %s", error.text);
         status = leave_out(d, line);
     }
     return status;
@@ -135,8 +135,7 @@ read_manifest(directory *d, const char *folder, fd_manifest *manifest)
     fd_status status = fd_manifest_read(manifest, path, &error);
     if (status != FD_OK && status != FD_ENOMEM) {
         snprintf(line, sizeof line,
-                 "left out: %s, all recordings beside it are read",
-                 error.text);
+                 "skipped: %s, all recordings beside it are read", error.text);
         status = leave_out(d, line);
     }
     return status;
@@ -233,7 +232,7 @@ add_entry(directory *d, const char *folder, const char *name, bool nested,
     if (!fd_manifest_names(manifest, name)) {
         char line[PATH_MAX + 64];
         snprintf(line, sizeof line,
-                 "left out: %s: not named in manifest.json, so of an earlier "
+                 "skipped: %s: not named in manifest.json, so of an earlier "
                  "run",
                  path);
         return leave_out(d, line);

@@ -168,14 +168,14 @@ static PyGetSetDef answerer_properties[] = {
 static PyMethodDef asker_methods[] = {
     {"finish", asker_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
-               "Ask once more and end; answers the pings, and why there are\n"
+               "Ping once more and end; returns the pings, and why there are\n"
                "none.")},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot answerer_slots[] = {
     {Py_tp_doc, "ClockAnswerer(address, token)\n--\n\n"
-                "A thread that answers questions with the right token with\n"
+                "A thread that replies to pings with the right token with\n"
                 "this machine's clock, on one address."},
     {Py_tp_new, answerer_new},
     {Py_tp_dealloc, answerer_dealloc},

@@ -1,4 +1,4 @@
-/* Trace.strips and .clocks: the timeline as pictures have it. */
+/* Trace.timeline_rows and .clocks: the timeline for pictures. */
 #include "module/errors.h"
 
 #include "events/recorded/recording_inputs.h"

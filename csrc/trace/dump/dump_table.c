@@ -139,7 +139,7 @@ is_named(const fd_column *column, uint64_t value)
     return false;
 }
 
-/* Columns that earlier dumps are without: all 0. */
+/* Columns missing in earlier dumps: all 0. */
 static bool
 is_new(const char *where)
 {

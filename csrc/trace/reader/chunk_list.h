@@ -18,7 +18,7 @@ typedef struct fd_chunk_view {
 /* The kinds that are read at once. Events are read chunk by chunk, on request:
  * a timeline can be larger than memory. */
 typedef enum fd_chunks_part {
-    FD_CHUNKS_FIGURES, /* all kinds except those of execution traces */
+    FD_CHUNKS_FIGURES, /* without the kinds of execution traces */
     FD_CHUNKS_ALL
 } fd_chunks_part;
 

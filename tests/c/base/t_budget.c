@@ -216,7 +216,7 @@ check_and_cut(void)
     return status == FD_ENOMEM || second == FD_ENOMEM ? FD_ENOMEM : FD_OK;
 }
 
-/* Nothing fails on the way; and where the text fits, no event is lost. */
+/* No call fails; if the text fits, no event is lost. */
 static void
 figures_with_any_budget(void)
 {

@@ -39,7 +39,7 @@ anchors_are_in_time(void)
     CHECK(anchor.boottime_ns >= anchor.monotonic_ns);
 }
 
-/* Two ways to the same frequency: our calibration and a long baseline. */
+/* The calibrated frequency is that of a long baseline. */
 static void
 calibration(void)
 {

@@ -37,7 +37,8 @@ made_with_what_is_above(void)
 }
 
 /* Folders and files are no more open than the folder they are made in, less
- * the umask; strangers that share a folder (as /tmp) see nothing private. */
+ * the umask; other users of a shared folder (as /tmp) cannot read private
+ * files. */
 static void
 who_may_read_it(void)
 {
@@ -77,7 +78,7 @@ who_may_read_it(void)
     EQUAL(mode_of("rights/below"), 0700); /* of the last case: shared */
 }
 
-/* Each of these once hung, or was followed. */
+/* Entries that must neither block nor be followed. */
 static void
 what_is_no_file(void)
 {
@@ -141,7 +142,7 @@ names_are_given(void)
     CHECK(access("renames/b", F_OK) != 0);
 }
 
-/* Low numbers are the program's. */
+/* Low numbers belong to the program. */
 static void
 descriptors_are_high(void)
 {
@@ -160,8 +161,8 @@ descriptors_are_high(void)
     EQUAL(fd_high(-1), -1);
 }
 
-/* A program that makes itself a daemon closes all there are; the number may be
- * another file's when we come back. */
+/* A program that becomes a daemon closes all descriptors; the number may then
+ * be that of another file. */
 static void
 closed_by_the_program(void)
 {

@@ -19,7 +19,7 @@ globs(void)
     CHECK(!fd_glob_matches("a\\*", "ab") && fd_glob_matches("a\\*", "a\\b"));
 }
 
-/* Backtracking over every star would take longer than anybody waits. */
+/* Backtracking over every star would take exponential time. */
 static void
 many_stars_end(void)
 {

@@ -58,7 +58,8 @@ every_byte_counts(void)
     }
 }
 
-/* A NUL more or less is another text; the start need not be aligned. */
+/* Texts that differ by a NUL have different hashes; the start may be
+ * unaligned. */
 static void
 size_and_place(void)
 {

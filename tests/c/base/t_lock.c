@@ -39,8 +39,8 @@ is_seen_by_others_alone(void)
     EQUAL(fd_lock_take(other), FD_LOCK_FREE);
 }
 
-/* Whoever reads by flock or locks for reading takes nothing from a writer and
- * looks like none. */
+/* Locks for reading, and those of flock, neither disturb a writer nor look
+ * like one. */
 static void
 readers_are_not_in_the_way(void)
 {
@@ -53,7 +53,7 @@ readers_are_not_in_the_way(void)
     EQUAL(fd_lock_query(reader), FD_LOCK_HELD);
 }
 
-/* A lock of the process would go here. */
+/* A POSIX lock of the process would be released here. */
 static void
 outlives_another_descriptor(void)
 {
@@ -88,7 +88,7 @@ goes_with_the_process(void)
     close(ready[1]);
 }
 
-/* What cannot be locked (here: no file) is not known. */
+/* An entry that cannot be locked (here: not a file) is unknown. */
 static void
 where_there_are_no_locks(void)
 {

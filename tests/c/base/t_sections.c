@@ -35,7 +35,7 @@ nobody_is_waited_for(void)
     fd_sections_remove(&a);
 }
 
-/* What capture keeps in fd_process and fd_session. */
+/* The state that capture has in fd_process and fd_session. */
 static struct {
     _Atomic uint32_t generation;
     _Atomic bool running;
@@ -160,7 +160,7 @@ work(void *argument)
     return NULL;
 }
 
-/* Threads that come and go: each takes over the tree of the one before. */
+/* Short threads: each takes over the tree of the previous one. */
 static void *
 work_briefly(void *argument)
 {

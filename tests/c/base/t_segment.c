@@ -10,7 +10,7 @@ typedef struct descent {
     uint32_t left;       /* segments still to enter */
     uint32_t entered;
     const volatile char *above; /* an address on the stack that called */
-    bool apart;                 /* every segment is memory of its own */
+    bool apart;                 /* every segment is a separate mapping */
 } descent;
 
 /* Fill a part of the segment, then continue on the next one. */

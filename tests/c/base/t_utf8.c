@@ -43,7 +43,7 @@ all_code_points(void)
     }
 }
 
-/* Two-byte beginnings: all that are no ASCII and no true start are refused. */
+/* First two bytes: invalid unless ASCII or a valid start. */
 static void
 broken_sequences(void)
 {

@@ -12,7 +12,7 @@ static const picture_call run[] = {
 
 enum { MOST = 16 };
 
-/* How often each field is there. */
+/* The number of occurrences of each field. */
 static void
 count_fields(const picture *p, int counts[MOST])
 {
@@ -34,7 +34,7 @@ a_sample_a_context(void)
     OK(picture_write(&p, "pprof"));
     count_fields(&p, counts);
     EQUAL(counts[1], 4); /* types of values */
-    EQUAL(counts[2], 3); /* samples: one context weighs nothing */
+    EQUAL(counts[2], 3); /* samples: one context has no figures */
     EQUAL(counts[4], 4);
     EQUAL(counts[5], 4);
     EQUAL(counts[14], 1);

@@ -104,7 +104,7 @@ operators_that_python_calls(void)
           800);
 }
 
-/* Python that an operator calls is no part of it. */
+/* Python called by an operator is not part of it. */
 static void
 python_below_operators(void)
 {

@@ -73,7 +73,7 @@ values(void)
     }
 }
 
-/* Every byte at every place of a word, and what it means. */
+/* Every byte at every place of a word. */
 static void
 odd_bytes_at_any_place(void)
 {

@@ -79,7 +79,7 @@ what_changed_beyond_the_machine(void)
     EQUAL(row_of(&c, "aten::item")->said & FD_DIFF_NEW, FD_DIFF_NEW);
 }
 
-/* Four steps that are alike; of them `dear` is in so many. */
+/* Four steps that are alike; `dear` is in that many of them. */
 static void
 in_steps(fd_trace *trace, uint32_t of_dear)
 {
@@ -94,7 +94,7 @@ in_steps(fd_trace *trace, uint32_t of_dear)
     }
 }
 
-/* What is in one step alone has nothing that noise is told by. */
+/* The noise of a function in a single step is unknown. */
 static void
 one_step_says_nothing(void)
 {

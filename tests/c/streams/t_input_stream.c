@@ -63,8 +63,8 @@ plain_and_packed_are_the_same(void)
     }
 }
 
-/* What is kept stays where the offset says, and the window grows for it, to an
- * end. */
+/* Kept bytes stay at their offset, and the window grows for them up to its
+ * bound. */
 static void
 keeps_what_is_needed(void)
 {

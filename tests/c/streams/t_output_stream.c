@@ -32,7 +32,7 @@ plain(void)
     CHECK(memcmp(text.bytes + text.size - 15, "a line of text\n", 15) == 0);
 }
 
-/* What is in it, t_input_stream.c reads. */
+/* t_input_stream.c reads the contents. */
 static void
 packed_the_same_each_time(void)
 {

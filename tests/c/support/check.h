@@ -1,5 +1,5 @@
-/* Our own few test macros. A test is a void function; what it owns is declared
- * with CLEAN, so that a failing line can leave at once and nothing leaks.
+/* The test macros. A test is a void function; its resources are declared with
+ * CLEAN, so that a failing line can leave at once and nothing leaks.
  *
  *     static void
  *     grows(void)

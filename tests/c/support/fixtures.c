@@ -23,7 +23,7 @@ open_recording(fixture *f, const char *path, size_t max_mb,
     fd_limits limits = fd_limits_of(max_mb);
     fd_status status = fd_recording_open(&f->recording, path, &limits, NULL);
     if (status != FD_OK) {
-        /* What finds no memory for its index finds no room. */
+        /* A table without memory for its index has no room. */
         return check_refused() ? FD_ENOMEM : status;
     }
     fd_header *header = fd_file_header(&f->recording->file);
@@ -140,7 +140,7 @@ fixture_bytes(const fixture *f)
     return fd_file_header(&f->recording->file)->file_bytes;
 }
 
-/* What a training run calls. */
+/* The calls of a training run. */
 typedef struct cast {
     uint32_t train;
     uint32_t forward;

@@ -1,5 +1,5 @@
 /* Recordings and traces to test with: small, and the same in every run. The
- * clock stands still but for fixture_work, so all times are known. */
+ * clock advances in fixture_work only, so all times are known. */
 #ifndef FIXTURES_H
 #define FIXTURES_H
 
@@ -57,7 +57,7 @@ size_t fixture_bytes(const fixture *f);
  *                 │   └─ aten::mm 25                  below the first only
  *                 └─ AccumulateGrad 15
  *
- * train waits for the autograd thread, which idles 300 ns a step. It is left
+ * train waits for the autograd thread, which idles 300 ns per step. It is left
  * running. */
 fd_status fixture_train(fixture *f, uint32_t rank);
 
@@ -75,8 +75,7 @@ fd_status fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind,
                       const char *name, uint64_t calls, uint64_t self,
                       uint32_t *id);
 
-/* What a trace is, as text that does not depend on the order of its ids: for
- * comparing. Appended. */
+/* Compare two traces by a text that does not depend on the order of ids. */
 fd_status fixture_same(const fd_trace *a, const fd_trace *b, bool *same);
 
 /* The first context of a sorted trace whose node has this name, 0 without;
@@ -92,8 +91,8 @@ fd_status fixture_load(fd_trace **trace, const void *bytes, size_t size,
 /* Dump, with a NUL behind it that does not count. */
 fd_status fixture_dump(const fd_trace *trace, fd_buffer *to);
 
-/* What everything that reads a trace relies on: ids in range, parents first,
- * names for all values, texts that are UTF-8. */
+/* The invariants of a trace: ids in range, parents first, names for all
+ * values, texts that are UTF-8. */
 bool fixture_sound(const fd_trace *trace);
 
 /* Whole files. */

@@ -45,7 +45,7 @@ typedef struct picture {
 } picture;
 
 /* Make the trace and the options that the command line has; `turned`: add
- * everything in another order. To be cleared whatever the answer. */
+ * everything in another order. Clear it in any case. */
 fd_status picture_make(picture *p, const picture_call *calls, uint32_t count,
                        bool turned);
 void picture_clear(picture *p);

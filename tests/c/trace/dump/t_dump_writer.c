@@ -30,7 +30,7 @@ rank_of(const cJSON *document)
         cJSON_GetObjectItemCaseSensitive(document, "ranks"), 0);
 }
 
-/* Another reader of JSON finds in the document what the trace holds. */
+/* Another JSON reader finds the content of the trace. */
 static void
 document_says_what_is_there(void)
 {
@@ -100,7 +100,7 @@ large_numbers_are_strings(void)
     }
 }
 
-/* Doubles in full, whatever the user's locale writes for a decimal point. */
+/* Doubles have all digits, and a point in any locale. */
 static void
 doubles(void)
 {
@@ -118,7 +118,8 @@ doubles(void)
     SAME(foreign.bytes, plain.bytes);
 }
 
-/* A fact that is no JSON comes out as a string, so the document stays one. */
+/* A fact that is not JSON is written as a string, so the document stays valid.
+ * */
 static void
 facts_that_are_no_json(void)
 {
