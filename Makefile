@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo check test test-consumers test-python test-c test-versions test-cpython test-sanitized test-soak soak lint format bench bench-peers clean
+.PHONY: help demo check test test-consumers test-python test-c test-versions test-matrix test-cpython test-sanitized test-soak soak lint format bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -40,8 +40,11 @@ test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public
 test-c: $(VENV)/.install ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c PYTHON=$(abspath $(BIN))/python
 
-test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 and 3.13 where they are installed
-	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13
+test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 to 3.15 where they are installed
+	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13 3.14 3.15
+
+test-matrix: $(VENV)/bin/python ## Tests on newer Pythons and other PyTorches, in environments of Debian's packages (root, some GB)
+	$(BIN)/python -m tests.matrix $(VENV)/matrix --write
 
 test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on every version; all of the list with ALL=1
 	$(BIN)/python -m tests.cpython 3.11 3.12 3.13 --jobs 2 $(if $(ALL),,--short)

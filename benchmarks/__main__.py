@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: every subject in a process of its own, a table, and one JSON file."""
+"""``python -m benchmarks``: every subject in its own process, a table, and one JSON file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _child(subject: str, effort: Effort) -> None:
 
 
 def _measure(python: str, subject: str, quick: bool) -> tuple[dict[str, object], Result]:
-    # As a script and not by -m: inspect.stack() takes milliseconds for every frame of runpy, which has no source file.
+    # As a script, not with -m: inspect.stack() needs milliseconds per frame of runpy, which has no source file.
     command = [python, "-P", __file__, "--child", subject, *(["--quick"] if quick else [])]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {

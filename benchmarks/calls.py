@@ -10,7 +10,7 @@ from benchmarks import peers
 from benchmarks.figures import Result
 from benchmarks.measure import Effort, Side, added, interleave, ratios
 
-# Ours at most this part of a peer's added cost; counts at most this part of times.
+# Goals: share of a peer's added cost; cost of counts as a share of times.
 _OF_PEER, _OF_TIMED = 1 / 4.5, 0.75
 _CALLS = 4_000
 
@@ -134,7 +134,7 @@ def measure(effort: Effort) -> Result:
         times = interleave(sides, make(count), effort, turns=24, repeats=3)
         costs = {side: added(times, side, count) for side in sides if side != "plain"}
         ours, counted = costs["fastdispatch"], costs["fastdispatch, timing=False"]
-        is_call = name != "generator"  # a resume is no call: no bar
+        is_call = name != "generator"  # resumes have no goal
         for peer in ("cProfile", "VizTracer"):
             if peer in costs:
                 bar = _OF_PEER if is_call else None

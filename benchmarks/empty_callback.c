@@ -1,6 +1,5 @@
-/* The least that PyTorch's own hook on operators can cost: a pair of global
- * callbacks that do nothing. Everything that listens to at::RecordFunction
- * pays this. Compiled and called by benchmarks/peers.py; the argument is the
+/* Minimum cost of PyTorch's hook on operators: a pair of empty global
+ * callbacks. Every user of at::RecordFunction has this cost. Compiled and called by benchmarks/peers.py; the argument is the
  * address of at::addGlobalCallback. x86-64: `start` returns a C++ object, and
  * so gets the address for it as a hidden first argument. */
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* The least that an evaluator hook (PEP 523) can cost: one that passes every
- * call on. CPython then no longer runs Python calls inside its own loop.
+/* Minimum cost of an evaluator hook (PEP 523): it forwards every call.
+ * CPython then no longer inlines Python calls in its evaluation loop.
  * Compiled and called by benchmarks/peers.py with the GIL held. */
 #define Py_BUILD_CORE 1
 #include <Python.h>

@@ -1,12 +1,12 @@
-"""How things are timed here.
+"""Timing of comparisons.
 
-All sides of a comparison take turns in one process, pinned to one processor, with the garbage collector off:
-A B C, B C A, ... A turn opens the side anew, runs the work once to warm up and then a few times; a round keeps the
-shortest time of each side, so that what else the machine does falls away. Ratios are taken within a round, never
-between rounds; their median over the rounds is the figure, minimum and maximum are its spread.
+All sides of a comparison take turns in one process, pinned to one processor, with the garbage collector off: A B C,
+B C A, ... A turn opens the side, runs the work once to warm up and then a few times; a round keeps the shortest time of
+each side, to exclude disturbances. Ratios are computed within a round; the figure is their median over the rounds, with
+minimum and maximum as its spread.
 
-Time is the processor time of this process: equal to the time that passes on an idle machine, and on a busy one it
-leaves out the waiting for a processor. All work here is bound to the processor.
+Time is the processor time of this process: equal to elapsed time on an idle machine, without waits for a processor on a
+busy one. All measured work is bound to the processor.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def interleave(
                     with sides[name]():
                         work()
                         best[name] = min(best[name], shortest(work, repeats))
-                    gc.collect(0)  # what a peer left behind must not be another side's burden
+                    gc.collect(0)  # garbage of a peer must not slow another side
             for name in names:
                 times[name].append(best[name])
     return times

@@ -25,7 +25,7 @@ from fastdispatch._core import timeline_merge
 timeline_merge([(path, rank) for rank, path in enumerate(sys.argv[2:])], sys.argv[1])
 """
 
-# What blogs show: load, make pids texts with the rank in them, dump.
+# A common recipe: load, put the rank into the pids, dump.
 _PYTHON = """
 import json, sys
 events = []
@@ -56,7 +56,7 @@ class _Peer(NamedTuple):
 
 _PEERS = {"Python's json": _Peer(_PYTHON, 1 / 12, 5), "VizTracer": _Peer(_VIZTRACER, 1 / 3, 9)}
 
-# Runs the program of its arguments; how long its processor worked, and how much memory it had at most.
+# Run the program of the arguments; print its processor time and maximum memory.
 _MEASURED = """
 import json, resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
@@ -97,7 +97,7 @@ def _kineto(count: int) -> Iterator[str]:
 
 
 def _generate(folder: Path, kind: str, slices: int) -> list[Path]:
-    """A file a rank, equal but for the rank."""
+    """Write one file per rank, equal except for the rank."""
     events = {"plain": _plain, "kineto": _kineto}[kind](slices)
     body = ",\n".join(events)
     paths = []
@@ -115,13 +115,13 @@ def _generate(folder: Path, kind: str, slices: int) -> list[Path]:
 
 
 def _fitting(inputs: list[Path], factor: float) -> list[Path]:
-    """As many inputs as a program that takes ``factor`` times their size in memory can have half of it for."""
+    """Return as many inputs as fit into half of the memory, at ``factor`` times their size."""
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return inputs[: max(1, int(free / 2 / factor / inputs[0].stat().st_size))]
 
 
 def _run(program: str, output: Path, inputs: list[Path]) -> tuple[float, float]:
-    """Seconds of processor time and megabytes at most, of a Python process that does it."""
+    """Return processor time (s) and maximum memory (MB) of a Python process that runs the program."""
     command = [sys.executable, "-c", _MEASURED, sys.executable, "-c", program, str(output), *map(str, inputs)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     output.unlink()
@@ -130,7 +130,7 @@ def _run(program: str, output: Path, inputs: list[Path]) -> tuple[float, float]:
 
 
 def _peer(result: Result, name: str, peer: _Peer, inputs: list[Path], ours: list[float]) -> None:
-    """Per byte: the peers need gigabytes a rank, and what does not fit is left out."""
+    """Compare per byte: peers need gigabytes per rank, so they get fewer inputs."""
     some = _fitting(inputs, peer.memory)
     seconds, megabytes = _run(peer.program, inputs[0].with_name("peer.json"), some)
     note = f"{seconds:.1f} s and {megabytes:.0f} MB for {len(some)} of {len(inputs)}"

@@ -1,4 +1,4 @@
-"""An operator: what one costs more, beside the least that PyTorch's own hooks add."""
+"""Added cost of an operator, beside the minimum cost of PyTorch's hooks."""
 
 from __future__ import annotations
 

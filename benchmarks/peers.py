@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 
 def plain() -> AbstractContextManager[None]:
-    """Nothing at all: what everything is compared with."""
+    """No recorder: the base of all comparisons."""
     return nullcontext()
 
 
@@ -45,7 +45,7 @@ def c_profile() -> AbstractContextManager[object]:
 
 
 def viz_tracer(*, c_functions: bool) -> Callable[[], AbstractContextManager[object]]:
-    """VizTracer with its default buffer, one tracer for all turns: so its pages are in memory already.
+    """VizTracer with its default buffer, one tracer for all turns, so that its pages are in memory.
 
     Without C functions it does less than by default and is the closer comparison: we do not record them either.
     """
@@ -78,7 +78,7 @@ def _library(source: str, loader: Callable[[str], ctypes.CDLL] = ctypes.CDLL) ->
 
 @contextmanager
 def empty_hook() -> Iterator[None]:
-    """An evaluator hook that passes every call on: what no hook of its kind can be cheaper than."""
+    """An evaluator hook that forwards every call: the minimum cost of such a hook."""
     library = _library("empty_hook.c", ctypes.PyDLL)
     library.hook(1)
     try:
@@ -117,7 +117,7 @@ def empty_callback() -> Iterator[None]:
 
 
 def empty_mode() -> AbstractContextManager[object]:
-    """The least that a dispatch mode written in Python can do."""
+    """A minimal dispatch mode in Python."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Empty(TorchDispatchMode):

@@ -1,4 +1,4 @@
-"""What planning a pipeline takes, for graphs of the sizes whose times the published optimizer is known for."""
+"""Time and memory of planning a pipeline, for graphs with published times of the original optimizer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.measure import Effort
 from fastdispatch.pipeline import Graph
 from tests import models
 
-# Processor time of the search alone, and the most memory of the process.
+# Processor time of only the search, and the maximum memory of the process.
 _PLANNED = """
 import json, resource, sys, time
 from fastdispatch.pipeline import Graph, optimize
@@ -25,8 +25,8 @@ begin = time.process_time()
 found = optimize(graph, **options)
 took = time.process_time() - begin
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-step = found.time_per_stage_s if found.schedule is None else found.schedule["step_s"]
-bound = found.bound_s if found.schedule is None else found.schedule["bound_s"]
+step = found.time_per_stage_s if not found.schedule else found.schedule["step_s"]
+bound = found.bound_s if not found.schedule else found.schedule["bound_s"]
 print(json.dumps([took, memory, found.states, step, bound]))
 """
 

@@ -1,4 +1,4 @@
-"""How large recordings become. Not timed: the figures repeat to the byte but for the set of imported modules."""
+"""Sizes of recordings. The figures repeat exactly except for the set of imported modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHUNK_MB = 256 * 1024 / MB  # the largest chunk (FD_POOL_LARGEST)
 
 
 def _recorded(folder: str, program: Path, *arguments: object) -> Path:
-    """Run a program under `fastdispatch run`, in one process; answers its recording."""
+    """Run a program under `fastdispatch run`, in one process; return its recording."""
     out = Path(folder) / "out"
     command = [sys.executable, "-m", "fastdispatch", "run", "--out", out, program, *arguments]
     subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
@@ -36,7 +36,7 @@ def _size(program: Path, *arguments: object) -> tuple[float, str]:
         names = trace.nodes["name"]
         nodes, calls = trace.contexts["node"], trace.contexts["calls"]
         overflow = sum(count for node, count in zip(nodes, calls, strict=True) if names[node] == "<overflow>")
-        note = f"{len(names)} nodes, {len(nodes)} contexts, {overflow} calls found no room"
+        note = f"{len(names)} nodes, {len(nodes)} contexts, {overflow} calls without room"
         return path.stat().st_size / MB, note
 
 
@@ -45,7 +45,7 @@ def _programs(result: Result, effort: Effort) -> None:
     result.add("example GPT, 100 steps", [size], "MB", _EXAMPLE_MB, note)
     if not peers.installed("transformers"):
         result.skip("GPT-2 of transformers", "transformers is not installed")
-    elif not effort.quick:  # its imports alone take a while
+    elif not effort.quick:  # slow imports
         size, note = _size(HERE / "programs" / "gpt2.py")
         result.add("GPT-2 of transformers, 20 steps", [size], "MB", _TRANSFORMERS_MB, note)
 

@@ -22,7 +22,7 @@ def _row(figure: Figure) -> tuple[str, ...]:
 
 
 def show(name: str, result: Result, console: Console) -> None:
-    """One subject: a table, then what was left out."""
+    """Print the table of one subject, then the omitted figures."""
     table = Table(title=name, title_justify="left", header_style="bold", box=None, pad_edge=False)
     table.add_column("figure")
     for title in ("median", "unit", "spread", "bar"):
@@ -33,5 +33,5 @@ def show(name: str, result: Result, console: Console) -> None:
         table.add_row(*_row(figure))
     console.print(table)
     for line in result.skipped:
-        console.print(f"left out: {line}", style="yellow", highlight=False)
+        console.print(f"omitted: {line}", style="yellow", highlight=False)
     console.print()

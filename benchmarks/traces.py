@@ -19,10 +19,10 @@ from tests.chakra.pairs import write_pair
 
 _ROOT = Path(__file__).parent.parent
 _OPERATORS, _STEPS = 50_000, 20
-_BAR, _MEMORY_BAR = 1 / 50, 200  # of their time; MB
-_NODE_BAR = 2000  # ns a node of a .et: 500 000 a second
+_BAR, _MEMORY_BAR = 1 / 50, 200  # share of their time; MB
+_NODE_BAR = 2000  # ns per node of a .et: 500 000 per second
 
-# Runs the commands of its argument; seconds of processor time, and the most memory of one in MB.
+# Run the commands of the argument; print processor time (s) and the maximum memory of one (MB).
 _MEASURED = """
 import json, resource, subprocess, sys
 for command in json.loads(sys.argv[1]):
@@ -56,7 +56,7 @@ def _public(tools: Path, et: Path, kineto: Path) -> tuple[float, float]:
 
 
 def _recording(result: Result, effort: Effort) -> None:
-    """What a recorded step of the example GPT costs. Each turn has a recording of its own: operands take room."""
+    """Cost of a recorded step of the example GPT. Each turn has its own recording, because operands need room."""
     step = training._step(batch=1, context=16, width=32, heads=2)
     sides: dict[str, Side] = {
         "plain": peers.plain,
@@ -87,7 +87,7 @@ def _estimate(folder: Path, nap: int, *options: str) -> list[dict[str, int]]:
 
 
 def _estimates(result: Result, folder: Path) -> None:
-    """What was predicted of a change, and what it did. Steps of a busy machine differ by themselves."""
+    """Predicted and measured effect of a change. Steps vary on a busy machine."""
     long, short = 60, 20
     before = _estimate(folder / "long", long, "--scale", f"nap={short / long!r}")
     after = _estimate(folder / "short", short)

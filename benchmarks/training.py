@@ -16,7 +16,7 @@ from benchmarks.measure import Effort, Side, Times, interleave, ratios
 sys.path.insert(0, str(Path(__file__).parent.parent / "docs" / "examples" / "gpt"))
 import pretrain
 
-# Over the empty callback of the same run, and over the untraced step; the long step over the untraced one.
+# Goals: relative to the empty callback and the untraced step of the same run; the long step to the untraced one.
 _ABOVE_CALLBACK, _SHORT, _LONG = 0.08, 1.20, 1.02
 
 Step = Callable[[], object]

@@ -1,4 +1,4 @@
-"""Shared by all tests: the example GPT as a module, and what is left out where PyTorch is not installed."""
+"""Shared by all tests: the example GPT as a module, and the selection of tests without PyTorch."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ EXAMPLES = ROOT / "docs" / "examples"
 
 sys.path.insert(0, str(EXAMPLES / "gpt"))
 
-# A job in a shell's background ignores interrupts, and so would the programs that the tests start.
+# A background job of a shell ignores interrupts, which programs started by the tests would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Other Python versions run the tests without PyTorch; under the main one nothing may be missing.
-#: `make check` does the same if it is installed.
+#: Other Python versions, and `make check`, run the tests without PyTorch.
 WITHOUT_TORCH = find_spec("torch") is None or "WITHOUT_TORCH" in os.environ
 NEEDS_MORE = re.compile(
     r"^(?:import|from) (?:torch|pandas|playwright|pretrain|tests\.training|tests\.consumers|tests\.browser)\b"
@@ -32,7 +31,7 @@ NEEDS_MORE = re.compile(
 if not WITHOUT_TORCH:
     import torch
 
-    torch.set_num_threads(1)  # tests run on few cores, beside each other
+    torch.set_num_threads(1)  # tests run in parallel on few cores
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -1,4 +1,4 @@
-"""Graphs of models of the kinds that planners meet, made from a seed."""
+"""Graphs of typical models for the planner, generated from a seed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chain(count: int, seed: int = 0) -> Graph:
 
 
 def residual(blocks: int, seed: int = 0) -> Graph:
-    """Blocks with a way around: two states more for each layer of the branch and its shortcut."""
+    """Blocks with a shortcut: two additional states per layer of the branch and its shortcut."""
     build = Builder(seed)
     last = build.add("Input0", weight=0)
     last = build.add("Conv2d()", last)
@@ -49,7 +49,7 @@ def residual(blocks: int, seed: int = 0) -> Graph:
 
 
 def translation(layers: int, seed: int = 0) -> Graph:
-    """An encoder and a decoder of recurrent layers that see the whole encoder: many layers may go first."""
+    """An encoder, and a decoder of recurrent layers with edges from the whole encoder: many valid orders."""
     build = Builder(seed)
     hidden = build.add("hidden", weight=0)
     encoder = build.add("Embedding()", build.add("Input0", weight=0), parameters=1.3e8)
@@ -73,7 +73,7 @@ def translation(layers: int, seed: int = 0) -> Graph:
 
 
 def branchy(blocks: int, lengths: tuple[int, ...], seed: int = 0) -> Graph:
-    """Blocks of branches of given lengths between joins, as in Inception: the states multiply."""
+    """Blocks of branches of given lengths between joins, as in Inception: numbers of states multiply."""
     build = Builder(seed)
     last = build.add("Conv2d()")
     for _ in range(blocks):
@@ -88,7 +88,7 @@ def branchy(blocks: int, lengths: tuple[int, ...], seed: int = 0) -> Graph:
 
 
 def scattered(count: int, seed: int, edges: float = 1.6) -> Graph:
-    """Any graph without cycles whose nodes all hang together."""
+    """A random connected graph without cycles."""
     build = Builder(seed)
     draw = build.draw
     ids: list[str] = []

@@ -1,4 +1,4 @@
-"""Real pipelines on gloo ranks, recorded: the programs tests/isolated/pipeline_*.py."""
+"""Recordings of real pipelines on gloo ranks: the programs tests/isolated/pipeline_*.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAIT = 256  # of a job's flags
 
 
 def record(program: str, folder: Path, world: int, *arguments: object, **changes: str) -> list[list[dict[str, Any]]]:
-    """Run ``tests/isolated/pipeline_PROGRAM.py FOLDER ARGUMENTS`` on so many ranks; per rank the JSON lines it said."""
+    """Run ``tests/isolated/pipeline_PROGRAM.py FOLDER ARGUMENTS`` on ranks and return the JSON lines of each."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -48,9 +48,9 @@ def rows(jobs: dict[str, list[Any]], **wanted: object) -> list[dict[str, Any]]:
 
 
 def transfers(tables: list[dict[str, list[Any]]], iteration: int) -> tuple[set[Any], set[Any]]:
-    """The sends of all ranks in an iteration, and the receives, as (direction, from, to, micro-batch); each once.
+    """The sends and receives of all ranks in an iteration, as (direction, from, to, micro-batch), each once.
 
-    The waits for sends that were posted are left out.
+    Waits for asynchronous sends are skipped.
     """
     sends, receives = [], []
     for row in (row for table in tables for row in rows(table, iteration=iteration)):

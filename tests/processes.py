@@ -19,7 +19,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def start(program: str, *arguments: object, **changes: str) -> subprocess.Popen[str]:
-    """A program of tests/isolated, its output piped."""
+    """Start a program of tests/isolated with its output in pipes."""
     command = [sys.executable, str(ISOLATED / program), *map(str, arguments)]
     return subprocess.Popen(
         command, env=environment(**changes), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -27,12 +27,12 @@ def start(program: str, *arguments: object, **changes: str) -> subprocess.Popen[
 
 
 def start_warm(imports: tuple[str, ...], program: str, *arguments: object, **changes: str) -> warm.Program:
-    """The same, where these modules are imported already."""
+    """The same, in a process that has already imported these modules."""
     return warm.start(imports, [str(ISOLATED / program), *map(str, arguments)], environment(**changes))
 
 
 def run(program: str, *arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
-    """Run a program of tests/isolated to its end, which must be a good one."""
+    """Run a program of tests/isolated, which must succeed."""
     process = start(program, *arguments, **changes)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
@@ -40,7 +40,7 @@ def run(program: str, *arguments: object, **changes: str) -> subprocess.Complete
 
 
 def run_ranks(program: str, count: int, folder: Path) -> None:
-    """A program of tests/isolated on ranks 0, 1, ... at once: FOLDER RANK are its arguments."""
+    """Run a program of tests/isolated on ranks 0, 1, ... in parallel, with arguments FOLDER RANK."""
     ranks = [start_warm(("torch", "torch.distributed"), program, folder, rank) for rank in range(count)]
     for rank in ranks:
         _, errors = rank.communicate(timeout=120)
@@ -48,7 +48,7 @@ def run_ranks(program: str, count: int, folder: Path) -> None:
 
 
 def fastdispatch(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
-    """The command line, whatever its exit status."""
+    """Run the command line and accept any exit status."""
     command = [sys.executable, "-m", "fastdispatch", *map(str, arguments)]
     return subprocess.run(
         command, env=environment(**changes), text=True, capture_output=True, timeout=300, cwd=folder, check=False

@@ -1,4 +1,4 @@
-"""Small programs that are hard on a recorder. Each is a function without arguments, the same in every run."""
+"""Small programs that are difficult for a recorder: deterministic functions without arguments."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Refuser:
 
 
 def constructors() -> None:
-    """Classes called from places where they are called often, which 3.13 specialises."""
+    """Classes called often from the same places, which 3.13 specializes."""
     for i in range(60):
         Leaf(i)
         Nest(i)
@@ -129,12 +129,29 @@ def recursion() -> None:
     even(61)
 
 
+def closed_generator() -> None:
+    """From 3.14 on, CPython closes a generator that catches nothing without running it, unless a tool monitors it."""
+
+    def count() -> Iterator[int]:
+        yield leaf(1)
+
+    closed = count()
+    next(closed)
+    closed.close()
+
+
 def generators() -> None:
     def count(n: int) -> Iterator[int]:
         for i in range(n):
             received = yield leaf(i)
             if received:
                 leaf(received)
+
+    def guarded() -> Iterator[int]:
+        try:
+            yield leaf(1)
+        finally:
+            leaf(2)
 
     def delegate(n: int) -> Iterator[int]:
         yield from count(n)
@@ -146,7 +163,7 @@ def generators() -> None:
     talker.send(7)
     with contextlib.suppress(ValueError):
         talker.throw(ValueError())
-    closed = count(5)
+    closed = guarded()
     next(closed)
     closed.close()
     count(9)  # never started
@@ -232,7 +249,7 @@ def contexts() -> None:
 
 
 def fresh_code() -> None:
-    """Code objects and classes that are born and die, at addresses that are used again."""
+    """Code objects and classes that are created and freed, at reused addresses."""
     for i in range(50):
         local = type(f"Local{i % 3}", (Base,), {"other": lambda self: leaf(self.value)})
         local(i).other()

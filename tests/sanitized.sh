@@ -8,8 +8,8 @@ shift 2
     tests/integration/test_operators.py tests/integration/test_backward.py tests/unit/test_timeline.py \
     tests/unit/test_et_export.py tests/unit/test_pipeline_rules.py
 FASTDISPATCH_SANITIZE=1 "$python" setup.py -q build --build-lib "$out"
-# CPython is not sanitized: the runtime has to be there first, and its arenas would hide errors. Leaks of the
-# interpreter at exit are not ours; the C tests look for leaks.
+# CPython is not sanitized: the runtime must be preloaded, and CPython's arenas would hide errors. Leaks are checked by
+# the C tests, because the interpreter itself leaks at exit.
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
     PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$out" \
     "$python" -m pytest -q -p no:cacheprovider "$@"

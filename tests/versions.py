@@ -1,7 +1,7 @@
 """Build the package and run its tests on other versions of Python, without PyTorch.
 
-Usage: versions.py FOLDER VERSION...   One environment per version is kept in FOLDER.
-A version that is not on this machine is named and left out.
+Usage: versions.py FOLDER VERSION...   FOLDER has one environment per version. Missing versions are reported and
+skipped.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ PACKAGES = (
 
 
 def interpreter(version: str) -> str | None:
-    """The newest Python of this version on the path or among pyenv's."""
+    """The newest Python of this version on the path or in pyenv."""
     found = shutil.which(f"python{version}")
-    # A shim of pyenv exists for versions that are not switched on.
+    # pyenv also has shims for versions that are not enabled.
     if found and subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0:
         return found
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
@@ -44,7 +44,7 @@ def run(*command: object, **environment: str) -> None:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """One build of this tree at a time: they share folders, and `make -j` starts several."""
+    """Serialize builds of this tree: they share folders, and `make -j` starts several."""
     (ROOT / "build").mkdir(exist_ok=True)
     with open(ROOT / "build" / ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

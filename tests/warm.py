@@ -1,10 +1,10 @@
-"""Programs in copies of a process that has imported PyTorch already: the import takes longer than most of them do.
+"""Run programs in forks of a process that has imported PyTorch: the import takes longer than most programs.
 
     test ── argv, environment, [stdout, stderr, status] ──> server   imports once, then forks
                                                               └─ keeper   sends the pid, waits, sends the exit status
                                                                    └─ program   ends as an interpreter does
 
-A program that must see the start of its interpreter (FASTDISPATCH=1, options of Python) is not for this.
+Not for programs that test the start of the interpreter (FASTDISPATCH=1, options of Python).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-ENDED = struct.Struct("i")  # what waitpid says
+ENDED = struct.Struct("i")  # from waitpid
 
 
 class Program:
-    """What the tests need of ``subprocess.Popen``, for a process that is no child of ours."""
+    """The used part of ``subprocess.Popen``, for a process that is not a child."""
 
     def __init__(self, args: list[str], stdout: int, stderr: int, status: socket.socket) -> None:
         self.args = args
@@ -59,7 +59,7 @@ class Program:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """All that is still to be read, once the program has ended; after ``timeout`` seconds it is killed."""
+        """Wait for the end of the program and return its output; kill it after ``timeout`` seconds."""
         with ThreadPoolExecutor(2) as readers, self.stdout, self.stderr:
             texts = [readers.submit(stream.read) for stream in (self.stdout, self.stderr)]
             try:
@@ -72,7 +72,7 @@ class Program:
 
 @functools.cache
 def server(imports: tuple[str, ...]) -> socket.socket:
-    """The way to the process that has imported these modules. It ends when this end is closed."""
+    """The connection to the process that has imported these modules, which ends when the connection is closed."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, __file__, str(theirs.fileno()), *imports]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu"}
@@ -82,7 +82,7 @@ def server(imports: tuple[str, ...]) -> socket.socket:
 
 
 def start(imports: tuple[str, ...], args: list[str], environment: dict[str, str]) -> Program:
-    """Start ``args``, a Python file and its arguments, with ``imports`` done."""
+    """Start ``args``, a Python file and its arguments, in a process that has imported ``imports``."""
     status, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     (stdout, output), (stderr, errors) = os.pipe(), os.pipe()
     handed = [output, errors, theirs.fileno()]
@@ -94,7 +94,7 @@ def start(imports: tuple[str, ...], args: list[str], environment: dict[str, str]
 
 
 def keep(status: int) -> bool:
-    """Fork the program and tell of it; True in the program alone."""
+    """Fork the program and report its pid; returns True in the program only."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
     if pid == 0:
@@ -107,8 +107,8 @@ def keep(status: int) -> bool:
 
 
 def serve(requests: socket.socket) -> list[str] | None:
-    """Answer requests; returns in each program with what to run, and None in the server when there are no more."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are not waited for
+    """Serve requests. Returns the arguments in each program, and None in the server at the end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies: keepers are not waited for
     while True:
         message, handed, _, _ = socket.recv_fds(requests, 1 << 20, 3)
         if not message:

@@ -1,4 +1,4 @@
-"""What marks on CUDA streams cost and how true their intervals are, on a small training on a GPU.
+"""Cost of marks on CUDA streams and accuracy of their intervals, on a small training on a GPU.
 
 Unlike the other subjects it is timed by the clock on the wall, from one synchronisation to the next: the GPU's time
 counts too. Without a GPU it measures nothing and says so.

@@ -20,7 +20,7 @@ from benchmarks.measure import Effort
 Events = list[dict[str, Any]]
 _STEPS = 10
 
-#: Calls that wait for the GPU.
+#: Runtime calls that wait for the GPU.
 WAITING = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cuCtxSynchronize")
 
 
@@ -53,7 +53,7 @@ def runtime_calls(step: Callable[[], None], gpu: str | None, steps: int) -> Coun
     return Counter(event["name"] for event in events if event.get("cat") == "cuda_runtime")
 
 
-#: How calls are counted; a test on a runtime that torch.profiler does not know counts them there.
+#: Function that counts calls; replaced by a test on a runtime unknown to torch.profiler.
 Count = Callable[[Callable[[], None], str | None, int], Counter[str]]
 
 

@@ -30,7 +30,7 @@ _SIDES: dict[str, Callable[[], AbstractContextManager[object]]] = {
 
 
 def _per_step(step: Callable[[], None], side: AbstractContextManager[object], steps: int) -> float:
-    """Nanoseconds; what the recorder does at its start and stop is not in it."""
+    """Nanoseconds per step, without start and stop of the recorder."""
     with side as graph:
         end_step = graph.step if isinstance(graph, fastdispatch.CallGraph) else lambda: None
         step()

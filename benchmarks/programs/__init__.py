@@ -1,1 +1,1 @@
-"""Programs that the benchmarks record in a process of their own."""
+"""Programs that the benchmarks record in separate processes."""

@@ -79,6 +79,7 @@ fd_segment_make(size_t stack_bytes)
     mprotect(base, GUARD, PROT_NONE);
     segment->base = base;
     segment->bytes = bytes;
+    segment->bottom = segment->base + GUARD;
     segment->low = segment->base + bytes / 2;
     return segment;
 }

@@ -25,8 +25,9 @@
 #endif
 
 typedef struct fd_segment {
-    char *base; /* of the mapping; the lowest page is a guard page */
+    char *base; /* of the mapping, which begins with a guard */
     size_t bytes;
+    const char *bottom;      /* of the stack, above the guard */
     const char *low;         /* below this address: use the next segment */
     struct fd_segment *next; /* owned; deeper, kept for the next time */
 } fd_segment;

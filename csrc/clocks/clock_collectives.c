@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NO_MEMBER = UINT32_MAX };
 enum {
-    NO_MEMBER = UINT32_MAX,
-    ROUNDS = 8, /* of levelling; it settles after three or four */
-    NEAR = 3,   /* to an edge: two lie on it, one is next */
+    ROUNDS = 8, /* of refinement; it converges after three or four */
+    NEAR = 3,   /* the first delay off an edge: two points define the edge */
     FAR_DEVIATIONS = 12,
     FAR_NS = 1000,
-    MARGIN_NS = 2,    /* for what is rounded */
-    MOST_VIOLATED = 5 /* one in so many: these are no common collectives */
+    MARGIN_NS = 2,    /* for rounding */
+    MOST_VIOLATED = 5 /* reject a match with more than one violation in 5 */
 };
 
 /* Standard error of a median: 1.25 sigma / sqrt(n), sigma 1.48 deviations. */
@@ -24,26 +24,26 @@ typedef struct pair {
     uint32_t own;   /* part */
     uint32_t other; /* part */
     uint32_t group;
-    fd_clock_point point; /* when it ended by our clock; by how much later by
-                             the parent's */
+    fd_clock_point point; /* own end; how much later it is by the parent's
+                             clock */
 } pair;
 
-/* What is known of a member while it is fitted. Its times are counted from
- * `origin`, those of the reference too. */
+/* A member during the fit. Times are relative to the `origin` of their
+ * member. */
 typedef struct node {
     uint32_t parent;
     uint32_t candidate;
     uint32_t common; /* with the candidate */
     int64_t origin;
     bool placed;
-    fd_clock_line to_parent;    /* the median, to add to our times */
+    fd_clock_line to_parent;    /* median, to add to own times */
     fd_clock_line to_reference; /* to add */
-    double scatter;             /* error of the median */
+    double scatter;             /* standard error of the median */
     double error;
-    double weight; /* of the median, among the ways to level */
+    double weight; /* of the median among the estimates */
     double uncertainty;
-    double moved; /* by causes and effects */
-    pair *pairs;  /* owned; in the order of our ends */
+    double moved; /* to obey causality, ns */
+    pair *pairs;  /* owned; ordered by own end */
     size_t pair_count;
     bool sloped;
 } node;
@@ -54,12 +54,12 @@ typedef struct fitting {
     node *nodes; /* owned */
     uint32_t count;
     uint32_t reference;
-    FD_VECTOR(uint32_t) groups; /* the first part of each; and the end */
+    FD_VECTOR(uint32_t) groups; /* first part of each; then the end */
     FD_VECTOR(uint32_t) order;  /* members, parents first */
-    double *last;               /* owned; by group: the last begin */
-    double *first;              /* owned; by group: the first end */
-    double least_weight;        /* of the least delays */
-    double most_weight;         /* of the greatest */
+    double *last;               /* owned; last begin of each group */
+    double *first;              /* owned; first end of each group */
+    double least_weight;        /* of the minimum delays */
+    double most_weight;         /* of the maximum delays */
     double *numbers;            /* owned; scratch */
     fd_clock_point *points;     /* owned; scratch */
 } fitting;
@@ -94,7 +94,7 @@ on_line(const fd_clock_line *line, double at)
     return line->value + line->slope * at;
 }
 
-/* By the reference's clock, from its origin. */
+/* By the reference's clock, relative to its origin. */
 static double
 aligned(const fitting *f, const fd_clock_part *part, int64_t time)
 {
@@ -121,7 +121,7 @@ group_parts(fitting *f)
     return fd_vector_push(&f->groups, f->part_count);
 }
 
-/* The part of a member in a group; NULL without. */
+/* The part of a member in a group, or NULL. */
 static const fd_clock_part *
 part_of(const fitting *f, uint32_t group, uint32_t member)
 {
@@ -141,9 +141,9 @@ part_of(const fitting *f, uint32_t group, uint32_t member)
                                                                      : NULL;
 }
 
-/* Count what every member that has no place shares with the first one of its
- * groups that has. Without numbers of their own collectives are matched by
- * their place among those of a kind: only where both saw as many of them. */
+/* Count the collectives that each unplaced member shares with the first placed
+ * member of its groups. Collectives without numbers are matched by their
+ * position within their kind, if both members recorded equally many. */
 static void
 find_candidates(fitting *f)
 {
@@ -197,7 +197,7 @@ find_pairs(fitting *f, uint32_t member)
     return FD_OK;
 }
 
-/* The median line through pairs, and its error. */
+/* The median line through pairs, and its standard error. */
 static fd_clock_line
 fit_pairs(fitting *f, const pair *pairs, size_t count, double *deviation,
           double *error)
@@ -218,8 +218,8 @@ fit_pairs(fitting *f, const pair *pairs, size_t count, double *deviation,
     return line;
 }
 
-/* The line of the kind that fits best: what only looks like a common
- * collective, for want of a group's name, scatters more. */
+/* The line of the kind that fits best. Different collectives that look alike,
+ * because the name of their group is unknown, scatter more. */
 static bool
 best_kind(fitting *f, const node *n, fd_clock_line *line, double *deviation)
 {
@@ -260,7 +260,7 @@ drop_far_pairs(node *n, const fd_clock_line *line, double deviation)
     qsort(n->pairs, kept, sizeof *n->pairs, by_end);
 }
 
-/* Whether too often one of the two ended before the other began. */
+/* Whether in too many pairs one member ended before the other began. */
 static bool
 is_absurd(const fitting *f, const node *n)
 {
@@ -291,7 +291,7 @@ to_reference_by_parent(fitting *f, node *n)
                         own->slope + next->slope * (1 + own->slope)};
 }
 
-/* The first estimate; false where the two have nothing in common after all. */
+/* The first estimate; false if the two have too little in common. */
 static bool
 place(fitting *f, uint32_t member)
 {
@@ -344,8 +344,8 @@ place_more(fitting *f, bool *any)
     return FD_OK;
 }
 
-/* The last begin and the first end of each collective, by what is known so
- * far. */
+/* The last begin and the first end of each collective, by the current
+ * estimates. */
 static void
 find_extremes(fitting *f)
 {
@@ -362,8 +362,8 @@ find_extremes(fitting *f)
     }
 }
 
-/* The line of the minimum delays from the last begin (side 1), or of the
- * greatest (side -1), over our own time. */
+/* The line of the minimum delays after the last begin (side 1), or of the
+ * maximum delays (side -1), over own time. */
 static fd_clock_line
 edge(fitting *f, const node *n, bool parents, double side)
 {
@@ -379,7 +379,7 @@ edge(fitting *f, const node *n, bool parents, double side)
     return (fd_clock_line){side * line.value, side * line.slope};
 }
 
-/* About how far off that is: how far the next delay lies from it. */
+/* The error of an edge: about the distance of the next delay from it. */
 static double
 edge_error(fitting *f, const node *n, bool parents, double side)
 {
@@ -392,10 +392,10 @@ edge_error(fitting *f, const node *n, bool parents, double side)
     return f->numbers[count > NEAR ? NEAR : count - 1];
 }
 
-/* The weight of each estimate of a difference, as the inverse of its variance.
- * An edge is as sharp as where it looks bluntest: delays are alike on all
- * members. While clocks are apart by what medians scatter, edges look blunter
- * than they are: medians come in later. */
+/* The weight of each estimate is the inverse of its variance. Delays have the
+ * same distribution on all members, so the largest error of an edge counts for
+ * all. As long as clocks differ by the scatter of the medians, edges appear
+ * less sharp than they are: medians are included in later rounds only. */
 static void
 weigh(fitting *f, bool medians)
 {
@@ -425,8 +425,8 @@ add_difference(fd_clock_line *to, double weight, fd_clock_line a,
     to->slope += weight * (a.slope - b.slope);
 }
 
-/* Make the delays of a member those of its parent: the least, the greatest and
- * those in the middle, by their weights. */
+/* Match the delays of a member with those of its parent: minimum, maximum and
+ * median, by their weights. */
 static void
 level(fitting *f, node *n)
 {
@@ -443,7 +443,7 @@ level(fitting *f, node *n)
         (fd_clock_line){now.value + move.value, now.slope + move.slope};
 }
 
-/* Parts of one that only look like a common collective stay out of it. */
+/* Mark the parts of matched collectives; others only look alike. */
 static void
 join_parts(fitting *f)
 {
@@ -459,8 +459,8 @@ join_parts(fitting *f)
     }
 }
 
-/* Move a clock as little as it takes for no collective to end on it before it
- * has begun elsewhere, nor the other way round, where that can be. */
+/* Move a clock by the minimum after which no collective ends before it has
+ * begun on another member, if such a move exists. */
 static void
 obey_causes(fitting *f, node *n)
 {
@@ -505,7 +505,7 @@ refine(fitting *f)
     }
 }
 
-/* Ends before the last begin, where that was a matched collective. */
+/* Matched collectives that end before their last begin. */
 static uint64_t
 violations(const fitting *f, const node *n)
 {
@@ -517,7 +517,7 @@ violations(const fitting *f, const node *n)
     return found;
 }
 
-/* At the middle of a member's time, in whole nanoseconds. */
+/* Convert to whole nanoseconds, at the middle of the member's time. */
 static void
 conclude(fitting *f, uint32_t member, fd_clock_member *to)
 {

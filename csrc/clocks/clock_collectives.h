@@ -1,5 +1,5 @@
-/* Clocks from collectives: operations that no member ends before the last one
- * has begun. */
+/* Clock corrections from collectives: no member ends one before the last
+ * member has begun it. */
 #ifndef FD_CLOCK_COLLECTIVES_H
 #define FD_CLOCK_COLLECTIVES_H
 
@@ -8,34 +8,34 @@
 /* Fewer of one kind are ignored. */
 enum { FD_CLOCK_LEAST_COLLECTIVES = 5 };
 
-/* A member's part in a collective. Parts of one have the same kind (group,
- * name and sizes) and order. */
+/* A member's part in a collective. All parts of a collective have the same
+ * kind (group, name and sizes) and order. */
 typedef struct fd_clock_part {
     uint64_t kind;
     uint64_t order;
-    uint64_t total; /* of this kind on this member; 0: `order` is certain */
+    uint64_t total; /* of this kind on this member; 0: `order` is exact */
     uint32_t member;
     int64_t begin; /* by the member's clock */
     int64_t end;
-    bool joined; /* result: it was found to be common with others */
+    bool joined; /* result: matched with parts of other members */
 } fd_clock_part;
 
 typedef struct fd_clock_member {
     bool found;
     fd_clock_fit fit;    /* to the reference's clock */
     uint64_t used;       /* collectives */
-    uint64_t violations; /* of those: ended before the last one began */
+    uint64_t violations; /* of those: ended before the last member began */
 } fd_clock_member;
 
-/* Fit the clocks of all members that collectives join with the reference, by
- * way of others where needed. Sorts the parts. `members` has room for `count`,
- * and parts have members below that.
+/* Fit the clocks of all members that collectives connect with the reference,
+ * directly or through other members. Sorts the parts. `members` has room for
+ * `count`; members of parts are below that.
  *
- * Three estimates are made of each, and weighed by their errors: the median of
- * the differences between ends, which is best where delays scatter evenly; and
- * the least and the greatest delays from the last begin to the end, levelled,
- * which are best where delays have sharp bounds. The uncertainty is twice the
- * standard error and the least delay. */
+ * The correction is the mean of three estimates, weighted by the inverse of
+ * their variances: the median difference between ends, which is best for
+ * evenly distributed delays, and the minimum and maximum delays from the last
+ * begin to the end, which are best for delays with sharp bounds. The
+ * uncertainty is twice the standard error plus the minimum delay. */
 fd_status fd_clock_fit_collectives(fd_clock_part *parts, size_t part_count,
                                    uint32_t reference,
                                    fd_clock_member *members, uint32_t count);

@@ -17,7 +17,7 @@ saturated(wide value)
                              : (int64_t)value;
 }
 
-/* Rounded to the nearest, the same way on both sides of 0. */
+/* Rounded to nearest, symmetric around 0. */
 static wide
 drifted(const fd_clock_map *map, int64_t ns)
 {
@@ -63,7 +63,7 @@ slope_ppt(double slope)
     return fd_clock_round(ppt > most ? most : ppt < -most ? -most : ppt);
 }
 
-/* Half of the time that a ping was on its way; negative: it is none. */
+/* Half the round-trip time; negative for an invalid ping. */
 static double
 half_trip(const fd_clock_ping *ping)
 {
@@ -116,18 +116,18 @@ fd_clock_fit_pings(const fd_clock_ping *pings, size_t count, fd_clock_fit *fit)
     double slope = 0;
     double off = half_trip(first);
     if (last != NULL && middle_of(last) > at) {
-        slope = (fd_clock_between(last->answered, first->answered)
+        slope = (fd_clock_between(last->replied, first->replied)
                  - fd_clock_between(middle_of(last), at))
               / fd_clock_between(middle_of(last), at);
         off = half_trip(last) > off ? half_trip(last) : off;
     }
-    fit->map = (fd_clock_map){at, saturated((wide)first->answered - at),
+    fit->map = (fd_clock_map){at, saturated((wide)first->replied - at),
                               slope_ppt(slope)};
     fit->uncertainty_ns = fd_clock_round(ceil(off));
     return true;
 }
 
-/* What bounds leave open for a given slope, around the first one. */
+/* The feasible interval of offsets for a given slope, at the first bound. */
 typedef struct opening {
     const fd_clock_bound *bounds;
     size_t count;
@@ -241,7 +241,7 @@ fd_clock_median(double *numbers, size_t count)
     return (numbers[(count - 1) / 2] + numbers[count / 2]) / 2;
 }
 
-/* Slopes are those between points that lie half of all apart. */
+/* The slope is the median slope between points that are count / 2 apart. */
 fd_clock_line
 fd_clock_median_line(const fd_clock_point *points, size_t count, bool sloped,
                      double *scratch)
@@ -287,7 +287,7 @@ lower_hull(fd_clock_point *points, size_t count)
     return kept;
 }
 
-/* Of all lines below the points the nearest is the edge of their hull at the
+/* The nearest line below all points is the edge of their lower hull at the
  * mean of their times. */
 fd_clock_line
 fd_clock_lower_line(fd_clock_point *points, size_t count, bool sloped)

@@ -7,8 +7,8 @@
  *     server                    number 8 B, time in ns 8 B
  *
  * The server drops requests without the token of the run, and a reply is
- * shorter than its request. Both run in threads of their own, without Python,
- * with all signals blocked. Errors end quietly, with a reason. */
+ * shorter than its request. Each runs in its own thread, without Python, with
+ * all signals blocked. Errors end the thread; the reason is stored. */
 #ifndef FD_PING_H
 #define FD_PING_H
 
@@ -21,9 +21,9 @@ enum {
     FD_PING_TOKEN = 16,
     FD_PING_REQUEST = FD_PING_TOKEN + 8, /* bytes */
     FD_PING_REPLY = 16,
-    FD_PING_BURST = 64,  /* requests at the start and the end; 16 between */
-    FD_PING_KEPT = 1024, /* round trips, of the fastest of every burst */
-    FD_PING_END_MS = 20  /* duration of the end, at most */
+    FD_PING_BURST = 64,  /* requests of the first and last burst; others 16 */
+    FD_PING_KEPT = 1024, /* round trips; the fastest of each burst */
+    FD_PING_END_MS = 20  /* longest last burst */
 };
 
 typedef struct fd_ping_server fd_ping_server;
@@ -32,7 +32,7 @@ typedef struct fd_ping_client fd_ping_client;
 /* A round trip in ns of CLOCK_BOOTTIME: client, server, client. */
 typedef struct fd_ping {
     int64_t sent;
-    int64_t answered;
+    int64_t replied;
     int64_t received;
 } fd_ping;
 
@@ -46,7 +46,8 @@ fd_status fd_ping_server_open(fd_ping_server **server, const char *address,
                               uint16_t *port, fd_error *error);
 void fd_ping_server_close(fd_ping_server *server);
 
-/* Send requests there at once, now and then, and once more when finished. */
+/* Send a burst of requests immediately, then periodically, and a last one when
+ * finished. */
 fd_status fd_ping_client_open(fd_ping_client **client, const char *address,
                               uint16_t port,
                               const uint8_t token[FD_PING_TOKEN],

@@ -37,10 +37,10 @@ struct fd_ping_client {
 /* Wait for a reply until `deadline`. Unless `ending`, also stop waiting when
  * the thread is to end. */
 static bool
-wait_until(const fd_ping_client *a, int64_t deadline, bool ending)
+wait_until(const fd_ping_client *c, int64_t deadline, bool ending)
 {
-    struct pollfd polled[2] = {{a->thread.socket, POLLIN, 0},
-                               {a->thread.ends, POLLIN, 0}};
+    struct pollfd polled[2] = {{c->thread.socket, POLLIN, 0},
+                               {c->thread.ends, POLLIN, 0}};
     int64_t left = deadline - fd_ping_now();
     if (left <= 0) {
         return false;
@@ -51,58 +51,58 @@ wait_until(const fd_ping_client *a, int64_t deadline, bool ending)
 }
 
 static bool
-send_request(fd_ping_client *a, fd_ping *ping)
+send_request(fd_ping_client *c, fd_ping *ping)
 {
     uint8_t request[FD_PING_REQUEST];
-    a->number++;
-    memcpy(request, a->token, FD_PING_TOKEN);
-    memcpy(request + FD_PING_TOKEN, &a->number, sizeof a->number);
+    c->number++;
+    memcpy(request, c->token, FD_PING_TOKEN);
+    memcpy(request + FD_PING_TOKEN, &c->number, sizeof c->number);
     ping->sent = fd_ping_now();
-    return send(a->thread.socket, request, sizeof request,
+    return send(c->thread.socket, request, sizeof request,
                 MSG_NOSIGNAL | MSG_DONTWAIT)
         == (ssize_t)sizeof request;
 }
 
 /* Receive the reply to the latest request; skip all other datagrams. */
 static bool
-receive_reply(fd_ping_client *a, int64_t deadline, bool ending, fd_ping *ping)
+receive_reply(fd_ping_client *c, int64_t deadline, bool ending, fd_ping *ping)
 {
-    uint8_t answer[FD_PING_REPLY];
-    while (wait_until(a, deadline, ending)) {
-        ssize_t got = recv(a->thread.socket, answer, sizeof answer,
+    uint8_t reply[FD_PING_REPLY];
+    while (wait_until(c, deadline, ending)) {
+        ssize_t got = recv(c->thread.socket, reply, sizeof reply,
                            MSG_DONTWAIT | MSG_TRUNC);
         ping->received = fd_ping_now();
         if (got < 0 && errno != EAGAIN && errno != EINTR) {
             return false; /* connection refused */
         }
-        if (got == sizeof answer
-            && memcmp(answer, &a->number, sizeof a->number) == 0) {
-            memcpy(&ping->answered, answer + sizeof a->number,
-                   sizeof ping->answered);
+        if (got == sizeof reply
+            && memcmp(reply, &c->number, sizeof c->number) == 0) {
+            memcpy(&ping->replied, reply + sizeof c->number,
+                   sizeof ping->replied);
             return true;
         }
     }
     return false;
 }
 
-/* When there is no room, drop every second burst and double the pauses. */
+/* Without room, drop every second burst and double the pauses. */
 static void
-make_room(fd_ping_client *a)
+make_room(fd_ping_client *c)
 {
     uint32_t kept = 0;
-    if (a->kept + KEPT_OF_BURST <= FD_PING_KEPT) {
+    if (c->kept + KEPT_OF_BURST <= FD_PING_KEPT) {
         return;
     }
-    for (uint32_t i = 0; i < a->kept; i++) {
+    for (uint32_t i = 0; i < c->kept; i++) {
         if (i / KEPT_OF_BURST % 2 == 0) {
-            a->pings[kept++] = a->pings[i];
+            c->pings[kept++] = c->pings[i];
         }
     }
-    a->kept = kept;
-    a->pause_ms *= 2;
+    c->kept = kept;
+    c->pause_ms *= 2;
 }
 
-/* Keep the fastest few. */
+/* Insert a round trip if it is one of the fastest. */
 static void
 keep(fd_ping *best, uint32_t *count, const fd_ping *one)
 {
@@ -120,55 +120,55 @@ keep(fd_ping *best, uint32_t *count, const fd_ping *one)
     }
 }
 
-/* Send several requests one after the other and keep the fastest replies. If
- * without replies, wait longer in the next burst. */
+/* Send requests one after the other and keep the fastest replies. After a
+ * burst without replies, the next one waits longer for each. */
 static void
-burst(fd_ping_client *a, int many, int budget_ms, bool ending)
+burst(fd_ping_client *c, int many, int budget_ms, bool ending)
 {
     fd_ping best[KEPT_OF_BURST];
     uint32_t count = 0;
     int64_t now = fd_ping_now();
     const int64_t end = now + (int64_t)budget_ms * NS_PER_MS;
-    const int64_t patience = (int64_t)a->patience_ms * NS_PER_MS;
+    const int64_t patience = (int64_t)c->patience_ms * NS_PER_MS;
     for (int i = 0; i < many && now < end; i++) {
         fd_ping one;
         int64_t deadline = now + patience < end ? now + patience : end;
-        if (send_request(a, &one)
-            && receive_reply(a, deadline, ending, &one)) {
+        if (send_request(c, &one)
+            && receive_reply(c, deadline, ending, &one)) {
             keep(best, &count, &one);
         }
         now = fd_ping_now();
     }
-    if (count == 0 && a->patience_ms < LAST_PATIENCE_MS) {
-        a->patience_ms *= 2;
+    if (count == 0 && c->patience_ms < LAST_PATIENCE_MS) {
+        c->patience_ms *= 2;
     }
-    make_room(a);
+    make_room(c);
     for (uint32_t i = 0; i < count; i++) {
-        a->pings[a->kept++] = best[i];
+        c->pings[c->kept++] = best[i];
     }
 }
 
 /* Sleep between bursts. True when the thread is to end, or cannot sleep. */
 static bool
-rest(const fd_ping_client *a)
+rest(const fd_ping_client *c)
 {
-    struct pollfd polled = {a->thread.ends, POLLIN, 0};
-    return poll(&polled, 1, a->pause_ms) != 0;
+    struct pollfd polled = {c->thread.ends, POLLIN, 0};
+    return poll(&polled, 1, c->pause_ms) != 0;
 }
 
 static void *
 run(void *context)
 {
-    fd_ping_client *a = context;
-    burst(a, FD_PING_BURST, BURST_MS, false);
-    while (!rest(a)) {
-        burst(a, a->kept == 0 ? FD_PING_BURST : BURST_BETWEEN, BURST_MS,
+    fd_ping_client *c = context;
+    burst(c, FD_PING_BURST, BURST_MS, false);
+    while (!rest(c)) {
+        burst(c, c->kept == 0 ? FD_PING_BURST : BURST_BETWEEN, BURST_MS,
               false);
-        a->pause_ms = 2 * a->pause_ms < LAST_PAUSE_MS ? 2 * a->pause_ms
-                    : a->pause_ms > LAST_PAUSE_MS     ? a->pause_ms
+        c->pause_ms = 2 * c->pause_ms < LAST_PAUSE_MS ? 2 * c->pause_ms
+                    : c->pause_ms > LAST_PAUSE_MS     ? c->pause_ms
                                                       : LAST_PAUSE_MS;
     }
-    burst(a, FD_PING_BURST, FD_PING_END_MS, true);
+    burst(c, FD_PING_BURST, FD_PING_END_MS, true);
     return NULL;
 }
 
@@ -183,44 +183,44 @@ fd_ping_client_open(fd_ping_client **client, const char *address,
     if (status != FD_OK) {
         return status;
     }
-    fd_ping_client *a = fd_calloc(1, sizeof *a);
-    if (a == NULL) {
+    fd_ping_client *c = fd_calloc(1, sizeof *c);
+    if (c == NULL) {
         close(fd);
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
-    a->pause_ms = FIRST_PAUSE_MS;
-    a->patience_ms = FIRST_PATIENCE_MS;
-    snprintf(a->trouble, sizeof a->trouble,
-             "no answer from the clock at %.64s, UDP port %u", address, port);
-    memcpy(a->token, token, FD_PING_TOKEN);
-    if (getrandom(&a->number, sizeof a->number, GRND_NONBLOCK) < 0) {
-        a->number = (uint64_t)fd_ping_now();
+    c->pause_ms = FIRST_PAUSE_MS;
+    c->patience_ms = FIRST_PATIENCE_MS;
+    snprintf(c->trouble, sizeof c->trouble,
+             "no reply from the clock at %.64s, UDP port %u", address, port);
+    memcpy(c->token, token, FD_PING_TOKEN);
+    if (getrandom(&c->number, sizeof c->number, GRND_NONBLOCK) < 0) {
+        c->number = (uint64_t)fd_ping_now();
     }
-    status = fd_ping_thread_start(&a->thread, fd, run, a);
+    status = fd_ping_thread_start(&c->thread, fd, run, c);
     if (status != FD_OK) {
-        status = fd_fail(error, status, "no clock can be asked: %s",
+        status = fd_fail(error, status, "cannot ping the clock: %s",
                          strerror(errno));
-        fd_ping_client_close(a);
+        fd_ping_client_close(c);
         return status;
     }
-    *client = a;
+    *client = c;
     return FD_OK;
 }
 
 const fd_ping *
-fd_ping_client_finish(fd_ping_client *a, size_t *count, const char **trouble)
+fd_ping_client_finish(fd_ping_client *c, size_t *count, const char **trouble)
 {
-    fd_ping_thread_end(&a->thread);
-    *count = a->kept;
-    *trouble = a->kept == 0 ? a->trouble : "";
-    return a->pings;
+    fd_ping_thread_end(&c->thread);
+    *count = c->kept;
+    *trouble = c->kept == 0 ? c->trouble : "";
+    return c->pings;
 }
 
 void
-fd_ping_client_close(fd_ping_client *a)
+fd_ping_client_close(fd_ping_client *c)
 {
-    if (a != NULL) {
-        fd_ping_thread_end(&a->thread);
-        fd_free(a);
+    if (c != NULL) {
+        fd_ping_thread_end(&c->thread);
+        fd_free(c);
     }
 }

@@ -30,38 +30,38 @@ fd_ping_now(void)
 
 /* Constant time, wherever the first difference is. */
 static bool
-has_token(const fd_ping_server *a, const uint8_t *bytes)
+has_token(const fd_ping_server *s, const uint8_t *bytes)
 {
     unsigned int difference = 0;
     for (int i = 0; i < FD_PING_TOKEN; i++) {
-        difference |= (unsigned int)(a->token[i] ^ bytes[i]);
+        difference |= (unsigned int)(s->token[i] ^ bytes[i]);
     }
     return difference == 0;
 }
 
-/* Read a datagram, and reply if it is a valid request: 1. Returns 0 for an
- * invalid one, -1 if there is none. */
+/* Read a datagram and reply to it. Returns 1 for a valid request, 0 for an
+ * invalid one, -1 for an empty queue. */
 static int
-reply_to_one(const fd_ping_server *a)
+reply_to_one(const fd_ping_server *s)
 {
-    uint8_t question[FD_PING_REQUEST];
-    uint8_t answer[FD_PING_REPLY];
+    uint8_t request[FD_PING_REQUEST];
+    uint8_t reply[FD_PING_REPLY];
     struct sockaddr_storage from;
     socklen_t size = sizeof from;
     ssize_t got =
-        recvfrom(a->thread.socket, question, sizeof question,
+        recvfrom(s->thread.socket, request, sizeof request,
                  MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &size);
     int64_t time = fd_ping_now();
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return -1;
     }
-    if (got != sizeof question || !has_token(a, question)) {
+    if (got != sizeof request || !has_token(s, request)) {
         return 0;
     }
-    memcpy(answer, question + FD_PING_TOKEN, sizeof(uint64_t));
-    memcpy(answer + sizeof(uint64_t), &time, sizeof time);
+    memcpy(reply, request + FD_PING_TOKEN, sizeof(uint64_t));
+    memcpy(reply + sizeof(uint64_t), &time, sizeof time);
     ssize_t sent =
-        sendto(a->thread.socket, answer, sizeof answer,
+        sendto(s->thread.socket, reply, sizeof reply,
                MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from, size);
     (void)sent; /* the client repeats lost requests */
     return 1;
@@ -69,11 +69,11 @@ reply_to_one(const fd_ping_server *a)
 
 /* False after too many invalid datagrams. */
 static bool
-reply_to_some(const fd_ping_server *a)
+reply_to_some(const fd_ping_server *s)
 {
     int strange = 0;
     for (int i = 0; i < ROUND && strange < MOST_STRANGE; i++) {
-        int replied = reply_to_one(a);
+        int replied = reply_to_one(s);
         if (replied < 0) {
             return true;
         }
@@ -85,11 +85,11 @@ reply_to_some(const fd_ping_server *a)
 static void *
 serve(void *context)
 {
-    const fd_ping_server *a = context;
+    const fd_ping_server *s = context;
     bool rests = false;
     for (;;) {
-        struct pollfd polled[2] = {{a->thread.ends, POLLIN, 0},
-                                   {a->thread.socket, POLLIN, 0}};
+        struct pollfd polled[2] = {{s->thread.ends, POLLIN, 0},
+                                   {s->thread.socket, POLLIN, 0}};
         int ready = poll(polled, rests ? 1 : 2, rests ? REST_MS : -1);
         if (ready < 0 && errno != EINTR && errno != ENOMEM) {
             return NULL;
@@ -97,7 +97,7 @@ serve(void *context)
         if (ready > 0 && polled[0].revents != 0) {
             return NULL;
         }
-        rests = ready < 0 || (!rests && !reply_to_some(a));
+        rests = ready < 0 || (!rests && !reply_to_some(s));
     }
 }
 
@@ -112,28 +112,28 @@ fd_ping_server_open(fd_ping_server **server, const char *address,
     if (status != FD_OK) {
         return status;
     }
-    fd_ping_server *a = fd_calloc(1, sizeof *a);
-    if (a == NULL) {
+    fd_ping_server *s = fd_calloc(1, sizeof *s);
+    if (s == NULL) {
         close(fd);
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
-    memcpy(a->token, token, FD_PING_TOKEN);
-    status = fd_ping_thread_start(&a->thread, fd, serve, a);
+    memcpy(s->token, token, FD_PING_TOKEN);
+    status = fd_ping_thread_start(&s->thread, fd, serve, s);
     if (status != FD_OK) {
-        status = fd_fail(error, status, "no clock can be offered: %s",
+        status = fd_fail(error, status, "cannot serve the clock: %s",
                          strerror(errno));
-        fd_ping_server_close(a);
+        fd_ping_server_close(s);
         return status;
     }
-    *server = a;
+    *server = s;
     return FD_OK;
 }
 
 void
-fd_ping_server_close(fd_ping_server *a)
+fd_ping_server_close(fd_ping_server *s)
 {
-    if (a != NULL) {
-        fd_ping_thread_end(&a->thread);
-        fd_free(a);
+    if (s != NULL) {
+        fd_ping_thread_end(&s->thread);
+        fd_free(s);
     }
 }

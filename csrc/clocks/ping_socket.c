@@ -19,11 +19,11 @@ look_up(struct addrinfo **found, const char *address, uint16_t port,
                                    .ai_flags =
                                        AI_NUMERICHOST | AI_NUMERICSERV};
     snprintf(text, sizeof text, "%u", port);
-    int answer = getaddrinfo(address, text, &hints, found);
-    if (answer == EAI_MEMORY) {
+    int result = getaddrinfo(address, text, &hints, found);
+    if (result == EAI_MEMORY) {
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
-    return answer == 0
+    return result == 0
              ? FD_OK
              : fd_fail(error, FD_EINVAL,
                        "clock: %.64s: a numeric address is needed", address);
@@ -59,10 +59,10 @@ open_socket(const struct addrinfo *found, bool listens)
 {
     int fd =
         socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int answer = fd < 0  ? -1
+    int result = fd < 0  ? -1
                : listens ? bind(fd, found->ai_addr, found->ai_addrlen)
                          : connect(fd, found->ai_addr, found->ai_addrlen);
-    if (answer < 0 && fd >= 0) {
+    if (result < 0 && fd >= 0) {
         int why = errno;
         close(fd);
         errno = why;
@@ -90,7 +90,7 @@ fd_ping_socket_bind(int *made, const char *address, uint16_t *port,
     *made = open_socket(found, true);
     freeaddrinfo(found);
     if (*made < 0) {
-        return fd_fail(error, FD_EIO, "no clock can be offered at %.64s: %s",
+        return fd_fail(error, FD_EIO, "cannot serve the clock at %.64s: %s",
                        address, strerror(errno));
     }
     *port = port_of(*made);
@@ -111,6 +111,6 @@ fd_ping_socket_connect(int *made, const char *address, uint16_t port,
     freeaddrinfo(found);
     return *made >= 0
              ? FD_OK
-             : fd_fail(error, FD_EIO, "no clock can be asked at %.64s: %s",
+             : fd_fail(error, FD_EIO, "cannot ping the clock at %.64s: %s",
                        address, strerror(errno));
 }

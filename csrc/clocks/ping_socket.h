@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Bind to any free port of an address. FD_EINVAL for a wildcard address. */
+/* Bind to a free port of an address. FD_EINVAL for a wildcard address. */
 fd_status fd_ping_socket_bind(int *made, const char *address, uint16_t *port,
                               fd_error *error);
 

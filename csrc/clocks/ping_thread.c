@@ -101,10 +101,10 @@ fd_ping_thread_start(fd_ping_thread *thread, int socket, void *(*run)(void *),
     }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int answer = pthread_create(&thread->thread, NULL, run, context);
+    int error_code = pthread_create(&thread->thread, NULL, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    thread->running = answer == 0;
-    errno = answer;
+    thread->running = error_code == 0;
+    errno = error_code;
     return thread->running ? FD_OK : FD_EIO;
 }
 

@@ -1,5 +1,5 @@
-/* A thread with a socket, and an eventfd that ends it. In a forked child,
- * which has no such thread, both descriptors are closed before fork() returns,
+/* A thread with a socket, and an eventfd that ends it. A forked child does not
+ * have the thread: both descriptors are closed there before fork() returns,
  * also when C code forks. */
 #ifndef FD_PING_THREAD_H
 #define FD_PING_THREAD_H

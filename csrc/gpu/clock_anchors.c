@@ -2,14 +2,14 @@
 
 enum {
     ATTEMPTS = 8,
-    OLD_MS = 2000,       /* an anchor older than this is not the nearest */
-    BASELINE_MS = 1000,  /* a shorter one tells nothing of the rate */
-    RETRY_MS = 200,      /* after attempts in vain */
-    PATIENCE_NS = 60000, /* for one attempt */
+    OLD_MS = 2000,       /* measure a new anchor after this time */
+    BASELINE_MS = 1000,  /* minimum duration to measure the rate */
+    RETRY_MS = 200,      /* after failed attempts */
+    PATIENCE_NS = 60000, /* per attempt */
     NS_PER_MS = 1000000
 };
 
-/* Quartz is better than this; more is a clock that was set. */
+/* Quartz drifts less; a larger drift means that a clock was set. */
 static const double LARGEST_DRIFT = 500e-6;
 
 int
@@ -20,15 +20,15 @@ fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_cudart *cuda,
                                 .now = now,
                                 .nominal = ticks_per_ns,
                                 .rate = ticks_per_ns};
-    int answer =
+    int result =
         cuda->stream_create(&anchors->stream, FD_CUDA_STREAM_NON_BLOCKING);
-    if (answer == FD_CUDA_SUCCESS) {
-        answer = cuda->event_create(&anchors->trial, 0);
+    if (result == FD_CUDA_SUCCESS) {
+        result = cuda->event_create(&anchors->spare, 0);
     }
-    for (int i = 0; i < FD_GPU_ANCHORS && answer == FD_CUDA_SUCCESS; i++) {
-        answer = cuda->event_create(&anchors->list[i].event, 0);
+    for (int i = 0; i < FD_GPU_ANCHORS && result == FD_CUDA_SUCCESS; i++) {
+        result = cuda->event_create(&anchors->list[i].event, 0);
     }
-    return fd_cuda_answer(cuda, answer);
+    return fd_cuda_result(cuda, result);
 }
 
 void
@@ -37,20 +37,20 @@ fd_gpu_anchors_clear(fd_gpu_anchors *anchors, bool alive)
     const fd_cudart *cuda = anchors->cuda;
     for (int i = 0; alive && i < FD_GPU_ANCHORS; i++) {
         if (anchors->list[i].event != NULL) {
-            fd_cuda_answer(cuda, cuda->event_destroy(anchors->list[i].event));
+            fd_cuda_result(cuda, cuda->event_destroy(anchors->list[i].event));
         }
     }
-    if (alive && anchors->trial != NULL) {
-        fd_cuda_answer(cuda, cuda->event_destroy(anchors->trial));
+    if (alive && anchors->spare != NULL) {
+        fd_cuda_result(cuda, cuda->event_destroy(anchors->spare));
     }
     if (alive && anchors->stream != NULL) {
-        fd_cuda_answer(cuda, cuda->stream_destroy(anchors->stream));
+        fd_cuda_result(cuda, cuda->stream_destroy(anchors->stream));
     }
     *anchors = (fd_gpu_anchors){.cuda = NULL};
 }
 
-/* Record the trial event and wait for it, not for long. `width` stays 0 when
- * that was in vain. */
+/* Record the spare event and poll it for at most PATIENCE_NS. `width` stays 0
+ * if the GPU has not passed it by then. */
 static int
 attempt(fd_gpu_anchors *anchors, fd_gpu_anchor *got)
 {
@@ -58,20 +58,20 @@ attempt(fd_gpu_anchors *anchors, fd_gpu_anchor *got)
     uint64_t patience = (uint64_t)(PATIENCE_NS * anchors->nominal);
     uint64_t before = anchors->now();
     uint64_t after = before;
-    int answer = cuda->event_record(anchors->trial, anchors->stream);
-    while (answer == FD_CUDA_SUCCESS && after - before < patience) {
-        answer = fd_cuda_answer(cuda, cuda->event_query(anchors->trial));
+    int result = cuda->event_record(anchors->spare, anchors->stream);
+    while (result == FD_CUDA_SUCCESS && after - before < patience) {
+        result = fd_cuda_result(cuda, cuda->event_query(anchors->spare));
         after = anchors->now();
-        if (answer == FD_CUDA_SUCCESS) {
+        if (result == FD_CUDA_SUCCESS) {
             got->host = (int64_t)(before + (after - before) / 2);
             got->width = after - before + 1;
-            return answer;
+            return result;
         }
-        if (answer == FD_CUDA_NOT_READY) {
-            answer = FD_CUDA_SUCCESS;
+        if (result == FD_CUDA_NOT_READY) {
+            result = FD_CUDA_SUCCESS;
         }
     }
-    return fd_cuda_answer(cuda, answer);
+    return fd_cuda_result(cuda, result);
 }
 
 static void
@@ -92,18 +92,18 @@ measure_rate(fd_gpu_anchors *anchors, const fd_gpu_anchor *latest)
                       : anchors->nominal;
 }
 
-/* The best attempt becomes the latest anchor. */
+/* Append the best attempt as the latest anchor. */
 static int
 keep(fd_gpu_anchors *anchors, fd_gpu_anchor *best)
 {
     float ms = 0;
     if (anchors->count > 0) {
         const fd_gpu_anchor *before = fd_gpu_anchors_latest(anchors);
-        int answer = fd_cuda_answer(
+        int result = fd_cuda_result(
             anchors->cuda,
             anchors->cuda->event_elapsed(&ms, before->event, best->event));
-        if (answer != FD_CUDA_SUCCESS) {
-            return answer;
+        if (result != FD_CUDA_SUCCESS) {
+            return result;
         }
         best->gpu = before->gpu + (double)ms * NS_PER_MS;
     }
@@ -115,19 +115,19 @@ keep(fd_gpu_anchors *anchors, fd_gpu_anchor *best)
 int
 fd_gpu_anchors_take(fd_gpu_anchors *anchors)
 {
-    /* The oldest anchor's event is free for the best attempt. */
+    /* The event of the oldest anchor is reused. */
     fd_gpu_anchor *oldest = &anchors->list[anchors->count % FD_GPU_ANCHORS];
     fd_gpu_anchor best = {.event = oldest->event};
     for (int i = 0; i < ATTEMPTS; i++) {
         fd_gpu_anchor got = {.width = 0};
-        int answer = attempt(anchors, &got);
-        if (answer != FD_CUDA_SUCCESS) {
+        int result = attempt(anchors, &got);
+        if (result != FD_CUDA_SUCCESS) {
             oldest->event = best.event;
-            return answer;
+            return result;
         }
         if (got.width != 0 && (best.width == 0 || got.width < best.width)) {
-            got.event = anchors->trial;
-            anchors->trial = best.event;
+            got.event = anchors->spare;
+            anchors->spare = best.event;
             best = got;
         }
     }
@@ -148,11 +148,11 @@ fd_gpu_anchors_map(const fd_gpu_anchors *anchors, void *event, int64_t *host)
         const fd_gpu_anchor *from =
             &anchors->list[(anchors->count - 1 - i) % FD_GPU_ANCHORS];
         float ms;
-        int answer = fd_cuda_answer(
+        int result = fd_cuda_result(
             anchors->cuda,
             anchors->cuda->event_elapsed(&ms, from->event, event));
-        if (answer != FD_CUDA_SUCCESS) {
-            return answer;
+        if (result != FD_CUDA_SUCCESS) {
+            return result;
         }
         float distance = ms < 0 ? -ms : ms;
         if (i > 0 && distance >= nearest) {

@@ -1,16 +1,16 @@
 /* From the clock of a GPU to the clock of the host. An anchor is an event
- * whose time on the host's clock is known: recorded on a stream of its own
+ * whose time on the host's clock is known: recorded on a separate stream
  * without other work, and polled until the GPU has passed it.
  *
  *     host clock  ──h0────────h1──────────────── timestamp ──►
- *                     ^ anchor: the middle, uncertain by half of h1 - h0
+ *                     ^ anchor: the middle, uncertainty (h1 - h0) / 2
  *     GPU clock   ────a───────────────────────── m ────►
  *                     └── cudaEventElapsedTime ──┘
  *
  * CUDA returns milliseconds as float32, which is 0.12 us off at 2 s and 0.12
- * ms at an hour. So a timestamp is measured from an anchor near it, and every
- * anchor is measured on the host's clock: errors do not add up. The chain of
- * anchors only gives the rate of the GPU's clock relative to the host's. */
+ * ms at an hour. So a timestamp is measured from a nearby anchor, and every
+ * anchor on the host's clock: errors do not accumulate. The chain of anchors
+ * only gives the rate of the GPU's clock relative to the host's. */
 #ifndef FD_CLOCK_ANCHORS_H
 #define FD_CLOCK_ANCHORS_H
 
@@ -29,36 +29,36 @@ typedef struct fd_gpu_anchor {
 
 typedef struct fd_gpu_anchors {
     const fd_cudart *cuda;
-    uint64_t (*now)(void); /* the host's clock in ticks */
-    double nominal;        /* ticks per ns */
-    double rate;           /* ticks per ns of the GPU's clock */
-    void *stream;          /* owned */
-    void *trial;           /* owned: the event of the next attempt */
+    uint64_t (*now)(void);              /* the host's clock in ticks */
+    double nominal;                     /* ticks per ns */
+    double rate;                        /* ticks per ns of the GPU's clock */
+    void *stream;                       /* owned */
+    void *spare;                        /* owned: event of the next attempt */
     fd_gpu_anchor list[FD_GPU_ANCHORS]; /* a ring */
     uint32_t count;                     /* measured so far */
-    uint64_t next; /* tick from which to try for another */
+    uint64_t next;                      /* earliest tick of the next attempt */
 } fd_gpu_anchors;
 
-/* A stream and events on the current device. Returns CUDA's error, as do all
- * below; `anchors` may be cleared after one. */
+/* Create a stream and events on the current device. Returns CUDA's error, as
+ * do all functions below; `anchors` may be cleared after an error. */
 int fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_cudart *cuda,
                         uint64_t (*now)(void), double ticks_per_ns);
 void fd_gpu_anchors_clear(fd_gpu_anchors *anchors, bool alive);
 
-/* Whether a new anchor is due: 2 s after the latest, and some time after a
- * failed attempt. */
+/* Whether to measure a new anchor: 2 s after the latest, 0.2 s after a failed
+ * attempt. */
 static inline bool
 fd_gpu_anchors_are_old(const fd_gpu_anchors *anchors, uint64_t now)
 {
     return now >= anchors->next;
 }
 
-/* Measure an anchor: the best of several attempts, each bounded in time, half
- * a millisecond in all. Without a good one nothing changes. */
+/* Measure an anchor: the best of several attempts, at most half a millisecond
+ * in total. If all fail, nothing changes. */
 int fd_gpu_anchors_take(fd_gpu_anchors *anchors);
 
-/* The time on the host's clock at which the GPU passed `event`, which it has.
- * There must be an anchor. */
+/* The time on the host's clock at which the GPU passed `event`, which it must
+ * have passed. Requires an anchor. */
 int fd_gpu_anchors_map(const fd_gpu_anchors *anchors, void *event,
                        int64_t *host);
 

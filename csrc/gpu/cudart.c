@@ -6,7 +6,7 @@
 typedef struct wanted {
     size_t place; /* in fd_cudart */
     const char *runtime;
-    const char *driver; /* NULL: it has none, and needs none */
+    const char *driver; /* name in the driver; NULL: missing there, optional */
 } wanted;
 
 #define PLACE(field) offsetof(fd_cudart, field)
@@ -57,7 +57,7 @@ fd_cudart_find(fd_cudart *cuda, fd_error *error)
         if (library != NULL) {
             fd_status status =
                 look_up(cuda, library, names[i], i == COUNT - 1, error);
-            dlclose(library); /* the program has it open */
+            dlclose(library); /* stays loaded: the program has opened it */
             return status;
         }
     }

@@ -1,16 +1,15 @@
-/* The CUDA runtime that the program has loaded, as a table of functions. It is
- * never loaded here, CUDA is never initialised, and the build needs no
- * headers: all functions have numbers and opaque pointers as arguments, the
- * same since CUDA 9.
+/* The CUDA runtime that the program has loaded, as a table of functions. This
+ * folder never loads it, never initialises CUDA and requires no headers: all
+ * functions have numbers and opaque pointers as arguments, the same since
+ * CUDA 9.
  *
- * Where the program has the runtime linked statically, the driver's own
- * functions are used: their arguments and the error numbers used here are the
- * same.
+ * If the program has linked the runtime statically, the functions of the
+ * driver are used: they have the same arguments and error numbers.
  *
  * The last error of a thread belongs to the program. A call of the recorder
- * that fails, or returns "not ready", would replace it, so every result goes
- * through fd_cuda_answer, which clears it; and where the program has a pending
- * error (fd_cuda_is_clean), nothing is called at all. */
+ * that fails, or returns "not ready", would replace it, so every result passes
+ * through fd_cuda_result, which clears it; and while the program has a pending
+ * error (fd_cuda_is_clean), nothing is called. */
 #ifndef FD_CUDART_H
 #define FD_CUDART_H
 
@@ -43,21 +42,21 @@ typedef struct fd_cudart {
     const char *library; /* its file name */
 } fd_cudart;
 
-/* FD_EINVAL with the reason: no runtime is loaded, or it lacks a function. */
+/* FD_EINVAL if no runtime is loaded, or if it lacks a function. */
 fd_status fd_cudart_find(fd_cudart *cuda, fd_error *error);
 
-/* The result of a call of the recorder; the last error of the thread is
- * cleared. */
+/* Pass on the result of a call of the recorder; clear the last error of the
+ * thread. */
 static inline int
-fd_cuda_answer(const fd_cudart *cuda, int answer)
+fd_cuda_result(const fd_cudart *cuda, int result)
 {
-    if (answer != FD_CUDA_SUCCESS && cuda->last_error != NULL) {
+    if (result != FD_CUDA_SUCCESS && cuda->last_error != NULL) {
         cuda->last_error();
     }
-    return answer;
+    return result;
 }
 
-/* Whether this thread has no last error, so that calls may change it. */
+/* Whether this thread has no pending error. */
 static inline bool
 fd_cuda_is_clean(const fd_cudart *cuda)
 {

@@ -11,10 +11,10 @@ fd_gpu_pool_grow(fd_gpu_pool *pool)
     }
     while (pool->made < wanted) {
         void *event;
-        int answer =
-            fd_cuda_answer(pool->cuda, pool->cuda->event_create(&event, 0));
-        if (answer != FD_CUDA_SUCCESS) {
-            return answer;
+        int result =
+            fd_cuda_result(pool->cuda, pool->cuda->event_create(&event, 0));
+        if (result != FD_CUDA_SUCCESS) {
+            return result;
         }
         pool->made++;
         fd_gpu_pool_return(pool, event);
@@ -37,7 +37,7 @@ void
 fd_gpu_pool_clear(fd_gpu_pool *pool, bool alive)
 {
     for (uint32_t i = 0; alive && i < pool->free.count; i++) {
-        fd_cuda_answer(pool->cuda,
+        fd_cuda_result(pool->cuda,
                        pool->cuda->event_destroy(pool->free.list[i]));
     }
     fd_vector_clear(&pool->free);

@@ -1,10 +1,10 @@
-/* CUDA events of one device, made before they are needed and used again and
- * again: creating one costs more than all the rest of a timestamp.
+/* CUDA events of one device, created in advance and reused: creating one costs
+ * more than the rest of a timestamp.
  *
- *     free   [ event | event | event |       ]     the last one back is the
- *                                  ^ count          first one out
+ *     free   [ event | event | event |       ]     a stack
+ *                                  ^ count
  *
- * Grows by FD_GPU_POOL_STEP while warming up, and between steps when it was
+ * Grows by FD_GPU_POOL_STEP during warm-up, and between steps after it was
  * empty. The device serialises all calls. */
 #ifndef FD_EVENT_POOL_H
 #define FD_EVENT_POOL_H
@@ -21,22 +21,22 @@ typedef struct fd_gpu_pool {
     bool dry; /* was empty since it last grew */
 } fd_gpu_pool;
 
-/* Make another FD_GPU_POOL_STEP events for the current device, as far as the
+/* Create FD_GPU_POOL_STEP more events for the current device, as far as the
  * bound and memory allow. Returns CUDA's error. */
 int fd_gpu_pool_grow(fd_gpu_pool *pool);
 
-/* NULL: none is left. */
+/* NULL if empty. */
 void *fd_gpu_pool_take(fd_gpu_pool *pool);
 
-/* There is room: the event is from the pool. */
+/* Always has room: the event is from the pool. */
 static inline void
 fd_gpu_pool_return(fd_gpu_pool *pool, void *event)
 {
     pool->free.list[pool->free.count++] = event;
 }
 
-/* Destroy the events in the pool. `alive` false: CUDA has ended, or belongs to
- * another process. */
+/* Destroy the events in the pool; with `alive` false, only free the pool: CUDA
+ * has ended, or belongs to another process. */
 void fd_gpu_pool_clear(fd_gpu_pool *pool, bool alive);
 
 #endif

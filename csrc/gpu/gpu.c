@@ -46,7 +46,7 @@ fd_gpu_current(fd_gpu *gpu)
 {
     int number = -1;
     if (!fd_cuda_is_clean(&gpu->cuda)
-        || fd_cuda_answer(&gpu->cuda, gpu->cuda.get_device(&number))
+        || fd_cuda_result(&gpu->cuda, gpu->cuda.get_device(&number))
                != FD_CUDA_SUCCESS
         || number < 0 || number >= FD_GPU_DEVICES) {
         return NULL;
@@ -61,14 +61,14 @@ fd_gpu_current(fd_gpu *gpu)
     return device;
 }
 
-/* Asking about an event of another device makes CUDA come up on the current
- * one, which costs memory: only from a device that is in use. */
+/* A query of an event of another device initialises CUDA on the current one,
+ * which costs memory: query only from a device in use. */
 static bool
-may_ask(fd_gpu *gpu)
+may_query(fd_gpu *gpu)
 {
     int number = -1;
     return gpu->process == getpid() && fd_cuda_is_clean(&gpu->cuda)
-        && fd_cuda_answer(&gpu->cuda, gpu->cuda.get_device(&number))
+        && fd_cuda_result(&gpu->cuda, gpu->cuda.get_device(&number))
                == FD_CUDA_SUCCESS
         && number >= 0 && number < FD_GPU_DEVICES
         && gpu->devices[number] != NULL;
@@ -78,7 +78,7 @@ void
 fd_gpu_drain(fd_gpu *gpu, bool grows)
 {
     int number = -1;
-    if (!may_ask(gpu)) {
+    if (!may_query(gpu)) {
         return;
     }
     gpu->cuda.get_device(&number);
@@ -106,11 +106,11 @@ fd_gpu_wait(fd_gpu *gpu, int patience_ms)
 {
     const struct timespec pause = {0, 1000000};
     fd_gpu_drain(gpu, false);
-    bool waits = may_ask(gpu) && is_busy(gpu);
+    bool waits = may_query(gpu) && is_busy(gpu);
     for (int i = 0; i < patience_ms && waits; i++) {
         nanosleep(&pause, NULL);
         fd_gpu_drain(gpu, false);
-        waits = may_ask(gpu) && is_busy(gpu);
+        waits = may_query(gpu) && is_busy(gpu);
     }
     return waits;
 }

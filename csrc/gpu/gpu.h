@@ -1,5 +1,5 @@
-/* Timing on the GPUs of one recording: the runtime, its devices, and facts
- * about them in the recording. */
+/* Timing on the GPUs of one recording: the runtime, its devices, and their
+ * facts in the recording. */
 #ifndef FD_GPU_H
 #define FD_GPU_H
 
@@ -16,29 +16,29 @@ typedef struct fd_gpu {
     _Atomic(fd_gpu_device *) devices[FD_GPU_DEVICES]; /* owned */
 } fd_gpu;
 
-/* Use the runtime that is loaded. FD_EINVAL with the reason without one;
- * calls no function of CUDA. */
+/* Use the loaded runtime; FD_EINVAL without one. Calls no function of CUDA. */
 fd_status fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error);
 
-/* The current device of this thread, added when new; NULL when CUDA does
- * not say, its number is too high, or memory is out. */
+/* The current device of this thread, added on first use; NULL if CUDA fails,
+ * its number is too high, or memory is exhausted. */
 fd_gpu_device *fd_gpu_current(fd_gpu *gpu);
 
-/* Collect the timestamps that all devices have passed. Does not wait. `grows`:
- * the call is between two recorded steps, and may create events for the next. */
+/* Collect the timestamps that the devices have passed. Does not wait. `grows`:
+ * the call is between two recorded steps and may create events for the
+ * next. */
 void fd_gpu_drain(fd_gpu *gpu, bool grows);
 
-/* Sleep and drain until every timestamp is passed, at most `patience_ms`. True
- * if timestamps remain. The only function in this folder that waits: never
+/* Sleep and drain until all timestamps are passed, at most `patience_ms`. True
+ * if timestamps remain. The only function of this folder that waits: never
  * call it from a hook, or with the GIL. */
 bool fd_gpu_wait(fd_gpu *gpu, int patience_ms);
 
-/* For good: no more timestamps; store what was used and which errors occurred
- * in the recording. Does not wait: timestamps that were not passed are counted
- * as unfinished. */
+/* Stop timing for good, and store the devices and their errors in the
+ * recording. Does not wait: timestamps not yet passed are counted as
+ * unfinished. */
 void fd_gpu_close(fd_gpu *gpu);
 
-/* Free everything. No hook runs any more. */
+/* No hook may run any more. */
 void fd_gpu_free(fd_gpu *gpu);
 
 #endif

@@ -29,21 +29,21 @@ fail(fd_gpu_device *device, int error, const char *what)
     device->failed = true;
 }
 
-/* Whatever another stream's capture forbids in this thread is allowed until
- * the mode is exchanged back. */
+/* In relaxed mode, the thread may call functions that a capture on another
+ * stream forbids. Returns the previous mode. */
 static int
 exchange_mode(const fd_gpu_device *device, int mode)
 {
-    fd_cuda_answer(device->cuda, device->cuda->exchange_capture_mode(&mode));
+    fd_cuda_result(device->cuda, device->cuda->exchange_capture_mode(&mode));
     return mode;
 }
 
 static bool
 grow(fd_gpu_device *device)
 {
-    int answer = fd_gpu_pool_grow(&device->pool);
-    if (answer != FD_CUDA_SUCCESS) {
-        fail(device, answer, "cudaEventCreateWithFlags");
+    int result = fd_gpu_pool_grow(&device->pool);
+    if (result != FD_CUDA_SUCCESS) {
+        fail(device, result, "cudaEventCreateWithFlags");
     }
     return !device->failed;
 }
@@ -51,24 +51,24 @@ grow(fd_gpu_device *device)
 static bool
 take_anchor(fd_gpu_device *device)
 {
-    int answer = fd_gpu_anchors_take(&device->anchors);
-    if (answer != FD_CUDA_SUCCESS) {
-        fail(device, answer, "cudaEventRecord of an anchor");
+    int result = fd_gpu_anchors_take(&device->anchors);
+    if (result != FD_CUDA_SUCCESS) {
+        fail(device, result, "cudaEventRecord of an anchor");
     }
     return !device->failed;
 }
 
-/* At the first timestamp, so that later ones are cheap. */
+/* Allocates at the first timestamp, so that later ones are cheap. */
 static bool
 open_device(fd_gpu_device *device)
 {
     if (!grow(device)) {
         return false;
     }
-    int answer = fd_gpu_anchors_open(&device->anchors, device->cuda,
+    int result = fd_gpu_anchors_open(&device->anchors, device->cuda,
                                      device->now, device->ticks_per_ns);
-    if (answer != FD_CUDA_SUCCESS) {
-        fail(device, answer, "cudaStreamCreateWithFlags");
+    if (result != FD_CUDA_SUCCESS) {
+        fail(device, result, "cudaStreamCreateWithFlags");
         return false;
     }
     device->open = take_anchor(device);
@@ -95,20 +95,20 @@ static bool
 is_capturing(fd_gpu_device *device, void *stream)
 {
     int status = 0;
-    int answer = fd_cuda_answer(
+    int result = fd_cuda_result(
         device->cuda, device->cuda->stream_is_capturing(stream, &status));
-    if (answer != FD_CUDA_SUCCESS && answer != FD_CUDA_CAPTURE_IMPLICIT) {
-        fail(device, answer, "cudaStreamIsCapturing");
+    if (result != FD_CUDA_SUCCESS && result != FD_CUDA_CAPTURE_IMPLICIT) {
+        fail(device, result, "cudaStreamIsCapturing");
     }
-    if (answer == FD_CUDA_CAPTURE_IMPLICIT
-        || (answer == FD_CUDA_SUCCESS && status != 0)) {
+    if (result == FD_CUDA_CAPTURE_IMPLICIT
+        || (result == FD_CUDA_SUCCESS && status != 0)) {
         count(device, FD_COUNT_GPU_CAPTURED);
         return true;
     }
     return false;
 }
 
-/* Record and queue. False: lost, nothing was done. */
+/* Record and queue an event. False: the timestamp is lost. */
 static bool
 add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
               bool ends, bool first)
@@ -120,11 +120,11 @@ add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
         return false;
     }
     uint64_t host = device->now();
-    int answer = fd_cuda_answer(
+    int result = fd_cuda_result(
         device->cuda, device->cuda->event_record(event, stream->handle));
-    if (answer != FD_CUDA_SUCCESS) {
+    if (result != FD_CUDA_SUCCESS) {
         fd_gpu_pool_return(&device->pool, event);
-        fail(device, answer, "cudaEventRecord");
+        fail(device, result, "cudaEventRecord");
         return false;
     }
     fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
@@ -142,9 +142,9 @@ add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
     return true;
 }
 
-/* The stream stood still while the host did something else: at most from the
- * timestamp before until this one was recorded, if nothing was launched
- * between. */
+/* Count the time that the stream was idle, waiting for the host: at most from
+ * the previous timestamp to the recording of this one, if nothing was launched
+ * in between. */
 static void
 starve(fd_gpu_device *device, const fd_gpu_stream *stream,
        const fd_gpu_timestamp *from, const fd_gpu_interval *interval)
@@ -164,10 +164,10 @@ pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
 {
     fd_gpu_interval *interval =
         fd_gpu_interval_at(&device->intervals, passed->interval);
-    int answer =
+    int result =
         fd_gpu_anchors_map(&device->anchors, passed->event, &interval->start);
-    if (answer != FD_CUDA_SUCCESS) {
-        return answer;
+    if (result != FD_CUDA_SUCCESS) {
+        return result;
     }
     if (interval->start < (int64_t)passed->host) {
         interval->start = (int64_t)passed->host;
@@ -176,7 +176,7 @@ pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
     starve(device, stream, passed, interval);
     stream->latest = interval->start;
     stream->reached = true;
-    return answer;
+    return result;
 }
 
 static int
@@ -187,11 +187,11 @@ pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
     const fd_gpu_interval *interval =
         fd_gpu_interval_at(intervals, passed->interval);
     float ms = 0;
-    int answer = fd_cuda_answer(
+    int result = fd_cuda_result(
         device->cuda,
         device->cuda->event_elapsed(&ms, interval->event, passed->event));
-    if (answer != FD_CUDA_SUCCESS) {
-        return answer;
+    if (result != FD_CUDA_SUCCESS) {
+        return result;
     }
     uint64_t total = ms > 0 ? (uint64_t)((double)ms * 1e6 + 0.5) : 0;
     uint64_t ticks = (uint64_t)((double)total * device->anchors.rate + 0.5);
@@ -216,7 +216,7 @@ pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
     }
     stream->latest = interval->start + (int64_t)ticks;
     fd_gpu_pool_return(&device->pool, passed->event);
-    return answer;
+    return result;
 }
 
 static void
@@ -224,20 +224,20 @@ drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
 {
     while (!fd_gpu_stream_is_empty(stream) && !device->failed) {
         const fd_gpu_timestamp *head = fd_gpu_stream_head(stream);
-        int answer = fd_cuda_answer(device->cuda,
+        int result = fd_cuda_result(device->cuda,
                                     device->cuda->event_query(head->event));
-        if (answer == FD_CUDA_NOT_READY) {
+        if (result == FD_CUDA_NOT_READY) {
             return;
         }
-        if (answer != FD_CUDA_SUCCESS) {
-            fail(device, answer, "cudaEventQuery");
+        if (result != FD_CUDA_SUCCESS) {
+            fail(device, result, "cudaEventQuery");
             return;
         }
         fd_gpu_timestamp passed = fd_gpu_stream_pop(stream);
-        answer = passed.ends ? pass_end(device, stream, &passed)
+        result = passed.ends ? pass_end(device, stream, &passed)
                              : pass_begin(device, stream, &passed);
-        if (answer != FD_CUDA_SUCCESS) {
-            fail(device, answer, "cudaEventElapsedTime");
+        if (result != FD_CUDA_SUCCESS) {
+            fail(device, result, "cudaEventElapsedTime");
             return;
         }
         fd_gpu_interval_release(&device->intervals, passed.interval,
@@ -245,9 +245,9 @@ drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
     }
 }
 
-/* The call lets go of its interval without an end. */
+/* Drop the reference of the call. */
 static void
-let_go(fd_gpu_device *device, uint32_t slot)
+release_call(fd_gpu_device *device, uint32_t slot)
 {
     fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
     interval->open = false;
@@ -265,7 +265,7 @@ sweep(fd_gpu_device *device, bool all)
             if (!interval->lost) {
                 count(device, FD_COUNT_GPU_DROPPED);
             }
-            let_go(device, slot);
+            release_call(device, slot);
         }
     }
 }
@@ -278,11 +278,12 @@ drain(fd_gpu_device *device)
     }
 }
 
-/* Two events for an interval, so that its end finds one too. */
+/* Whether the pool has events for the begin of an interval and for the ends of
+ * all open ones. */
 static bool
 has_events(fd_gpu_device *device)
 {
-    enum { LEAST = 64 }; /* for the ends of intervals that are open */
+    enum { LEAST = 64 };
     if (device->pool.free.count >= LEAST) {
         return true;
     }
@@ -343,7 +344,7 @@ begin(fd_gpu_device *device, const fd_gpu_call *call)
     bool first = stream->window != call->window;
     stream->window = call->window;
     if (!add_timestamp(device, stream, slot, false, first)) {
-        let_go(device, slot);
+        release_call(device, slot);
         return 0;
     }
     interval->parent = parent_of(device, call, interval->stream);
@@ -385,13 +386,13 @@ fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context)
     }
     fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
     fd_gpu_stream *stream = &device->streams.list[interval->stream];
-    if (interval->open) { /* not closed meanwhile */
+    if (interval->open) { /* false after fd_gpu_device_close */
         interval->context = context;
         if (is_capturing(device, stream->handle) || device->failed
             || !add_timestamp(device, stream, slot, true, false)) {
             count(device, FD_COUNT_GPU_DROPPED);
         }
-        let_go(device, slot);
+        release_call(device, slot);
     }
     pthread_mutex_unlock(&device->lock);
 }
@@ -402,7 +403,7 @@ fd_gpu_device_drop(fd_gpu_device *device, uint32_t slot)
     count(device, FD_COUNT_GPU_DROPPED);
     if (pthread_mutex_trylock(&device->lock) == 0) {
         if (fd_gpu_interval_at(&device->intervals, slot)->open) {
-            let_go(device, slot);
+            release_call(device, slot);
         }
         pthread_mutex_unlock(&device->lock);
     }
@@ -445,9 +446,9 @@ fd_gpu_device_is_busy(fd_gpu_device *device)
     return busy;
 }
 
-/* What is left has no end, or none that the GPU passed. */
+/* Release all intervals and timestamps that are not complete. */
 static void
-give_up(fd_gpu_device *device)
+release_all(fd_gpu_device *device)
 {
     sweep(device, true);
     for (uint32_t i = 0; i < device->streams.count; i++) {
@@ -470,7 +471,7 @@ fd_gpu_device_close(fd_gpu_device *device)
     device->failed = true;
     device->stuck = pthread_mutex_trylock(&device->lock) != 0;
     if (!device->stuck) {
-        give_up(device);
+        release_all(device);
         pthread_mutex_unlock(&device->lock);
     }
 }

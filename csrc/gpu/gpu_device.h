@@ -4,10 +4,10 @@
  *                 │ event                       │ when the GPU passed it
  *                 └──────◄──── pool ◄───────────┘
  *
- * Nothing here ever waits for the GPU, or for another thread: the device's
- * lock is tried once. Without the lock the interval is lost, and counted. (A
- * thread may block in cudaEventRecord for long, when the queue of the GPU is
- * full; one that holds the GIL must not wait for it.)
+ * No function waits for the GPU or for another thread: the lock of the device
+ * is tried once; if it is taken, the interval is lost, and counted. (A thread
+ * may block in cudaEventRecord for long if the queue of the GPU is full;
+ * threads with the GIL must not wait for it.)
  *
  * The first error of CUDA ends all timing on this device. */
 #ifndef FD_GPU_DEVICE_H
@@ -24,29 +24,31 @@ typedef struct fd_gpu_device {
     uint64_t (*now)(void);
     double ticks_per_ns;
     int number;
-    bool starves; /* every launch is timed: see docs/guides/gpu.md */
+    bool starves; /* measure idle time: every launch is timed; see
+                     docs/guides/gpu.md */
     pthread_mutex_t lock;
     _Atomic bool failed;
-    bool open; /* there is a pool, and an anchor */
-    bool warm; /* no events are created between steps any more */
+    bool open; /* has a pool and an anchor */
+    bool warm; /* after the first recorded step: events are only created
+                  between steps */
     fd_gpu_pool pool;
     fd_gpu_anchors anchors;
     fd_gpu_intervals intervals;
     FD_VECTOR(fd_gpu_stream) streams;
     uint64_t timestamps;
-    int error; /* CUDA's number, and the call that returned it; 0: none */
+    int error; /* of CUDA; 0: none */
     const char *failing;
-    bool stuck; /* another thread held the lock when it was closed */
+    bool stuck; /* another thread had the lock when it was closed */
 } fd_gpu_device;
 
-/* A call that begins, as the hook knows it. */
+/* A call that begins, from the hook. */
 typedef struct fd_gpu_call {
     void *stream;
     uint32_t caller;
     uint32_t thread;
     uint32_t call;          /* for execution traces; 0: none */
-    uint32_t window;        /* all launches between two calls of one window are
-                        marked ones */
+    uint32_t window;        /* between two calls with the same number, no
+                               launch is untimed */
     const uint32_t *around; /* open intervals of this thread on this device,
                                outermost first */
     uint32_t depth;
@@ -55,28 +57,30 @@ typedef struct fd_gpu_call {
 void fd_gpu_device_init(fd_gpu_device *device, const fd_cudart *cuda,
                         fd_gpu_figures *figures, int number);
 
-/* Start to time a call; 0: it is not timed, which is counted. The device
- * is the thread's current one. */
+/* Start to time a call; 0: not timed, which is counted. The device must be the
+ * current one of the thread. */
 uint32_t fd_gpu_device_begin(fd_gpu_device *device, const fd_gpu_call *call);
 
-/* Stop, as a call of `context`. The same device is current. */
+/* End the interval, as a call of `context`. The same device must be
+ * current. */
 void fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context);
 
-/* Its end is unknown. Any thread. */
+/* End the interval without a time. Any thread. */
 void fd_gpu_device_drop(fd_gpu_device *device, uint32_t slot);
 
-/* Collect what the GPU has passed; `grows`: the pool may grow, if it was
- * empty. CUDA must be in use on the current device of the thread. */
+/* Collect the timestamps that the GPU has passed; `grows`: the pool may grow
+ * if it was empty. CUDA must be initialised on the current device of the
+ * thread. */
 void fd_gpu_device_drain(fd_gpu_device *device, bool grows);
 
-/* Whether there are timestamps left to pass. */
+/* Whether timestamps are queued. */
 bool fd_gpu_device_is_busy(fd_gpu_device *device);
 
-/* No more timestamps. Counts the intervals without an end, unless another
- * thread holds the lock right now. Later calls of hooks do nothing. */
+/* Stop timing and count the unfinished intervals, unless another thread has
+ * the lock. Later calls of hooks do nothing. */
 void fd_gpu_device_close(fd_gpu_device *device);
 
-/* Free everything. `alive` as for the pool. No hook runs any more. */
+/* `alive` as for the pool. No hook may run any more. */
 void fd_gpu_device_clear(fd_gpu_device *device, bool alive);
 
 #endif

@@ -21,7 +21,7 @@ fd_gpu_figures_clear(fd_gpu_figures *figures)
     fd_map_clear(&figures->records);
 }
 
-/* Under both locks. */
+/* Requires both locks. */
 static fd_gpu_record *
 append(fd_gpu_figures *figures, uint32_t context)
 {
@@ -36,7 +36,7 @@ append(fd_gpu_figures *figures, uint32_t context)
     return record;
 }
 
-/* NULL: there is no room, which is counted. */
+/* NULL without room, which is counted. */
 static fd_gpu_record *
 record_of(fd_gpu_figures *figures, uint32_t context)
 {
@@ -54,8 +54,8 @@ record_of(fd_gpu_figures *figures, uint32_t context)
     return record;
 }
 
-/* Intervals share what the file has for the timeline with the calls. Under the
- * recording's lock. */
+/* Intervals and calls share the room for the timeline. Requires the lock of
+ * the recording. */
 static fd_gpu_event *
 room_for_event(fd_gpu_figures *figures)
 {
@@ -92,9 +92,9 @@ add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
     }
 }
 
-/* The call may have ended long ago: no other thread writes these fields. */
+/* No other thread writes these fields, even if the call has ended long ago. */
 static void
-tell_call(const fd_gpu_figures *figures, const fd_gpu_sample *sample)
+set_call(const fd_gpu_figures *figures, const fd_gpu_sample *sample)
 {
     const fd_gpu_event *event = &sample->event;
     fd_op_call *call = fd_file_record(&figures->recording->file, sample->call);
@@ -121,7 +121,7 @@ fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample)
         add_event(figures, &sample->event);
     }
     if (sample->call != 0) {
-        tell_call(figures, sample);
+        set_call(figures, sample);
     }
     pthread_mutex_unlock(&figures->lock);
 }

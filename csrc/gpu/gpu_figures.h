@@ -1,6 +1,6 @@
-/* Sums of intervals in the recording: a record for each context with
- * intervals, and each interval as an event of the timeline and in its call for
- * execution traces. Any thread. */
+/* Intervals in the recording: their sums per context, an event of the timeline
+ * per interval, and the interval of a call for execution traces. Any
+ * thread. */
 #ifndef FD_GPU_FIGURES_H
 #define FD_GPU_FIGURES_H
 
@@ -15,9 +15,9 @@ typedef struct fd_gpu_figures {
     fd_map records;       /* context -> place in the file / FD_ID_UNIT */
     fd_pool pool;         /* fd_gpu_record */
     fd_event_ring events; /* fd_gpu_event */
-    fd_chunk *chunk;      /* of those, the one being filled; NULL: none yet */
+    fd_chunk *chunk;      /* of `events`, the last one; NULL: none yet */
     uint64_t ended;       /* intervals, in the timeline or lost */
-    bool full;            /* later ones are lost */
+    bool full;            /* later intervals are lost */
 } fd_gpu_figures;
 
 /* A complete interval. */
@@ -34,7 +34,7 @@ void fd_gpu_figures_clear(fd_gpu_figures *figures);
 
 void fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample);
 
-/* A stream was idle for so many ns before a call of `context`. */
+/* Count `ns` of idle time of a stream before a call of `context`. */
 void fd_gpu_figures_starve(fd_gpu_figures *figures, uint32_t context,
                            uint64_t ns);
 

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-/* Slot 0 of all stays unused. */
+/* Slot 0 stays unused. */
 static bool
 grow(fd_gpu_intervals *intervals)
 {

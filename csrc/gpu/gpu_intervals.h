@@ -1,9 +1,9 @@
 /* The open intervals of one device.
  *
  * A slot has a reference of the open call, of each of its queued timestamps,
- * and of each interval inside it; the last one frees it. Slots do not move, so
- * that a thread that does not get the device's lock can still report that an
- * interval is lost. The device serialises all other calls. */
+ * and of each interval inside it; it is free without references. Slots do not
+ * move, so that a thread without the lock of the device can mark an interval
+ * as lost. The device serialises all other calls. */
 #ifndef FD_GPU_INTERVALS_H
 #define FD_GPU_INTERVALS_H
 
@@ -17,18 +17,18 @@ enum {
 };
 
 typedef struct fd_gpu_interval {
-    void *event;     /* of its first timestamp; back to the pool at the end */
-    uint64_t host;   /* tick of that timestamp */
-    int64_t start;   /* when the GPU passed it, on the host's clock */
+    void *event;     /* of the begin; returned to the pool at the end */
+    uint64_t host;   /* tick at which the begin was recorded */
+    int64_t start;   /* tick at which the GPU passed it */
     uint64_t nested; /* ns of the intervals inside it on its stream */
     uint32_t context;
     uint32_t caller; /* context that made the call */
     uint32_t thread; /* record of the thread */
     uint32_t call;   /* for execution traces; 0: none */
     uint32_t parent; /* interval on the same stream; 0: none */
-    uint32_t next;   /* free slots: the next one */
+    uint32_t next;   /* next free slot */
     uint16_t holders;
-    uint16_t stream;   /* of the device */
+    uint16_t stream;   /* index in the device */
     bool open;         /* has the call's reference */
     _Atomic bool lost; /* set without the lock */
 } fd_gpu_interval;
@@ -46,11 +46,10 @@ fd_gpu_interval_at(const fd_gpu_intervals *intervals, uint32_t slot)
                              [slot % FD_GPU_INTERVALS_STEP];
 }
 
-/* A slot, all zero except for one reference, of the call; 0 when there is no
- * room. */
+/* A slot of zeros with one reference, of the call; 0 without room. */
 uint32_t fd_gpu_interval_take(fd_gpu_intervals *intervals);
 
-/* Drop a reference. The event of a freed slot goes back to the pool. */
+/* Drop a reference. The event of a freed slot is returned to the pool. */
 void fd_gpu_interval_release(fd_gpu_intervals *intervals, uint32_t slot,
                              fd_gpu_pool *pool);
 

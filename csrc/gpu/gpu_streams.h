@@ -1,12 +1,12 @@
-/* The timestamps of one stream that the GPU has not been seen to pass, in the
- * order in which they were recorded, which is the order in which it passes
- * them.
+/* The timestamps of one stream that the GPU is not known to have passed,
+ * in the order in which they were recorded, which is the order in which it
+ * passes them.
  *
  *     ring   | timestamp | timestamp | timestamp |      |      |
- *              ^ head               ^ tail          both count without end
+ *              ^ head               ^ tail          both only increase
  *
- * The device serialises all calls: the order here must be the order in the
- * stream, so one lock covers recording a timestamp and queueing it. */
+ * The device serialises all calls: one lock covers recording a timestamp and
+ * queueing it, so that both orders agree. */
 #ifndef FD_GPU_STREAMS_H
 #define FD_GPU_STREAMS_H
 
@@ -18,9 +18,9 @@
 typedef struct fd_gpu_timestamp {
     void *event;
     uint64_t host;     /* tick at which it was recorded */
-    uint32_t interval; /* whose begin or end it is */
+    uint32_t interval; /* slot */
     bool ends;
-    bool first; /* after a time without timestamps */
+    bool first; /* launches before it may be untimed */
 } fd_gpu_timestamp;
 
 typedef struct fd_gpu_stream {
@@ -29,14 +29,12 @@ typedef struct fd_gpu_stream {
     uint32_t room;          /* a power of two */
     uint32_t head;
     uint32_t tail;
-    uint32_t window; /* that the timestamp at the tail is of */
+    uint32_t window; /* of the latest begin; see fd_gpu_call */
     bool reached;    /* `latest` is set */
-    int64_t
-        latest; /* when the GPU passed the timestamp before the head, on the
-                          host's clock */
+    int64_t latest;  /* host tick of the last timestamp that the GPU passed */
 } fd_gpu_stream;
 
-/* Room for one more timestamp. FD_ENOMEM leaves the queue as it is. */
+/* Reserve room for one more timestamp. FD_ENOMEM: the queue is unchanged. */
 fd_status fd_gpu_stream_reserve(fd_gpu_stream *stream);
 
 void fd_gpu_stream_clear(fd_gpu_stream *stream);
@@ -47,7 +45,7 @@ fd_gpu_stream_is_empty(const fd_gpu_stream *stream)
     return stream->head == stream->tail;
 }
 
-/* There is room. */
+/* Requires reserved room. */
 static inline void
 fd_gpu_stream_put(fd_gpu_stream *stream, fd_gpu_timestamp timestamp)
 {

@@ -7,6 +7,7 @@
 #include "capture/operands/process_groups.h"
 #include "capture/process/thread.h"
 #include "capture/python/interpreters.h"
+#include "capture/python/utf8_text.h"
 #include "capture/session/session.h"
 #include "gpu/cudart.h"
 #include "module/anonymize_binding.h"
@@ -47,17 +48,23 @@ static PyObject *
 set_own_folder(PyObject *module, PyObject *path)
 {
     (void)module;
-    PyObject *bytes = NULL;
-    if (!PyUnicode_FSConverter(path, &bytes)) {
+    PyObject *decoded = NULL;
+    if (!PyUnicode_FSDecoder(path, &decoded)) {
         return NULL;
     }
-    char *copy = fd_malloc((size_t)PyBytes_GET_SIZE(bytes) + 1);
+    PyObject *text = fd_utf8_text(decoded);
+    Py_DECREF(decoded);
+    if (text == NULL) {
+        return NULL;
+    }
+    const char *folder = PyUnicode_AsUTF8(text);
+    char *copy = fd_malloc(strlen(folder) + 1);
     if (copy != NULL) {
-        strcpy(copy, PyBytes_AS_STRING(bytes));
+        strcpy(copy, folder);
         fd_free(fd_process.own_folder);
         fd_process.own_folder = copy;
     }
-    Py_DECREF(bytes);
+    Py_DECREF(text);
     if (copy == NULL) {
         return PyErr_NoMemory();
     }
@@ -73,6 +80,14 @@ gpu_runtime(PyObject *module, PyObject *unused)
     fd_status status = fd_cudart_find(&cuda, &error);
     return status == FD_OK ? PyUnicode_FromString(cuda.library)
                            : fd_raise(module, status, &error);
+}
+
+static PyObject *
+clock_source(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(fd_clock_is_tsc ? "tsc" : "clock_gettime");
 }
 
 static PyObject *
@@ -92,6 +107,9 @@ static PyMethodDef functions[] = {
     {"gpu_runtime", gpu_runtime, METH_NOARGS,
      PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
                "The CUDA library that this process has loaded.")},
+    {"clock_source", clock_source, METH_NOARGS,
+     PyDoc_STR("clock_source($module, /)\n--\n\n"
+               "The clock of all times: tsc or clock_gettime.")},
     {"process_group_address", process_group_address, METH_O,
      PyDoc_STR("process_group_address($module, group, /)\n--\n\n"
                "The address that operators of c10d receive.")},

@@ -1,9 +1,9 @@
-"""Plan a pipeline for a model by measured times, write its program, train it and see whether the plan was right.
+"""Plan a pipeline for a model from measured times, write its program, train it, and compare with the plan.
 
     python plan_and_run.py                          a GPT and a small ResNet on 2 and 4 ranks
     python plan_and_run.py --models gpt --stages 2 --steps 8
 
-Each model is profiled on the CPU, cut into stages of one machine each (`pipeline partition --method pipedream`),
+Each model is profiled on the CPU, cut into stages of one machine each (`pipeline optimize`),
 written as a program for torch.distributed.pipelining (`pipeline convert --target torch`) and trained by it on gloo
 ranks under the recorder. The program trains the unsplit model beside it: their losses must be equal. At the end stand
 the times of each stage as planned, and as its forward and backward jobs took them.
@@ -77,21 +77,21 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {"gpt": 
 
 
 def train(graph: Graph, name: str, stages: int, folder: Path, steps: int) -> Path:
-    """Write the program, run it on as many ranks as stages; answers the recording."""
+    """Write the program, run it on one rank per stage, and return the recording."""
     package = folder / f"{name}_{stages}"
     package.mkdir()
     made = convert(graph, "Model", "net", target="torch", folder=package)
     for file, text in made.files.items():
         (package / file).write_text(text)
     run = folder / f"{name}_{stages}_run"
-    words = ["run", "-q", "--timeline-of", "jobs", "-o", str(run), "-m", f"{package.name}.train_torch"]
+    words = ["run", "-q", "--timeline-events", "jobs", "-o", str(run), "-m", f"{package.name}.train_torch"]
     words += ["--check", "--steps", str(steps), "--micro-batches", str(MICRO_BATCHES)]
     print(on_ranks("fastdispatch", words, stages, folder).splitlines()[-1])
     return run
 
 
 def on_ranks(module: str, words: list[str], count: int, folder: Path) -> str:
-    """Run a module on so many ranks; answers what they print."""
+    """Run a module on ``count`` ranks and return their output."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run([*command, module, *words], cwd=folder, env=environment, text=True, capture_output=True)
@@ -101,13 +101,13 @@ def on_ranks(module: str, words: list[str], count: int, folder: Path) -> str:
 
 
 def planned(graph: Graph, stage: int) -> tuple[float, float]:
-    """Milliseconds of forward and backward of a micro-batch."""
+    """Planned milliseconds of forward and backward of a micro-batch."""
     own = [node for node in graph.nodes if node.stage == stage]
     return sum(node.forward_ms for node in own), sum(node.backward_ms for node in own)
 
 
 def measured(run: Path, stage: int) -> tuple[float, float]:
-    """The same by the jobs of the rank that has the stage. The first step, which allocates, is left out."""
+    """Measured milliseconds, from the jobs of the rank of the stage, without the first step, which allocates."""
     jobs = fastdispatch.load(run).jobs(stage)
     rows = [*zip(jobs["kind"], jobs["micro_batch"], jobs["duration"], strict=True)]
     times = {kind: [took / 1e6 for each, _, took in rows if each == kind][MICRO_BATCHES:] for kind in ("F", "B")}
@@ -128,7 +128,7 @@ def main() -> None:
             graph = profile(model, inputs, steps=5)
             for stages in given.stages:
                 found = optimize(graph, stages, straight=True)
-                print(f"\n{name} on {stages} ranks: {found.time_per_stage_s * 1e3:.1f} ms a micro-batch planned")
+                print(f"\n{name} on {stages} ranks: {found.time_per_stage_s * 1e3:.1f} ms per micro-batch planned")
                 run = train(found.graph, name, stages, Path(place), given.steps)
                 print("stage  forward: planned  measured  backward: planned  measured")
                 for stage in range(stages):

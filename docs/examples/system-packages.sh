@@ -1,8 +1,8 @@
 #!/bin/sh
-# What the build and the pictures need from the system: cJSON, zlib, Graphviz, a C compiler, Python's headers and venv.
-# Installs them as root on Debian and Ubuntu; otherwise says what is missing, in one line.
+# Install the system packages for the build and for graphs: cJSON, zlib, Graphviz, a C compiler, Python's headers and
+# venv. Only as root on Debian and Ubuntu; otherwise prints the missing ones in one line.
 # Usage: system-packages.sh PYTHON [PROGRAM...]
-# Each PROGRAM is a package that only some tests use: they are skipped where it is missing and cannot be installed.
+# Each PROGRAM is a package for some of the tests, which are skipped if it is missing and cannot be installed.
 python=$1
 shift
 install() {

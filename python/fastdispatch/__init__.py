@@ -1,4 +1,4 @@
-"""Record a PyTorch training run and see its call graph.
+"""Record a PyTorch training run and inspect its call graph.
 
     import fastdispatch
 
@@ -18,7 +18,7 @@ from fastdispatch.record.schedule import schedule
 from fastdispatch.record.timeline import Timeline
 from fastdispatch.version import __version__
 
-TYPE_CHECKING = False  # what typing would say, without the import of it
+TYPE_CHECKING = False  # without importing typing
 if TYPE_CHECKING:
     from fastdispatch import pipeline
 
@@ -27,7 +27,7 @@ del set_own_folder
 
 
 def __getattr__(name: str) -> object:
-    """``pipeline`` is imported when it is used: programs that are recorded do without."""
+    """Import ``pipeline`` on first use; most recorded programs do not need it."""
     if name == "pipeline":
         from importlib import import_module
 

@@ -1,11 +1,10 @@
 """The C core, as Python sees it: csrc/module.
 
-Tables are dicts of columns of one length, in the order of the document (docs/formats/dump.md). Rows count from 0;
-references
-to rows are numbers, -1 for none. Times are nanoseconds. Whatever has a ``rank`` takes the place of a rank in
-:meth:`Trace.ranks`, not its number, and -1 for the sum over all.
+Tables are dicts of columns of equal length, in the order of the document (docs/formats/dump.md). Rows count from 0;
+references to rows are numbers, -1 without one. Times are nanoseconds. A ``rank`` is the index of a rank in
+:meth:`Trace.ranks`, not its number; -1 is the sum over all.
 
-These classes check little and explain little: programs use :mod:`fastdispatch`, which wraps them.
+These classes check few of their arguments: programs use :mod:`fastdispatch`, which wraps them.
 """
 
 import os
@@ -19,35 +18,38 @@ _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Columns = dict[str, list[Any]]
 
 class Error(Exception):
-    """Input or a request that fastdispatch cannot take. The text is one line: what happened, where, and what to do."""
+    """Invalid input or an invalid request. The text is one line: the fault, its place, and a remedy."""
 
 def set_own_folder(path: _Path, /) -> None:
-    """Functions of files below this folder are never nodes."""
+    """Exclude functions of files below this folder from the nodes."""
 
 def after_fork() -> None:
-    """Take the evaluator out of a forked child. Its recording is gone from it already."""
+    """Remove the evaluator from a forked child, which has no recording any more."""
 
 def gpu_runtime() -> str:
-    """The CUDA library that this process has loaded, by name. :class:`Error` with the reason without one."""
+    """Return the name of the CUDA library that this process has loaded. Raises :class:`Error` without one."""
+
+def clock_source() -> Literal["tsc", "clock_gettime"]:
+    """Return the clock of all times: the processor's counter if the kernel trusts it, else ``clock_gettime``."""
 
 def process_group_address(group: object, /) -> int:
-    """The address of a ``c10d::ProcessGroup``, by which its operators are given it; 0: it is none, or nothing is
-    recorded for execution traces."""
+    """Return the address of a ``c10d::ProcessGroup``, as in the operands of its operators; 0 for other objects, and if
+    no execution trace is recorded."""
 
 def writer(path: _Path, /) -> Literal["live", "gone", "unknown"] | None:
-    """Whether the process that writes a recording lives; unknown: unfinished, on a file system without locks. None if
-    the file does not exist. Takes no lock."""
+    """Return whether the process that writes a recording is alive; unknown: unfinished, on a file system without locks.
+    None if the file does not exist. Acquires no lock."""
 
 def save(path: _Path, content: Buffer, /) -> None:
-    """Write a file that appears as a whole. :class:`Error` if it cannot be written or the target is not a regular
+    """Write a file atomically. :class:`Error` if it cannot be written or the target is not a regular
     file."""
 
 def partition(sums: list[float], stages: int, method: str, /) -> list[int]:
     """Cut layers into stages: ``stages`` + 1 places, the first 0, the last the number of layers.
 
-    ``sums[i]`` is the weight of the first ``i`` layers, 0 for none. ``method``: uniform, balanced (the spread of stages
-    as DeepSpeed keeps it small) or bottleneck (the heaviest stage as light as possible). Raises :class:`Error` with one
-    line for weights that are negative or no numbers, no stage, more than 32 768 weighed layers or 1 048 576 stages.
+    ``sums[i]`` is the weight of the first ``i`` layers. ``method``: uniform, balanced (minimum spread of stages, as in
+    DeepSpeed) or bottleneck (minimum weight of the heaviest stage). Raises :class:`Error` with one line for weights
+    that are negative or not numbers, no stage, more than 32 768 weighed layers or 1 048 576 stages.
     """
 
 def pipeline_rule(
@@ -63,8 +65,8 @@ def pipeline_rule(
     bytes: str | None = None,
     when: str | None = None,
 ) -> None:
-    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (capture/rules/job_rules.c).
-    :class:`Error` for a source that is none, or an empty name."""
+    """Record calls of this function as jobs: :func:`fastdispatch.pipeline.rule` (capture/rules/job_rules.c).
+    :class:`Error` for an invalid source or an empty name."""
 
 def pipeline_report(
     trace: Trace,
@@ -76,13 +78,12 @@ def pipeline_report(
     layers: list[int] | None = None,
     weights: list[float] | None = None,
 ) -> dict[str, Any]:
-    """Where the time of a pipeline goes (csrc/module/pipeline/pipeline_report_binding.c).
+    """Analyze the time of a pipeline (csrc/module/pipeline/pipeline_report_binding.c).
 
-    ``known``: of each rank of the trace its place, data and model coordinates, -1 for what is not known.
-    ``iterations``: the first and one past the last. ``layers``: the first of each global stage, and one past the last;
-    ``weights``: what each is worth. Answers tables as columns; times are ns on one clock. :class:`Error` for iterations
-    that were not recorded, and with ``strict`` for clocks that are not aligned; ``ValueError`` for lists of other
-    lengths.
+    ``known``: the pipeline, data and model coordinates of each rank of the trace, -1 if unknown. ``iterations``: the
+    first and one past the last. ``layers``: the first layer of each global stage, and one past the last; ``weights`` of
+    the layers. Returns tables as columns; times are ns on one clock. :class:`Error` for iterations that were not
+    recorded, and with ``strict`` for clocks that are not aligned; ``ValueError`` for lists of other lengths.
     """
 
 def timeline_merge(
@@ -100,19 +101,18 @@ def timeline_merge(
     strict: bool = False,
     privacy: tuple[str | None, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Timelines of many ranks into one (docs/guides/timeline-merge.md); gzip when ``output`` ends in .gz.
+    """Merge timelines of many ranks (docs/guides/timeline-merge.md); gzip if ``output`` ends in .gz.
 
-    ``output``: native Perfetto when its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON.
-    ``sorted``: all events by time, with a temporary file. ``inputs``: files, each with the rank that its name
-    suggests, and how the output calls it where that is not its path. ``align``: none, wall, start, auto, pingpong,
-    collective or p2p (docs/concepts/clocks.md); ``strict`` refuses inputs whose clocks may be off by an unknown time.
-    ``devices``: GPUs to keep. ``steps``: the first one to keep and the one behind the last. ``paddle``: the two files
-    of Paddle's tool, into the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an
-    input: file, rank, format, program, used, left_out, world, events, arrows, filtered (left out by ``devices`` and
-    ``steps``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb, uncertainty_ns and residual_ns
-    (None: unknown), violations, and what did not come out as it was in or from a native trace: aside, crossed, alone,
-    skipped, early, others. Raises :class:`Error` with one line when a rank is there twice, a file cannot be read or
-    written, or nothing in the inputs can be used.
+    ``output``: native Perfetto if its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON. ``sorted``:
+    all events by time, with a temporary file. ``inputs``: files, each with the rank in its name, and with its name in
+    the output if that differs from the path. ``align``: none, wall, start, auto, pingpong, collective or p2p
+    (docs/concepts/clocks.md); ``strict`` rejects inputs with unknown clock errors. ``devices``: GPUs to keep.
+    ``steps``: the first step to keep, and one past the last. ``paddle``: write the two files of Paddle's tool into the
+    folder ``output``. ``progress(done, total)`` receives bytes of input. Returns one dict per input: file, rank,
+    format, program, used, left_out, world, events, arrows, filtered (by ``devices`` and ``steps``), lost, lost_bytes,
+    repaired, trouble, align, offset_ns, at_ns, drift_ppb, uncertainty_ns and residual_ns (None: unknown), violations,
+    and events of native traces that changed: aside, crossed, alone, skipped, early, others. Raises :class:`Error` with
+    one line for a duplicate rank, a file that cannot be read or written, or inputs without any usable event.
     """
 
 def timeline_stats(
@@ -125,12 +125,12 @@ def timeline_stats(
 ) -> dict[str, Any]:
     """Figures of traces of many ranks (docs/guides/timeline-stats.md), times in nanoseconds.
 
-    ``inputs``: files, each with the rank that its name suggests; ``align``: how their clocks become one, as for
-    :func:`timeline_merge`; ``ranks``: these alone. Answers ``files``, ``ranks``,
-    ``steps`` (of a rank; step None: all its time), ``jobs``, ``categories``, ``names``, ``collectives`` (lists of
-    dicts; texts are spelled as inside of a JSON string), ``base_ns``, ``error`` (of percentiles, relative), and what
-    did not fit: ``gap_ns``, ``closed_ns``, ``steps_left_out``, ``values_left_out``, ``collectives_left_out``. Raises
-    :class:`Error` when a file cannot be read, a rank is in two files, or there is nothing to count.
+    ``inputs``: files, each with the rank in its name; ``align``: the alignment of clocks, as for
+    :func:`timeline_merge`; ``ranks``: only these. Returns ``files``, ``ranks``, ``steps`` (of a rank; step None: its
+    whole time), ``jobs``, ``categories``, ``names``, ``collectives`` (lists of dicts; texts as inside a JSON string),
+    ``base_ns``, ``error`` (of percentiles, relative), and limits that were reached: ``gap_ns``, ``closed_ns``,
+    ``steps_left_out``, ``values_left_out``, ``collectives_left_out``. Raises :class:`Error` if a file cannot be read, a
+    rank is in two files, or no event can be counted.
     """
 
 def timeline_check(
@@ -139,9 +139,9 @@ def timeline_check(
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
 ) -> dict[str, Any]:
-    """What is wrong with a trace (docs/guides/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
+    """Find the faults of a trace (docs/guides/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
     ``passes``, ``trouble``, and ``faults``, each with kind, broken, count, what, remedy and the ``first`` places (byte,
-    event). Raises :class:`Error` when it cannot be read or is no trace."""
+    event). Raises :class:`Error` for other files."""
 
 def timeline_cut(
     path: _Path,
@@ -153,35 +153,34 @@ def timeline_cut(
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
 ) -> dict[str, Any]:
-    """The part of a trace from ``begin`` up to ``end``: nanoseconds since its start, or numbers of ``steps``; None: no
-    bound. Answers events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble. Raises
-    :class:`Error`, and writes nothing, when there is nothing in between."""
+    """Write the part of a trace from ``begin`` up to ``end``: nanoseconds since its start, or numbers of ``steps``;
+    None: no bound. Returns events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble.
+    Raises :class:`Error`, and writes nothing, if no event is in between."""
 
 def et_convert(
     path: _Path, output: _Path, *, edges: int = 255, rank: int = -1, timeline: bool = False
 ) -> dict[str, Any]:
-    """An execution trace (PyTorch's JSON or Chakra's .et) in the form that the end of ``output`` says: .et, .json,
-    .graphml (all of it), .dot (folded), each with .gz; with ``timeline`` .json is a Chrome trace. ``edges`` is a mask
-    of kinds: 1 order, 2 launch, 4 stream, 8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` counts where the
-    file names none. Answers what :func:`et_info` does. Raises :class:`Error` for what is no trace, and other ends."""
+    """Convert an execution trace (PyTorch's JSON or Chakra's .et) to the format of the suffix of ``output``: .et,
+    .json, .graphml (complete), .dot (folded), each with .gz; with ``timeline`` .json is a Chrome trace. ``edges`` is a
+    mask of kinds: 1 order, 2 launch, 4 stream, 8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` is used if the
+    file has none. Returns the same as :func:`et_info`. Raises :class:`Error` for other files and suffixes."""
 
 def et_link(path: _Path, kineto: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
-    """PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank,
-    in the form that the end of ``output`` says. Answers what :func:`et_info` does and ``link``: how many operators were
-    linked, and how many were not for which reason. Raises :class:`Error`."""
+    """Write PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank, in
+    the format of the suffix of ``output``. Returns the same as :func:`et_info`, and ``link``: numbers of operators that
+    were linked, and that were not, by reason. Raises :class:`Error`."""
 
 def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
-    """Execution traces of all ranks, each with the rank that counts where the file names none, compared: whether
-    collectives and messages match. Answers files (each what :func:`et_info` does), collectives and messages that match,
-    unknown_peers, and mismatches: what, group, number, one and other with rank, node id, name and bytes. Raises
+    """Check whether collectives and messages of execution traces of all ranks match. ``inputs``: files, each with a
+    rank that is used if the file has none. Returns files (each as :func:`et_info`), collectives and messages that
+    match, unknown_peers, and mismatches: what, group, number, one and other with rank, node id, name and bytes. Raises
     :class:`Error`."""
 
 def et_diff(pairs: list[tuple[str, str, int]], *, edges: int = 255, threshold: float = 0.1) -> dict[str, Any]:
-    """Execution traces before and after, rank by rank, with the rank that counts where the files name none, compared.
-    ``edges``: a mask of kinds; ``threshold``: least change of a time, relative; below 0: times are not compared.
-    Returns what ``docs/reference/schemas/et-diff.schema.json`` describes, except ``schema``, ``before``, ``after`` and
-    ``alone``. Raises
-    :class:`Error`."""
+    """Compare execution traces before and after, rank by rank. ``pairs``: both files, and a rank that is used if they
+    have none. ``edges``: a mask of kinds; ``threshold``: minimum change of a time, relative; below 0: times are not
+    compared. Returns the document of ``docs/reference/schemas/et-diff.schema.json`` without ``schema``, ``before``,
+    ``after`` and ``alone``. Raises :class:`Error`."""
 
 def et_estimate(
     inputs: list[tuple[str, int]],
@@ -190,13 +189,14 @@ def et_estimate(
     bandwidth: float = 1.0,
     latency_ns: int = 0,
 ) -> dict[str, Any]:
-    """Execution traces of all ranks played again: nodes of these names take so many times as long, communication is
-    ``bandwidth`` times as fast and takes ``latency_ns`` more. Returns what
-    ``docs/reference/schemas/et-estimate.schema.json`` describes,
-    but for ``schema`` and ``error``. Raises :class:`Error` where there are no times."""
+    """Simulate execution traces of all ranks: times of nodes with these names are multiplied, communication has
+    ``bandwidth`` times the bandwidth and ``latency_ns`` more latency. Returns the document of
+    ``docs/reference/schemas/et-estimate.schema.json`` without ``schema`` and ``error``. Raises :class:`Error` for
+    traces without times."""
 
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
-    """Contents of an execution trace (``docs/reference/schemas/et-info.schema.json``). Raises :class:`Error`."""
+    """Return the contents of an execution trace (``docs/reference/schemas/et-info.schema.json``). Raises
+    :class:`Error`."""
 
 def et_export(
     path: _Path,
@@ -207,37 +207,37 @@ def et_export(
     edges: int = 255,
     privacy: tuple[str | None, str] | None = None,
 ) -> dict[str, Any]:
-    """The operators of a recording that ``CallGraph(et=True)`` made, written in PyTorch's form (.json), in Chakra's
-    (.et) and as torch.profiler's trace beside the first, each with .gz. Answers what :func:`et_info` does. Raises
+    """Write the operators of a recording of ``CallGraph(et=True)`` in the formats of PyTorch (.json) and Chakra (.et),
+    and the matching trace of torch.profiler, each with .gz. Returns the same as :func:`et_info`. Raises
     :class:`Error`."""
 
 def anonymous_name(salt: str, name: _Path, /) -> str:
     """The salted hash of a name or path, as of :meth:`Trace.anonymize`: ``f_`` and 12 hexadecimal digits."""
 
 def et_layer_calls(path: _Path, /) -> str:
-    """The calls of operators and of modules' forwards in a recording that ``CallGraph(et=True)`` made, as JSON: rows of
+    """Return calls of operators and of forwards of modules in a recording of ``CallGraph(et=True)`` as JSON: rows of
     id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's
-    number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs
+    number, thread, forward thread, duration (ns; -1: unfinished), inputs, outputs
     (``et/readers/operand_json.h``). Raises :class:`Error`."""
 
 @final
 class Folder:
-    """A run directory held open (module/recording/folder_type.c, base/folder.h). Names are plain names of regular
+    """An open run directory (module/recording/folder_type.c, base/folder.h). Names are plain names of regular
     files; :class:`Error` for paths, links, FIFOs. With ``make`` the directory is created if it does not exist."""
 
     def __new__(cls, path: _Path, *, make: bool = False) -> Self: ...
     @property
     def path(self) -> str:
-        """As it was opened."""
+        """The path as it was given."""
 
     def read(self, name: str, most: int, /) -> bytes | None:
         """The first ``most`` bytes of a file; None if it does not exist."""
 
     def write(self, name: str, content: Buffer, /) -> None:
-        """Write a file that appears as a whole and replaces an existing one."""
+        """Write a file atomically; an existing one is replaced."""
 
     def remove(self, name: str, /) -> None:
-        """Remove a file, if there is one."""
+        """Remove a file if it exists."""
 
     def writer(self, name: str, /) -> Literal["live", "gone", "unknown"] | None:
         """As :func:`writer`. :class:`Error` if the file is not a recording."""
@@ -246,7 +246,7 @@ class Folder:
         """Move a finished recording and its side file (csrc/recording/recording_place.h)."""
 
     def lock(self, name: str, /) -> bool:
-        """Take the lock of this name; False at once if it is held elsewhere."""
+        """Acquire the lock of this name; False at once if another process has it."""
 
     def unlock(self) -> None:
         """Release the lock."""
@@ -255,17 +255,16 @@ class Folder:
 class Session:
     """One recording session (csrc/module/recording/session_type.c). At most one per process records.
 
-    ``path``: the file, or None for memory; with a ``folder`` the name in it.
-    ``max_mb``: bound on file and memory. ``calls``: 0 off, 1 evaluator hook,
-    2 ``sys.monitoring``. ``fold``: imports and compilers are one ``<folded>``. ``prefixes``: folders that differ by
-    host, with where their files come from (0 project, 1 site, 2 stdlib). ``keep(key)`` says whether a function becomes
-    a node, ``schedule(step)`` gives a ``torch.profiler.ProfilerAction`` or its number. ``on_change()`` is called when
-    PyTorch or a process group has appeared, ``on_ready()`` at the end of a window of the schedule.
-    ``timeline``: whether the latest events overwrite the oldest, the bound on the side file in MB (0: none), whether
-    operators are numbered, and the least duration (ns) of Python calls, operators, ranges and jobs, negative for none.
-    ``folder``: the directory in which ``path`` is the name of a file.
+    ``path``: the file, or None for memory; with a ``folder`` the name in it. ``max_mb``: bound on file and memory.
+    ``calls``: 0 off, 1 evaluator hook, 2 ``sys.monitoring``. ``fold``: imports and compilers are one ``<folded>``.
+    ``prefixes``: folders that differ by host, with the origin of their files (0 project, 1 site, 2 stdlib).
+    ``keep(key)`` returns whether a function becomes a node, ``schedule(step)`` a ``torch.profiler.ProfilerAction`` or
+    its number. ``on_change()`` is called when PyTorch or a process group has appeared, ``on_ready()`` at the end of a
+    window of the schedule. ``timeline``: whether the latest events overwrite the oldest, the bound on the side file in
+    MB (0: none), whether operators are numbered, and the minimum duration (ns) of Python calls, operators, ranges and
+    jobs, negative for none. ``folder``: the directory in which ``path`` is the name of a file.
 
-    Raises :class:`Error` when the file cannot be made or another process records there.
+    Raises :class:`Error` if the file cannot be created or another process records there.
     """
 
     def __new__(
@@ -294,16 +293,16 @@ class Session:
         """Whether this is the session that records."""
     @property
     def module_visits(self) -> int:
-        """Modules visited so far in searches for the paths of others."""
+        """Number of modules visited so far in searches for paths of modules."""
     @property
     def error(self) -> BaseException | None:
         """The first exception of keep, schedule or a handler."""
 
     def start(self) -> None:
-        """Begin to record. :class:`Error` when this process is recording already."""
+        """Start recording. :class:`Error` if this process is recording already."""
 
     def stop(self) -> None:
-        """Stop for good; notes can still be added. Twice is once."""
+        """Stop permanently; notes can still be added. A second call has no effect."""
 
     def wait_gpu(self, patience_ms: int, /) -> None:
         """After stop(): wait without the GIL until the GPU has passed all timed calls. An exception in a signal handler
@@ -313,44 +312,45 @@ class Session:
         """Close the file of a stopped session."""
 
     def save(self, folder: Folder, name: str, /) -> None:
-        """Write a recording that is in memory as a file; the session has been stopped."""
+        """Write the recording of a stopped session in memory to a file."""
 
     def step(self) -> None:
-        """End a training step; nothing when the session is not active."""
+        """End a training step. No effect if the session is not active."""
 
     def record(self, record: bool, step: int, /) -> None:
-        """Record from now on, in step ``step``, or pause without any hook until the next call. Nothing when the session
+        """Record from now on, in step ``step``, or pause without any hook until the next call. No effect if the session
         is not active or has a schedule."""
 
     def set_rank(self, rank: int, world: int, /) -> None:
-        """Who this process turned out to be."""
+        """Set the rank of this process."""
 
     def note(self, key: str, json: str, /) -> None:
-        """Store a fact about the run; ``json`` is its value as JSON text. The last one with a key counts."""
+        """Store a fact about the run; ``json`` is its value as JSON text. A later fact replaces one with the same
+        key."""
 
     def attach_records(self, probe: Callable[[], int], /) -> str:
-        """Listen to PyTorch's records from now on; answers the name of the layout found.
+        """Register for PyTorch's records; return the name of the detected layout.
 
-        ``probe`` is :func:`fastdispatch.probe.run`. :class:`Error` when this PyTorch cannot be read, with the reason.
+        ``probe`` is :func:`fastdispatch.record.probe.run`. :class:`Error` if this PyTorch is not supported, with the
+        reason.
         """
 
     def attach_pipeline(self, on_pipeline: Callable[[tuple[str, object]], tuple[int, int, int] | None], /) -> None:
-        """Make jobs of what pipeline engines do (csrc/capture/engines/engine_pipeline.c).
+        """Record jobs of pipeline engines (csrc/capture/engines/engine_pipeline.c).
 
-        ``on_pipeline((engine, object or None))`` is called in the first iteration and answers which process this is, of
-        how many, and the stages with their chunks, -1 for what it does not know.
+        ``on_pipeline((engine, object or None))`` is called in the first iteration and returns the number of this
+        process, the number of processes, and that of stages with chunks, -1 if unknown.
         """
 
     def pipeline(self) -> dict[str, Any] | None:
-        """engine, iterations, class, stages (chunks counted), processes,
-        micro_batches, rules (engine, path, qualified name, whether one matched); None where
-        nothing looks for engines. What is not known is None."""
+        """Return engine, iterations, class, stages (with chunks), processes, micro_batches, rules (engine, path,
+        qualified name, whether a call matched); None without :meth:`attach_pipeline`. Unknown values: None."""
 
     def attach_operands(
         self, tensor: object, places: tuple[int, int, int], run: Callable[[], None], on_model: Callable[[Any], None], /
     ) -> None:
-        """Record what goes into operators and comes out. The self-test calls ``run``, which runs the operators of
-        ``probe.py`` on the tensor at this address with this storage. Raises :class:`Error` when it fails."""
+        """Record inputs and outputs of operators. The self-test calls ``run``, which runs the operators of ``probe.py``
+        on the tensor at this address with this storage. Raises :class:`Error` if it fails."""
 
     def sample_gpu(
         self,
@@ -361,10 +361,10 @@ class Session:
         /,
     ) -> None:
         """Time calls on the GPU in one step out of ``every``, from the start on: operators, modules, functions, jobs,
-        and what ``globs`` match, once ``in_use()`` says that CUDA is in use."""
+        and matches of ``globs``, as soon as ``in_use()`` is true."""
 
     def trace(self, *, timeline: bool = False) -> Trace:
-        """The recording so far, as a Trace."""
+        """Return the recording so far."""
 
     def stats(self) -> dict[str, int]:
         """bytes, nodes, edges, contexts, modules, threads, steps, steps_source (see docs/formats/recording.md)."""
@@ -373,19 +373,19 @@ class Session:
 class Trace:
     """Recordings in memory, as columns (csrc/module/trace/trace_type.c).
 
-    ``paths`` are recordings, dumps, merges and run directories, merged. Raises :class:`Error` with one line for what
-    is none of them, for a rank that is there twice and for ranks of different runs.
+    ``paths`` are recordings, dumps, merges and run directories, merged. Raises :class:`Error` with one line for
+    other files, duplicate ranks, and ranks of different runs.
     """
 
     def __new__(cls, paths: Sequence[_Path], *, timeline: bool = False) -> Self: ...
     def dump(self, path: _Path, /) -> None:
-        """Write as JSON; the file is there as a whole or not at all. :class:`Error` when it cannot be written."""
+        """Write as JSON, atomically. :class:`Error` if it cannot be written."""
 
     def anonymize(self, salt: str, /) -> None:
-        """Put salted hashes in place of the user's names (csrc/trace/anonymize.h). Before anything else is asked."""
+        """Replace the user's names by salted hashes (csrc/trace/anonymize.h). Call this before any other method."""
 
     def strip_prefix(self, prefix: str, /) -> None:
-        """Cut ``prefix`` off the files of functions and out of facts and notes."""
+        """Remove ``prefix`` from the files of functions, facts and notes."""
 
     def nodes(self) -> _Columns:
         """kind, from (names), file, class, name, qualified, package (texts), line, key (text)."""
@@ -398,15 +398,15 @@ class Trace:
         gpu_self, gpu_total, gpu_starved, gpu_launch_bound, steps.
 
         ``steady``: the slowest step of each path counts like the mean of its others in self, total and backward.
-        ``IndexError`` for a rank that is not there, here and below.
+        ``IndexError`` for a missing rank, here and below.
         """
 
     def ranks(self) -> list[dict[str, Any]]:
-        """One dict a rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the tables
-        ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``."""
+        """Return one dict per rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the
+        tables ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``."""
 
     def figures(self, rank: SupportsIndex, /) -> _Columns:
-        """What one rank recorded per context, as in a dump. ``ValueError`` for -1."""
+        """Return the figures of one rank per context, as in a dump. ``ValueError`` for -1."""
 
     def jobs(self, rank: SupportsIndex, /) -> _Columns:
         """kind (text), context (row), thread, step, iteration, micro_batch, stage, chunk, peer, buffer (-1: none),
@@ -414,17 +414,17 @@ class Trace:
         gpu_duration (0: none) of one rank. ``ValueError`` for -1."""
 
     def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
-        """The timeline of one rank for a picture, the ``most`` longest calls of it. ``ValueError`` for rank -1.
+        """Return the ``most`` longest calls of the timeline of one rank. ``ValueError`` for rank -1.
 
         ``calls``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
         start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of calls).
         ``gpu``: intervals, context, host (its launch), start, duration, thread, device, stream. ``left_out`` and
-        ``flows_left_out``: how many there were no room for.
+        ``flows_left_out``: numbers of omitted calls and flows.
         """
 
     def clocks(self) -> list[dict[str, Any]]:
-        """One dict a rank: a time t of it is ``t + offset_ns + (t - at_ns) * drift_ppt / 1e12`` on the clock of all;
-        method (docs/concepts/clocks.md), uncertainty_ns (None: not known)."""
+        """Return one dict per rank: its time t is ``t + offset_ns + (t - at_ns) * drift_ppt / 1e12`` on the common
+        clock; method (docs/concepts/clocks.md), uncertainty_ns (None: unknown)."""
 
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
@@ -445,21 +445,22 @@ class Trace:
         threshold: float = 0.1,
         same_speed: bool = False,
     ) -> dict[str, Any]:
-        """What changed from this trace to another (csrc/profile/profile_diff.h), of a step each, ns.
+        """Compare a step of this trace with one of another (csrc/profile/profile_diff.h); times in ns.
 
         ``rows``: columns key, kind, said (bits: new, gone, calls, slower, faster), and with _before and _after calls,
         self, total, backward, async, gpu, spread (of self, by module of total). ``calls``: caller (-1: the outside),
         callee (rows), said, calls_before, calls_after. ``steps`` and ``whole`` (time of a step) of each, ``speed``:
-        what all has in common, taken out unless ``same_speed``. ``threshold``: a share. ``ValueError`` for a ``by``
-        that is none."""
+        the common change of all times, removed unless ``same_speed``. ``threshold``: a share. ``ValueError`` for an
+        invalid ``by``."""
 
     def joined(self, after: Self, pairs: list[tuple[int, int]], /) -> Self:
-        """Two traces as one of two ranks for each of ``pairs`` (of ranks, -1: all), 0 before and 1 after, 2 before ...:
-        paths of calls joined by key, without lines (csrc/profile/diff_joined.h). Whole runs; the slowest step of each
+        """Join two traces into one with two ranks per pair (of ranks, -1: all): 0 before, 1 after, 2 before, ... Paths
+        of calls are joined by key, without lines (csrc/profile/diff_joined.h). Whole runs; the slowest step of each
         path counts like the mean of its others. ``ValueError`` for no pairs."""
 
     def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
-        """Backward time: ``autograd`` in all, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward call."""
+        """Return backward time: ``autograd`` in total, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward
+        call."""
 
     def export(
         self,
@@ -478,69 +479,72 @@ class Trace:
         align: str = "auto",
         strict: bool = False,
     ) -> bytes:
-        """The file of another program: ``callgraph``, ``dot``, ``graphml``, ``folded``, ``speedscope``, ``pprof``,
-        ``chrome`` or ``perfetto``.
+        """Return a file for another program: ``callgraph``, ``dot``, ``graphml``, ``folded``, ``speedscope``,
+        ``pprof``, ``chrome`` or ``perfetto``.
 
-        ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: how clocks of several ranks in
-        one timeline are made one, as in :func:`timeline_merge`. ``ValueError`` for an option that is none,
-        :class:`Error` without a timeline where one is needed."""
+        ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: alignment of clocks of several
+        ranks, as in :func:`timeline_merge`. ``ValueError`` for an invalid option, :class:`Error` if a required timeline
+        is missing."""
 
 @final
 class Plan:
     """The plan of a pipeline schedule (csrc/module/pipeline/plan_type.c).
 
-    ``chunks`` and ``group`` 0: as the schedule has them. ``ValueError`` for a schedule that is none, :class:`Error`
-    with one line for what no engine would run.
+    ``chunks`` and ``group`` 0: defaults of the schedule. ``ValueError`` for an unknown schedule, :class:`Error` with
+    one line for an impossible plan.
     """
 
     def __new__(cls, schedule: str, stages: int, micro_batches: int, chunks: int = 0, group: int = 0) -> Self: ...
     def numbers(self) -> dict[str, Any]:
-        """schedule, stages, micro_batches, chunks, group, steps; lists, one a stage: buffers, in_flight."""
+        """Return schedule, stages, micro_batches, chunks, group, steps, and lists per stage: buffers, in_flight."""
 
     def table(self, stage: SupportsIndex, /) -> str:
-        """A stage on one line. ``IndexError`` for a stage that is not there, here and below."""
+        """Return a stage as one line. ``IndexError`` for a missing stage, here and below."""
 
     def jobs(self) -> _Columns:
-        """stage (global), step, kind, mb, buffer, rank, chunk, peer; -1 for none."""
+        """stage (global), step, kind, mb, buffer, rank, chunk, peer; -1 without one."""
 
     def json(self, figures: str, /) -> str:
-        """The document (docs/reference/schemas/pipeline-plan.schema.json); ``figures`` is the JSON of that member."""
+        """Return the document of docs/reference/schemas/pipeline-plan.schema.json; ``figures`` is the JSON of that
+        member."""
 
     def train_step(self, stage: int, step: int, /) -> tuple[int, bool]:
-        """Micro-batch, out of range where nothing is computed, and whether forward, by DeepSpeed's TrainSchedule."""
+        """Return the micro-batch (out of range if nothing is computed) and whether it is a forward, as in DeepSpeed's
+        TrainSchedule."""
 
     def replay(self, prices: dict[str, list[int]], *, blocking: bool = False, times: bool = False) -> dict[str, Any]:
-        """Play the plan. ``prices``: by kind, whole times of one job, one a global stage; no kind, no time.
+        """Simulate the plan. ``prices``: by kind, integer times of one job, one per global stage; missing kinds take no
+        time.
 
-        Answers makespan, the lists busy, first, last (a stage), critical (rows of jobs), with ``times`` also begin and
-        end (a job). ``ValueError`` for prices that are none, :class:`Error` where it cannot be played.
+        Returns makespan, the lists busy, first, last (per stage), critical (rows of jobs), and with ``times`` begin and
+        end (per job). ``ValueError`` for invalid prices, :class:`Error` if the plan cannot be simulated.
         """
 
 @final
 class Graph:
     """A model as a graph of layers, from its text or JSON (module/pipeline/graph_type.c). ``where`` begins messages.
 
-    :class:`Error` with one line for what is neither, for unknown nodes, cycles, and figures that are no figures.
+    :class:`Error` with one line for malformed text, unknown nodes, cycles, and invalid figures.
     """
 
     def __new__(cls, text: bytes, where: str = "graph") -> Self: ...
     def text(self) -> str:
-        """The text that planners exchange."""
+        """Return the text format of planners."""
 
     def json(self) -> str:
-        """The document (docs/reference/schemas/pipeline-graph.schema.json)."""
+        """Return the document of docs/reference/schemas/pipeline-graph.schema.json."""
 
     def order(self) -> list[int]:
-        """Places of nodes, each after what it needs; of several the first in the file."""
+        """Return the nodes in topological order; among several, the first in the file."""
 
     def compressed(self) -> Self:
-        """Branches as one node each."""
+        """Return the graph with each branch as one node."""
 
     def is_series_parallel(self) -> bool:
-        """Whether it is made of nothing but rows and branches."""
+        """Return whether the graph consists only of chains and branches."""
 
     def is_same(self, other: Graph, /) -> bool:
-        """Whether two graphs are the same but for ids and the order of lines. ``TypeError`` for what is no graph."""
+        """Return whether two graphs are equal except for ids and the order of lines."""
 
     def optimize(
         self,
@@ -564,15 +568,15 @@ class Graph:
         effort: int = 0,
         watch: array[float] | None = None,
     ) -> dict[str, Any]:
-        """The pipeline of least time. A number of machines and bytes a second for each level; ``ratio`` 0: sending
-        activations is free; ``memory`` 0 to 3: no bound, PipeDream's, asynchronous, synchronous.
+        """Find the pipeline with minimum time. ``machines`` and ``bandwidths`` (bytes per second) per level; ``ratio``
+        0: sending activations is free; ``memory`` 0 to 3: no bound, PipeDream's, asynchronous, synchronous.
 
-        Answers layers, states, complete, single_machine_s, data_parallel_s, best and second (time_s, bound_s, unused,
+        Returns layers, states, complete, single_machine_s, data_parallel_s, best and second (time_s, bound_s, unused,
         stages), one_more_s, twice_bandwidth_s and their bounds, stage_of_node (-1: none), schedule (None, or name,
-        micro_batches, chunks, ranks, step_s, bound_s, asynchronous_s, second_s). With a schedule the step of the
-        optimizer is made short; ``effort`` is how much is looked at; ``watch`` is kept up to date: no plan is quicker,
-        a plan takes so long, share that is done. ``ValueError`` for levels that do not fit and for no schedule,
-        :class:`Error` where there is no such plan.
+        micro_batches, chunks, ranks, step_s, bound_s, asynchronous_s, second_s). With a schedule the step of that
+        schedule is minimized; ``effort`` bounds the search; ``watch`` is kept up to date: lower bound, time of the best
+        plan, share of the search that is done. ``ValueError`` for inconsistent levels and unknown schedules,
+        :class:`Error` if no plan exists.
         """
 
 @disjoint_base
@@ -586,10 +590,10 @@ class DispatchMode:
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, /
     ) -> Any:
-        """Called by PyTorch for every operator: record the call, run it, answer its result."""
+        """Record and run an operator, and return its result; called by PyTorch."""
 
     def is_infra_mode(self) -> bool:
-        """False: a mode of the user's, as PyTorch sees it."""
+        """False: for PyTorch, a mode of the user."""
 
     def ignore_compile_internals(self) -> bool:
         """True: compiled code stays compiled under this mode."""
@@ -599,31 +603,30 @@ class DispatchMode:
         """True: they are run as any other."""
     @property
     def _dispatch_key(self) -> None:
-        """None: no infra mode."""
+        """None: not an infra mode."""
     @property
     def calls(self) -> dict[str, int]:
         """Calls of each operator so far, by name such as ``aten::add``."""
 
 @final
 class label:
-    """A context manager: what runs inside is recorded below a range of this name. Costs one function call when nothing
-    records. ``TypeError`` when the name is no string."""
+    """A context manager: calls inside are recorded below a range of this name. Costs one function call if nothing is
+    recording. ``TypeError`` if the name is not a string."""
 
     def __new__(cls, name: str) -> Self: ...
     def __enter__(self) -> Self:
-        """The range begins."""
+        """Begin the range."""
 
     def __exit__(self, /, *unused: object) -> None:
-        """The range ends. Exceptions pass."""
+        """End the range. Exceptions propagate."""
 
 @final
 class job:
-    """A context manager: what runs inside is one unit of a pipeline schedule, one row of :meth:`Trace.jobs` where the
-    timeline has jobs.
+    """A context manager for one unit of a pipeline schedule: one row of :meth:`Trace.jobs` if the timeline has jobs.
 
     ``kind``: load, forward, backward, send, receive, reduce, optimizer, or any other text. ``mb`` is the micro-batch,
-    ``peer`` the other stage or rank of a transfer; all from 0, None where they say nothing. Costs one function call
-    when nothing records. ``TypeError`` for what is no string or number, ``ValueError`` for a negative one.
+    ``peer`` the other stage or rank of a transfer; all count from 0, None if unknown. Costs one function call if
+    nothing is recording. ``TypeError`` for arguments of another type, ``ValueError`` for negative numbers.
     """
 
     def __new__(
@@ -635,17 +638,17 @@ class job:
         peer: SupportsIndex | None = None,
     ) -> Self: ...
     def __enter__(self) -> Self:
-        """The job begins."""
+        """Begin the job."""
 
     def __exit__(self, /, *unused: object) -> None:
-        """The job ends. Exceptions pass."""
+        """End the job. Exceptions propagate."""
 
 @final
-class ClockAnswerer:
-    """A thread that answers questions with the right token with this machine's clock (docs/concepts/clocks.md).
+class ClockServer:
+    """A thread that replies with the clock of this machine to requests with the right token (docs/concepts/clocks.md).
 
     ``address``: a numeric address of this host, no wildcard. ``token``: 16 bytes, else ``ValueError``.
-    Raises :class:`Error` where no port can be opened there.
+    Raises :class:`Error` if no port can be opened there.
     """
 
     def __new__(cls, address: str, token: bytes) -> Self: ...
@@ -654,14 +657,14 @@ class ClockAnswerer:
         """The UDP port, on that address alone."""
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop the thread."""
 
 @final
-class ClockAsker:
-    """A thread that asks for another machine's clock now and then, at a numeric address. ``ValueError`` for a token
-    that has not 16 bytes; raises :class:`Error` where no socket or thread can be made."""
+class ClockClient:
+    """A thread that periodically measures the clock of another machine, at a numeric address. Raises ``ValueError``
+    unless the token has 16 bytes, and :class:`Error` if no socket or thread can be created."""
 
     def __new__(cls, address: str, port: int, token: bytes) -> Self: ...
     def finish(self) -> tuple[list[tuple[int, int, int]], str]:
-        """Ask once more and end, within some 20 ms: (sent, answered, received), ns of CLOCK_BOOTTIME, ours, theirs
-        and ours; and why there are none."""
+        """Send a last burst and stop the thread, within about 20 ms. Return (sent, replied, received) in ns of
+        CLOCK_BOOTTIME of the client, the server and the client, and the reason if there are none."""

@@ -1,10 +1,11 @@
-"""Starts a recording when a Python process begins: imported by ``fastdispatch-startup.pth`` if ``FASTDISPATCH`` is set.
+"""Start a recording at the start of a Python process: imported by ``fastdispatch-startup.pth`` if ``FASTDISPATCH`` is
+set.
 
-``FASTDISPATCH=1`` records every Python process, ``FASTDISPATCH=children`` (what ``fastdispatch run`` sets) those that
+``FASTDISPATCH=1`` records every Python process, ``FASTDISPATCH=children`` (set by ``fastdispatch run``) those that
 multiprocessing spawns. ``FASTDISPATCH_OUT``, ``FASTDISPATCH_RANKS``, ``FASTDISPATCH_STEPS=A:B`` and
-``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is one line on standard error,
-never an exception: the process is somebody's training. For the same reason a recording that cannot be written is held
-in memory, unless ``best_effort=0`` is given. In a sub-interpreter nothing is recorded, silently.
+``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is reported in one line on standard
+error and never raises an exception, because the process is the user's training. For the same reason a recording that
+cannot be written is kept in memory, unless ``best_effort=0`` is given. Subinterpreters are not recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def is_spawned_by_multiprocessing() -> bool:
 
 
 def options_of(text: str) -> dict[str, Any]:
-    """``"ops=dispatch,timing=0"`` as arguments of CallGraph; numbers are numbers, 0 and 1 serve as no and yes."""
+    """Parse ``"ops=dispatch,timing=0"`` to arguments of CallGraph; 0 and 1 mean no and yes."""
     options: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         name, equals, value = part.partition("=")

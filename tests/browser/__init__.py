@@ -1,1 +1,1 @@
-"""The page of ``fastdispatch html`` in the browser that people have."""
+"""The page of ``fastdispatch html`` in a real browser."""

@@ -1,4 +1,4 @@
-"""One browser for all, and the recordings that are shown in it."""
+"""One browser for all tests, and the displayed recordings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import fastdispatch
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[object]:
-    """Gone before other tests start theirs: one thread can have but one."""
+    """Close the browser before other tests start theirs: a thread can have only one."""
     from tests.browser.opened import launched
 
     with launched() as found:
@@ -21,7 +21,7 @@ def browser() -> Iterator[object]:
 
 @pytest.fixture(scope="package")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dump of next to nothing."""
+    """A minimal dump."""
     path = tmp_path_factory.mktemp("template") / "dump.json"
     with fastdispatch.CallGraph(None, ops="off") as graph:
         Path(".").exists()
@@ -31,7 +31,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def gpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recording of the example and its page: two layers, two steps, when each call was."""
+    """A folder with a recording of the example and its page: two layers, two steps, a timeline."""
     import pretrain
 
     from fastdispatch.page.html import Wanted, page

@@ -1,4 +1,4 @@
-"""A page opened from the disk in a headless Chromium without a network, and large or strange recordings to show."""
+"""A page opened from the disk in a headless Chromium without a network, and large or unusual recordings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 from tests.consumers.browser import chromium
 
-#: Milliseconds that a page may take for one thing, on a machine that does much else.
+#: Time limit of one action of a page in milliseconds, on a busy machine.
 PATIENCE = 60_000
 
 READY = "body[data-ready=yes]"
@@ -22,7 +22,7 @@ READY = "body[data-ready=yes]"
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """The browser of the system. One thread can have but one."""
+    """The browser of the system. A thread can have only one."""
     if chromium() is None:
         pytest.skip("Chromium is not installed")
     with sync_playwright() as playwright:
@@ -33,7 +33,7 @@ def launched() -> Iterator[Browser]:
 
 @contextmanager
 def opened(browser: Browser, file: Path, fragment: str = "") -> Iterator[Page]:
-    """The page, ready. Fails where it asks for anything but itself, throws, or writes an error to the console."""
+    """The loaded page. Fails if it requests other files, throws, or writes an error to the console."""
     faults: list[str] = []
 
     def asked(request: Request) -> None:
@@ -55,7 +55,7 @@ def opened(browser: Browser, file: Path, fragment: str = "") -> Iterator[Page]:
 
 
 def look(page: Page, **state: object) -> None:
-    """Go to another state, as an edited address does."""
+    """Change the state, as by editing the address."""
     words = "&".join(f"{name}={value}" for name, value in state.items())
     page.evaluate("words => { location.hash = words; }", words)
     page.wait_for_timeout(50)
@@ -83,10 +83,10 @@ def painted(page: Page, canvas: str) -> dict[str, int]:
 
 
 class Dump:
-    """A dump of one rank (docs/formats/dump.md), made call by call."""
+    """A dump of one rank (docs/formats/dump.md), built call by call."""
 
     def __init__(self, template: Path) -> None:
-        """``template`` is any dump: what is around the tables is taken from it."""
+        """``template`` is any dump with the parts around the tables."""
         self.document: dict[str, Any] = json.loads(template.read_text())
         self.strings: dict[str, int] = {"": 0}
         self.nodes: dict[tuple[Any, ...], int] = {}

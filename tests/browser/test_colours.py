@@ -1,4 +1,4 @@
-"""Colours of packages differ from each other for everybody, and text on them can be read."""
+"""Colours of packages are distinguishable for everybody, and text on them is readable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 STYLE = (Path(__file__).parents[2] / "python/fastdispatch/page/assets/page.css").read_text()
-LEAST_DISTANCE = 15.0  # CIE76; 2.3 can just be told apart side by side
+LEAST_DISTANCE = 15.0  # CIE76; 2.3 is just distinguishable side by side
 
 Colour = tuple[float, float, float]
 
@@ -57,7 +57,7 @@ def seen(colours: dict[str, str], vision: str) -> dict[str, Colour]:
 
 
 def themes() -> list[dict[str, str]]:
-    """Variables of the light theme, and of the dark one in both places where it is written."""
+    """Variables of the light theme, and of both definitions of the dark one."""
     blocks = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block)) for block in re.findall(r"\{([^{}]*)\}", STYLE)]
     return [block for block in blocks if "ground" in block and "mark" in block]
 
@@ -72,7 +72,7 @@ def test_packages_are_told_apart(vision: str) -> None:
 
 @pytest.mark.parametrize("vision", VISIONS)
 def test_changes_are_told_apart(vision: str) -> None:
-    """More from less of any size, both from no change, and small from large."""
+    """More differs from less, both from no change, and small changes from large ones."""
     found = seen(palette(r"tone-[\w-]+"), vision)
     assert len(found) == 7
     for one, other in combinations(found, 2):

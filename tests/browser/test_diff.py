@@ -1,4 +1,4 @@
-"""The page of a comparison: what changed is seen in every view, by its sign and not by colour alone."""
+"""The page of a comparison: every view shows changes by signs, not by colour alone."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def shown(compared: tuple[Path, Diff], browser: Browser) -> Iterator[Page]:
 
 
 def rows(shown: Page) -> dict[str, list[str]]:
-    """Cells of the table by the name of the function."""
+    """Cells of the table by name of function."""
     found = shown.locator("#view-table tbody tr")
     names = found.locator("th b").all_inner_texts()
     return {name: found.nth(at).locator("td").all_inner_texts() for at, name in enumerate(names)}
@@ -90,7 +90,7 @@ def test_a_flame_has_both_and_says_which_way(shown: Page, compared: tuple[Path, 
     keys = [row.key for row in compared[1].rows]
     assert {"train.py:[]:new_now", "train.py:[]:gone_since"} <= set(keys)
     shown.locator("#view-flame canvas").hover(position={"x": 10, "y": 30})
-    assert "91 ms \u2192 97 ms in all \u25b2 +7 %" in shown.locator(".tip").inner_text()
+    assert "91 ms \u2192 97 ms in total \u25b2 +7 %" in shown.locator(".tip").inner_text()
 
 
 def test_boxes_and_details_have_both_figures(shown: Page) -> None:
@@ -115,7 +115,7 @@ def test_about_has_the_lines_of_the_comparison(shown: Page) -> None:
     assert "+ 30% self" in text
     assert "before: 0 of" in text and "after: 0 of" in text
     assert shown.locator("#tab-ranks").count() == shown.locator("#tab-timeline").count() == 0
-    assert "the page of each recording has its own" in text
+    assert "in the page of each recording" in text
     assert shown.locator("#rank").is_hidden()
 
 
@@ -147,7 +147,7 @@ def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, template: Path, brow
 
 
 def test_source_of_what_is_there(tmp_path: Path, template: Path, browser: Browser) -> None:
-    """What is gone has none, and does not hide that of others."""
+    """Removed functions have no source, and do not hide the source of others."""
     sides = [
         recorded(template, tmp_path / "before.json", 20, "gone_since", 3),
         recorded(template, tmp_path / "after.json", 26, "new_now", 8),
@@ -168,7 +168,7 @@ def test_source_of_what_is_there(tmp_path: Path, template: Path, browser: Browse
         assert "def new_now(): 7" in shown.locator("#view-source pre").inner_text()
         look(shown, view="source", query="gone_since")
         shown.locator("#view-source button.entry").first.click()
-        assert "The text is not here" in shown.locator("#view-source").inner_text()
+        assert "No source text" in shown.locator("#view-source").inner_text()
 
 
 def test_equal_comparisons_give_equal_bytes(compared: tuple[Path, Diff]) -> None:

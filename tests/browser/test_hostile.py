@@ -1,4 +1,4 @@
-"""Names that try to be markup, to break out of the data or to turn the line around are shown as they are."""
+"""Names with markup, ends of data blocks or bidirectional controls are shown as text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_names_are_text_and_nothing_runs(browser: Browser, strange: Path, view: 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
-    """Some of them new, some gone, some in both."""
+    """Some are new, some removed, some in both."""
     folder = tmp_path_factory.mktemp("hostile_diff")
     sides = [recorded(template, folder / f"{i}.json", names) for i, names in enumerate((NAMES[:-2], NAMES[1:]))]
     diff = Diff(*map(fastdispatch.load, sides), names=(f"{BREAKOUT}/{BREAKOUT}", NAMES[3]))
@@ -93,10 +93,10 @@ def test_names_are_there_in_full(browser: Browser, strange: Path) -> None:
             assert any(start in text for text in names) or "\x01" in name, name
         turned = shown.locator("#view-table tbody tr").filter(has_text="right to left").filter(has_text=".py:7").first
         name, file = (turned.locator(each).bounding_box() for each in ("th b", "th .quiet"))
-        assert name and file and name["x"] + name["width"] <= file["x"]  # a name does not turn what stands beside it
+        assert name and file and name["x"] + name["width"] <= file["x"]  # a name does not reverse its neighbours
         assert shown.locator("h1").get_attribute("title") == f"{BREAKOUT}/{BREAKOUT}"
         shown.fill("#query", "</script>")
-        assert shown.locator("#answer").inner_text().startswith("2 functions")
+        assert shown.locator("#matches").inner_text().startswith("2 functions")
         look(shown, view="about")
         assert BREAKOUT in shown.locator("#view-about").inner_text()
 

@@ -1,4 +1,4 @@
-"""The page of the example GPT: every view, every way to look."""
+"""The page of the example GPT: all views and controls."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def node_of(folder: Path, key: str) -> int:
     return fastdispatch.load(folder).nodes["key"].index(key)
 
 
-def answer(shown: Page) -> str:
-    return shown.locator("#answer").inner_text()
+def matches(shown: Page) -> str:
+    return shown.locator("#matches").inner_text()
 
 
 def test_the_page_is_small(gpt: Path) -> None:
@@ -33,12 +33,12 @@ def test_search_says_how_many_and_what_share(gpt: Path, browser: Browser) -> Non
     with opened(browser, gpt / "page.html") as shown:
         shown.keyboard.press("/")
         shown.keyboard.type("aten::linear")
-        assert answer(shown).startswith(f"{len(nodes)} function")
-        assert float(answer(shown).split("·")[2].split()[0]) > 0
+        assert matches(shown).startswith(f"{len(nodes)} function")
+        assert float(matches(shown).split("·")[2].split()[0]) > 0
         assert "query=aten%3A%3Alinear" in shown.url
         shown.keyboard.press("Escape")
         shown.locator("#reset").click()
-        assert answer(shown) == ""
+        assert matches(shown) == ""
 
 
 def test_zoom_by_keyboard_and_back(gpt: Path, browser: Browser) -> None:
@@ -150,7 +150,7 @@ def test_everything_can_be_reached_by_keyboard_and_the_focus_is_seen(gpt: Path, 
 
 
 def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> None:
-    """Of each view, of a page that is dark on the screen."""
+    """Each view, of a page in the dark theme."""
     node = node_of(gpt, "pretrain.py:[Block]:forward")
     with opened(browser, gpt / "page.html", f"view=flame&theme=dark&node={node}") as shown:
         for view in ("flame", "graph", "table", "modules", "timeline", "source", "about"):
@@ -173,7 +173,7 @@ def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> N
 def test_about_says_what_was_recorded(gpt: Path, browser: Browser) -> None:
     with opened(browser, gpt / "page.html", "view=about") as shown:
         text = shown.locator("#view-about").inner_text()
-        for word in ("Nothing was dropped", "torch", "2.13", "Own cost", "Attributed to forward calls", "100 %"):
+        for word in ("Nothing was dropped", "torch", "2.13", "Overhead", "Attributed to forward calls", "100 %"):
             assert word in text
 
 

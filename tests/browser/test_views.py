@@ -22,7 +22,7 @@ LAYERS = 2
 
 
 def boxes(shown: Page) -> dict[str, str]:
-    """Labels of the boxes, and what each says in full."""
+    """Labels of the boxes, with their full texts."""
     labels = shown.locator("#view-graph .box .label").all_text_contents()
     return dict(
         zip(labels, shown.locator("#view-graph .box").evaluate_all("l => l.map(b => b.ariaLabel)"), strict=True)

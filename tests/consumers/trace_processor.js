@@ -1,9 +1,9 @@
 // The trace processor of a Perfetto UI as a server: a Unix socket in front of its WebAssembly engine.
 //
 // Usage: node trace_processor.js FOLDER SOCKET
-// FOLDER holds engine_bundle.js and trace_processor.wasm. The engine speaks the byte stream that Perfetto's clients
-// speak over a Unix socket, so this program passes bytes on and knows nothing of messages. It prints "ready", serves
-// one client after another and ends with its standard input.
+// FOLDER has engine_bundle.js and trace_processor.wasm. The engine uses the same byte stream as Perfetto's clients on a
+// Unix socket, so this program forwards bytes without parsing messages. It prints "ready", serves one client after
+// another and ends with its standard input.
 'use strict';
 
 const fs = require('fs');
@@ -13,7 +13,7 @@ const vm = require('vm');
 
 const [folder, address] = process.argv.slice(2);
 
-// What the engine asks of the worker it believes to be in. It reads the engine's code by a synchronous request.
+// The used parts of a Web Worker. The engine reads its code by a synchronous request.
 class Request {
   open(method, url) {
     this.file = path.join(folder, path.basename(url));

@@ -1,1 +1,1 @@
-"""CPython's own regression tests, plain and under the recorder: what the recorder changes shows as a difference."""
+"""Compare CPython's own regression tests with and without the recorder."""

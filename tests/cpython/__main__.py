@@ -1,7 +1,7 @@
 """Run CPython's own regression tests plain and under the recorder, and print what differs.
 
-Exit status 1 when a difference is not listed in docs/concepts/reliability.md. A missing version is named and
-left out. Plain results are kept in the folder of the environments; ``--fresh`` makes them anew.
+Exit status 1 if a difference is not listed in docs/concepts/reliability.md. Missing versions are reported and
+skipped. Plain results are cached in the folder of the environments; ``--fresh`` runs them again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOME = Path(__file__).parent.parent.parent / ".venv" / "cpython"
 
 
 def modules(short: bool) -> list[str]:
-    """The names in modules.txt; those of the short list have a star."""
+    """The names in modules.txt; those of the short list are marked with a star."""
     lines = LIST.read_text(encoding="utf-8").splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
     return [row[0] for row in rows if not short or "*" in row[1:]]
@@ -39,7 +39,7 @@ def settings(version: str, calls: str | None, recording: str | None) -> list[Set
 
 
 class Runs:
-    """Every module of every version, plain and in every setting."""
+    """All modules of all versions, plain and in all settings."""
 
     def __init__(self, options: argparse.Namespace, known: list[Known]) -> None:
         self.options = options
@@ -91,19 +91,19 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.cpython", description=__doc__.split("\n")[0])
     parser.add_argument("versions", nargs="+", metavar="VERSION")
     parser.add_argument("--recording", choices=("recorded", "paused"), help="default: both")
-    parser.add_argument("--calls", choices=("frame", "monitor"), help="default: what the version has")
+    parser.add_argument("--calls", choices=("frame", "monitor"), help="default: those of the version")
     parser.add_argument("--modules", nargs="+", metavar="NAME", help="default: those of modules.txt")
     parser.add_argument("--short", action="store_true", help="only the modules with a star")
     parser.add_argument("--fresh", action="store_true", help="run the plain tests again")
-    parser.add_argument("--installed", action="store_true", help="use the package as it was installed last")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="modules at once")
+    parser.add_argument("--installed", action="store_true", help="do not install the package again")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of modules to run in parallel")
     parser.add_argument("--home", type=Path, default=HOME, metavar="FOLDER", help="of the environments")
     return parser.parse_args()
 
 
 def main() -> int:
     options = arguments()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it, and so would the tests
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs of a shell
     runs = Runs(options, known_differences())
     work: list[Callable[[], str]] = []
     for version in options.versions:
@@ -116,7 +116,7 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         for text in pool.map(lambda one: one(), work):
             print(text, flush=True)
-    print(f"{len(runs.unlisted)} things that docs/concepts/reliability.md does not list or that it lists in vain")
+    print(f"{len(runs.unlisted)} differences that docs/concepts/reliability.md does not list, or that were not found")
     for difference in runs.unlisted:
         print(f"  {difference}")
     return 1 if runs.unlisted else 0

@@ -1,4 +1,4 @@
-"""What differs between two runs of one module, and which differences docs/concepts/reliability.md explains."""
+"""Differences between two runs of a module, and their reasons in docs/concepts/reliability.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Known:
-    """A row of the table in docs/concepts/reliability.md: a difference that must be, and why."""
+    """A row of the table in docs/concepts/reliability.md: an unavoidable difference, with its reason."""
 
     test: str
     versions: tuple[str, ...]
@@ -39,7 +39,7 @@ class Known:
     reason: str
 
     def covers(self, module: str, version: str, setting: Setting) -> bool:
-        """Whether the row says something of this module in this setting."""
+        """Whether the row applies to this module in this setting."""
         short = ".".join(version.split(".")[:2])
         return (
             re.match(rf"{re.escape(module)}[. ]", self.test) is not None
@@ -65,17 +65,17 @@ def known_differences(document: Path = DOCUMENT) -> list[Known]:
 
 
 def _recorder(setting: Setting, result: Result) -> str:
-    """Whether the recorder did what the setting says: a run that was not recorded would prove nothing."""
+    """Whether the recorder ran as in the setting: a run without a recording would prove nothing."""
     if not result.recorder:
         return "not there"
     contexts = result.stats.get("contexts")
-    if contexts is None:  # the process did not get to its end
+    if contexts is None:  # the process did not reach its end
         return str(setting)
     return f"{setting.calls} {'recorded' if contexts > 100 else 'paused'}"
 
 
 def _status(result: Result) -> str:
-    """How the process ended; an exit status that the outcomes of its tests explain is no news."""
+    """How the process ended, without an exit status that follows from the outcomes of its tests."""
     status = result.outcomes[PROCESS]
     failing = any(outcome in FAILING for test, outcome in result.outcomes.items() if test != PROCESS)
     return "ended" if status == f"exit status {int(failing)}" else status
@@ -93,7 +93,7 @@ def compare(module: str, version: str, setting: Setting, plain: Result, recorded
     for test in dict.fromkeys([*plain.outcomes, *recorded.outcomes]):
         after = recorded.outcomes.get(test, "absent")
         if test == PROCESS or (after == "absent" and _status(recorded) != "ended"):
-            continue  # a process that was killed has run only some of its tests
+            continue  # a killed process has run only some of its tests
         reason = recorded.reasons.get(test) or plain.reasons.get(test, "")
         add(test, plain.outcomes.get(test, "absent"), after, reason)
     return found

@@ -1,4 +1,4 @@
-"""An environment per version of CPython, with this package in it."""
+"""An environment per version of CPython, with this package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Interpreter:
 
 
 def find(version: str) -> Interpreter | None:
-    """The Python of this version ("3.12", "3.12.1") with its own tests; None where there is none."""
+    """The Python of this version ("3.12", "3.12.1") with its own tests, or None."""
     short = ".".join(version.split(".")[:2])
     own = short == f"{sys.version_info.major}.{sys.version_info.minor}"
     python = sys._base_executable if own else versions.interpreter(version)  # type: ignore[attr-defined]
@@ -42,9 +42,9 @@ def find(version: str) -> Interpreter | None:
 
 
 def with_package(base: Interpreter, home: Path, build: bool = True) -> Interpreter:
-    """The interpreter of an environment in `home` with this tree installed in it and nothing else.
+    """The interpreter of an environment in `home` in which only this tree is installed.
 
-    setuptools, in an environment of its own, would be imported in every process of the one where it is installed.
+    setuptools is in a separate environment, because every process of its environment imports it.
     """
     python, builder = home / "bin" / "python", home / "build" / "bin" / "python"
     if build or not python.exists():
@@ -63,13 +63,13 @@ def with_package(base: Interpreter, home: Path, build: bool = True) -> Interpret
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """What the tests run with: nothing that changes Python, nothing of a recording around this one."""
+    """The environment variables of tests: without those that change Python or belong to an outer recording."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("FASTDISPATCH", "PYTHON"))}
     kept.pop("VIRTUAL_ENV", None)
     return kept | changes
 
 
 def remove(folder: Path) -> None:
-    """Also what a test has made unreadable."""
+    """Remove a folder, also if a test has made it unreadable."""
     subprocess.run(["chmod", "-R", "u+rwX", folder], capture_output=True, check=False)
     shutil.rmtree(folder, ignore_errors=True)

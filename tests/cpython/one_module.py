@@ -1,7 +1,7 @@
 """Run one module of CPython's regression tests and write the outcome of each test as a line of JSON.
 
 Usage: one_module.py MODULE FILE. A script for the interpreter under test: it imports nothing of this project, so that
-the plain run is plain, and prepares the process as CPython's own runner does (``python -m test``).
+plain runs are not affected, and prepares the process like CPython's own runner (``python -m test``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _open, _write, _close = os.open, os.write, os.close
 
 
 class Lines:
-    """A file that is open only while a line is written: tests count descriptors."""
+    """A file that is open only while writing a line: tests count descriptors."""
 
     def __init__(self, path):
         self.path = path
@@ -76,7 +76,7 @@ class Outcomes(unittest.TextTestResult):
 
 
 def recorder():
-    """The object that records this process, if there is one."""
+    """The recorder of this process, if any."""
     module = sys.modules.get("fastdispatch.record.callgraph")
     return module.current() if module is not None else None
 
@@ -86,11 +86,11 @@ def prepare():
     sys.addaudithook(lambda event, arguments: None)
     from test import support
 
-    support.use_resources = ["subprocess"]  # nothing large, slow or on the network
+    support.use_resources = ["subprocess"]  # without large, slow and network tests
 
 
 def below(frames, function):
-    """Call it with that many more frames above: some tests count on those of CPython's own runner."""
+    """Call the function below additional frames: some tests rely on the frames of CPython's own runner."""
     return below(frames - 1, function) if frames else function()
 
 

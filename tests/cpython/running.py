@@ -1,4 +1,4 @@
-"""One module of CPython's tests in a process of its own, within a time limit."""
+"""Run a module of CPython's tests in its own process, with a time limit."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tests.cpython.interpreters import environment, remove
 
 ONE_MODULE = Path(__file__).with_name("one_module.py")
 PLAIN_LIMIT = 900.0
-#: A process that does not end although it was asked to.
+#: Seconds to wait for a process that was asked to end.
 GRACE = 20.0
-#: A later outcome of the same test replaces an earlier one unless that is worse.
+#: Of several outcomes of a test, the worst one is kept.
 WORST = ("ok", "expected failure", "skipped", "unexpected success", "failed", "error")
-#: Stands among the tests for the process as a whole.
+#: The name of the outcome of the whole process.
 PROCESS = "(process)"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How the tests are recorded."""
+    """How to record the tests."""
 
     calls: str  # "frame" or "monitor"
     recording: str  # "recorded", or "paused": hooks are installed and nothing is recorded
@@ -103,7 +103,7 @@ def run(python: Path, module: str, log: Path, limit: float = PLAIN_LIMIT, settin
 
 
 def ended(process: subprocess.Popen[bytes], limit: float, grace: float = GRACE) -> str:
-    """How the process ended. Past the limit it writes its tracebacks (faulthandler) and is killed with its children."""
+    """Wait for the process. At the limit it writes its tracebacks (faulthandler) and is killed with its children."""
     over = False
     try:
         process.wait(limit)

@@ -1,4 +1,4 @@
-"""What the runner of CPython's tests makes of the processes that it starts, and of the list of known differences."""
+"""The runner of CPython's tests: outcomes of processes, and the list of known differences."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_process_that_is_killed_is_one_difference_and_the_test_that_ran() -> N
     ("recorder", "contexts", "state"),
     ((False, 1000, "not there"), (True, 1, "frame paused"), (True, 1000, "frame recorded")),
 )
-def test_a_run_that_was_not_recorded_as_said_proves_nothing(recorder: bool, contexts: int, state: str) -> None:
+def test_a_run_without_the_requested_recording_is_a_difference(recorder: bool, contexts: int, state: str) -> None:
     recorded = Result({PROCESS: "exit status 0"}, recorder=recorder, stats={"contexts": contexts})
     found = differences(result(), recorded)
     assert found == ([] if state == str(RECORDED) else [("test_x (recorder)", "frame recorded", state)])

@@ -1,4 +1,4 @@
-"""Runs that several modules look at."""
+"""Runs used by several modules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests import processes
 
 @pytest.fixture(scope="session")
 def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what torch.profiler wrote on four ranks of a real training: not to be written into."""
+    """A read-only folder with traces of torch.profiler of four ranks of a real training."""
     folder = tmp_path_factory.mktemp("profiles") / "in"
     processes.run("profiled_ranks.py", folder)
     return folder

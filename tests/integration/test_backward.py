@@ -137,7 +137,7 @@ def test_nearly_all_backward_time_has_an_origin(ops: str, name: str) -> None:
 
 
 def origins(trace: fastdispatch.Trace) -> set[tuple[str, str]]:
-    """(autograd node, key of what created it)"""
+    """(autograd node, key of its origin)"""
     contexts, nodes = trace.contexts, trace.nodes
     return {
         (nodes["name"][node], nodes["key"][contexts["node"][origin]])
@@ -162,7 +162,7 @@ def test_origins_are_the_operators_of_the_same_name() -> None:
 
 
 def test_an_origin_whose_name_does_not_fit_is_counted() -> None:
-    """The node of ``aten::exp`` takes the name of another function."""
+    """The node of ``aten::exp`` gets the name of another function."""
 
     class Sine(torch.autograd.Function):
         @staticmethod
@@ -190,7 +190,7 @@ def test_backward_time_of_a_module_is_that_of_its_own_operators() -> None:
 
 
 def test_checkpointing_counts_nested_backward_time_once() -> None:
-    """The engine runs inside the engine there: what encloses both forwards gets the time once."""
+    """The engine runs inside the engine: the caller of both forwards gets the time once."""
     trace = record(PROGRAMS["checkpoint, reentrant"])
     table = trace.table("function")
     total = dict(zip(table["where"], table["total"], strict=True))

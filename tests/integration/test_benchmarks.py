@@ -1,4 +1,4 @@
-"""The benchmarks run and say what they promise; how fast anything is, is not a matter of a test."""
+"""The benchmarks run and print all their figures; tests do not check the figures."""
 
 from __future__ import annotations
 

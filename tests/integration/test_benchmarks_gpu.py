@@ -1,4 +1,4 @@
-"""benchmarks/gpu: says that there is no GPU, and measures what it promises on the stand-in CUDA runtime."""
+"""benchmarks/gpu: reports a missing GPU, and prints all its figures on the stand-in for the CUDA runtime."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_its_figures(tmp_path: Path) -> None:
     for name in ("step: untraced", *(f"step: {side} / untraced" for side in sides)):
         assert figures[name]["value"] > 0
     assert "drain: a mark" in figures
-    assert figures["calls added to a step: cudaEventRecord"]["value"] > 50  # two an operator
+    assert figures["calls added to a step: cudaEventRecord"]["value"] > 50  # two per operator
     for name in ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"):
         waits = figures[f"calls added to a step: {name}"]
         assert (waits["value"], waits["bar"], waits["met"]) == (0, 0, True)

@@ -33,7 +33,7 @@ def c_files(folder: Path) -> dict[str, bytes]:
 
 
 def unpack(archive: Path) -> Path:
-    """The sources, and what this tree has compiled: of the same bytes the same would come out, a minute later."""
+    """The sources, with the compiled objects of this tree, which saves a minute."""
     with tarfile.open(archive) as files:
         files.extractall(archive.parent, filter="data")
     source = archive.parent / archive.name.removesuffix(".tar.gz")
@@ -53,7 +53,7 @@ def test_a_source_distribution_installs_where_no_torch_is(tmp_path: Path) -> Non
     as_here = processes.environment(FASTDISPATCH_DEV="1")
     subprocess.run([*install, source], check=True, capture_output=True, env=as_here)
     assert (target / "fastdispatch-startup.pth").is_file()
-    # -S: no site-packages, so neither PyTorch nor rich is there.
+    # -S: no site-packages, so neither PyTorch nor rich is found.
     environment = processes.environment(PYTHONPATH=str(target))
     result = subprocess.run(
         [sys.executable, "-S", "-c", PROGRAM],

@@ -1,4 +1,4 @@
-"""What callbacks of ours may do to the program: nothing. Its interrupts reach it, its collector stays as it was."""
+"""The recorder's callbacks do not affect the program: interrupts reach it, its collector is unchanged."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_failing_schedule_does_not_disturb_the_program() -> None:
 
 
 def new_code() -> Callable[[], None]:
-    """A function that no recorder has seen."""
+    """A function without a record."""
     space: dict[str, Callable[[], None]] = {}
     exec("def fresh():\n    pass", space)
     return space["fresh"]
@@ -120,7 +120,7 @@ def test_the_collector_stays_as_the_program_wants_it(source: str) -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
-    # Switched on in the first call, off for every later one.
+    # Enabled in the first call, disabled for later ones.
     assert seen == [True] + [False] * (len(seen) - 1)
 
 
@@ -145,7 +145,7 @@ def test_a_collection_inside_a_filter_collects() -> None:
 
 
 def test_finalisers_do_not_run_in_the_middle_of_a_call() -> None:
-    """Objects of garbage that wait for a collection are not collected by what the recorder allocates."""
+    """Allocations of the recorder do not start a collection of garbage."""
     order: list[str] = []
 
     class Node:
@@ -220,7 +220,7 @@ def test_a_schedule_that_ends_the_recording() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is compiled for Linux")
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_python_call_as_the_first_event_of_a_lasting_c_thread(tmp_path: Path, source: str) -> None:
-    """A thread that C code made keeps its thread state between callbacks; a window begins meanwhile."""
+    """A thread created by C code keeps its thread state between callbacks, while a window begins."""
     text = tmp_path / "thread.c"
     text.write_text(
         "#include <Python.h>\n#include <pthread.h>\n"

@@ -39,10 +39,18 @@ def test_counts_equal_those_of_setprofile(program: Callable[[], None], source: s
     program()  # imports and caches of the first time
     counter = count(program)
     recorded = Recorded(record(program, calls=source), program.__name__)
-    # A generator that is created runs nothing yet: setprofile does not see that call, we count it.
+    # setprofile does not report the call that creates a generator; the recorder counts it.
     calls = Counter({key: n for key, n in recorded.calls().items() if key not in counter.resumes})
     assert calls == counter.calls
     assert recorded.calls("resumes") == counter.resumes
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_end_of_a_generator_counts_where_it_runs(source: str) -> None:
+    recorded = Recorded(record(programs.closed_generator, calls=source), "closed_generator")
+    resumes = list(count(programs.closed_generator).resumes.values())
+    unseen = source == "frame" and sys.version_info >= (3, 14)
+    assert list(recorded.calls("resumes").values()) == ([1] if unseen else resumes)
 
 
 MONITORING = pytest.mark.skipif(sys.version_info < (3, 13), reason="the hook sees every constructor before 3.13")
@@ -50,7 +58,7 @@ MONITORING = pytest.mark.skipif(sys.version_info < (3, 13), reason="the hook see
 
 @MONITORING
 def test_constructors_past_the_hook_have_their_callees() -> None:
-    programs.constructors()  # every place is specialised before the recording begins
+    programs.constructors()  # specialise all call sites before the recording
     trace = record(programs.constructors)
     assert sum(trace.ranks[0]["counters"].values()) == 0
     nodes, contexts = trace.nodes, trace.contexts
@@ -92,7 +100,7 @@ def test_nothing_is_left_in_sys_monitoring() -> None:
         monitoring.free_tool_id(tool)
 
 
-@MONITORING
+@pytest.mark.skipif(sys.version_info[:2] != (3, 13), reason="only 3.13 enters constructors past the hook")
 @pytest.mark.usefixtures("every_tool_id_is_taken")
 def test_without_a_tool_id_constructors_are_found_by_what_they_call() -> None:
     trace = record(programs.constructors)
@@ -120,7 +128,7 @@ def helper(name):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_pytorch_does_to_look_an_operator_up_is_left_out(source: str) -> None:
-    """A file of PyTorch's name: neither the look-up nor what it calls is a node, and what follows it is."""
+    """A file with the name of PyTorch's: the look-up and its callees are not nodes, later calls are."""
     space: dict[str, object] = {}
     exec(compile(LOOK_UP, "site-packages/torch/_ops.py", "exec"), space)
     ops = space["_Ops"]()  # type: ignore[operator]
@@ -135,7 +143,7 @@ def test_what_pytorch_does_to_look_an_operator_up_is_left_out(source: str) -> No
     trace = record(work, calls=source)
     names = trace.nodes["name"]
     assert "helper" not in names
-    assert "__getattr__" not in names
+    assert not [key for key in trace.nodes["key"] if key.startswith("torch/_ops.py") or "[_Ops]" in key]
     leaf = names.index("leaf")
     assert sum(c for c, n in zip(trace.contexts["calls"], trace.contexts["node"], strict=True) if n == leaf) == 2
     callers = [

@@ -1,4 +1,4 @@
-"""Classes that come and go: calls count for the right class, however many classes there were before."""
+"""Short-lived classes: calls count for the right class, after any number of classes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def key(name: str) -> str:
 
 @pytest.mark.parametrize("calls", SOURCES)
 def test_more_classes_than_there_is_room_for_at_a_time(calls: str) -> None:
-    """2**16 was once the limit of a process."""
+    """More than the former limit of 2**16 per process."""
     many = 2**16 + 5000
     with fastdispatch.CallGraph(None, calls=calls, ops="off") as graph:
         for _ in range(many):

@@ -1,4 +1,4 @@
-"""Clocks of ranks that are seconds apart and drift, made one again."""
+"""Alignment of clocks of ranks that are seconds apart and drift."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Event = dict[str, Any]
 
 
 def shown(rank: int, time: float) -> int:
-    """What the rank's clock shows at a true time, in ns."""
+    """The time on the rank's clock at a true time, in ns."""
     offset, drift = SKEWS[rank]
     return round(time + offset + drift * time)
 
@@ -99,7 +99,7 @@ def merge(folder: Path, *arguments: object, status: int = 0) -> dict[str, Any]:
 
 
 def errors(trace: dict[str, Any]) -> list[float]:
-    """Of each rank: the furthest that its marks are from those of rank 0, in ns."""
+    """The largest distance of marks from those of rank 0, per rank, in ns."""
     times: dict[int, dict[int, Decimal]] = {rank: {} for rank in range(RANKS)}
     for event in trace["traceEvents"]:
         if event["name"] == "mark":
@@ -144,7 +144,7 @@ def test_figures_of_files_are_on_the_clock_of_their_merge(tmp_path: Path) -> Non
         assert (file["rank"], file["align"]) == (row["rank"], row["align"])
         assert (file["offset_ns"], file["uncertainty_ns"]) == (row["offset_ns"], row["uncertainty_ns"])
     (ended,) = (row["end"] for row in made["collectives"])
-    assert ended["max"] < 200_000 + 2 * 5000  # delays differ by 180 us, clocks by less than 5 each
+    assert ended["max"] < 200_000 + 2 * 5000  # delays differ by 180 us, clocks by less than 5 us each
     (apart,) = (row["end"] for row in figures(folder, "--align", "wall")["collectives"])
     assert apart["p50"] > 1e9
 
@@ -173,7 +173,7 @@ def pairs(events: dict[int, list[Event]]) -> dict[int, list[Event]]:
 
 
 def test_messages_in_pairs(tmp_path: Path) -> None:
-    """Begins and ends, and native traces, which are read as such, tell what whole slices do."""
+    """Begin and end events, also of native traces, give the same result as complete slices."""
     slices = {
         rank: [event | {"ts": event["ts"] + 20e6} for event in events]  # a native trace has no times below 0
         for rank, events in messages().items()
@@ -229,7 +229,7 @@ def test_one_host_is_exact(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four ranks that take each other for other hosts."""
+    """Four ranks with different host ids."""
     folder = tmp_path_factory.mktemp("run")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -239,7 +239,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def reductions(trace: dict[str, Any], key: Callable[[Event], bool]) -> list[list[tuple[float, float]]]:
-    """Of each collective of all ranks: when it was on each."""
+    """The times of each collective, per rank."""
     lanes: dict[int, list[tuple[float, float]]] = {}
     begun: dict[str, float] = {}
     for event in trace["traceEvents"]:
@@ -260,7 +260,7 @@ def overlaps(collectives: list[list[tuple[float, float]]]) -> int:
 
 @pytest.mark.torch
 def test_pings_of_real_ranks(run: Path) -> None:
-    """Their clocks are one in truth: what they measure must be 0 within what they state."""
+    """The ranks share a clock: measured offsets must be 0 within the stated uncertainty."""
     trace = load(run, timeline=True)
     exact, pinged = (
         {row["rank"]: row for row in json.loads(trace.export("chrome", align=way, strict=True))["ranks"]}
@@ -278,7 +278,7 @@ def test_pings_of_real_ranks(run: Path) -> None:
 
 
 def with_drift(run: Path, folder: Path) -> list[Path]:
-    """The recordings, with pings of clocks that are fast or slow by 400 ppm."""
+    """The recordings, with pings of clocks with a drift of 400 ppm."""
     folder.mkdir()
     for path in run.glob("*.fd"):
         content = path.read_bytes()
@@ -295,7 +295,7 @@ def with_drift(run: Path, folder: Path) -> list[Path]:
 
 @pytest.mark.torch
 def test_native_exports_rewrite_no_event(run: Path, tmp_path: Path) -> None:
-    """Each rank's clock shows what it did; where it drifts snapshots say what that is, within a microsecond."""
+    """Times are those of each rank's clock; snapshots give the common time within a microsecond."""
     trace = load(with_drift(run, tmp_path / "in"), timeline=True)
     exact = json.loads(trace.export("chrome", align="pingpong", strict=True))
     assert [abs(round(row["drift_ppb"] / 1000)) for row in exact["ranks"]] == [0, 400, 400, 400]
@@ -340,7 +340,7 @@ def test_collectives_of_real_ranks_overlap(run: Path, tmp_path: Path) -> None:
 
 
 def merge_traces(run: Path, out: Path) -> dict[str, Any]:
-    """Of torch.profiler, after one rank's clock was put 3 s ahead."""
+    """Traces of torch.profiler, after one rank's clock was set 3 s ahead."""
     paths = sorted(run.glob("trace_*.json"))
     wrong = json.loads(paths[2].read_text())
     wrong["baseTimeNanoseconds"] += 3_000_000_000

@@ -1,4 +1,4 @@
-"""The readers of exported files themselves: sound files pass with exact figures, and what is wrong does not slip by."""
+"""The readers of exported files: valid files have exact figures, faults are detected."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_bad_queries_raise(tmp_path: Path) -> None:
 
 
 def native(*, cleared: bool = True, interned: bool = True) -> Trace:
-    """One sequence with two nested slices, its names interned; a part that readers need can be left out."""
+    """One sequence with two nested slices, its names interned; a required part can be omitted."""
     trace = Trace()
     first = trace.packet.add()
     if cleared:

@@ -1,4 +1,4 @@
-"""Recordings and windows that begin and end while other threads run operators without the GIL."""
+"""Recordings and windows that start and stop while other threads run operators without the GIL."""
 
 from __future__ import annotations
 

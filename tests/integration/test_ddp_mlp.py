@@ -1,4 +1,4 @@
-"""docs/examples/ddp_mlp: one command from four ranks that train to their traces, checked against each other."""
+"""docs/examples/ddp_mlp: one command trains four ranks and writes their traces, which agree with each other."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_four_ranks(tmp_path: Path) -> None:
     for rank in range(4):
         nodes = json.loads((tmp_path / f"et_{rank}.json").read_text())["nodes"]
         names = [node["name"] for node in nodes]
-        assert names.count("c10d::allreduce_") == names.count("gloo:all_reduce") == 3  # one bucket a step
+        assert names.count("c10d::allreduce_") == names.count("gloo:all_reduce") == 3  # one bucket per step
         assert sum(name.startswith("ProfilerStep#") for name in names) == 3
         timeline = json.loads((tmp_path / f"timeline_{rank}.json").read_text())["traceEvents"]
         assert sum(event["name"] == "aten::addmm" and event["ph"] == "X" for event in timeline) == 6

@@ -1,4 +1,4 @@
-"""Recursion that works without a recorder works under it, recorded or paused, and blinds no other thread."""
+"""Recursion that works without a recorder works under it, recorded or paused, and other threads are still recorded."""
 
 from __future__ import annotations
 
@@ -52,3 +52,8 @@ def test_recursion_errors_come_as_without_a_recorder(calls: str) -> None:
 
 def test_recursion_through_c_code(calls: str) -> None:
     assert deep(calls, "c_frames") == {"result": 301}
+
+
+def test_c_code_keeps_its_limits_on_further_stacks(calls: str) -> None:
+    stopped = ["stopped"] if sys.version_info >= (3, 12) else []
+    assert deep(calls, "limits_of_c_code") == {"events": ["died", "next", *stopped]}

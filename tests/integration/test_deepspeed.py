@@ -1,4 +1,4 @@
-"""A real program that is not ours: a DeepSpeed pipeline, recorded on both stages, merged and drawn."""
+"""A DeepSpeed pipeline, recorded on both stages, merged and drawn."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_both_stages_are_recorded_step_by_step(run: Path) -> None:
     assert calls[f"{engine}:train_batch"] == 2 * 3
     assert calls[f"{engine}:_exec_forward_pass"] == 2 * 3 * 4
     assert calls[f"{engine}:_exec_backward_pass"] == 2 * 3 * 4
-    assert calls[f"{engine}:_exec_send_activations"] == 3 * 4  # stage 0 alone
+    assert calls[f"{engine}:_exec_send_activations"] == 3 * 4  # only stage 0
     assert (f"{engine}:train_batch", f"{engine}:_exec_schedule") in edges_of(trace)
 
 

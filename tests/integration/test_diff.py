@@ -19,7 +19,7 @@ STEPS, LAYERS = 40, 6
 
 
 class Layer(torch.nn.Module):
-    """Work in Python, as a tokenizer or a scheduler has."""
+    """Work in Python, like that of a tokenizer or scheduler."""
 
     def __init__(self, item: bool = False, rounds: int = 4000) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def record(folder: Path, **changes: object) -> fastdispatch.Trace:
     layers = [Layer(**changes) for _ in range(LAYERS - 1)] + [Slow(rounds=slow, **changes)]  # type: ignore[arg-type]
     model = torch.nn.Sequential(*layers)
     optimizer = torch.optim.SGD(model.parameters(), 1e-6)
-    gc.collect()  # what other tests left may call back when it goes
+    gc.collect()  # garbage of other tests may call back
     gc.disable()
     with fastdispatch.CallGraph(folder) as graph:
         for _ in range(STEPS):
@@ -73,7 +73,7 @@ def equal_runs(tmp_path_factory: pytest.TempPathFactory) -> list[fastdispatch.Tr
 
 
 def test_ten_pairs_of_equal_runs_do_not_differ(equal_runs: list[fastdispatch.Trace], tmp_path: Path) -> None:
-    """A neighbour on the machine can disturb a run of a tenth of a second as a whole: then another one is made."""
+    """Other load can disturb a whole run of a tenth of a second, so it is repeated."""
     for place, (before, after) in enumerate(pairwise(equal_runs)):
         diffs = [Diff(before, after)]
         while diffs[-1].changed() and len(diffs) < 10:
@@ -95,7 +95,7 @@ def test_one_item_a_layer_is_found(equal_runs: list[fastdispatch.Trace], tmp_pat
 
 
 def test_a_module_that_is_30_percent_slower_is_found(tmp_path: Path) -> None:
-    """A neighbour can slow other parts too, or the machine as a whole: in one of some pairs it is named, and alone."""
+    """Other load can slow other parts too, so one of several pairs must name only the planted change."""
     named: list[dict[str, set[str]]] = []
     while {"[Slow]": {"slower"}} not in named and len(named) < 5:
         diff = Diff(record(tmp_path / f"{len(named)}.before"), record(tmp_path / f"{len(named)}.after", slow=5200))
@@ -104,7 +104,7 @@ def test_a_module_that_is_30_percent_slower_is_found(tmp_path: Path) -> None:
     assert {"[Slow]": {"slower"}} in named
 
 
-def test_a_slow_rank_is_told_from_those_that_wait_for_it(tmp_path: Path) -> None:
+def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None:
     ranks = [
         processes.start_warm(
             ("torch",), "slow_rank.py", tmp_path / "run", tmp_path / "meet", RANK=str(rank), WORLD_SIZE="3"

@@ -1,4 +1,4 @@
-"""The dispatch mode when things go wrong: operators of the program run as without it."""
+"""Failures of the dispatch mode: operators of the program run as without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Process groups of two: ``gather=True`` between hosts that share no disk (here two folders), work left open."""
+"""Process groups of two: ``gather=True`` between hosts without a shared disk (here two folders), unfinished work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other users of PEP 523 beside the recorder: every frame is seen once, no chain of evaluators becomes a circle."""
+"""Other users of PEP 523 beside the recorder: every frame is recorded once, no chain of evaluators becomes a cycle."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_window_edges_under_another_evaluator(said: dict[str, Any], case: str, w
 
 def test_nothing_is_left_in_front(said: dict[str, Any]) -> None:
     cases = {name: found["top"] for name, found in said.items() if name != "frames"}
-    # The other tool was there first in two cases, and what was found is put back.
+    # In two cases the other tool was installed first; the previous evaluator is restored.
     assert {name: top for name, top in cases.items() if top == 2} == {}
 
 

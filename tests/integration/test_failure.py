@@ -1,4 +1,4 @@
-"""What can go wrong costs the recording, never the program, and says so in one line."""
+"""Failures end the recording, never the program, and are reported in one line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def recording(tmp_path: Path) -> Path:
 
 
 def error_of(*arguments: object) -> str:
-    """The one line of a command that gets bad input."""
+    """The line of a command with invalid input."""
     result = processes.fastdispatch(*arguments)
     assert result.returncode == 2, result.stderr
     assert result.stdout == ""
@@ -80,7 +80,7 @@ def test_a_damaged_chunk_costs_what_is_in_it(tmp_path: Path, recording: Path) ->
 
 @pytest.mark.parametrize("trial", range(5))
 def test_two_processes_with_one_rank_never_write_one_file(trial: int, tmp_path: Path) -> None:
-    """However close together they start."""
+    """Also if they start at the same time."""
     first = processes.start("endless.py", tmp_path, "calls")
     second = processes.start("endless.py", tmp_path, "calls")
     for process in (first, second):
@@ -134,7 +134,7 @@ def test_a_full_disk_costs_the_recording_and_not_the_program(small_disk: Path) -
         for calls, node in zip(trace.contexts["calls"], trace.contexts["node"], strict=True)
         if trace.nodes["name"][node].startswith(("function_", "<overflow>"))
     ]
-    assert sum(functions) >= 3000  # every call is somewhere
+    assert sum(functions) >= 3000  # every call is counted
 
 
 def test_entering_twice_nested_and_from_two_threads(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_recording_can_be_copied_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_an_evaluator_that_another_tool_took_out_comes_back_with_the_next_step() -> None:
-    """A tool that held CPython's evaluator when recording began restores it when it is done."""
+    """A tool that saved CPython's evaluator before the recording restores it at its end."""
     python = ctypes.pythonapi
     python.PyInterpreterState_Get.restype = ctypes.c_void_p
     python._PyInterpreterState_SetEvalFrameFunc.argtypes = [ctypes.c_void_p, ctypes.c_void_p]

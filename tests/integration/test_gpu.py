@@ -29,7 +29,7 @@ pytestmark = [
 
 ROOT = Path(__file__).parent.parent.parent
 WORK = 300_000  # ns of "kernel" in standin::work
-#: Not "shifted": how good an anchor is depends on what else the machine does.
+#: Not "shifted": the quality of an anchor depends on the load of the machine.
 COUNTERS = ("captured", "lost", "dropped", "unfinished", "events_lost")
 
 
@@ -38,7 +38,7 @@ Runs = Callable[[str], "Run"]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """The recordings that tests/isolated/gpu_training.py makes, by name."""
+    """The recordings of tests/isolated/gpu_training.py, by name."""
     folder = standin.build(tmp_path_factory.mktemp("standin"))
     done = processes.run("gpu_training.py", folder, folder / "out")
     said = json.loads(done.stdout)
@@ -66,7 +66,7 @@ class Run:
 
 
 def check_sums(run: Run) -> None:
-    """Totals are sums over subtrees of self, and what was measured agrees."""
+    """Totals are sums of self over subtrees, and agree with the measurements."""
     contexts = run.contexts
     totals = list(contexts["gpu_self"])
     for row in range(len(totals) - 1, -1, -1):
@@ -119,7 +119,7 @@ def test_modules_functions_and_globs(runs: Runs) -> None:
         "linear.py:[Linear]:forward": 5,
     }
     assert sum(run.contexts["gpu_calls"]) == 5 + 5 + 2 * 5  # two Linears
-    assert not any(run.contexts["gpu_starved"])  # launches between marks are not seen
+    assert not any(run.contexts["gpu_starved"])  # launches between marks are not recorded
     assert run.counters == dict.fromkeys(COUNTERS, 0)
     check_sums(run)
     assert run.contexts["gpu_total"][run.row("train_step")] >= 5 * WORK
@@ -135,7 +135,7 @@ def test_jobs(runs: Runs) -> None:
 
 
 def test_jobs_know_their_interval(runs: Runs, tmp_path: Path) -> None:
-    """In Trace.jobs, beside the job's slice, and as a slice of its stream, which is no second job."""
+    """In Trace.jobs, beside the job's slice, and as a slice of its stream, without a second job."""
     from tests.consumers.perfetto import assert_clean, open_trace, query
 
     trace = fastdispatch.load(runs("jobs").out, timeline=True)
@@ -144,7 +144,7 @@ def test_jobs_know_their_interval(runs: Runs, tmp_path: Path) -> None:
     assert jobs["device"] == [-1, 0] * 5  # every second step
     for row in range(1, 10, 2):
         assert jobs["gpu_start"][row] >= jobs["start"][row]
-        assert jobs["gpu_duration"][row] >= WORK - 1  # which CUDA rounds, and ticks do
+        assert jobs["gpu_duration"][row] >= WORK - 1  # rounded by CUDA and by ticks
     for form, name in (("perfetto", "jobs.pftrace"), ("chrome", "jobs.json")):
         path = tmp_path / name
         path.write_bytes(trace.export(form))
@@ -173,7 +173,7 @@ def test_the_dispatch_back_end(runs: Runs) -> None:
 
 
 def test_streams_as_python_knows_them(runs: Runs) -> None:
-    """A PyTorch without the C++ function: the stream is asked for where the GIL is held."""
+    """A PyTorch without the C++ function: the stream is queried with the GIL."""
     run = runs("old")
     calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
     assert run.said["asked"] > 100
@@ -194,7 +194,7 @@ def test_an_error_ends_timing_and_nothing_else(runs: Runs) -> None:
     sound = runs("all")
     run = runs("error")
     assert run.said["losses"] == sound.said["losses"]
-    assert run.said["error"] == 700  # the program still finds it
+    assert run.said["error"] == 700  # the program still gets it
     (device,) = run.rank["meta"]["gpu_devices"]["devices"]
     assert device["error"] == "cudaEventRecord failed with error 700: the GPU is not timed from there on"
     calls, others = run.contexts["calls"], sound.contexts["calls"]
@@ -219,7 +219,7 @@ DRIVER = {
 
 
 def test_the_driver_serves_where_no_runtime_is_loaded(runs: Runs, tmp_path: Path) -> None:
-    """As in programs that have the runtime linked in: the stand-in under the driver's names."""
+    """As in programs with a linked runtime: the stand-in under the driver's names."""
     build = ["cc", "-O2", "-fPIC", "-shared", *(f"-D{name}={other}" for name, other in DRIVER.items())]
     source = ROOT / "tests" / "standin" / "cudart.c"
     subprocess.run(
@@ -252,7 +252,7 @@ def test_without_a_gpu_nothing_is_asked(tmp_path: Path) -> None:
         ("require", "no CUDA runtime is loaded in this process"),
         ("sometimes@many", "one of off, auto, require"),
         ("ops,@5", "write ops, modules, functions, jobs or globs"),
-        ("ops@0", "one step out of how many"),
+        ("ops@0", "must be at least 1"),
     ],
 )
 def test_requests_that_make_no_sense(tmp_path: Path, gpu: str, problem: str) -> None:
@@ -267,7 +267,7 @@ def real_runtimes() -> list[Path]:
 
 @pytest.mark.skipif(not real_runtimes(), reason="no libcudart below /usr/local")
 def test_the_real_runtime_without_a_driver(tmp_path: Path) -> None:
-    """It is found, says that there is no device, and the training goes on without."""
+    """The runtime is found and reports no device; the training continues without GPU timing."""
     program = f"""
 import ctypes, json
 cuda = ctypes.CDLL({str(real_runtimes()[-1])!r}, mode=ctypes.RTLD_GLOBAL)
@@ -275,7 +275,7 @@ import torch, fastdispatch
 if cuda.cudaGetDevice(ctypes.byref(ctypes.c_int())) == 0:
     print(json.dumps("a driver"))
     raise SystemExit
-before = cuda.cudaGetLastError()  # it keeps saying so
+before = cuda.cudaGetLastError()  # the error stays
 try:
     fastdispatch.CallGraph({str(tmp_path / "a")!r}, gpu="require").start()
 except fastdispatch.Error as error:
@@ -370,8 +370,8 @@ def exported(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_interval_is_in_the_traces(runs: Runs, exported: Path) -> None:
-    """As launches and kernels: those of a name add up to what the recording has of it. What the engine does after an
-    autograd node is in the node's interval, and below the engine's call here."""
+    """Launches and kernels of a name add up to the figures of the recording. Work of the engine after an autograd node
+    is in the node's interval in the recording, and below the engine's call in the traces."""
     run = runs("traces")
     kernels = slices(exported / "kineto" / "kineto_0.json", "kernel")
     calls, own = Counter[str](), Counter[str]()
@@ -389,7 +389,7 @@ def test_every_interval_is_in_the_traces(runs: Runs, exported: Path) -> None:
         pieces[name] += 1
     for name, total in own.items():
         assert abs(times[name] - total) <= 5 * pieces[name], name  # float32 milliseconds, and ticks
-    assert times["GeneratedBackwardFor_standin_work_default"] >= 10 * WORK  # which runs what work() is made of
+    assert times["GeneratedBackwardFor_standin_work_default"] >= 10 * WORK  # it runs the parts of work()
 
 
 def test_launches_lie_in_their_calls(exported: Path) -> None:

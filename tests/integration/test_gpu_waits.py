@@ -1,4 +1,4 @@
-"""Only stop() waits for the GPU. On the stand-in CUDA runtime."""
+"""Only stop() waits for the GPU, on the stand-in for the CUDA runtime."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
 ]
 
-CALLS = 3  # of the operator whose kernel takes an hour
-PATIENCE = 2000  # ms, of which each is one sleep
+CALLS = 3  # of the operator with a kernel of an hour
+PATIENCE = 2000  # ms, one sleep each
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_the_end_of_a_window_waits_for_nothing_and_loses_nothing(said: dict[str,
     run = said["windows"]
     assert run["ready"] == [{"first": 0}, {"first": 0, "second": 0}, {"first": 0, "second": 0, "third": 0}]
     assert run["slept_in_hooks"] == 0
-    assert run["asked"] < 100  # a look at each step, and those that anchors take
+    assert run["asked"] < 100  # one query per step, and those of anchors
     assert run["last"] == {"first": 1, "second": 1, "third": 1}
     assert unfinished(folder, "windows") == 0
     trace = fastdispatch.load(folder / "out" / "windows")
@@ -80,7 +80,7 @@ def test_an_interrupt_ends_the_wait_and_the_recording_is_whole(said: dict[str, A
 
 
 def test_a_program_that_fails_ends_at_once(folder: Path) -> None:
-    """Its recording is stopped at exit, after its traceback."""
+    """The recording stops at exit, after the traceback."""
     process = processes.start(
         "gpu_windows.py", folder, folder / "out", "uncaught", LD_PRELOAD=str(folder / "libcudart.so.13")
     )

@@ -1,4 +1,4 @@
-"""Greenlets take the C stack, and every hook on it, away and bring it back later."""
+"""Greenlets remove the C stack with all its hooks, and restore it later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording that is cut short says so first, and nothing is said about what was not read."""
+"""The output for a truncated recording begins with a line about it, and omits unread facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for _ in range(20):
 """
 ROOT = Path(__file__).parent.parent.parent
 
-#: Claims about a recording that are false where their fact was not read.
+#: Statements about a recording that are false if their fact was not read.
 CLAIMS = (
     "not imported",
     "no steps",
@@ -46,7 +46,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=(2, 12, 20, 0.5))
 def cut(request: pytest.FixtureRequest, recording: Path, tmp_path: Path) -> Path:
-    """So many pages of it; of what is whole half."""
+    """Truncate to a number of pages; whole recordings to half."""
     content = recording.read_bytes()
     size = int(request.param * 4096) if request.param > 1 else len(content) // 2 // 4096 * 4096
     (tmp_path / "cut.fd").write_bytes(content[:size])
@@ -71,7 +71,7 @@ def test_the_first_line_says_it(command: list[str], cut: Path) -> None:
     assert is_said(printed[0]) and errors == []
     rest = " ".join(printed[1:])
     found = [claim for claim in CLAIMS if claim in rest]
-    # That no step was found is in the header, which was read; 0.0 % is what a phase has.
+    # The header, which was read, has the number of steps; 0.0 % is a share of a phase.
     assert not {*found} - {"no steps", *(["0.0 %"] if "phases: " in rest else [])}, rest
 
 

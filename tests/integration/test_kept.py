@@ -1,4 +1,4 @@
-"""No recording is lost by our choice: not the last one, and not the one that finds no place."""
+"""Recordings are kept: the previous one, and one that cannot be written to its place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAM = "def work(): pass\nwork()\nprint('ran')\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """With a program, and the recording of an earlier run."""
+    """A folder with a program and the recording of an earlier run."""
     (tmp_path / "earlier.py").write_text("def earlier(): pass\nearlier()\n")
     (tmp_path / "program.py").write_text(PROGRAM)
     assert processes.fastdispatch("run", "-q", "earlier.py", folder=tmp_path).returncode == 0
@@ -30,7 +30,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def line_of(result: subprocess.CompletedProcess[str]) -> str:
-    """Of a command that refuses."""
+    """The message of a rejecting command."""
     assert (result.returncode, result.stdout) == (2, ""), result.stderr
     assert len(result.stderr.splitlines()) == 1
     return result.stderr
@@ -93,7 +93,7 @@ def plain(folder: Path, *arguments: str, **changes: str) -> subprocess.Completed
 
 
 def written_to(stderr: str) -> Path:
-    """Where standard error says that a recording is."""
+    """The path of a recording in standard error."""
     lines = [line for line in stderr.splitlines() if "has been written to" in line]
     assert len(lines) == 1, stderr
     return Path(lines[0].rpartition(" ")[2])
@@ -108,7 +108,7 @@ def test_with_best_effort_the_program_runs_and_the_recording_is_somewhere(folder
     path = written_to(result.stderr)
     assert path.is_relative_to(folder / "temporary")
     assert "work" in names_of(path)
-    assert str(path) in result.stderr.splitlines()[-1]  # the summary is of it
+    assert str(path) in result.stderr.splitlines()[-1]  # summarized
 
 
 def test_the_environment_never_fails_the_job(folder: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_disk_that_is_full_from_the_start(small_disk: Path, folder: Path) -> N
     assert "work" in names_of(out)
 
 
-# -- the recording before ----------------------------------------------------------------------------------------------
+# -- the previous recording --------------------------------------------------------------------------------------------
 
 
 def test_the_last_recording_stays_until_the_new_one_has_ended_with_a_call(folder: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_killed_recording_is_the_previous_one_of_the_next(folder: Path) -> Non
     assert names == {"rank00000.fd", "rank00000.fd.previous", "manifest.json", ".manifest.lock"}
 
 
-# -- where the process is ----------------------------------------------------------------------------------------------
+# -- the process -------------------------------------------------------------------------------------------------------
 
 
 def test_a_program_that_goes_elsewhere_keeps_its_recording(folder: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_folder_that_goes_is_no_traceback(folder: Path) -> None:
 
 
 def test_descriptors_that_the_program_closes(folder: Path) -> None:
-    """As programs do that become daemons: the numbers are theirs then, and the recording goes on."""
+    """Like daemons: the descriptors are the program's then, and the recording continues."""
     text = (
         "import os\nos.closerange(3, 4096)\nmine = open('mine', 'w')\nfor _ in range(3, 300): os.dup(mine.fileno())\n"
     )

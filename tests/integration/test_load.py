@@ -1,4 +1,4 @@
-"""Reading recordings back: as pandas takes them, from several hosts, from machine folders."""
+"""Reading recordings: as data frames, from several hosts, from machine folders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ with fastdispatch.CallGraph({out!r}, ops="off"):
 
 
 def record_in(folder: Path, out: Path, rank: int) -> None:
-    """The same project, checked out in another place, as one rank of a run."""
+    """The same project, checked out in another folder, as one rank of a run."""
     folder.mkdir(parents=True)
     (folder / "program.py").write_text(PROGRAM.format(out=str(out)))
     (folder / "helper.py").write_text("import json\ndef made():\n    return json.dumps([1])\n")
@@ -77,5 +77,5 @@ def test_ranks_can_be_looked_at_one_by_one(tmp_path: Path) -> None:
     for rank in range(2):
         table = trace.table("function", rank)
         assert table["calls"][table["where"].index("helper.py:[]:made")] == 1
-    with pytest.raises(fastdispatch.Error, match="rank 7 is not in this trace, which has 0, 1"):
+    with pytest.raises(fastdispatch.Error, match="rank 7 is not in this trace, which has ranks 0, 1"):
         trace.table("function", 7)

@@ -1,4 +1,4 @@
-"""sys.monitoring where other tools use it too."""
+"""sys.monitoring beside other tools."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_without_a_tool_id_auto_is_the_evaluator_hook_and_the_recording_says_so(
 
 
 def test_a_pause_keeps_the_tool_id() -> None:
-    """Other tools cannot take the id meanwhile, and no events are enabled during the pause."""
+    """Other tools cannot acquire the id meanwhile, and no events are enabled during the pause."""
     with fastdispatch.CallGraph(None, calls="monitor", ops="off") as graph:
         leaf(0)
         graph.iterate(False, 1)

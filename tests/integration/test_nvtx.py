@@ -1,4 +1,4 @@
-"""torch.cuda.nvtx ranges are ranges of the recording, with a library or a stand-in; without one it raises as ever."""
+"""torch.cuda.nvtx ranges are ranges of the recording, with a library or a stand-in; without one it raises as before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import fastdispatch
 
 
 class StandIn(types.ModuleType):
-    """torch._C._nvtx as a build with CUDA has it, and what was asked of it."""
+    """A stand-in for torch._C._nvtx of a build with CUDA, and its calls."""
 
     def __init__(self) -> None:
         super().__init__("torch._C._nvtx")
@@ -65,7 +65,7 @@ def record(work: Callable[[], object], **options: Any) -> fastdispatch.Trace:
 
 
 def paths(trace: fastdispatch.Trace) -> dict[str, int]:
-    """Calls by ranges and our functions on their path; the others are not named."""
+    """Calls by ranges and functions of this file on their path, without other functions."""
     names = [trace.nodes["name"][node] for node in trace.contexts["node"]]
     kinds = [trace.nodes["kind"][node] for node in trace.contexts["node"]]
     parents = trace.contexts["parent"]
@@ -122,7 +122,7 @@ def test_start_and_end_may_be_on_two_threads(library: StandIn) -> None:
         ends.join()
         leaf()
         nvtx.range_end(second)
-        nvtx.range_end(12345)  # of nobody
+        nvtx.range_end(12345)  # unknown
 
     trace = record(work)
     calls = dict(zip((trace.nodes["name"][n] for n in trace.contexts["node"]), trace.contexts["calls"], strict=True))

@@ -60,7 +60,7 @@ def test_back_ends_agree_but_for_the_named_differences() -> None:
 
 
 def test_record_has_the_edges_of_the_stack_recorder(oracle: StackRecorder) -> None:
-    """Every edge on a path that ends in an operator both can see; and ours beyond those end in operators that PyTorch
+    """Every edge on a path that ends in an operator both can see; and further edges end in operators that PyTorch
     takes apart without a trace (a ``.to()`` that changes nothing)."""
     _, step = make_step()
     step()

@@ -1,4 +1,4 @@
-"""What the program and other tools in its process see of the recorder, besides the calls that it records."""
+"""Effects of the recorder on the program and on other tools in its process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CALLS = ("frame", "monitor") if sys.version_info >= (3, 12) else ("frame",)
 
 
 def run(*command: str | Path, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    """A Python process that the environment has recorded."""
+    """A Python process recorded through the environment."""
     variables = {"FASTDISPATCH": "1", "FASTDISPATCH_OUT": str(folder / "out")} | changes
     return subprocess.run(
         [sys.executable, *command],
@@ -29,7 +29,7 @@ def run(*command: str | Path, folder: Path, **changes: str) -> subprocess.Comple
 
 
 def test_the_destructor_of_a_tool_is_called_only_for_code_that_the_tool_has_seen() -> None:
-    """The interpreter's end, too: then a destructor that is a Python function can no longer run."""
+    """Also at the end of the interpreter, when Python destructors can no longer run."""
     assert processes.run("code_extras.py").stdout == "[100, 200]\n"
 
 
@@ -53,13 +53,13 @@ def test_an_extension_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_recording_opens_no_text_file_in_the_encoding_of_the_locale(tmp_path: Path) -> None:
-    """The program's own warnings of that kind are what a user looks for."""
+    """The program's own warnings of that kind are still printed."""
     result = run("-X", "warn_default_encoding", "-c", "print('ran')", folder=tmp_path)
     assert (result.stdout, result.stderr) == ("ran\n", "")
 
 
 def test_a_recording_leaves_it_to_the_program_to_import_threading_first(tmp_path: Path) -> None:
-    """The thread that imports it first is what it takes for the main one, among other things."""
+    """threading regards the first importing thread as the main one."""
     result = run("-c", "import sys; print({'threading', 'logging', 'asyncio'} & set(sys.modules))", folder=tmp_path)
     assert (result.stdout, result.stderr) == ("set()\n", "")
 

@@ -1,4 +1,4 @@
-"""What a recording holds: windows of steps, kept functions, modules, threads, bounds."""
+"""Contents of a recording: windows of steps, kept functions, modules, threads, bounds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_explicit_steps_silence_the_optimizer_from_their_first_on() -> None:
     with fastdispatch.CallGraph(None) as graph:
         for _ in range(5):
             step()
-            step()  # gradient accumulation: two optimizer steps a training step
+            step()  # gradient accumulation: two optimizer steps per training step
             graph.step()
     rank = trace_of(graph).ranks[0]
     assert (rank["steps"], rank["steps_source"]) == (5, "explicit")
@@ -76,7 +76,7 @@ def test_steps_of_the_profiler() -> None:
 
 
 def test_the_spread_over_steps_is_that_of_the_steps(tmp_path: Path) -> None:
-    """Minimum, maximum and sum of squares of a function whose time per step is known to differ."""
+    """Minimum, maximum and sum of squares of a function with known times per step."""
 
     def burn(n: int) -> int:
         return sum(i * i for i in range(n))
@@ -257,7 +257,7 @@ class Leaf(nn.Module):
 
 
 class Wide(nn.Module):
-    """Many modules, called one after the other, and others that do not belong to it."""
+    """Many modules, called in order, and modules of other models."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -273,14 +273,14 @@ class Wide(nn.Module):
 
 
 def test_a_model_is_looked_at_once_for_the_names_of_all_its_modules() -> None:
-    count = 70_000  # more than could once be known at a time
+    count = 70_000  # more than a former limit
     model = Wide(count)
     with fastdispatch.CallGraph(None, ops="off") as graph:
         model(torch.ones(1))
         model(torch.ones(1))
     trace = trace_of(graph)
     paths = set(trace.modules["path"])
-    assert len(paths) > 10_000  # as many as there is room for
+    assert len(paths) > 10_000  # up to the limit
     assert paths <= {"", *(f"bag.{number}" for number in range(count))}
     assert graph._session.module_visits <= count + 1
 
@@ -308,7 +308,7 @@ def test_modules_that_come_later_or_move_have_the_name_of_their_place() -> None:
         for number in range(5):
             setattr(model, f"late{number}", Leaf())
             model(torch.ones(1))
-            delattr(model, f"late{number}")  # the next one may lie where it was
+            delattr(model, f"late{number}")  # the next module may reuse its address
         model.bag.append(Leaf())
         model(torch.ones(1))
     paths = set(trace_of(graph).modules["path"])
@@ -328,7 +328,7 @@ def recorded_parameters(graph: fastdispatch.CallGraph) -> dict[str, tuple[int, i
 
 
 def test_modules_have_the_parameters_that_pytorch_counts() -> None:
-    """Of a model with tied weights of two types, a parameter that is none, one that only the root reaches."""
+    """Of a model with tied weights of two types, a parameter None, and one of the root only."""
     model, step = make_step(layers=2)
     model.head.weight = model.wte.weight
     model.ln.bfloat16().register_parameter("bias", None)
@@ -343,7 +343,7 @@ def test_modules_have_the_parameters_that_pytorch_counts() -> None:
 
 @pytest.fixture
 def two_ranks() -> Iterator[object]:
-    """A mesh of which this process is the first; the other is nobody, and collectives do nothing."""
+    """A mesh with this process as the first and no other process; collectives do nothing."""
     pytest.importorskip("torch.distributed.tensor")
     from torch.distributed.device_mesh import init_device_mesh
     from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -354,7 +354,7 @@ def two_ranks() -> Iterator[object]:
 
 
 def test_parameters_in_parts_count_as_a_whole(two_ranks: object) -> None:
-    """FSDP gathers those of a module before its forward; those of modules below lie apart then."""
+    """FSDP gathers parameters of a module before its forward, while those of submodules are still sharded."""
     from torch.distributed.fsdp import fully_shard
 
     model = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4, bias=False))
@@ -372,7 +372,7 @@ def test_parameters_in_parts_count_as_a_whole(two_ranks: object) -> None:
 
 
 def test_parameters_are_asked_of_nobody_but_pytorch() -> None:
-    """Neither modes nor subclasses of tensors nor a trace that is being made see anything of it."""
+    """Modes, subclasses of tensors and tracing are not affected."""
     seen: list[str] = []
 
     class Mode(torch.overrides.TorchFunctionMode):

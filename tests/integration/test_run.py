@@ -206,3 +206,9 @@ def test_both_operator_back_ends_see_the_same_python_graph(tmp_path: Path, examp
         }
 
     assert python_edges("record") == python_edges("dispatch")
+
+
+def test_two_dashes_before_the_program(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import sys\nprint(sys.argv)\n")
+    done = processes.fastdispatch("run", "-q", "--", "program.py", "--", "x", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "['program.py', '--', 'x']\n")

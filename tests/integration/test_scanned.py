@@ -1,4 +1,4 @@
-"""Readers lock nothing: recordings start and live as if nobody looked."""
+"""Readers acquire no locks: recordings start and continue while they are read."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_recordings_start_while_others_scan(tmp_path: Path) -> None:
         output, errors = reader.communicate(timeout=60)
         assert reader.returncode == 0, errors
         met.update(json.loads(output))
-    assert paths == {str(out / "rank00000.fd"): STARTS}  # none in memory, none beside
-    # And none dead; "unknown" is one that has not begun.
+    assert paths == {str(out / "rank00000.fd"): STARTS}  # no recording in memory, no other file
+    # No dead writers; "unknown" is a recording that has not begun.
     assert set(met) <= {"unknown", "running", "paused", "stopped", "absent", "live"}, met
     assert met["live"] > 0 and met["stopped"] > 0
     assert {path.name for path in out.iterdir()} == {"rank00000.fd", "manifest.json", ".manifest.lock"}
@@ -62,7 +62,7 @@ def test_children_that_outlive_a_killed_process_are_no_writers(how: str, tmp_pat
         text += "if os.fork() == 0: print(os.getpid(), flush=True)\n"
     else:
         text += "subprocess.Popen(['sh', '-c', 'echo $$; exec sleep 60'], close_fds=False)\n"
-    text += "time.sleep(60)\n"  # the child has printed: it has been started completely
+    text += "time.sleep(60)\n"  # the child prints when it has started
     process = subprocess.Popen([sys.executable, "-c", text], env=processes.environment(), stdout=subprocess.PIPE)
     assert process.stdout is not None
     child = int(process.stdout.readline())

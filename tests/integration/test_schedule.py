@@ -1,4 +1,4 @@
-"""Schedules mean what those of PyTorch mean, and torch.profiler runs beside us undisturbed."""
+"""Schedules have the meaning of PyTorch's, and torch.profiler works beside the recorder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def counts(rows: Any) -> Counter[str]:
 
 
 def recorded(graph: fastdispatch.CallGraph) -> Counter[str]:
-    """Without operators right below one of their name: torch.profiler leaves some of those out."""
+    """Omit operators directly below one of the same name: torch.profiler omits some of them."""
     assert graph._session is not None
     trace = fastdispatch.Trace(graph._session.trace())
     node, parent, calls = (trace.contexts[name] for name in ("node", "parent", "calls"))
@@ -43,7 +43,7 @@ def recorded(graph: fastdispatch.CallGraph) -> Counter[str]:
     return counts((names[node[i]], calls[i]) for i in own if kinds[node[i]] in ("op", "range"))
 
 
-@pytest.mark.parametrize("theirs", (True, False), ids=("schedule of torch", "schedule of ours"))
+@pytest.mark.parametrize("theirs", (True, False), ids=("schedule of torch", "own schedule"))
 @pytest.mark.parametrize("inside", (True, False), ids=("inside the profiler", "around the profiler"))
 def test_torch_profiler_beside_us_sees_what_we_see(inside: bool, theirs: bool) -> None:
     options = {"wait": 1, "warmup": 1, "active": 2, "repeat": 2}

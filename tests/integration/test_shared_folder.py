@@ -1,4 +1,4 @@
-"""A run directory that others can write to: what they put there neither hangs a training nor is written through."""
+"""A run directory that others can write to: their files neither block a training nor are overwritten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests import processes, programs
 
 PROGRAM = "def work(): pass\nwork()\nprint('ran')\n"
 
-#: What can be in the way, by what it is.
+#: Obstacles in a run directory, by kind.
 KINDS: dict[str, Callable[[Path, Path], object]] = {
     "fifo": lambda place, outside: os.mkfifo(place),
     "link": lambda place, outside: place.symlink_to(outside),
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """A hang would be the end of the test."""
+    """A blocked process ends the test."""
     command = [sys.executable, "-m", "fastdispatch", "run", "-o", "out", *options, "program.py"]
     return subprocess.run(
         command,
@@ -60,7 +60,7 @@ NAMES = ("rank00000.fd", "rank00000.fd.previous", "rank00000.fd.events", ".manif
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_in_the_way_is_refused_and_best_effort_goes_around_it(name: str, kind: str, folder: Path) -> None:
-    if name == "rank00000.fd.previous":  # looked at when there is one to keep
+    if name == "rank00000.fd.previous":  # checked only if a recording is kept
         assert run(folder).returncode == 0
     place = folder / "out" / name
     KINDS[kind](place, folder / "outside")
@@ -147,7 +147,7 @@ def test_a_huge_manifest_is_not_read(folder: Path) -> None:
 
 
 def test_what_is_swapped_while_it_records_is_not_written_through(folder: Path) -> None:
-    """The manifest and the lock become links, the recording another's file; the rank becomes known late."""
+    """The manifest and the lock become links, the recording another user's file; the rank is known late."""
     with fastdispatch.CallGraph(folder / "out", ops="off") as graph:
         programs.leaf(1)
         for name in ("manifest.json", ".manifest.lock"):
@@ -215,7 +215,7 @@ def test_readers_wait_for_no_fifo(command: list[str], name: str, folder: Path) -
 @pytest.mark.parametrize("target", ("/dev/null", "fifo"))
 @pytest.mark.parametrize("command", ("html", "dump"))
 def test_outputs_are_files(command: str, target: str, folder: Path) -> None:
-    """A device was once replaced by a file."""
+    """A device is not replaced by a file."""
     assert run(folder).returncode == 0
     os.mkfifo(folder / "fifo")
     before = os.stat(folder / target)
@@ -226,7 +226,7 @@ def test_outputs_are_files(command: str, target: str, folder: Path) -> None:
 
 
 def test_outputs_follow_no_link_that_was_guessed(folder: Path) -> None:
-    """The names of temporary files were once known."""
+    """Temporary files have unpredictable names."""
     assert run(folder).returncode == 0
     (folder / "x.html").symlink_to(folder / "outside")
     assert processes.fastdispatch("html", "out", "-o", "x.html", folder=folder).returncode == 0

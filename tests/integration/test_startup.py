@@ -1,4 +1,4 @@
-"""Recording that the environment starts: the installed start-up hook."""
+"""Recordings started by the environment: the installed start-up hook."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ if __name__ == "__main__":
 
 @pytest.mark.torch
 def test_run_records_the_ranks_that_multiprocessing_spawns(tmp_path: Path) -> None:
-    """Their ranks are known only once they have joined the group: the files get their names at the end."""
+    """Ranks are known when the processes join the group: the files get their names at the end."""
     (tmp_path / "program.py").write_text(SPAWN)
     result = processes.fastdispatch("run", "--out", "out", "program.py", folder=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -86,4 +86,4 @@ def test_run_records_the_ranks_that_multiprocessing_spawns(tmp_path: Path) -> No
     assert all("c10d::allreduce_" in trace.nodes["name"] for trace in children)
     run = fastdispatch.load(tmp_path / "out")
     assert [(rank["rank"], rank["world"]) for rank in run.ranks] == [(0, 2), (1, 2)]
-    assert any("rank 0 is there already" in note for note in run.ranks[0]["notes"])  # the process that spawned them
+    assert any("rank 0 is there already" in note for note in run.ranks[0]["notes"])  # of the spawning process

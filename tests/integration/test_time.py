@@ -1,4 +1,4 @@
-"""Times: self times add up to the time there was, also after a kill and for windows inside nested calls."""
+"""Times: self times add up to the elapsed time, also after a kill and for windows inside nested calls."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import fastdispatch
 from tests import processes, programs
 from tests.oracle.recorded import Recorded
 
-#: By how much two clocks may differ over a second.
+#: Maximum difference of two clocks over a second.
 EXACT = 0.999
 
 
 def check_times(trace: fastdispatch.Trace) -> None:
-    """Per thread the self times equal the time it was there, within 0.5 %, and no time is negative."""
+    """Self times of a thread equal its covered time within 0.5 %, and no time is negative."""
     assert min(trace.contexts["self"]) >= 0
     assert max(trace.contexts["self"]) < 10**12
     threads = trace.ranks[0]["threads"]
@@ -112,7 +112,7 @@ def ancestors(trace: fastdispatch.Trace, context: int) -> set[int]:
 
 
 def test_starting_and_stopping_inside_nested_calls_makes_no_false_edges() -> None:
-    """Every edge of many short recordings, begun and ended at any depth, is an edge of the program."""
+    """Edges of short recordings, started and stopped at any depth, are edges of the program."""
     graphs: list[fastdispatch.CallGraph] = []
     calls = 0
 

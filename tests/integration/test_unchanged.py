@@ -1,4 +1,4 @@
-"""The traced program is sacred: same numbers, same exceptions, compiled code stays compiled, nothing is kept alive."""
+"""A recorded program has equal results and exceptions; compiled code stays compiled, no object is kept alive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACK_ENDS = ("record", "dispatch")
 
 
 def train(steps: int, around: Callable[[Callable[[], float]], float]) -> tuple[list[float], list[torch.Tensor]]:
-    """Losses of each step and all gradients of each step."""
+    """Losses and gradients of each step."""
     model, step = make_step(dropout=0.1)
     losses, gradients = [], []
     for _ in range(steps):
@@ -78,7 +78,7 @@ def test_compiled_modules_run_compiled_before_during_and_after(ops: str, cold: b
 
 @pytest.mark.parametrize("ops", BACK_ENDS)
 def test_recording_can_start_inside_a_compiled_program(ops: str) -> None:
-    """The evaluator in front is Dynamo's then; afterwards Python runs and records as before."""
+    """Dynamo's evaluator is in front; afterwards Python code runs and is recorded as before."""
     torch._dynamo.reset()
     backend = CountingBackend()
     graphs = []
@@ -182,7 +182,7 @@ def test_recursion_deeper_than_the_c_stack_allows_a_hook() -> None:
         sys.setrecursionlimit(limit)
     assert trace.ranks[0]["counters"]["deep_stack"] >= 1
     names = {name for name, calls in zip(trace.nodes["name"], trace.nodes["line"], strict=True) if calls}
-    assert "plain_function" in names  # recorded again once the stack had unwound
+    assert "plain_function" in names  # recorded again after the stack was unwound
 
 
 def test_inference_is_recorded() -> None:

@@ -1,4 +1,4 @@
-"""What a recorded program sees of the recorder: no low descriptor, no warning of ours, no traceback when it ends."""
+"""A recorded program has no additional low descriptor, no warning of the recorder, no traceback at its end."""
 
 from __future__ import annotations
 

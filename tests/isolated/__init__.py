@@ -1,1 +1,1 @@
-"""Programs that are run in processes of their own: they die, fork or misbehave."""
+"""Programs for separate processes: they crash, fork or misbehave."""

@@ -1,4 +1,4 @@
-"""Windows open and close while a thread of C code calls a Python function. Usage: c_thread.py LIBRARY CALLS"""
+"""Windows begin and end while a thread of C code calls a Python function. Usage: c_thread.py LIBRARY CALLS"""
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""Ranks that take each other for other hosts, train with DistributedDataParallel, and record."""
+"""Ranks that treat each other as different hosts, train with DistributedDataParallel, and record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def train(rank: int, folder: str, port: str, ranks: int) -> None:
             optimizer.zero_grad()
             model(torch.rand(8, 16)).pow(2).sum().backward()
             optimizer.step()
-        time.sleep(0.3)  # the search for a clock to ask looks every 50 ms
+        time.sleep(0.3)  # the search for a clock server polls every 50 ms
         dist.barrier()
     profiler.export_chrome_trace(f"{folder}/trace_{rank}.json")
     dist.destroy_process_group()

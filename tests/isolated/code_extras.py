@@ -1,4 +1,4 @@
-"""Another tool keeps a word with one code object; prints the words that its destructor is called with."""
+"""Another tool stores a word in one code object; prints the arguments of its destructor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Edges of windows inside compiled regions: training steps compiled as a whole, the optimizer's step included.
+"""Edges of windows inside compiled regions: training steps compiled as a whole, including the step of the optimizer.
 
-Usage: compiled_edges.py FOLDER OPS EDGE   OPS is record or dispatch, or off: no recording at all. Prints one JSON
-object: the losses, how often the backend compiled, and how often compiled code ran.
+Usage: compiled_edges.py FOLDER OPS EDGE   OPS is record, dispatch, or off (no recording). Prints one JSON object: the
+losses, the number of compilations, and the number of runs of compiled code.
 """
 
 import ctypes
@@ -42,7 +42,7 @@ steps = 0
 
 @torch.compiler.disable
 def end_of_step() -> None:
-    """Called by the compiled code; the recording steps here, in the middle of a compiled region."""
+    """Called by the compiled code: ends a step of the recording inside a compiled region."""
     global steps
     steps += 1
     if graph is None:

@@ -1,7 +1,7 @@
 """Recordings opened and closed in a loop while threads run operators forward and backward.
 
-Usage: cycles.py CYCLES OPTION=VALUE...   Options of CallGraph; `schedule=N` has N steps in each recording, every
-second one recorded. Prints how many training steps the threads made.
+Usage: cycles.py CYCLES OPTION=VALUE...   Options of CallGraph; `schedule=N`: each recording has N steps, of which every
+second one is recorded. Prints the number of training steps of the threads.
 """
 
 import sys

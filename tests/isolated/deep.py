@@ -56,7 +56,7 @@ def paused() -> dict[str, Any]:
 
 
 def edges_in_the_deep() -> dict[str, Any]:
-    """Windows begin and end far down: the path is rebuilt there, in time that does not grow with its square."""
+    """Windows begin and end in a deep recursion: the path is rebuilt there, in less than quadratic time."""
 
     def dive(depth: int) -> int:
         if depth == 0:
@@ -124,7 +124,7 @@ def main_past_half() -> dict[str, Any]:
 
 
 def errors() -> dict[str, Any]:
-    """RecursionError comes where it comes without a recorder, and unwinds from there."""
+    """RecursionError is raised at the same depth as without a recorder."""
     sys.setrecursionlimit(50_000)
     raised = 0
     with fastdispatch.CallGraph(None, ops="off", calls=calls) as graph:
@@ -142,6 +142,34 @@ def c_frames() -> dict[str, Any]:
         return {"result": through_c(300)}
 
 
+def limits_of_c_code() -> dict[str, Any]:
+    """Objects die at once, and C code has its own limit of recursion, wherever the calls run."""
+
+    class Dying:
+        def __del__(self) -> None:
+            events.append("died")
+
+    def bottom(depth: int) -> None:
+        if depth > 0:
+            return bottom(depth - 1)
+        [Dying()].clear()
+        events.append("next")
+        nested: list[object] = []
+        for _ in range(100_000):
+            nested = [nested]
+        try:
+            if sys.version_info >= (3, 12):  # earlier ones have one limit for Python and C
+                repr(nested)
+        except RecursionError:
+            events.append("stopped")
+        return None
+
+    events: list[str] = []
+    with fastdispatch.CallGraph(None, ops="off", calls=calls):
+        bottom(DEPTH)
+    return {"events": events}
+
+
 CASES: dict[str, Callable[[], dict[str, Any]]] = {
     function.__name__: function
     for function in (
@@ -153,6 +181,7 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
         main_past_half,
         errors,
         c_frames,
+        limits_of_c_code,
     )
 }
 print(json.dumps(CASES[case]()))

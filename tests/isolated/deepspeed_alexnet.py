@@ -41,7 +41,7 @@ def alexnet() -> list[nn.Module]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled first
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # avoids its compilation
     deepspeed.init_distributed(dist_backend="gloo")
     model = deepspeed.pipe.PipelineModule(
         layers=alexnet(),

@@ -1,7 +1,7 @@
-"""What DeepSpeed and we make of the same layers: cuts of random weights, what is printed, texts of errors.
+"""Compare DeepSpeed and fastdispatch on the same layers: cuts of random weights, output, texts of errors.
 
-The last line of the output is JSON. Arguments: how many random cases, and a folder for the recording of an engine
-without a pipeline. DeepSpeed is asked without a process group where it lets us.
+The last line of the output is JSON. Arguments: number of random cases, and a folder for the recording of an engine
+without a pipeline. DeepSpeed is called without a process group if possible.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def random_weights() -> list[float]:
 
 
 def cuts(cases: int) -> Iterator[tuple[list[float], int, list[int], list[int]]]:
-    """Weights, stages, DeepSpeed's cuts, ours."""
+    """Weights, stages, cuts of DeepSpeed, cuts of fastdispatch."""
     random.seed(11)
     fixed = [([2**60, 1, 1, 1, 2**60 - 3], 2)]
     for weights, stages in [*fixed, *((random_weights(), random.randint(1, 7)) for _ in range(cases))]:
@@ -127,14 +127,14 @@ class Prefetch(schedule.BufferOpInstruction):
 
 
 class Mine(schedule.TrainSchedule):
-    """The first step does what no engine knows."""
+    """The first step has an unknown instruction."""
 
     def steps(self) -> Iterator[list[Any]]:
         yield [Prefetch(buffer_id=1, ahead=2)]
 
 
 def executed(made: Any) -> None:
-    """As DeepSpeed's engine does it, which has nothing else."""
+    """Like DeepSpeed's engine, without a pipeline."""
     engine = PipelineEngine.__new__(PipelineEngine)
     nn.Module.__init__(engine)
     engine.__dict__["_reserve_pipe_buffers"] = lambda count: None
@@ -142,7 +142,7 @@ def executed(made: Any) -> None:
 
 
 def tables() -> Iterator[tuple[str, str]]:
-    """Schedules of DeepSpeed's as we read them, and our plans."""
+    """Schedules of DeepSpeed, and the plans of fastdispatch."""
     names = {"deepspeed-train": schedule.TrainSchedule, "deepspeed-inference": schedule.InferenceSchedule}
     for name, kind in names.items():
         for stages in range(1, 6):
@@ -153,8 +153,8 @@ def tables() -> Iterator[tuple[str, str]]:
 
 
 def errors() -> Iterator[tuple[str, str]]:
-    """Of both, for a module of one process, and for one stage too many."""
-    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled first
+    """Errors of both, for a module of one process, and for one stage too many."""
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # avoids its compilation
     os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
     with tempfile.NamedTemporaryFile() as store:
         one = {"rank": 0, "world_size": 1, "auto_mpi_discovery": False}
@@ -169,13 +169,13 @@ def errors() -> Iterator[tuple[str, str]]:
             yield caught(PipelineModule, layers, **wrong), caught(partition, layers, 1, method)
         mine = Mine(2, 1, 0)
         yield caught(executed, mine), caught(table_of, mine)
-        yield partition(inner, 2), partition(layers, 2)  # a built module is its layers
+        yield partition(inner, 2), partition(layers, 2)  # a built module is a list of its layers
         without_pipeline(sys.argv[2])
         torch.distributed.destroy_process_group()
 
 
 def without_pipeline(folder: str) -> None:
-    """Three steps of DeepSpeed's engine with the whole model."""
+    """Run three steps of DeepSpeed's engine with the whole model."""
     optimizer = {"type": "Adam", "params": {"torch_adam": True}}
     model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
     engine, *_ = deepspeed.initialize(model=model, config={"train_batch_size": 2, "optimizer": optimizer})
@@ -186,7 +186,7 @@ def without_pipeline(folder: str) -> None:
 
 
 def random_numbers_stay() -> bool:
-    """Whether layers are built without the program's random numbers."""
+    """Whether building layers leaves the random state of the program unchanged."""
     state = torch.random.get_rng_state()
     partition([LayerSpec(nn.Linear, 4, 4) for _ in range(3)], 2)
     return torch.equal(state, torch.random.get_rng_state())

@@ -1,6 +1,6 @@
-"""A DeepSpeed pipeline whose dear layers have few parameters: cut by parameters, recorded, and cut by time.
+"""A DeepSpeed pipeline whose slow layers have few parameters: cut by parameters, recorded, and cut by time.
 
-Arguments: run directory, and how often to time both (default: not at all). Ranks are processes with RANK, WORLD_SIZE,
+Arguments: run directory, and number of timings of both (default: 0). Ranks are processes with RANK, WORLD_SIZE,
 MASTER_ADDR and MASTER_PORT, over gloo. The last line of the output is JSON.
 """
 
@@ -30,7 +30,7 @@ STAGES, MICRO_BATCHES, STEPS = 2, 4, 3
 
 
 class Nap(torch.autograd.Function):
-    """Time without work: as dear on a busy machine as on an idle one."""
+    """A layer that sleeps: equally slow on a busy and an idle machine."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, seconds: float) -> torch.Tensor:
@@ -102,12 +102,12 @@ def milliseconds(engine: Any) -> float:
 def main() -> None:
     torch.set_num_threads(1)
     folder, rounds = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled first
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # avoids its compilation
     deepspeed.init_distributed(dist_backend="gloo")
     before = make(PipelineModule)
     with fastdispatch.CallGraph(folder / "before"):
         losses = train(before)
-    torch.distributed.barrier()  # both recordings are there
+    torch.distributed.barrier()  # both recordings exist
     parts = partition(layers(), STAGES, "profile", weights=folder / "before")
     after = make(with_parts(PipelineModule, parts))
     with fastdispatch.CallGraph(folder / "after"):

@@ -1,4 +1,4 @@
-"""Trains for ever, in nested calls of several threads, until it is killed. Prints a line once it is under way."""
+"""Train in nested calls of several threads until killed. Prints a line after the start."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Three ranks on gloo: two steps of the smallest network, recorded by us and by PyTorch's observer, then each kind of
-communication once, on two groups, recorded by us. Usage: et_ranks.py FOLDER RANK"""
+"""Three ranks on gloo: two steps of a minimal network, recorded by fastdispatch and PyTorch's observer, then each kind
+of communication once, on two groups, recorded by fastdispatch. Usage: et_ranks.py FOLDER RANK"""
 
 import sys
 import time
@@ -30,13 +30,13 @@ def train(rank: int, folder: str) -> None:
         observer.start()
         for _ in range(STEPS):
             step()
-        time.sleep(0.3)  # a thread of gloo may not be done with what it was waited for
+        time.sleep(0.3)  # a thread of gloo may still be running after the wait
         observer.stop()
     observer.unregister_callback()
 
 
 def communicate(rank: int, pair: dist.ProcessGroup) -> None:
-    """In ``pair`` ranks 1 and 2 are numbers 0 and 1."""
+    """``pair`` has ranks 1 and 2 as members 0 and 1."""
     x = torch.full((4, 3), float(rank))
     parts = [torch.empty(4, 3) for _ in range(RANKS)]
     dist.all_reduce(x)
@@ -45,7 +45,7 @@ def communicate(rank: int, pair: dist.ProcessGroup) -> None:
     dist.all_gather(parts, x)
     dist.gather(x, parts if rank == 0 else None, dst=0)
     dist.scatter(x, parts if rank == 1 else None, src=1)
-    # Rank r gives rank i the number of rows that i gets of each: 1, 2, 3.
+    # Each rank sends 1, 2 and 3 rows to ranks 0, 1 and 2.
     dist.all_to_all_single(torch.empty(3 * (rank + 1), 2), torch.ones(6, 2), [rank + 1] * RANKS, [1, 2, 3])
     dist.barrier()
     if rank == 0:

@@ -1,6 +1,6 @@
-"""Edges of windows while another user of PEP 523 holds the evaluator. No PyTorch.
+"""Edges of windows while another user of PEP 523 has set the evaluator. No PyTorch.
 
-Usage: evaluators.py LIBRARY FOLDER   Prints one JSON object: for each case what it counted.
+Usage: evaluators.py LIBRARY FOLDER   Prints one JSON object with the counts of each case.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ def work() -> None:
 
 
 def calls(graph: fastdispatch.CallGraph) -> int:
-    """Of leaf, as recorded."""
+    """Recorded calls of leaf."""
     trace = fastdispatch.Trace(graph._session.trace())
     nodes, contexts = trace.nodes, trace.contexts
     named = {row for row, name in enumerate(nodes["name"]) if name == "leaf"}
@@ -57,7 +57,7 @@ def pushed_before() -> int:
 
 
 def pushed_around_each_step() -> int:
-    """As Dynamo: in front within a region, and out again."""
+    """Like Dynamo: in front within a region, then removed."""
     with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
         for _ in range(6):
             other.standin_push()
@@ -68,7 +68,7 @@ def pushed_around_each_step() -> int:
 
 
 def started_inside_a_region() -> int:
-    """The recording begins while the other is in front; the region ends, others follow."""
+    """The recording begins while the other one is in front; the region ends, others follow."""
     other.standin_push()
     graph = fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2))
     graph.start()
@@ -93,7 +93,7 @@ def stopped_inside_a_region() -> int:
         graph.stop()
         work()
         other.standin_pop()
-        work()  # finds ours in front, which leaves
+        work()  # finds the recorder's in front, which is then removed
         total += calls(graph)
     return total
 

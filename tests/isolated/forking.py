@@ -1,4 +1,4 @@
-"""Records while DataLoader workers are forked that run Python and operators of their own."""
+"""Record while DataLoader workers are forked that run Python code and operators."""
 
 from __future__ import annotations
 

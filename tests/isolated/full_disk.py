@@ -1,4 +1,4 @@
-"""Records to a file system that is full, and goes on training. Arguments: run directory, file to fill it with."""
+"""Record to a full file system, and continue training. Arguments: run directory, file that fills it."""
 
 from __future__ import annotations
 

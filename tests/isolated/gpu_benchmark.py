@@ -1,4 +1,4 @@
-"""benchmarks/gpu on the CPU with the stand-in CUDA runtime. Argument: folder of the libraries. Prints its figures."""
+"""Run benchmarks/gpu on the CPU with the stand-in CUDA runtime. Argument: folder of the libraries. Prints figures."""
 
 import ctypes
 import json

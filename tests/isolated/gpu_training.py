@@ -1,7 +1,7 @@
-"""Trainings on the CPU that believe in a GPU: the stand-ins of tests/standin are its CUDA runtime.
+"""Trainings on the CPU with a simulated GPU: the stand-ins of tests/standin are its CUDA runtime.
 
-Arguments: folder of the libraries, folder for the recordings, and perhaps the name of the only run and the library that
-it runs on. Prints one JSON object, by the names of RUNS.
+Arguments: folder of the libraries, folder for the recordings, and optionally the name of the only run and its library.
+Prints one JSON object, by the names of RUNS.
 """
 
 import ctypes
@@ -19,8 +19,8 @@ cuda.standin_calls.restype = ctypes.c_uint64
 cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 
-RUNS = {  # contexts, every, what else is to happen
-    "old": ("ops", 3, ""),  # first, while there is no libc10_cuda: the stream is asked of Python
+RUNS = {  # contexts, every, additional events
+    "old": ("ops", 3, ""),  # first, before libc10_cuda is loaded: the stream is read from Python
     "sampled": ("ops", 3, ""),
     "all": ("ops", 1, "timeline"),
     "jobs": ("jobs", 2, "timeline"),
@@ -62,7 +62,7 @@ class Net(torch.nn.Module):
 
 
 def train_step(net: Net, x: torch.Tensor) -> None:
-    """Without an optimizer of PyTorch's: the first one that is made imports its compiler, for two seconds."""
+    """Without an optimizer of PyTorch: the first one imports its compiler, which takes two seconds."""
     net.zero_grad()
     with fastdispatch.job("forward", len(losses), stage=0):
         loss = net(x).square().mean()
@@ -75,7 +75,7 @@ def train_step(net: Net, x: torch.Tensor) -> None:
 
 def train(graph: fastdispatch.CallGraph, net: Net, x: torch.Tensor) -> None:
     for _ in range(10):
-        if trouble == "traces":  # the last steps are another device's, and its default stream's
+        if trouble == "traces":  # the last steps use another device and its default stream
             cuda.cudaSetDevice(len(losses) // 5)
             side.value = None if len(losses) // 5 else made.value
         if trouble == "error" and len(losses) == 4:
@@ -86,7 +86,7 @@ def train(graph: fastdispatch.CallGraph, net: Net, x: torch.Tensor) -> None:
             losses.append(0.0)
         graph.step()
         if trouble == "timeline":
-            time.sleep(0.002)  # the kernel of a step passes before the next step, however fast the machine is
+            time.sleep(0.002)  # the kernel of a step ends before the next step, also on a fast machine
 
 
 def run(name: str) -> dict[str, object]:

@@ -1,7 +1,7 @@
-"""Recordings that end or pause while the GPU lags; the stand-in runtime of tests/standin is preloaded.
+"""Recordings that end or pause while the GPU lags behind; the stand-in runtime of tests/standin is preloaded.
 
-Arguments: folder of the libraries, folder for the recordings, and perhaps the name of the only run. Prints one JSON
-object: for each run how often the recorder slept, and more.
+Arguments: folder of the libraries, folder for the recordings, and optionally the name of the only run. Prints one JSON
+object: for each run the number of sleeps of the recorder, and more.
 """
 
 import atexit
@@ -26,7 +26,7 @@ cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 cuda.standin_clock.argtypes = cuda.standin_pass.argtypes = [ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 GPU = fastdispatch.Gpu("ops", 1, require=True)
-LONG = 3_600_000_000_000  # ns of a kernel on a clock that stands still
+LONG = 3_600_000_000_000  # ns of a kernel; the clock is stopped
 
 
 @torch.library.custom_op("standin::work", mutates_args=())
@@ -76,7 +76,7 @@ FUNCTIONS = ("first", "second", "third")
 
 
 def windows(name: str) -> dict[str, object]:
-    """Three windows of one step each; the GPU finishes the first only after the last."""
+    """Three windows of one step each; the GPU finishes the first one only after the last one."""
     cuda.standin_clock(10**12)
     seen: list[dict[str, int]] = []
     x = torch.ones(3)
@@ -92,7 +92,7 @@ def windows(name: str) -> dict[str, object]:
         asked = cuda.standin_calls(b"cudaEventQuery")
         cuda.standin_pass(10 * LONG)
         for _ in range(2):
-            graph.step()  # outside of every window
+            graph.step()  # outside of all windows
         last = timed(graph)
         slept_in_hooks = slept()
     return {"ready": seen, "asked": asked, "last": last, "slept_in_hooks": slept_in_hooks}
@@ -110,7 +110,7 @@ def behind(name: str) -> fastdispatch.CallGraph:
 
 
 def freed(name: str) -> dict[str, object]:
-    """Another Python thread lets the GPU go on, after stop() has begun to wait."""
+    """Another Python thread lets the GPU continue, after stop() has begun to wait."""
     graph = behind(name)
     before = cuda.standin_calls(b"cudaEventQuery")
 

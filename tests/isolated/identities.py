@@ -1,4 +1,4 @@
-"""What a recording must leave alone: the functions of an engine, and their code."""
+"""Objects that a recording must not change: the functions of an engine, and their code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def identities(*owners: Any) -> dict[str, tuple[int, int]]:
-    """Of everything that these modules and classes define: which object it is, and which code it has."""
+    """The identities of all objects that these modules and classes define, and of their code."""
     return {
         f"{owner.__name__}.{name}": (id(value), id(getattr(value, "__code__", None)))
         for owner in owners

@@ -1,6 +1,6 @@
-"""Trains on gloo, RANK of WORLD_SIZE, into argv[1] until there is a file argv[3]; argv[2]: a file to meet at.
+"""Train on gloo, RANK of WORLD_SIZE, recording to argv[1], until file argv[3] exists; argv[2]: the rendezvous file.
 
-Rank 1 has no batch while there is a file argv[3].stall.
+Rank 1 waits for its batch while file argv[3].stall exists.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def train_step() -> None:
 
 
 def agree() -> bool:
-    """Whether any rank has been told to end: all end in the same step."""
+    """Whether any rank should end: all end in the same step."""
     ended.fill_(Path(sys.argv[3]).exists())
     dist.all_reduce(ended)
     return bool(ended.item())

@@ -1,7 +1,7 @@
-"""Megatron core's combined_1f1b on the CPU: its loop and its step are real, what a chunk does is ours.
+"""Megatron core's combined_1f1b on the CPU, with its own loop and step, and chunks of this file.
 
-The forward pass of a micro-batch and the backward pass of the one before are one call. Streams, events and ranges of
-CUDA are stand-ins.
+The forward pass of a micro-batch and the backward pass of the previous one are a single call. Streams, events and
+ranges of CUDA are stand-ins.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MICRO_BATCHES = 3
 
 
 class Cuda:
-    """A stream or an event: whatever is asked of it is done."""
+    """A stream or an event without effect."""
 
     def __getattr__(self, name: str) -> Any:
         return lambda *args, **kwargs: self
@@ -61,7 +61,7 @@ def forward_step(data: object, model: nn.Module, return_schedule_plan: bool) -> 
 
 
 def jobs_of_one_batch() -> list[tuple[str, int, int]]:
-    """Kind, micro-batch and flags of each, on a pipeline of one stage."""
+    """Kind, micro-batch and flags of the jobs, on a pipeline of one stage."""
     torch.cuda.Stream = torch.cuda.Event = torch.cuda.current_stream = lambda *_, **__: Cuda()  # type: ignore
     torch.cuda.stream = lambda _: contextlib.nullcontext()  # type: ignore
     torch.cuda.nvtx.range_push = torch.cuda.nvtx.range_pop = lambda *_: None  # type: ignore

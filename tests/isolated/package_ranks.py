@@ -1,5 +1,5 @@
-"""A generated package on one rank a stage, as its runtime runs it: rows of model(), ranks of mp_conf.json, every tensor
-sent by its name to the stages that read it. Argument: the folder of the package. The last rank prints a loss a step."""
+"""Run a generated package on one rank per stage, like its runtime: rows of model(), ranks of mp_conf.json, each tensor
+sent by its name to the stages that read it. Argument: folder of the package. The last rank prints one loss per step."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def main() -> None:
 
 
 def home(rows: list, name: str) -> int:
-    """The stage that gives a tensor."""
+    """The stage that produces a tensor."""
     return next(index for index, (_, _, gives) in enumerate(rows) if name in gives)
 
 
 def backward(rows: list, ranks: list[int], own: int, tensors: dict, given: dict) -> None:
-    """Gradients come from all readers, the last stage first, and go to where the tensors came from."""
+    """Receive gradients from all readers, the last stage first, and send gradients to the stages of the inputs."""
     if own == len(rows) - 1:
         (value,) = given.values()
         value.square().mean().backward()

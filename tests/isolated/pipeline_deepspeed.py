@@ -1,7 +1,7 @@
 """A DeepSpeed pipeline of linear layers: two batches trained, one evaluated. Arguments: run directory, stages.
 
-Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, over gloo. Says on its last line what it saw of
-the engine before and after the recording.
+Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, over gloo. The last line of the output has the
+state of the engine before and after the recording.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Numbers(Dataset):
 
 
 class Slow(nn.Linear):
-    """A layer that takes the seconds in SLOW."""
+    """A layer that takes SLOW seconds."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         time.sleep(float(os.environ.get("SLOW", "0")))
@@ -52,7 +52,7 @@ def layers() -> list[nn.Module]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled first
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # avoids its compilation
     deepspeed.init_distributed(dist_backend="gloo")
     torch.manual_seed(0)
     model = deepspeed.pipe.PipelineModule(

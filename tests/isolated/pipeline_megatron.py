@@ -1,7 +1,7 @@
 """Megatron core's schedules: two batches trained, one evaluated. Arguments: run directory, chunks.
 
-Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, over gloo. What Megatron asks of CUDA goes to
-the CPU; schedules, transfers and model are Megatron's, but what a chunk of it computes is one linear layer.
+Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, over gloo. Calls of CUDA are redirected to the
+CPU; schedules, transfers and model are Megatron's, but a chunk computes only one linear layer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class OnCpu(TorchFunctionMode):
 
 
 class Chunk(GPTModel):
-    """One chunk of a model whose parts are all there, though it computes less."""
+    """One chunk of a model with all its modules, which computes only one layer."""
 
     def __init__(self, config: TransformerConfig, vp_stage: int | None) -> None:
         first = parallel_state.is_pipeline_first_stage(ignore_virtual=False, vp_stage=vp_stage)

@@ -1,4 +1,4 @@
-"""Gloo ranks that do what a schedule says, each job marked with fastdispatch.job; a slow stage or sender planted.
+"""Gloo ranks that follow a schedule, with fastdispatch.job for each job; optionally with a slow stage or sender.
 
 pipeline_ranks.py OUT STAGES MICRO_BATCHES [slow-stage=K] [slow-sender=K] [die=K] [copies=N]
 """

@@ -1,8 +1,8 @@
 """Pipelines of torch.distributed.pipelining: two batches trained, one evaluated. Arguments: folder, names of schedules.
 
-Each schedule has a run directory of its name in the folder. Schedules with one stage a rank get one, those shaped like
-a V stages r and 2W-1-r, the others r and r+W. Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT,
-over gloo.
+Each schedule has a run directory of its name in the folder. Rank r of W has one stage in schedules with one stage per
+rank, stages r and 2W-1-r in V-shaped schedules, and r and r+W in others. Ranks are processes with RANK, WORLD_SIZE,
+MASTER_ADDR and MASTER_PORT, over gloo.
 """
 
 from __future__ import annotations

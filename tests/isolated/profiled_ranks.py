@@ -1,4 +1,4 @@
-"""Trains on four ranks under torch.profiler. Argument: where the traces go."""
+"""Train on four ranks with torch.profiler. Argument: folder for the traces."""
 
 from __future__ import annotations
 

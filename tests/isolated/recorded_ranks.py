@@ -1,4 +1,4 @@
-"""Trains with DistributedDataParallel, recording. Arguments: where to, ranks, epochs, steps of one."""
+"""Record a training with DistributedDataParallel. Arguments: folder, ranks, epochs, steps per epoch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def train(rank: int, folder: str, ranks: int, epochs: int, steps: int) -> None:
                     optimizer.zero_grad()
                     model(torch.rand(8, 16)).pow(2).sum().backward()
                     optimizer.step()
-        time.sleep(0.3)  # a thread of gloo may not be done with what it was waited for
+        time.sleep(0.3)  # a thread of gloo may still be running after the wait
     dist.destroy_process_group()
 
 

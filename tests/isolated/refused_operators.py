@@ -1,4 +1,4 @@
-"""Operators under a dispatch mode whose allocations fail: each in turn, and all from some point on.
+"""Operators under a dispatch mode whose allocations fail: each one in turn, and all after some point.
 
 The library of tests/standin/refusing.c is preloaded. Prints one JSON object.
 """
@@ -47,7 +47,7 @@ refused, wrong = 0, []
 for run in (counted, recorded):
     for all_of_them in (False, True):
         number, some = 0, True
-        while some:  # until there were fewer requests
+        while some:  # until there were fewer allocations
             try:
                 found = run(partial(refusing.refuse_after, number, all_of_them))
             except BaseException as error:

@@ -1,5 +1,5 @@
-"""Reads a run directory again and again, as `top`, `report` and `where` do, until a file is there. Prints every state
-and every complaint that it met, and how often. Arguments: run directory, that file."""
+"""Read a run directory repeatedly, like `top`, `report` and `where`, until a file exists. Prints all states and errors
+with their counts. Arguments: run directory, that file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends in the ways a program can end while everything is hooked."""
+"""End in all ways in which a program can end, with all hooks installed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def forever() -> None:
 
 
 keep_alive = [Finalised()]
-keep_alive.append(keep_alive)  # found by the collector of the interpreter's end
+keep_alive.append(keep_alive)  # freed by the collector at the end of the interpreter
 atexit.register(leaf)
 threading.Thread(target=forever, daemon=True).start()
 graph = fastdispatch.CallGraph(sys.argv[1])

@@ -1,4 +1,4 @@
-"""A layer that takes its time: the seconds in SLEEP forward, twice that backward."""
+"""A slow layer: SLEEP seconds forward, twice that backward."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ class Sleep(nn.Module):
 
 
 def with_sleep(module: nn.Module) -> nn.Module:
-    """The module as it is, where nothing is slept."""
+    """The module itself if nothing sleeps."""
     return nn.Sequential(module, Sleep()) if SECONDS else module

@@ -1,4 +1,4 @@
-"""DDP on gloo, RANK of WORLD_SIZE, into argv[1]; rank 1 loads its batches slowly. argv[2]: a file to meet at."""
+"""DDP on gloo, RANK of WORLD_SIZE, recorded to argv[1]; rank 1 loads its batches slowly. argv[2]: rendezvous file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another interpreter, made on another thread, runs Python code and ends."""
+"""A second interpreter, created on another thread, runs Python code and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The structure of the C tree: who may include whom, how large things get, what is exported."""
+"""The structure of the C tree: allowed includes, sizes, exported symbols."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MAX_FILE_LINES = 600
 MAX_FOLDER_FILES = 42
 MAX_FUNCTION_LINES = 60  # the longest today: session_new, 59
 
-# The only mutable data at file scope: the allocator's and the clock's own state, process.h, and what a hook of the
-# whole process (a fork's, too) must find without a pointer of ours.
+# The only mutable data at file scope: the state of the allocator and the clock, process.h, and state that hooks of the
+# process (also fork handlers) reach without the module.
 MUTABLE = {
     "csrc/base/alloc.c": {"in_use", "remaining"},
     "csrc/base/budget.c": {"shrunk"},
@@ -31,17 +31,17 @@ MUTABLE = {
     "csrc/capture/frames/constructors.c": {"tool", "watcher", "events"},
     "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "work"},
     "csrc/capture/torch/libtorch.c": {"fd_torch"},
-    "csrc/capture/hooks/monitor.c": {"tool", "purpose", "rests", "events"},
+    "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
     "csrc/capture/operators/records.c": {"handle"},
     "csrc/capture/process/process.c": {"fd_process"},
     "csrc/capture/process/thread.c": {"fd_thread_self", "at_exit"},
 }
-# The folders of capture/: a file includes its own and earlier ones.
+# The folders of capture/: a file includes its own folder and earlier ones.
 CAPTURE = ["python", "process", "torch", "rules", "state", "timers"]
 CAPTURE += ["frames", "operands", "operators", "engines", "hooks", "session"]
 # Layers with include cycles between their files; no other layer may have one.
-CYCLIC = {"pipeline", "events", "et"}
-# Tables that CPython wants writable.
+CYCLIC = {"trace", "profile", "pipeline", "graphs", "events", "et"}
+# Tables that CPython requires to be writable.
 PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ ")
 
 
@@ -67,7 +67,7 @@ def test_folders_of_capture_include_earlier_ones() -> None:
 
 
 def unit(path: str) -> str:
-    """A header and its C file are one."""
+    """The name shared by a header and its C file."""
     return path.rpartition(".")[0]
 
 
@@ -100,7 +100,7 @@ def test_python_starts_at_capture() -> None:
             assert not re.search(r"#\s*include\s+<Python\.h>|\bPy(_|[A-Z])", text), name(path)
 
 
-def test_versions_of_python_are_told_apart_in_capture() -> None:
+def test_only_capture_distinguishes_versions_of_python() -> None:
     for path in sources(".c", ".h"):
         if layer(path) != "capture":
             assert not re.search(r"PY_(VERSION_HEX|MINOR_VERSION|MAJOR_VERSION)", code(path)), name(path)
@@ -110,7 +110,7 @@ def test_a_library_does_not_print_or_exit() -> None:
     names = "v?f?printf|puts|perror|exit|_exit|_Exit|abort|system|popen|alloca|gets|strtok"
     forbidden = re.compile(rf"(?<!\w)({names})\s*\(")
     for path in sources(".c", ".h"):
-        # __attribute__((format(printf, ...))) is no call.
+        # __attribute__((format(printf, ...))) is not a call.
         text = re.sub(r"format\(printf", "format(", code(path))
         found = forbidden.search(text)
         assert found is None, f"{name(path)}: {found.group(1)}" if found else ""
@@ -221,7 +221,7 @@ def test_no_banners() -> None:
 def test_only_the_module_is_exported() -> None:
     spec = find_spec("fastdispatch._core")
     assert spec is not None and spec.origin is not None, "build the extension first"
-    assert shutil.which("nm") is not None, "nm comes with the compiler"
+    assert shutil.which("nm") is not None, "nm is missing: install binutils"
     assert spec.origin.endswith(sysconfig.get_config_var("EXT_SUFFIX"))
     table = subprocess.run(["nm", "-D", "--defined-only", spec.origin], capture_output=True, text=True, check=True)
     exported = {line.split()[-1] for line in table.stdout.splitlines()}

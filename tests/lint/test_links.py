@@ -1,4 +1,4 @@
-"""Pages: reachable from docs/README.md, no dead link, no path of a page or schema that does not exist."""
+"""Pages: reachable from docs/README.md, without dead links and paths of missing pages or schemas."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MENTION = re.compile(r"\bdocs/[\w./-]+\.(?:md|json|py|sh|svg|png)\b")
 
 
 def text_of(page: Path) -> str:
-    """Without code, in which brackets mean something else."""
+    """The text of a page without code, in which brackets have another meaning."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     return re.sub(r"`[^`\n]*`(?!\])", "", text)
 
 
 def anchors(page: Path) -> set[str]:
-    """Anchors of headings, as GitHub makes them."""
+    """Anchors of headings, as on GitHub."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def links(page: Path) -> list[tuple[Path, str]]:
-    """Files that a page links to, with anchors."""
+    """The files to which a page links, with anchors."""
     found = []
     for target in LINK.findall(text_of(page)):
         if not re.match(r"\w+:", target):

@@ -1,4 +1,4 @@
-"""Words that have no place in tracked files."""
+"""Words that may not occur in tracked files."""
 
 from __future__ import annotations
 

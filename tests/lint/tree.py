@@ -1,4 +1,4 @@
-"""What the lint tests look at: the files that git tracks."""
+"""The input of the lint tests: files tracked by git."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BELOW_PYTHON = LAYERS[: LAYERS.index("capture")]
 
 @cache
 def tracked() -> tuple[Path, ...]:
-    """Files that git knows or would add; in a copy without git every file outside build folders."""
+    """Files that git tracks or would add; in a copy without git, all files outside build folders."""
     command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"]
     listed = subprocess.run(command, capture_output=True, text=True)
     if listed.returncode == 0:
@@ -39,7 +39,7 @@ def layer(path: Path) -> str:
 
 @cache
 def code(path: Path) -> str:
-    """The text of a C file with comments and the insides of strings blanked, lines kept."""
+    """The text of a C file with comments and contents of strings replaced by blanks; keeps lines."""
     pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 
     def blank(match: re.Match[str]) -> str:

@@ -1,1 +1,1 @@
-"""Slow and obvious recorders, written in Python, that the fast one must agree with."""
+"""Slow, simple reference implementations in Python."""

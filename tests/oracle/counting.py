@@ -1,4 +1,4 @@
-"""Counts calls with ``sys.setprofile``."""
+"""Count calls with ``sys.setprofile``."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
-"""Where the two operator back ends must differ, and why: PyTorch behaves differently while any dispatch mode is on."""
+"""Necessary differences between the two operator back ends: PyTorch behaves differently while a dispatch mode is on."""
 
 from __future__ import annotations
 
 import torch
 
-#: Operators that only the dispatch back end meets.
+#: Operators that only the dispatch back end records.
 DISPATCH_ONLY = {
     "profiler::_record_function_enter_new": "not observed: PyTorch reports the range, not the operator that opens it",
     "profiler::_record_function_exit": "not observed, as above",
     "aten::detach": "saved variables are detached through the dispatcher only while a mode is on",
     "aten::scalar_tensor": "scalars become tensors through the dispatcher only while a mode is on",
-    "aten::add": "sums are not taken in place while a mode is on: add instead of add_",
-    "aten::view": "views are made by view instead of _reshape_alias while a mode is on",
+    "aten::add": "sums are not computed in place while a mode is on: add instead of add_",
+    "aten::view": "views are created by view instead of _reshape_alias while a mode is on",
 }
 
-#: Operators that only the record back end meets, at the level where dispatch sees operators.
+#: Operators that only the record back end records, at the level of dispatch modes.
 RECORD_ONLY = {
     "aten::add_": "in place only while no mode is on, see aten::add",
     "aten::_reshape_alias": "see aten::view",
@@ -22,7 +22,7 @@ RECORD_ONLY = {
 
 
 def is_composite(name: str) -> bool:
-    """Whether PyTorch takes the operator apart above the level of dispatch modes."""
+    """Whether PyTorch decomposes the operator above the level of dispatch modes."""
     namespace, colons, operator = name.partition("::")
     if not colons:  # named by C++ code, like "detach"
         return False
@@ -34,5 +34,5 @@ def is_composite(name: str) -> bool:
 def _is_composite_overload(name: str) -> bool:
     try:
         return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
-    except RuntimeError:  # overloads of TorchScript alone are not in the dispatcher
+    except RuntimeError:  # overloads that only TorchScript has are not in the dispatcher
         return True

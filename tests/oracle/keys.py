@@ -10,7 +10,7 @@ _FRAMEWORKS = ("megatron", "deepspeed", "torchtitan", "torch", "transformers")
 
 
 class Keys:
-    """Keys of frames; the folders of this process are looked up once."""
+    """Keys of frames. Looks up the folders of this process once."""
 
     def __init__(self) -> None:
         self._prefixes = sorted(((p.rstrip("/") + "/", kind) for p, kind in prefixes()), key=lambda x: -len(x[0]))
@@ -57,7 +57,7 @@ def class_name(frame: FrameType) -> str:
 
 
 def first_parameter_class(code: CodeType, values: dict[str, object]) -> str:
-    """A method whose first parameter has another name counts when its class is one the qualified name mentions."""
+    """The class of a first parameter of another name, if it occurs in the qualified name, else ""."""
     owner, dot, _ = code.co_qualname.rpartition(".")
     owner = owner.rpartition(".")[2]
     if not dot or not owner or owner.endswith(">") or code.co_argcount == 0 or code.co_varnames[0] not in values:

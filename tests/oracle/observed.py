@@ -1,4 +1,4 @@
-"""Execution traces as JSON, and what a node of PyTorch's own observer must have in common with ours."""
+"""Execution traces as JSON, and the common facts of nodes from PyTorch's observer and from fastdispatch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Node = dict[str, Any]
 
 
 def nodes_of(path: Path) -> list[Node]:
-    """Nodes in the order of their numbers, their attributes by name."""
+    """Nodes ordered by number, with a dict of their attributes."""
     nodes: list[Node] = sorted(json.loads(path.read_text())["nodes"], key=lambda node: node["id"])
     for node in nodes:
         node["attrs"] = {attr["name"]: attr["value"] for attr in node["attrs"]}
@@ -18,12 +18,12 @@ def nodes_of(path: Path) -> list[Node]:
 
 
 def calls_of(nodes: list[Node]) -> dict[int, Node]:
-    """Nodes by the number PyTorch gave the call."""
+    """Nodes by PyTorch's number of the call."""
     return {node["attrs"]["rf_id"]: node for node in nodes if node["attrs"]["rf_id"]}
 
 
 def assert_same_call(ours: Node, theirs: Node) -> None:
-    """All but the ids of tensors (theirs come again when memory does), times and ``fw_parent``."""
+    """All facts except ids of tensors (PyTorch reuses them with the memory), times and ``fw_parent``."""
     assert ours["name"] == theirs["name"]
     for side in ("inputs", "outputs"):
         for part in ("shapes", "types", "strides"):
@@ -34,7 +34,7 @@ def assert_same_call(ours: Node, theirs: Node) -> None:
 
 
 def _anonymous(value: Any) -> Any:
-    """Values without the ids of tensors, doubles as PyTorch rounds them."""
+    """Values without ids of tensors, with doubles rounded like PyTorch."""
     if isinstance(value, list):
         is_tensor = len(value) == 6 and isinstance(value[5], str)
         return value[2:] if is_tensor else [_anonymous(each) for each in value]

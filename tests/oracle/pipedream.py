@@ -1,7 +1,7 @@
-"""The objective of PipeDream's optimizer, written down from its definition: slow, and nothing clever.
+"""The objective of PipeDream's optimizer, implemented directly from its definition.
 
-States are sets of layers closed under what they need; the recursion runs over all pairs of them. Only what the C core
-also takes from the definition is shared: the first source is the one of the least id.
+States are sets of layers that contain all their predecessors; the recursion runs over all pairs of them. The only
+convention shared with the C core is that the first source is the one with the smallest id.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def solve(
     true_cut: bool = False,
     memory: float | None = None,
 ) -> float:
-    """T in seconds; infinite where there is no plan."""
+    """T in seconds; infinite without a plan."""
     model = Model(graph)
     empty: State = frozenset()
     cuts = {state: model.cut(state, true_cut) for state in model.states}
@@ -132,7 +132,7 @@ def solve(
 
 
 def tried(graph: Graph, machines: int, bandwidth: float, compression: float | None = None) -> float:
-    """T on one level by trying all plans: every chain of states, every way to share the machines out."""
+    """T on one level, over all plans: all chains of states with all assignments of machines."""
     model = Model(graph)
     inner = [state for state in model.states if state != model.whole]
     best = math.inf
@@ -167,7 +167,7 @@ def _plan_time(
 
 
 def recomputed(graph: Graph, stages: list[dict], bandwidth: float, compression: float | None, true_cut: bool) -> float:
-    """T of a plan of one level, from the stages of the graph's nodes alone."""
+    """T of a plan of one level, from the stages of the nodes of the graph."""
     model = Model(graph)
     stage_of = {node.id: node.stage for node in graph.nodes}
     assert all(stage_of[id] is not None for id in model.nodes)
@@ -199,8 +199,8 @@ def scheduled(
     room: float = math.inf,
     optimizer: float = 2.0,
 ) -> float:
-    """The shortest step under a schedule by trying all plans: every chain of states, every way to share the machines
-    out, each played. ``room``: bytes of a machine."""
+    """The shortest step with a schedule, over all plans: all chains of states with all assignments of machines, each
+    simulated. ``room``: bytes per machine."""
     model = Model(graph)
     inner = [state for state in model.states if state != model.whole]
     budgets = range(1, machines + 1) if fewer else [machines]
@@ -215,11 +215,13 @@ def scheduled(
             if all(before < after for before, after in pairwise(chain)):
                 for shares in [shares for budget in budgets for shares in _shares(budget, ranks)]:
                     if not straight or max(shares) == 1:
-                        best = min(best, _played(model, made, chain, shares, bandwidth, compression, room, optimizer))
+                        best = min(
+                            best, _simulated(model, made, chain, shares, bandwidth, compression, room, optimizer)
+                        )
     return best
 
 
-def _played(
+def _simulated(
     model: Model,
     made: Plan,
     chain: list[State],
@@ -229,7 +231,7 @@ def _played(
     room: float,
     optimizer: float,
 ) -> float:
-    """The step of one plan; infinite where a rank has no room."""
+    """The step of one plan; infinite if it exceeds the memory of a rank."""
     holder = {row.stage: row.rank for row in made.rows}
     forward, backward, transfer, saved = [], [], [], []
     reduce = [0.0] * made.stages
@@ -251,9 +253,9 @@ def _played(
         held[row.rank] += {"F": saved[row.stage], freed: -saved[row.stage]}.get(row.kind, 0)
         if kept[row.rank] + held[row.rank] > room:
             return math.inf
-    played = made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
+    simulated = made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
     ends = [0.0] * made.stages
-    for row, end in zip(made.rows, played.end, strict=True):
+    for row, end in zip(made.rows, simulated.end, strict=True):
         if row.kind in "FBIW":
             ends[row.rank] = max(ends[row.rank], float(end))
     return max(end + more for end, more in zip(ends, reduce, strict=True))

@@ -1,4 +1,4 @@
-"""The same facts out of our own recording, for comparison with the slow recorders."""
+"""Facts of a recording of fastdispatch, for comparison with the slow recorders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastdispatch import Trace
 
 
 class Recorded:
-    """A trace as the oracles see it: below the function ``root`` only, Python functions and operators only."""
+    """A trace in the form of the oracles: only Python functions and operators below the function ``root``."""
 
     def __init__(self, trace: Trace, root: str) -> None:
         self._nodes = trace.nodes
@@ -25,7 +25,7 @@ class Recorded:
         return self._names[self._contexts["node"][context]]
 
     def _python_path(self, context: int) -> list[str]:
-        """Keys of the Python functions from ``context`` out to the root; empty when the root is not on the path."""
+        """Keys of the Python functions from ``context`` to the root; empty if the root is not on the path."""
         path = []
         while context >= 0:
             if self._kind(context) == "python":
@@ -40,7 +40,7 @@ class Recorded:
         return [(i, path) for i, path in found if path]
 
     def edges_to_operators(self, wanted: Callable[[str], bool] = lambda name: True) -> set[tuple[str, str]]:
-        """Edges between Python functions on paths that end in a wanted operator."""
+        """Edges between Python functions on paths to a selected operator."""
         return {
             (caller, callee)
             for i, path in self._below_root("op")
@@ -56,7 +56,7 @@ class Recorded:
         return counts
 
     def dispatched(self, is_composite: Callable[[str], bool]) -> Counter[tuple[str, str]]:
-        """The same for the operators that a dispatch mode would see: the outermost ones that are not composite."""
+        """The same for operators that a dispatch mode receives: the outermost ones that are not composite."""
         counts: Counter[tuple[str, str]] = Counter()
         for i, path in self._below_root("op"):
             if not is_composite(self._name(i)) and all(is_composite(name) for name in self._operators_above(i)):
@@ -64,7 +64,7 @@ class Recorded:
         return counts
 
     def _operators_above(self, context: int) -> Iterator[str]:
-        """Operators between ``context`` and the Python function it was called by."""
+        """Operators between ``context`` and its calling Python function."""
         context = self._contexts["parent"][context]
         while self._kind(context) != "python":
             if self._kind(context) == "op":
@@ -80,6 +80,6 @@ class Recorded:
 
 
 def _plain(key: str) -> str:
-    """Without the line that tells equal keys apart."""
+    """The key without the line number that distinguishes equal keys."""
     head, at, line = key.rpartition("@")
     return head if at and line.isdigit() else key

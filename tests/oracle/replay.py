@@ -1,6 +1,6 @@
-"""How long a step would take, slowly: the rules of docs/guides/execution-trace.md over the .et files of all ranks, each
-time
-asked for when something needs it, and remembered. Nothing of fastdispatch is used."""
+"""Estimate the time of a step by the rules of docs/guides/execution-trace.md from the .et files of all ranks.
+
+Each time is computed on demand and cached. Uses nothing of fastdispatch."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Node:
     parent: Node | None = None
     waits: list[tuple[Node, int]] = field(default_factory=list)
     attrs: dict[str, Any] = field(default_factory=dict)
-    last: Node | None = None  # what it encloses last
-    synced: Node | None = None  # the kernel that it waited for
+    last: Node | None = None  # the last enclosed node
+    synced: Node | None = None  # the kernel it waits for
     meeting: list[Node] = field(default_factory=list)
 
     @property
@@ -128,7 +128,7 @@ class Replay:
             self.measure(rank, nodes)
         self.meet()
 
-    # -- as it was ---------------------------------------------------------------------------------------------------
+    # -- measured ----------------------------------------------------------------------------------------------------
 
     def begin(self, node: Node) -> int:
         return int(node.attrs.get("fd_start_ns", 0))
@@ -191,11 +191,11 @@ class Replay:
         return self.begin(node) - begin if max(busy, default=begin) <= begin + least else least
 
     def delay(self, node: Node) -> int:
-        ready = self.ready(node, played=False)
+        ready = self.ready(node, replayed=False)
         delay = 0 if ready is None else self.begin(node) - ready
         return delay if node.gpu else max(delay, 0)
 
-    # -- as it would be ----------------------------------------------------------------------------------------------
+    # -- replayed ----------------------------------------------------------------------------------------------------
 
     def remember(self, what: str, node: Node, find: Callable[[Node], Any]) -> Any:
         if (what, node) not in self.known:
@@ -207,34 +207,34 @@ class Replay:
             return 1.0
         return float(self.remember("factor", node, lambda n: self.factor(n.parent) * self.scales.get(n.name, 1.0)))
 
-    def ready(self, node: Node, *, played: bool) -> int | None:
-        times = [self.ready_by(cause, kinds, node, played) for cause, kinds in node.waits if not cause.root]
+    def ready(self, node: Node, *, replayed: bool) -> int | None:
+        times = [self.ready_by(cause, kinds, node, replayed) for cause, kinds in node.waits if not cause.root]
         return max((time for time in times if time is not None), default=None)
 
-    def ready_by(self, cause: Node, kinds: int, node: Node, played: bool) -> int | None:
+    def ready_by(self, cause: Node, kinds: int, node: Node, replayed: bool) -> int | None:
         if kinds & LAUNCH:
-            return (self.start(cause) if played else self.begin(cause)) + self.launch(node)
+            return (self.start(cause) if replayed else self.begin(cause)) + self.launch(node)
         if kinds & ORDER:
             call: Node | None = cause
             if cause is node.parent:
-                call = None  # it goes on within
+                call = None  # continues inside the enclosed node
             else:
                 while call is not None and call.parent is not node.parent:
                     call = call.parent
                 call = call or cause
             if call is None or self.over(call) > self.begin(node):
-                return self.start(cause) if played else self.begin(cause)
-            return self.end(call) if played else self.over(call)
+                return self.start(cause) if replayed else self.begin(cause)
+            return self.end(call) if replayed else self.over(call)
         late = 0 if node.gpu else max(self.over(cause) - self.begin(node), 0)
         if late > (self.over(cause) - self.begin(cause)) // 10:
-            return None  # it had not ended, and held nothing up
-        return (self.end(cause) if played else self.over(cause)) - late
+            return None  # it had not ended: no wait
+        return (self.end(cause) if replayed else self.over(cause)) - late
 
     def start(self, node: Node) -> int:
         return int(self.remember("start", node, self.find_start))
 
     def find_start(self, node: Node) -> int:
-        ready = self.ready(node, played=True)
+        ready = self.ready(node, replayed=True)
         if ready is None:
             return self.begin(node)
         return ready + (self.delay(node) if node.gpu else int(self.delay(node) * self.factor(node.parent)))
@@ -253,7 +253,7 @@ class Replay:
         return [other for other in node.meeting if waits(other)]
 
     def end(self, node: Node) -> int:
-        """With all that it encloses on its thread."""
+        """The time with all enclosed nodes on its thread."""
         return int(self.remember("end", node, self.find_end))
 
     def find_end(self, node: Node) -> int:
@@ -271,7 +271,7 @@ class Replay:
         return begun + max(transfer, 0)
 
     def steps(self) -> dict[str, tuple[int, int]]:
-        """Name to how long it was and how long it would be, over all ranks, with the kernels below."""
+        """Measured and replayed time by name, over all ranks, including kernels below."""
         found: dict[str, list[tuple[int, int, int, int]]] = {}
         for node in (node for nodes in self.ranks for node in nodes):
             step: Node | None = node
@@ -286,7 +286,7 @@ class Replay:
         }
 
     def whole(self) -> tuple[int, int]:
-        """From the first begin to the last end: measured, predicted."""
+        """Measured and replayed time from the first begin to the last end."""
         nodes = [node for nodes in self.ranks for node in nodes if self.begin(node) > 0]
         begin = min(map(self.begin, nodes))
         work = [node for node in nodes if not node.root]
@@ -296,7 +296,7 @@ class Replay:
 def replayed(
     paths: list[Path], scales: dict[str, float], bandwidth: float = 1, latency: int = 0
 ) -> tuple[tuple[int, int], dict[str, tuple[int, int]]]:
-    """``whole`` and ``steps``: on a thread with room for a call a node."""
+    """``whole`` and ``steps``, on a thread with enough stack for one call per node."""
     found: list[Any] = []
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""The recorder that people write today: ``inspect.stack()`` on every operator under a Python dispatch mode."""
+"""The usual recorder in Python: ``inspect.stack()`` at each operator, in a Python dispatch mode."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.oracle.keys import Keys
 
 
 def _is_plumbing(info: inspect.FrameInfo) -> bool:
-    """What PyTorch wraps around the method of a mode written in Python."""
+    """Frames of PyTorch around the method of a Python dispatch mode."""
     return info.filename.endswith("torch/_compile.py") or "torch/_dynamo/" in info.filename
 
 
 class StackRecorder(TorchDispatchMode):
-    """Edges between Python functions on paths that end in an operator, by that; calls by (caller, operator)."""
+    """Edges between Python functions on paths to an operator, by operator; and calls by (caller, operator)."""
 
     def __init__(self, root: Callable[..., Any]) -> None:
         super().__init__()

@@ -1,9 +1,10 @@
-"""Train under the recorder for a given time while everything goes wrong around it: ``python -m tests.soak SECONDS``.
+"""Train with the recorder for a given time while injecting faults: ``python -m tests.soak SECONDS``.
 
-Two ranks write into one folder. Each life of a rank has its own options and one end (it finishes, Ctrl-C, kill -9);
-meanwhile recordings are switched off and on, and read by ``top``, ``report`` and ``where``. After each life the losses
-must be a prefix of those of a run without a recorder, the exit status the expected one, the recording readable and not
-empty, and memory flat. Prints a table of faults, times tried and failures; the exit status is 1 after a failure.
+Two ranks write to one folder. Each run of a rank has its own options and one end (it finishes, Ctrl-C, kill -9);
+during the run, recordings are paused and resumed, and read by ``top``, ``report`` and ``where``. After each run the
+losses must be a prefix of those of a run without a recorder, the exit status must be the expected one, the recording
+readable and not empty, and memory constant. Prints a table of faults, times tried and failures; the exit status is 1
+after a failure.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from fastdispatch.read import live
 
 RANKS = 2
 STEPS = 400
-MEMORY_MB = 48  # a life may grow so much after its first quarter: chunks of the recording, compiled code
+MEMORY_MB = 48  # allowed growth after the first quarter of a run: chunks of the recording, compiled code
 ENDS = ("finish", "finish", "interrupt", "kill")
 LOOKS = ("off", "on", "top", "report", "where")
 
@@ -103,7 +104,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def look(soak: Soak, out: Path) -> None:
-    """From outside, whatever the ranks are doing. The one thing that may fail: nothing is recorded there yet."""
+    """Run a random command while the ranks run. It may only fail because nothing is recorded yet."""
     if not any(out.glob("*.fd")):
         return
     what = soak.random.choice(LOOKS)
@@ -114,7 +115,7 @@ def look(soak: Soak, out: Path) -> None:
 
 
 def intervene(life: Life) -> bool:
-    """End the life when its step has come. True when it is over."""
+    """End the run at its step. True if it has ended."""
     if life.process.poll() is not None:
         return True
     if life.end in ("kill", "interrupt") and len(lines(life)) >= life.ends_at_step:
@@ -127,7 +128,7 @@ def problem_of(soak: Soak, life: Life, errors: str) -> str | None:
     status = life.process.returncode
     expected = {"kill": -signal.SIGKILL, "interrupt": 130}.get(life.end.removesuffix(" sent"), 0)
     if status == -signal.SIGINT and life.end == "interrupt sent" and len(lines(life)) == STEPS:
-        status = 0  # it came when the interpreter was shutting down, as it would without a recorder
+        status = 0  # the signal arrived during shutdown of the interpreter, which also happens without a recorder
     if status not in (expected, 0):
         return f"status {status}, not {expected}, after {len(lines(life))} steps with {life.options}: {errors[-500:]}"
     done = lines(life)
@@ -143,7 +144,7 @@ def problem_of(soak: Soak, life: Life, errors: str) -> str | None:
 
 
 def recording_problem(life: Life) -> str | None:
-    """What was recorded up to the last moment must be there."""
+    """The recording must be readable and complete up to the end."""
     path = life.folder / "out" / f"rank{life.rank:05}.fd"
     done = command("report", path, "--json")
     if done.returncode != 0:
@@ -153,7 +154,7 @@ def recording_problem(life: Life) -> str | None:
 
 
 def watch(life: Life) -> None:
-    """Find out whether the rank has recorded for several steps: one that is off has an empty recording."""
+    """Note whether the rank has recorded for several steps: a paused rank has an empty recording."""
     done = len(lines(life))
     if (life.folder / "out" / f"rank{life.rank:05}.fd{live.OFF}").exists():
         life.on_since = None
@@ -176,7 +177,7 @@ def finish(soak: Soak, life: Life) -> None:
 
 
 def lives(soak: Soak, seconds: float) -> Iterator[None]:
-    """Keep every rank alive until the time is over."""
+    """Restart ranks until the time is over."""
     until = time.monotonic() + seconds
     running: dict[int, Life] = {}
     while running or time.monotonic() < until:

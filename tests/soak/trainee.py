@@ -1,4 +1,4 @@
-"""One rank of the soak: a training that is the same in every run, with everything in it that is hard on a recorder.
+"""One rank of the soak: a deterministic training that is difficult for a recorder.
 
 Usage: trainee.py STEPS FOLDER OPTIONS   OPTIONS is JSON: those of CallGraph, null for no recording. FOLDER/rankN.log
 gets a line per step: its number, the loss in hexadecimal, the resident memory in KB.
@@ -19,7 +19,7 @@ import fastdispatch
 
 steps, folder, options = int(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
 rank = int(os.environ["RANK"])
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
 sys.setrecursionlimit(200_000)
 torch.set_num_threads(1)
 torch.manual_seed(rank)
@@ -49,7 +49,7 @@ def down(depth: int) -> int:
 
 
 def beside() -> None:
-    """Threads that come and go, forward and backward, while the windows of the main thread open and close."""
+    """Threads that start and end, forward and backward, while windows of the main thread begin and end."""
     while not ended.is_set():
         thread = threading.Thread(target=lambda: side(torch.ones(2, 4)).sum().backward())
         thread.start()

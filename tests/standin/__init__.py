@@ -1,5 +1,5 @@
-"""Libraries that stand in for CUDA's runtime and PyTorch's libc10_cuda, for programs on machines without a GPU, and for
-another tool that uses PEP 523."""
+"""Stand-in libraries: the CUDA runtime and PyTorch's libc10_cuda, for machines without a GPU, and another user of
+PEP 523."""
 
 import subprocess
 import sysconfig
@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 
 
 def build(folder: Path) -> Path:
-    """Both, under the names that the real ones have."""
+    """Both libraries, with the names of the real ones."""
     for source, name in (("cudart.c", "libcudart.so.13"), ("c10_cuda.c", "libc10_cuda.so")):
         command = ["cc", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{name}", "-o", folder / name]
         subprocess.run([*command, HERE / source], check=True)
@@ -17,7 +17,7 @@ def build(folder: Path) -> Path:
 
 
 def build_evaluator(folder: Path) -> Path:
-    """The other user of PEP 523, for this interpreter; load it with ``ctypes.PyDLL``."""
+    """The other user of PEP 523, for this interpreter. Load it with ``ctypes.PyDLL``."""
     library = folder / "evaluator.so"
     include = sysconfig.get_paths()["include"]
     subprocess.run(

@@ -1,5 +1,5 @@
 /* A STAND-IN for PyTorch's libc10_cuda, for tests on machines without a GPU:
- * only which stream is current on the calling thread. */
+ * only the current stream of the calling thread. */
 #include <stdint.h>
 
 typedef struct cuda_stream {

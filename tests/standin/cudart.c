@@ -1,10 +1,12 @@
 /* A STAND-IN for NVIDIA's libcudart, for tests on machines without a GPU. It
- * computes nothing. It keeps the time of a GPU that passes events in the order
- * of their stream, and answers as CUDA does: not ready, captured, wrong device,
- * last errors per thread, errors that stay. Tests script it through cudart.h;
- * it counts every call, so that a test can say which were never made.
+ * computes nothing. It simulates the time of a GPU that passes events in the
+ * order of their stream, and returns the errors of CUDA: not ready, captured,
+ * wrong device, last errors per thread, sticky errors. Tests control it
+ * through cudart.h; it counts every call, so that a test can check which were
+ * not made.
  *
- * Built as libcudart.so.13, so that it is found by the name of the real one. */
+ * Built as libcudart.so.13, so that it is found by the name of the real
+ * one. */
 #define _GNU_SOURCE /* dladdr */
 #include "cudart.h"
 
@@ -45,7 +47,7 @@ typedef struct event {
 } event;
 
 typedef struct device {
-    double rate; /* of its clock beside the host's */
+    double rate; /* of its clock relative to the host's */
     stream legacy;
 } device;
 
@@ -68,7 +70,7 @@ static struct {
     int sticky; /* the context is lost */
     call calls[24];
     struct {
-        const char *library; /* its path, where the loader keeps it */
+        const char *library; /* path; owned by the loader */
         uint64_t count;
     } sleepers[32];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -155,7 +157,7 @@ stream_of(void *handle)
     return handle == NULL ? &state.device[current].legacy : handle;
 }
 
-/* When work given to the stream now begins. */
+/* The begin of work that is launched on the stream now. */
 static uint64_t
 next(const stream *on)
 {
@@ -244,7 +246,7 @@ note_sleep(const void *caller)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* The C library's, logged. */
+/* The function of the C library, with a log. */
 int
 clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                 struct timespec *left)
@@ -270,7 +272,7 @@ usleep(useconds_t us)
                         NULL);
 }
 
-/* Every call begins so: logged, and failing where the script says so. */
+/* The begin of every call: logs it, and fails if scripted. */
 static int
 enter(const char *name)
 {
@@ -297,7 +299,7 @@ leave(int answer)
     return answer;
 }
 
-/* A call that a capture in the global mode does not survive. */
+/* A call that ends a capture in the global mode. */
 static bool
 is_unsafe(void)
 {

@@ -1,46 +1,47 @@
-/* What a test can tell the stand-in CUDA runtime (cudart.c) beside calling it
- * as CUDA. Python reaches the same functions through ctypes. */
+/* Functions of the stand-in CUDA runtime (cudart.c) for tests. Python calls
+ * them through ctypes. */
 #ifndef STANDIN_CUDART_H
 #define STANDIN_CUDART_H
 
 #include <stdint.h>
 
-/* Back to the beginning: two devices, no error, no call logged. The clock is
- * CLOCK_MONOTONIC until standin_clock sets one. */
+/* Reset: two devices, no error, no logged call. The clock is CLOCK_MONOTONIC
+ * until standin_clock sets another one. */
 void standin_reset(void);
 
-/* A clock that only standin_pass and polling move, from `ns` on. */
+/* Use a clock that starts at `ns`, and that only standin_pass and polling
+ * advance. */
 void standin_clock(uint64_t ns);
 void standin_pass(uint64_t ns);
 uint64_t standin_now(void);
 
 void standin_devices(int count);
 void standin_drift(int device, double ppm); /* of its clock */
-void standin_latency(uint64_t ns); /* from a call to the GPU's seeing it */
-void standin_price(uint64_t ns);   /* of cudaEventQuery on a clock of ours */
+void standin_latency(uint64_t ns); /* from a call to its effect on the GPU */
+void standin_price(uint64_t ns);   /* of cudaEventQuery, with standin_clock */
 
-/* A kernel of so many ns on the stream. */
+/* Launch a kernel of `ns` on the stream. */
 void standin_launch(void *stream, uint64_t ns);
 
-/* 1: being captured, 0: not. The mode is global: unsafe calls of a thread that
- * has not relaxed its own mode end it. */
+/* Begin (1) or end (0) a capture in the global mode: unsafe calls of a thread
+ * that has not relaxed its own mode invalidate it. */
 void standin_capture(void *stream, int status);
 int standin_capture_of(void *stream);
 
-/* The nth call of `function` from now on answers `error`; sticky: all later
- * calls do. */
+/* Let the nth call of `function` from now on return `error`; sticky: also all
+ * later calls. */
 void standin_fail(const char *function, int nth, int error, int sticky);
 
-/* The program's own error, waiting for its cudaGetLastError. */
+/* Set a pending error of the program. */
 void standin_leave_error(int error);
 
 uint64_t standin_calls(const char *function); /* so far */
 
-/* How often code of a library whose path contains `library` ("": any) slept.
- * Counted only where the stand-in is linked or preloaded. */
+/* The number of sleeps by code of a library whose path contains `library`
+ * ("": any). Counted only if the stand-in is linked or preloaded. */
 uint64_t standin_sleeps(const char *library);
 
-/* CUDA itself, as much as there is of it. */
+/* The implemented functions of CUDA. */
 typedef void *cuda_event;
 typedef void *cuda_stream;
 int cudaEventCreateWithFlags(cuda_event *event, unsigned int flags);

@@ -1,5 +1,5 @@
-/* Another user of PEP 523, as a debugger or a compiler is one: it puts its
- * evaluator in front of whatever is there, and hands every frame on. */
+/* Another user of PEP 523, like a debugger or a compiler: it installs its
+ * evaluator in front of the existing one, and passes every frame on. */
 #include <Python.h>
 
 static _PyFrameEvalFunction before;
@@ -22,7 +22,7 @@ standin_push(void)
     }
 }
 
-/* Restores what it found if it is in front, as Dynamo does. */
+/* Restores the earlier evaluator if it is in front, like Dynamo. */
 void
 standin_pop(void)
 {
@@ -38,7 +38,7 @@ standin_frames(void)
     return frames;
 }
 
-/* 0: CPython's own evaluator is in front, 1: this one, 2: another. */
+/* The evaluator in front; 0: CPython's own, 1: this one, 2: another. */
 int
 standin_top(void)
 {

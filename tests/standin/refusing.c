@@ -1,6 +1,6 @@
-/* A malloc that fails for a single library, to test that a program does not
- * notice when that library is out of memory. To be preloaded. Allocations of
- * all other code succeed, those of the interpreter for the library included. */
+/* A malloc, to be preloaded, that fails for a single library, to test that the
+ * program is not affected if that library is out of memory. Allocations of all
+ * other code succeed, also those of the interpreter for the library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -43,8 +43,8 @@ refuse_library(const char *name)
     return dl_iterate_phdr(look_at, (void *)name) != 0;
 }
 
-/* Let `count` allocations succeed, then refuse one, or all. -1: refuse none; the
- * count of refusals stays. */
+/* Let `count` allocations succeed, then refuse one, or all. -1: refuse none.
+ * The count of refusals is kept. */
 void
 refuse_after(long count, bool every_one)
 {

@@ -8,7 +8,7 @@ from typing import Any
 
 MILLISECOND = 1_000_000
 
-#: key, calls, own milliseconds, what it calls; the key is file:[Class]:name, or kind:name for other kinds
+#: key, calls, self time in milliseconds, callees; the key is file:[Class]:name, or kind:name for other kinds
 Call = tuple[Any, ...]
 
 KINDS = {"op": 2, "autograd": 3, "range": 4, "thread": 7}
@@ -17,7 +17,7 @@ STEP_COLUMNS = ("number", "begin", "end", "other", "forward", "backward", "optim
 
 
 class Dump:
-    """One rank a tree. Trees may share calls; nodes and contexts are numbered as they come."""
+    """One rank per tree. Trees may share calls; nodes and contexts are numbered in order."""
 
     def __init__(self, *trees: list[Call], timing: bool = True) -> None:
         self.strings = [""]

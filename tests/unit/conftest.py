@@ -1,4 +1,4 @@
-"""Hypothesis leaves a callback with the collector: it would be a call in the recordings of tests that come later."""
+"""Remove the collector callback of Hypothesis, which would be a call in recordings of later tests."""
 
 from __future__ import annotations
 

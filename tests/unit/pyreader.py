@@ -1,4 +1,4 @@
-"""A reader of recordings that follows docs/formats/recording.md and nothing else: slow, short, for comparison.
+"""A slow, short reader of recordings for comparison, written from docs/formats/recording.md alone.
 
 Times are nanoseconds. Of a damaged file it reads what the document calls valid.
 """
@@ -31,8 +31,8 @@ ASYNC, CONTRACTED = 0x20, 0x04
 STATES = {1: "running", 2: "paused", 3: "stopped"}
 SOURCES = ("none", "optimizer", "engine", "profiler", "explicit")
 
-#: parent, node, module and origin of a call path, each itself a place in a list of what was seen: equal paths of two
-#: readers become equal numbers.
+#: parent, node, module and origin of a call path, each an index of a list of known values: equal paths of two
+#: readers get equal numbers.
 Path_ = tuple[int, tuple[Any, ...], tuple[str, ...], int]
 
 

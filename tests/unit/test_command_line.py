@@ -1,5 +1,5 @@
-"""Nonsense on the command line: whatever a path or a number is, the answer is the work or one line and status 2. What
-is read stays as it is, and nothing is left behind."""
+"""Invalid command lines: a command works, or prints one line with status 2. Inputs do not change, and no output
+remains."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ LAYER = (
 )
 OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
 
-#: A command line of every command that reads or writes a file. I: is an input, O: an output.
+#: A line for every command that reads or writes a file. I: input, O: output.
 COMMANDS = {
     "report": "report I:run",
     "html": "html I:run -o O:x.html",
     "svg": "svg I:run -o O:x.svg",
     "diff": "diff I:run I:dump.json --gate I:gate.toml --html O:x.html",
     "top": "top I:run --once --interval 0.1",
+    "doctor": "doctor",
     "stacks": "stacks I:run",
     "where": "where I:run",
     "merge": "merge I:run -o O:x.json",
@@ -72,12 +73,12 @@ COMMANDS = {
     "pipeline report": "pipeline report I:run --svg O:x.svg",
 }
 
-#: Leave out what needs programs of its own: tests of `run` are elsewhere.
+#: Commands that need their own programs; tests of `run` are elsewhere.
 ELSEWHERE = {("run",), ("on",), ("off",), ("resume",), ("pause",)}
 
 NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3", "3:1", "²", "--")
 
-#: Made once: it takes longer than most commands here.
+#: Made once, because it takes longer than most of these commands.
 PARSER = cli.parser()
 
 
@@ -124,7 +125,7 @@ def with_one(words: list[str], at: int, text: str) -> list[str]:
 
 
 def seen() -> dict[str, Any]:
-    """All there is, without following links."""
+    """All files, without following links."""
 
     def content(path: Path) -> Any:
         mode = path.lstat().st_mode
@@ -134,7 +135,7 @@ def seen() -> dict[str, Any]:
 
 
 def run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """The status, and what standard error has. Nothing may wait for ever."""
+    """The status and standard error. A command that blocks ends the test."""
     capsys.readouterr()
     signal.alarm(60)
     try:
@@ -175,7 +176,7 @@ def test_the_commands_work(command: str, files: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("command", READING)
-def test_inputs_that_are_none(
+def test_invalid_inputs(
     command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(tmp_path / "fifo")
@@ -194,7 +195,7 @@ def test_inputs_that_are_none(
 
 @pytest.mark.parametrize("command", READING)
 def test_empty_and_foreign_files(command: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A template and a budget may be empty, a number of weights is not."""
+    """A template and a budget may be empty, a list of weights may not."""
     before = seen()
     for at in places(command, "I:"):
         if words_of(command)[at] in ("I:text", "I:gate.toml"):
@@ -204,7 +205,7 @@ def test_empty_and_foreign_files(command: str, files: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("command", WRITING)
-def test_outputs_that_cannot_be(command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_invalid_outputs(command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = words_of(command)
     inputs = [word[2:] for word in words if word.startswith("I:")]
     for at in places(command, "O:"):
@@ -233,7 +234,7 @@ def test_outputs_that_cannot_be(command: str, files: Path, capsys: pytest.Captur
 
 
 def test_outputs_inside_a_recording(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run directory may hold what was made of it; its recordings and their list stay."""
+    """A run directory may contain outputs; its recordings and manifest are protected."""
     Path("run/rank00000.fd.events").touch()
     before = seen()
     try:
@@ -269,7 +270,7 @@ def test_every_command_is_here() -> None:
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
 def test_every_path_is_checked(words: tuple[str, ...]) -> None:
-    """By its type: nothing that is called PATH or FILE is a plain text."""
+    """Arguments named PATH or FILE have the type of a path."""
     marks = ("PATH", "FILE", "DIR", "FOLDER", "RUN", "ET", "KINETO", "GRAPH", "INPUT", "A", "B")
     for action in LEAVES[words]._actions:
         if action.metavar in marks and action.dest not in ("iterations",):
@@ -291,7 +292,7 @@ def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFi
         assert seen() == before, option
 
 
-#: What is refused, by whom, and with which words.
+#: Invalid command lines and their messages.
 REFUSED = {
     "report run --depth 2": "--depth requires --tree",
     "report run --min 2": "--min-percent requires --tree",
@@ -303,9 +304,9 @@ REFUSED = {
     "diff run run --threshold inf": "argument --threshold: 'inf': write a percentage of at least 0",
     "et diff a.et b.json --threshold nan": "argument --threshold: 'nan': write a percentage of at least 0",
     "html run -o x.html --max-mb nan": "argument --max-mb: 'nan': write a number from 1 to 2000",
-    "svg run -o x.svg --hide nothing*": "--hide nothing*: no function has this key and no package this name",
-    "svg run -o x.svg --contract nothing": "--merge-into-caller nothing: no function has this key",
-    "export dot run -o x --hide nothing": "--hide nothing: no function has this key",
+    "svg run -o x.svg --hide nothing*": "--hide nothing*: matches no key and no package",
+    "svg run -o x.svg --contract nothing": "--merge-into-caller nothing: matches no key and no package",
+    "export dot run -o x --hide nothing": "--hide nothing: matches no key and no package",
     "svg run -o x.gif": "argument -o: 'x.gif': give a name that ends in .svg, .pdf, .png or .dot",
     "export dot run -o x.png": "argument -o: 'x.png': this writes the Graphviz source: use fastdispatch svg",
     "timeline stats trace.json --svg x.png": "argument --svg: 'x.png': the image is SVG",
@@ -318,11 +319,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("line", "wanted"), REFUSED.items(), ids=REFUSED)
-def test_what_is_told(line: str, wanted: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages(line: str, wanted: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert wanted in refused(line.split(), capsys, seen())
 
 
-#: Former names of commands and options, with the names of today.
+#: Former names of commands and options, with the present names.
 RENAMED = {
     "where": "stacks",
     "on": "resume",

@@ -1,4 +1,4 @@
-"""Files that once confused a reader, through every command that reads their kind: work, or one line and status 2."""
+"""Damaged files, through every command that reads their format: the command works, or prints one line with status 2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastdispatch import cli
 
 CORPUS = Path(__file__).parents[1] / "c" / "corpus"
 
-#: Of each corpus: a sample spreads over all that libFuzzer kept.
+#: Files per corpus, spread evenly over those of libFuzzer.
 MOST = 12
 
 RECORDED = """

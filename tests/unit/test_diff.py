@@ -1,4 +1,4 @@
-"""``diff`` and its gate, on call trees that are written down."""
+"""``diff`` and its gate, on hand-written call trees."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_printed_form(paths: tuple[Path, Path]) -> None:
         " - 3 calls          train.py:[]:step -> train.py:[]:log  (gone)",
         " + 80% self         model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
         " - gone             train.py:[]:log   3 calls, 20 ms self",
-        "3 of 6 functions and operators are as before",
+        "3 of 6 functions and operators are unchanged",
     ]
 
 
@@ -104,7 +104,7 @@ step = 5
 def test_a_gate_that_is_kept(paths: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "budget.toml").write_text(KEPT)
     result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
-    assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "gate: kept")
+    assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "gate: passed")
 
 
 def test_a_gate_names_the_lines_that_are_broken(paths: tuple[Path, Path], tmp_path: Path) -> None:
@@ -113,12 +113,12 @@ def test_a_gate_names_the_lines_that_are_broken(paths: tuple[Path, Path], tmp_pa
     result = processes.fastdispatch("diff", *paths, "--gate", budget)
     assert result.returncode == 1
     assert result.stdout.splitlines()[-6:] == [
-        f" ! +7.0% a step, 5 % allowed   {budget}:6",
+        f" ! +7.0% per step, 5 % allowed   {budget}:6",
         f" ! 6 calls of aten::mm, 7 expected   {budget}:8",
         f" ! +80% time  model.py:[Block]:forward, 20 % allowed   {budget}:10",
         f" ! aten::item is new   {budget}:5",
         f" ! 6 calls  model.py:[Block]:forward -> aten::item   {budget}:3",
-        "gate: 5 lines broken",
+        "gate: 5 limits exceeded",
     ]
     document = json.loads(processes.fastdispatch("diff", *paths, "--gate", budget, "--json").stdout)
     jsonschema.validate(document, SCHEMA)
@@ -128,12 +128,12 @@ def test_a_gate_names_the_lines_that_are_broken(paths: tuple[Path, Path], tmp_pa
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a = ", "no TOML"),
-        ("tme = 3", "budget.toml:1: tme is unknown"),
-        ("step = true", "another kind"),
-        ('forbid = "a -> b"', "another kind"),
-        ('forbid = ["a->b"]', "write 'CALLER -> CALLEE'"),
-        ('[calls]\n"a" = -1', "budget.toml:2: a: -1 is no number from 0"),
+        ("a = ", "invalid TOML"),
+        ("tme = 3", "budget.toml:1: unknown key tme"),
+        ("step = true", "the wrong type"),
+        ('forbid = "a -> b"', "the wrong type"),
+        ('forbid = ["a->b"]', "expected 'CALLER -> CALLEE'"),
+        ('[calls]\n"a" = -1', "budget.toml:2: a: -1 is not a number of at least 0"),
     ],
 )
 def test_a_budget_that_is_none(paths: tuple[Path, Path], tmp_path: Path, text: str, said: str) -> None:
@@ -150,7 +150,7 @@ def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> 
         ([paths[0], "--ranks", "0"], "expected two numbers, e.g. 0,5"),
         ([paths[0], "--ranks", "0,1"], "rank 1 is not in this trace"),
         ([*paths, "--gate", tmp_path / "none"], "cannot read"),
-        ([*paths, "--html", tmp_path / "p.html", "--by", "module"], "--html and --by module exclude each other"),
+        ([*paths, "--html", tmp_path / "p.html", "--by", "module"], "--html and --by module cannot be combined"),
         ([paths[0], "--ranks", "outliers", "--html", tmp_path / "p.html"], "--html requires two ranks"),
         ([paths[0], tmp_path / "none.json"], "none.json"),
     ):

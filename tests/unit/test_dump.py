@@ -1,4 +1,4 @@
-"""docs/formats/dump.md: what is written follows the schema, what is read is the same, what is wrong is refused."""
+"""docs/formats/dump.md: outputs follow the schema, inputs give the same trace, malformed dumps are rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Document = dict[str, Any]
 
 
 def exact(document: Document) -> None:
-    """Columns of a table have one length and refer to rows that are there."""
+    """Columns of a table have equal lengths and refer to existing rows."""
     SCHEMA.validate(document)
     tables = [document[name] for name in ("nodes", "modules", "contexts")]
     for rank in document["ranks"]:
@@ -114,7 +114,7 @@ def test_whole_numbers_are_exact_on_both_sides_of_two_to_the_53(tmp_path: Path) 
 
 
 def test_a_damaged_spread_is_left_out(tmp_path: Path) -> None:
-    """Figures that are no numbers would make a dump that is no JSON."""
+    """Reject non-finite figures, which JSON cannot represent."""
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
         programs.classes()
         graph.step()
@@ -132,7 +132,7 @@ def test_a_damaged_spread_is_left_out(tmp_path: Path) -> None:
     assert set(document["ranks"][0]["figures"]["self_squares"]) == {0}
 
 
-# -- the example and what is refused -----------------------------------------------------------------------------------
+# -- the example and rejected input ------------------------------------------------------------------------------------
 
 
 def example() -> Document:

@@ -1,4 +1,4 @@
-"""``export callgraph``: two sorted lists a rank."""
+"""``export callgraph``: two sorted lists per rank."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def test_one_rank_into_one_file(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1 and "one file cannot hold 2 ranks" in refused.stderr
     missing = processes.fastdispatch("export", "callgraph", path, "--rank", 7, "-o", tmp_path / "seven.json")
-    assert (missing.returncode, missing.stderr) == (2, "fastdispatch: rank 7 is not in this trace, which has 0, 1\n")
+    assert (missing.returncode, missing.stderr) == (
+        2,
+        "fastdispatch: rank 7 is not in this trace, which has ranks 0, 1\n",
+    )
 
 
 def test_names_of_any_kind_stay_json(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``export folded | speedscope | pprof | graphml | csv | sqlite``, read by programs that are not ours."""
+"""``export folded | speedscope | pprof | graphml | csv | sqlite``, read by other programs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from fastdispatch.read import tables
 from tests import processes
 from tests.unit.call_trees import Dump
 
-#: Call trees are written down in milliseconds.
+#: Times of call trees are milliseconds.
 MS = 1_000_000
 
 HOSTILE = 'a.py:[]:</script>;"é\u202e&'
 STEP = ("train.py:[]:step", 3, 11, [("nn.py:[Net]:forward", 3, 5, [("op:aten::mm", 6, 20)]), (HOSTILE, 1, 2)])
 
-#: What https://www.speedscope.app/file-format-schema.json asks of a file with evented profiles.
+#: The part of https://www.speedscope.app/file-format-schema.json about files with evented profiles.
 SPEEDSCOPE = {
     "type": "object",
     "required": ["$schema", "profiles", "shared"],
@@ -93,7 +93,7 @@ def export(*arguments: object) -> None:
 
 
 def stacks_of(profile: dict[str, Any], frames: list[dict[str, Any]]) -> dict[tuple[str, ...], int]:
-    """Own time of each stack, as the viewer adds it up."""
+    """Self time of each stack, summed as in the viewer."""
     own: dict[tuple[str, ...], int] = {}
     stack: list[str] = []
     at = profile["startValue"]
@@ -223,7 +223,7 @@ def test_one_query_answers_who_is_slow(dump: Path, tmp_path: Path) -> None:
 def test_numbers_that_sqlite_has_no_integers_for(
     dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a damaged recording has them: they are text, and counted; a query still runs."""
+    """Large numbers of a damaged recording are stored as text and counted; queries still work."""
     large = 2**64 - 1
     content = json.loads(dump.read_text())
     content["ranks"][0]["figures"]["self"][1] = str(large)

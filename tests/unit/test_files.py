@@ -48,7 +48,7 @@ def test_on_a_network_file_system_it_is_local_until_it_has_ended(on_a_network: N
         assert graph._session is not None and graph._session.path is not None
         local = Path(graph._session.path)
         assert local.parent != tmp_path and local.is_file()
-        assert leaves(tmp_path) == 1  # that of before
+        assert leaves(tmp_path) == 1  # the previous one
     assert not local.exists()
     assert leaves(tmp_path) == 2
     assert {path.name for path in tmp_path.iterdir()} == {"rank00000.fd", "manifest.json", ".manifest.lock"}
@@ -110,7 +110,7 @@ def test_the_lock_is_held_by_one_at_a_time_and_by_no_child(tmp_path: Path) -> No
         assert not two.lock(files.LOCK)
         child = os.fork()
         if child == 0:
-            del one  # nor does it give up its parent's
+            del one  # the lock of the parent stays
             os._exit(0)
         os.waitpid(child, 0)
         assert not two.lock(files.LOCK)
@@ -138,7 +138,7 @@ def test_a_manifest_that_cannot_be_written_is_a_line(tmp_path: Path) -> None:
 
 
 def test_a_rank_that_becomes_known_late_replaces_nothing_of_its_own_run(tmp_path: Path) -> None:
-    """Two processes of one rank, of which one has ended already; and a recording of an earlier run."""
+    """Two processes of one rank, one of them ended, and a recording of an earlier run."""
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
         programs.leaf(1)
         other = record_elsewhere(tmp_path, 1)

@@ -1,4 +1,4 @@
-"""The tables of docs/formats/recording.md agree with recording_format.h; a reader made from them agrees with ours."""
+"""The tables of docs/formats/recording.md agree with recording_format.h; a reader written from them with the core."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FROM = ("project", "site", "stdlib", "generated")
 
 
 def documented() -> dict[str, tuple[int, dict[str, tuple[int, int, str]]]]:
-    """Of every struct in the document: its size, and offset, size and type of its fields."""
+    """Size of every struct in the document, with offset, size and type of its fields."""
     structs = {}
     for name, size, body in re.findall(r"^### (fd_\w+) \((\d+) bytes\)\n(.*?)(?=^##|\Z)", DOCUMENT, re.M | re.S):
         rows = re.findall(r"^\| (\d+) \| (\d+) \| (\S+) \| (\w+) \|", body, re.M)
@@ -123,7 +123,7 @@ def test_the_kinds_of_chunks_and_counters_are_those_of_the_code() -> None:
 
 
 class Paths:
-    """Numbers for call paths: equal paths get equal numbers, whoever read them."""
+    """Numbers for call paths: equal paths get equal numbers in both readers."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[Any, ...], int] = {}
@@ -169,7 +169,7 @@ class Paths:
 
 
 def summed(numbers: dict[int, int], figures: dict[int, tuple[int, int, int]]) -> dict[int, tuple[int, ...]]:
-    """Threads of one role share a tree for those who read."""
+    """Readers merge threads of one role into one tree."""
     sums: dict[int, tuple[int, ...]] = {}
     for context, values in figures.items():
         before = sums.get(numbers[context], (0, 0, 0))
@@ -178,7 +178,7 @@ def summed(numbers: dict[int, int], figures: dict[int, tuple[int, int, int]]) ->
 
 
 def agree(path: Path) -> pyreader.Recording:
-    """Both readers see the same in ``path``."""
+    """Both readers give the same trace of ``path``."""
     found, trace = pyreader.read(path), fastdispatch.load(path)
     paths = Paths()
     ours, theirs = paths.of_recording(found), paths.of_trace(trace)
@@ -219,7 +219,7 @@ def agree(path: Path) -> pyreader.Recording:
 def agree_on_spreads(
     found: pyreader.Recording, ours: dict[int, int], theirs: dict[int, int], figures: dict[str, list[Any]]
 ) -> None:
-    """Of contexts that ran, on one thread; the others are sums over threads."""
+    """Figures of active contexts of one thread; others are sums over threads."""
     names = ("steps", "last_step", "stepped", "self_min", "self_max", "total_min", "total_max")
     rows = zip(*(figures[name] for name in names), strict=True)
     expected = {theirs[context]: row for context, row in zip(figures["context"], rows, strict=True)}
@@ -238,7 +238,7 @@ def test_a_recording_of_calls(program: Any, tmp_path: Path) -> None:
     found = agree(tmp_path / "rank00000.fd")
     assert len(found.steps) == 2
     assert found.spreads
-    assert found.open  # the functions of the test, in which it was stopped
+    assert found.open  # functions of the test that were open at the end
 
 
 def test_a_recording_of_training(tmp_path: Path) -> None:

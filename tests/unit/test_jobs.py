@@ -137,13 +137,13 @@ def test_a_window_that_ends_ends_its_jobs() -> None:
 
     trace = record(work, schedule=fastdispatch.schedule(wait=1, warmup=0, active=1))
     jobs = trace.jobs()
-    # Opened in steps 1 and 3, and no longer there when their windows had ended.
+    # Opened in steps 1 and 3, closed when their windows had ended.
     assert jobs["micro_batch"] == [1, 3]
     assert jobs["open"] == [False, True]
 
 
 def test_lost_ones_are_counted(tmp_path: Path) -> None:
-    count = 2000  # an eighth of three quarters of a megabyte holds fewer
+    count = 2000  # more than fit into an eighth of three quarters of a megabyte
 
     def work(graph: fastdispatch.CallGraph) -> None:
         for mb in range(count):

@@ -1,4 +1,4 @@
-"""NVTX ranges without PyTorch: functions that are named as torch.cuda.nvtx names them, through either hook."""
+"""NVTX ranges without PyTorch: functions with the names of torch.cuda.nvtx, through either hook."""
 
 from __future__ import annotations
 

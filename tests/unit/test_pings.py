@@ -1,4 +1,4 @@
-"""Pings of two ranks in one process, with different host ids, and strangers at the port."""
+"""Pings of two ranks in one process with different host ids, and datagrams of other programs."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def until(ready: Callable[[], object]) -> None:
 
 
 def answering(store: Store) -> clocks.Pings:
-    """Rank 0, when it can be asked."""
+    """Rank 0, with its address in the store."""
     made = clocks.Pings(store, 0, 2)
     until(lambda: store or made._trouble)
     return made
 
 
 def ask(store: Store, wait: float = 0) -> dict[str, object]:
-    """What rank 1, of the same session, says after some time to find out."""
+    """The facts of rank 1 of the same session after ``wait`` seconds."""
     clocks._sessions -= 1
     asking = clocks.Pings(store, 1, 2)
-    until(lambda: asking._asker is not None or asking._trouble)
+    until(lambda: asking._client is not None or asking._trouble)
     time.sleep(wait)
     return asking.end()
 
@@ -72,11 +72,11 @@ def test_the_difference_is_that_of_one_clock(store: Store) -> None:
     assert facts.keys() == {"pings"}
     pings = facts["pings"]
     assert isinstance(pings, list) and len(pings) >= 4
-    assert all(peer == 0 and sent <= answered <= received for peer, sent, answered, received in pings)
+    assert all(peer == 0 and sent <= replied <= received for peer, sent, replied, received in pings)
     assert rank.end() == {}
 
 
-def test_a_port_that_cannot_be_reached_is_told(store: Store) -> None:
+def test_a_port_that_cannot_be_reached_is_reported(store: Store) -> None:
     rank = answering(store)
     (key,) = store
     host, _, *rest = store.get(key).decode().split("\n")
@@ -84,7 +84,7 @@ def test_a_port_that_cannot_be_reached_is_told(store: Store) -> None:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
     store.set(key, "\n".join((host, str(port), *rest)))
-    assert ask(store) == {"pings": [], "trouble": f"no answer from the clock at 127.0.0.1, UDP port {port}"}
+    assert ask(store) == {"pings": [], "trouble": f"no reply from the clock at 127.0.0.1, UDP port {port}"}
     assert rank.end() == {}
 
 
@@ -94,12 +94,12 @@ class Prefix:
 
 
 def test_a_clock_is_offered_on_the_network_of_the_process_group(store: Store) -> None:
-    """Never on all addresses."""
+    """The server is not bound to all addresses."""
     rank = clocks.Pings(Prefix(store), 0, 2)  # whose store has none of the methods
-    until(lambda: rank._answerer)
-    assert rank._answerer is not None
-    (line,) = bound(rank._answerer.port)
-    assert line.split()[1] == f"0100007F:{rank._answerer.port:04X}"
+    until(lambda: rank._server)
+    assert rank._server is not None
+    (line,) = bound(rank._server.port)
+    assert line.split()[1] == f"0100007F:{rank._server.port:04X}"
     rank.end()
 
 
@@ -112,7 +112,7 @@ def test_without_a_network_there_is_no_clock(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(Store, "host", "")
     monkeypatch.delenv("MASTER_ADDR", raising=False)
     rank = answering(store)
-    line = "no clock is offered: the network of the ranks is unknown; set MASTER_ADDR"
+    line = "cannot serve the clock: the network of the ranks is unknown; set MASTER_ADDR"
     assert rank.end() == {"trouble": line}
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
     rank = answering(store)
@@ -123,27 +123,27 @@ def test_without_a_network_there_is_no_clock(store: Store, monkeypatch: pytest.M
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "::ffff:0.0.0.0"])
 def test_no_clock_is_offered_on_every_address(address: str) -> None:
     with pytest.raises(Error, match=f"clock: {address} is every address of this host: give one"):
-        _core.ClockAnswerer(address, TOKEN)
+        _core.ClockServer(address, TOKEN)
 
 
 @pytest.mark.parametrize("address", ["", "localhost", "no address", "127.0.0.1:80"])
 def test_addresses_are_numbers(address: str) -> None:
-    for made in (lambda: _core.ClockAnswerer(address, TOKEN), lambda: _core.ClockAsker(address, 9, TOKEN)):
+    for made in (lambda: _core.ClockServer(address, TOKEN), lambda: _core.ClockClient(address, 9, TOKEN)):
         with pytest.raises(Error, match=f"clock: {address}: a numeric address is needed"):
             made()
 
 
-def measured(answerer: _core.ClockAnswerer, wait: float = 0.1) -> int:
-    """How many round trips an honest rank has."""
-    asker = _core.ClockAsker("127.0.0.1", answerer.port, TOKEN)
+def measured(server: _core.ClockServer, wait: float = 0.1) -> int:
+    """The number of round trips of a client with the right token."""
+    client = _core.ClockClient("127.0.0.1", server.port, TOKEN)
     time.sleep(wait)
-    return len(asker.finish()[0])
+    return len(client.finish()[0])
 
 
 STRANGE = [
     b"",
     TOKEN[:8],
-    TOKEN,  # and no question
+    TOKEN,  # without a request
     TOKEN + b"1234567",
     TOKEN + b"123456789",
     TOKEN[::-1] + b"12345678",
@@ -153,49 +153,49 @@ STRANGE = [
 ]
 
 
-def test_strangers_get_no_answer_and_stop_nobody() -> None:
-    """A thousand of them, silent, with half a token, or with garbage."""
-    answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
+def test_strangers_get_no_reply_and_disturb_nobody() -> None:
+    """A thousand sockets send nothing, half a token, or garbage."""
+    server = _core.ClockServer("127.0.0.1", TOKEN)
     with socket.socket() as stream, pytest.raises(ConnectionRefusedError):
-        stream.connect(("127.0.0.1", answerer.port))
+        stream.connect(("127.0.0.1", server.port))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(1000)]
     try:
         for number, stranger in enumerate(strangers):
-            stranger.connect(("127.0.0.1", answerer.port))
+            stranger.connect(("127.0.0.1", server.port))
             stranger.setblocking(False)
             if number % 10:
                 stranger.send(STRANGE[number % 10 - 1])
-        assert measured(answerer) >= 4
+        assert measured(server) >= 4
         for stranger in strangers:
             with pytest.raises(BlockingIOError):
                 stranger.recv(100)
-        assert measured(answerer) >= 4
+        assert measured(server) >= 4
     finally:
         for stranger in strangers:
             stranger.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        answerer.close()
+        server.close()
 
 
 def test_a_flood_leaves_the_thread_asleep() -> None:
     """Also after the thread had stopped reading for a while."""
     before = set(os.listdir("/proc/self/task"))
-    answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
+    server = _core.ClockServer("127.0.0.1", TOKEN)
     (task,) = set(os.listdir("/proc/self/task")) - before
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-        stranger.connect(("127.0.0.1", answerer.port))
+        stranger.connect(("127.0.0.1", server.port))
         for _ in range(20_000):
             stranger.send(b"garbage")
-    until(lambda: waiting(answerer.port) == 0)
+    until(lambda: waiting(server.port) == 0)
     until(lambda: sleeps(task))
-    assert measured(answerer) >= 4
-    answerer.close()
+    assert measured(server) >= 4
+    server.close()
 
 
 def waiting(port: int) -> int:
-    """Bytes that have come to this port and are not read."""
+    """Bytes in the receive queue of this port."""
     (line,) = bound(port)
     return int(line.split()[4].partition(":")[2], 16)
 
@@ -220,16 +220,16 @@ ASK = """
 import sys, time
 from fastdispatch import _core
 sys.stdin.readline()
-asker = _core.ClockAsker("127.0.0.1", int(sys.argv[1]), bytes(range(16)))
+client = _core.ClockClient("127.0.0.1", int(sys.argv[1]), bytes(range(16)))
 time.sleep(0.1)
-print(len(asker.finish()[0]))
+print(len(client.finish()[0]))
 """
 
 
-def test_a_process_without_free_descriptors_answers() -> None:
-    answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
-    command = [sys.executable, "-c", ASK, str(answerer.port)]
-    asker = subprocess.Popen(
+def test_a_process_without_free_descriptors_replies() -> None:
+    server = _core.ClockServer("127.0.0.1", TOKEN)
+    command = [sys.executable, "-c", ASK, str(server.port)]
+    client = subprocess.Popen(
         command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=processes.environment()
     )
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -240,15 +240,15 @@ def test_a_process_without_free_descriptors_answers() -> None:
         with pytest.raises(OSError) as error:
             os.dup(0)
         assert error.value.errno == errno.EMFILE
-        with pytest.raises(Error, match=r"no clock can be offered at 127\.0\.0\.1: Too many open files"):
-            _core.ClockAnswerer("127.0.0.1", TOKEN)
-        with pytest.raises(Error, match=r"no clock can be asked at 127\.0\.0\.1: Too many open files"):
-            _core.ClockAsker("127.0.0.1", answerer.port, TOKEN)
-        output, _ = asker.communicate("go\n", timeout=60)
+        with pytest.raises(Error, match=r"cannot serve the clock at 127\.0\.0\.1: Too many open files"):
+            _core.ClockServer("127.0.0.1", TOKEN)
+        with pytest.raises(Error, match=r"cannot ping the clock at 127\.0\.0\.1: Too many open files"):
+            _core.ClockClient("127.0.0.1", server.port, TOKEN)
+        output, _ = client.communicate("go\n", timeout=60)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert int(output) >= 4
-    answerer.close()
+    server.close()
 
 
 def open_files() -> dict[int, str]:
@@ -269,8 +269,8 @@ def ours(before: dict[int, str]) -> dict[int, str]:
 @pytest.mark.parametrize("fork", [os.fork, lambda: ctypes.PyDLL(None).fork()], ids=["python", "c"])
 def test_a_forked_child_has_none_of_it(fork: Callable[[], int]) -> None:
     before = open_files()
-    answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
-    asker = _core.ClockAsker("127.0.0.1", answerer.port, TOKEN)
+    server = _core.ClockServer("127.0.0.1", TOKEN)
+    client = _core.ClockClient("127.0.0.1", server.port, TOKEN)
     mine = ours(before)
     assert sorted(name.partition(":")[0] for name in mine.values()) == ["anon_inode", "anon_inode", "socket", "socket"]
     assert not any(os.get_inheritable(number) for number in mine)  # past exec
@@ -279,12 +279,12 @@ def test_a_forked_child_has_none_of_it(fork: Callable[[], int]) -> None:
         left = set(open_files()) & set(mine)
         for number in mine:
             os.dup2(0, number)  # the child's own, under the same numbers
-        answerer.close()
-        asker.finish()
+        server.close()
+        client.finish()
         os._exit(0 if not left and set(mine) <= set(open_files()) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     time.sleep(0.1)
-    assert len(asker.finish()[0]) >= 4
-    assert measured(answerer) >= 4
-    answerer.close()
+    assert len(client.finish()[0]) >= 4
+    assert measured(server) >= 4
+    server.close()
     assert ours(before) == {}

@@ -289,9 +289,9 @@ def test_a_window_that_ends_ends_its_jobs(engine: ModuleType, calls: str) -> Non
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"mb": "argument:mb"}, 'rule: mb="argument:mb": arg:NAME, attr:NAME, count or a number'),
-        ({"stage": "attr:a.b.c"}, 'rule: stage="attr:a.b.c": arg:NAME, attr:NAME, count or a number'),
-        ({"when": "arg:"}, 'rule: when="arg:": arg:NAME, attr:NAME, count or a number'),
+        ({"mb": "argument:mb"}, 'rule: mb="argument:mb": must be arg:NAME, attr:NAME, count or a number'),
+        ({"stage": "attr:a.b.c"}, 'rule: stage="attr:a.b.c": must be arg:NAME, attr:NAME, count or a number'),
+        ({"when": "arg:"}, 'rule: when="arg:": must be arg:NAME, attr:NAME, count or a number'),
         ({"kind": ""}, "must not be empty"),
     ],
     ids=str,

@@ -68,7 +68,7 @@ with fastdispatch.CallGraph(sys.argv[1], timeline=True, jobs=True, et=True):
                 namespace["zebra_made"]()
 """
 
-#: Every command that writes what a recording holds; FILE stands for the output.
+#: Every command that writes contents of a recording; FILE is the output.
 OUTPUTS = {
     "report": ["report", "RUN", "--all"],
     "report tree": ["report", "RUN", "--tree", "--json"],
@@ -100,7 +100,7 @@ OUTPUTS = {
 }
 
 
-#: What is in an output as it is, where that is no function of the program.
+#: Names in outputs that are not functions of the program.
 NAMED = {
     "stacks": b"<module>",
     "report modules": b"zebra_layers",
@@ -110,7 +110,7 @@ NAMED = {
     "et export": b"zebra operand",
 }
 
-#: Commands that show nothing of a recording, or refuse the options.
+#: Commands that show no names of a recording, or reject the options.
 NO_OUTPUT = {"run", "resume", "pause", "on", "off", "where", *private.REFUSING}
 
 
@@ -124,7 +124,7 @@ def zebra_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def unpacked(content: bytes) -> bytes:
-    """With all that is compressed in it behind it."""
+    """The content, followed by its decompressed parts."""
     found = [gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content]
     for text in re.findall(rb"[A-Za-z0-9+/]{200,}={0,2}", found[0]):
         raw = base64.b64decode(text + b"=" * (-len(text) % 4))

@@ -1,4 +1,4 @@
-"""job_schedule_profiler_range: PaddlePaddle's truth table, and what is recorded while it is true."""
+"""job_schedule_profiler_range: PaddlePaddle's truth table, and the recorded iterations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLE = (
 
 
 def loop(*arguments: Any, count: int = 10) -> tuple[list[int], int]:
-    """The iterations that are true, and how many there were."""
+    """The recorded iterations, and the number of all iterations."""
     found, done = [], 0
     for i in range(count):
         with job_schedule_profiler_range(i, *arguments) as on:
@@ -46,7 +46,7 @@ def test_the_truth_table(arguments: Any, wanted: list[int], tmp_path: Path, monk
     assert loop(*arguments) == (wanted, 10)
     if wanted and wanted[-1] < 9:
         assert len(wanted) == fastdispatch.load(tmp_path / "out").ranks[0]["steps"]
-    with job_schedule_profiler_range(99, 0, 0) as on:  # ends what (8, 20) has left open
+    with job_schedule_profiler_range(99, 0, 0) as on:  # ends the open recording of (8, 20)
         assert not on
     assert list(tmp_path.glob("*")) == ([tmp_path / "out"] if wanted else [])
 
@@ -107,7 +107,7 @@ def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path, monkey
         )
         assert (calls["forward"], calls["leaf"]) == (2, 2)
         assert trace.table()["where"].count("programs.py:[]:leaf") <= 1
-        # What runs between two iterations is in their window, what runs after the last one is not.
+        # Calls between two iterations are in their window, calls after the last one are not.
         assert trace.ranks[0]["latest_steps"]["number"] == [start, start + 1]
         assert b'"forward mb' in trace.export("chrome")
 
@@ -142,7 +142,7 @@ def test_it_drives_the_graph_that_records() -> None:
 
 
 def test_outside_there_is_no_hook() -> None:
-    """Where the evaluator is CPython's own, calls cost what they cost without us."""
+    """While CPython's evaluator is installed, calls have no added cost."""
     with fastdispatch.CallGraph(None, ops="off") as graph:
         assert graph._session is not None
         with job_schedule_profiler_range(0, 1, 3, exit_after_prof=False):
@@ -217,6 +217,6 @@ def test_its_options_are_those_of_steps(tmp_path: Path) -> None:
             "run", f"--job_schedule_profiler_start={wrong[0]}", f"--job_schedule_profiler_end={wrong[1]}", script
         )
         assert (bad.returncode, bad.stderr.count("\n")) == (2, 1)
-        assert "the window is empty" in bad.stderr
+        assert "no step is selected" in bad.stderr
     both = processes.fastdispatch("run", "--steps", "1:2", "--job_schedule_profiler_end", "3", script)
     assert (both.returncode, both.stderr.count("\n")) == (2, 1)

@@ -1,4 +1,4 @@
-"""docs/reference/cli.md is what the argument parser says, python.md names everything public."""
+"""docs/reference/cli.md agrees with the argument parser, python.md names everything public."""
 
 from __future__ import annotations
 

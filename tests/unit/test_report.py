@@ -1,4 +1,4 @@
-"""``fastdispatch report``: its figures against the trace, its words against known programs."""
+"""``fastdispatch report``: its figures against the trace, its text against known programs."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def program() -> None:
 
 
 def spending(path: list[str]) -> int:
-    """The time is spent where it is said to be, and waited for elsewhere."""
+    """Spend time in known functions, and wait for it elsewhere."""
     return 500 * MS if path[-1] in ("spend", "join") else 1000
 
 
 def in_thread(work: Callable[[], object]) -> None:
-    """A stack that does not begin with all of pytest."""
+    """Run on a thread, without the frames of pytest."""
     thread = threading.Thread(target=work, name="worker")
     thread.start()
     thread.join()
@@ -82,7 +82,7 @@ def made(path: Path, **wanted: object) -> Report:
 def printed(
     path: Path, *, width: int | None = 120, times: bool = False, encoding: str = "utf-8", **wanted: object
 ) -> str:
-    """What is printed for a pipe, ``width`` columns wide; None: as wide as it takes."""
+    """The output for a pipe, ``width`` columns wide; None: without a limit."""
     buffer = io.BytesIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COLUMNS", raising=False)
@@ -176,7 +176,7 @@ def test_shares_and_times(recording: Path) -> None:
     timed = line_of(printed(recording, times=True), key("dear"))
     assert "%" not in timed
     assert seconds(row.total) in timed
-    spread = seconds(row.step_deviation) if row.step_deviation else ""  # steps can be alike
+    spread = seconds(row.step_deviation) if row.step_deviation else ""  # steps can be equal
     assert spread in line_of(printed(recording, sort="spread", width=160), key("dear"))
 
 
@@ -313,13 +313,13 @@ def test_our_own_cost_is_events_times_their_calibrated_cost(recording: Path) -> 
     assert events >= 4 * (1 + 2 + 3 + 4)
     assert overhead(trace, 0) == pytest.approx(events * cost)
     rank = made(recording).facts.ranks[0]
-    assert f"our own cost {100 * rank.overhead / rank.recorded:.1f} %" in printed(recording)
+    assert f"recording overhead {100 * rank.overhead / rank.recorded:.1f} %" in printed(recording)
 
 
 def test_the_head_says_what_was_recorded(recording: Path) -> None:
     text = printed(recording, width=None)
     assert text.startswith(f"{recording}: rank 0 of 1, 4 steps (by step()), stopped")
-    assert "operators: off (asked for)" in text
+    assert "operators: off (requested)" in text
 
 
 def test_operators_without_pytorch(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_what_was_dropped_is_said(tmp_path: Path) -> None:
     found = made(tmp_path).facts
     dropped = found.ranks[0].dropped
     assert dropped["nodes_full"] > 0
-    assert f"dropped: {grouped(dropped['nodes_full'])} functions found no room" in printed(tmp_path)
+    assert f"dropped: {grouped(dropped['nodes_full'])} functions without room" in printed(tmp_path)
     overflow = [special for special in found.special if special.where == "<overflow>"]
     assert overflow[0].calls > 0
 
@@ -526,7 +526,7 @@ def test_reports_of_a_dump_and_of_its_recording_are_equal(recording: Path, tmp_p
     assert os.path.getsize(tmp_path / "merged.json") > 0
 
 
-@pytest.mark.skipif(sys.version_info < (3, 13), reason="3.13 is the first to enter constructors past a hook")
+@pytest.mark.skipif(sys.version_info[:2] != (3, 13), reason="only 3.13 enters constructors past a hook")
 @pytest.mark.usefixtures("every_tool_id_is_taken")
 def test_constructors_that_no_hook_sees_are_named(tmp_path: Path) -> None:
     class Made:

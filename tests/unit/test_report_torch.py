@@ -1,4 +1,4 @@
-"""What ``fastdispatch report`` says about training: modules, backward time, opaque regions."""
+"""``fastdispatch report`` of training: modules, backward time, opaque regions."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_compiled_regions_are_opaque(tmp_path: Path) -> None:
     found = record(tmp_path, lambda: [compiled(torch.ones(3)) for _ in range(4)])
     regions = [special for special in found.facts.special if special.what == "compiled"]
     assert sum(region.calls for region in regions) == 4
-    assert f"compiled, opaque: what was inlined is not seen: {regions[0].where} (4 calls" in printed(
+    assert f"compiled, opaque: inlined calls are not recorded: {regions[0].where} (4 calls" in printed(
         tmp_path, width=None
     )
 

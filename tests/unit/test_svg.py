@@ -1,4 +1,4 @@
-"""The picture: what is drawn, what is folded, and that the figures stay exact."""
+"""The picture: drawn and folded functions, with exact figures."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def trace(tmp_path: Path) -> fastdispatch.Trace:
 
 @dataclass
 class Picture:
-    """A dot text taken apart: keys from the first line of tooltips."""
+    """Parse a dot text: keys are in the first line of tooltips."""
 
     text: str
     boxes: dict[str, str] = field(default_factory=dict)
@@ -249,7 +249,7 @@ def test_any_name_gives_good_xml(tmp_path: Path, style: str) -> None:
     root = ElementTree.parse(tmp_path / "x.svg").getroot()
     titles = [value for element in root.iter() for name, value in element.items() if name.endswith("}title")]
     drawn = ("\n".join(titles) + "".join(root.itertext())).replace("\N{FULLWIDTH REVERSE SOLIDUS}", "\\")
-    assert "n2callgraph" not in drawn  # what Graphviz makes of \\N and \\G
+    assert "n2callgraph" not in drawn  # Graphviz's expansion of \\N and \\G
     for shown in ('q"uote', "back\\slash\\", "naïve ∑ 函数", "longlong", "\\N\\G", "bell\N{REPLACEMENT CHARACTER}"):
         assert shown in drawn, shown
     assert len([element for element in root.iter() if element.get("class") == "node"]) == 1 + len(UGLY)
@@ -289,7 +289,7 @@ def test_the_text_needs_no_graphviz(tmp_path: Path) -> None:
         (["--min", "200"], "'200': write a percentage from 0 to 100"),
         (["--min", "few"], "'few': write a percentage from 0 to 100"),
         (["--ops=some"], "invalid choice: 'some'"),
-        (["--rank", "5"], "rank 5 is not in this trace, which has 0"),
+        (["--rank", "5"], "rank 5 is not in this trace, which has ranks 0"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, options: list[str], message: str) -> None:

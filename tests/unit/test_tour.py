@@ -1,4 +1,4 @@
-"""The READMEs of csrc/ name every file there is and none that is not."""
+"""The READMEs of csrc/ name every existing file and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The types: mypy passes, and the stub of the C core is the C core."""
+"""Types: mypy passes, and the stub agrees with the C core."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_package_is_typed(tmp_path: Path) -> None:
 
 @needs_mypy
 def test_the_stub_is_the_module(tmp_path: Path) -> None:
-    # It reads no configuration of its own accord.
+    # stubtest needs an explicit configuration file.
     config = ("--mypy-config-file", "pyproject.toml")
     checked = module_of("mypy.stubtest", "fastdispatch._core", *config, folder=tmp_path)
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -63,7 +63,7 @@ def test_all_of_it_is_documented_in_both_places() -> None:
 
 
 def test_methods_of_the_core_have_signatures() -> None:
-    """Without them stubtest compares names alone."""
+    """Without signatures, stubtest compares only names."""
     for node in classes():
         for item in node.body:
             if isinstance(item, ast.FunctionDef) and not item.decorator_list and item.name != "__new__":

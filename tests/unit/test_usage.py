@@ -1,4 +1,4 @@
-"""docs/start/usage.md works as it stands: its blocks are run in order in one folder."""
+"""Run the blocks of docs/start/usage.md in order in one folder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_every_block(tmp_path: Path) -> None:
 
 
 def test_every_option_is_told() -> None:
-    """What a user can give is on the page: arguments of CallGraph and variables of the environment."""
+    """The page names all arguments of CallGraph and all variables of the environment."""
     sources = "".join(path.read_text() for path in (ROOT / "python" / "fastdispatch").rglob("*.py"))
     for variable in set(re.findall(r"\bFASTDISPATCH_?[A-Z_]*\b", sources)):
         assert f"`{variable}`" in DOCUMENT, variable

@@ -1,4 +1,4 @@
-"""Recordings whose times are given: what is drawn and hidden by shares of the time is tested without a clock."""
+"""Recordings with given times, to test drawn and hidden functions without a clock."""
 
 from __future__ import annotations
 

@@ -44,17 +44,18 @@ read_pipeline(fd_engine_pipeline *pipeline, const fd_job_site *site,
     name_schedule(pipeline, site, frame);
 }
 
-/* What only the functions of the engine know: asked once, by Python code of
- * the recorder, with hooks off. */
+/* Get the values that only functions of the engine return: once, by Python
+ * code of the recorder, with hooks disabled. */
 static void
-ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
+call_on_pipeline(fd_thread *thread, const fd_job_site *site,
+                 const fd_frame *frame)
 {
     fd_session *session = thread->session;
     fd_engine_pipeline *pipeline = session->pipeline;
-    if (pipeline->asked || pipeline->on_pipeline == NULL) {
+    if (pipeline->described || pipeline->on_pipeline == NULL) {
         return;
     }
-    pipeline->asked = true;
+    pipeline->described = true;
     const fd_source self = {.from = FD_SOURCE_VALUE, .slot = 0};
     bool method = strchr(site->rule->qualified, '.') != NULL;
     PyObject *owner = fd_source_object(
@@ -62,21 +63,21 @@ ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
     PyObject *argument =
         Py_BuildValue("(sO)", fd_job_engine_name(site->rule->engine),
                       owner != NULL ? owner : Py_None);
-    PyObject *answer = argument == NULL
-                         ? NULL
-                         : fd_session_call(session, thread,
-                                           pipeline->on_pipeline, argument);
+    PyObject *facts = argument == NULL
+                        ? NULL
+                        : fd_session_call(session, thread,
+                                          pipeline->on_pipeline, argument);
     long long place;
     long long processes;
     long long stages;
-    if (answer != NULL && PyTuple_Check(answer)
-        && PyArg_ParseTuple(answer, "LLL", &place, &processes, &stages)) {
+    if (facts != NULL && PyTuple_Check(facts)
+        && PyArg_ParseTuple(facts, "LLL", &place, &processes, &stages)) {
         take(&pipeline->place, place);
         take(&pipeline->processes, processes);
         take(&pipeline->stages, stages);
     }
     PyErr_Clear();
-    Py_XDECREF(answer);
+    Py_XDECREF(facts);
     Py_XDECREF(argument);
     Py_XDECREF(owner);
 }
@@ -98,7 +99,7 @@ begin_iteration(fd_thread *thread, const fd_job_site *site,
     pipeline->prepared.count = 0;
     pipeline->posted.count = 0;
     fd_pipeline_recount(pipeline);
-    ask(thread, site, frame);
+    call_on_pipeline(thread, site, frame);
     read_pipeline(pipeline, site, frame);
     fd_found_job job = {.kind = "ITER",
                         .planned = FD_JOB_KINDS,
@@ -157,9 +158,9 @@ note_match(fd_engine_pipeline *pipeline, const fd_job_site *site)
     }
 }
 
-/* Where no iteration says so, counting starts again with every step. */
+/* Outside of iterations, counting restarts at each step. */
 static void
-look_at_step(fd_thread *thread)
+recount_per_step(fd_thread *thread)
 {
     fd_engine_pipeline *pipeline = thread->session->pipeline;
     uint64_t step = thread->session->steps.number;
@@ -169,9 +170,9 @@ look_at_step(fd_thread *thread)
     }
 }
 
-/* The class of the schedule that users see is then the function that leaves
- * the order. The record keeps the schedule itself, whose plan is good for
- * counting: each kind alone has the plan's order. */
+/* If a function of the engine deviates from the schedule, its name is reported
+ * as the schedule. The record keeps the schedule itself, whose plan is still
+ * valid for counting: jobs of the same kind run in the order of the plan. */
 static void
 note_order(fd_engine_pipeline *pipeline, const fd_job_site *site,
            const fd_frame *frame)
@@ -199,7 +200,7 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
         return;
     }
     note_match(pipeline, site);
-    look_at_step(thread);
+    recount_per_step(thread);
     switch (site->rule->role) {
     case FD_ROLE_JOB:
         note_order(pipeline, site, frame);
@@ -230,7 +231,7 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
     }
 }
 
-/* One call, several jobs, one interval. */
+/* Mark the jobs of a call with several jobs, which share one interval. */
 static void
 fuse(const fd_pipeline_call *call)
 {
@@ -299,7 +300,7 @@ fd_pipeline_entered(fd_thread *thread, fd_job_site *site, fd_frame *frame)
     fd_vector_push(&pipeline->entered, entered);
 }
 
-/* The latest of the frame: other threads may have entered since. */
+/* Search the latest call of the frame: other threads may have entered. */
 void
 fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
 {
@@ -338,7 +339,7 @@ fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error)
 {
     fd_status status = fd_job_rules_add(rule, error);
     if (status == FD_OK) {
-        fd_code_look_again();
+        fd_code_refresh();
     }
     return status;
 }

@@ -1,27 +1,27 @@
 /* Jobs of pipeline engines, recorded without changes to the engine: a call
- * whose code object has rules (job_rules.h) is a job, or has facts about the
- * next ones.
+ * whose code object has rules (job_rules.h) is a job, or has facts about later
+ * jobs.
  *
  *     train_batch            ITER ┌──────────────────────────────┐
- *       _exec_schedule            │ which schedule                │
+ *       _exec_schedule            │ the schedule                  │
  *         _exec_forward_pass      │  F ┌──┐                       │
  *         _exec_send_activations  │       SA ┌─┐                  │
  *
- * A job is a record of the timeline in addition to the call: the call graph is
- * the same with it and without. Nothing of the engine is replaced, called or
- * kept alive. One iteration is followed at a time; needs the GIL. */
+ * A job is a record of the timeline in addition to the call; the call graph
+ * does not change. Nothing of the engine is replaced, called or kept alive. A
+ * process has one iteration at a time. Requires the GIL. */
 #ifndef FD_ENGINE_PIPELINE_H
 #define FD_ENGINE_PIPELINE_H
 
 #include "capture/engines/pipeline_state.h"
 #include "capture/state/session_state.h"
 
-/* A call whose code has rules has been entered, in `frame`; its entry is
- * the topmost. */
+/* At the begin of a call whose code has rules, in `frame`; its entry is
+ * topmost. */
 void fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
                         fd_pipeline_call *call);
 
-/* It returned `result`, or raised with NULL, and its entry is still there. */
+/* After it returned `result` (NULL: raised), before its entry is closed. */
 void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
                           PyObject *result);
 
@@ -31,11 +31,11 @@ void fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
 void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
                       PyObject *result);
 
-/* Recording pauses: what is open ends. */
+/* Recording pauses: end the open jobs. */
 void fd_pipeline_pause(fd_engine_pipeline *pipeline);
 
-/* Add a rule of the user, also to code that is known already. FD_EINVAL, with
- * a line, for an invalid one. */
+/* Add a rule of the user, also to known code objects. FD_EINVAL, with a
+ * message, for an invalid one. */
 fd_status fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error);
 
 #endif

@@ -47,9 +47,9 @@ counted(fd_engine_pipeline *pipeline, uint32_t node, int64_t stage)
     return fd_vector_push(&pipeline->counts, made) == FD_OK ? 0 : -1;
 }
 
-/* The k-th of a kind: with one chunk it is micro-batch k. A process with
- * several runs them in the order of its schedule: readers know the plan, and
- * find there which micro-batch and chunk the k-th is. */
+/* The k-th job of a kind: with one chunk it has micro-batch k. A process with
+ * several chunks runs them in the order of its schedule: readers look up
+ * micro-batch and chunk of the k-th job in the plan. */
 static uint32_t
 count(fd_engine_pipeline *pipeline, uint32_t node, fd_found_job *job)
 {
@@ -83,7 +83,8 @@ peer_of(fd_job_kind kind, int64_t stage)
     return kind == FD_JOB_SA || kind == FD_JOB_RG ? stage + 1 : stage - 1;
 }
 
-/* A job of the iteration has no record: readers must not compare it. */
+/* A job has no record: readers must not compare this iteration with its
+ * plan. */
 static void
 note_cut(const fd_engine_pipeline *pipeline)
 {
@@ -191,7 +192,7 @@ fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
     job->flags = site->rule->flags;
 }
 
-/* The kind at `text`, up to a "+"; returns what is behind it, NULL: nothing. */
+/* The kind at `text`, up to a "+"; returns the rest, or NULL. */
 static const char *
 next_kind(const char *text, fd_found_job *job)
 {
@@ -203,7 +204,7 @@ next_kind(const char *text, fd_found_job *job)
     return text[size] == '+' ? text + size + 1 : NULL;
 }
 
-/* Engines call backward passes in an evaluation too, which then return. */
+/* In an evaluation, engines call backward passes too, which do nothing. */
 static bool
 computes_nothing(const fd_engine_pipeline *pipeline, const fd_found_job *job)
 {
@@ -285,7 +286,7 @@ fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
     while (end > 0 && list[end - 1].work != work) {
         end--;
     }
-    uint32_t first = end; /* those of one POST are adjacent */
+    uint32_t first = end; /* transfers of one POST are adjacent */
     while (first > 0 && list[first - 1].work == work) {
         first--;
     }
@@ -299,7 +300,7 @@ fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
         list[first + i - end] = list[i];
     }
     pipeline->posted.count -= end - first;
-    Py_XDECREF(work); /* the frame holds it */
+    Py_XDECREF(work); /* the frame has a reference */
 }
 
 void

@@ -1,5 +1,5 @@
-/* The jobs of a call, and transfers that are posted by one call and waited for
- * by another. Private to engines/. */
+/* The jobs of a call, and transfers that one call posts and another one waits
+ * for. Private to engines/. */
 #ifndef FD_PIPELINE_JOBS_H
 #define FD_PIPELINE_JOBS_H
 
@@ -8,10 +8,10 @@
 
 enum { FD_LONGEST_KIND = 64 };
 
-/* The numbers of a job before it begins; unknown ones are -1. */
+/* The numbers of a job before it begins; -1: unknown. */
 typedef struct fd_found_job {
     char kind[FD_LONGEST_KIND];
-    fd_job_kind planned; /* FD_JOB_KINDS: a kind of the user */
+    fd_job_kind planned; /* FD_JOB_KINDS: not a kind of plans */
     int64_t micro_batch;
     int64_t stage;
     int64_t chunk;
@@ -21,36 +21,36 @@ typedef struct fd_found_job {
     uint32_t flags;
 } fd_found_job;
 
-/* FD_JOB_KINDS when plans have no such kind. */
+/* FD_JOB_KINDS for a kind that plans do not have. */
 fd_job_kind fd_job_kind_named(const char *name);
 
-/* Count from 0. */
+/* Restart counting from 0. */
 void fd_pipeline_recount(fd_engine_pipeline *pipeline);
 
-/* The numbers that a rule names, of this call. */
+/* Read the numbers of a rule from this call. */
 void fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
                       fd_found_job *job);
 
-/* A job begins that ends with the call. `count_it`: its micro-batch is the
- * number of those before. */
+/* Begin a job that ends with the call. `count_it`: its micro-batch is the
+ * number of earlier jobs of the kind. */
 void fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
                       fd_pipeline_call *call);
 
-/* The jobs of a rule begin. */
+/* Begin the jobs of a rule. */
 void fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
                        const fd_frame *frame, fd_pipeline_call *call);
 
-/* Store what the plan of the running iteration depends on in its record. */
+/* Store the parameters of the plan in the record of the running iteration. */
 void fd_pipeline_describe(fd_recording *recording,
                           const fd_engine_pipeline *pipeline);
 
-/* The jobs of the call end, with these additional flags. */
+/* End the jobs of the call, with these additional flags. */
 void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
                        uint32_t flags);
 
-/* PREPARE has returned `result`: a list, empty where there is nothing to
- * transfer. POST begins the prepared transfer and has returned `work`. WAIT waits
- * for it. */
+/* PREPARE has returned `result`: a list, empty if there is nothing to
+ * transfer. POST begins the prepared transfer, and has returned `work`. WAIT
+ * waits for it. */
 void fd_pipeline_prepared(fd_engine_pipeline *pipeline,
                           const fd_transfer *transfer, PyObject *result);
 void fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call);
@@ -58,8 +58,8 @@ void fd_pipeline_posted(fd_engine_pipeline *pipeline, const void *work);
 void fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
                       const fd_frame *frame, fd_pipeline_call *call);
 
-/* Add the bytes of MOVE to an open job. False: no job of its kinds is open,
- * the function was called for something else. */
+/* Add the bytes of MOVE to an open job. False: no job of its kinds is open, so
+ * the call has another purpose. */
 bool fd_pipeline_move(const fd_engine_pipeline *pipeline,
                       const fd_job_site *site, const fd_frame *frame);
 

@@ -1,4 +1,4 @@
-/* The state of pipeline engines that a session follows. */
+/* The state of pipeline engines in a session. */
 #ifndef FD_PIPELINE_STATE_H
 #define FD_PIPELINE_STATE_H
 
@@ -9,13 +9,13 @@
 
 enum { FD_PIPELINE_TEXT = 200, FD_CALL_JOBS = 16 };
 
-/* A transfer on its way from PREPARE over POST to WAIT. */
+/* A transfer, from PREPARE through POST to WAIT. */
 typedef struct fd_transfer {
     fd_job_kind kind;
     int64_t micro_batch;
     int64_t stage;
     uint64_t bytes;
-    const void *work; /* what POST returned, compared and never used */
+    const void *work; /* result of POST; compared, never dereferenced */
 } fd_transfer;
 
 typedef struct fd_counted {
@@ -31,8 +31,8 @@ typedef struct fd_open_job {
     fd_job_kind kind;
 } fd_open_job;
 
-/* The pipeline in its latest training iteration, or in the first evaluation
- * where there was none. */
+/* The pipeline in its latest training iteration or, without one, in the first
+ * evaluation. */
 typedef struct fd_pipeline_summary {
     fd_job_engine engine;
     bool trained;
@@ -57,23 +57,23 @@ typedef struct fd_entered_call {
     fd_pipeline_call call;
 } fd_entered_call;
 
-/* Of a session. Numbers that are not known are -1. */
+/* The state of a session. -1: unknown number. */
 typedef struct fd_engine_pipeline {
     fd_pipeline_summary summary;
     fd_job_engine engine; /* of the latest iteration */
     uint32_t iterations;  /* begun */
-    uint32_t nesting;     /* open ones: 0 or 1, and more inside */
+    uint32_t nesting;     /* open iterations, including nested ones */
     fd_job *iteration;    /* record of the running one; NULL without */
     bool eval;
-    bool asked;     /* on_pipeline has been called */
-    bool own_order; /* the engine left the order of its schedule */
-    bool changed;   /* there are facts that on_change has not reported */
+    bool described; /* on_pipeline was called */
+    bool own_order; /* the engine deviates from its schedule */
+    bool changed;   /* facts have changed since the last on_change */
     int64_t stages; /* of all processes, with chunks */
     int64_t processes;
-    int64_t place; /* of this process */
+    int64_t place; /* of this process among them */
     int64_t micro_batches;
     char name[FD_PIPELINE_TEXT]; /* of the engine's schedule class */
-    uint64_t step;               /* counted in, where there is no iteration */
+    uint64_t step;               /* of the counts, outside of iterations */
     FD_VECTOR(fd_counted) counts;
     FD_VECTOR(fd_transfer) prepared;
     FD_VECTOR(fd_transfer) posted;
@@ -85,7 +85,7 @@ typedef struct fd_engine_pipeline {
                               iteration; NULL */
 } fd_engine_pipeline;
 
-/* The number of the running iteration plus 1, 0 outside. */
+/* The number of the running iteration plus 1, or 0. */
 static inline uint32_t
 fd_pipeline_iteration(const fd_engine_pipeline *pipeline)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Called with NULL for code that has a word of another tool only. */
+/* CPython passes NULL for code with words of other tools only. */
 static void
 forget(void *extra)
 {
@@ -26,7 +26,8 @@ forget(void *extra)
     fd_free(known);
 }
 
-/* Whether our own access to the word of a code object and CPython's agree. */
+/* Whether direct access to the word of a code object agrees with CPython's
+ * functions. */
 static bool
 extras_agree(PyCodeObject *code, Py_ssize_t index)
 {
@@ -47,7 +48,7 @@ fd_code_init(void)
     if (index < 0) {
         PyErr_SetString(PyExc_RuntimeError,
                         "no free code-extra slot in this interpreter: "
-                        "another tool took them all");
+                        "other tools use all of them");
         return -1;
     }
     PyCodeObject *code = PyCode_NewEmpty("", "", 1);
@@ -58,8 +59,8 @@ fd_code_init(void)
     Py_DECREF(code);
     if (!agree) {
         PyErr_SetString(PyExc_RuntimeError,
-                        "code objects of this interpreter have another "
-                        "layout than fastdispatch was built for");
+                        "the layout of code objects differs from the "
+                        "interpreter that fastdispatch was built for");
         return -1;
     }
     fd_process.code_index = index;
@@ -74,7 +75,7 @@ parameters(const PyCodeObject *code)
          + ((code->co_flags & CO_VARKEYWORDS) != 0);
 }
 
-/* Index of `name` among the local slots [from, to), -1 when it is absent. */
+/* Index of `name` among the local slots [from, to), or -1. */
 static int
 find_slot(const PyCodeObject *code, const char *name, int from, int to)
 {
@@ -87,7 +88,7 @@ find_slot(const PyCodeObject *code, const char *name, int from, int to)
     return -1;
 }
 
-/* The class that the qualified name puts the function in: "B" of "A.B.f". */
+/* The class in the qualified name of the function: "B" in "A.B.f". */
 static bool
 own_class(const PyCodeObject *code, const char **name, size_t *size)
 {
@@ -184,7 +185,7 @@ look_for_jobs(fd_code *known)
 }
 
 void
-fd_code_look_again(void)
+fd_code_refresh(void)
 {
     for (fd_code *at = fd_process.known; at != NULL; at = at->next) {
         look_for_jobs(at);
@@ -226,7 +227,7 @@ fd_receiver_value(const fd_code *known, const fd_frame *frame)
     case FD_RECEIVER_CELL:
     case FD_RECEIVER_CLASS:
     case FD_RECEIVER_FIRST:
-        return fd_unboxed(frame->localsplus[known->slot]);
+        return fd_unboxed(fd_frame_local(frame, known->slot));
     case FD_RECEIVER_FREE:
     case FD_RECEIVER_FREE_CLASS: {
         PyObject *closure = fd_frame_function(frame)->func_closure;

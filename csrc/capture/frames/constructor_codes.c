@@ -1,6 +1,6 @@
 #include "capture/frames/constructor_codes.h"
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if FD_HAS_HIDDEN_CONSTRUCTORS
 
 #include "base/vector.h"
 #include "capture/python/monitoring.h"
@@ -14,9 +14,9 @@ typedef FD_VECTOR(constructor) constructor_list;
 
 static constructor_list constructors;
 static int tool = -1;
-static long events; /* 0: nothing is reported */
+static long events; /* 0: report nothing */
 
-/* A plain __init__, as CPython's specialising interpreter defines that. */
+/* A simple __init__, by the conditions of CPython's specializer. */
 bool
 fd_constructor_is(const PyCodeObject *code)
 {
@@ -26,7 +26,8 @@ fd_constructor_is(const PyCodeObject *code)
         && PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
 }
 
-/* Out of memory: the calls stay unreported, and are found by what they call. */
+/* If out of memory, the calls are not reported, and are found by their
+ * callees. */
 static void
 report(PyCodeObject *code)
 {

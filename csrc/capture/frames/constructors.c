@@ -6,13 +6,13 @@
 #include "capture/python/monitoring.h"
 #include "recording/open_entries.h"
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if FD_HAS_HIDDEN_CONSTRUCTORS
 
 static int tool = -1;
 static int watcher = -1;
 
-/* The hook opened this frame a moment ago. An unhooked entry may be left from
- * an earlier frame at the same address. */
+/* Whether the hook has just opened this frame. An unhooked entry may remain
+ * from an earlier frame at the same address. */
 static bool
 has_entry(const fd_thread *thread, const fd_frame *frame)
 {
@@ -43,14 +43,14 @@ on_start(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (known != NULL
         && (known->special & (FD_CODE_PLUMBING | FD_CODE_MUTED)) == 0) {
         fd_calls_enter_unhooked(thread, code, known, frame);
-        thread->unhooked = frame; /* an exception would end it unseen */
+        thread->unhooked = frame; /* exceptions are not reported */
     }
     Py_RETURN_NONE;
 }
 
-/* By return; what the hook opened it closes itself. An exception is reported
- * for all code or none, and other tools would see that: the next event of the
- * thread finds that the frame is gone. */
+/* The end by return; the hook closes frames that it opened. Exceptions could
+ * only be reported for all code, which other tools would notice: the next
+ * event of the thread detects that the frame has ended. */
 static PyObject *
 on_end(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -85,7 +85,7 @@ static fd_monitored events[] = {
 enum { EVENTS = sizeof events / sizeof *events };
 
 static void
-meet(PyCodeObject *code)
+add_if_new(PyCodeObject *code)
 {
     if (fd_constructor_is(code) && fd_code_known(code) == NULL) {
         fd_code_add(code);
@@ -98,14 +98,14 @@ on_function(PyFunction_WatchEvent event, PyFunctionObject *function,
 {
     (void)value;
     if (event == PyFunction_EVENT_CREATE) {
-        meet((PyCodeObject *)function->func_code);
+        add_if_new((PyCodeObject *)function->func_code);
     }
     return 0;
 }
 
 typedef FD_VECTOR(PyCodeObject *) code_list;
 
-/* Nothing may be done to objects while they are visited. */
+/* Objects must not change during the visit: collect them first. */
 static int
 collect(PyObject *object, void *list)
 {
@@ -120,12 +120,12 @@ collect(PyObject *object, void *list)
 }
 
 static void
-meet_all(void)
+add_existing(void)
 {
     code_list found = {NULL, 0, 0};
     PyUnstable_GC_VisitObjects(collect, &found);
     for (uint32_t i = 0; i < found.count; i++) {
-        meet(found.list[i]);
+        add_if_new(found.list[i]);
         Py_DECREF(found.list[i]);
     }
     fd_vector_clear(&found);
@@ -141,7 +141,7 @@ fd_constructors_watch(void)
     tool = fd_monitoring_open(events, EVENTS, NULL);
     if (tool >= 0) {
         fd_constructor_codes_report(tool, events[0].bit | events[1].bit);
-        meet_all();
+        add_existing();
         watcher = PyFunction_AddWatcher(on_function);
     }
     PyErr_SetRaisedException(pending);

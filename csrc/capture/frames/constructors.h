@@ -1,15 +1,15 @@
-/* Python 3.13 enters the __init__ of a class that is called often without
- * asking the evaluator hook, whatever hook there is. So every __init__ that
- * can be entered that way reports its start and end through sys.monitoring,
- * and what the hook did not open is opened here. Without a free tool id such
- * calls are found only by what they call (fd_calls_match). Nothing to do on
- * earlier versions. Needs the GIL. */
+/* Python 3.13 enters the __init__ of a class that is often called without the
+ * evaluator hook. So each __init__ that can be entered that way reports its
+ * start and end through sys.monitoring, and entries that the hook has not
+ * opened are opened here. Without a free tool id, such calls are found only if
+ * they call other functions (fd_calls_match). Does nothing on earlier
+ * versions. Requires the GIL. */
 #ifndef FD_CONSTRUCTORS_H
 #define FD_CONSTRUCTORS_H
 
 #include "capture/frames/code_nodes.h"
 
-/* From now on, the constructors there are and those still to be made. Keeps a
+/* Start with the existing constructors, and add those created later. Keeps a
  * pending exception. */
 void fd_constructors_watch(void);
 

@@ -2,27 +2,16 @@
 
 #include "base/buffer.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "capture/rules/name_rules.h"
 
-/* Limit of the cache from (code object, class) to node. Past the limit it is
- * emptied: a program that creates classes without end would fill it. */
+/* Limit of the cache from (code object, class) to node. At the limit it is
+ * emptied: a program that keeps creating classes would fill it. */
 enum { MOST_KEYS = 1 << 18 };
 
-/* Text of a name; a lone surrogate in it cannot be UTF-8. */
-static const char *
-text_of(PyObject *name)
-{
-    const char *text = PyUnicode_AsUTF8(name);
-    if (text == NULL) {
-        PyErr_Clear();
-        return "<undecodable>";
-    }
-    return text;
-}
-
-/* A filter that fails keeps everything. */
+/* A filter that raises keeps the function. */
 static bool
-asked_to_keep(fd_thread *thread, uint32_t node)
+passes_filter(fd_thread *thread, uint32_t node)
 {
     fd_session *session = thread->session;
     const fd_file *file = &session->recording->file;
@@ -32,12 +21,12 @@ asked_to_keep(fd_thread *thread, uint32_t node)
     PyObject *key =
         PyUnicode_DecodeUTF8(text.bytes, (Py_ssize_t)text.size, "replace");
     fd_buffer_clear(&text);
-    PyObject *answer =
+    PyObject *result =
         key == NULL ? NULL
                     : fd_session_call(session, thread, session->keep, key);
     Py_XDECREF(key);
-    int kept = answer != NULL ? PyObject_IsTrue(answer) : 1;
-    Py_XDECREF(answer);
+    int kept = result != NULL ? PyObject_IsTrue(result) : 1;
+    Py_XDECREF(result);
     PyErr_Clear();
     fd_guard_leave(&guard);
     return kept != 0;
@@ -48,9 +37,11 @@ add_node(fd_thread *thread, const PyCodeObject *code, const PyTypeObject *type,
          bool *added)
 {
     fd_session *session = thread->session;
-    const char *file = text_of(code->co_filename);
-    const char *name = text_of(code->co_name);
-    const char *qualified = text_of(code->co_qualname);
+    PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
+                         fd_utf8_text_of(code->co_name),
+                         fd_utf8_text_of(code->co_qualname)};
+    const char *file = fd_utf8(texts[0], "");
+    const char *qualified = fd_utf8(texts[2], "");
     fd_place place;
     fd_paths_place(&session->paths, file, &place);
     uint32_t flags = fd_rules_node(file, qualified);
@@ -65,11 +56,15 @@ add_node(fd_thread *thread, const PyCodeObject *code, const PyTypeObject *type,
         .line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
         .file = file,
         .class_name = type != NULL ? fd_class_name(type) : NULL,
-        .name = name,
+        .name = fd_utf8(texts[1], ""),
         .qualified = qualified,
         .package = place.package,
     };
-    return fd_recording_node(session->recording, &spec, added);
+    uint32_t node = fd_recording_node(session->recording, &spec, added);
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(texts[i]);
+    }
+    return node;
 }
 
 static uint32_t
@@ -108,7 +103,7 @@ node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
     return node;
 }
 
-/* The module instance, when this is the forward of one. */
+/* The module instance, if this is the forward of one. */
 static uint32_t
 module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame,
           uint32_t class_id)
@@ -144,19 +139,21 @@ fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
     }
     fd_place place;
     fd_guard guard = fd_guard_enter(thread);
-    fd_paths_place(&thread->session->paths, text_of(code->co_filename),
-                   &place);
+    PyObject *file = fd_utf8_text_of(code->co_filename);
+    fd_paths_place(&thread->session->paths, fd_utf8(file, ""), &place);
+    Py_XDECREF(file);
     fd_guard_leave(&guard);
     return place.from == FD_FROM_USER;
 }
 
-/* A new node: the user's filter decides. It may end the recording. */
+/* Call the filter of the user for a new node. The filter may end the
+ * recording. */
 static void
 filter(fd_thread *thread, uint32_t node)
 {
     fd_session *session = thread->session;
     uint32_t generation = thread->synced;
-    if (session->keep != NULL && !asked_to_keep(thread, node)
+    if (session->keep != NULL && !passes_filter(thread, node)
         && fd_process_generation() == generation) {
         fd_node *record = fd_file_record(&session->recording->file, node);
         record->flags |= FD_NODE_DROPPED;

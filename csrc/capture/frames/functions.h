@@ -1,5 +1,5 @@
-/* From a Python call to its node: code object and runtime class in, node out,
- * with the user's keep filter asked once. Needs the GIL. */
+/* From a Python call to its node: the node of a code object and a runtime
+ * class. Calls the keep filter of the user once per node. Requires the GIL. */
 #ifndef FD_FUNCTIONS_H
 #define FD_FUNCTIONS_H
 
@@ -11,20 +11,20 @@
 typedef struct fd_function {
     fd_callee callee;
     uint32_t receiver;
-    bool dropped; /* keep= said no */
+    bool dropped; /* by the keep filter */
 } fd_function;
 
-/* Facts about a code object, collected at its first call; NULL when memory is
- * out. */
+/* Facts about a code object, collected at its first call; NULL if out of
+ * memory. */
 const fd_code *fd_code_of(fd_thread *thread, PyCodeObject *code);
 
-/* Whether this is the body of a module of the user: it is recorded even
- * where imports are folded. */
+/* Whether this is the body of a module of the user, which is recorded even if
+ * imports are folded. */
 bool fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
                          const fd_code *known);
 
-/* Resolve the call of `frame` made from the thread's current context. Runs
- * under fd_guard when anything is new. */
+/* Resolve the call of `frame` from the current context of the thread. Enters a
+ * guard for new functions. */
 fd_function fd_function_of(fd_thread *thread, PyCodeObject *code,
                            const fd_code *known, const fd_frame *frame);
 

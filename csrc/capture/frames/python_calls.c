@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
 #include "recording/open_entries.h"
 
@@ -11,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Frames a match can add without asking for memory. */
+/* Frames that a match can add without an allocation. */
 enum { SHORT_WALK = 64 };
 
 static void
@@ -22,7 +23,8 @@ tick(const fd_thread *thread)
     }
 }
 
-/* The context of a call from here, noted as the one that comes next. */
+/* The context of a call from the current context; it becomes the prediction
+ * for the next call. */
 static fd_context *
 context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
 {
@@ -34,7 +36,7 @@ context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
     return context;
 }
 
-/* Where to keep the context of a call from here. */
+/* The cache slot of a call from the current context. */
 static uint32_t *
 recent_slot(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
@@ -57,9 +59,9 @@ fd_calls_recent(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
     return context;
 }
 
-/* The context of a call made from here before, without the look-ups. A
- * module's forward is looked up always: its class does not say which instance
- * it is. */
+/* The cached context of an earlier call from the current context, or NULL. The
+ * forward of a module is not cached: the class does not identify the
+ * instance. */
 static fd_context *
 repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
@@ -74,11 +76,11 @@ repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
     return context;
 }
 
-/* The context of any other call; NULL for a function that is dropped, and when
- * the recording ended meanwhile. */
+/* The context of any other call; NULL for a dropped function, and if the
+ * recording has ended. */
 static fd_context *
-looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
-          const fd_frame *frame)
+resolve(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+        const fd_frame *frame)
 {
     fd_tree *tree = thread->tree;
     fd_context *context = fd_tree_absorbing(tree, tree->current);
@@ -95,8 +97,8 @@ looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
     return context;
 }
 
-/* A call without room for an entry runs in its caller's context. Returns the
- * depth, FD_NO_ENTRY then. */
+/* Returns the depth of the entry. FD_NO_ENTRY: the stack is full, and the call
+ * runs in the context of its caller. */
 static uint32_t
 push(fd_thread *thread, fd_context *context, const fd_frame *frame,
      uint32_t flags)
@@ -120,7 +122,7 @@ fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
         repeated(thread->tree, known, fd_receiver_type(known, frame));
     if (context == NULL) {
         uint32_t generation = thread->synced;
-        context = looked_up(thread, code, known, frame);
+        context = resolve(thread, code, known, frame);
         if (fd_process_generation() != generation) {
             return FD_NO_ENTRY;
         }
@@ -176,11 +178,11 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
     thread->frame = at >= 0 ? caller : NULL;
 }
 
-/* Constructors that 3.13 enters without asking the evaluator hook. */
+/* A constructor that 3.13 enters without the evaluator hook. */
 static bool
 is_hidden(const PyCodeObject *code)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+#if FD_HAS_HIDDEN_CONSTRUCTORS
     return PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
 #else
     (void)code;
@@ -224,8 +226,8 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
     push(thread, context, frame, flags);
 }
 
-/* From the addresses of frames to their entries, for stacks so deep that a
- * search for each of many frames would take minutes. */
+/* From addresses of frames to their entries, for deep stacks: a linear search
+ * per frame would take minutes. */
 static fd_map
 entries_by_frame(const fd_tree *tree)
 {
@@ -234,14 +236,14 @@ entries_by_frame(const fd_tree *tree)
         const fd_entry *entry = &tree->stack[at];
         if ((entry->flags & FD_ENTRY_FRAME) != 0
             && fd_map_put(&map, entry->owner, at + 1) != FD_OK) {
-            break; /* frames further in count as unknown */
+            break; /* inner frames are treated as unknown */
         }
     }
     return map;
 }
 
-/* Python frames from `current` out to the first that has an entry; `at`
- * becomes that entry, -1 without. */
+/* The Python frames from `current` outwards to the first one with an entry;
+ * sets `at` to that entry, or -1. */
 static uint32_t
 count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
 {
@@ -281,7 +283,7 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
     thread->frame = frame;
     thread->unhooked = frame;
     if (frames == NULL) {
-        return; /* the call joins the innermost frame that is known */
+        return; /* the call is added to the innermost known frame */
     }
     for (uint32_t i = 0; i < count; i++) {
         frames[i] = frame;
@@ -295,12 +297,12 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
     }
 }
 
-/* The name of the threading.Thread whose bootstrap is the outermost frame;
- * read from its dict, no code of the program runs. */
-static const char *
+/* New reference to the name of the threading.Thread whose bootstrap is the
+ * outermost frame, or NULL. Read from its dict: no code of the program runs. */
+static PyObject *
 python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
 {
-    fd_frame *outermost = frame; /* not linked yet: it has no `previous` */
+    fd_frame *outermost = frame; /* not linked yet: without `previous` */
     for (fd_frame *at = caller; at != NULL;
          at = fd_frame_python(at->previous)) {
         outermost = at;
@@ -309,22 +311,21 @@ python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
         outermost != NULL ? fd_frame_code(outermost) : NULL;
     if (code == NULL
         || PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") != 0
-        || outermost->localsplus[0] == NULL) {
+        || fd_frame_local(outermost, 0) == NULL) {
         return NULL;
     }
     fd_guard guard = fd_guard_enter(thread);
-    PyObject *self = fd_unboxed(outermost->localsplus[0]);
+    PyObject *self = fd_unboxed(fd_frame_local(outermost, 0));
     PyObject *attributes =
         self != NULL ? PyObject_GenericGetDict(self, NULL) : NULL;
-    PyObject *name = attributes != NULL && PyDict_Check(attributes)
-                       ? PyDict_GetItemString(attributes, "_name")
-                       : NULL;
-    const char *text =
-        name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    PyObject *name =
+        fd_utf8_text_of(attributes != NULL && PyDict_Check(attributes)
+                            ? PyDict_GetItemString(attributes, "_name")
+                            : NULL);
     PyErr_Clear();
-    Py_XDECREF(attributes); /* the thread object holds it, and the name */
+    Py_XDECREF(attributes); /* the thread has references to it */
     fd_guard_leave(&guard);
-    return text;
+    return name;
 }
 
 static bool
@@ -333,15 +334,16 @@ thread_is_main(void)
     return syscall(SYS_gettid) == getpid();
 }
 
-/* A new generation: start with an empty stack and the frames there are. */
+/* For a new generation: start with an empty stack and the current frames. */
 static bool
 synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
             fd_frame *caller, fd_frame *frame)
 {
-    const char *name = python_name(thread, caller, frame);
+    PyObject *name = python_name(thread, caller, frame);
     uint32_t generation = fd_process_generation();
-    bool attached = fd_thread_attach(thread, session, name);
+    bool attached = fd_thread_attach(thread, session, fd_utf8(name, NULL));
     thread->state = name != NULL || thread_is_main() ? state : NULL;
+    Py_XDECREF(name);
     thread->frame = NULL;
     thread->unhooked = NULL;
     if (attached) {

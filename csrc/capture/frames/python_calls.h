@@ -1,23 +1,23 @@
-/* The open stack as Python calls change it: everything except the shortest
- * path, which is in the hooks themselves. Needs the GIL. */
+/* Push and pop Python calls on the open stack: everything except the shortest
+ * path, which is in the hooks. Requires the GIL. */
 #ifndef FD_PYTHON_CALLS_H
 #define FD_PYTHON_CALLS_H
 
 #include "capture/frames/functions.h"
 
-/* Handle what keeps an event off the shortest path: a thread seen for
- * the first time, a new generation, frames that no hook saw, open ranges.
- * `caller` is the innermost Python frame that runs, `frame` the one about to
- * (NULL: none, an operator or a range). False: do not record the event. */
+/* Handle the conditions that exclude the shortest path: a new thread, a new
+ * generation, frames that no hook reported, open ranges. `caller` is the
+ * innermost running Python frame, `frame` the one about to start (NULL for an
+ * operator or a range). False: do not record the event. */
 bool fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame);
 
-/* The calling thread, ready for an event other than a Python call; NULL: skip
- * the event. */
+/* The calling thread, prepared for an event other than a Python call; NULL: do
+ * not record the event. */
 fd_thread *fd_calls_ready(void);
 
-/* The calling thread, ready for an event of sys.monitoring: `frame` was
- * entered from `caller`, or `caller` itself is about to end (`frame` NULL).
- * NULL: skip the event. */
+/* The calling thread, prepared for an event of sys.monitoring: `frame` was
+ * entered from `caller`, or with `frame` NULL, `caller` is about to end. NULL:
+ * do not record the event. */
 static inline fd_thread *
 fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
 {
@@ -29,8 +29,7 @@ fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
     return fd_calls_prepare(state, caller, frame) ? fd_thread_self : NULL;
 }
 
-/* Whether `context` is that of the last call of this code object with this
- * class. */
+/* Whether `context` belongs to this code object and class. */
 static inline bool
 fd_calls_is(const fd_context *context, const fd_code *known,
             const PyTypeObject *type)
@@ -39,8 +38,8 @@ fd_calls_is(const fd_context *context, const fd_code *known,
         && fd_classes_is(&fd_process.classes, context->receiver, type);
 }
 
-/* The context of a call that repeats the one before it, or the one that
- * followed that last time; NULL for any other. */
+/* The context of a call that repeats the previous call, or the call that
+ * followed that one last time; NULL for others. */
 static inline fd_context *
 fd_calls_repeated(const fd_tree *tree, const fd_code *known,
                   const PyTypeObject *type)
@@ -53,17 +52,17 @@ fd_calls_repeated(const fd_tree *tree, const fd_code *known,
     return fd_calls_is(latest, known, type) ? latest : NULL;
 }
 
-/* The context of a call made from here before, if its slot still has it. The
- * prediction is corrected. */
+/* The context of an earlier call from the current context, if it is cached.
+ * Updates the prediction. */
 fd_context *fd_calls_recent(fd_tree *tree, const fd_code *known,
                             const PyTypeObject *type);
 
-/* In place of a depth: the call has no entry. */
+/* The depth of a call without an entry. */
 #define FD_NO_ENTRY UINT32_MAX
 
-/* Open the call of `frame` and return its depth; the caller evaluates and
- * then calls fd_calls_leave with it. FD_NO_ENTRY: there is no room for one, or
- * the recording ended meanwhile. */
+/* Open the call of `frame` and return its depth, the argument of
+ * fd_calls_leave after evaluation. FD_NO_ENTRY: the stack is full, or the
+ * recording has ended. */
 uint32_t fd_calls_enter(fd_thread *thread, PyCodeObject *code,
                         const fd_code *known, fd_frame *frame);
 
@@ -71,16 +70,16 @@ uint32_t fd_calls_enter(fd_thread *thread, PyCodeObject *code,
 void fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
                              const fd_code *known, fd_frame *frame);
 
-/* Close the entry of `frame`, opened at `depth`, and what it left open above.
- * Ranges that outlive it move to its caller, `caller`. When the entry is gone
- * (another greenlet ran meanwhile) the next event looks at the frames again. */
+/* Close the entry of `frame`, opened at `depth`, and the entries above it.
+ * Ranges that outlive it move to `caller`. If the entry was removed (another
+ * greenlet ran), the next event matches the frames again. */
 void fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
                     const fd_frame *caller);
 
-/* Make the stack agree with the thread's Python frames, of which `current` is
- * the innermost: entries of frames that are gone are closed, frames without an
- * entry get one. Calls that began before this are not counted, except for the
- * constructors that 3.13 hides from the hook. */
+/* Match the stack with the Python frames of the thread, of which `current` is
+ * the innermost: close entries of frames that have ended, add entries for new
+ * frames. The added calls are not counted, except constructors that 3.13
+ * enters without the hook. */
 void fd_calls_match(fd_thread *thread, fd_frame *current);
 
 #endif

@@ -15,13 +15,13 @@
 /* The next evaluator of the chain; NULL: CPython's own. */
 static _PyFrameEvalFunction next_evaluator;
 
-/* The evaluator is in the chain: on top, or below a later one that passes
- * frames on. It never enters the chain twice. */
+/* Whether the evaluator is in the chain: on top, or below a later one that
+ * passes frames on. It is never in the chain twice. */
 static bool installed;
 
-/* The next evaluator may have moved to the front meanwhile, with this one
- * behind it (Dynamo does so in every compiled region): a frame that it has
- * already seen is evaluated by CPython, without a cycle. */
+/* The next evaluator may have moved to the front, with this one after it
+ * (Dynamo does so in every compiled region): evaluate frames that it has
+ * already passed on with CPython, to avoid a cycle. */
 static __attribute__((noinline)) PyObject *
 evaluate_next(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -46,7 +46,7 @@ evaluate(PyThreadState *state, fd_frame *frame, int throwing)
     return fd_frame_evaluate(state, frame, throwing);
 }
 
-/* A frame that is no node: keep the innermost frame correct. */
+/* A frame that is not a node: only update the innermost frame. */
 static PyObject *
 evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
                   fd_thread *thread)
@@ -61,7 +61,7 @@ evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* Nothing below this frame is recorded; its time is charged to the caller. */
+/* Record nothing below this frame; charge its time to the caller. */
 static PyObject *
 evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
                fd_thread *thread)
@@ -76,7 +76,7 @@ evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* A call with job rules: its jobs are inside its entry. */
+/* A call with job rules. Its jobs begin and end inside its entry. */
 static PyObject *
 evaluate_job(PyThreadState *state, fd_frame *frame, int throwing,
              fd_thread *thread, const fd_code *known)
@@ -100,11 +100,11 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t depth =
         fd_calls_enter(thread, fd_frame_code(frame), known, frame);
     if (fd_process_generation() != generation) {
-        return evaluate(state, frame, throwing); /* a filter ended it all */
+        return evaluate(state, frame, throwing); /* a filter stopped it */
     }
     thread->frame = frame;
     if (depth != FD_NO_ENTRY && fd_timers_frames(&thread->session->timers)) {
-        fd_timers_look(thread);
+        fd_timers_update_stream(thread);
         fd_timers_begin(thread, 0);
     }
     if ((known->special & FD_CODE_MAKES_NODE) != 0) {
@@ -116,13 +116,13 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     if (fd_process_generation() == generation) {
         fd_calls_leave(thread, depth, frame, caller);
         if (fd_timers_frames(&thread->session->timers)) {
-            fd_timers_look(thread);
+            fd_timers_update_stream(thread);
         }
     }
     return result;
 }
 
-/* The argument does not outlive the frame. */
+/* The argument is read before evaluation: the frame may be freed. */
 static PyObject *
 evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
               fd_thread *thread, const fd_code *known)
@@ -138,7 +138,7 @@ evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* The forward of a module, where execution traces are wanted. */
+/* The forward of a module, for execution traces. */
 static PyObject *
 evaluate_layer(PyThreadState *state, fd_frame *frame, int throwing,
                fd_thread *thread, const fd_code *known)
@@ -153,7 +153,7 @@ evaluate_layer(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* Every call that is not the plain repetition of one seen before. */
+/* A call that is not a simple repetition. */
 static __attribute__((noinline)) PyObject *
 evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -162,7 +162,7 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     if (known == NULL) {
         return evaluate(state, frame, throwing);
     }
-    uint16_t special = known->special; /* `known` may die in the call */
+    uint16_t special = known->special; /* the call may free `known` */
     if ((special & FD_CODE_PLUMBING) != 0) {
         return evaluate_plumbing(state, frame, throwing, thread);
     }
@@ -185,7 +185,7 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
-/* The context of an earlier call from here; NULL when a look-up is necessary. */
+/* The context of an earlier call from the current context, or NULL. */
 static inline fd_context *
 known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
@@ -194,8 +194,8 @@ known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
                                         : context;
 }
 
-/* TSC_TIMELINE and OTHER_CLOCK write the timeline where there is one;
- * GPU_TIMED takes no shortest path. */
+/* TSC_TIMELINE and OTHER_CLOCK write the timeline if enabled; GPU_TIMED does
+ * not use the shortest path. */
 typedef enum evaluator_clock {
     NO_CLOCK,
     TSC,
@@ -212,10 +212,10 @@ tick(fd_tree *tree, const evaluator_clock clock)
     }
 }
 
-/* The same call as last time, from the same place: no look-up, no lock, no
- * allocation, one cache line of the recording. Always inlined: the clock as an
- * argument at run time costs a test and a spilled register on either side of
- * the call, a seventh of the whole. */
+/* The shortest path, for the same call as last time from the same context: no
+ * look-up, no lock, no allocation, one cache line of the recording. Always
+ * inlined: the clock as an argument at run time would cost a test and a
+ * spilled register before and after the call, a seventh of the total. */
 static inline __attribute__((always_inline)) PyObject *
 record(PyThreadState *state, fd_frame *frame, int throwing,
        const evaluator_clock clock)
@@ -238,7 +238,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
     const PyTypeObject *type =
-        known->slot < 0 ? NULL : Py_TYPE(frame->localsplus[known->slot]);
+        known->slot < 0 ? NULL : Py_TYPE(fd_frame_local(frame, known->slot));
     fd_context *context = known_context(tree, known, type);
     if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
         return evaluate_other(state, frame, throwing);
@@ -272,9 +272,10 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* On a page of its own: the place of a branch in its page decides on some
- * processors (Zen 3) whether it is mistaken for one of the interpreter's,
- * which costs a call 11 ns. So the size of other files does not change it. */
+/* Page-aligned, so that the size of other files does not move it: on some
+ * processors (Zen 3) the offset of a branch in its page determines whether it
+ * collides with one of the interpreter in the branch predictor, which costs
+ * 11 ns per call. */
 #define FD_PLACED __attribute__((aligned(4096)))
 
 static FD_PLACED PyObject *
@@ -307,7 +308,7 @@ counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     return record(state, frame, throwing, NO_CLOCK);
 }
 
-/* Between windows: steps are seen, nothing is recorded. */
+/* Between windows: detect steps, record nothing. */
 static PyObject *
 watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -328,7 +329,7 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 
 static void leave_chain(PyInterpreterState *interpreter);
 
-/* No recording, but another tool had the evaluator when the last one ended. */
+/* Without a recording, while another tool is on top of the chain. */
 static PyObject *
 idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -341,7 +342,7 @@ idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
                         : fd_frame_evaluate(state, frame, throwing);
 }
 
-/* What is done with a frame now; changes under the GIL. */
+/* The current function of the evaluator; changes under the GIL. */
 static _PyFrameEvalFunction work = idle_evaluator;
 
 typedef struct deep_call {
@@ -358,11 +359,11 @@ work_deep(void *argument)
     call->result = work(call->state, call->frame, call->throwing);
 }
 
-/* No further stack is to be had: CPython's own evaluator runs nested Python
- * calls without C recursion, so the hook is out, for all threads, until this
- * call returns. */
+/* Without another segment, remove the hook, for all threads, until this call
+ * returns: CPython's own evaluator runs nested Python calls without C
+ * recursion. */
 static PyObject *
-evaluate_unseen(PyThreadState *state, fd_frame *frame, int throwing)
+evaluate_unhooked(PyThreadState *state, fd_frame *frame, int throwing)
 {
     PyInterpreterState *interpreter = state->interp;
     _PyFrameEvalFunction top =
@@ -381,18 +382,18 @@ evaluate_unseen(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
-/* The C stack is short: go on with another. */
+/* Evaluate on another segment, if little of the C stack is left. */
 static PyObject *
 evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing,
               fd_thread *thread)
 {
     deep_call call = {state, frame, throwing, NULL};
-    fd_stack_place before = fd_thread_deepen(thread);
+    fd_stack_place before = fd_thread_next_segment(thread, state);
     if (thread->segment == before.segment) {
-        return evaluate_unseen(state, frame, throwing);
+        return evaluate_unhooked(state, frame, throwing);
     }
     fd_segment_run(thread->segment, work_deep, &call);
-    fd_thread_surface(thread, before);
+    fd_thread_previous_segment(thread, state, &before);
     return call.result;
 }
 
@@ -400,7 +401,7 @@ static __attribute__((noinline)) PyObject *
 begin(PyThreadState *state, fd_frame *frame, int throwing)
 {
     fd_thread *thread = fd_thread_get();
-    if (thread == NULL) { /* out of memory: as if there were no hook */
+    if (thread == NULL) { /* out of memory */
         return evaluate(state, frame, throwing);
     }
     if ((const char *)__builtin_frame_address(0) < thread->stack_low) {
@@ -409,9 +410,9 @@ begin(PyThreadState *state, fd_frame *frame, int throwing)
     return work(state, frame, throwing);
 }
 
-/* The one evaluator of the process. What it does is in `work`, so that
- * beginning and ending a window changes no chain of evaluators. The stack is
- * guarded here, whatever `work` is. */
+/* The only evaluator of the process. It calls `work`, so that begins and ends
+ * of windows do not change the chain of evaluators. Checks the C stack in all
+ * cases. */
 static FD_PLACED PyObject *
 evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {

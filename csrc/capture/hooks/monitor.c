@@ -12,7 +12,7 @@
 
 static int tool = -1;
 static fd_hook purpose;
-static bool rests; /* has the id, and no events */
+static bool paused; /* has the id, without events */
 
 static void
 tick(const fd_thread *thread)
@@ -65,7 +65,7 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
         uint32_t depth = fd_calls_enter(thread, code, known, frame);
         if (depth != FD_NO_ENTRY
             && fd_timers_frames(&thread->session->timers)) {
-            fd_timers_look(thread);
+            fd_timers_update_stream(thread);
             fd_timers_begin(thread, 0);
         }
     }
@@ -93,13 +93,13 @@ leave(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
         fd_calls_leave(thread, depth, frame, caller);
     }
     if (fd_timers_frames(&thread->session->timers)) {
-        fd_timers_look(thread);
+        fd_timers_update_stream(thread);
     }
 }
 
-/* The frame still has its argument. */
+/* The frame still has its arguments. */
 static void
-tell_nvtx(fd_thread *thread, const fd_frame *frame, PyObject *result)
+handle_nvtx(fd_thread *thread, const fd_frame *frame, PyObject *result)
 {
     fd_nvtx_call call = fd_nvtx_called(frame);
     fd_nvtx_returned(thread, &call, result);
@@ -137,9 +137,9 @@ on_enter(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-/* The call is over for the recording: what it means may end that. */
+/* After the entry was closed: handling the event may end the recording. */
 static void
-tell_return(uint16_t special)
+handle_return(uint16_t special)
 {
     fd_thread *thread = fd_thread_get();
     if (thread != NULL && !thread->busy) {
@@ -161,7 +161,7 @@ left(PyThreadState *state, fd_frame *frame, uint16_t special, PyObject *result)
     }
     leave(thread, frame, caller);
     if ((special & FD_CODE_NVTX) != 0 && result != NULL) {
-        tell_nvtx(thread, frame, result);
+        handle_nvtx(thread, frame, result);
     }
 }
 
@@ -176,7 +176,7 @@ ended(PyObject *code, PyObject *result)
         left(state, frame, special, result);
     }
     if ((special & FD_CODE_EVENTS) != 0) {
-        tell_return(special);
+        handle_return(special);
     }
 }
 
@@ -222,17 +222,17 @@ fd_monitor_install(fd_hook hook, fd_error *error)
     purpose = hook;
     if (tool < 0) {
         tool = fd_monitoring_open(events, EVENTS, error);
-        rests = false;
+        paused = false;
         return tool < 0 ? FD_ECONFLICT : FD_OK;
     }
-    rests = rests && !fd_monitoring_switch(tool, events, EVENTS, true);
-    return rests ? fd_fail(error, FD_ENOMEM, "out of memory") : FD_OK;
+    paused = paused && !fd_monitoring_switch(tool, events, EVENTS, true);
+    return paused ? fd_fail(error, FD_ENOMEM, "out of memory") : FD_OK;
 }
 
 void
-fd_monitor_rest(void)
+fd_monitor_pause(void)
 {
-    rests = tool >= 0 && fd_monitoring_switch(tool, events, EVENTS, false);
+    paused = tool >= 0 && fd_monitoring_switch(tool, events, EVENTS, false);
 }
 
 void
@@ -256,7 +256,7 @@ fd_monitor_install(fd_hook hook, fd_error *error)
 }
 
 void
-fd_monitor_rest(void)
+fd_monitor_pause(void)
 {
 }
 

@@ -1,20 +1,20 @@
 /* The second source of Python calls: sys.monitoring (PEP 669), Python 3.12 and
- * later. Sees what the evaluator hook cannot (constructors on 3.13) and leaves
- * the C stack and the evaluator alone. */
+ * later. It reports calls that the evaluator hook does not (constructors on
+ * 3.13), and uses neither the C stack nor the evaluator. */
 #ifndef FD_MONITOR_H
 #define FD_MONITOR_H
 
 #include "base/status.h"
 #include "capture/hooks/frame_hook.h"
 
-/* Register our callbacks, or change their purpose. FD_ECONFLICT if no tool id
- * is free; the message names the tools that have them. Needs the GIL, as all
- * below. Sets no exception. */
+/* Register the callbacks, or change their purpose. FD_ECONFLICT if no tool id
+ * is free; the message names the tools that have them. Sets no exception.
+ * Requires the GIL, like all functions below. */
 fd_status fd_monitor_install(fd_hook hook, fd_error *error);
 
 /* Disable all events until the next fd_monitor_install, and keep the tool id:
- * another tool could claim it meanwhile. */
-void fd_monitor_rest(void);
+ * another tool could claim it. */
+void fd_monitor_pause(void);
 
 void fd_monitor_remove(void);
 

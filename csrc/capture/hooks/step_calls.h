@@ -1,12 +1,12 @@
-/* Calls that mean something to the recording itself: the end of a training
- * step, the import of PyTorch, the making of a process group. Needs the GIL. */
+/* Calls that affect the recording itself: the end of a training step, the
+ * import of PyTorch, the creation of a process group. Requires the GIL. */
 #ifndef FD_STEP_CALLS_H
 #define FD_STEP_CALLS_H
 
 #include "capture/frames/code_nodes.h"
 #include "capture/state/session_state.h"
 
-/* Before and after a call whose code has one of FD_CODE_EVENTS. */
+/* Call before and after a call whose code has one of FD_CODE_EVENTS. */
 void fd_events_called(fd_thread *thread, uint16_t special);
 void fd_events_returned(fd_thread *thread, uint16_t special);
 

@@ -1,6 +1,7 @@
 #include "capture/operands/arguments.h"
 
 #include "capture/operands/operands.h"
+#include "capture/python/utf8_text.h"
 
 enum { DEEPEST = 6, MOST_ITEMS = 4096, IS_CUT = 1 << 8, IS_TUPLE = 2 << 8 };
 
@@ -27,13 +28,15 @@ put_real(fd_op_log *log, double value)
 static bool
 put_text(fd_op_log *log, PyObject *value)
 {
-    Py_ssize_t size;
-    const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+    PyObject *text = fd_utf8_text_of(value);
     if (text == NULL) {
-        PyErr_Clear();
         return fd_operands_number(log, FD_OPERAND_OTHER, 0, 0);
     }
-    return fd_operands_text(log, text, (size_t)size);
+    Py_ssize_t size;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    bool put = fd_operands_text(log, bytes, (size_t)size);
+    Py_DECREF(text);
+    return put;
 }
 
 /* A list or tuple. */
@@ -110,16 +113,16 @@ fd_arguments_value(fd_thread *thread, PyObject *value)
     return put(thread, value, 0);
 }
 
-/* -- of a frame ------------------------------------------------------------ */
+/* Arguments of a frame. */
 
-/* The parameters of a function as its frame has them. */
+/* The parameters of a function in its frame. */
 typedef struct parameters {
     const PyCodeObject *code;
-    PyObject *const *values; /* borrowed; places of names in the code */
-    PyObject *defaults; /* borrowed tuple of the last by position, or NULL */
+    const fd_frame *frame; /* its locals are ordered as in the code */
+    PyObject *defaults;    /* borrowed tuple of positional defaults, or NULL */
     PyObject *named_defaults; /* borrowed dict, or NULL */
-    PyObject *rest;           /* borrowed tuple: *args; NULL */
-    PyObject *named;          /* borrowed dict: **kwargs; NULL */
+    PyObject *rest;           /* borrowed tuple *args, or NULL */
+    PyObject *named;          /* borrowed dict **kwargs, or NULL */
 } parameters;
 
 static parameters
@@ -127,30 +130,28 @@ parameters_of(const fd_frame *frame)
 {
     const PyFunctionObject *function = fd_frame_function(frame);
     const PyCodeObject *code = fd_frame_code(frame);
-    parameters p = {code,
-                    frame->localsplus,
-                    function->func_defaults,
-                    function->func_kwdefaults,
-                    NULL,
-                    NULL};
+    parameters p = {
+        code, frame, function->func_defaults, function->func_kwdefaults,
+        NULL, NULL};
     int at = code->co_argcount + code->co_kwonlyargcount;
     if ((code->co_flags & CO_VARARGS) != 0) {
-        p.rest = fd_unboxed(p.values[at++]);
+        p.rest = fd_unboxed(fd_frame_local(frame, at++));
     }
     if ((code->co_flags & CO_VARKEYWORDS) != 0) {
-        p.named = fd_unboxed(p.values[at]);
+        p.named = fd_unboxed(fd_frame_local(frame, at));
     }
     return p;
 }
 
-/* Whether the value at a place by position is the default of its parameter. */
+/* Whether a positional argument is the default of its parameter. */
 static bool
 is_default(const parameters *p, int at)
 {
     Py_ssize_t count = p->defaults != NULL ? PyTuple_GET_SIZE(p->defaults) : 0;
     Py_ssize_t place = at - (p->code->co_argcount - count);
     return place >= 0 && place < count
-        && PyTuple_GET_ITEM(p->defaults, place) == fd_unboxed(p->values[at]);
+        && PyTuple_GET_ITEM(p->defaults, place)
+               == fd_unboxed(fd_frame_local(p->frame, at));
 }
 
 static bool
@@ -164,7 +165,7 @@ static bool
 put_by_position(fd_thread *thread, const parameters *p)
 {
     int count = p->code->co_argcount;
-    /* Of `def forward(*args)` the first is the receiver. */
+    /* In `def forward(*args)`, args[0] is the receiver. */
     Py_ssize_t skipped = count == 0;
     Py_ssize_t rest =
         p->rest != NULL ? PyTuple_GET_SIZE(p->rest) - skipped : 0;
@@ -175,7 +176,7 @@ put_by_position(fd_thread *thread, const parameters *p)
                    + (uint64_t)(rest > 0 ? rest : 0);
     bool whole = fd_operands_head(&thread->tree->ops, FD_OPERAND_LIST, given);
     for (int i = 1; i < count; i++) {
-        whole = put_unboxed(thread, p->values[i]) && whole;
+        whole = put_unboxed(thread, fd_frame_local(p->frame, i)) && whole;
     }
     for (Py_ssize_t i = 0; i < rest; i++) {
         whole =
@@ -184,7 +185,7 @@ put_by_position(fd_thread *thread, const parameters *p)
     return whole;
 }
 
-/* Whether a parameter by name has its default; its name is borrowed. */
+/* Whether a keyword argument is the default; `name` is borrowed. */
 static bool
 is_named_default(const parameters *p, int at, PyObject **name)
 {
@@ -193,7 +194,7 @@ is_named_default(const parameters *p, int at, PyObject **name)
                         ? PyDict_GetItemWithError(p->named_defaults, *name)
                         : NULL;
     PyErr_Clear();
-    return value != NULL && value == fd_unboxed(p->values[at]);
+    return value != NULL && value == fd_unboxed(fd_frame_local(p->frame, at));
 }
 
 static bool
@@ -212,14 +213,14 @@ put_by_name(fd_thread *thread, const parameters *p)
     for (int i = first; i < end; i++) {
         if (!is_named_default(p, i, &name)) {
             whole = put(thread, name, DEEPEST)
-                 && put_unboxed(thread, p->values[i]) && whole;
+                 && put_unboxed(thread, fd_frame_local(p->frame, i)) && whole;
         }
     }
     return p->named != NULL ? put_items(thread, p->named, 0) && whole : whole;
 }
 
 bool
-fd_arguments_take(fd_thread *thread, const fd_frame *frame)
+fd_arguments_append(fd_thread *thread, const fd_frame *frame)
 {
     parameters p = parameters_of(frame);
     bool whole = put_by_position(thread, &p);

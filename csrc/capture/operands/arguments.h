@@ -1,17 +1,17 @@
 /* Arguments and results of a Python function, as operands
  * (recording/operator_log.h): tensors, numbers, texts, and lists and dicts of
- * them. Read from memory; no code of the program runs. Needs the GIL, within a
- * guard. */
+ * them. Read from memory; no code of the program runs. Requires the GIL,
+ * within a guard. */
 #ifndef FD_ARGUMENTS_H
 #define FD_ARGUMENTS_H
 
 #include "capture/frames/code_nodes.h"
 #include "capture/state/session_state.h"
 
-/* Append the arguments of the call that `frame` is about to run, without its
- * receiver and without what has its default: a list of those by position, a
- * dict of those by name. False: some were cut. */
-bool fd_arguments_take(fd_thread *thread, const fd_frame *frame);
+/* Append the arguments of the call that `frame` is about to run: a list of
+ * positional ones and a dict of keywords, without the receiver and without
+ * defaults. False: some were truncated. */
+bool fd_arguments_append(fd_thread *thread, const fd_frame *frame);
 
 /* Append a value. */
 bool fd_arguments_value(fd_thread *thread, PyObject *value);

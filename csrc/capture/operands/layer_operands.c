@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The module whose forward this is, borrowed; NULL: none. */
+/* The module of this forward, borrowed, or NULL. */
 static PyObject *
 module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame)
 {
@@ -36,9 +36,9 @@ is_enclosed(const fd_op_log *log, uint32_t window)
     return false;
 }
 
-/* A module that no other calls: what there is in it, once. */
+/* Call on_model, once per module that is called outside of other modules. */
 static void
-tell_model(fd_thread *thread, PyObject *module)
+report_model(fd_thread *thread, PyObject *module)
 {
     fd_session *session = thread->session;
     uintptr_t address = (uintptr_t)module;
@@ -65,7 +65,7 @@ fd_layer_call_start(fd_thread *thread, const fd_code *known,
     if (module == NULL || thread->session->tensor == NULL) {
         return false;
     }
-    tell_model(thread, module);
+    report_model(thread, module);
     if (fd_process_generation() != thread->synced) {
         return false;
     }
@@ -73,7 +73,7 @@ fd_layer_call_start(fd_thread *thread, const fd_code *known,
     tree->ops.words.count = 0;
     fd_guard guard = fd_guard_enter(thread);
     if (!fd_operands_text(&tree->ops, name, strlen(name))
-        || !fd_arguments_take(thread, frame)) {
+        || !fd_arguments_append(thread, frame)) {
         count_cut(thread);
     }
     fd_guard_leave(&guard);

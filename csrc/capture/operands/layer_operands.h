@@ -1,17 +1,18 @@
-/* Forwards of modules among the calls for execution traces: what goes into a
- * layer and comes out, which no operator has. Needs the GIL. */
+/* Forwards of modules as calls for execution traces, with the inputs and
+ * outputs of the layer. Requires the GIL. */
 #ifndef FD_LAYER_OPERANDS_H
 #define FD_LAYER_OPERANDS_H
 
 #include "capture/frames/code_nodes.h"
 #include "capture/state/session_state.h"
 
-/* `frame` is about to run a method `forward`; false: of no module. The first
- * time that a module is called from no other, session->on_model is called. */
+/* Before `frame` runs a method `forward`; false if not of a module. At the
+ * first call of a module outside of other modules, calls
+ * session->on_model. */
 bool fd_layer_call_start(fd_thread *thread, const fd_code *known,
                          const fd_frame *frame);
 
-/* It returned `result`, or raised with NULL. */
+/* After it returned `result`; NULL: raised an exception. */
 void fd_layer_call_end(fd_thread *thread, const fd_frame *frame,
                        PyObject *result);
 

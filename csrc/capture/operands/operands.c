@@ -17,21 +17,21 @@ typedef struct value_list {
 } value_list;
 
 enum {
-    STORAGE = 16, /* in a TensorImpl: behind its vtable and counts */
+    STORAGE = 16, /* in a TensorImpl: after its vtable and counts */
     CONTENT = 16, /* the same in the box of a list or text */
     INLINE_DIMENSIONS = 5,
-    FIRST_SHAPE = 40,     /* where the shape of a TensorImpl may begin ... */
-    LAST_SHAPE = 80,      /* ... in all versions */
-    LAST_BOX = 40,        /* where an object of Python has its TensorImpl */
-    LAST_DATA = 64,       /* where a StorageImpl has its data */
-    MOST_ELEMENTS = 4096, /* of a list, as PyTorch's observer has it */
-    MOST_BYTES = 8192,    /* of a text, the same */
+    FIRST_SHAPE = 40,     /* lowest offset of the shape in a TensorImpl ... */
+    LAST_SHAPE = 80,      /* ... and highest, in all versions */
+    LAST_BOX = 40,        /* highest offset of TensorImpl in a PyObject */
+    LAST_DATA = 64,       /* highest offset of the data in a StorageImpl */
+    MOST_ELEMENTS = 4096, /* of a list, like PyTorch's observer */
+    MOST_BYTES = 8192,    /* of a text, like PyTorch's observer */
     MOST_DIMENSIONS = 64,
     MOST_WORDS = 16 * 1024, /* of one side of a call */
     DEEPEST = 4
 };
 
-/* c10::SizesAndStrides and what follows it in a TensorImpl. */
+/* c10::SizesAndStrides and the following fields of a TensorImpl. */
 typedef struct shape {
     uint64_t dimensions;
     union {
@@ -46,7 +46,7 @@ typedef struct shape {
     uint8_t has_device;
 } shape;
 
-/* PyTorch numbers its tags again from time to time. */
+/* The numbers of tags differ between versions of PyTorch. */
 typedef struct tags {
     uint32_t tensor;
     uint32_t list;
@@ -61,18 +61,18 @@ typedef struct tags {
 /* Constant once a self-test has passed. */
 static struct {
     tags tags;
-    uint16_t shape; /* offset in a TensorImpl; 0: not known */
-    uint16_t box;   /* the same of the TensorImpl in an object of Python */
-    uint16_t data;  /* and of the data in a StorageImpl */
+    uint16_t shape; /* offset in a TensorImpl; 0: unknown */
+    uint16_t box;   /* offset of the TensorImpl in a PyObject */
+    uint16_t data;  /* offset of the data in a StorageImpl */
 } known;
 
-/* As in layout.c: one probe, one thread, under the GIL. */
+/* As in record_layout.c: one probe, on a single thread with the GIL. */
 static struct {
     fd_operands_sample sample;
     uint64_t strided; /* the result of as_strided */
     tags tags;
     uint16_t shape;
-    uint32_t passed; /* a bit each operator */
+    uint32_t passed; /* one bit per operator */
 } probe;
 
 static value_list
@@ -118,7 +118,7 @@ boxed_text(const value *boxed, size_t *size)
     return text;
 }
 
-/* -- writing --------------------------------------------------------------- */
+/* Writing. */
 
 static bool
 put(fd_op_log *log, uint64_t word)
@@ -170,8 +170,8 @@ device_bits(int8_t type, int8_t index)
     return (uint64_t)(uint8_t)type << 16 | (uint64_t)(uint8_t)index << 24;
 }
 
-/* The one element of a tensor without dimensions: `x + 1` has a tensor for the
- * 1. False: it is no number, or not here. */
+/* The element of a tensor without dimensions, such as 1 in `x + 1`. False: not
+ * a number, or not in host memory. */
 static bool
 value_of(const shape *s, uint64_t storage, uint64_t *number)
 {
@@ -241,7 +241,6 @@ fd_operands_object(fd_op_log *log, const PyObject *tensor)
 
 static bool put_values(fd_op_log *log, value_list list, int depth);
 
-/* The head says how many follow: known in the end. */
 static bool
 put_list(fd_op_log *log, value_list list, int depth)
 {
@@ -300,18 +299,18 @@ put_values(fd_op_log *log, value_list list, int depth)
 }
 
 bool
-fd_operands_take(fd_op_log *log, const void *record)
+fd_operands_inputs(fd_op_log *log, const void *record)
 {
     return put_values(log, inputs_of(record), 0);
 }
 
 bool
-fd_operands_give(fd_op_log *log, const void *record)
+fd_operands_outputs(fd_op_log *log, const void *record)
 {
     return put_values(log, outputs_of(record), 0);
 }
 
-/* -- the self-test --------------------------------------------------------- */
+/* The self-test. */
 
 static bool
 is_view(const value *v)
@@ -321,7 +320,7 @@ is_view(const value *v)
 
 /* as_strided(t, [3, 1, 2], [20, 1, 5], 7) */
 static bool
-learn_strided(value_list in)
+check_strided(value_list in)
 {
     static const uint64_t sizes[] = {3, 1, 2};
     uint64_t storage;
@@ -345,7 +344,7 @@ learn_strided(value_list in)
 
 /* div(v, v, rounding_mode="floor") */
 static bool
-learn_text(value_list in)
+check_text(value_list in)
 {
     size_t size;
     if (count_of(in) != 3 || !is_view(&in.begin[0])) {
@@ -358,7 +357,7 @@ learn_text(value_list in)
 
 /* sum(v, [0], True), and no dtype */
 static bool
-learn_bool(value_list in)
+check_bool(value_list in)
 {
     if (count_of(in) != 4 || !is_view(&in.begin[0])) {
         return false;
@@ -370,7 +369,7 @@ learn_bool(value_list in)
 
 /* fill_(v, 0.5) */
 static bool
-learn_real(value_list in)
+check_real(value_list in)
 {
     double half = 0.5;
     if (count_of(in) != 2 || !is_view(&in.begin[0])) {
@@ -382,7 +381,7 @@ learn_real(value_list in)
 
 /* empty([2], no dtype, no layout, "cpu", ...) */
 static bool
-learn_device(value_list in)
+check_device(value_list in)
 {
     if (count_of(in) != 6) {
         return false;
@@ -393,25 +392,25 @@ learn_device(value_list in)
 
 static const struct {
     const char *name;
-    bool (*learn)(value_list in);
-} lessons[] = {
-    {"aten::as_strided", learn_strided}, {"aten::div", learn_text},
-    {"aten::sum", learn_bool},           {"aten::fill_", learn_real},
-    {"aten::empty", learn_device},
+    bool (*check)(value_list in);
+} checks[] = {
+    {"aten::as_strided", check_strided}, {"aten::div", check_text},
+    {"aten::sum", check_bool},           {"aten::fill_", check_real},
+    {"aten::empty", check_device},
 };
 
-enum { LESSONS = sizeof lessons / sizeof *lessons, SHAPE = 1U << LESSONS };
+enum { CHECKS = sizeof checks / sizeof *checks, SHAPE = 1U << CHECKS };
 
 static void *
 start(void **result, const void *record)
 {
     const char *name = fd_torch.record_name(record);
     *result = NULL;
-    for (uint32_t i = 0; i < LESSONS; i++) {
-        /* What comes later relies on the first. */
-        if (strcmp(name, lessons[i].name) == 0
+    for (uint32_t i = 0; i < CHECKS; i++) {
+        /* The other checks rely on the first one. */
+        if (strcmp(name, checks[i].name) == 0
             && (i == 0 || (probe.passed & SHAPE) != 0)
-            && lessons[i].learn(inputs_of(record))) {
+            && checks[i].check(inputs_of(record))) {
             probe.passed |= 1U << i;
         }
     }
@@ -436,13 +435,13 @@ end(const void *record, void *context)
 {
     (void)context;
     value_list out = outputs_of(record);
-    if (strcmp(fd_torch.record_name(record), lessons[0].name) != 0
+    if (strcmp(fd_torch.record_name(record), checks[0].name) != 0
         || (probe.passed & 1) == 0 || count_of(out) != 1
         || out.begin[0].tag != probe.tags.tensor) {
         return;
     }
     probe.strided = out.begin[0].payload;
-    /* No further than it must: the object ends somewhere behind its shape. */
+    /* Stop at the first match: the object ends somewhere after its shape. */
     for (int at = FIRST_SHAPE; at <= LAST_SHAPE; at += 8) {
         if (is_shape((const void *)(uintptr_t)probe.strided, at)) {
             probe.shape = (uint16_t)at;
@@ -452,7 +451,8 @@ end(const void *record, void *context)
     }
 }
 
-/* The first word from `first` to `last` that is `wanted`; 0: there is none. */
+/* The offset of the first word from `first` to `last` that is `wanted`, or
+ * 0. */
 static uint16_t
 offset_of(const void *object, uint64_t wanted, int first, int last)
 {
@@ -467,7 +467,7 @@ offset_of(const void *object, uint64_t wanted, int first, int last)
 }
 
 static bool
-learn_places(const fd_operands_sample *sample)
+find_places(const fd_operands_sample *sample)
 {
     known.box =
         offset_of(sample->object, sample->tensor, sizeof(PyObject), LAST_BOX);
@@ -497,10 +497,10 @@ fd_operands_attach(fd_session *session, fd_thread *thread,
         memset(&probe, 0, sizeof probe);
         probe.sample = *sample;
         uint64_t handle = fd_torch.add_thread_callback(callback);
-        PyObject *answer = fd_session_call(session, thread, run, NULL);
+        PyObject *returned = fd_session_call(session, thread, run, NULL);
         fd_torch.remove_callback(handle);
-        Py_XDECREF(answer);
-        if (probe.passed != 2 * SHAPE - 1 || !learn_places(sample)) {
+        Py_XDECREF(returned);
+        if (probe.passed != 2 * SHAPE - 1 || !find_places(sample)) {
             return fd_fail(error, FD_EINVAL,
                            "the self-test on operands failed (%#x): execution "
                            "traces need another version of PyTorch",

@@ -9,10 +9,10 @@
 
 enum {
     WORD = sizeof(uint64_t),
-    COUNTS = 2, /* words that every box begins with: table, counts */
+    COUNTS = 2, /* first words of every box: virtual table, counts */
     BOX_WORDS = 16,
-    HOLDER = 2,    /* an object of pybind11's: behind count and type ... */
-    HOLDER_END = 5 /* ... it has the object of C++ */
+    HOLDER = 2,    /* a pybind11 object: after count and type ... */
+    HOLDER_END = 5 /* ... the pointer to the C++ object */
 };
 
 static bool
@@ -53,7 +53,7 @@ group_in(uint64_t box)
 }
 
 void
-fd_process_groups_tell(fd_op_log *log)
+fd_process_groups_resolve(fd_op_log *log)
 {
     fd_words words = {log->words.list, log->words.list + log->words.count};
     fd_operand operand;

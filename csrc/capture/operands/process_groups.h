@@ -1,5 +1,5 @@
-/* Which process group an operator of c10d is given. Its argument is a box of
- * TorchScript's around the C++ object, a new one each time:
+/* The process group in the arguments of an operator of c10d: a TorchScript box
+ * around the C++ object, a new one per call:
  *
  *     operand ──► box [ ... | slots ──┐ ... ]
  *                     ┌───────────────┘
@@ -13,11 +13,11 @@
 
 #include "recording/operator_log.h"
 
-/* The words of `log` are what an operator of c10d takes: boxes of process
- * groups become their addresses. */
-void fd_process_groups_tell(fd_op_log *log);
+/* In the operands of an operator of c10d in `log`, replace boxes of process
+ * groups by the addresses of the groups. */
+void fd_process_groups_resolve(fd_op_log *log);
 
-/* The address of the process group behind a Python object; 0: no group. */
+/* The address of the process group of a Python object; 0: not a group. */
 uint64_t fd_process_group_of(const void *object);
 
 #endif

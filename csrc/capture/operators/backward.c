@@ -40,7 +40,7 @@ origin_of(const fd_thread *thread, const void *record, const char *name)
         (uint64_t)number, name);
 }
 
-/* Once per context: an origin found by its number alone may be wrong where
+/* Count uncertain origins once per context: a number alone may be wrong if
  * unknown code creates autograd nodes. */
 static void
 check_fit(const fd_thread *thread, uint32_t origin, const char *name)
@@ -51,7 +51,7 @@ check_fit(const fd_thread *thread, uint32_t origin, const char *name)
     }
 }
 
-/* The arrow from the forward call to this one, which begins now. */
+/* The flow from the forward call to this call, which begins now. */
 static void
 add_flow(fd_tree *tree, const fd_context *context, const fd_origin *origin)
 {
@@ -64,8 +64,8 @@ add_flow(fd_tree *tree, const fd_context *context, const fd_origin *origin)
     }
 }
 
-/* The engine announces a node, prepares it, runs it, hands its results on:
- * from its own record to the end of the announcement is one call of it. */
+/* A call of a node lasts from its own record to the end of its announcement,
+ * which includes the forwarding of its results. */
 void
 fd_backward_start(fd_thread *thread, const void *record, bool timed)
 {

@@ -1,4 +1,4 @@
-/* Autograd nodes: which forward call made them, and their time. */
+/* Autograd nodes: the forward calls that created them, and their time. */
 #ifndef FD_BACKWARD_H
 #define FD_BACKWARD_H
 
@@ -8,10 +8,10 @@
  * it (a separate record) and forwards its results. */
 bool fd_backward_is_announcement(const void *record);
 
-/* The announcement: not a call yet, but the call ends with it. */
+/* Handle the announcement, with which the call will end. */
 void fd_backward_announce(fd_thread *thread, const void *record, bool timed);
 
-/* The node itself. */
+/* Handle the record of the node itself. */
 void fd_backward_start(fd_thread *thread, const void *record, bool timed);
 
 #endif

@@ -5,6 +5,7 @@
 #include "capture/operators/ranges.h"
 #include "capture/operators/text_nodes.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
 #include "capture/torch/libtorch.h"
 
@@ -48,8 +49,8 @@ fd_dispatch_clear(fd_dispatch *dispatch)
     fd_map_clear(&dispatch->by_address);
 }
 
-/* "aten::add" of OpOverload aten.add.Tensor, without the overload, as records
- * have it; what is no OpOverload (a higher-order operator) by its name. */
+/* "aten::add" for OpOverload aten.add.Tensor, as in records, without the
+ * overload; the name of other operators (higher-order ones). */
 static PyObject *
 name_of(PyObject *function)
 {
@@ -91,11 +92,11 @@ describe(fd_dispatched *met)
     return met->call == NULL ? -1 : 0;
 }
 
-/* Add an operator. NULL if it cannot be described or memory is out: the caller
- * then runs it unrecorded. Only exceptions outside of Exception, such as an
- * interrupt, stay set. */
+/* Add an operator. NULL if it cannot be described, or if out of memory: the
+ * caller then runs it unrecorded. Clears the exception if it is an Exception,
+ * and keeps others, such as KeyboardInterrupt. */
 static fd_dispatched *
-meet(fd_dispatch *dispatch, PyObject *function)
+add(fd_dispatch *dispatch, PyObject *function)
 {
     fd_dispatched met = {.function = function};
     uint32_t at = dispatch->list.count;
@@ -118,7 +119,7 @@ static fd_dispatched *
 look_up(fd_dispatch *dispatch, PyObject *function)
 {
     uint32_t at = fd_map_get(&dispatch->by_address, (uintptr_t)function);
-    return at != 0 ? &dispatch->list.list[at - 1] : meet(dispatch, function);
+    return at != 0 ? &dispatch->list.list[at - 1] : add(dispatch, function);
 }
 
 static PyObject *
@@ -140,8 +141,8 @@ node_of(fd_dispatched *known, fd_thread *thread)
     return known->node;
 }
 
-/* The node was made before this call: if the counter has moved since the
- * last operator, the number before it is this operator's. */
+/* The node was created before this call: if the counter has changed since the
+ * last operator, the number before it belongs to this operator. */
 static void
 note_number(fd_dispatch *dispatch, fd_thread *thread)
 {
@@ -155,8 +156,9 @@ note_number(fd_dispatch *dispatch, fd_thread *thread)
     dispatch->number = next;
 }
 
-/* Autograd runs its nodes below the function that started it, or on a thread
- * of its own; below any other function an operator is that function's. */
+/* Whether the current context is the function that started autograd, or the
+ * root of a thread of autograd: below others, an operator does not belong to
+ * the running node. */
 static bool
 directly_in_engine(const fd_thread *thread)
 {
@@ -193,7 +195,7 @@ origin_of(const fd_thread *thread, uint64_t number, const char *name)
         .context;
 }
 
-/* One call of a node is all operators in a row that it runs. */
+/* Consecutive operators of the same node are one call of it. */
 static fd_context *
 autograd_context(fd_dispatch *dispatch, fd_thread *thread,
                  const PyObject *node, uint64_t number, const char *name)
@@ -209,8 +211,8 @@ autograd_context(fd_dispatch *dispatch, fd_thread *thread,
     return context;
 }
 
-/* If an autograd node is running, enter its context for the operator that is
- * about to run. */
+/* Enter the context of the running autograd node, if any, for the next
+ * operator. */
 static void
 enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
 {
@@ -239,14 +241,12 @@ enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
 static void
 begin_range(fd_thread *thread, PyObject *args, bool timed)
 {
-    PyObject *name =
-        PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL;
-    const char *text =
-        name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text != NULL) {
-        fd_range_start(thread, text, NULL, timed);
+    PyObject *name = fd_utf8_text_of(
+        PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL);
+    if (name != NULL) {
+        fd_range_start(thread, PyUnicode_AsUTF8(name), NULL, timed);
     }
-    PyErr_Clear();
+    Py_XDECREF(name);
 }
 
 /* Ranges of one thread end in reverse order. */
@@ -259,16 +259,16 @@ end_range(fd_thread *thread, bool timed)
     }
 }
 
-/* A unique owner for the entries of one call: an odd number, so that it
- * differs from every address. */
+/* A unique owner for the entries of one call: an odd number, unlike
+ * addresses. */
 static const void *
 new_owner(void)
 {
     return (const void *)(uintptr_t)(2 * ++fd_process.dispatched + 1);
 }
 
-/* Close the entries of a call and all above them. If a switch of greenlets has
- * removed them already there is nothing to close: see decision 7. */
+/* Close the entries of a call and all above them, unless a switch of greenlets
+ * has removed them: see docs/decisions/0007-greenlets.md. */
 static void
 leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
 {
@@ -294,7 +294,7 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     bool timed = thread->session->timed;
     uint32_t generation = thread->synced;
     int8_t range = known->range;
-    PyObject *call = known->call; /* the list may grow meanwhile */
+    PyObject *call = known->call; /* the list may be reallocated */
     fd_tree *tree = thread->tree;
     const void *owner = new_owner();
     uint32_t node = node_of(known, thread);
@@ -327,7 +327,7 @@ run_unknown(PyObject *function, PyObject *args, PyObject *kwargs)
 {
     const fd_session *session = fd_process_active();
     if (PyErr_Occurred()) {
-        return NULL; /* an interrupt */
+        return NULL; /* KeyboardInterrupt */
     }
     if (session != NULL && session->running) {
         fd_file_count(&session->recording->file, FD_COUNT_NODES_FULL);

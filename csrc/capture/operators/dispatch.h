@@ -1,20 +1,20 @@
 /* The `dispatch` back end: PyTorch passes every operator below autograd to a
- * mode object, with its arguments as Python objects. Needs the GIL. */
+ * mode object, with its arguments as Python objects. Requires the GIL. */
 #ifndef FD_DISPATCH_H
 #define FD_DISPATCH_H
 
 #include "base/vector.h"
 #include "capture/state/session_state.h"
 
-/* An operator that the mode has seen. */
+/* A known operator. */
 typedef struct fd_dispatched {
     PyObject *function; /* owned: the OpOverload; its address is the key */
-    PyObject *call;     /* owned: what runs it, without a Python frame */
+    PyObject *call;     /* owned: runs it without a Python frame */
     PyObject *name;     /* owned: "aten::add" */
     uint64_t calls;
-    uint32_t serial; /* of the session that `node` belongs to */
+    uint32_t serial; /* of the session of `node` */
     uint32_t node;
-    int8_t range; /* 1: it begins a range, -1: it ends one */
+    int8_t range; /* 1: begins a range, -1: ends one */
 } fd_dispatched;
 
 typedef struct fd_dispatch {
@@ -22,16 +22,17 @@ typedef struct fd_dispatch {
     fd_map by_address;       /* function -> index in list + 1 */
     PyObject *autograd_node; /* owned: torch._C._current_autograd_node */
     uint64_t number; /* of the next autograd node, at the last operator */
-    uint64_t autograd_number;   /* the node that ran the last operator of a */
-    uintptr_t autograd_address; /* backward pass */
+    uint64_t autograd_number;   /* of the node of the last backward operator */
+    uintptr_t autograd_address; /* of the same node */
 } fd_dispatch;
 
-/* -1 with an exception when PyTorch is not imported. */
+/* -1 with an exception if PyTorch is not imported. */
 int fd_dispatch_init(fd_dispatch *dispatch);
 void fd_dispatch_clear(fd_dispatch *dispatch);
 int fd_dispatch_traverse(fd_dispatch *dispatch, visitproc visit, void *arg);
 
-/* What __torch_dispatch__ does: record the call, run it, return its result. */
+/* The implementation of __torch_dispatch__: record the call, run it, return
+ * its result. */
 PyObject *fd_dispatch_call(fd_dispatch *dispatch, PyObject *function,
                            PyObject *args, PyObject *kwargs);
 

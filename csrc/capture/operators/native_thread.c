@@ -4,8 +4,9 @@
 
 #include <errno.h>
 
-/* This thread's first event of a generation is an operator: without the GIL
- * its Python frames cannot be walked, so they are found at its first call. */
+/* For a thread whose first event of a generation is an operator: without the
+ * GIL its Python frames cannot be read, so they are matched at its first
+ * Python call. */
 static void
 synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
 {
@@ -19,7 +20,7 @@ synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
     thread->synced = generation;
 }
 
-/* Reads this thread's own frames, which no other thread changes. */
+/* Reads only frames of this thread, which no other thread changes. */
 void
 fd_native_drop_ended_frames(fd_thread *thread)
 {
@@ -56,8 +57,8 @@ prepare(fd_thread *thread, fd_session *session, uint32_t generation)
 fd_thread *
 fd_native_prepare(fd_thread *thread)
 {
-    /* First: when it changes after this, what is read below may be the next
-     * one's, and the thread is synchronised again at its next event. */
+    /* Read first: if it changes later, the values below may belong to the next
+     * generation, and the thread synchronizes again at its next event. */
     uint32_t generation = fd_process_generation();
     fd_session *session = fd_process_active();
     int error = errno;

@@ -1,19 +1,20 @@
-/* Prepare a thread for an event without the GIL: an operator
- * on a thread of PyTorch, or on a Python thread that has released the GIL. */
+/* Prepare a thread for an event without the GIL: an operator on a thread of
+ * PyTorch, or on a Python thread that has released the GIL. */
 #ifndef FD_NATIVE_THREAD_H
 #define FD_NATIVE_THREAD_H
 
 #include "capture/state/session_state.h"
 
-/* Handle all that keeps the event off the shortest path, inside the
- * thread's section. NULL, outside of it: do not record the event. */
+/* Handle the conditions that exclude the shortest path, inside the section of
+ * the thread. NULL, after leaving the section: do not record the event. */
 fd_thread *fd_native_prepare(fd_thread *thread);
 
-/* Python frames that ended unseen must not become callers. */
+/* Frames whose end no hook reported must not become callers. */
 void fd_native_drop_ended_frames(fd_thread *thread);
 
-/* The calling thread, inside its section (see base/sections.h) and ready for
- * an event; fd_native_leave ends it. NULL: do not record the event. */
+/* The calling thread, prepared for an event inside its section (see
+ * base/sections.h), which fd_native_leave leaves. NULL: do not record the
+ * event. */
 static inline fd_thread *
 fd_native_enter(void)
 {
@@ -33,7 +34,7 @@ fd_native_enter(void)
     return thread;
 }
 
-/* The same for the end of an event: the thread if it recorded the beginning. */
+/* The same for the end of an event; NULL if the begin was not recorded. */
 static inline fd_thread *
 fd_native_reenter(void)
 {

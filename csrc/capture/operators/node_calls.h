@@ -1,12 +1,13 @@
-/* Calls of operators and autograd nodes: the
- * shortest path to a context and an entry. Any thread, no GIL needed. */
+/* Calls of operators and autograd nodes: the shortest path to a context and an
+ * entry. Any thread, without the GIL. */
 #ifndef FD_NODE_CALLS_H
 #define FD_NODE_CALLS_H
 
 #include "capture/state/session_state.h"
 #include "recording/open_entries.h"
 
-/* In fd_context.callee: a node id, apart from the ids of code objects. */
+/* In fd_context.callee: marks a node id, as opposed to the id of a code
+ * object. */
 #define FD_CALLEE_NODE (UINT32_C(1) << 31)
 
 static inline void
@@ -17,7 +18,7 @@ fd_thread_tick(const fd_thread *thread, bool timed)
     }
 }
 
-/* The context of a call that does not repeat an earlier one. */
+/* The context of a call that is not a repetition. */
 fd_context *fd_node_context(fd_tree *tree, uint32_t node, uint32_t origin);
 
 static inline bool
@@ -27,7 +28,8 @@ fd_node_is(const fd_context *context, uint32_t node, uint32_t origin)
         && context->origin == origin;
 }
 
-/* The context of `node` called from here, counted. */
+/* The context of a call of `node` from the current context; counts the
+ * call. */
 static inline fd_context *
 fd_node_enter(fd_tree *tree, uint32_t node, uint32_t origin)
 {
@@ -52,8 +54,8 @@ fd_node_push(fd_tree *tree, fd_context *context, const void *owner,
     }
 }
 
-/* Store the running context under the number of the autograd node that is
- * made next on this thread, which PyTorch calls `torch_thread`. */
+/* Store the running context under the number of the next autograd node of this
+ * thread, whose number in PyTorch is `torch_thread`. */
 void fd_node_first_number(fd_thread *thread, uint64_t number,
                           uint64_t torch_thread);
 

@@ -2,15 +2,16 @@
 
 #include "capture/operators/ranges.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "recording/open_entries.h"
 
 #include <string.h>
 
-/* The owner of every pushed range: they end in the reverse order. */
+/* The owner of all pushed ranges, which end in reverse order. */
 static const char pushed;
 
 static fd_nvtx_what
-what_of(const PyCodeObject *code)
+kind_of(const PyCodeObject *code)
 {
     static const char *const names[] = {"range_push", "range_pop",
                                         "range_start", "range_end"};
@@ -27,12 +28,12 @@ fd_nvtx_call
 fd_nvtx_called(const fd_frame *frame)
 {
     const PyCodeObject *code = fd_frame_code(frame);
-    return (fd_nvtx_call){what_of(code), code->co_argcount > 0
-                                             ? Py_XNewRef(frame->localsplus[0])
-                                             : NULL};
+    return (fd_nvtx_call){
+        kind_of(code),
+        code->co_argcount > 0 ? Py_XNewRef(fd_frame_local(frame, 0)) : NULL};
 }
 
-/* Odd, unlike the address of a record. */
+/* An odd number, unlike the address of a record. */
 static const void *
 owner_of(PyObject *id)
 {
@@ -44,13 +45,15 @@ static void
 start(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
 {
     bool timed = thread->session->timed;
-    const char *name = PyUnicode_AsUTF8(call->argument);
+    PyObject *text = fd_utf8_text_of(call->argument);
+    const char *name = fd_utf8(text, NULL);
     if (name != NULL && call->what == FD_NVTX_PUSH) {
         fd_range_start(thread, name, &pushed, timed);
     }
     else if (name != NULL && PyLong_Check(result)) {
         fd_range_start_async(thread, name, owner_of(result), timed);
     }
+    Py_XDECREF(text);
 }
 
 static void
@@ -82,5 +85,5 @@ fd_nvtx_returned(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
     }
     PyErr_Clear();
     fd_guard_leave(&guard);
-    thread->generation = 0; /* the next event settles what began */
+    thread->generation = 0; /* the next event settles the range */
 }

@@ -1,12 +1,13 @@
-/* torch.cuda.nvtx as ranges. Its functions in Python are known by name
- * (name_rules.c); nothing is replaced, and an NVTX library is not necessary
- * here: where a function raises, as on a CPU build, no range begins.
+/* torch.cuda.nvtx as ranges. Its Python functions are known by name
+ * (name_rules.c); nothing is replaced, and no NVTX library is required: if a
+ * function raises, as on a CPU build, no range begins.
  *
  *     range_push(msg) ... range_pop()      a range of the thread's stack
  *     id = range_start(msg) ... range_end(id)   may end on any thread: like
  *                                          an asynchronous record
  *
- * nvtx.range and its decorator call the first two. Needs the GIL. */
+ * nvtx.range and its decorator call range_push and range_pop. Requires the
+ * GIL. */
 #ifndef FD_NVTX_H
 #define FD_NVTX_H
 
@@ -24,10 +25,10 @@ typedef struct fd_nvtx_call {
     PyObject *argument; /* owned; NULL without */
 } fd_nvtx_call;
 
-/* One of these functions is called in `frame`. */
+/* The call of one of these functions in `frame`. */
 fd_nvtx_call fd_nvtx_called(const fd_frame *frame);
 
-/* It has returned, and its entry is closed. */
+/* After it has returned and its entry is closed. */
 void fd_nvtx_returned(fd_thread *thread, const fd_nvtx_call *call,
                       PyObject *result);
 

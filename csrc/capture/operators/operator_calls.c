@@ -11,8 +11,8 @@
 
 enum { MOST_NAME = 256 };
 
-/* The inputs and outputs of an operator, as PyTorch prints it: kept at once,
- * so that the recording of a killed process has it. */
+/* The schema of an operator as text, from PyTorch. Stored immediately, so that
+ * the recording of a killed process contains it. */
 static void
 keep_schema(fd_recording *recording, const void *schema, const char *name)
 {
@@ -29,8 +29,8 @@ keep_schema(fd_recording *recording, const void *schema, const char *name)
     fd_torch.end_stream(&stream);
 }
 
-/* "aten::add.Tensor"; "aten::relu" has no overload. A schema begins with name
- * and overload. */
+/* The length of name and overload, with which a schema begins:
+ * "aten::add.Tensor"; "aten::relu" has no overload. */
 static uint32_t
 schema_of(fd_session *session, const void *record)
 {
@@ -94,9 +94,9 @@ fd_op_call_start(fd_thread *thread, const void *record)
         const char *name = fd_torch.record_name(record);
         whole = fd_operands_text(&tree->ops, name, strlen(name));
     }
-    whole = fd_operands_take(&tree->ops, record) && whole;
+    whole = fd_operands_inputs(&tree->ops, record) && whole;
     if (is_of_groups(session, call.schema)) {
-        fd_process_groups_tell(&tree->ops);
+        fd_process_groups_resolve(&tree->ops);
     }
     if (!whole) {
         fd_file_count(&tree->recording->file, FD_COUNT_OPERANDS_CUT);
@@ -114,7 +114,7 @@ fd_op_call_end(fd_thread *thread, const void *record)
     fd_tree *tree = thread->tree;
     tree->ops.words.count = 0;
     if (tree->ops.window == thread->synced) {
-        if (!fd_operands_give(&tree->ops, record)) {
+        if (!fd_operands_outputs(&tree->ops, record)) {
             fd_file_count(&tree->recording->file, FD_COUNT_OPERANDS_CUT);
         }
         fd_op_calls_end(tree, record, fd_clock_ticks());

@@ -4,17 +4,16 @@
 
 #include "capture/state/session_state.h"
 
-/* A range of this name begins, identified by `owner`. It gets a context at its
- * first child or its end, when its parent is known: see
- * recording/open_entries.h. */
+/* Begin a range, identified by `owner`. Its context is created when its parent
+ * is known, at its first child or its end: see recording/open_entries.h. */
 void fd_range_start(fd_thread *thread, const char *name, const void *owner,
                     bool timed);
 
-/* The entry at `at` of the stack ends. Open entries above it
- * (a range in its __enter__) stay. */
+/* End the entry at `at` of the stack. Open entries above it remain: a range is
+ * opened inside its __enter__. */
 void fd_range_end(fd_thread *thread, uint32_t at, bool timed);
 
-/* A range that may end on any thread. */
+/* Begin a range that may end on any thread. */
 void fd_range_start_async(fd_thread *thread, const char *name,
                           const void *owner, bool timed);
 

@@ -9,7 +9,7 @@
 #include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
 
-/* Of the callbacks that PyTorch holds; 0: not listening. */
+/* Of the registered callbacks; 0: none. */
 static uint64_t handle;
 
 static inline void
@@ -44,7 +44,7 @@ start_range(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* An operation that C++ code names by text. */
+/* An operation of C++ code with a text as name. */
 static void
 start_named(fd_thread *thread, const void *record, bool timed)
 {
@@ -74,7 +74,7 @@ start_other(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* Returns the thread, inside its section; NULL: nothing is recorded. */
+/* Returns the thread, inside its section; NULL: not recorded. */
 static inline fd_thread *
 start(void **result, const void *record, bool timed)
 {
@@ -93,8 +93,8 @@ start(void **result, const void *record, bool timed)
     return thread;
 }
 
-/* An end that is not the topmost entry's, or has none. The record of an
- * autograd node ends before its announcement does, and with that the call. */
+/* The end of an entry that is not topmost, or of no entry. The record of an
+ * autograd node has no entry: the call ends with its announcement. */
 static __attribute__((noinline)) void
 end_other(fd_thread *thread, const void *record, bool timed)
 {
@@ -110,8 +110,8 @@ end_other(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* The call that has just ended has a number where torch.profiler gave it
- * one. */
+/* Store the number that torch.profiler gave to the call that has just ended,
+ * if any. */
 static void
 identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
 {
@@ -123,7 +123,7 @@ identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
     }
 }
 
-/* Inside the section of the thread. */
+/* Requires the section of the thread. */
 static inline void
 end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
 {
@@ -179,7 +179,7 @@ timed_end(const void *record, void *context)
     end_plain(record, true, false);
 }
 
-/* The entry of an autograd node is that of its announcement. */
+/* The entry of an autograd node belongs to its announcement. */
 static void
 start_timer(fd_thread *thread, const void *record, uint32_t call)
 {
@@ -193,8 +193,8 @@ start_timer(fd_thread *thread, const void *record, uint32_t call)
     }
 }
 
-/* In every step, sampled or not: to exchange callbacks is to lose operators of
- * other threads. */
+/* Registered in all steps, sampled or not: an exchange of callbacks would lose
+ * operators of other threads. */
 static void *
 gpu_timed_start(void **result, const void *record)
 {
@@ -215,7 +215,7 @@ gpu_timed_end(const void *record, void *context)
     end_plain(record, true, true);
 }
 
-/* An asynchronous record may end on a thread that has recorded nothing. */
+/* End an asynchronous record on a thread without a tree. */
 static void
 end_elsewhere(fd_thread *thread, const void *record, bool timed)
 {
@@ -227,7 +227,7 @@ end_elsewhere(fd_thread *thread, const void *record, bool timed)
     fd_section_leave(&thread->section);
 }
 
-/* For execution traces, whether calls are timed on the GPU or not. */
+/* For execution traces, with or without GPU timers. */
 static void *
 traced_start(void **result, const void *record)
 {
@@ -277,9 +277,9 @@ fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
                   fd_error *error)
 {
 #if !defined(__x86_64__)
-    /* A C++ object comes back through a hidden pointer whose register is not
-     * one a C function can name on other processors. */
-    return fd_fail(error, FD_EINVAL, "records are read on x86-64 only");
+    /* C++ objects are returned through a hidden pointer; on other processors
+     * it is in a register that C functions do not use for arguments. */
+    return fd_fail(error, FD_EINVAL, "records are supported on x86-64 only");
 #endif
     fd_status status = fd_libtorch_find(error);
     if (status != FD_OK || fd_record_layout != NULL) {
@@ -289,12 +289,13 @@ fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
     if (status != FD_OK) {
         return fd_fail(error, status, "PyTorch accepts no callback");
     }
-    PyObject *answer = fd_session_call(session, thread, probe, NULL);
-    uint64_t number = answer != NULL ? PyLong_AsUnsignedLongLong(answer) : 0;
+    PyObject *returned = fd_session_call(session, thread, probe, NULL);
+    uint64_t number =
+        returned != NULL ? PyLong_AsUnsignedLongLong(returned) : 0;
     status = fd_layout_probe_end(number, error);
-    Py_XDECREF(answer);
-    return answer == NULL ? fd_fail(error, FD_EINVAL, "the self-test raised")
-                          : status;
+    Py_XDECREF(returned);
+    return returned == NULL ? fd_fail(error, FD_EINVAL, "the self-test raised")
+                            : status;
 }
 
 void

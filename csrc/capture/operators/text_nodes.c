@@ -43,7 +43,7 @@ fd_texts_node(fd_thread *thread, uint8_t kind, const char *text)
     node = add(thread->session, kind, text);
     const fd_file *file = &thread->session->recording->file;
     const fd_node *record = fd_file_record(file, node);
-    /* A folded name is not remembered: its text is another each time. */
+    /* Folded names are not indexed: each text is different. */
     if (node != 0 && strcmp(fd_strings_text(file, record->name), text) == 0) {
         fd_index_add(&thread->names, hash, node);
     }

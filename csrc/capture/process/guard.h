@@ -1,12 +1,12 @@
-/* Around every piece of slow path that uses the Python API inside a hook: the
- * program's pending exception and errno are put aside, the hooks do not record
- * what this thread calls meanwhile, and no session is freed.
+/* Guards protect the slow paths that use the Python API inside a hook: they
+ * save the program's pending exception and errno, keep the hooks from
+ * recording calls of this thread, and keep sessions from being freed.
  *
- * Two kinds. fd_guard_enter is for our own bookkeeping: no Python code runs
- * inside, not even a finaliser, because no collection of garbage begins, and
- * the GIL is kept. With fd_guard_enter_open, also inside the other kind, the
- * program's code may run: afterwards another recording may be the active one,
- * so compare the generation before anything else. */
+ * Two kinds. Inside fd_guard_enter no code of the program runs, not even a
+ * finaliser, because no garbage collection starts, and the GIL is kept. Inside
+ * fd_guard_enter_open, which may be nested in the other kind, code of the
+ * program may run: another recording may be active afterwards, so compare the
+ * generation first. */
 #ifndef FD_GUARD_H
 #define FD_GUARD_H
 
@@ -17,11 +17,11 @@
 typedef struct fd_guard {
     fd_thread *thread;
     int error;
-    uint32_t holds; /* guards around an open one that disable the collector */
+    uint32_t holds; /* outer guards that disable the collector */
     bool open;
     bool was_busy;
     uint32_t generation;
-#if PY_VERSION_HEX >= 0x030C0000 /* exceptions became one object */
+#if PY_VERSION_HEX >= 0x030C0000 /* an exception is a single object */
     PyObject *exception;
 #else
     PyObject *type;

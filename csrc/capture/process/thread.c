@@ -39,7 +39,7 @@ fd_thread_init(void)
     return 0;
 }
 
-/* Half of the stack stays for what the program itself does there. */
+/* Half of the stack is left to C code of the program. */
 static void
 measure_stack(fd_thread *thread)
 {

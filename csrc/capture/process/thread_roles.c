@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copy, each run of digits as one '*'. */
+/* Copy, with each run of digits replaced by one '*'. */
 static void
 fold_digits(const char *from, char role[FD_ROLE_SIZE])
 {

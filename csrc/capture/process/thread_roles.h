@@ -1,4 +1,4 @@
-/* Thread roles: the name of a thread's root, the same in every run. */
+/* Thread roles: names of threads that are the same in every run. */
 #ifndef FD_THREAD_ROLES_H
 #define FD_THREAD_ROLES_H
 
@@ -6,9 +6,9 @@
 
 enum { FD_ROLE_SIZE = 64 };
 
-/* From the name of a Python thread ("Thread-3 (_pin_memory_loop)") or, when
- * that is NULL, from the kernel's name of it ("pt_autograd_0"). Numbers that
- * differ from run to run become '*'. */
+/* From the name of a Python thread ("Thread-3 (_pin_memory_loop)") or, if that
+ * is NULL, of the kernel thread ("pt_autograd_0"). Numbers that differ between
+ * runs are replaced by '*'. */
 void fd_role_of(const char *python_name, const char *system_name,
                 char role[FD_ROLE_SIZE]);
 

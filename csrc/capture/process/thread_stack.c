@@ -2,8 +2,7 @@
 
 #include "capture/process/guard.h"
 
-/* greenlet copies pieces of what it takes for one stack: with further
- * segments that would be no piece. */
+/* greenlet copies parts of the C stack, which it assumes to be contiguous. */
 static bool
 has_greenlets(fd_thread *thread)
 {
@@ -14,10 +13,17 @@ has_greenlets(fd_thread *thread)
     return has;
 }
 
-fd_stack_place
-fd_thread_deepen(fd_thread *thread)
+/* CPython's limits while a thread runs on the segment. */
+static fd_stack_limits
+limits_of(const fd_segment *segment)
 {
-    fd_stack_place before = {thread->segment, thread->stack_low};
+    return fd_stack_limits_of(segment->bottom, segment->base + segment->bytes);
+}
+
+fd_stack_place
+fd_thread_next_segment(fd_thread *thread, PyThreadState *state)
+{
+    fd_stack_place before = {thread->segment, thread->stack_low, {0, 0, 0}};
     fd_segment **next =
         before.segment == NULL ? &thread->segments : &before.segment->next;
     if (*next == NULL && !has_greenlets(thread)) {
@@ -26,16 +32,19 @@ fd_thread_deepen(fd_thread *thread)
     if (*next != NULL) {
         thread->segment = *next;
         thread->stack_low = (*next)->low;
+        before.limits = fd_stack_limits_swap(state, limits_of(*next));
     }
     return before;
 }
 
-/* One segment is kept for the next time. */
+/* Keeps one segment for reuse. */
 void
-fd_thread_surface(fd_thread *thread, fd_stack_place before)
+fd_thread_previous_segment(fd_thread *thread, PyThreadState *state,
+                           const fd_stack_place *before)
 {
+    fd_stack_limits_swap(state, before->limits);
     fd_segment_free(thread->segment->next);
     thread->segment->next = NULL;
-    thread->segment = before.segment;
-    thread->stack_low = before.low;
+    thread->segment = before->segment;
+    thread->stack_low = before->low;
 }

@@ -1,4 +1,4 @@
-/* The GPU timers that a thread has open: see timers/call_timers.h. */
+/* The open GPU timers of a thread: see timers/call_timers.h. */
 #ifndef FD_THREAD_TIMERS_H
 #define FD_THREAD_TIMERS_H
 
@@ -8,7 +8,7 @@
 
 typedef struct fd_open_timer {
     uint64_t owner; /* of its entry */
-    uint64_t start; /* tick of its entry: an owner's address is used again */
+    uint64_t start; /* tick of its entry: addresses of owners are reused */
     fd_gpu_device *device;
     uint32_t slot;
 } fd_open_timer;
@@ -21,7 +21,7 @@ typedef struct fd_stream_memory {
 } fd_stream_memory;
 
 typedef struct fd_thread_timers {
-    uint32_t serial; /* of the session they belong to */
+    uint32_t serial; /* of their session */
     FD_VECTOR(fd_open_timer) open;
     fd_map chosen; /* node -> 1 no, 2 yes, by globs */
     fd_stream_memory stream;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LOOKS = 4 }; /* slots examined for reuse, for each new class */
+enum { PROBES = 4 }; /* slots examined for reuse, for each new class */
 
 /* The reference of class 0: never created by Python, refers to nothing. */
 static PyWeakReference no_class;
@@ -52,7 +52,7 @@ inherits_module(const PyTypeObject *type)
 }
 
 static bool
-is_gone(const fd_class *known)
+is_dead(const fd_class *known)
 {
     const PyWeakReference *reference =
         (const PyWeakReference *)known->reference;
@@ -66,23 +66,23 @@ next_id(uint32_t id)
     return id <= UINT32_MAX - FD_CLASS_SLOTS ? id + FD_CLASS_SLOTS : 0;
 }
 
-/* A slot whose class is dead, among the next few; 0 without one. A few
- * are enough: the table then grows only while most of its classes are alive. */
+/* A slot whose class is dead, among the next few; 0 without one. Examining a
+ * few is enough: the table then grows only while most classes are alive. */
 static uint32_t
 abandoned(fd_classes *classes)
 {
     uint32_t count = classes->known.count;
-    for (int i = 0; i < LOOKS && count > 1; i++) {
+    for (int i = 0; i < PROBES && count > 1; i++) {
         classes->hand = classes->hand + 1 < count ? classes->hand + 1 : 1;
         const fd_class *at = &classes->known.list[classes->hand];
-        if (is_gone(at) && next_id(at->id) != 0) {
+        if (is_dead(at) && next_id(at->id) != 0) {
             return classes->hand;
         }
     }
     return 0;
 }
 
-/* A slot for a new class, and its id there; 0 if there is no room. */
+/* A slot for a new class, and its id there; 0 without room. */
 static uint32_t
 place_of(fd_classes *classes, uint32_t *id)
 {
@@ -136,7 +136,7 @@ fd_classes_add(fd_classes *classes, PyTypeObject *type)
         PyErr_Clear();
         return 0;
     }
-    id = known_id(classes, type); /* a collection may have run meanwhile */
+    id = known_id(classes, type); /* a collection may have added it */
     if (id != 0) {
         Py_DECREF(reference);
         return id;

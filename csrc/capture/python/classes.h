@@ -1,14 +1,14 @@
-/* The runtime classes of calls. Each has an id that is never given to another
- * class:
+/* The runtime classes of calls. The id of a class is never reused:
  *
  *     id   │ generation │ slot │        slot 0: no class
  *            12 bits      20 bits
  *
- * Classes are held by weak references only: a local class whose method closes
- * over a model must not keep it alive. The slot of a dead class is reused with
- * the next generation, so that a program can create classes without end; ids
- * of earlier generations, which contexts may still hold, match no class. A
- * slot that has used all generations stays empty. Needs the GIL. */
+ * The table has weak references only: a local class whose method closes over a
+ * model must not keep it alive. The slot of a dead class is reused with the
+ * next generation, so that the table stays small if the program keeps creating
+ * classes; ids of earlier generations, which contexts may still have, match no
+ * class. A slot that has used all generations stays empty. Requires the
+ * GIL. */
 #ifndef FD_CLASSES_H
 #define FD_CLASSES_H
 
@@ -27,14 +27,14 @@ typedef struct fd_class {
 
 typedef struct fd_classes {
     FD_VECTOR(fd_class) known; /* by slot */
-    fd_map by_type; /* type address -> id of the class last seen there */
-    uint32_t hand;  /* last slot that was examined for reuse */
+    fd_map by_type;            /* type address -> id of its latest class */
+    uint32_t hand;             /* last slot that was examined for reuse */
 } fd_classes;
 
 /* -1 with MemoryError. */
 int fd_classes_init(fd_classes *classes);
 
-/* The id of a class, added when new; 0 when there is no room. Keeps a pending
+/* The id of a class, which is added if new; 0 without room. Keeps a pending
  * exception. */
 uint32_t fd_classes_add(fd_classes *classes, PyTypeObject *type);
 
@@ -44,7 +44,7 @@ fd_classes_at(const fd_classes *classes, uint32_t id)
     return &classes->known.list[id & (FD_CLASS_SLOTS - 1)];
 }
 
-/* Whether class `id` is this very type object and alive; NULL is class 0. */
+/* Whether class `id` is this type object, and alive; NULL is class 0. */
 static inline bool
 fd_classes_is(const fd_classes *classes, uint32_t id, const PyTypeObject *type)
 {

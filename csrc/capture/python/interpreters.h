@@ -1,7 +1,7 @@
-/* Only the main interpreter may load the module: there is one evaluator, one
- * active recording. An interpreter with extensions that are checked (3.12 and
- * later) is refused by CPython, for the slot; any other by
- * fd_interpreter_check. */
+/* Only the main interpreter may load the module: a process has one evaluator
+ * and one active recording. CPython itself refuses, because of the slot, in
+ * interpreters that check extensions (3.12 and later); in others,
+ * fd_interpreter_check does. */
 #ifndef FD_INTERPRETERS_H
 #define FD_INTERPRETERS_H
 
@@ -14,7 +14,7 @@
 #define FD_ONE_INTERPRETER
 #endif
 
-/* -1 with CPython's ImportError in any interpreter but the main one. */
+/* -1 with CPython's ImportError, except in the main interpreter. */
 static inline int
 fd_interpreter_check(void)
 {

@@ -20,8 +20,8 @@ done(PyObject *result)
     return result == NULL ? -1 : 0;
 }
 
-/* First the id that CPython proposes for optimizers and that no published tool
- * uses, then those without a proposed use, at last the profiler's. */
+/* First the id that CPython proposes for optimizers, which no published tool
+ * uses, then ids without a proposed use, last the id for profilers. */
 static const int ids[] = {5, 4, 3, 2};
 enum { IDS = sizeof ids / sizeof *ids };
 
@@ -64,7 +64,7 @@ claim_tool(PyObject *module, fd_error *error)
     return -1;
 }
 
-/* `callback` may be None: nothing is called any more. */
+/* `callback` None removes the callback. */
 static int
 set_callback(PyObject *module, int tool, long event, PyObject *callback)
 {
@@ -116,7 +116,8 @@ add_all(PyObject *module, int tool, fd_monitored *events, size_t count)
 }
 
 static void
-give_back(PyObject *module, int tool, const fd_monitored *events, size_t count)
+release_tool(PyObject *module, int tool, const fd_monitored *events,
+             size_t count)
 {
     set_events(module, tool, 0);
     PyErr_Clear();
@@ -139,7 +140,7 @@ open_tool(PyObject *module, fd_monitored *events, size_t count,
         return tool;
     }
     PyErr_Clear();
-    give_back(module, tool, events, count);
+    release_tool(module, tool, events, count);
     fd_fail(error, FD_ECONFLICT,
             "calls='monitor': sys.monitoring refused our callbacks: use"
             " calls='frame'");
@@ -175,7 +176,7 @@ fd_monitoring_close(int tool, const fd_monitored *events, size_t count)
     PyObject *pending = fd_take_exception();
     PyObject *module = monitoring();
     if (module != NULL) {
-        give_back(module, tool, events, count);
+        release_tool(module, tool, events, count);
     }
     fd_put_exception(pending);
 }

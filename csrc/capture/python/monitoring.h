@@ -1,5 +1,5 @@
-/* sys.monitoring (PEP 669, Python 3.12 and later): a tool id of our own, its
- * callbacks, its events. Needs the GIL. All functions except
+/* sys.monitoring (PEP 669, Python 3.12 and later): the recorder's tool id, its
+ * callbacks, its events. Requires the GIL. All functions except
  * fd_monitoring_set_local keep a pending exception and set none. */
 #ifndef FD_MONITORING_H
 #define FD_MONITORING_H
@@ -10,23 +10,23 @@
 typedef struct fd_monitored {
     const char *event; /* a name in sys.monitoring.events */
     PyMethodDef *callback;
-    bool local; /* only code that is asked reports it; else all code does */
-    long bit;   /* of the event, filled in by fd_monitoring_open */
+    bool local; /* enabled per code object; else for all code */
+    long bit;   /* of the event; set by fd_monitoring_open */
 } fd_monitored;
 
 /* Claim a tool id and enable these events. Returns the id, or -1 if none is
  * free; the message names the tools that have them. */
 int fd_monitoring_open(fd_monitored *events, size_t count, fd_error *error);
 
-/* Enable or disable the events that are not local, and keep the id. False when
- * memory is out. */
+/* Enable or disable the events that are not local, and keep the id. False if
+ * out of memory. */
 bool fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
                           bool on);
 
-/* Give the id back. Local events must be gone. */
+/* Release the id. Local events must have been removed. */
 void fd_monitoring_close(int tool, const fd_monitored *events, size_t count);
 
-/* The local events that this code is to report. -1 with an exception. */
+/* Set the local events of a code object. -1 with an exception. */
 int fd_monitoring_set_local(int tool, PyCodeObject *code, long events);
 
 #endif

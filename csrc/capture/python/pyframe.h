@@ -1,10 +1,10 @@
-/* Every difference between CPython versions that the hooks meet: the shape of
- * an interpreter frame, the current frame of a thread, the C recursion count.
- * The only file that opens CPython's internal headers. Include it first.
+/* The differences between CPython versions: layout of an interpreter frame,
+ * current frame of a thread, C recursion count. The only file that includes
+ * CPython's internal headers. Include it first.
  *
  * In the evaluator hook the new frame is not linked yet: the thread's current
  * frame is the caller, and frame->previous must not be read. After evaluation
- * (3.12+) the frame is gone: take what you need before. */
+ * (3.12+) the frame is freed. */
 #ifndef FD_PYFRAME_H
 #define FD_PYFRAME_H
 
@@ -17,6 +17,10 @@
 #if PY_VERSION_HEX < 0x030C0000
 #include <internal/pycore_interp.h>
 #endif
+#if PY_VERSION_HEX >= 0x030E0000 /* the frame moved out of pycore_frame.h */
+#include <internal/pycore_interpframe.h>
+#include <internal/pycore_pystate.h>
+#endif
 #ifdef FD_UNDO_BUILD_CORE
 #undef Py_BUILD_CORE
 #undef FD_UNDO_BUILD_CORE
@@ -24,45 +28,70 @@
 
 #include <stdbool.h>
 
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
-#error "fastdispatch knows the frames of CPython 3.11, 3.12 and 3.13 only"
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x03100000
+#error "fastdispatch supports CPython 3.11 to 3.15"
 #endif
 #ifdef Py_GIL_DISABLED
-#error "fastdispatch needs the GIL: its tables of functions rely on it"
+#error "fastdispatch requires the GIL, which protects its tables of functions"
 #endif
+
+/* 3.13 enters the constructors of some classes without the evaluator. */
+#define FD_HAS_HIDDEN_CONSTRUCTORS \
+    (PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000)
 
 typedef struct _PyInterpreterFrame fd_frame;
 
 static inline PyCodeObject *
 fd_frame_code(const fd_frame *frame)
 {
-#if PY_VERSION_HEX >= 0x030D0000 /* f_code became f_executable */
+#if PY_VERSION_HEX >= 0x030E0000 /* tagged references */
+    return (PyCodeObject *)PyStackRef_AsPyObjectBorrow(frame->f_executable);
+#elif PY_VERSION_HEX >= 0x030D0000 /* f_code renamed to f_executable */
     return (PyCodeObject *)frame->f_executable;
 #else
     return frame->f_code;
 #endif
 }
 
-/* The function object; its closure holds the free variables. */
+/* The function object; its closure has the free variables. */
 static inline PyFunctionObject *
 fd_frame_function(const fd_frame *frame)
 {
-#if PY_VERSION_HEX >= 0x030C0000 /* f_func became f_funcobj */
+#if PY_VERSION_HEX >= 0x030E0000
+    return (PyFunctionObject *)PyStackRef_AsPyObjectBorrow(frame->f_funcobj);
+#elif PY_VERSION_HEX >= 0x030C0000 /* f_func renamed to f_funcobj */
     return (PyFunctionObject *)frame->f_funcobj;
 #else
     return frame->f_func;
 #endif
 }
 
-/* False for the frames that 3.12+ puts between C and Python, and between a
- * call of a class and its __init__: those have no function. The latter's code
- * is one static object, told by its file name being its name. */
+#if PY_VERSION_HEX >= 0x030E0000
+#define FD_FRAME_OF_INTERPRETER FRAME_OWNED_BY_INTERPRETER
+#elif PY_VERSION_HEX >= 0x030C0000
+#define FD_FRAME_OF_INTERPRETER FRAME_OWNED_BY_CSTACK
+#endif
+
+/* A local variable, borrowed; NULL while it is unset. */
+static inline PyObject *
+fd_frame_local(const fd_frame *frame, int at)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyStackRef_AsPyObjectBorrow(frame->localsplus[at]);
+#else
+    return frame->localsplus[at];
+#endif
+}
+
+/* False for the frames that 3.12+ inserts between C and Python, and between a
+ * call of a class and its __init__: those have no function. The code of the
+ * latter is a static object whose file name is equal to its name. */
 static inline bool
 fd_frame_is_python(const fd_frame *frame)
 {
 #if PY_VERSION_HEX >= 0x030C0000
     const PyCodeObject *code = fd_frame_code(frame);
-    return frame->owner != FRAME_OWNED_BY_CSTACK
+    return frame->owner != FD_FRAME_OF_INTERPRETER
         && PyCode_Check((const PyObject *)code)
         && code->co_filename != code->co_name;
 #else
@@ -71,8 +100,8 @@ fd_frame_is_python(const fd_frame *frame)
 #endif
 }
 
-/* A generator or coroutine that continues (its first run included), as
- * opposed to the call that creates it. */
+/* Whether the frame resumes a generator or coroutine, also for the first time,
+ * as opposed to the call that creates it. */
 static inline bool
 fd_frame_is_resumed(const fd_frame *frame)
 {
@@ -92,21 +121,21 @@ fd_frame_python(fd_frame *frame)
 static inline fd_frame *
 fd_frame_current(const PyThreadState *thread)
 {
-#if PY_VERSION_HEX >= 0x030D0000 /* _PyCFrame is gone */
+#if PY_VERSION_HEX >= 0x030D0000 /* without _PyCFrame */
     return thread->current_frame;
 #else
     return thread->cframe->current_frame;
 #endif
 }
 
-/* Evaluate, at the C recursion price of an inlined call. A hooked call costs
- * two units of c_recursion_remaining where an unhooked one costs none: 3.12
- * would raise RecursionError after 750 calls. The real stack is guarded by
- * the hook itself (fd_thread.stack_low). */
+/* Evaluate without consuming c_recursion_remaining. A hooked call would
+ * consume two units, an unhooked one none: 3.12 would raise RecursionError
+ * after 750 calls. The hook itself checks the C stack
+ * (fd_thread.stack_low). */
 static inline PyObject *
 fd_frame_evaluate(PyThreadState *thread, fd_frame *frame, int throwing)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
     thread->c_recursion_remaining += 2;
     PyObject *result = _PyEval_EvalFrameDefault(thread, frame, throwing);
     thread->c_recursion_remaining -= 2;
@@ -116,10 +145,49 @@ fd_frame_evaluate(PyThreadState *thread, fd_frame *frame, int throwing)
 #endif
 }
 
-/* Keep the collector of garbage from starting while no Python code runs: as a
- * collection would keep a second one from starting, so that nobody sees it.
- * Returns what fd_collector_release needs. From 3.12 on, collections start
- * between bytecodes only. */
+/* The limits that 3.14+ compares the stack pointer of a thread with. */
+typedef struct fd_stack_limits {
+    uintptr_t top;
+    uintptr_t soft;
+    uintptr_t hard;
+} fd_stack_limits;
+
+/* Set the limits of a thread; returns those before. Earlier versions count
+ * nested calls instead, and have no limits. */
+static inline fd_stack_limits
+fd_stack_limits_swap(PyThreadState *state, fd_stack_limits limits)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    _PyThreadStateImpl *thread = (_PyThreadStateImpl *)state;
+    fd_stack_limits before = {thread->c_stack_top, thread->c_stack_soft_limit,
+                              thread->c_stack_hard_limit};
+    thread->c_stack_top = limits.top;
+    thread->c_stack_soft_limit = limits.soft;
+    thread->c_stack_hard_limit = limits.hard;
+    return before;
+#else
+    (void)state;
+    return limits;
+#endif
+}
+
+/* The limits of a stack, as CPython sets them for its own threads. */
+static inline fd_stack_limits
+fd_stack_limits_of(const char *base, const char *top)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    const uintptr_t hard = (uintptr_t)base + _PyOS_STACK_MARGIN_BYTES;
+    return (fd_stack_limits){(uintptr_t)top, hard + _PyOS_STACK_MARGIN_BYTES,
+                             hard};
+#else
+    return (fd_stack_limits){(uintptr_t)top, (uintptr_t)base, (uintptr_t)base};
+#endif
+}
+
+/* Keep the garbage collector from starting, with the flag that is set during a
+ * collection, so that gc.isenabled() does not change. Returns the argument of
+ * fd_collector_release. From 3.12 on, collections start between bytecodes
+ * only. */
 static inline int
 fd_collector_hold(void)
 {
@@ -143,14 +211,14 @@ fd_collector_release(int before)
 #endif
 }
 
-/* What tools keep with a code object: a word each, by the index that CPython
- * gave them. Verified against CPython's own functions when the module loads. */
+/* co_extra of a code object: one word per tool, at the index that CPython gave
+ * it. Verified against CPython's own functions when the module loads. */
 typedef struct fd_code_extras {
     Py_ssize_t size;
     void *words[1];
 } fd_code_extras;
 
-/* Our word, without the call that _PyCode_GetExtra is. */
+/* The word at `index`, without the cost of a call of _PyCode_GetExtra. */
 static inline void *
 fd_frame_code_extra(const PyCodeObject *code, Py_ssize_t index)
 {
@@ -159,11 +227,11 @@ fd_frame_code_extra(const PyCodeObject *code, Py_ssize_t index)
                                                   : NULL;
 }
 
-/* Set the recorder's word, with room for no higher index. _PyCode_SetExtra
- * makes room for every tool, and the end of a code object calls the destructor
- * of every tool that has room: a later tool would be called for code that it
- * has never seen, also when the interpreter that it needs is gone. -1 when
- * memory is out, without an exception. */
+/* Set the word of the recorder, without room for higher indices.
+ * _PyCode_SetExtra makes room for all tools, and the destructor of each tool
+ * with room is called when a code object is freed: for a later tool, that
+ * would happen for code it has never seen, and possibly after the end of its
+ * interpreter. -1 if out of memory, without an exception. */
 static inline int
 fd_frame_set_code_extra(PyCodeObject *code, Py_ssize_t index, void *word)
 {
@@ -192,12 +260,12 @@ fd_unboxed(PyObject *value)
     return value != NULL && PyCell_Check(value) ? PyCell_GET(value) : value;
 }
 
-/* The pending exception, normalised, as a new reference; it is pending no
- * more. NULL when there was none. */
+/* Fetch and clear the pending exception, normalised, as a new reference; NULL
+ * without one. */
 static inline PyObject *
 fd_take_exception(void)
 {
-#if PY_VERSION_HEX >= 0x030C0000 /* exceptions became one object */
+#if PY_VERSION_HEX >= 0x030C0000 /* an exception is a single object */
     return PyErr_GetRaisedException();
 #else
     PyObject *type;
@@ -214,8 +282,7 @@ fd_take_exception(void)
 #endif
 }
 
-/* Make an exception that was taken pending again, in place of any that is now;
- * NULL: none is. */
+/* Replace the pending exception by a fetched one; NULL clears it. */
 static inline void
 fd_put_exception(PyObject *exception)
 {

@@ -1,4 +1,4 @@
-/* What makes calls of a code object special: the bits of fd_code.special. */
+/* The bits of fd_code.special: why calls of a code object are special. */
 #ifndef FD_CODE_FLAGS_H
 #define FD_CODE_FLAGS_H
 
@@ -8,16 +8,16 @@ enum {
     FD_CODE_RECEIVER = 2,     /* any receiver except NONE and LOCAL */
     FD_CODE_FORWARD = 4,      /* a method `forward`: maybe of an nn.Module */
     FD_CODE_PLUMBING = 8,     /* of fastdispatch or PyTorch, never a node */
-    FD_CODE_BODY = 16,        /* a module's body: the user's unfold imports */
-    FD_CODE_CHANGES = 32,     /* its end changes what there is to record */
+    FD_CODE_BODY = 16,        /* body of a module: the user's is recorded */
+    FD_CODE_CHANGES = 32,     /* its end may call on_change */
     FD_CODE_OPTIMIZER = 64,   /* Optimizer.step: its end may end a step */
-    FD_CODE_ENGINE = 128,     /* an engine's train_batch: the same */
+    FD_CODE_ENGINE = 128,     /* train_batch of an engine: the same */
     FD_CODE_MAKES_NODE = 256, /* Function.apply: makes an autograd node */
     FD_CODE_ENTERS =
         512, /* __enter__, __aenter__: see recording/open_entries.h */
-    FD_CODE_MUTED = 1024, /* not recorded, nor is anything it calls */
+    FD_CODE_MUTED = 1024, /* not recorded, nor are its callees */
     FD_CODE_NVTX = 2048,  /* see nvtx.h */
-    FD_CODE_JOB = 4096,   /* an engine's: see job_rules.h */
+    FD_CODE_JOB = 4096,   /* of an engine: see job_rules.h */
     FD_CODE_EVENTS = FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE
 };
 

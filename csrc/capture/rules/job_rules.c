@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "capture/process/process.h"
+#include "capture/python/utf8_text.h"
 #include "recording/recording_format.h"
 
 #include <string.h>
@@ -15,8 +16,8 @@
 #define BETWEEN_STAGES "deepspeed/runtime/pipe/p2p.py"
 #define COLLECTIVES "torch/distributed/distributed_c10d.py"
 
-/* An instruction of DeepSpeed. Of the micro-batch it is not told: the k-th of
- * a kind is of micro-batch k. */
+/* An instruction of DeepSpeed, which has no argument for the micro-batch: the
+ * k-th of a kind belongs to micro-batch k. */
 #define INSTRUCTION(name, kind) \
     { \
         DEEPSPEED, "PipelineEngine._exec_" name, kind, \
@@ -24,7 +25,7 @@
             .stage = "attr:stage_id", .buffer = "arg:buffer_id" \
     }
 
-/* The end of a DeepSpeed batch: of no micro-batch. */
+/* An instruction at the end of a DeepSpeed batch, without a micro-batch. */
 #define AT_THE_END(name, kind) \
     { \
         DEEPSPEED, "PipelineEngine._exec_" name, kind, \
@@ -54,7 +55,7 @@
                                             .when = condition \
     }
 
-/* One of several that a call may make at once. */
+/* One of several jobs that a call may have at once. */
 #define MAYBE(name, kind, condition) \
     { \
         P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON, \
@@ -62,7 +63,7 @@
                                             .when = condition, .also = true \
     }
 
-/* What the functions below those of P2PCommunicator send and receive. */
+/* Bytes sent and received by the functions that P2PCommunicator calls. */
 #define MOVES(name, kind, tensor) \
     { \
         P2P, name, kind, FD_ROLE_MOVE, FD_ENGINE_MEGATRON, \
@@ -245,22 +246,22 @@ site_of(uint32_t number, const PyCodeObject *code)
 fd_job_site *
 fd_job_site_of(const PyCodeObject *code)
 {
-    const char *file = PyUnicode_AsUTF8(code->co_filename);
-    const char *qualified = PyUnicode_AsUTF8(code->co_qualname);
-    if (file == NULL || qualified == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
+    PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
+                         fd_utf8_text_of(code->co_qualname)};
+    const char *file = fd_utf8(texts[0], "");
+    const char *qualified = fd_utf8(texts[1], "");
     fd_job_site *first = NULL;
     fd_job_site **end = &first;
     uint32_t count = fd_job_rules_count();
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = (i + BUILT_IN) % count; /* the user's first */
+        uint32_t number = (i + BUILT_IN) % count; /* user's rules first */
         if (matches(fd_job_rule_at(number), file, qualified)) {
             *end = site_of(number, code);
             end = *end != NULL ? &(*end)->next : end;
         }
     }
+    Py_XDECREF(texts[0]);
+    Py_XDECREF(texts[1]);
     return first;
 }
 
@@ -302,21 +303,21 @@ check(const fd_job_rule *rule, fd_error *error)
     if (rule->suffix[0] == '\0' || rule->qualified[0] == '\0'
         || rule->kinds[0] == '\0') {
         return fd_fail(error, FD_EINVAL,
-                       "rule: the end of a path, a qualified name and a kind"
-                       " must not be empty");
+                       "rule: path suffix, qualified name and kind must not be"
+                       " empty");
     }
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (!fd_source_is_valid(sources[i].text)) {
             return fd_fail(error, FD_EINVAL,
-                           "rule: %s=\"%s\": arg:NAME, attr:NAME, count or a"
-                           " number",
+                           "rule: %s=\"%s\": must be arg:NAME, attr:NAME,"
+                           " count or a number",
                            sources[i].name, sources[i].text);
         }
     }
     return FD_OK;
 }
 
-/* All texts behind the rule, in one piece of memory with it. */
+/* Copies all texts to the same block of memory, after the rule. */
 static fd_job_rule *
 copy_of(const fd_job_rule *rule)
 {

@@ -1,6 +1,7 @@
 #include "capture/rules/name_rules.h"
 
 #include "capture/process/process.h"
+#include "capture/python/utf8_text.h"
 #include "capture/rules/code_flags.h"
 #include "recording/recording_format.h"
 
@@ -13,19 +14,19 @@ typedef struct fd_rule {
     uint16_t node;         /* FD_NODE_* */
 } fd_rule;
 
-/* The first rule that matches counts. */
+/* The first rule that matches applies. */
 static const fd_rule rules[] = {
-    /* What PyTorch runs around a dispatch mode: three frames per operator, and
-     * dozens at the first sight of each, when its Python object is made. */
+    /* Functions that PyTorch calls around a dispatch mode: three per operator,
+     * and dozens when the Python object of an operator is created. */
     {"torch/_library/simple_registry.py", NULL, FD_CODE_MUTED, 0},
     {"torch/_ops.py", "_Ops.__getattr__", FD_CODE_MUTED, 0},
     {"torch/_ops.py", "_OpNamespace.__getattr__", FD_CODE_MUTED, 0},
     {"torch/_ops.py", "OpOverloadPacket.__getattr__", FD_CODE_MUTED, 0},
 
-    /* What starts a program for `python -m`. */
+    /* `python -m` */
     {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},
 
-    /* Imports: hundreds of thousands of paths that are of no interest. */
+    /* Imports: hundreds of thousands of paths. */
     {"<frozen importlib", NULL, 0, FD_NODE_FOLD},
     {"/torch/__init__.py", "<module>", FD_CODE_CHANGES, 0},
 
@@ -37,7 +38,7 @@ static const fd_rule rules[] = {
     {"torch/cuda/nvtx.py", "range_start", FD_CODE_NVTX, 0},
     {"torch/cuda/nvtx.py", "range_end", FD_CODE_NVTX, 0},
 
-    /* The compiler, not the code it compiled. */
+    /* The compiler, not the compiled code. */
     {"torch/_dynamo/convert_frame.py", NULL, 0, FD_NODE_FOLD},
     {"torch/_dynamo/eval_frame.py", NULL, 0, 0},
     {"torch/_dynamo/", NULL, 0, FD_NODE_FOLD},
@@ -48,7 +49,7 @@ static const fd_rule rules[] = {
     {"torch/fx/graph_module.py", NULL, 0, 0},
     {"torch/fx/", NULL, 0, FD_NODE_FOLD},
 
-    /* Phases of a step, and where one ends. */
+    /* Phases and ends of steps. */
     {"torch/autograd/__init__.py", "backward", 0, FD_PHASE_BACKWARD},
     {"torch/autograd/__init__.py", "grad", 0, FD_PHASE_BACKWARD},
     {"torch/autograd/graph.py", "_engine_run_backward", 0, FD_PHASE_BACKWARD},
@@ -89,17 +90,15 @@ is_own(const char *file)
 uint16_t
 fd_rules_code(const PyCodeObject *code)
 {
-    const char *file = PyUnicode_AsUTF8(code->co_filename);
-    const char *qualified = PyUnicode_AsUTF8(code->co_qualname);
-    if (file == NULL || qualified == NULL) {
-        PyErr_Clear();
-        return 0;
-    }
-    if (is_own(file)) {
-        return FD_CODE_PLUMBING;
-    }
-    const fd_rule *rule = match(file, qualified);
-    return rule != NULL ? rule->code : 0;
+    PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
+                         fd_utf8_text_of(code->co_qualname)};
+    const char *file = fd_utf8(texts[0], "");
+    const fd_rule *rule = match(file, fd_utf8(texts[1], ""));
+    uint16_t flags = rule != NULL ? rule->code : 0;
+    flags = is_own(file) ? FD_CODE_PLUMBING : flags;
+    Py_XDECREF(texts[0]);
+    Py_XDECREF(texts[1]);
+    return flags;
 }
 
 uint32_t

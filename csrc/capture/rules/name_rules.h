@@ -1,5 +1,5 @@
-/* Functions that are known by name, as data: which ones open a
- * phase, end a step, fold what they call, or are plumbing of a tracer. */
+/* Functions known by name, as data: those that open a phase, end a step, fold
+ * their callees, or belong to a tracer. */
 #ifndef FD_NAME_RULES_H
 #define FD_NAME_RULES_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* The FD_CODE_* bits of a code object. Needs the GIL. */
+/* The FD_CODE_* bits of a code object. Requires the GIL. */
 uint16_t fd_rules_code(const PyCodeObject *code);
 
 /* The FD_NODE_* bits (phase, fold) of a function. */

@@ -15,7 +15,7 @@ after(const char *text, const char *prefix)
     return strncmp(text, prefix, size) == 0 ? text + size : NULL;
 }
 
-/* The names behind "arg:" or "attr:"; NULL for a text of another kind. */
+/* The names after "arg:" or "attr:"; NULL for a text of another kind. */
 static const char *
 names_of(const char *text, bool *attribute)
 {
@@ -25,7 +25,7 @@ names_of(const char *text, bool *attribute)
     return names != NULL ? names : after(text, "arg:");
 }
 
-/* The length of the name here, 0 for none. */
+/* The length of the name at `text`; 0 without one. */
 static size_t
 name_size(const char *text)
 {
@@ -134,7 +134,8 @@ fd_source_object(const fd_source *source, const fd_frame *frame)
     if (source->from != FD_SOURCE_VALUE || source->slot < 0) {
         return NULL;
     }
-    PyObject *value = Py_XNewRef(fd_unboxed(frame->localsplus[source->slot]));
+    PyObject *value =
+        Py_XNewRef(fd_unboxed(fd_frame_local(frame, source->slot)));
     for (int i = 0;
          i < FD_SOURCE_DEPTH && value != NULL && source->path[i] != NULL;
          i++) {
@@ -192,7 +193,7 @@ fd_source_holds(const fd_source *source, const fd_frame *frame, bool otherwise)
     bool plain = value != NULL
               && (value == Py_None || PyLong_CheckExact(value)
                   || PyBool_Check(value));
-    /* What is neither number nor None is an object: there, thus true. */
+    /* An object that is neither number nor None is true. */
     bool known = value != NULL;
     Py_XDECREF(value);
     return known ? (plain ? number != 0 : true) != source->negated : otherwise;

@@ -4,8 +4,8 @@
 
 #include "capture/python/pyframe.h"
 
-/* An attribute as it is stored, a new reference; NULL, no exception, when
- * reading it would run code of the program. */
+/* A stored attribute, a new reference; NULL, without an exception, if reading
+ * it would run code of the program. */
 PyObject *fd_plain_attribute(PyObject *object, PyObject *name);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "capture/rules/plain_attributes.h"
 
-enum { DEEPEST = 3 }; /* lists in lists */
+enum { DEEPEST = 3 }; /* nesting of lists */
 
 typedef struct counting {
     PyObject *type;  /* torch.Tensor */
@@ -18,7 +18,7 @@ of_tensor(const counting *c, PyObject *tensor)
                                  ? PyLong_AsUnsignedLongLong(value)
                                  : 0;
     Py_XDECREF(value);
-    if (PyErr_Occurred()) { /* a sparse one, an older PyTorch */
+    if (PyErr_Occurred()) { /* sparse tensor, or older PyTorch */
         PyErr_Clear();
         return 0;
     }
@@ -47,7 +47,7 @@ count(const counting *c, PyObject *object, int depth)
     return bytes;
 }
 
-/* `name` of a module that is loaded; NULL, no exception. */
+/* `name` of a loaded module, or NULL. Sets no exception. */
 static PyObject *
 imported(const char *module, const char *name)
 {
@@ -66,10 +66,10 @@ call(PyObject *object, const char *method)
 {
     PyObject *none = Py_None;
     bool leaves = strcmp(method, "__exit__") == 0;
-    PyObject *answer =
+    PyObject *result =
         leaves ? PyObject_CallMethod(object, method, "OOO", none, none, none)
                : PyObject_CallMethod(object, method, NULL);
-    Py_XDECREF(answer);
+    Py_XDECREF(result);
     PyErr_Clear();
 }
 

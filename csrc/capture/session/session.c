@@ -37,7 +37,7 @@ free_session(fd_session *session)
     fd_free(session);
 }
 
-/* Without the GIL another thread may still be in one of them. */
+/* Wait for sections: another thread may still be in one without the GIL. */
 static void
 free_retired(void)
 {
@@ -58,9 +58,9 @@ free_retired(void)
     }
 }
 
-/* "rank00000.fd.off"; a file of an earlier run is removed. */
+/* "rank00000.fd.off". Removes a file of an earlier run. */
 static char *
-hold_beside(const char *path)
+hold_path(const char *path)
 {
     static const char ending[] = ".off";
     size_t size = strlen(path);
@@ -89,7 +89,7 @@ fd_session_open(fd_session **session, const fd_folder *folder,
                                    error)
             : fd_recording_open(&made->recording, path, &limits, error);
     if (status == FD_OK && path != NULL) {
-        made->hold = hold_beside(made->recording->file.path);
+        made->hold = hold_path(made->recording->file.path);
         status = made->hold == NULL
                    ? fd_fail(error, FD_ENOMEM, "out of memory")
                    : FD_OK;
@@ -108,8 +108,7 @@ fd_session_open(fd_session **session, const fd_folder *folder,
     return FD_OK;
 }
 
-/* What the schedule wants with the running step. A schedule that fails
- * records. */
+/* The action of the schedule for the running step; RECORD if it raises. */
 static long
 action(fd_session *session, fd_thread *thread)
 {
@@ -120,19 +119,19 @@ action(fd_session *session, fd_thread *thread)
         return FD_ACTION_RECORD;
     }
     PyObject *step = PyLong_FromUnsignedLongLong(session->step);
-    PyObject *answer = step == NULL ? NULL
+    PyObject *result = step == NULL ? NULL
                                     : fd_session_call(session, thread,
                                                       session->schedule, step);
     fd_guard guard = fd_guard_enter_open(thread);
-    PyObject *number = answer == NULL ? NULL : PyNumber_Index(answer);
-    if (number == NULL && answer != NULL) {
+    PyObject *number = result == NULL ? NULL : PyNumber_Index(result);
+    if (number == NULL && result != NULL) {
         PyErr_Clear(); /* torch.profiler.ProfilerAction is an Enum */
-        number = PyObject_GetAttrString(answer, "value");
+        number = PyObject_GetAttrString(result, "value");
     }
     long value = number == NULL ? FD_ACTION_RECORD : PyLong_AsLong(number);
     PyErr_Clear();
     Py_XDECREF(number);
-    Py_XDECREF(answer);
+    Py_XDECREF(result);
     Py_XDECREF(step);
     fd_guard_leave(&guard);
     return value;
@@ -167,12 +166,12 @@ uninstall(const fd_session *session)
     }
 }
 
-/* Temporarily: keep the tool id of sys.monitoring. */
+/* Disable the hooks temporarily: keep the tool id of sys.monitoring. */
 static void
 unhook(const fd_session *session)
 {
     if (session->calls == FD_CALLS_MONITOR) {
-        fd_monitor_rest();
+        fd_monitor_pause();
     }
     else {
         uninstall(session);
@@ -195,13 +194,14 @@ resume(fd_session *session)
         return;
     }
     install(session, false);
-    fd_calls_ready(); /* this thread's path, from the start */
+    fd_calls_ready(); /* adds the current frames of this thread */
     if (session->ops == FD_OPS_RECORD) {
         fd_records_listen(session);
     }
 }
 
-/* Hooks first: no thread may write once the recording is settled. */
+/* Hooks are disabled first: no thread may write after the recording is
+ * settled. */
 static void
 pause_recording(fd_session *session)
 {
@@ -231,8 +231,7 @@ fd_session_start(fd_session *session, fd_error *error)
                        "this process is recording already: stop the running "
                        "CallGraph first");
     }
-    if (session->calls
-        == FD_CALLS_MONITOR) { /* before anything else changes */
+    if (session->calls == FD_CALLS_MONITOR) { /* first: it may fail */
         fd_status status = fd_monitor_install(FD_HOOK_WATCHING, error);
         if (status != FD_OK) {
             return status;
@@ -242,7 +241,7 @@ fd_session_start(fd_session *session, fd_error *error)
     fd_process_activate(session, session->serial);
     session->wanted = action(session, thread);
     if (fd_process_active() != session) {
-        return FD_OK; /* its schedule stopped it */
+        return FD_OK; /* stopped by its schedule */
     }
     if (session->wanted >= FD_ACTION_RECORD) {
         resume(session);
@@ -278,7 +277,7 @@ fd_session_finish(fd_session *session)
     }
 }
 
-/* The recorded window ended with this step. */
+/* Call on_ready if a recorded window has ended. */
 static void
 window_ended(fd_session *session, fd_thread *thread, long ended)
 {
@@ -293,10 +292,10 @@ is_active(const fd_session *session)
     return fd_process_active() == session;
 }
 
-/* The schedule, and the callback at the end of a window, may stop the
+/* Both the schedule and the callback at the end of a window may stop the
  * session. */
 static void
-turn(fd_session *session, fd_thread *thread, long ended)
+apply_schedule(fd_session *session, fd_thread *thread, long ended)
 {
     session->wanted = action(session, thread);
     bool record = session->wanted >= FD_ACTION_RECORD;
@@ -313,8 +312,8 @@ turn(fd_session *session, fd_thread *thread, long ended)
     }
 }
 
-/* Installed inside a region of another tool that sets the evaluator, the hook
- * is removed when that region ends. */
+/* A hook that was installed while another tool had set the evaluator is
+ * removed when that tool restores the previous one: install it again. */
 static void
 keep_hook(const fd_session *session)
 {
@@ -325,8 +324,8 @@ keep_hook(const fd_session *session)
     }
 }
 
-/* Whether the file that puts the recording on hold was made or removed since
- * the last step: one system call. */
+/* Whether file `hold` was created or removed since the last step. Costs one
+ * system call. */
 static bool
 hold_changed(fd_session *session)
 {
@@ -338,8 +337,9 @@ hold_changed(fd_session *session)
     return changed;
 }
 
-/* Listening again loses what other threads start at this instant: only when
- * CUDA is found. Evaluators change under the GIL. */
+/* Callbacks are exchanged only when CUDA is found, because operators that
+ * other threads start at that instant are lost. Evaluators change under the
+ * GIL. */
 static void
 sample(fd_session *session, fd_thread *thread)
 {
@@ -363,7 +363,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
         return;
     }
     if (source < header->steps_source) {
-        sample(session, thread); /* torch.profiler ends its steps elsewhere */
+        sample(session, thread); /* another source ends the steps */
         return;
     }
     keep_hook(session);
@@ -375,7 +375,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     header->steps_source = source;
     session->step = stronger ? 1 : session->step + 1;
     if (hold_changed(session) || session->schedule != NULL) {
-        turn(session, thread, session->wanted);
+        apply_schedule(session, thread, session->wanted);
     }
     sample(session, thread);
 }
@@ -442,8 +442,8 @@ after_fork_in_parent(void)
     fd_sections_after_fork_in_parent();
 }
 
-/* First of all the mapping: a single call recorded here would be in the
- * parent's file. */
+/* Detaches the mapping first: a call recorded in the child would be in the
+ * file of the parent. */
 static void
 after_fork_in_child(void)
 {

@@ -1,12 +1,11 @@
-/* One recording session: a recording and what capture needs to fill it. At
- * most one session is active in a process. */
+/* Start, stop, steps and fork of sessions. At most one session is active in a
+ * process. */
 #ifndef FD_SESSION_H
 #define FD_SESSION_H
 
 #include "capture/state/session_state.h"
 
-/* What a schedule returns for a step: the values of
- * torch.profiler.ProfilerAction. */
+/* The results of a schedule: values of torch.profiler.ProfilerAction. */
 enum {
     FD_ACTION_NONE = 0,
     FD_ACTION_WARMUP = 1,
@@ -14,15 +13,16 @@ enum {
     FD_ACTION_SAVE = 3
 };
 
-/* A session that records under a name in a folder; by a path where `folder` is
- * NULL; in memory when `path` is NULL. */
+/* Create a session that records to file `path` in a folder; `folder` NULL: to
+ * a path; `path` NULL: in memory. */
 fd_status fd_session_open(fd_session **session, const fd_folder *folder,
                           const char *path, size_t max_mb, bool timed,
                           fd_error *error);
 
-/* Make the session the active one and record its first step, if its schedule
- * says so. FD_ECONFLICT, with a message, when another session is active
- * or sys.monitoring has no free tool id. Needs the GIL, as all below. */
+/* Make the session active and record its first step, if its schedule selects
+ * it. FD_ECONFLICT, with a message, if another session is active or
+ * sys.monitoring has no free tool id. Requires the GIL, like all functions
+ * below. */
 fd_status fd_session_start(fd_session *session, fd_error *error);
 
 /* Stop for good: remove hooks, complete times. Notes can still be added. */
@@ -31,21 +31,20 @@ void fd_session_stop(fd_session *session);
 /* Close the file of a stopped session. */
 void fd_session_finish(fd_session *session);
 
-/* A step ended, as seen through `source` (FD_STEPS_*). */
+/* Handle the end of a step, reported by `source` (FD_STEPS_*). */
 void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
 
-/* Record from now on, in step `step`, or nothing until the next call, without
- * a hook. Of an active session without a schedule. */
+/* Start recording in step `step`, or stop and remove the hooks until the next
+ * call. For an active session without a schedule. */
 void fd_session_record(fd_session *session, bool record, uint64_t step);
 
-/* The owner has released the session: free it as soon as that is
- * allowed. */
+/* Free a session as soon as possible, after its owner has released it. */
 void fd_session_retire(fd_session *session);
 
-/* Once per process: hooks for fork. -1 with an exception. */
+/* Install the fork handlers, once per process. -1 with an exception. */
 int fd_session_init(void);
 
-/* In a forked child, with the GIL: the evaluator is removed, too. */
+/* Call in a forked child, with the GIL: removes the hooks. */
 void fd_session_forked(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* Records that may end on any thread (c10d work): they are never on a stack.
- * Each keeps its start here, and its duration is added to its context when it
- * ends. Rare, so one lock. */
+/* Records that may end on any thread (c10d work), and are never on a stack.
+ * The table stores their starts; at the end the duration is added to the
+ * context. They are rare: one lock suffices. */
 #ifndef FD_ASYNC_CALLS_H
 #define FD_ASYNC_CALLS_H
 
@@ -22,17 +22,18 @@ typedef struct fd_asyncs {
 
 void fd_asyncs_init(fd_asyncs *asyncs);
 
-/* `record` began in `context`, which only asynchronous records may use. */
+/* Add `record`, which began in `context`; only asynchronous records may use
+ * that context. */
 void fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file,
                      const void *record, fd_context *context);
 
-/* Recording pauses: what is open now ends unseen, and is counted as lost. */
+/* Recording pauses: drop the open records and count them as lost. */
 void fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file);
 
-/* What `record`, which has begun, is for execution traces. */
+/* Set the call for execution traces of an open record. */
 void fd_asyncs_note(fd_asyncs *asyncs, const void *record, fd_op_call *call);
 
-/* `record` ends, on the thread of `tree`; NULL: a thread that is not recorded.
+/* End `record` on the thread of `tree`; NULL: a thread that is not recorded.
  * False for an unknown record. */
 bool fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
                    bool timed);

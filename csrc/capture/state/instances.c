@@ -5,7 +5,7 @@
 
 enum {
     MAX_INSTANCES = 256 * 1024, /* alive at a time */
-    LOOKS = 4, /* entries examined for reuse, for each new instance */
+    PROBES = 4, /* entries examined for reuse, for each new instance */
     MAX_ENCLOSING = 64
 };
 
@@ -35,8 +35,8 @@ is_alive(const fd_instance *instance)
     return object_of(instance) != Py_None;
 }
 
-/* The instance whose forward is the nearest at or above `from`; the search
- * goes on above it. NULL when there is none. */
+/* The instance whose forward is the nearest at or above `from`, or NULL. Sets
+ * `from` to continue the search above it. */
 static PyObject *
 enclosing(const fd_instances *instances, const fd_tree *tree,
           const fd_context **from, uint32_t *module)
@@ -56,7 +56,8 @@ enclosing(const fd_instances *instances, const fd_tree *tree,
     return NULL;
 }
 
-/* Name it below the nearest enclosing module that holds it, else as a root. */
+/* Name it below the nearest enclosing module that contains it, else as a
+ * root. */
 static uint32_t
 name(fd_instances *instances, fd_tree *tree, PyObject *self)
 {
@@ -86,8 +87,8 @@ name(fd_instances *instances, fd_tree *tree, PyObject *self)
     return fd_recording_module(tree->recording, 0, class_name, class_name);
 }
 
-/* The entry of a dead instance: the one at this address, or one of the next
- * few; 0 without one. */
+/* The entry of a dead instance: that of this address, or one of the next few;
+ * 0 without one. */
 static uint32_t
 abandoned(fd_instances *instances, const PyObject *self)
 {
@@ -96,7 +97,7 @@ abandoned(fd_instances *instances, const PyObject *self)
     if (at != 0 && !is_alive(&instances->known.list[at])) {
         return at;
     }
-    for (int i = 0; i < LOOKS && count > 1; i++) {
+    for (int i = 0; i < PROBES && count > 1; i++) {
         instances->hand =
             instances->hand + 1 < count ? instances->hand + 1 : 1;
         if (!is_alive(&instances->known.list[instances->hand])) {
@@ -106,7 +107,7 @@ abandoned(fd_instances *instances, const PyObject *self)
     return 0;
 }
 
-/* An entry for a new instance; 0 if there is no room. */
+/* An entry for a new instance; 0 without room. */
 static uint32_t
 free_entry(fd_instances *instances, const PyObject *self)
 {
@@ -114,7 +115,7 @@ free_entry(fd_instances *instances, const PyObject *self)
     fd_instance none = {NULL, 0};
     while (at == 0 && instances->known.count < MAX_INSTANCES
            && fd_vector_push(&instances->known, none) == FD_OK) {
-        at = instances->known.count - 1; /* 0, the unused one, only once */
+        at = instances->known.count - 1; /* 0 is skipped: the unused one */
     }
     return at;
 }

@@ -1,7 +1,7 @@
-/* Which nn.Module a forward call belongs to. An instance is named when it is
- * first seen, by looking for it below the module whose forward encloses the
- * call, and remembered by a weak reference: never kept alive, never mistaken
- * for a later object at its address. Needs the GIL. */
+/* The nn.Module instances of forward calls. An instance is named at its first
+ * call: its path below the module whose forward encloses the call. The table
+ * has weak references, so that it keeps nothing alive and does not mistake a
+ * later object at the same address. Requires the GIL. */
 #ifndef FD_INSTANCES_H
 #define FD_INSTANCES_H
 
@@ -25,12 +25,12 @@ typedef struct fd_instances {
 
 void fd_instances_clear(fd_instances *instances);
 
-/* The module id of `self`, whose forward is called from the tree's current
- * context; 0 when there is no room. Keeps a pending exception. */
+/* The module id of `self`, whose forward is called from the current context of
+ * the tree; 0 without room. Keeps a pending exception. */
 uint32_t fd_instances_module(fd_instances *instances, fd_tree *tree,
                              PyObject *self);
 
-/* The id of an instance seen before, else 0. */
+/* The id of a known instance, else 0. */
 static inline uint32_t
 fd_instances_known(const fd_instances *instances, const PyObject *self)
 {

@@ -4,9 +4,9 @@
 
 enum {
     MAX_VISITS = 100000,   /* of one walk */
-    FEW = 64,              /* not worth a place in the cache */
+    FEW = 64,              /* smaller results are not cached */
     MOST_VISITS = 2000000, /* of all walks, plus ... */
-    VISITS_A_SEARCH = 256  /* ... this for each search */
+    VISITS_A_SEARCH = 256  /* ... this per search */
 };
 
 static void
@@ -37,11 +37,11 @@ children_of(const fd_finder *finder, PyObject *module)
                            ? PyDict_GetItemWithError(attributes, finder->key)
                            : NULL;
     PyErr_Clear();
-    Py_XDECREF(attributes); /* the instance holds it */
+    Py_XDECREF(attributes); /* the instance has a reference */
     return children != NULL && PyDict_Check(children) ? children : NULL;
 }
 
-/* Add a module. Returns 0 if it has a place already, or if there is no room. */
+/* Add a module. Returns 0 if it has a place already, or without room. */
 static uint32_t
 add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
 {
@@ -64,7 +64,7 @@ add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
     return place;
 }
 
-/* Depth first: a module in several places gets the first. */
+/* Depth first: a module in several places gets the first one. */
 static void
 walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
      int depth)
@@ -136,8 +136,9 @@ append(char path[FD_PLACE_NAME], size_t *used, const char *name)
 
 /* Follow the path of a place through the current modules of the holder. */
 static bool
-leads_to(const fd_finder *finder, const fd_places *places, PyObject *holder,
-         uint32_t place, const PyObject *wanted, char path[FD_PLACE_NAME])
+path_reaches(const fd_finder *finder, const fd_places *places,
+             PyObject *holder, uint32_t place, const PyObject *wanted,
+             char path[FD_PLACE_NAME])
 {
     uint32_t chain[FD_PLACE_DEPTH];
     int depth = 0;
@@ -162,7 +163,8 @@ finds(const fd_finder *finder, const fd_places *places, PyObject *holder,
       PyObject *wanted, char path[FD_PLACE_NAME])
 {
     uint32_t place = fd_map_get(&places->at, (uintptr_t)wanted);
-    return place != 0 && leads_to(finder, places, holder, place, wanted, path);
+    return place != 0
+        && path_reaches(finder, places, holder, place, wanted, path);
 }
 
 /* The cache entry of the holder, or the oldest one. */
@@ -203,15 +205,15 @@ keep(fd_finder *finder, fd_places *places)
     if (made.list.count <= FEW) {
         return;
     }
-    made.used = finder->asked;
+    made.used = finder->searches;
     clear(places);
     *places = made;
     finder->small = (fd_places){.holder = 0};
 }
 
-/* Whether a module that is not among the known places was added since. */
+/* Whether a module was added that is not among the known places. */
 static bool
-has_come(fd_finder *finder, PyObject *holder, const PyObject *wanted)
+was_added(fd_finder *finder, PyObject *holder, const PyObject *wanted)
 {
     uint64_t visits = 0;
     bool found = is_below(finder, &visits, holder, wanted, 0);
@@ -219,13 +221,13 @@ has_come(fd_finder *finder, PyObject *holder, const PyObject *wanted)
     return found;
 }
 
-/* Holders without known places have twice the limit: most of their modules
- * will be searched for. A module that is missing among known places is
+/* The limit is twice as high for a holder without known places: most of its
+ * modules will be searched for. A module that is missing among known places is
  * probably not below the holder. */
 static bool
-affords(const fd_finder *finder, bool known)
+may_walk(const fd_finder *finder, bool known)
 {
-    uint64_t most = MOST_VISITS + VISITS_A_SEARCH * finder->asked;
+    uint64_t most = MOST_VISITS + VISITS_A_SEARCH * finder->searches;
     return finder->visits < (known ? most : 2 * most);
 }
 
@@ -235,9 +237,9 @@ fd_finder_path(fd_finder *finder, PyObject *holder, PyObject *wanted,
 {
     fd_places *places = places_of(finder, holder);
     bool known = places->holder == (uintptr_t)holder;
-    finder->asked++;
+    finder->searches++;
     if (known) {
-        places->used = finder->asked;
+        places->used = finder->searches;
         if (finds(finder, places, holder, wanted, path)) {
             return FD_FOUND;
         }
@@ -246,10 +248,10 @@ fd_finder_path(fd_finder *finder, PyObject *holder, PyObject *wanted,
         finder->key = PyUnicode_InternFromString("_modules");
         PyErr_Clear();
     }
-    if (finder->key == NULL || !affords(finder, known)) {
-        return FD_NOT_SOUGHT;
+    if (finder->key == NULL || !may_walk(finder, known)) {
+        return FD_NOT_SEARCHED;
     }
-    if (known && !has_come(finder, holder, wanted)) {
+    if (known && !was_added(finder, holder, wanted)) {
         return FD_NOT_BELOW;
     }
     build(finder, holder);

@@ -8,7 +8,7 @@
  *
  * Stores addresses only and keeps nothing alive: each result is verified
  * against the current modules of the holder, and the walk is repeated if it
- * does not match. The total cost of all walks is bounded. Needs the GIL. */
+ * does not match. The total cost of all walks is bounded. Requires the GIL. */
 #ifndef FD_MODULE_FINDER_H
 #define FD_MODULE_FINDER_H
 
@@ -24,14 +24,14 @@ enum {
 };
 
 typedef struct fd_place_below {
-    uint32_t name;  /* where it begins in `names` */
+    uint32_t name;  /* offset in `names` */
     uint32_t below; /* place of its parent; 0: the holder */
 } fd_place_below;
 
 /* The places below one holder. */
 typedef struct fd_places {
-    uintptr_t holder;               /* 0: of none */
-    uint64_t used;                  /* last use, as a count of searches */
+    uintptr_t holder;               /* 0: unused */
+    uint64_t used;                  /* number of the last search */
     fd_map at;                      /* address of a module -> place */
     FD_VECTOR(fd_place_below) list; /* place 0 is the holder */
     FD_VECTOR(char) names;          /* each with its NUL */
@@ -41,7 +41,7 @@ typedef struct fd_finder {
     fd_places kept[FD_PLACES];
     fd_places small; /* of the latest walk, if it found few modules */
     PyObject *key;   /* owned: "_modules"; NULL before the first walk */
-    uint64_t asked;
+    uint64_t searches;
     uint64_t visits; /* modules visited by all walks */
 } fd_finder;
 
@@ -49,8 +49,8 @@ void fd_finder_clear(fd_finder *finder);
 
 typedef enum fd_finding {
     FD_FOUND,
-    FD_NOT_BELOW, /* it is not there */
-    FD_NOT_SOUGHT /* unknown: the limit on visits is reached */
+    FD_NOT_BELOW,   /* not found */
+    FD_NOT_SEARCHED /* unknown: the limit on visits is reached */
 } fd_finding;
 
 /* The path from `holder` to `wanted`, with dots between names. */

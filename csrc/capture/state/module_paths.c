@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Training frameworks that people run from a checkout: recognised by a folder
- * of this name even when it is not an installed package. */
+/* Training frameworks that are often run from a checkout: a folder of this
+ * name is recognised although it is not an installed package. */
 static const char *const frameworks[] = {"megatron", "deepspeed", "torchtitan",
                                          "torch", "transformers"};
 
@@ -78,8 +78,8 @@ first_component(fd_place *place, const char *relative)
     set_package(place, relative, size);
 }
 
-/* A framework's folder in the path names the package, and what lies before
- * it is stripped. */
+/* The folder of a framework in the path is the package; the path before it is
+ * stripped. */
 static bool
 in_framework(const char *file, fd_place *place)
 {
@@ -118,7 +118,7 @@ place_generated(const char *file, fd_place *place)
              frozen ? "stdlib" : "generated");
 }
 
-/* What the compiler wrote: its folder and names differ from run to run. */
+/* Files of the compiler: folder and names differ between runs. */
 static bool
 place_compiled(const char *file, fd_place *place)
 {

@@ -1,5 +1,5 @@
-/* Where files come from: how much of a path is this machine's own, and which
- * package it belongs to. Filled once at start, read-only afterwards. */
+/* The machine-dependent prefix of the path of a file, and its package. Filled
+ * once at start, read-only afterwards. */
 #ifndef FD_MODULE_PATHS_H
 #define FD_MODULE_PATHS_H
 
@@ -19,18 +19,17 @@ typedef struct fd_paths {
 } fd_paths;
 
 typedef struct fd_place {
-    uint16_t strip; /* bytes of the path before the part that is the same
-                         on every machine */
+    uint16_t strip; /* bytes of the machine-dependent prefix */
     uint8_t from;   /* FD_FROM_* */
     char package[64];
 } fd_place;
 
-/* A prefix is added once; a '/' at its end is supplied. */
+/* Add a prefix unless it exists; appends a '/' if missing. */
 fd_status fd_paths_add(fd_paths *paths, const char *prefix, uint8_t from);
 void fd_paths_clear(fd_paths *paths);
 
-/* The longest prefix decides. Files under no prefix count as the user's own
- * and keep their last two components. */
+/* The longest prefix applies. Files without a prefix belong to the user and
+ * keep their last two components. */
 void fd_paths_place(const fd_paths *paths, const char *file, fd_place *place);
 
 #endif

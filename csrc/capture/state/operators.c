@@ -34,9 +34,10 @@ place(fd_operator_table *table, uintptr_t schema, uint32_t node)
     table->count++;
 }
 
-/* A table of twice the size; readers move over when they next look. */
+/* Publish a table of twice the size; readers use it from their next look-up
+ * on. */
 static fd_operator_table *
-grown(fd_operators *operators)
+publish_larger(fd_operators *operators)
 {
     fd_operator_table *before = operators->table;
     uint32_t slots = before == NULL ? FIRST_SLOTS : 2 * (before->mask + 1);
@@ -61,7 +62,7 @@ remember(fd_operators *operators, uintptr_t schema, uint32_t id)
 {
     fd_operator_table *table = operators->table;
     if (table == NULL || 2 * table->count > table->mask) {
-        table = grown(operators);
+        table = publish_larger(operators);
     }
     if (id != 0 && table != NULL) {
         place(table, schema, id);
@@ -113,7 +114,7 @@ fold_digits(const char *name, char folded[MAX_NAME])
     folded[size] = '\0';
 }
 
-/* Under the lock: is this one name too many of its family? */
+/* Whether the family of this name has too many names. Requires the lock. */
 static bool
 too_many(fd_operators *operators, const fd_recording *recording, uint8_t kind,
          const char *folded)
@@ -128,7 +129,7 @@ too_many(fd_operators *operators, const fd_recording *recording, uint8_t kind,
     return false;
 }
 
-/* The phase that a job opens, by its kind. */
+/* The phase of a kind of job. */
 static uint32_t
 phase_of(uint8_t kind, const char *name)
 {

@@ -1,5 +1,5 @@
-/* From an operator's schema, or the text of a range, to its node. Reading
- * takes no lock: record callbacks run on any thread without the GIL. */
+/* From the schema of an operator, or the text of a range, to its node. Readers
+ * use no lock: record callbacks run on any thread without the GIL. */
 #ifndef FD_OPERATORS_H
 #define FD_OPERATORS_H
 
@@ -11,7 +11,7 @@ typedef struct fd_operator {
 } fd_operator;
 
 typedef struct fd_operator_table {
-    struct fd_operator_table *older; /* owned; readers may still be in it */
+    struct fd_operator_table *older; /* owned; may still have readers */
     uint32_t mask;
     uint32_t count;
     fd_operator slots[];
@@ -19,12 +19,12 @@ typedef struct fd_operator_table {
 
 typedef struct fd_operators {
     _Atomic(fd_operator_table *) table; /* owned */
-    fd_map families; /* hash of a range name without digits -> names seen */
+    fd_map families; /* hash of a name without digits -> number of names */
 } fd_operators;
 
 void fd_operators_clear(fd_operators *operators);
 
-/* The node of a schema seen before, 0 otherwise. */
+/* The node of a known schema, else 0. */
 static inline uint32_t
 fd_operators_find(const fd_operators *operators, uintptr_t schema)
 {
@@ -43,8 +43,8 @@ fd_operators_find(const fd_operators *operators, uintptr_t schema)
     }
 }
 
-/* Add the operator `name`, known by `schema`; returns its node, 0 when there
- * is no room. */
+/* Add the operator `name` with its key `schema`; returns its node, 0 without
+ * room. */
 uint32_t fd_operators_add(fd_operators *operators, fd_recording *recording,
                           uintptr_t schema, const char *name);
 
@@ -53,8 +53,8 @@ uint32_t fd_operators_add_text(fd_operators *operators,
                                fd_recording *recording, uintptr_t schema,
                                const char *text);
 
-/* The node of a range or job. Past FD_RANGE_NAMES names that differ only in
- * their digits, further ones share the node with '*' for the digits. */
+/* The node of a range or job. After FD_RANGE_NAMES names that differ only in
+ * their digits, further ones share a node with '*' for the digits. */
 enum { FD_RANGE_NAMES = 16 };
 uint32_t fd_operators_range(fd_operators *operators, fd_recording *recording,
                             uint8_t kind, const char *name);

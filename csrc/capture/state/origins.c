@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    MAX_RINGS = 9, /* 8 MB in all, within the memory quarter of max_mb */
+    MAX_RINGS = 9, /* 8 MB in total, part of the quarter of max_mb */
     MAX_NAME = 128
 };
 
@@ -19,7 +19,7 @@ fd_origins_clear(fd_origins *origins)
     }
 }
 
-/* Under the lock. */
+/* Requires the lock. */
 static fd_ring *
 new_ring(fd_origins *origins, uint64_t thread)
 {
@@ -78,9 +78,9 @@ plain_name(const char *name, char plain[MAX_NAME])
     return size;
 }
 
-/* Whether an operator of this name can have made this autograd node: one
- * plain name begins with the other. In-place operations on views make nodes
- * of two fixed names. */
+/* Whether an operator of this name can have created this autograd node: one
+ * plain name is a prefix of the other. In-place operations on views create
+ * nodes of two fixed names. */
 static bool
 fits(const char *autograd, const char *operator_name)
 {
@@ -105,7 +105,7 @@ fd_origins_fit(const fd_file *file, uint32_t id, const char *name)
     return fits(name, text);
 }
 
-/* What was left under exactly this number. */
+/* The origin stored under exactly this number. */
 static fd_origin
 exact(const fd_ring *ring, uint64_t number)
 {
@@ -140,7 +140,7 @@ nearest(const fd_ring *ring, const fd_file *file, uint64_t number,
 }
 
 static int
-cause_of_miss(const fd_ring *ring, uint64_t number)
+miss_counter(const fd_ring *ring, uint64_t number)
 {
     uint64_t entry = ring->entries[number & ring->mask];
     bool overwritten = (uint32_t)(entry >> 32) > (uint32_t)number;
@@ -164,6 +164,6 @@ fd_origins_find(const fd_origins *origins, const fd_file *file,
     }
     origin = nearest(ring, file, number, name);
     fd_file_count(file, origin.context != 0 ? FD_COUNT_ORIGIN_NEAR
-                                            : cause_of_miss(ring, number));
+                                            : miss_counter(ring, number));
     return origin;
 }

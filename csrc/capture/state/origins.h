@@ -1,42 +1,42 @@
-/* Which forward call created an autograd node. PyTorch numbers autograd nodes
- * per forward thread; a forward operator carries the number the next node
- * will get. So each operator leaves its context in a ring under that number,
- * and the node looks it up when it runs, on whatever thread.
+/* The forward call that created an autograd node. PyTorch numbers autograd
+ * nodes per forward thread; the record of a forward operator has the number of
+ * the next node. So each operator stores its context in a ring under that
+ * number, and the node looks it up when it runs, on any thread.
  *
- * Rings are written by one thread and read by any; an entry is one 64-bit
- * word, so a reader sees a whole entry or the one before.
- */
+ * A ring has one writer and any number of readers; an entry is one 64-bit
+ * word, so that readers never see half of it. */
 #ifndef FD_ORIGINS_H
 #define FD_ORIGINS_H
 
 #include "recording/recording.h"
 
 enum {
-    FD_RINGS = 1024,        /* forward threads, by PyTorch's number of it */
+    FD_RINGS = 1024,        /* forward threads, by PyTorch's number */
     FD_RING_MAIN = 1 << 19, /* entries of the first ring */
     FD_RING_OTHER = 1 << 16,
-    FD_ORIGIN_REACH = 16 /* an operator can create two nodes or more */
+    FD_ORIGIN_REACH = 16 /* lower numbers to try: operators can create several
+                            nodes */
 };
 
 typedef struct fd_ring {
     uint32_t mask;
-    _Atomic uint64_t *starts;   /* ticks, of the operators; NULL: not stored.
-                                 Behind the entries, in one block */
+    _Atomic uint64_t *starts;   /* ticks of the operators; NULL: not stored.
+                                   In the same block, after the entries */
     _Atomic uint64_t entries[]; /* number << 32 | context */
 } fd_ring;
 
 typedef struct fd_origins {
     _Atomic(fd_ring *) rings[FD_RINGS]; /* owned */
     uint32_t count;
-    uint64_t first;    /* thread whose ring was made first */
-    bool keeps_starts; /* for the arrows of a timeline; set before the first */
+    uint64_t first;    /* thread of the first ring */
+    bool keeps_starts; /* for flows of a timeline; set before the first ring */
 } fd_origins;
 
 void fd_origins_clear(fd_origins *origins);
 
-/* The ring of a forward thread, made at its first numbered operator. NULL when
- * there is no room for one. PyTorch may give one number to several threads, so
- * `lock` is taken. */
+/* The ring of a forward thread, created at its first numbered operator; NULL
+ * without room. Acquires `lock`: PyTorch may give the same number to several
+ * threads. */
 fd_ring *fd_origins_ring(fd_origins *origins, pthread_mutex_t *lock,
                          uint64_t thread);
 
@@ -53,18 +53,18 @@ fd_ring_put(fd_ring *ring, uint64_t number, uint32_t context, uint64_t start)
 }
 
 typedef struct fd_origin {
-    uint32_t context; /* 0: not known; the cause is counted */
-    uint64_t start;   /* of the call; 0 where that is not kept */
+    uint32_t context; /* 0: unknown; the reason is counted */
+    uint64_t start;   /* tick of the call; 0: not stored */
 } fd_origin;
 
 /* The context that created autograd node `number`, called `name`, of a forward
- * thread: the one that left this number, else the nearest lower one whose
- * operator's name fits, else the nearest. */
+ * thread: the one stored under this number, else under the nearest lower
+ * number with an operator whose name fits, else under the nearest one. */
 fd_origin fd_origins_find(const fd_origins *origins, const fd_file *file,
                           uint64_t thread, uint64_t number, const char *name);
 
-/* Whether the function or operator of a context can, by its name, have created
- * an autograd node called `name`. */
+/* Whether the function or operator of a context can have created an autograd
+ * node called `name`, judging by its name. */
 bool fd_origins_fit(const fd_file *file, uint32_t context, const char *name);
 
 #endif

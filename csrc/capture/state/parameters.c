@@ -7,18 +7,18 @@ enum {
     MAX_VISITS = 100000 /* modules and parameters */
 };
 
-/* What is asked of PyTorch; all owned, NULL where it is not there. */
+/* Objects of PyTorch; owned, NULL if missing. */
 typedef struct accessors {
     PyObject *parameter; /* types */
     PyObject *tensor;
-    PyObject *distributed; /* DTensor; NULL where nothing is distributed */
-    PyObject *elements;    /* methods of every tensor */
+    PyObject *distributed; /* DTensor; NULL if not imported */
+    PyObject *elements;    /* methods of all tensors */
     PyObject *element_bytes;
 } accessors;
 
 typedef struct counting {
     accessors torch;
-    fd_map seen; /* by address: shared ones count once */
+    fd_map seen; /* by address: shared parameters count once */
     int visits;
     fd_parameters sum;
 } counting;
@@ -34,11 +34,11 @@ fd_module_dict(PyObject *module, const char *name)
     PyObject *dict = PyDict_CheckExact(attributes)
                        ? PyDict_GetItemString(attributes, name)
                        : NULL;
-    Py_DECREF(attributes); /* the instance holds it */
+    Py_DECREF(attributes); /* the instance has a reference */
     return dict != NULL && PyDict_Check(dict) ? dict : NULL;
 }
 
-/* An attribute of a module that the program has imported; owned. */
+/* An attribute of a module that the program has imported; a new reference. */
 static PyObject *
 imported(const char *module, const char *name)
 {
@@ -52,22 +52,22 @@ imported(const char *module, const char *name)
     return value;
 }
 
-/* Whether torch._C's function says that no program code runs between the call
- * of a method of a tensor and its result. */
+/* Whether methods of tensors run no code of the program, according to a
+ * function of torch._C. */
 static bool
-says(const char *function, PyObject *expected)
+returns(const char *function, PyObject *expected)
 {
     PyObject *callable = imported("torch._C", function);
-    PyObject *answer = callable == NULL ? NULL : PyObject_CallNoArgs(callable);
-    bool as_expected = answer == expected;
+    PyObject *result = callable == NULL ? NULL : PyObject_CallNoArgs(callable);
+    bool as_expected = result == expected;
     Py_XDECREF(callable);
-    Py_XDECREF(answer);
+    Py_XDECREF(result);
     PyErr_Clear();
     return as_expected;
 }
 
 static bool
-learn(accessors *torch)
+load_accessors(accessors *torch)
 {
     PyObject *base = imported("torch._C", "TensorBase");
     if (base != NULL) {
@@ -96,12 +96,12 @@ forget(accessors *torch)
 static uint64_t
 number_of(PyObject *method, PyObject *tensor)
 {
-    PyObject *answer = PyObject_CallOneArg(method, tensor);
-    unsigned long long number = answer != NULL && PyLong_CheckExact(answer)
-                                  ? PyLong_AsUnsignedLongLong(answer)
+    PyObject *result = PyObject_CallOneArg(method, tensor);
+    unsigned long long number = result != NULL && PyLong_CheckExact(result)
+                                  ? PyLong_AsUnsignedLongLong(result)
                                   : 0;
     bool failed = PyErr_Occurred() != NULL;
-    Py_XDECREF(answer);
+    Py_XDECREF(result);
     PyErr_Clear();
     return failed ? 0 : number;
 }
@@ -154,8 +154,9 @@ fd_parameters
 fd_parameters_of(PyObject *module)
 {
     counting c = {.visits = 0};
-    if (says("_is_torch_function_mode_enabled", Py_False)
-        && says("_get_tracing_state", Py_None) && learn(&c.torch)) {
+    if (returns("_is_torch_function_mode_enabled", Py_False)
+        && returns("_get_tracing_state", Py_None)
+        && load_accessors(&c.torch)) {
         add_module(&c, module, 0);
     }
     if (c.visits >= MAX_VISITS) {

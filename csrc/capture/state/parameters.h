@@ -1,6 +1,6 @@
-/* How many parameters a module has: numbers of PyTorch's own accessors, asked
- * for only where those run no code of the program. Needs the GIL, and a guard
- * around it. */
+/* The number of parameters of a module, from PyTorch's accessors, which are
+ * called only if they run no code of the program. Requires the GIL and a
+ * guard. */
 #ifndef FD_PARAMETERS_H
 #define FD_PARAMETERS_H
 
@@ -11,15 +11,15 @@ typedef struct fd_parameters {
     uint64_t bytes;
 } fd_parameters;
 
-/* The dict `name` of a module, borrowed, read without running any code of the
- * program: the instance dict, then a plain dict look-up. NULL without. */
+/* The dict `name` of a module, borrowed, or NULL. Read from the instance dict,
+ * without running code of the program. */
 PyObject *fd_module_dict(PyObject *module, const char *name);
 
-/* Those of `module` and of all modules below it, each parameter once. A
- * DTensor counts as a whole, wherever its parts lie: FSDP gathers those of a
- * module before its forward, and above it they are in parts still. Of other
- * kinds of tensors, and while a torch function mode is on or a trace is made,
- * nothing counts. 0 where there are too many modules. */
+/* The parameters of `module` and of all modules below it, each one once. A
+ * DTensor counts with its full size: FSDP gathers the parameters of a module
+ * only before its own forward. Other subclasses of tensors do not count, nor
+ * does anything while a torch function mode or a tracer is active. 0 if there
+ * are too many modules. */
 fd_parameters fd_parameters_of(PyObject *module);
 
 #endif

@@ -7,19 +7,19 @@
 #include <unistd.h>
 
 static int
-raise_kept(void *error)
+raise_pending(void *error)
 {
     fd_put_exception(error);
     return -1;
 }
 
-/* An exception that stops the program, or a thread, must not be lost in a call
- * of the recorder. Steals the reference. */
+/* Raise an exception that stops the program or a thread as soon as the program
+ * continues. Steals the reference. */
 static void
 raise_in_program(PyObject *error)
 {
     bool is_main = syscall(SYS_gettid) == getpid();
-    if (is_main && Py_AddPendingCall(raise_kept, error) == 0) {
+    if (is_main && Py_AddPendingCall(raise_pending, error) == 0) {
         return;
     }
     PyThreadState_SetAsyncExc(PyThread_get_thread_ident(),
@@ -50,15 +50,15 @@ fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
 {
     fd_guard guard = fd_guard_enter_open(thread);
     PyObject *called = Py_NewRef(function); /* the session may release it */
-    PyObject *answer = argument == NULL
+    PyObject *result = argument == NULL
                          ? PyObject_CallNoArgs(called)
                          : PyObject_CallOneArg(called, argument);
-    if (answer == NULL) {
+    if (result == NULL) {
         keep_error(session);
     }
     Py_DECREF(called);
     fd_guard_leave(&guard);
-    return answer;
+    return result;
 }
 
 void

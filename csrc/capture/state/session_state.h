@@ -1,5 +1,5 @@
-/* One recording session: a recording and what capture needs to fill it. Start
- * and stop are in session/session.h. */
+/* A session: a recording and the state to fill it. Start and stop are in
+ * session/session.h. */
 #ifndef FD_SESSION_STATE_H
 #define FD_SESSION_STATE_H
 
@@ -13,24 +13,24 @@
 #include "gpu/gpu.h"
 #include "recording/step_table.h"
 
-/* Which calls of a session are timed on the GPU: timers/call_timers.h. */
+/* The calls of a session to time on the GPU: timers/call_timers.h. */
 typedef struct fd_timer_plan {
-    bool wanted; /* where CUDA is in use */
+    bool wanted; /* if CUDA is in use */
     uint32_t every;
     bool ops; /* operators and autograd nodes */
     bool modules;
     bool functions;
     bool jobs;
     FD_VECTOR(char *) globs; /* owned, of keys */
-    PyObject *in_use; /* owned: in_use() -> whether PyTorch has begun to use
-                         CUDA; NULL is never */
+    PyObject *in_use; /* owned: in_use() -> whether PyTorch has initialised
+                         CUDA; NULL: never */
     fd_gpu *gpu;      /* owned; NULL until CUDA is in use */
     fd_current_stream stream;
     _Atomic bool sampling; /* this step */
-    uint64_t first;        /* step that the window began with */
-    uint64_t last;         /* step that was decided on last */
-    uint64_t sampled;      /* steps */
-    uint32_t windows;      /* times that sampling began */
+    uint64_t first;        /* first step of the window */
+    uint64_t last;         /* latest step with a decision */
+    uint64_t sampled;      /* number of steps */
+    uint32_t windows;      /* number of times that sampling began */
     bool closed;           /* fd_timers_close was called */
 } fd_timer_plan;
 
@@ -46,75 +46,75 @@ typedef enum fd_ops_source {
     FD_OPS_DISPATCH
 } fd_ops_source;
 
-/* Which threads may use a session and its recording, and until when:
- *  1. A thread without the GIL does so inside its section (base/sections.h),
- *     after it has compared the generation there; a thread with the GIL does
- *     so while it keeps it, and compares the generation again after anything
- *     that may have run Python code.
- *  2. The thread that ends a window has the GIL, changes the generation and waits
- *     until all sections have been left: from there to the next generation the
- *     trees of all threads and the tables of the session belong to it.
- *  3. Memory is freed when the session is retired, all sections have been left
- *     once more, and no guard (guard.h) is open on any thread. */
+/* The threads that may use a session and its recording, and when:
+ *  1. A thread without the GIL, inside its section (base/sections.h), after it
+ *     has compared the generation there; a thread with the GIL, until it
+ *     releases it, and after Python code may have run it compares the
+ *     generation again.
+ *  2. The thread that ends a window has the GIL, changes the generation and
+ *     waits until all sections have been left: until the next generation, it
+ *     owns the trees of all threads and the tables of the session.
+ *  3. Memory is freed after the session was retired, all sections have been
+ *     left once more, and no guard (guard.h) is open on any thread. */
 typedef struct fd_session {
-    struct fd_session *next; /* of the retired ones */
-    uint32_t serial; /* differs from that of a freed one at its address */
+    struct fd_session *next; /* next retired session */
+    uint32_t serial; /* differs from that of a freed session at its address */
     fd_recording *recording; /* owned */
     fd_steps steps;
     fd_paths paths;
     fd_instances instances;
     fd_operators operators;
-    fd_operators schemas; /* the same, to texts: for execution traces */
+    fd_operators schemas; /* schema -> text, for execution traces */
     fd_origins origins;
     fd_asyncs asyncs;
     fd_timer_plan timers;
-    /* Owned; NULL where the timeline has no jobs: engines/pipeline_state.h */
+    /* Owned; NULL if the timeline has no jobs: engines/pipeline_state.h */
     struct fd_engine_pipeline *pipeline;
-    /* A step ended, as seen through `source` (FD_STEPS_*). */
+    /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
     void (*step_ended)(struct fd_session *session, fd_thread *thread,
                        uint32_t source);
     fd_map nodes;  /* code id << 32 | class id -> node */
-    fd_map models; /* address of a module that on_model was called with -> 1 */
-    bool fold;     /* imports and compilers in one <folded> */
+    fd_map models; /* address of a module of an on_model call -> 1 */
+    bool fold;     /* record imports and compilers as one <folded> */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
-    bool stuck;    /* a thread never left the recording: it is not freed */
-    bool operands; /* execution traces are wanted */
-    bool unhooked; /* paused by fd_session_record, no hook watches */
+    bool stuck;    /* a thread never left its section: memory is not freed */
+    bool operands; /* for execution traces */
+    bool unhooked; /* paused by fd_session_record, without hooks */
     fd_calls_source calls;
     fd_ops_source ops;
-    bool on_hold;  /* `hold` was there when the step began */
-    char *hold;    /* owned; the path and ".off": nothing is recorded while
-                         there is such a file. NULL: in memory */
+    bool on_hold;  /* file `hold` existed when the step began */
+    char *hold;    /* owned; the path and ".off": while this file exists,
+                         nothing is recorded. NULL: in memory */
     uint64_t step; /* number of the running step */
-    long wanted;   /* what the schedule said of it */
+    long wanted;   /* action of the schedule for it */
 
-    /* Owned. Called with the collector and hooks off, never in the
-     * middle of an event. */
+    /* Owned. Called with the collector and the hooks disabled, never during an
+     * event. */
     PyObject *keep;      /* keep(key) -> bool, or NULL */
     PyObject *schedule;  /* schedule(step) -> action, or NULL */
-    PyObject *on_change; /* called when PyTorch has been imported, or a process
-                            group made */
+    PyObject *on_change; /* called after an import of PyTorch or the creation
+                            of a process group */
     PyObject *on_ready;  /* called when a window of the schedule ends */
-    PyObject *on_model; /* on_model(module): called when a module that no other
-                           calls is seen for the first time, or NULL */
-    PyObject *tensor;   /* torch.Tensor, where execution traces are wanted */
-    PyObject *error;    /* the first exception that one of them raised */
+    PyObject *on_model;  /* on_model(module): called at the first call of a
+                           module outside of other modules, or NULL */
+    PyObject *tensor;    /* torch.Tensor, for execution traces */
+    PyObject *error;     /* the first exception that one of them raised */
 } fd_session;
 
-/* Call one of the session's functions, without argument when that is NULL. An
- * Exception that it raises is kept in session->error and NULL returned; any
- * other exception (KeyboardInterrupt, SystemExit) is raised in the program as
- * soon as that runs on. */
+/* Call a function of the session, without an argument if that is NULL. If it
+ * raises an Exception, stores it in session->error and returns NULL; other
+ * exceptions (KeyboardInterrupt, SystemExit) are raised as soon as the program
+ * continues. */
 PyObject *fd_session_call(fd_session *session, fd_thread *thread,
                           PyObject *function, PyObject *argument);
 
-/* Give the thread a tree of this session if it has none. `python_name` as in
- * fd_role_of. False: no room, the thread is not recorded. */
+/* Assign a tree of this session to the thread if it has none. `python_name` as
+ * for fd_role_of. False without room: the thread is not recorded. */
 bool fd_thread_attach(fd_thread *thread, struct fd_session *session,
                       const char *python_name);
 
-/* PyTorch has been imported, or a process group made. */
+/* Call on_change. */
 void fd_session_changed(fd_session *session, fd_thread *thread);
 
 #endif

@@ -22,17 +22,17 @@ fd_timer_plan_clear(fd_timer_plan *plan)
     plan->gpu = NULL;
 }
 
-/* PyTorch uses CUDA by now, and its current stream can be found. */
+/* Whether PyTorch has initialised CUDA. */
 static bool
 is_in_use(fd_session *session, fd_thread *thread)
 {
     const fd_timer_plan *plan = &session->timers;
-    PyObject *answer =
+    PyObject *result =
         plan->in_use == NULL
             ? NULL
             : fd_session_call(session, thread, plan->in_use, NULL);
-    bool yes = answer == Py_True;
-    Py_XDECREF(answer);
+    bool yes = result == Py_True;
+    Py_XDECREF(result);
     return yes;
 }
 
@@ -49,7 +49,7 @@ find(fd_session *session, fd_thread *thread)
 }
 
 static bool
-turn(fd_session *session, fd_thread *thread, uint64_t step)
+decide(fd_session *session, fd_thread *thread, uint64_t step)
 {
     fd_timer_plan *plan = &session->timers;
     if (!plan->wanted || !session->timed) {
@@ -73,7 +73,7 @@ fd_timers_window(fd_session *session, fd_thread *thread)
         fd_gpu_drain(session->timers.gpu, false);
     }
     session->timers.first = session->steps.number;
-    return turn(session, thread, 0);
+    return decide(session, thread, 0);
 }
 
 bool
@@ -87,7 +87,7 @@ fd_timers_step(fd_session *session, fd_thread *thread)
         return false;
     }
     uint64_t step = session->steps.number - plan->first;
-    return step != plan->last && turn(session, thread, step);
+    return step != plan->last && decide(session, thread, step);
 }
 
 void
@@ -95,7 +95,7 @@ fd_timers_pause(fd_session *session)
 {
     fd_timer_plan *plan = &session->timers;
     bool over = session->steps.number - plan->first != plan->last;
-    plan->sampled += plan->sampling && over; /* or it has just begun */
+    plan->sampled += plan->sampling && over; /* not at the begin of a step */
     plan->sampling = false;
     if (plan->gpu != NULL) {
         fd_gpu_drain(plan->gpu, false);
@@ -133,7 +133,7 @@ fd_timers_close(fd_session *session)
     fd_recording_note(session->recording, "gpu_steps", text);
 }
 
-/* The timers of this thread in this session; NULL when memory is out. */
+/* The timers of this thread in this session; NULL if out of memory. */
 static fd_thread_timers *
 timers_of(fd_thread *thread)
 {
@@ -143,14 +143,14 @@ timers_of(fd_thread *thread)
     fd_thread_timers *timers = thread->timers;
     if (timers != NULL && timers->serial != thread->serial) {
         fd_map_clear(&timers->chosen);
-        timers->open.count = 0; /* counted by the other session */
+        timers->open.count = 0; /* counted by the earlier session */
         timers->stream.known = false;
         timers->serial = thread->serial;
     }
     return timers;
 }
 
-/* The entry of an open timer; -1: the entry is gone. */
+/* The entry of an open timer; -1: the entry was closed. */
 static int64_t
 entry_of(const fd_tree *tree, const fd_open_timer *timer)
 {
@@ -172,8 +172,8 @@ forget(fd_thread_timers *timers, uint32_t at)
     }
 }
 
-/* Drop timers without an entry. Entries go from the top, so the topmost timer
- * that is in order ends the search. */
+/* Drop timers without an entry. Entries are closed from the top, so the search
+ * ends at the topmost timer with an entry. */
 static void
 reconcile(fd_thread_timers *timers, const fd_tree *tree)
 {
@@ -213,7 +213,7 @@ is_chosen(const fd_session *session, fd_thread_timers *timers, uint32_t node)
     uint32_t known = fd_map_get(&timers->chosen, node);
     if (known == 0) {
         known = matches(session, node) ? 2 : 1;
-        fd_map_put(&timers->chosen, node, known); /* or ask again */
+        fd_map_put(&timers->chosen, node, known); /* a cache: may fail */
     }
     return known == 2;
 }
@@ -247,8 +247,8 @@ is_wanted(const fd_session *session, fd_thread_timers *timers,
 
 /* The open timers of this thread on the device, outermost first. */
 static uint32_t
-around(const fd_thread_timers *timers, const fd_gpu_device *device,
-       uint32_t list[MOST_AROUND])
+open_timers(const fd_thread_timers *timers, const fd_gpu_device *device,
+            uint32_t list[MOST_AROUND])
 {
     uint32_t count = 0;
     uint32_t from = timers->open.count > MOST_AROUND
@@ -282,7 +282,7 @@ begin(const fd_thread *thread, fd_thread_timers *timers, const fd_entry *entry,
                                   &timers->stream, &call.stream)) {
         return false;
     }
-    call.depth = around(timers, device, open);
+    call.depth = open_timers(timers, device, open);
     uint32_t slot = fd_gpu_device_begin(device, &call);
     if (slot != 0) {
         timers->open.list[timers->open.count++] =
@@ -313,7 +313,7 @@ fd_timers_begin(fd_thread *thread, uint32_t call)
 }
 
 void
-fd_timers_look(fd_thread *thread)
+fd_timers_update_stream(fd_thread *thread)
 {
     const fd_timer_plan *plan = &thread->session->timers;
     fd_thread_timers *timers =

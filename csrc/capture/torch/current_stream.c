@@ -14,7 +14,7 @@ find_symbols(fd_current_stream *stream)
     }
     void *current = dlsym(library, "_ZN3c104cuda20getCurrentCUDAStreamEa");
     void *handle = dlsym(library, "_ZNK3c104cuda10CUDAStream6streamEv");
-    dlclose(library); /* the program has it open */
+    dlclose(library); /* stays loaded: the program has opened it */
     if (current == NULL || handle == NULL) {
         return false;
     }
@@ -48,20 +48,20 @@ fd_current_stream_clear(fd_current_stream *stream)
 }
 
 static bool
-ask_python(PyObject *function, int device, void **handle)
+stream_from_python(PyObject *function, int device, void **handle)
 {
     fd_guard guard = fd_guard_enter(fd_thread_self);
     PyObject *argument = PyLong_FromLong(device);
     PyObject *arguments[] = {NULL, argument};
-    PyObject *answer =
+    PyObject *result =
         argument == NULL
             ? NULL
             : PyObject_Vectorcall(function, &arguments[1],
                                   1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    *handle = answer == NULL ? NULL : PyLong_AsVoidPtr(answer);
-    bool known = answer != NULL && PyErr_Occurred() == NULL;
+    *handle = result == NULL ? NULL : PyLong_AsVoidPtr(result);
+    bool known = result != NULL && PyErr_Occurred() == NULL;
     PyErr_Clear();
-    Py_XDECREF(answer);
+    Py_XDECREF(result);
     Py_XDECREF(argument);
     fd_guard_leave(&guard);
     return known;
@@ -77,7 +77,7 @@ fd_current_stream_get(const fd_current_stream *stream, int device,
         return true;
     }
     if (PyGILState_Check()) {
-        memory->known = ask_python(stream->function, device, handle);
+        memory->known = stream_from_python(stream->function, device, handle);
         memory->handle = *handle;
         memory->device = device;
         return memory->known;

@@ -6,12 +6,15 @@
 
 fd_libtorch fd_torch;
 
+static const char LIBRARY[] = "/libtorch_cpu.so";
+
+/* Distributions add a version to the name: libtorch_cpu.so.2.6. */
 static int
 is_libtorch(struct dl_phdr_info *info, size_t size, void *path)
 {
     (void)size;
     const char *name = strrchr(info->dlpi_name, '/');
-    if (name == NULL || strcmp(name, "/libtorch_cpu.so") != 0) {
+    if (name == NULL || strncmp(name, LIBRARY, sizeof LIBRARY - 1) != 0) {
         return 0;
     }
     *(const char **)path = info->dlpi_name;
@@ -33,13 +36,14 @@ typedef struct wanted {
     const char *symbol;
 } wanted;
 
-/* In PyTorch, and in the libraries it was linked with. */
+/* Search PyTorch and the libraries that it was linked with. */
 static fd_status
 find_all(const wanted *list, size_t count, fd_error *error)
 {
     void *library = loaded_library();
     if (library == NULL) {
-        return fd_fail(error, FD_EINVAL, "PyTorch is not loaded");
+        return fd_fail(error, FD_EINVAL,
+                       "no library libtorch_cpu.so is loaded");
     }
     for (size_t i = 0; i < count; i++) {
         void *address = dlsym(library, list[i].symbol);
@@ -88,7 +92,7 @@ fd_libtorch_find_printer(fd_error *error)
     void *library = loaded_library();
     void *table =
         library == NULL ? NULL : dlsym(library, "_ZTVN4c10d12ProcessGroupE");
-    /* Before the functions are the offset in a larger object and the type. */
+    /* Two words precede the functions: offset to top and type. */
     fd_torch.process_group_table =
         table == NULL ? 0 : (uint64_t)(uintptr_t)table + 2 * sizeof(void *);
     return status;

@@ -1,5 +1,5 @@
-/* Functions of PyTorch's C++ library, found at run time in the copy that the
- * program has loaded. It is never loaded here; the build needs no headers. */
+/* Functions of PyTorch's C++ library, looked up at run time in the copy that
+ * the program has loaded. Never loads it; the build requires no headers. */
 #ifndef FD_LIBTORCH_H
 #define FD_LIBTORCH_H
 
@@ -42,19 +42,19 @@ typedef struct fd_libtorch {
     void (*end_stream)(void *stream);
     void *(*stream_text)(fd_cpp_text *text, const void *stream);
     void (*end_text)(fd_cpp_text *text);
-    uint64_t process_group_table; /* what objects of c10d::ProcessGroup begin
-                                     with; 0: PyTorch was built without it */
+    uint64_t process_group_table; /* first word of a c10d::ProcessGroup;
+                                     0: PyTorch was built without it */
 } fd_libtorch;
 
-/* Callbacks get no pointer of the recorder. Filled in by fd_libtorch_find
- * before the first one, constant from then on. */
+/* At file scope because callbacks get no user pointer. Set by fd_libtorch_find
+ * before the first callback, constant afterwards. */
 extern fd_libtorch fd_torch;
 
-/* Look the functions up. FD_EINVAL with the missing one named: PyTorch is not
- * loaded, or of an unknown version. */
+/* Look up the functions. FD_EINVAL, with the name of the missing function, if
+ * PyTorch is not loaded or has an unknown version. */
 fd_status fd_libtorch_find(fd_error *error);
 
-/* The same for functions of execution traces: from print_schema on. */
+/* Look up the functions for execution traces: from print_schema on. */
 fd_status fd_libtorch_find_printer(fd_error *error);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 enum {
-    SEEN = 64,         /* records a probe keeps; it needs about ten */
+    SEEN = 64,         /* records that a probe keeps; about ten occur */
     RECORD_BYTES = 344 /* sizeof(at::RecordFunction), the larger layout */
 };
 
@@ -14,15 +14,15 @@ typedef struct seen_record {
 
 const fd_layout *fd_record_layout;
 
-/* The probe's callback gets no pointer of the recorder, and the probe runs
- * once, with the GIL held by the one thread it listens to. */
+/* At file scope because the callback gets no user pointer. The probe runs
+ * once, on a single thread with the GIL. */
 static struct {
     uint64_t handle;
     int count;
     seen_record records[SEEN];
 } probe;
 
-/* libstdc++'s C++11 string ABI, and the one before it. */
+/* The C++11 string ABI of libstdc++, and the older one. */
 static const fd_layout layouts[] = {
     {"C++11 strings", 192, 200, 304, 312},
     {"old strings", 168, 176, 280, 288},
@@ -65,7 +65,7 @@ fd_layout_probe_begin(void)
     return probe.handle != 0 ? FD_OK : FD_EINVAL;
 }
 
-/* The n-th record of this name, NULL when there is none. */
+/* The n-th record of this name, or NULL. */
 static const uint8_t *
 nth(const char *name, int n)
 {
@@ -107,7 +107,7 @@ is_backward(const fd_layout *layout, const uint8_t *record, uint64_t number)
                == fd_torch.current_thread();
 }
 
-/* PyTorch numbers records as they come. */
+/* PyTorch numbers records consecutively. */
 static bool
 has_ids(const fd_layout *layout, const uint8_t *earlier, const uint8_t *later)
 {
@@ -138,7 +138,7 @@ fd_layout_probe_end(uint64_t number, fd_error *error)
         }
     }
     return fd_fail(error, FD_EINVAL,
-                   "the self-test saw %d records and none of the %zu known "
-                   "layouts of at::RecordFunction fits them",
+                   "the self-test received %d records, which fit none of the "
+                   "%zu known layouts of at::RecordFunction",
                    probe.count, sizeof layouts / sizeof *layouts);
 }

@@ -1,6 +1,6 @@
 /* The offsets of the fields of at::RecordFunction. Its accessors are inline
  * C++, so fields are read from memory; a self-test on the loaded library
- * chooses the layout, or refuses. */
+ * selects the layout, or fails. */
 #ifndef FD_RECORD_LAYOUT_H
 #define FD_RECORD_LAYOUT_H
 
@@ -13,11 +13,10 @@ typedef struct fd_layout {
     uint16_t variant;        /* 1: `function` is a schema, 0: it is text */
     uint16_t sequence;       /* int64: autograd number, -1 without */
     uint16_t forward_thread; /* uint64, autograd nodes only */
-    uint16_t
-        id; /* uint64: number of the record, 0 where no callback asked for */
+    uint16_t id; /* uint64: number of the record, 0 if no callback needs ids */
 } fd_layout;
 
-/* The same in every known layout. */
+/* Offsets that are the same in all known layouts. */
 enum {
     FD_RECORD_THREAD = 88,   /* uint64: PyTorch's number of this thread */
     FD_RECORD_SCOPE = 96,    /* byte: at::RecordScope */
@@ -42,10 +41,10 @@ fd_record_byte(const void *record, int offset)
 }
 
 /* The layout of this PyTorch; NULL before a self-test has passed, constant
- * from then on. */
+ * afterwards. */
 extern const fd_layout *fd_record_layout;
 
-/* The number that torch.profiler calls "Record function id"; 0 without. */
+/* "Record function id" of torch.profiler; 0 without. */
 static inline uint64_t
 fd_record_id(const void *record)
 {
@@ -54,7 +53,7 @@ fd_record_id(const void *record)
              : 0;
 }
 
-/* Whether the record is of an operator with a schema, and not of a text. */
+/* Whether the record has the schema of an operator, and not a text. */
 static inline bool
 fd_record_has_schema(const void *record)
 {
@@ -67,9 +66,9 @@ fd_record_text(const void *record)
     return (const char *)(uintptr_t)fd_record_word(record, FD_RECORD_FUNCTION);
 }
 
-/* The self-test, in two halves: between them the caller runs the operators
- * of python/fastdispatch/record/probe.py on this thread and returns the number
- * that the first of them got. FD_EINVAL: no layout fits. */
+/* The self-test, in two halves: in between, the caller runs the operators of
+ * python/fastdispatch/record/probe.py on this thread and returns the number of
+ * the first one. FD_EINVAL: no layout fits. */
 fd_status fd_layout_probe_begin(void);
 fd_status fd_layout_probe_end(uint64_t number, fd_error *error);
 

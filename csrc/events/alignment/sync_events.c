@@ -360,7 +360,7 @@ take_i64(fd_span text, int64_t *number)
     return true;
 }
 
-/* "pings": [[peer, sent, answered, received], ...] */
+/* "pings": [[peer, sent, replied, received], ...] */
 static fd_status
 take_pings(fd_timeline_sync *sync, fd_span array)
 {
@@ -381,7 +381,7 @@ take_pings(fd_timeline_sync *sync, fd_span array)
         if (from.from != NULL && fd_span_u64(from, &peer)
             && peer < FD_TIMELINE_RANKS
             && take_i64(element(ping, 1), &one.ping.sent)
-            && take_i64(element(ping, 2), &one.ping.answered)
+            && take_i64(element(ping, 2), &one.ping.replied)
             && take_i64(element(ping, 3), &one.ping.received)) {
             one.peer = (uint32_t)peer;
             status = fd_vector_push(&sync->pings, one);

@@ -71,7 +71,7 @@ static inline uint64_t
 fd_perfetto_ticks_pass(fd_perfetto_ticks *ticks, int64_t time, fd_buffer *to)
 {
     time = time > ticks->last ? time : ticks->last;
-    if (time >= ticks->steps.due) {
+    if (time >= ticks->steps.next_change) {
         fd_perfetto_ticks_step(ticks, time, to);
     }
     uint64_t passed = (uint64_t)time - (uint64_t)ticks->last;

@@ -1,6 +1,7 @@
 /* fastdispatch._core.job: one unit of a pipeline schedule. */
 #include "capture/engines/engine_jobs.h"
 #include "capture/frames/python_calls.h"
+#include "capture/python/utf8_text.h"
 #include "module/state.h"
 
 /* mb, stage, chunk, peer */
@@ -49,12 +50,16 @@ job_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
             return NULL;
         }
     }
-    job_object *self = (job_object *)type->tp_alloc(type, 0);
+    PyObject *text = fd_utf8_text(kind);
+    job_object *self =
+        text == NULL ? NULL : (job_object *)type->tp_alloc(type, 0);
     if (self != NULL) {
-        self->kind = Py_NewRef(kind);
+        self->kind = text;
         memcpy(self->numbers, numbers, sizeof numbers);
+        return (PyObject *)self;
     }
-    return (PyObject *)self;
+    Py_XDECREF(text);
+    return NULL;
 }
 
 static void
@@ -72,11 +77,8 @@ job_enter(PyObject *self, PyObject *unused)
     (void)unused;
     const job_object *job = (const job_object *)self;
     fd_thread *thread = fd_calls_ready();
-    const char *kind = PyUnicode_AsUTF8(job->kind);
-    if (kind == NULL) {
-        return NULL;
-    }
     if (thread != NULL) {
+        const char *kind = PyUnicode_AsUTF8(job->kind);
         fd_job what = {.micro_batch = job->numbers[0],
                        .stage = job->numbers[1],
                        .chunk = job->numbers[2],

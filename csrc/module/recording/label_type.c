@@ -1,6 +1,7 @@
 /* fastdispatch._core.label: a named range of the program. */
 #include "capture/frames/python_calls.h"
 #include "capture/operators/ranges.h"
+#include "capture/python/utf8_text.h"
 #include "module/state.h"
 #include "recording/open_entries.h"
 
@@ -16,11 +17,15 @@ label_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U:label", names, &name)) {
         return NULL;
     }
-    label_object *self = (label_object *)type->tp_alloc(type, 0);
+    PyObject *text = fd_utf8_text(name);
+    label_object *self =
+        text == NULL ? NULL : (label_object *)type->tp_alloc(type, 0);
     if (self != NULL) {
-        self->name = Py_NewRef(name);
+        self->name = text;
+        return (PyObject *)self;
     }
-    return (PyObject *)self;
+    Py_XDECREF(text);
+    return NULL;
 }
 
 static void
@@ -37,11 +42,8 @@ label_enter(PyObject *self, PyObject *unused)
 {
     (void)unused;
     fd_thread *thread = fd_calls_ready();
-    const char *name = PyUnicode_AsUTF8(((label_object *)self)->name);
-    if (name == NULL) {
-        return NULL;
-    }
     if (thread != NULL) {
+        const char *name = PyUnicode_AsUTF8(((label_object *)self)->name);
         fd_range_start(thread, name, self, thread->session->timed);
     }
     return Py_NewRef(self);

@@ -1,18 +1,18 @@
-/* fastdispatch._core.ClockAnswerer and ClockAsker: pings between ranks. */
+/* fastdispatch._core.ClockServer, ClockClient: pings between ranks. */
 #include "clocks/ping.h"
 #include "module/errors.h"
 #include "module/state.h"
 
 #include <stdbool.h>
 
-typedef struct answerer_object {
-    PyObject_HEAD fd_ping_server *answerer; /* owned; NULL: closed */
+typedef struct server_object {
+    PyObject_HEAD fd_ping_server *server; /* owned; NULL: closed */
     uint16_t port;
-} answerer_object;
+} server_object;
 
-typedef struct asker_object {
-    PyObject_HEAD fd_ping_client *asker; /* owned; NULL: closed */
-} asker_object;
+typedef struct client_object {
+    PyObject_HEAD fd_ping_client *client; /* owned; NULL: closed */
+} client_object;
 
 /* The bytes of a token, borrowed; NULL with an exception. */
 static const uint8_t *
@@ -26,23 +26,23 @@ token_of(PyObject *bytes)
 }
 
 static PyObject *
-answerer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+server_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"address", "token", NULL};
     const char *address;
     PyObject *bytes;
     const uint8_t *token;
     fd_error error = {""};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sS:ClockAnswerer", names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sS:ClockServer", names,
                                      &address, &bytes)
         || (token = token_of(bytes)) == NULL) {
         return NULL;
     }
-    answerer_object *self = (answerer_object *)type->tp_alloc(type, 0);
+    server_object *self = (server_object *)type->tp_alloc(type, 0);
     if (self == NULL) {
         return NULL;
     }
-    fd_status status = fd_ping_server_open(&self->answerer, address, token,
+    fd_status status = fd_ping_server_open(&self->server, address, token,
                                            &self->port, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
@@ -52,36 +52,36 @@ answerer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 static PyObject *
-answerer_close(PyObject *self, PyObject *unused)
+server_close(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    answerer_object *object = (answerer_object *)self;
-    fd_ping_server *answerer = object->answerer;
-    object->answerer = NULL;
+    server_object *object = (server_object *)self;
+    fd_ping_server *server = object->server;
+    object->server = NULL;
     Py_BEGIN_ALLOW_THREADS
-        fd_ping_server_close(answerer);
+        fd_ping_server_close(server);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
 static void
-answerer_dealloc(PyObject *self)
+server_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    fd_ping_server_close(((answerer_object *)self)->answerer);
+    fd_ping_server_close(((server_object *)self)->server);
     type->tp_free(self);
     Py_DECREF(type);
 }
 
 static PyObject *
-answerer_port(PyObject *self, void *closure)
+server_port(PyObject *self, void *closure)
 {
     (void)closure;
-    return PyLong_FromLong(((answerer_object *)self)->port);
+    return PyLong_FromLong(((server_object *)self)->port);
 }
 
 static PyObject *
-asker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+client_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"address", "port", "token", NULL};
     const char *address;
@@ -89,17 +89,17 @@ asker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *bytes;
     const uint8_t *token;
     fd_error error = {""};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sHS:ClockAsker", names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sHS:ClockClient", names,
                                      &address, &port, &bytes)
         || (token = token_of(bytes)) == NULL) {
         return NULL;
     }
-    asker_object *self = (asker_object *)type->tp_alloc(type, 0);
+    client_object *self = (client_object *)type->tp_alloc(type, 0);
     if (self == NULL) {
         return NULL;
     }
     fd_status status =
-        fd_ping_client_open(&self->asker, address, port, token, &error);
+        fd_ping_client_open(&self->client, address, port, token, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -113,7 +113,7 @@ pings_of(const fd_ping *pings, size_t count)
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (size_t i = 0; list != NULL && i < count; i++) {
         PyObject *one = Py_BuildValue("(LLL)", (long long)pings[i].sent,
-                                      (long long)pings[i].answered,
+                                      (long long)pings[i].replied,
                                       (long long)pings[i].received);
         if (one == NULL) {
             Py_CLEAR(list);
@@ -125,87 +125,87 @@ pings_of(const fd_ping *pings, size_t count)
 }
 
 static PyObject *
-asker_finish(PyObject *self, PyObject *unused)
+client_finish(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    asker_object *object = (asker_object *)self;
-    fd_ping_client *asker = object->asker;
+    client_object *object = (client_object *)self;
+    fd_ping_client *client = object->client;
     const fd_ping *pings = NULL;
     const char *trouble = "finished";
     size_t count = 0;
-    if (asker == NULL) {
+    if (client == NULL) {
         return Py_BuildValue("([]s)", trouble);
     }
-    object->asker = NULL;
+    object->client = NULL;
     Py_BEGIN_ALLOW_THREADS
-        pings = fd_ping_client_finish(asker, &count, &trouble);
+        pings = fd_ping_client_finish(client, &count, &trouble);
     Py_END_ALLOW_THREADS
     PyObject *list = pings_of(pings, count);
-    fd_ping_client_close(asker);
+    fd_ping_client_close(client);
     return list == NULL ? NULL : Py_BuildValue("(Ns)", list, trouble);
 }
 
 static void
-asker_dealloc(PyObject *self)
+client_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    fd_ping_client_close(((asker_object *)self)->asker);
+    fd_ping_client_close(((client_object *)self)->client);
     type->tp_free(self);
     Py_DECREF(type);
 }
 
-static PyMethodDef answerer_methods[] = {
-    {"close", answerer_close, METH_NOARGS,
-     PyDoc_STR("close($self, /)\n--\n\nAnswer no more.")},
+static PyMethodDef server_methods[] = {
+    {"close", server_close, METH_NOARGS,
+     PyDoc_STR("close($self, /)\n--\n\nStop the thread.")},
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef answerer_properties[] = {
-    {"port", answerer_port, NULL, PyDoc_STR("The UDP port."), NULL},
+static PyGetSetDef server_properties[] = {
+    {"port", server_port, NULL, PyDoc_STR("The UDP port."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMethodDef asker_methods[] = {
-    {"finish", asker_finish, METH_NOARGS,
+static PyMethodDef client_methods[] = {
+    {"finish", client_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
-               "Ping once more and end; returns the pings, and why there are\n"
-               "none.")},
+               "Send a last burst and stop the thread. Return the pings, and\n"
+               "the reason if there are none.")},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot answerer_slots[] = {
-    {Py_tp_doc, "ClockAnswerer(address, token)\n--\n\n"
-                "A thread that replies to pings with the right token with\n"
-                "this machine's clock, on one address."},
-    {Py_tp_new, answerer_new},
-    {Py_tp_dealloc, answerer_dealloc},
-    {Py_tp_methods, answerer_methods},
-    {Py_tp_getset, answerer_properties},
+static PyType_Slot server_slots[] = {
+    {Py_tp_doc, "ClockServer(address, token)\n--\n\n"
+                "A thread that replies with the clock of this machine to\n"
+                "requests with the right token, on one address."},
+    {Py_tp_new, server_new},
+    {Py_tp_dealloc, server_dealloc},
+    {Py_tp_methods, server_methods},
+    {Py_tp_getset, server_properties},
     {0, NULL},
 };
 
-static PyType_Slot asker_slots[] = {
-    {Py_tp_doc, "ClockAsker(address, port, token)\n--\n\n"
-                "A thread that asks for another machine's clock now and\n"
-                "then."},
-    {Py_tp_new, asker_new},
-    {Py_tp_dealloc, asker_dealloc},
-    {Py_tp_methods, asker_methods},
+static PyType_Slot client_slots[] = {
+    {Py_tp_doc, "ClockClient(address, port, token)\n--\n\n"
+                "A thread that periodically measures the clock of another\n"
+                "machine."},
+    {Py_tp_new, client_new},
+    {Py_tp_dealloc, client_dealloc},
+    {Py_tp_methods, client_methods},
     {0, NULL},
 };
 
-static PyType_Spec answerer_spec = {
-    .name = "fastdispatch._core.ClockAnswerer",
-    .basicsize = sizeof(answerer_object),
+static PyType_Spec server_spec = {
+    .name = "fastdispatch._core.ClockServer",
+    .basicsize = sizeof(server_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = answerer_slots,
+    .slots = server_slots,
 };
 
-static PyType_Spec asker_spec = {
-    .name = "fastdispatch._core.ClockAsker",
-    .basicsize = sizeof(asker_object),
+static PyType_Spec client_spec = {
+    .name = "fastdispatch._core.ClockClient",
+    .basicsize = sizeof(client_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = asker_slots,
+    .slots = client_slots,
 };
 
 static int
@@ -221,8 +221,8 @@ add_type(PyObject *module, PyType_Spec *spec)
 int
 fd_ping_types_init(PyObject *module)
 {
-    return add_type(module, &answerer_spec) < 0
-                || add_type(module, &asker_spec) < 0
+    return add_type(module, &server_spec) < 0
+                || add_type(module, &client_spec) < 0
              ? -1
              : 0;
 }

@@ -1,5 +1,7 @@
 #include "module/recording/session_options.h"
 
+#include "capture/python/utf8_text.h"
+
 #include <string.h>
 
 int
@@ -10,19 +12,23 @@ fd_session_add_prefixes(fd_session *session, PyObject *prefixes)
         return -1;
     }
     int result = 0;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
-        const char *prefix;
+    for (Py_ssize_t i = 0; result == 0 && i < PySequence_Fast_GET_SIZE(list);
+         i++) {
+        PyObject *path;
         int from;
-        if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list, i), "si", &prefix,
-                              &from)) {
-            result = -1;
-            break;
-        }
-        if (fd_paths_add(&session->paths, prefix, (uint8_t)from) != FD_OK) {
+        PyObject *prefix = PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list, i),
+                                            "Ui", &path, &from)
+                             ? fd_utf8_text(path)
+                             : NULL;
+        result = prefix == NULL ? -1 : 0;
+        if (prefix != NULL
+            && fd_paths_add(&session->paths, PyUnicode_AsUTF8(prefix),
+                            (uint8_t)from)
+                   != FD_OK) {
             PyErr_NoMemory();
             result = -1;
-            break;
         }
+        Py_XDECREF(prefix);
     }
     Py_DECREF(list);
     return result;
@@ -65,15 +71,22 @@ int
 fd_session_globs(fd_timer_plan *plan, PyObject *globs)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(globs); i++) {
-        Py_ssize_t size;
-        const char *text =
-            PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(globs, i), &size);
-        char *copy = text == NULL ? NULL : fd_malloc((size_t)size + 1);
+        PyObject *glob = fd_utf8_text(PyList_GET_ITEM(globs, i));
+        if (glob == NULL) {
+            return -1;
+        }
+        const char *text = PyUnicode_AsUTF8(glob);
+        size_t size = strlen(text) + 1;
+        char *copy = fd_malloc(size);
+        if (copy != NULL) {
+            memcpy(copy, text, size);
+        }
+        Py_DECREF(glob);
         if (copy == NULL || fd_vector_push(&plan->globs, copy) != FD_OK) {
             fd_free(copy);
-            return text == NULL ? -1 : (PyErr_NoMemory(), -1);
+            PyErr_NoMemory();
+            return -1;
         }
-        memcpy(copy, text, (size_t)size + 1);
     }
     return 0;
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Four ranks train; then FOLDER has their execution traces (et_N.json), the same for simulators (trace.N.et), their
-# timelines (timeline_N.json), one of all ranks (timeline.json), the call graph (callgraph.svg) and what waits for what on
-# rank 0 (trace_0.svg); the ranks are checked against each other, and the step is estimated with a network that is twice
-# as fast (estimate.json). Usage: run.sh FOLDER [PYTHON]
+# Train on four ranks and write to FOLDER: their execution traces (et_N.json), the same for simulators (trace.N.et),
+# their timelines (timeline_N.json), one of all ranks (timeline.json), the call graph (callgraph.svg), the dependencies
+# of rank 0 (trace_0.svg), and an estimate of the step with a network that is twice as fast (estimate.json). Checks the
+# ranks against each other. Usage: run.sh FOLDER [PYTHON]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Train the example on two ranks under the recorder, merge the ranks, show the top of the table, draw the call graph.
+# Record the example on two ranks, merge the ranks, print the top of the table, draw the call graph.
 # Usage: demo.sh FOLDER-WITH-PYTHON OPERATOR-BACK-END RUN-DIRECTORY
 set -e
 bin=$1 ops=$2 out=$3

@@ -31,9 +31,10 @@ COMMANDS = (
     "timeline",
     "et",
     "pipeline",
+    "doctor",
 )
 
-#: Commands with actions of their own, each a folder.
+#: Commands with actions; each is a folder.
 GROUPS = ("timeline", "et", "pipeline")
 
 BAD_INPUT = 2

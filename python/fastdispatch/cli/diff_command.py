@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source and arguments.html is None:
         raise Error("diff: --source requires --html FILE")
     if arguments.html is not None and arguments.by != "node":
-        raise Error(f"diff: --html and --by {arguments.by} exclude each other")
+        raise Error(f"diff: --html and --by {arguments.by} cannot be combined")
     if arguments.ranks is None:
         return two_recordings(arguments)
     if arguments.gate is not None:
@@ -128,7 +128,7 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
         documents: list[dict[str, Any]] = [diff.as_json(everything=arguments.all) for diff in diffs]
         print(json.dumps({"format": "fastdispatch.ranks", "version": 1} | verdict.as_json() | {"diffs": documents}))
         return 0
-    print("\n".join(verdict.sentences) or f"no rank of {len(trace.ranks)} is slow beside the others")
+    print("\n".join(verdict.sentences) or f"no slow rank among {len(trace.ranks)}")
     for diff in diffs:
         show(diff, arguments)
     return 0

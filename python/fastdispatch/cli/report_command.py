@@ -51,7 +51,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="print the N hottest paths (default: as many as cover 80 %% of the time)",
     )
     parser.add_argument("--callers", metavar="NAME", help="print the callers of the function whose key contains NAME")
-    parser.add_argument("--callees", metavar="NAME", help="print its callees")
+    parser.add_argument("--callees", metavar="NAME", help="print the callees of the function whose key contains NAME")
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     parser.add_argument("--time", action="store_true", help="print times instead of shares")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     views = (arguments.callers, arguments.callees, arguments.paths)
     if arguments.tree + sum(view is not None for view in views) > 1:
-        raise Error("--tree, --paths, --callers and --callees exclude each other: give only one")
+        raise Error("--tree, --paths, --callers and --callees cannot be combined: give only one")
     neighbours = arguments.callers is not None or arguments.callees is not None
     if neighbours and arguments.by == "phase":
         raise Error("--by phase: phases have no callers or callees")

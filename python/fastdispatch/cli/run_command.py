@@ -44,13 +44,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--ops",
         default="auto",
         choices=("auto", "record", "dispatch", "off"),
-        help="how to record operators (default: auto)",
+        help="record operators through PyTorch's observer (record), a dispatch mode (dispatch), or not (default: auto)",
     )
     parser.add_argument(
         "--calls",
         default="auto",
         choices=("auto", "frame", "monitor", "off"),
-        help="how to record Python calls (default: auto)",
+        help="record Python calls through the evaluator (frame), sys.monitoring (monitor), or not (default: auto)",
     )
     parser.add_argument("--no-timing", action="store_true", help="count calls without timing them")
     parser.add_argument(
@@ -103,6 +103,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.program[:1] == ["--"]:
+        del arguments.program[0]
     if not arguments.program:
         raise Error("run: no program given: use fastdispatch run script.py, or fastdispatch run -m module")
     arguments.steps = _steps(arguments)
@@ -155,7 +157,7 @@ def _ranks(text: str | None) -> list[int] | None:
 
 
 def _set_environment(arguments: argparse.Namespace) -> None:
-    """Let processes that multiprocessing spawns record too: they are often ranks of their own."""
+    """Let processes that multiprocessing spawns record too: they are often separate ranks."""
     options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
     options += ["timing=0"] if arguments.no_timing else []
     options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []

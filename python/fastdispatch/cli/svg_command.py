@@ -74,9 +74,8 @@ def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
         for glob in getattr(arguments, option[2:].replace("-", "_")):
             if not any(matches(glob, name) for name in names):
                 raise Error(
-                    f"{option} {glob}: no function has this key and no package this name (* matches any text; "
-                    f"fastdispatch "
-                    "report prints the keys)"
+                    f"{option} {glob}: matches no key and no package (* matches any text; the keys are those of "
+                    "fastdispatch report)"
                 )
 
 

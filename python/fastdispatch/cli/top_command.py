@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def once(arguments: argparse.Namespace) -> None:
     from fastdispatch.read.live import rates, sample
-    from fastdispatch.report.top_text import head, table
+    from fastdispatch.report.terminal import print_parts, width_of
+    from fastdispatch.report.top_text import head, parts
 
     before = None
     if not arguments.total:
@@ -55,5 +56,4 @@ def once(arguments: argparse.Namespace) -> None:
         rows = [rate.as_json() for rate in found]
         print(json.dumps({"format": "fastdispatch.top", "version": 1, "head": head(before, after), "rows": rows}))
         return
-    print(head(before, after))
-    print("\n".join(table(found[: arguments.rows])))
+    print_parts(parts(before, after, found[: arguments.rows]), sys.stdout, width_of(sys.stdout))

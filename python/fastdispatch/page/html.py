@@ -63,7 +63,7 @@ def bounded(path: str, title: str, blocks: dict[str, str], wanted: Wanted, incom
 
 def _bounded(path: str, made: bytes, wanted: Wanted) -> bytes:
     if len(made) > wanted.most:
-        raise Error(f"{path}: the page would have {len(made) / _MEGABYTE:.1f} MB; allow more with --max-mb")
+        raise Error(f"{path}: the page would be {len(made) / _MEGABYTE:.1f} MB: raise --max-mb")
     return made
 
 

@@ -17,7 +17,7 @@ from fastdispatch.report.report_facts import facts
 
 _ENDS = ("before", "after")
 _MODULE = ("calls", "ops", "self", "total", "backward")
-_LINES = 40  # of what changed
+_LINES = 40  # of changes
 
 
 def page(diff: Diff, wanted: Wanted) -> bytes:
@@ -92,7 +92,7 @@ def _core(
         "layout": {},
         "compared": {
             "names": _named(diff),
-            "per": "a step" if diff.by_step else "in all",
+            "per": "per step" if diff.by_step else "in total",
             "threshold": diff.threshold,
             "said": SAID,
             "factors": {weight.id: _factors(diff, _steps(diff, None), weight.id) for weight in weights},

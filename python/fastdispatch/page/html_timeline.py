@@ -26,7 +26,7 @@ class _Lanes:
         self.place: dict[tuple[int, int], int] = {}  # (rank, row of its calls) -> slice
 
     def add(self, rank: int, kind: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
-        """Rows have start, duration, depth and context, and may have job, open, launch and strip."""
+        """Rows have start, duration, depth and context, and may have job, open, launch and call (a row)."""
         if not rows:
             return
         rows = sorted(rows, key=lambda row: (row["start"], row["depth"]))
@@ -35,8 +35,8 @@ class _Lanes:
         self.lanes["size"].append(len(rows))
         before = rows[0]["start"]
         for row in rows:
-            if "strip" in row:
-                self.place[rank, row["strip"]] = len(self.slices["start"])
+            if "call" in row:
+                self.place[rank, row["call"]] = len(self.slices["start"])
             self.slices["start"].append(row["start"] - before)
             before = row["start"]
             self.slices["rank"].append(rank)
@@ -143,11 +143,11 @@ def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], strips: Columns, clock: _Clock) -> None:
+def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], found: Columns, clock: _Clock) -> None:
     calls: dict[int, list[dict[str, Any]]] = {}
     alone: dict[int, list[dict[str, Any]]] = {}
-    for number, row in enumerate(_rows(strips)):
-        row["start"], row["strip"] = clock(row["start"]), number
+    for number, row in enumerate(_rows(found)):
+        row["start"], row["call"] = clock(row["start"]), number
         row.pop("job")
         (alone if row["async"] else calls).setdefault(row["thread"], []).append(row)
     for thread, role in enumerate(rank["threads"]["role"]):

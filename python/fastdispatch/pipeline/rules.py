@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastdispatch import _core
 
 
@@ -32,15 +34,11 @@ def rule(
     The first rule that fits counts, yours before those that are built in. Raises :class:`fastdispatch.Error` for what
     is no rule.
     """
-    _core.pipeline_rule(
-        path_suffix,
-        qualname,
-        kind,
-        mb=mb,
-        stage=stage,
-        chunk=chunk,
-        peer=peer,
-        buffer=buffer,
-        bytes=bytes,
-        when=when,
-    )
+    sources = {"mb": mb, "stage": stage, "chunk": chunk, "peer": peer, "buffer": buffer, "bytes": bytes, "when": when}
+    texts: dict[str, Any] = {name: _encodable(source) for name, source in sources.items() if source is not None}
+    _core.pipeline_rule(_encodable(path_suffix), _encodable(qualname), _encodable(kind), **texts)
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, as the recorder does in names."""
+    return text.encode("utf-8", "replace").decode()

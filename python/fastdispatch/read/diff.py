@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from fastdispatch import _core
+from fastdispatch.read.summary import step_time, whole_time
 from fastdispatch.read.trace import Trace
 
 #: Bits of the C core, in their order (csrc/profile/profile_diff.h).
@@ -83,7 +84,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Side:
-    """One side: its name, rank (None: all), ended steps (summed over ranks) and ns per step."""
+    """One side: its name, rank (None: all), ended steps (summed over ranks) and time of a step, or of the main threads,
+    ns."""
 
     name: str
     rank: int | None
@@ -126,10 +128,8 @@ class Diff:
         #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
         self.speed: float = self.found["speed"]
         self.sides = tuple(
-            Side(name, rank, 1 if rank is not None else len(trace.ranks), steps, whole)
-            for name, rank, trace, steps, whole in zip(
-                names, ranks, (before, after), self.found["steps"], self.found["whole"], strict=True
-            )
+            _side(name, trace, rank, steps)
+            for name, rank, trace, steps in zip(names, ranks, (before, after), self.found["steps"], strict=True)
         )
 
     @property
@@ -197,6 +197,12 @@ class Diff:
             "rows": [row.as_json() for row in (self.rows if everything else self.changed())],
             "calls": [call.as_json() for call in (self.calls if everything else self.changed_calls())],
         }
+
+
+def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
+    ranks = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
+    whole = (step_time(ranks) or whole_time(ranks) / steps) if steps else whole_time(ranks)
+    return Side(name, rank, len(ranks), steps, whole)
 
 
 def _said(bits: int) -> frozenset[str]:

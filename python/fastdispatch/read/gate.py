@@ -33,23 +33,23 @@ class Budget:
         except OSError as error:
             raise Error(f"{path}: cannot read: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise Error(f"{path}: no TOML: {error}") from None
+            raise Error(f"{path}: invalid TOML: {error}") from None
         self._check()
 
     def _check(self) -> None:
         for key, value in self.content.items():
             kind = _KEYS.get(key)
             if kind is None:
-                raise Error(f"{self.path}:{self._line(key)}: {key} is unknown: one of {', '.join(_KEYS)}")
+                raise Error(f"{self.path}:{self._line(key)}: unknown key {key}: expected one of {', '.join(_KEYS)}")
             if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # type: ignore[arg-type]
-                raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} is of another kind (docs/guides/diff.md)")
+                raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} has the wrong type (docs/guides/diff.md)")
         for table in ("calls", "time"):
             for key, value in self.content.get(table, {}).items():
                 if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-                    raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} is no number from 0")
+                    raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} is not a number of at least 0")
         for edge in self.content.get("forbid", []):
             if not isinstance(edge, str) or " -> " not in edge:
-                raise Error(f"{self.path}:{self._line(str(edge))}: {edge!r}: write 'CALLER -> CALLEE'")
+                raise Error(f"{self.path}:{self._line(str(edge))}: {edge!r}: expected 'CALLER -> CALLEE'")
 
     def _line(self, text: str) -> int:
         """Return the first line of the file with this text: TOML has no positions."""
@@ -74,7 +74,7 @@ class Budget:
         before, after = (side.whole for side in diff.sides)
         if allowed is None or not before or after <= before * (1 + allowed / 100):
             return []
-        return [Broken(f"{after / before - 1:+.1%} a step, {allowed} % allowed", self._line("step"))]
+        return [Broken(f"{after / before - 1:+.1%} per step, {allowed} % allowed", self._line("step"))]
 
     def _calls(self, diff: Diff) -> list[Broken]:
         found = []
@@ -108,7 +108,7 @@ class Budget:
             for call in diff.calls:
                 above = call.caller.key if call.caller else ""
                 if call.calls.after > 0 and matches(caller, above) and matches(callee, call.callee.key):
-                    text = f"{call.calls.after:g} calls{per(diff)}  {above or 'the outside'} -> {call.callee.key}"
+                    text = f"{call.calls.after:g} calls{per(diff)}  {above or '<outside>'} -> {call.callee.key}"
                     found.append(Broken(text, self._line(edge)))
         return found
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch._core import Error
+from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import Trace, load
 from fastdispatch.record import files
 from fastdispatch.record.clocks import boot_id
@@ -44,7 +45,7 @@ def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:
     found = recordings(path)
     running = [each for each in found if files.is_live(each)]
     if not running:
-        raise Error(f"{path}: no process records there: {len(found)} finished")
+        raise Error(f"{path}: no running process records there: {len(found)} finished")
     for each in running:
         folder = _core.Folder(each.parent)
         if on:
@@ -157,6 +158,7 @@ class Sample:
 
     at: float
     figures: dict[str, Figures]
+    whole: int  # ns of 100 %: time of the main threads
     ranks: list[dict[str, Any]]
     ended: int  # recordings that have stopped or whose process is gone
 
@@ -167,19 +169,19 @@ def sample(path: str) -> Sample:
     trace = load([str(each) for each in found])
     table = trace.table("node")
     kinds = trace.nodes["kind"]
-    columns = (table[name] for name in ("where", "node", "calls", "resumes", "self", "total"))
+    columns = (table[name] for name in ("where", "node", "calls", "self", "total"))
     figures = {
-        where: Figures(kinds[node], calls + resumes, own, total)
-        for where, node, calls, resumes, own, total in zip(*columns, strict=True)
+        where: Figures(kinds[node], calls, own, total)
+        for where, node, calls, own, total in zip(*columns, strict=True)
         if kinds[node] != "thread"
     }
     ended = sum(not files.is_live(each) for each in found)
-    return Sample(time.monotonic(), figures, trace.ranks, ended)
+    return Sample(time.monotonic(), figures, whole_time(trace.ranks), trace.ranks, ended)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A function in the time between two samples: calls a second, and shares of the recorded time, 0 to 1."""
+    """A function in the time between two samples: calls per second, and shares of the time of main threads."""
 
     key: str
     kind: str
@@ -196,7 +198,7 @@ def rates(before: Sample | None, after: Sample) -> list[Rate]:
     earlier = before.figures if before is not None else {}
     began = before.at if before is not None else after.at - max(rank["recorded"] for rank in after.ranks) / 1e9
     seconds = max(after.at - began, 1e-9)
-    whole = sum(max(now.own - earlier.get(key, _NONE).own, 0) for key, now in after.figures.items()) or 1
+    whole = max(after.whole - (before.whole if before is not None else 0), 1)
     found = []
     for key, now in after.figures.items():
         then = earlier.get(key, _NONE)

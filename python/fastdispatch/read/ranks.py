@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from fastdispatch.read.summary import step_time
 from fastdispatch.read.trace import Trace
 
 #: A rank is slow if it waits this share of a step less than the others, or works that much longer.
@@ -14,8 +15,8 @@ NOTABLE = 0.1
 
 @dataclass(frozen=True)
 class RankTimes:
-    """Times of one rank, ns per step (of the run without steps): recorded time, and time of collectives and transfers,
-    including waits."""
+    """Times of one rank, ns per step (of the run without steps): the time of a step, and time of collectives and
+    transfers, including waits."""
 
     rank: int
     whole: float
@@ -37,7 +38,7 @@ def times(trace: Trace) -> list[RankTimes]:
             for where, own, asynchronous in zip(table["where"], table["self"], table["async"], strict=True)
             if is_communication(where)
         )
-        found.append(RankTimes(rank["rank"], rank["recorded"] / steps, waits / steps))
+        found.append(RankTimes(rank["rank"], step_time([rank]) or rank["recorded"] / steps, waits / steps))
     return found
 
 
@@ -66,11 +67,13 @@ def judge(found: list[RankTimes]) -> Verdict:
         if waits - one.communication > NOTABLE * one.whole:
             slow.append(one.rank)
             sentences.append(
-                f"rank {one.rank} is slow: it spends {one.communication / 1e6:.3g} ms a step in collectives,"
-                f" the others {waits / 1e6:.3g} ms, most of it waiting for it"
+                f"rank {one.rank} is slow: {one.communication / 1e6:.3g} ms per step in collectives, other ranks"
+                f" {waits / 1e6:.3g} ms, mostly waiting for rank {one.rank}"
             )
         elif not any(each.communication for each in found) and one.whole > wholes * (1 + NOTABLE):
             slow.append(one.rank)
-            sentences.append(f"rank {one.rank} takes {one.whole / 1e6:.3g} ms a step, the others {wholes / 1e6:.3g} ms")
+            sentences.append(
+                f"rank {one.rank} is slow: {one.whole / 1e6:.3g} ms per step, other ranks {wholes / 1e6:.3g} ms"
+            )
     rest = sorted((one for one in found if one.rank not in slow), key=lambda one: one.whole) or found
     return Verdict(slow, sentences, rest[len(rest) // 2].rank)

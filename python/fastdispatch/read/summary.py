@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,39 @@ def share_of_overhead(trace: Trace, index: int) -> float | None:
     return None if cost is None or not recorded else min(cost / recorded, 1.0)
 
 
+def step_time(ranks: Iterable[Mapping[str, Any]]) -> int:
+    """Return the time of a step, ns: the mean of the kept steps of these entries of ``trace.ranks``; 0 without any."""
+    return sum(phase_times(ranks).values())
+
+
+def phase_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the time of each phase in the mean step, ns."""
+    steps = [rank["latest_steps"] for rank in ranks]
+    count = max(sum(len(each["begin"]) for each in steps), 1)
+    return {phase: round(sum(sum(each[phase]) for each in steps) / count) for phase in PHASES}
+
+
+def main_role(ranks: Iterable[Mapping[str, Any]]) -> str:
+    """Return the role of the threads whose time is 100 %: ``main``, or if it was not recorded the one with most
+    time."""
+    times = thread_times(ranks)
+    return min(times, key=lambda role: (role != "main", -times[role], role), default="main")
+
+
+def thread_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the self time of the threads of each role, ns."""
+    times = Counter[str]()
+    for rank in ranks:
+        for role, time in zip(rank["threads"]["role"], rank["threads"]["self"], strict=True):
+            times[role] += time
+    return dict(times)
+
+
+def whole_time(ranks: Sequence[Mapping[str, Any]]) -> int:
+    """Return the time of 100 %, ns: that of the main threads."""
+    return thread_times(ranks).get(main_role(ranks), 0)
+
+
 def printable(text: str) -> str:
     """Return text without line breaks and control characters."""
     return "".join(c if c.isprintable() or c == "\u202f" else repr(c)[1:-1] for c in text)
@@ -97,16 +131,16 @@ def summary_lines(path: str) -> list[str]:
     edges = len(trace.edges["caller"])
     paths = len(trace.contexts["node"])
     share = share_of_overhead(trace, 0)
-    price = "" if share is None else f"; our own cost {100 * share:.1f} % of {seconds(rank['recorded'])}"
+    price = "" if share is None else f"; recording overhead {100 * share:.1f} % of {seconds(rank['recorded'])}"
     steps = f"{rank['steps']} steps, " if rank["steps_source"] != "none" else ""
     folder = path.rpartition("/")[0] or "."
     side = files.side(Path(path))
     previous = Path(path + files.PREVIOUS)
     spilled = f" and {side.stat().st_size / 1e6:.1f} MB of timeline in {side.name}" if side.exists() else ""
-    kept = [f"no call was recorded: the recording before it is kept as {previous}"] if previous.exists() else []
+    kept = [f"no call was recorded: the previous recording is kept as {previous}"] if previous.exists() else []
     return [
         *kept,
         f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
         f"{grouped(edges)} edges, {grouped(paths)} paths{price}",
-        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB{spilled}).  Look: fastdispatch report | html | svg {folder}",
+        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB{spilled}).  Next: fastdispatch report | html | svg {folder}",
     ]

@@ -33,7 +33,7 @@ def table(trace: Trace, name: str, rank: int | None = None) -> Columns:
     if name in ("steps", "threads", "jobs"):
         return of_ranks(trace, name, rank)
     if rank is not None:
-        raise _core.Error(f"{name} are of all ranks: leave --rank out, or choose {', '.join(SUMS)}")
+        raise _core.Error(f"the table {name} covers all ranks: omit --rank, or choose {', '.join(SUMS)}")
     whole: Columns = getattr(trace, name)
     return whole
 

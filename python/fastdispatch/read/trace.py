@@ -25,7 +25,7 @@ class Trace:
     """A recording, or several merged. Times are nanoseconds; a table is a dict of columns of equal length.
 
     ``pandas.DataFrame(trace.nodes)`` works as expected. Rows count from 0; a column of rows of another table has -1 for
-    none. The argument ``rank`` of methods is the rank's number, ``None`` the sum over all; a rank that is not in the
+    no row. The argument ``rank`` of methods is the rank's number, ``None`` the sum over all; a rank that is not in the
     trace raises :class:`fastdispatch.Error`.
     """
 
@@ -108,22 +108,21 @@ class Trace:
         return self.core.edges(by, self.index(rank))
 
     def coverage(self, rank: int | None = None) -> dict[str, int]:
-        """Backward time, ns: ``autograd`` in all, of which ``accumulate`` (AccumulateGrad, of no call) and
+        """Backward time, ns: ``autograd`` in total, of which ``accumulate`` (AccumulateGrad, of no call) and
         ``attributed`` to a forward call."""
         return self.core.coverage(self.index(rank))
 
     def jobs(self, rank: int | None = None) -> Columns:
-        """One row a :class:`fastdispatch.job` of a recording with a timeline of jobs, by start.
+        """One row per :class:`fastdispatch.job` of a recording with a timeline of jobs, by start.
 
         kind (text), context (row), thread (row of the rank's threads), step, iteration (of the engine), micro_batch,
-        stage, chunk, peer, buffer (-1: none), bytes (0: not known), flags (fd_job in docs/formats/recording.md), start
-        (ns since the start of the recording), duration (ns), open (had not ended; duration is its age), and where the
-        trace was loaded with ``timeline=True`` its first interval on a GPU: device (-1: none), gpu_start, gpu_duration
-        (ns).
-        ``rank`` may be left out where there is one only; a dump has no jobs.
+        stage, chunk, peer, buffer (-1: none), bytes (0: unknown), flags (fd_job in docs/formats/recording.md), start
+        (ns since the start of the recording), duration (ns), open (unfinished; duration is its age), and with
+        ``load(timeline=True)`` the first interval on a GPU: device (-1: none), gpu_start, gpu_duration (ns). ``rank``
+        is optional if the trace has one rank; a dump has no jobs.
         """
         if rank is None and len(self.ranks) != 1:
-            raise _core.Error(f"the trace has {len(self.ranks)} ranks: say of which one, jobs(rank)")
+            raise _core.Error(f"the trace has {len(self.ranks)} ranks: select one with jobs(rank)")
         return self.core.jobs(0 if rank is None else self.index(rank))
 
     def dump(self, path: PathLike) -> None:
@@ -192,7 +191,7 @@ class Trace:
             if found["rank"] == rank:
                 return index
         known = ", ".join(str(found["rank"]) for found in self.ranks)
-        raise _core.Error(f"rank {rank} is not in this trace, which has {known}")
+        raise _core.Error(f"rank {rank} is not in this trace, which has ranks {known}")
 
 
 def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trace:

@@ -1,1 +1,1 @@
-"""Recording: what runs inside the program that is recorded."""
+"""Recording: the part of the package that runs inside the recorded program."""

@@ -46,7 +46,7 @@ _current: CallGraph | None = None
 
 def _choice(name: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
-        raise _core.Error(f"{name}={value!r}: one of {', '.join(choices)}")
+        raise _core.Error(f"{name}={value!r}: must be one of {', '.join(choices)}")
     return value
 
 
@@ -127,7 +127,7 @@ class CallGraph:
         if gather and ranks is not None:
             raise _core.Error("gather requires every rank, ranks excludes some: give only one of them")
         if not 1 <= max_mb <= _MAX_MB:
-            raise _core.Error(f"max_mb={max_mb}: 1 to {_MAX_MB}")
+            raise _core.Error(f"max_mb={max_mb}: must be from 1 to {_MAX_MB}")
         self._out = out
         self._calls = _choice("calls", calls, ("auto", *_CALLS))
         if calls == "monitor" and sys.version_info < (3, 12):
@@ -423,13 +423,13 @@ class CallGraph:
             self._note({"cost_ns": costs})
 
     def _settle(self, session: _core.Session) -> None:
-        """The finished file where it belongs, under the name of its rank."""
+        """Move the finished file to the run directory, under the name of its rank."""
         try:
             if self._place is not None:
                 self._say(files.settle(self._place, self._rank, self._world, self._run_id))
             elif self._refused and self._out is not None:
                 self._saved = files.save(session, self._out, self._rank, self._world, self._run_id)
-                _print(f"the recording was held in memory ({self._refused}) and has been written to {self._saved}")
+                _print(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
         except _core.Error as error:
             if self._place is None:
                 _print(f"the recording is lost: {error}")
@@ -439,7 +439,7 @@ class CallGraph:
                 _print(f"the recording stays at {self._place.path}: {error}")
 
     def _stop_at_exit(self) -> None:
-        """At the end of the program: no traceback, and no effect on its exit status."""
+        """Stop at the end of the program, without a traceback or an effect on its exit status."""
         try:
             self.stop()
         except Exception as error:
@@ -465,10 +465,10 @@ class CallGraph:
 
 
 def _is_failing() -> bool:
-    """Whether an exception propagates, or has ended the program; a normal exit does not count."""
+    """Return whether an exception propagates, or has ended the program; a normal exit does not count."""
     error = sys.exc_info()[1]
     if error is None and not hasattr(sys, "ps1"):
-        error = getattr(sys, "last_value", None)  # at exit: what the interpreter has printed
+        error = getattr(sys, "last_value", None)  # at exit: the exception that the interpreter printed
     if isinstance(error, SystemExit):
         return error.code not in (None, 0)
     return error is not None and not isinstance(error, GeneratorExit)
@@ -479,16 +479,16 @@ def _ranks_of_environment() -> list[int] | None:
     try:
         return [int(part) for part in text.split(",")] if text else None
     except ValueError:
-        raise _core.Error(f"FASTDISPATCH_RANKS={text}: rank numbers with commas between them, like 0,3") from None
+        raise _core.Error(f"FASTDISPATCH_RANKS={text}: expected rank numbers separated by commas, e.g. 0,3") from None
 
 
 def current() -> CallGraph | None:
-    """The graph that records this process."""
+    """Return the graph that records this process."""
     return _current
 
 
 def dump(path: str | os.PathLike[str]) -> None:
-    """Write what this process has recorded so far as JSON. Raises :class:`fastdispatch.Error` where it does not."""
+    """Write the recording of this process so far as JSON. Raises :class:`fastdispatch.Error` if it does not record."""
     if _current is None:
         raise _core.Error("this process is not recording: use CallGraph or `fastdispatch run`")
     _current.dump(path)
@@ -502,7 +502,7 @@ def _current_folder() -> str:
 
 
 def _print(line: str) -> None:
-    """On standard error, if there is one."""
+    """Print a line on standard error, if it exists."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(f"fastdispatch: {printable(line)}", file=sys.stderr)
 
@@ -512,7 +512,7 @@ _inherited: list[_core.Session | None] = []
 
 
 def _after_fork() -> None:
-    """A forked child records nothing: its hooks are off, and the file belongs to its parent."""
+    """Stop recording in a forked child: the file belongs to its parent."""
     global _current
     if _current is not None:
         graph, _current = _current, None

@@ -75,40 +75,40 @@ class Pings:
         _sessions += 1
         self._key = f"fastdispatch/clock/{_sessions}"
         self._rank = rank
-        self._answers = rank % FAN == 0 and rank + 1 < world
+        self._serves = rank % FAN == 0 and rank + 1 < world
         self._peer = parent_of(rank) if rank > 0 else 0
         self._boot_id = boot_id()
         self._host = host_of(store)
         self._trouble = ""
-        self._answerer: _core.ClockAnswerer | None = None
-        self._asker: _core.ClockAsker | None = None
+        self._server: _core.ClockServer | None = None
+        self._client: _core.ClockClient | None = None
         self._lock = _thread.allocate_lock()
         self._ended = False
-        if self._answers or rank > 0:
+        if self._serves or rank > 0:
             _thread.start_new_thread(self._run, (store,))
 
     def _run(self, store: Any) -> None:
         """Run in a separate thread, at most until the end of the recording. Calls no Python functions of other files:
         the recording would contain them."""
         try:
-            if self._answers:
-                self._answer(store)
+            if self._serves:
+                self._serve(store)
             if self._rank > 0:
                 self._search(store)
         except Exception as error:  # the store may be gone; the program continues
             self._trouble = f"{type(error).__name__}: {error}"
 
-    def _answer(self, store: Any) -> None:
+    def _serve(self, store: Any) -> None:
         if not self._host:
-            self._trouble = "no clock is offered: the network of the ranks is unknown; set MASTER_ADDR"
+            self._trouble = "cannot serve the clock: the network of the ranks is unknown; set MASTER_ADDR"
             return
         address = own_address(self._host)
         token = os.urandom(TOKEN_BYTES)
         with self._lock:
             if self._ended:
                 return
-            self._answerer = answerer = _core.ClockAnswerer(address, token)
-        place = (self._boot_id, str(answerer.port), token.hex(), address)
+            self._server = server = _core.ClockServer(address, token)
+        place = (self._boot_id, str(server.port), token.hex(), address)
         store.set(f"{self._key}/{self._rank}", "\n".join(place))
 
     def _search(self, store: Any) -> None:
@@ -116,33 +116,33 @@ class Pings:
         end = time.monotonic() + SEARCH_SECONDS
         while not self._ended and not store.check([key]):
             if time.monotonic() > end:
-                self._trouble = f"no clock to ask was found within {SEARCH_SECONDS:.0f} s"
+                self._trouble = f"no clock server was found within {SEARCH_SECONDS:.0f} s"
                 return
             time.sleep(PAUSE_SECONDS)
         if not self._ended:
-            self._ask(store.get(key).split(b"\n"))
+            self._connect(store.get(key).split(b"\n"))
 
-    def _ask(self, place: list[bytes]) -> None:
+    def _connect(self, place: list[bytes]) -> None:
         host, port, token, address = place
         if host.decode() == self._boot_id:
             return  # one clock: the difference is 0
         with self._lock:
             if not self._ended:
-                self._asker = _core.ClockAsker(address.decode(), int(port), bytes.fromhex(token.decode()))
+                self._client = _core.ClockClient(address.decode(), int(port), bytes.fromhex(token.decode()))
 
     def end(self) -> dict[str, object]:
         """Return the facts for the recording."""
         with self._lock:
             self._ended = True
-            asker, self._asker = self._asker, None
-            answerer, self._answerer = self._answerer, None
+            client, self._client = self._client, None
+            server, self._server = self._server, None
         facts: dict[str, object] = {}
-        if asker is not None:
-            pings, trouble = asker.finish()
+        if client is not None:
+            pings, trouble = client.finish()
             facts["pings"] = [[self._peer, *ping] for ping in pings]
             self._trouble = self._trouble or trouble
-        if answerer is not None:
-            answerer.close()
+        if server is not None:
+            server.close()
         if self._trouble:
             facts["trouble"] = self._trouble.splitlines()[0]
         return facts

@@ -55,7 +55,7 @@ class Engines:
         facts: dict[str, object] = {
             "engine": engine,
             "version": _version(engine),
-            "schedule": None,  # the three that are None are filled in when the recording is read
+            "schedule": None,  # None: set by the reader
             "class": seen["class"] or None,
             "stages": processes or globals_,
             "chunks": globals_ // processes if globals_ and processes else None,

@@ -65,6 +65,8 @@ def open_folder(out: str | os.PathLike[str]) -> _core.Folder:
         return _core.Folder(os.path.abspath(out), make=True)
     except OSError as error:  # of getcwd()
         raise Error(f"{out}: cannot make the directory: {error.strerror}") from None
+    except ValueError as error:  # lone surrogate or null character
+        raise Error(f"{out!r}: cannot make the directory: {error}") from None
 
 
 @contextmanager
@@ -147,7 +149,7 @@ def free_name(folder: _core.Folder, rank: int, best_effort: bool = False) -> str
         folder.writer(name)  # raises if another file has the name
     free = next((each for each in chain([name], own_names(rank)) if _is_free(folder, each)), None)
     if free is None:
-        raise Error(f"{folder.path}: no name is free for a recording of rank {rank}")
+        raise Error(f"{folder.path}: all names for a recording of rank {rank} are in use")
     return free
 
 

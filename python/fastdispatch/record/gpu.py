@@ -47,9 +47,9 @@ class Gpu:
             raise Error(f"gpu contexts={self.contexts!r}: write {', '.join(_KINDS)} or globs, with commas between them")
         for part in self.parts():
             if part not in _KINDS and not set(part) & set("*?:"):
-                raise Error(f"gpu contexts={part!r}: one of {', '.join(_KINDS)}, or a glob such as *:[Block]:*")
+                raise Error(f"gpu contexts={part!r}: must be one of {', '.join(_KINDS)}, or a glob such as *:[Block]:*")
         if not 1 <= self.every < 2**31:
-            raise Error(f"gpu every={self.every}: one step out of how many, 1 or more")
+            raise Error(f"gpu every={self.every}: must be at least 1 (one step in N is sampled)")
 
     def parts(self) -> list[str]:
         return [part.strip() for part in re.split(r"[,+]", self.contexts)]
@@ -90,7 +90,10 @@ def gpu_of(value: str | Gpu, every: int = Gpu.every) -> Gpu | None:
     required, contexts = value.startswith("require:"), value.removeprefix("require:")
     contexts, at, given = contexts.partition("@")
     if at and re.fullmatch(r"\d{1,10}", given, re.ASCII) is None:
-        raise Error(f"gpu={value!r}: one of {', '.join(_MODES)}, or contexts and every, like ops+modules@10")
+        raise Error(
+            f"gpu={value!r}: must be one of {', '.join(_MODES)}, or contexts and the sampled share of steps, e.g. "
+            "ops+modules@10"
+        )
     return Gpu(contexts, int(given) if at else every, required)
 
 

@@ -16,7 +16,7 @@ def keep_function(keep: Keep | None) -> Callable[[str], object] | None:
         return keep
     globs = [keep] if isinstance(keep, str) else list(keep)
     if not globs or not all(isinstance(glob, str) and glob for glob in globs):
-        raise Error("keep: a callable or at least one glob such as 'model.py:*' is needed")
+        raise Error("keep: give a callable or at least one glob such as 'model.py:*'")
     wanted = [glob for glob in globs if not glob.startswith("!")] or ["*"]
     unwanted = [glob[1:] for glob in globs if glob.startswith("!")]
 

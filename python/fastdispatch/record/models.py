@@ -12,10 +12,10 @@ from fastdispatch._core import Session
 def teller(session: Session) -> Callable[[Any], None]:
     """Return the function that the recording calls at the first call of each model: it notes the contents."""
 
-    def tell(model: Any) -> None:
+    def note_model(model: Any) -> None:
         session.note(f"model {id(model)}", json.dumps(contents(model)))
 
-    return tell
+    return note_model
 
 
 def contents(model: Any) -> dict[str, Any]:

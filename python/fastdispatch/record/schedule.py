@@ -54,18 +54,18 @@ def schedule(
 
 
 def window(steps: str | tuple[int, int]) -> Callable[[int], int]:
-    """The schedule of ``--steps A:B``: steps A to B-1, counted from 0; either side may be empty."""
+    """Return the schedule of ``--steps A:B``: steps A to B-1, counted from 0; either side may be empty."""
     if isinstance(steps, str):
         first, colon, last = steps.partition(":")
         try:
             begin = int(first) if first else 0
             end = (int(last) if last else None) if colon else begin + 1
         except ValueError:
-            raise Error(f"steps={steps}: write A:B, two step numbers counted from 0, B not included") from None
+            raise Error(f"steps={steps}: expected A:B, two step numbers counted from 0, B excluded") from None
     else:
         begin, end = steps
     if begin < 0 or (end is not None and end <= begin):
-        raise Error(f"steps={steps}: the window is empty; steps count from 0 and B is not included")
+        raise Error(f"steps={steps}: no step is selected: steps count from 0 and B is excluded")
 
     def action(step: int) -> int:
         if step < begin or (end is not None and step >= end):

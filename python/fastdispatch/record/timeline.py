@@ -1,4 +1,4 @@
-"""Which calls get a line of the timeline, and what happens when there is no room for more."""
+"""Options of a timeline: the recorded calls, and the behaviour when it is full."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ _MAX_SPILL_MB = 16384
 
 @dataclass(frozen=True)
 class Timeline:
-    """When each call was, not only how long all of them took: 24 bytes a call in the recording.
+    """Record the time of each call, with 24 bytes per call in the recording.
 
     Parameters
     ----------
     what:
         Kinds of calls with commas (or ``+``) between them: ``python``, ``ops`` (operators and autograd nodes),
-        ``ranges``, ``jobs``; each may have a least duration: ``"ops,python>50us"``. Units are ns, us, ms and s.
+        ``ranges``, ``jobs``; each may have a minimum duration: ``"ops,python>50us"``. Units are ns, us, ms and s.
     when_full:
         Events may take half of the recording's file, three eighths of ``max_mb``. Then ``"stop"`` keeps the oldest,
-        ``"overwrite"`` the latest of each thread, and ``"spill"`` goes on in a file beside the recording,
-        ``rank00000.fd.events``. How many are lost is in the recording and in the pictures made of it.
+        ``"overwrite"`` the latest of each thread, and ``"spill"`` continues in a file beside the recording,
+        ``rank00000.fd.events``. The recording and its pictures have the number of lost events.
     spill_mb:
-        Bound on that file, 1 to 16384. It is in addition to ``max_mb``. A recording in memory has no such file, and
-        stops.
+        Bound on that file, 1 to 16384, in addition to ``max_mb``. A recording in memory has no such file and stops.
     numbers:
-        PyTorch numbers every operator while it is recorded, which torch.profiler writes as ``Record function id`` and
-        so do we: ``timeline merge`` ties the two by arrows. 24 bytes more an operator. Where an
-        ``ExecutionTraceObserver`` runs there are numbers without this.
+        Let PyTorch number every operator (``Record function id`` of torch.profiler), so that ``timeline merge`` can
+        connect both timelines by arrows; 24 bytes more per operator. While an ``ExecutionTraceObserver`` runs,
+        operators have numbers anyway.
 
     Raises :class:`fastdispatch.Error` for other values.
     """
@@ -46,9 +45,9 @@ class Timeline:
     def __post_init__(self) -> None:
         self.shortest()
         if self.when_full not in _WHEN_FULL:
-            raise Error(f"when_full={self.when_full!r}: one of {', '.join(_WHEN_FULL)}")
+            raise Error(f"when_full={self.when_full!r}: must be one of {', '.join(_WHEN_FULL)}")
         if not 1 <= self.spill_mb <= _MAX_SPILL_MB:
-            raise Error(f"spill_mb={self.spill_mb}: 1 to {_MAX_SPILL_MB}")
+            raise Error(f"spill_mb={self.spill_mb}: must be from 1 to {_MAX_SPILL_MB}")
 
     def shortest(self) -> dict[str, float]:
         """Return the minimum duration in nanoseconds by kind; excluded kinds are missing."""
@@ -56,7 +55,10 @@ class Timeline:
         for part in re.split(r"[,+]", self.what):
             match = _PART.fullmatch(part.strip())
             if match is None or match[1] not in _KINDS:
-                raise Error(f"timeline={self.what!r}: {part!r}: write {', '.join(_KINDS)}, or with a time, python>50us")
+                raise Error(
+                    f"timeline={self.what!r}: {part!r}: must be one of {', '.join(_KINDS)}, or with a minimum time, "
+                    "e.g. python>50us"
+                )
             found[match[1]] = float(match[2]) * _UNITS[match[3]] if match[2] else 0.0
         return found
 
@@ -69,7 +71,7 @@ class Timeline:
 
 
 def timeline_of(value: bool | int | str | Timeline, jobs: bool = False) -> Timeline | None:
-    """What ``CallGraph(timeline=..., jobs=...)`` was given; None for no timeline."""
+    """Parse the arguments ``timeline`` and ``jobs`` of ``CallGraph``; None for no timeline."""
     if isinstance(value, str):
         value = _of_text(value)
     if not isinstance(value, Timeline):
@@ -78,7 +80,7 @@ def timeline_of(value: bool | int | str | Timeline, jobs: bool = False) -> Timel
 
 
 def _of_text(text: str) -> Timeline:
-    """Kinds of calls, and among them what happens when there is no room: ``"ops,python,spill"``."""
+    """Parse kinds of calls with an optional behaviour when the timeline is full: ``"ops,python,spill"``."""
     parts = re.split(r"[,+]", text)
     when_full = next((part.strip() for part in parts if part.strip() in _WHEN_FULL), "stop")
     kinds = ",".join(part for part in parts if part.strip() not in _WHEN_FULL)

@@ -1,1 +1,1 @@
-"""Reports: models of what a recording says, and their text in a terminal."""
+"""Reports: models of recordings, and their text in a terminal."""

@@ -22,8 +22,7 @@ def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
     hidden = len(calls) + len(rows) - len(calls[:top]) - len(rows[:top])
     more = f"; {grouped(hidden)} more changes (--all)" if hidden else ""
     same = len(diff.rows) - len(diff.changed())
-    apart = ", apart from the machine" if machine_differs(diff) else ""
-    yield f"{grouped(same)} of {grouped(len(diff.rows))} {WHAT[diff.by]} are as before{apart}{more}"
+    yield f"{grouped(same)} of {grouped(len(diff.rows))} {WHAT[diff.by]} are unchanged{more}"
 
 
 WHAT = {"node": "functions and operators", "module": "modules", "package": "packages"}
@@ -31,16 +30,16 @@ WHAT = {"node": "functions and operators", "module": "modules", "package": "pack
 
 def head(diff: Diff) -> Iterator[str]:
     before, after = diff.sides
-    unit = "a step" if diff.by_step else "in all"
+    unit = "per step" if diff.by_step else "in total"
     growth = f" ({after.whole / before.whole - 1:+.1%})" if before.whole else ""
     for side in diff.sides:
         rank = f"rank {side.rank}" if side.rank is not None else f"{side.ranks} rank{'s' * (side.ranks != 1)}"
         steps = f"{side.steps} steps, " if diff.by_step else ""
         yield f"{side.name}: {steps}{rank}, {seconds(side.whole)} {unit}" + (growth if side is after else "")
     if not diff.by_step:
-        yield "no steps in one of them: whole runs are compared, without a spread"
-    if machine_differs(diff):
-        yield f"all alike is {diff.speed:.2f} times as slow: the machine; lines below are beyond it"
+        yield "one recording has no steps: whole runs are compared, without spread"
+    if abs(diff.speed - 1) >= 0.02:
+        yield f"speed of the machine: all times are {diff.speed:.2f} times as long; changes below exclude this"
 
 
 def machine_differs(diff: Diff) -> bool:
@@ -54,7 +53,7 @@ def sign(change: float) -> str:
 def call_line(diff: Diff, call: Call) -> str:
     count = f"{sign(call.calls.change)} {abs(call.calls.change):.4g} calls{per(diff)}"
     word = "  (new)" if "new" in call.said else "  (gone)" if "gone" in call.said else ""
-    return f" {count:<18} {call.caller.key if call.caller else 'the outside'} -> {call.callee.key}{word}"
+    return f" {count:<18} {call.caller.key if call.caller else '<outside>'} -> {call.callee.key}{word}"
 
 
 def row_line(diff: Diff, row: Row) -> str:
@@ -73,4 +72,4 @@ def row_line(diff: Diff, row: Row) -> str:
 def gate_lines(budget: Budget, broken: list[Broken]) -> Iterator[str]:
     for one in broken:
         yield f" ! {one.text}   {budget.path}:{one.line}"
-    yield f"gate: {len(broken)} line{'s' * (len(broken) != 1)} broken" if broken else "gate: kept"
+    yield f"gate: {len(broken)} limit{'s' * (len(broken) != 1)} exceeded" if broken else "gate: passed"

@@ -1,11 +1,12 @@
-"""Facts of a recording beside its rows: its processes, what 100 % is, the overhead, and missing data."""
+"""Facts of a recording beside its rows: its processes, the time of 100 %, the overhead, and missing data."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from fastdispatch.read.summary import PHASES, mapping, overhead
+from fastdispatch.read.summary import PHASES, main_role, mapping, overhead, phase_times, thread_times
 from fastdispatch.read.trace import Columns, Trace
 
 #: Bits of a context's flags with the index in ``PHASES``.
@@ -116,6 +117,7 @@ class Facts:
     whole: int  # nanoseconds of 100 %: the main threads of the ranks
     whole_role: str
     threads: list[Thread]
+    step: int  # nanoseconds of the mean step; 0 without steps
     phases: list[Phase]
     backward: Backward
     special: list[Special]
@@ -128,13 +130,15 @@ def facts(trace: Trace, rank: int | None) -> Facts:
     entries = [trace.ranks[i] for i in indexes]
     nodes = trace.table("node", rank)
     threads = _threads(entries)
-    role = _main_role(threads)
+    role = main_role(entries)
+    phases = _phases(trace, rank, entries, role)
     return Facts(
         ranks=[_rank(trace, i) for i in indexes],
         whole=sum(thread.self for thread in threads if thread.role == role),
         whole_role=role,
         threads=threads,
-        phases=_phases(trace, rank, entries, role),
+        step=sum(phase.per_step for phase in phases),
+        phases=phases,
         backward=_backward(trace, rank, entries, nodes),
         special=_special(trace, nodes),
         open=[call for entry in entries for call in _open(trace, entry)],
@@ -165,24 +169,17 @@ def _rank(trace: Trace, index: int) -> Rank:
 
 def _why_no_operators(options: dict[str, Any], complete: bool) -> str:
     if options.get("ops") == "off":
-        return "asked for"
+        return "requested"
     return "PyTorch was not imported" if complete else "the recording is incomplete"
 
 
 def _threads(entries: list[dict[str, Any]]) -> list[Thread]:
-    found: dict[str, Thread] = {}
+    counts = Counter[str]()
     for entry in entries:
-        threads = entry["threads"]
-        for role, served, time in zip(threads["role"], threads["served"], threads["self"], strict=True):
-            thread = found.setdefault(role, Thread(role, 0, 0))
-            thread.count += max(served, 1)
-            thread.self += time
-    return sorted(found.values(), key=lambda thread: (thread.role != "main", -thread.self, thread.role))
-
-
-def _main_role(threads: list[Thread]) -> str:
-    """Return ``main``, or if it was not recorded the thread with most time."""
-    return threads[0].role if threads else "main"
+        for role, served in zip(entry["threads"]["role"], entry["threads"]["served"], strict=True):
+            counts[role] += max(served, 1)
+    found = [Thread(role, counts[role], time) for role, time in thread_times(entries).items()]
+    return sorted(found, key=lambda thread: (thread.role != "main", -thread.self, thread.role))
 
 
 def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role: str) -> list[Phase]:
@@ -191,10 +188,8 @@ def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role:
     for own, flags, inside in zip(contexts["self"], contexts["flags"], in_role(trace, contexts, role), strict=True):
         if inside:
             sums[PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)]] += own
-    steps = [entry["latest_steps"] for entry in entries]
-    count = max(sum(len(each["begin"]) for each in steps), 1)
-    phases = (*PHASES[1:], PHASES[0])
-    return [Phase(phase, sums[phase], round(sum(sum(each[phase]) for each in steps) / count)) for phase in phases]
+    per_step = phase_times(entries)
+    return [Phase(phase, sums[phase], per_step[phase]) for phase in (*PHASES[1:], PHASES[0])]
 
 
 def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:

@@ -108,10 +108,10 @@ def find(trace: Trace, table: Columns, name: str) -> int:
         ends = [i for i in found if where[i].endswith((":" + name, "." + name))]
         found = ends if len(ends) == 1 else found
     if not found:
-        raise Error(f"no function or operator here is called {name!r}: a part of a key or a glob, like '*:forward'")
+        raise Error(f"no function or operator matches {name!r}: give part of a key, or a glob such as '*:forward'")
     if len(found) > 1:
         found.sort(key=lambda i: (-table["total"][i], where[i]))
         more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
         names = ", ".join(where[i] for i in found[:_LISTED])
-        raise Error(f"{name!r} is in {len(found)} keys, give more of one: {names}{more}")
+        raise Error(f"{name!r} matches {len(found)} keys: give a longer part of one of them: {names}{more}")
     return found[0]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from fastdispatch.read.summary import grouped, seconds
+from fastdispatch.read.summary import grouped, seconds, spans
 from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special
 from fastdispatch.report.report_model import Report
 
@@ -20,28 +20,28 @@ _STEP_ENDS = {
 
 #: Meaning of non-zero counters, after the number.
 _DROPPED = {
-    "nodes_full": "functions found no room for a node and are in <overflow>",
-    "strings_full": "names found no room and are empty",
-    "modules_full": "modules found no room, or no path: the limit on searches was reached",
-    "disk_full": "times the disk was full",
-    "deep_stack": "times the stack was too deep to record",
-    "end_without_start": "operators ended whose start was not seen",
-    "async_lost": "asynchronous operations never ended",
-    "hook_lost": "times another tool took the evaluator hook",
-    "ranges_folded": "range names were folded to a pattern",
-    "recursion_folded": "recursive paths were joined with a path above",
-    "threads_full": "threads found no room and are not recorded",
-    "jobs_full": "jobs found no room for a record",
-    "events_lost": "events found no room in the timeline",
-    "gpu_captured": "calls not timed on the GPU: their stream was being captured",
-    "gpu_lost": "calls not timed on the GPU: no room, or another thread or an error of CUDA's in the way",
+    "nodes_full": "functions without room for a node, counted in <overflow>",
+    "strings_full": "names without room, recorded as empty",
+    "modules_full": "modules without room, or without a path because the limit on searches was reached",
+    "disk_full": "failed writes, because the disk was full",
+    "deep_stack": "calls too deep in the stack to record",
+    "end_without_start": "operators whose start was not seen",
+    "async_lost": "asynchronous operations without an end",
+    "hook_lost": "times another tool replaced the evaluator hook",
+    "ranges_folded": "range names merged into a pattern",
+    "recursion_folded": "recursive paths merged with a path above",
+    "threads_full": "threads without room, not recorded",
+    "jobs_full": "jobs without room for a record",
+    "events_lost": "events without room in the timeline",
+    "gpu_captured": "calls without GPU time, because their stream was being captured",
+    "gpu_lost": "calls without GPU time, because of no room, another thread or a CUDA error",
     "gpu_dropped": "GPU intervals whose end was not seen",
-    "gpu_shifted": "GPU intervals seemed to start before their launch and were moved to it",
-    "gpu_unfinished": "GPU intervals that the GPU had not passed at the end",
-    "gpu_events_lost": "GPU intervals found no room in the timeline",
-    "op_calls_full": "calls or operands found no room in the execution trace",
-    "operands_cut": "operands of execution traces were too long and were cut",
-    "classes_full": "calls are recorded without their class: classes found no room",
+    "gpu_shifted": "GPU intervals that seemed to start before their launch, moved to it",
+    "gpu_unfinished": "GPU intervals that were unfinished at the end",
+    "gpu_events_lost": "GPU intervals without room in the timeline",
+    "op_calls_full": "calls or operands without room in the execution trace",
+    "operands_cut": "operands of execution traces that were too long, cut",
+    "classes_full": "calls recorded without their class, because of no room for classes",
 }
 
 _MISSES = {
@@ -53,10 +53,10 @@ _MISSES = {
 
 _SPECIAL = {
     "asynchronous": "asynchronous, in no total",
-    "compiled": "compiled, opaque: what was inlined is not seen",
-    "folded": "folded: calls counted together, below imports and compilers",
-    "scripted": "scripted, opaque: only operators are seen",
-    "unseen": "constructors that Python 3.13 enters past the hook, known from what they called: at least so many calls",
+    "compiled": "compiled, opaque: inlined calls are not recorded",
+    "folded": "folded: calls below imports and compilers, counted together",
+    "scripted": "scripted, opaque: only operators are recorded",
+    "unseen": "constructors that Python 3.13 enters past the hook, known from their callees (minimum number of calls)",
 }
 
 _LISTED = 4
@@ -77,9 +77,9 @@ def head(report: Report) -> Iterator[str]:
     elif any(rank.timing and not rank.complete for rank in facts.ranks):
         yield "no time was found in the readable part"
     elif any(rank.timing for rank in facts.ranks):
-        yield "no time was recorded: nothing ran while it recorded"
+        yield "no time was recorded: nothing ran during the recording"
     else:
-        yield "counts only: times were not taken (timing=False)"
+        yield "counts only: recorded without times (timing=False)"
     yield _price(facts)
     yield ""
 
@@ -97,7 +97,7 @@ def hidden_line(report: Report) -> Iterator[str]:
         names = ", ".join([*list(small)[:3], *(["others"] if len(small) > 3 else [])])
         hidden.append(f"{grouped(sum(small.values()))} functions of {names} under 0.1 %")
     if listing.hidden.pass_on:
-        hidden.append(f"{grouped(listing.hidden.pass_on)} that only pass a call on")
+        hidden.append(f"{grouped(listing.hidden.pass_on)} that only forward a call")
     if hidden:
         parts.append(f"hidden: {', '.join(hidden)} (--all)")
     if parts:
@@ -117,22 +117,11 @@ def foot(report: Report) -> Iterator[str]:
     yield from lines
 
 
-def _span(numbers: Sequence[int]) -> str:
-    """``0-3, 7``"""
-    parts: list[list[int]] = []
-    for number in sorted(numbers):
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1][1:] = [number]
-        else:
-            parts.append([number])
-    return ", ".join("-".join(map(str, part)) for part in parts)
-
-
 def _ranks(ranks: Sequence[Rank]) -> str:
     if not ranks:
         return "no rank recorded"
     numbers = [rank.rank for rank in ranks]
-    who = f"rank{'s' if len(ranks) > 1 else ''} {_span(numbers)} of {max(rank.world for rank in ranks)}"
+    who = f"rank{'s' if len(ranks) > 1 else ''} {spans(sorted(numbers))} of {max(rank.world for rank in ranks)}"
     return f"{who}, {_steps(ranks)}, {_states(ranks)}"
 
 
@@ -151,7 +140,7 @@ def _states(ranks: Sequence[Rank]) -> str:
         found.setdefault(rank.state, []).append(rank.rank)
     if len(found) == 1:
         return next(iter(found))
-    return ", ".join(f"{state}: rank {_span(numbers)}" for state, numbers in found.items())
+    return ", ".join(f"{state}: rank {spans(sorted(numbers))}" for state, numbers in found.items())
 
 
 def _command(ranks: Sequence[Rank]) -> str:
@@ -185,13 +174,14 @@ def _whole(facts: Facts) -> str:
 
 def _phases(facts: Facts) -> Iterator[str]:
     """Return phases per step if steps were kept, else of the run."""
-    step = sum(phase.per_step for phase in facts.phases)
+    step = facts.step
     whole = step or facts.whole
     times = [(phase.phase, phase.per_step if step else phase.self) for phase in facts.phases]
-    if not any(time for name, time in times if name != "other"):
-        return
     shares = [f"{name} {100 * time / whole:.1f} %" for name, time in times if time > 0]
-    yield f"{f'a step of {seconds(step)}' if step else 'phases'}: {', '.join(shares)}"
+    detected = any(time for name, time in times if name != "other")
+    if step or detected:
+        head = f"a step of {seconds(step)}" if step else "phases"
+        yield f"{head}: {', '.join(shares)}" if detected else head
 
 
 def _price(facts: Facts) -> str:
@@ -199,9 +189,9 @@ def _price(facts: Facts) -> str:
     cost = sum(rank.overhead or 0 for rank in known)
     recorded = sum(rank.recorded for rank in known)
     price = (
-        f"our own cost {100 * min(cost / recorded, 1):.1f} % (estimate)"
+        f"recording overhead {100 * min(cost / recorded, 1):.1f} % (estimate)"
         if recorded
-        else f"our own cost: not {'measured' if all(rank.complete for rank in facts.ranks) else 'known'}"
+        else f"recording overhead: not {'measured' if all(rank.complete for rank in facts.ranks) else 'known'}"
     )
     sources = Counter((rank.operators, rank.operators_reason) for rank in facts.ranks)
     seen = "; ".join(f"{source} ({why})" for (source, why), _ in sources.most_common(2))
@@ -223,7 +213,7 @@ def _backward(report: Report) -> Iterator[str]:
         share = 100 * backward.accumulate / backward.autograd
         calls = f", {grouped(backward.accumulate_calls)} calls" if backward.accumulate_calls else ""
         time = seconds(backward.accumulate)
-        yield f"  AccumulateGrad, which no call site has: {time}, {share:.1f} % of autograd{calls}"
+        yield f"  AccumulateGrad, which has no call site: {time}, {share:.1f} % of autograd{calls}"
     if backward.engine:
         yield f"  the engine itself, waiting included: {seconds(backward.engine)}"
     if backward.misses:
@@ -250,7 +240,8 @@ def _missing(ranks: Iterable[Rank]) -> Iterator[str]:
         for name, count in rank.dropped.items():
             counts.setdefault(name, {})[rank.rank] = count
     for name, by_rank in counts.items():
-        yield f"dropped: {grouped(sum(by_rank.values()))} {_DROPPED.get(name, name)} (rank {_span(list(by_rank))})"
+        what = _DROPPED.get(name, name)
+        yield f"dropped: {grouped(sum(by_rank.values()))} {what} (rank {spans(sorted(by_rank))})"
     for rank in ranks:
         yield from (f"rank {rank.rank}: {note}" for note in rank.notes if rank.complete)
 

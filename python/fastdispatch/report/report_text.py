@@ -16,7 +16,7 @@ from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_paths import HotPath, Paths
 from fastdispatch.report.report_rows import Row
 from fastdispatch.report.report_tree import Branch
-from fastdispatch.report.terminal import ENDLESS, print_parts, width_of
+from fastdispatch.report.terminal import ENDLESS, print_parts, table, width_of
 
 _NARROWEST = 24
 
@@ -57,8 +57,7 @@ class _Drawing:
 
     def listing(self, rows: Sequence[Row]) -> Table:
         wanted = self.report.wanted
-        wide = self.width >= 110
-        figures = [("calls", [grouped(row.calls + row.resumes) for row in rows])]
+        figures = self.calls(rows)
         figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
         if self.report.timing:
             figures.append(("CPU self", [self.time(row.self) for row in rows]))
@@ -67,9 +66,9 @@ class _Drawing:
             if self.report.facts.backward.autograd > 0 and wanted.by not in ("package", "phase"):
                 figures.append(("backward", [self.time(row.backward) for row in rows]))
             of_steps = wanted.sort == "spread" or wanted.by == "phase"
-            if self.steps and (of_steps or (self.times and wide)):
+            if self.steps and (of_steps or (self.times and self.wide)):
                 figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
-            if self.steps and (wide or of_steps):
+            if self.steps and (self.wide or of_steps):
                 figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
         for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
             if any(getattr(row, column) for row in rows):  # of sampled steps: times, not shares of all steps
@@ -82,7 +81,7 @@ class _Drawing:
         return self.table(figures, [self.where(row.where, self.suffix(row)) for row in rows])
 
     def tree(self, rows: Sequence[Branch]) -> Table:
-        figures = [("calls", [grouped(row.calls + row.resumes) for row in rows])]
+        figures = self.calls(rows)
         if self.report.timing:
             figures.append(("CPU self", [self.time(row.self) for row in rows]))
             figures.append(("CPU total", [self.time(row.total) for row in rows]))
@@ -120,17 +119,22 @@ class _Drawing:
 
     def table(self, figures: list[tuple[str, list[str]]], where: list[Text], guides: list[str] | None = None) -> Table:
         """Return a table: figures keep their width, ``where`` is folded into the rest."""
-        table = Table(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
-        used = 0
-        for name, values in figures:
-            table.add_column(name, justify="right", no_wrap=True)
-            used += max(map(len, [name, *values])) + self.gap
-        table.add_column("where", no_wrap=True)
+        used = sum(max(map(len, [name, *values])) + self.gap for name, values in figures)
         room = max(self.width - used, _NARROWEST)
-        for i, text in enumerate(where):
-            guide = guides[i] if guides is not None else ""
-            table.add_row(*(values[i] for _, values in figures), _fold(guide, text, room))
-        return table
+        folded = [_fold(guide, text, room) for guide, text in zip(guides or [""] * len(where), where, strict=True)]
+        names = [name for name, _ in figures]
+        cells = zip(*(values for _, values in figures), folded, strict=True)
+        return table([*names, "where"], list(cells), ("where",), gap=self.gap)
+
+    def calls(self, rows: Sequence[Row] | Sequence[Branch]) -> list[tuple[str, list[str]]]:
+        figures = [("calls", [grouped(row.calls) for row in rows])]
+        if self.wide and any(row.resumes for row in rows):
+            figures.append(("resumes", [grouped(row.resumes) if row.resumes else "" for row in rows]))
+        return figures
+
+    @property
+    def wide(self) -> bool:
+        return self.width >= 110
 
     @property
     def steps(self) -> bool:

@@ -50,7 +50,7 @@ class _Forest:
             self.children.setdefault(parent, []).append(context)
 
     def add_calls_below(self) -> None:
-        """Return the calls of each context and its callees, used for hiding if the recording has no times."""
+        """Sum the calls of each context and its callees, the figure of cuts without times."""
         below = list(self.figures["calls"])
         parents = self.figures["parent"]
         for context in range(len(below) - 1, -1, -1):  # a parent comes before its children

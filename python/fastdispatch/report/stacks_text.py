@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fastdispatch.read.live import Group, Stack
-from fastdispatch.read.summary import seconds
+from fastdispatch.read.live import Group
+from fastdispatch.read.summary import printable, seconds, spans
 
 INNERMOST = 12
 
@@ -14,7 +14,7 @@ def lines(groups: list[Group], incomplete: Sequence[str] = (), *, everything: bo
     """Yield the stacks as lines. ``incomplete``: lines about recordings that are truncated or damaged."""
     yield from map(printable, incomplete)
     if not groups:
-        yield "no open calls in the readable part" if incomplete else "no open calls: nothing is being recorded there"
+        yield "no open calls in the readable part" if incomplete else "no open calls: nothing is being recorded"
     for group in groups:
         yield head(group, sum(len(each.stacks) for each in groups))
         yield from calls(group, everything)
@@ -30,18 +30,8 @@ def head(group: Group, threads: int) -> str:
     thread = "" if first.thread == "main" else f", thread {first.thread}"
     plural = "s" * (len(group.stacks) != 1)
     of = f" ({len(group.stacks)} of {threads})" if len(group.stacks) != threads else ""
-    return f"rank{plural} {numbers(group.stacks)}{of}{thread}{state}: {step}, for {long} in {first.calls[-1]}"
-
-
-def numbers(stacks: list[Stack]) -> str:
-    """``0, 2-5, 7``"""
-    parts: list[list[int]] = []
-    for rank in sorted({stack.rank for stack in stacks}):
-        if parts and parts[-1][-1] == rank - 1:
-            parts[-1] = [parts[-1][0], rank]
-        else:
-            parts.append([rank])
-    return ", ".join("-".join(map(str, part)) for part in parts)
+    ranks = spans(sorted({stack.rank for stack in group.stacks}))
+    return f"rank{plural} {ranks}{of}{thread}{state}: {step}, for {long} in {first.calls[-1]}"
 
 
 def calls(group: Group, everything: bool) -> Iterator[str]:
@@ -52,7 +42,3 @@ def calls(group: Group, everything: bool) -> Iterator[str]:
         yield f"   ... {outer} outer call{'s' * (outer != 1)} (--all)"
     for call, age in shown[outer:]:
         yield f"   {seconds(age):>8}  {printable(call)}"
-
-
-def printable(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

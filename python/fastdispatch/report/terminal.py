@@ -42,13 +42,15 @@ def section(title: str, table: Table) -> Iterator[Text | Table]:
     yield table
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[str] = ()) -> Table:
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[str | Text]], words: Sequence[str] = (), *, gap: int = 3
+) -> Table:
     """Return a table of figures; the columns named in ``words`` have text, which is folded."""
-    made = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
+    made = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
     for name in columns:
         made.add_column(name, justify="left" if name in words else "right", no_wrap=name not in words, overflow="fold")
     for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
+        made.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row))
     return made
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rich.table import Table
+from rich.text import Text
+
 from fastdispatch.read.live import Rate, Sample
-from fastdispatch.read.summary import grouped, seconds
+from fastdispatch.read.summary import grouped, printable, seconds
+from fastdispatch.report.terminal import table
 
 TITLES = ("calls/s", "self", "total", "where")
 
@@ -22,19 +26,17 @@ def head(before: Sample | None, after: Sample) -> str:
     paused = sum(rank["state"] == "paused" for rank in ranks) if after.ended < len(ranks) else 0
     states = "".join(f", {count} {word}" for count, word in ((paused, "paused"), (after.ended, "ended")) if count)
     damaged = [str(rank["rank"]) for rank in ranks if not rank["complete"]]
-    damage = f"INCOMPLETE, cut short or damaged: rank {', '.join(damaged)}; " if damaged else ""
+    damage = f"INCOMPLETE, truncated or damaged: rank {', '.join(damaged)}; " if damaged else ""
     return f"{damage}{len(ranks)} rank{'s' * (len(ranks) != 1)}{states}, {span}{rate}, recorded {recorded}"
 
 
 def cells(rate: Rate) -> tuple[str, str, str, str]:
     calls = grouped(round(rate.calls)) if rate.calls >= 10 else f"{rate.calls:.1f}"
-    return calls, f"{rate.own:.1%}", f"{rate.total:.1%}", "".join(c if c.isprintable() else "?" for c in rate.key)
+    return calls, f"{100 * rate.own:.1f} %", f"{100 * rate.total:.1f} %", printable(rate.key)
 
 
-def table(found: list[Rate]) -> Iterator[str]:
-    yield f"{TITLES[0]:>10} {TITLES[1]:>7} {TITLES[2]:>7}  {TITLES[3]}"
-    for rate in found:
-        calls, own, total, where = cells(rate)
-        yield f"{calls:>10} {own:>7} {total:>7}  {where}"
+def parts(before: Sample | None, after: Sample, found: list[Rate]) -> Iterator[Text | Table]:
+    yield Text(head(before, after))
+    yield table(TITLES, [cells(rate) for rate in found], TITLES[-1:])
     if not found:
-        yield "nothing was recorded in this time"
+        yield Text("nothing was recorded in this interval")

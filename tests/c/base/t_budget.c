@@ -1,4 +1,4 @@
-/* Every bound on memory, tiny. */
+/* All bounds on memory, made tiny. */
 #include "natives.h"
 
 #include "base/budget.h"
@@ -30,8 +30,8 @@ usual_or_less(void)
     EQUAL(fd_budget(1000), 1000);
 }
 
-/* `count` numbers as the value of one argument: in a native trace they are
- * twice as many bytes as here. */
+/* `count` numbers as the value of one argument, which has twice as many bytes
+ * in a native trace. */
 static void
 put_event(fd_buffer *to, int number, int count)
 {
@@ -59,7 +59,7 @@ put_name(fd_buffer *to, int pid, int size)
     fd_buffer_text(to, "\"}}");
 }
 
-/* Events, one of which has long arguments, and processes with long names. */
+/* Events, one with long arguments, and processes with long names. */
 static fd_status
 write_trace(int long_args, int long_name)
 {
@@ -90,7 +90,7 @@ merge(const char *from, const char *to, bool sorted, fd_timeline_input *input)
     return fd_timeline_merge(&request, input, 1, NULL);
 }
 
-/* The merge with a budget, written as JSON without one. */
+/* A merge with a budget, written as JSON without one. */
 static fd_status
 merged(size_t budget, const char *to, bool sorted, fd_timeline_input *input,
        fd_buffer *text)
@@ -110,8 +110,8 @@ merged(size_t budget, const char *to, bool sorted, fd_timeline_input *input,
     return status == FD_OK ? text->status : status;
 }
 
-/* One event that is larger than the budget of the sorter in a native trace,
- * and with `sorted` process names that are: the result is the usual one. */
+/* An event that exceeds the budget of the sorter in a native trace, and with
+ * `sorted` process names that do: the result does not change. */
 static void
 records_larger_than_the_budget(void)
 {
@@ -137,8 +137,8 @@ reports(const fd_timeline_input *input)
     return input->lost > 0 || native->skipped > 0 || native->aside > 0;
 }
 
-/* With any budget, either nothing is missing or something is counted. (Once
- * each: there are thousands of allocations.) */
+/* With any budget, missing events are counted. (ONCE: there are thousands of
+ * allocations.) */
 static void
 merges_with_any_budget(void)
 {
@@ -162,7 +162,7 @@ merges_with_any_budget(void)
     }
 }
 
-/* The same for a native trace that is read or copied. */
+/* The same for reading and copying a native trace. */
 static void
 natives_with_any_budget(void)
 {
@@ -216,7 +216,7 @@ check_and_cut(void)
     return status == FD_ENOMEM || second == FD_ENOMEM ? FD_ENOMEM : FD_OK;
 }
 
-/* No call fails; if the text fits, no event is lost. */
+/* Nothing fails, and if the text fits, no event is lost. */
 static void
 figures_with_any_budget(void)
 {

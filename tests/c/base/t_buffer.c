@@ -156,7 +156,7 @@ save_replaces_at_once(void)
     EQUAL(files_in("saved"), 1);
 }
 
-/* A failed write leaves no temporary file and names the path. */
+/* A failed write leaves no temporary file and reports the path. */
 static void
 save_fails_cleanly(void)
 {

@@ -23,8 +23,8 @@ ticks_do_not_go_back(void)
     }
 }
 
-/* An anchor's tick lies between ticks read before and after it, and its three
- * clocks are those of the kernel. */
+/* The tick of an anchor is between ticks read before and after it, and its
+ * three clocks agree with the kernel's. */
 static void
 anchors_are_in_time(void)
 {
@@ -39,7 +39,7 @@ anchors_are_in_time(void)
     CHECK(anchor.boottime_ns >= anchor.monotonic_ns);
 }
 
-/* The calibrated frequency is that of a long baseline. */
+/* The calibration agrees with a measurement over a longer time. */
 static void
 calibration(void)
 {

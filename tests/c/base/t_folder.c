@@ -36,11 +36,10 @@ made_with_what_is_above(void)
     SAME(error.text, "file/below: cannot make the directory: Not a directory");
 }
 
-/* Folders and files are no more open than the folder they are made in, less
- * the umask; other users of a shared folder (as /tmp) cannot read private
- * files. */
+/* Folders and files have at most the permissions of their parent folder, less
+ * the umask; other users of a shared folder (like /tmp) have no access. */
 static void
-who_may_read_it(void)
+permissions(void)
 {
     static const struct {
         mode_t folder;
@@ -78,9 +77,9 @@ who_may_read_it(void)
     EQUAL(mode_of("rights/below"), 0700); /* of the last case: shared */
 }
 
-/* Entries that must neither block nor be followed. */
+/* Each of these once blocked, or was followed. */
 static void
-what_is_no_file(void)
+not_regular_files(void)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     fd_error error = {""};
@@ -142,7 +141,7 @@ names_are_given(void)
     CHECK(access("renames/b", F_OK) != 0);
 }
 
-/* Low numbers belong to the program. */
+/* Low descriptor numbers are left to the program. */
 static void
 descriptors_are_high(void)
 {
@@ -162,7 +161,7 @@ descriptors_are_high(void)
 }
 
 /* A program that becomes a daemon closes all descriptors; the number may then
- * be that of another file. */
+ * belong to another file. */
 static void
 closed_by_the_program(void)
 {
@@ -184,7 +183,7 @@ closed_by_the_program(void)
     CHECK(rename("kept", "moved") == 0);
     number = folder.fd;
     CHECK(!fd_folder_check(&folder));
-    CHECK(fcntl(number, F_GETFD) >= 0); /* not ours to close */
+    CHECK(fcntl(number, F_GETFD) >= 0); /* belongs to the program */
     close(number);
     close(theirs);
     CHECK(rename("moved", "kept") == 0);
@@ -214,7 +213,7 @@ reading_by_a_path(void)
     SAME(error.text, "absent: No such file or directory");
 }
 
-RUN(TEST(made_with_what_is_above), TEST(who_may_read_it),
-    TEST(what_is_no_file), TEST(names_that_lead_elsewhere),
-    TEST(names_are_given), TEST(descriptors_are_high),
-    TEST(closed_by_the_program), TEST(reading_by_a_path))
+RUN(TEST(made_with_what_is_above), TEST(permissions), TEST(not_regular_files),
+    TEST(names_that_lead_elsewhere), TEST(names_are_given),
+    TEST(descriptors_are_high), TEST(closed_by_the_program),
+    TEST(reading_by_a_path))

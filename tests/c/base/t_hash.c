@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The most keys that fall into one of `slots` slots (a power of two). */
+/* The maximum number of keys in one of `slots` slots (a power of two). */
 static int
 fullest(const uint64_t *hashes, int count, uint32_t slots)
 {
@@ -41,7 +41,7 @@ order_of_words_matters(void)
     CHECK(fd_hash_next(0, 1) != fd_hash_next(1, 0));
 }
 
-/* Every length around the word size, every byte counts. */
+/* For all lengths around the word size, every byte changes the hash. */
 static void
 every_byte_counts(void)
 {
@@ -58,8 +58,8 @@ every_byte_counts(void)
     }
 }
 
-/* Texts that differ by a NUL have different hashes; the start may be
- * unaligned. */
+/* A text with another number of NULs has another hash; texts need not be
+ * aligned. */
 static void
 size_and_place(void)
 {

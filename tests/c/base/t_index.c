@@ -56,7 +56,7 @@ collisions(void)
     EQUAL(sum, 300 * 301 / 2);
 }
 
-/* Hashes that share a slot but differ above it stay apart. */
+/* Hashes of the same slot that differ in higher bits are distinguished. */
 static void
 neighbours_are_skipped(void)
 {

@@ -23,7 +23,7 @@ close_file(int *fd)
 }
 
 static void
-is_seen_by_others_alone(void)
+visible_to_other_processes_only(void)
 {
     CLEAN(close_file) int owner = open_again("one", O_RDWR | O_CREAT);
     CLEAN(close_file) int other = open_again("one", O_RDWR);
@@ -39,10 +39,10 @@ is_seen_by_others_alone(void)
     EQUAL(fd_lock_take(other), FD_LOCK_FREE);
 }
 
-/* Locks for reading, and those of flock, neither disturb a writer nor look
+/* Locks for reading, also by flock, do not disturb a writer and do not look
  * like one. */
 static void
-readers_are_not_in_the_way(void)
+readers_do_not_disturb_a_writer(void)
 {
     CLEAN(close_file) int owner = open_again("two", O_RDWR | O_CREAT);
     CLEAN(close_file) int reader = open_again("two", O_RDONLY);
@@ -53,7 +53,7 @@ readers_are_not_in_the_way(void)
     EQUAL(fd_lock_query(reader), FD_LOCK_HELD);
 }
 
-/* A POSIX lock of the process would be released here. */
+/* A lock per process would be lost here. */
 static void
 outlives_another_descriptor(void)
 {
@@ -65,7 +65,7 @@ outlives_another_descriptor(void)
 }
 
 static void
-goes_with_the_process(void)
+ends_with_the_process(void)
 {
     CLEAN(close_file) int reader = open_again("four", O_RDWR | O_CREAT);
     int ready[2];
@@ -88,14 +88,14 @@ goes_with_the_process(void)
     close(ready[1]);
 }
 
-/* An entry that cannot be locked (here: not a file) is unknown. */
+/* The state is unknown if locking fails (here: no file). */
 static void
-where_there_are_no_locks(void)
+without_locks(void)
 {
     EQUAL(fd_lock_query(-1), FD_LOCK_UNKNOWN);
     EQUAL(fd_lock_take(-1), FD_LOCK_UNKNOWN);
 }
 
-RUN(TEST(is_seen_by_others_alone), TEST(readers_are_not_in_the_way),
-    TEST(outlives_another_descriptor), TEST(goes_with_the_process),
-    TEST(where_there_are_no_locks))
+RUN(TEST(visible_to_other_processes_only),
+    TEST(readers_do_not_disturb_a_writer), TEST(outlives_another_descriptor),
+    TEST(ends_with_the_process), TEST(without_locks))

@@ -36,7 +36,7 @@ leaves_nothing(void)
 }
 
 static void
-says_why_not(void)
+reports_the_reason(void)
 {
     static char endless[5000];
     fd_new_file file;
@@ -51,4 +51,4 @@ says_why_not(void)
     SAME(error.text, "/dev/null: cannot write: not a regular file");
 }
 
-RUN(TEST(appears_as_a_whole), TEST(leaves_nothing), TEST(says_why_not))
+RUN(TEST(appears_as_a_whole), TEST(leaves_nothing), TEST(reports_the_reason))

@@ -1,6 +1,6 @@
-/* Threads inside a recording, and windows that begin and end around them: the
- * protocol of base/sections.h on the real trees and files. Run under
- * ThreadSanitizer, too (make threads). */
+/* Threads inside a recording while windows begin and end: the protocol of
+ * base/sections.h on real trees and files. Also run under ThreadSanitizer
+ * (make threads). */
 #include "check.h"
 
 #include "base/sections.h"
@@ -17,7 +17,7 @@
 enum { WORKERS = 4, WINDOWS = 120, PER_RECORDING = 6, NODES = 12, DEEP = 40 };
 
 static void
-nobody_is_waited_for(void)
+does_not_wait(void)
 {
     fd_section a = {.inside = false};
     fd_section b = {.inside = false};
@@ -28,14 +28,14 @@ nobody_is_waited_for(void)
     fd_section_enter(&a);
     CHECK(fd_sections_wait(&a));
     fd_sections_remove(&b);
-    CHECK(!fd_sections_wait(&b)); /* a second later */
+    CHECK(!fd_sections_wait(&b)); /* after a second */
     fd_section_leave(&a);
     CHECK(fd_sections_wait(NULL));
     fd_sections_remove(&a);
     fd_sections_remove(&a);
 }
 
-/* The state that capture has in fd_process and fd_session. */
+/* The state that capture keeps in fd_process and fd_session. */
 static struct {
     _Atomic uint32_t generation;
     _Atomic bool running;
@@ -54,7 +54,7 @@ typedef struct worker {
     uint32_t random;
     fd_tree *tree;
     uint32_t nodes[NODES];
-    bool brief; /* ends and is made anew */
+    bool brief; /* ends, and another one is created */
 } worker;
 
 static uint32_t
@@ -64,7 +64,7 @@ next(worker *w)
     return w->random >> 16;
 }
 
-/* As synchronise() in capture/operators/native_thread.c. */
+/* Like synchronise() in capture/operators/native_thread.c. */
 static bool
 synchronise(worker *w, uint32_t generation)
 {
@@ -135,7 +135,7 @@ enter(worker *w)
     }
 }
 
-/* As leave() in capture/process/thread.c. */
+/* Like leave() in capture/process/thread.c. */
 static void
 end_of_thread(worker *w)
 {
@@ -160,7 +160,7 @@ work(void *argument)
     return NULL;
 }
 
-/* Short threads: each takes over the tree of the previous one. */
+/* Threads that start and end: each reuses the tree of the previous one. */
 static void *
 work_briefly(void *argument)
 {
@@ -227,8 +227,8 @@ calls_in(const char *path)
     return calls;
 }
 
-/* One recording of some windows. Returns whether the file has exactly the
- * calls that the workers made. */
+/* A recording of some windows. Returns whether the file has exactly the calls
+ * of the workers. */
 static bool
 record(const char *path)
 {
@@ -264,7 +264,7 @@ windows_among_threads_and_readers(void)
     static char path[] = "rank00000.fd";
     pthread_t brief;
     pthread_t reader;
-    shared.generation = 1; /* 0: not synchronised yet */
+    shared.generation = 1; /* 0: not yet synchronised */
     fd_clock_init();
     fd_sections_init();
     for (uint32_t i = 0; i < WORKERS; i++) {
@@ -287,4 +287,4 @@ windows_among_threads_and_readers(void)
     EQUAL(exact, WINDOWS / PER_RECORDING);
 }
 
-RUN(ONCE(nobody_is_waited_for), ONCE(windows_among_threads_and_readers))
+RUN(ONCE(does_not_wait), ONCE(windows_among_threads_and_readers))

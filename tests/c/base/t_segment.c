@@ -7,10 +7,10 @@
 
 typedef struct descent {
     fd_segment *segment; /* the next one to use */
-    uint32_t left;       /* segments still to enter */
+    uint32_t left;       /* segments to enter */
     uint32_t entered;
-    const volatile char *above; /* an address on the stack that called */
-    bool apart;                 /* every segment is a separate mapping */
+    const volatile char *above; /* an address on the stack of the caller */
+    bool apart;                 /* every segment is separate memory */
 } descent;
 
 /* Fill a part of the segment, then continue on the next one. */

@@ -2,8 +2,8 @@
 
 #include "base/siphash.h"
 
-/* The vectors of the paper's appendix and of its reference program: key 00 to
- * 0f, input 00, 01, ... */
+/* The vectors of the paper and of its reference program: key 00 to 0f, input
+ * 00, 01, ... */
 static void
 known_answers(void)
 {

@@ -16,7 +16,7 @@ every_status_has_a_name(void)
 }
 
 static void
-fail_writes_and_answers(void)
+fail_returns_the_status_and_a_message(void)
 {
     fd_error error = {""};
     EQUAL(fd_fail(&error, FD_EIO, "%s: %d", "a.fd", 7), FD_EIO);
@@ -35,5 +35,5 @@ long_messages_are_cut(void)
     EQUAL(strlen(error.text), sizeof error.text - 1);
 }
 
-RUN(TEST(every_status_has_a_name), TEST(fail_writes_and_answers),
+RUN(TEST(every_status_has_a_name), TEST(fail_returns_the_status_and_a_message),
     TEST(long_messages_are_cut))

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* An independent decoder, straight from the definition: every code point has
- * exactly one encoding. */
+/* An independent decoder, from the definition: every code point has exactly
+ * one encoding. */
 static size_t
 encode(uint32_t code, unsigned char to[4])
 {
@@ -43,7 +43,7 @@ all_code_points(void)
     }
 }
 
-/* First two bytes: invalid unless ASCII or a valid start. */
+/* All pairs of bytes: only ASCII and valid first bytes are accepted. */
 static void
 broken_sequences(void)
 {

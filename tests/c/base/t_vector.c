@@ -38,7 +38,7 @@ reserve_makes_room_once(void)
     CHECK(n.list == list);
 }
 
-/* Counts are 32 bits: more is refused, not wrapped around. */
+/* Counts have 32 bits: more is refused and does not wrap around. */
 static void
 too_many(void)
 {

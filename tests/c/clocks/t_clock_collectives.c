@@ -20,7 +20,7 @@ exponential(uint64_t *state, double mean)
     return -mean * log(1 - uniform(state));
 }
 
-/* What a rank's clock shows at a true time. */
+/* The clock of a rank as a function of true time. */
 typedef struct skew {
     double offset;
     double drift;
@@ -32,7 +32,7 @@ shown(const skew *s, double time)
     return (int64_t)llrint(time + s->offset + s->drift * time);
 }
 
-/* 20 to 200 us, and most of them short ones. */
+/* 20 to 200 us, most of them short. */
 static double
 delay(uint64_t *state, bool evenly)
 {
@@ -51,7 +51,7 @@ typedef struct scene {
     uint64_t collectives;
 } scene;
 
-/* Every rank arrives at its own time at every collective of the group. */
+/* Each rank arrives at each collective of the group at its own time. */
 static void
 perform(scene *s, uint32_t from, uint32_t to, uint64_t kind, double late,
         uint64_t *state)
@@ -90,7 +90,7 @@ skew_clocks(scene *s, uint64_t *state)
     }
 }
 
-/* The error in the middle of the time in ns. */
+/* The error in ns, in the middle of the recording. */
 static double
 error_of(const scene *s, const fd_clock_member *member, uint32_t rank)
 {
@@ -100,7 +100,7 @@ error_of(const scene *s, const fd_clock_member *member, uint32_t rank)
     return fabs((double)fd_clock_apply(&member->fit.map, own) - time);
 }
 
-/* The greatest error over seeds, of `late` ns of rank 1 at every one. */
+/* The maximum error over seeds; rank 1 is `late` ns late everywhere. */
 static fd_status
 worst_of(uint64_t seeds, double late, bool evenly, double *worst,
          uint64_t *violations)
@@ -140,8 +140,7 @@ within_5_us(void)
     EQUAL(violations, 0);
 }
 
-/* The same where no delay is likelier than another, which takes more of them.
- */
+/* Evenly distributed delays, which need more collectives. */
 static void
 within_5_us_of_any_delay(void)
 {
@@ -152,9 +151,9 @@ within_5_us_of_any_delay(void)
     EQUAL(violations, 0);
 }
 
-/* A straggler: the middle between causes and effects would be 2.5 ms off. */
+/* A straggler: the middle of the feasible interval would be 2.5 ms off. */
 static void
-one_that_is_always_late(void)
+a_straggler(void)
 {
     double worst;
     uint64_t violations;
@@ -182,9 +181,9 @@ what_is_stated_is_true(void)
     EQUAL(members[0].fit.map.offset_ns, 0);
 }
 
-/* 0 and 1 meet, 1 to 3 meet. */
+/* Groups of 0 and 1, and of 1 to 3. */
 static void
-by_way_of_others(void)
+through_other_members(void)
 {
     uint64_t state = 5;
     scene s;
@@ -200,7 +199,7 @@ by_way_of_others(void)
     CHECK(members[3].fit.uncertainty_ns > members[1].fit.uncertainty_ns);
 }
 
-/* Groups without a name look alike: 0 and 1 have one, 2 and 3 another. */
+/* Groups without a name look alike: one of 0 and 1, another of 2 and 3. */
 static void
 groups_that_look_alike(void)
 {
@@ -223,7 +222,7 @@ nothing_in_common(void)
     skew_clocks(&s, &state);
     perform(&s, 0, 2, 7, 0, &state);
     for (size_t i = 0; i < s.count; i++) {
-        s.parts[i].total -= s.parts[i].member; /* one saw fewer */
+        s.parts[i].total -= s.parts[i].member; /* one recorded fewer */
     }
     OK(fd_clock_fit_collectives(s.parts, s.count, 0, members, RANKS));
     CHECK(members[0].found && !members[1].found && !members[3].found);
@@ -233,7 +232,6 @@ nothing_in_common(void)
     CHECK(!members[1].found);
 }
 
-RUN(TEST(within_5_us), ONCE(within_5_us_of_any_delay),
-    TEST(one_that_is_always_late), TEST(what_is_stated_is_true),
-    TEST(by_way_of_others), TEST(groups_that_look_alike),
-    TEST(nothing_in_common))
+RUN(TEST(within_5_us), ONCE(within_5_us_of_any_delay), TEST(a_straggler),
+    TEST(what_is_stated_is_true), TEST(through_other_members),
+    TEST(groups_that_look_alike), TEST(nothing_in_common))

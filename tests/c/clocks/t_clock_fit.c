@@ -54,7 +54,7 @@ pings(void)
     CHECK(!fd_clock_fit_pings(list, 0, &fit));
 }
 
-/* Messages in both directions, each 30 us and more on its way. */
+/* Messages in both directions, each with a latency of 30 us or more. */
 static void
 bounds(void)
 {
@@ -64,7 +64,7 @@ bounds(void)
     for (int i = 0; i < 40; i++) {
         int64_t at = INT64_C(1000000000) * i;
         int64_t way = 30000 + 1000 * (i * 7 % 11);
-        bool earlier = i % 2 == 0; /* sent by us */
+        bool earlier = i % 2 == 0; /* sent, not received */
         list[i] = earlier ? (fd_clock_bound){at, theirs(at + way), true}
                           : (fd_clock_bound){at + way, theirs(at), false};
     }

@@ -11,8 +11,8 @@ next_random(uint64_t *state)
     return *state >> 33;
 }
 
-/* Moments from `at` on, `gap` apart at most: how many changes there were; none
- * comes before another, and none is far off. */
+/* The number of changes for events from `at` on, at most `gap` apart. Checks
+ * that corrected times do not decrease and are not far off. */
 static int
 changes(const fd_clock_map *map, int64_t at, uint64_t gap)
 {
@@ -21,7 +21,7 @@ changes(const fd_clock_map *map, int64_t at, uint64_t gap)
     fd_clock_steps steps = fd_clock_steps_begin(map, STEP, at);
     int64_t before = INT64_MIN;
     for (int i = 0; i < MOMENTS; i++) {
-        if (at >= steps.due) {
+        if (at >= steps.next_change) {
             count += fd_clock_steps_change(&steps, at);
         }
         steps.last = at;
@@ -37,7 +37,7 @@ changes(const fd_clock_map *map, int64_t at, uint64_t gap)
 }
 
 static void
-a_stair_is_a_step_off_and_keeps_the_order(void)
+steps_stay_close_and_keep_the_order(void)
 {
     static const struct {
         int64_t ppm;
@@ -46,10 +46,10 @@ a_stair_is_a_step_off_and_keeps_the_order(void)
         int most;
     } cases[] = {
         {0, 100000, 0, 0},
-        {100, 100000, 900, 1100}, /* 1 ms in 10 s, a step each us */
+        {100, 100000, 900, 1100}, /* 1 ms in 10 s, in steps of 1 us */
         {-100, 100000, 900, 1100},
         {500, 100, 4, 5},
-        {-500, 100, 40, 400}, /* down by what lies between two moments */
+        {-500, 100, 40, 400}, /* down by at most the time between events */
         {-500, 20000000, MOMENTS - MOMENTS / 4, MOMENTS},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -72,4 +72,4 @@ the_ends_of_time(void)
     EQUAL(fd_clock_steps_change(&steps, INT64_MAX), false);
 }
 
-RUN(TEST(a_stair_is_a_step_off_and_keeps_the_order), TEST(the_ends_of_time))
+RUN(TEST(steps_stay_close_and_keep_the_order), TEST(the_ends_of_time))

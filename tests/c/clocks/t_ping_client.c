@@ -19,15 +19,15 @@ wait_ms(long ms)
 }
 
 static void
-close_answerer(fd_ping_server **answerer)
+close_server(fd_ping_server **server)
 {
-    fd_ping_server_close(*answerer);
+    fd_ping_server_close(*server);
 }
 
 static void
-close_asker(fd_ping_client **asker)
+close_client(fd_ping_client **client)
 {
-    fd_ping_client_close(*asker);
+    fd_ping_client_close(*client);
 }
 
 static void
@@ -41,74 +41,74 @@ close_fd(int *fd)
 static void
 one_clock(void)
 {
-    CLEAN(close_answerer) fd_ping_server *answerer = NULL;
-    CLEAN(close_asker) fd_ping_client *asker = NULL;
+    CLEAN(close_server) fd_ping_server *server = NULL;
+    CLEAN(close_client) fd_ping_client *client = NULL;
     const char *trouble;
     size_t count;
     uint16_t port;
-    OK(fd_ping_server_open(&answerer, "127.0.0.1", TOKEN, &port, NULL));
-    OK(fd_ping_client_open(&asker, "127.0.0.1", port, TOKEN, NULL));
+    OK(fd_ping_server_open(&server, "127.0.0.1", TOKEN, &port, NULL));
+    OK(fd_ping_client_open(&client, "127.0.0.1", port, TOKEN, NULL));
     wait_ms(200);
-    const fd_ping *pings = fd_ping_client_finish(asker, &count, &trouble);
+    const fd_ping *pings = fd_ping_client_finish(client, &count, &trouble);
     SAME(trouble, "");
     CHECK(count > 0);
     for (size_t i = 0; i < count; i++) {
-        CHECK(pings[i].sent <= pings[i].answered);
-        CHECK(pings[i].answered <= pings[i].received);
+        CHECK(pings[i].sent <= pings[i].replied);
+        CHECK(pings[i].replied <= pings[i].received);
     }
 }
 
 static void
-nobody_there(void)
+without_a_server(void)
 {
-    CLEAN(close_answerer) fd_ping_server *answerer = NULL;
-    CLEAN(close_asker) fd_ping_client *wrong = NULL;
-    CLEAN(close_asker) fd_ping_client *late = NULL;
+    CLEAN(close_server) fd_ping_server *server = NULL;
+    CLEAN(close_client) fd_ping_client *wrong = NULL;
+    CLEAN(close_client) fd_ping_client *late = NULL;
     static const uint8_t other[FD_PING_TOKEN] = "something else";
     const char *trouble;
     size_t count;
     uint16_t port;
-    OK(fd_ping_server_open(&answerer, "127.0.0.1", TOKEN, &port, NULL));
+    OK(fd_ping_server_open(&server, "127.0.0.1", TOKEN, &port, NULL));
     OK(fd_ping_client_open(&wrong, "127.0.0.1", port, other, NULL));
     wait_ms(100);
     fd_ping_client_finish(wrong, &count, &trouble);
     EQUAL(count, 0);
-    CHECK(strstr(trouble, "no answer from the clock at 127.0.0.1, UDP port ")
+    CHECK(strstr(trouble, "no reply from the clock at 127.0.0.1, UDP port ")
           == trouble);
-    fd_ping_server_close(answerer);
-    answerer = NULL;
+    fd_ping_server_close(server);
+    server = NULL;
     OK(fd_ping_client_open(&late, "127.0.0.1", port, TOKEN, NULL));
     fd_ping_client_finish(late, &count, &trouble);
     EQUAL(count, 0);
 }
 
-/* A peer that drops every second question, and sends invalid answers before
+/* A server that ignores every second request, and sends invalid replies before
  * each valid one. */
-typedef struct liar {
+typedef struct bad_server {
     int fd;
     uint32_t asked;
-} liar;
+} bad_server;
 
 static void *
-lie(void *context)
+reply_badly(void *context)
 {
-    liar *l = context;
-    uint8_t question[FD_PING_REQUEST];
-    uint8_t answer[FD_PING_REPLY + 1] = {0};
+    bad_server *l = context;
+    uint8_t request[FD_PING_REQUEST];
+    uint8_t reply[FD_PING_REPLY + 1] = {0};
     struct sockaddr_storage from;
     socklen_t size = sizeof from;
-    while (recvfrom(l->fd, question, sizeof question, 0,
+    while (recvfrom(l->fd, request, sizeof request, 0,
                     (struct sockaddr *)&from, &size)
            == FD_PING_REQUEST) {
         int64_t now = fd_ping_now();
         struct sockaddr *to = (struct sockaddr *)&from;
-        memcpy(answer, question + FD_PING_TOKEN, 8);
-        memcpy(answer + 8, &now, sizeof now);
-        sendto(l->fd, answer, FD_PING_REPLY - 1, 0, to, size);
-        sendto(l->fd, answer, FD_PING_REPLY + 1, 0, to, size);
+        memcpy(reply, request + FD_PING_TOKEN, 8);
+        memcpy(reply + 8, &now, sizeof now);
+        sendto(l->fd, reply, FD_PING_REPLY - 1, 0, to, size);
+        sendto(l->fd, reply, FD_PING_REPLY + 1, 0, to, size);
         sendto(l->fd, TOKEN, FD_PING_REPLY, 0, to, size);
         if (l->asked++ % 2 == 1) {
-            sendto(l->fd, answer, FD_PING_REPLY, 0, to, size);
+            sendto(l->fd, reply, FD_PING_REPLY, 0, to, size);
         }
         size = sizeof from;
     }
@@ -116,31 +116,31 @@ lie(void *context)
 }
 
 static void
-invalid_answers(void)
+invalid_replies(void)
 {
     CLEAN(close_fd) int fd = -1;
     uint16_t port = 0;
     pthread_t thread;
     const char *trouble;
     size_t count;
-    fd_ping_client *asker = NULL;
+    fd_ping_client *client = NULL;
     OK(fd_ping_socket_bind(&fd, "127.0.0.1", &port, NULL));
-    CHECK(fcntl(fd, F_SETFL, 0) == 0); /* the liar waits */
-    liar l = {fd, 0};
-    OK(fd_ping_client_open(&asker, "127.0.0.1", port, TOKEN, NULL));
-    pthread_create(&thread, NULL, lie, &l);
+    CHECK(fcntl(fd, F_SETFL, 0) == 0); /* blocking */
+    bad_server l = {fd, 0};
+    OK(fd_ping_client_open(&client, "127.0.0.1", port, TOKEN, NULL));
+    pthread_create(&thread, NULL, reply_badly, &l);
     wait_ms(300);
-    const fd_ping *pings = fd_ping_client_finish(asker, &count, &trouble);
+    const fd_ping *pings = fd_ping_client_finish(client, &count, &trouble);
     bool sound = count > 0;
     for (size_t i = 0; i < count; i++) {
-        sound = sound && pings[i].sent <= pings[i].answered
-             && pings[i].answered <= pings[i].received;
+        sound = sound && pings[i].sent <= pings[i].replied
+             && pings[i].replied <= pings[i].received;
     }
-    fd_ping_client_close(asker);
+    fd_ping_client_close(client);
     shutdown(fd, SHUT_RDWR);
     pthread_join(thread, NULL);
     CHECK(sound);
     CHECK(l.asked > 2);
 }
 
-RUN(ONCE(one_clock), ONCE(nobody_there), ONCE(invalid_answers))
+RUN(ONCE(one_clock), ONCE(without_a_server), ONCE(invalid_replies))

@@ -11,14 +11,14 @@
 static const uint8_t TOKEN[FD_PING_TOKEN] = "0123456789abcde";
 
 typedef struct bench {
-    fd_ping_server *answerer;
+    fd_ping_server *server;
     int asks;
 } bench;
 
 static void
 bench_clear(bench *b)
 {
-    fd_ping_server_close(b->answerer);
+    fd_ping_server_close(b->server);
     if (b->asks >= 0) {
         close(b->asks);
     }
@@ -32,7 +32,7 @@ bench_open(bench *b)
     uint16_t port = 0;
     *b = (bench){.asks = -1};
     fd_status status =
-        fd_ping_server_open(&b->answerer, "127.0.0.1", TOKEN, &port, NULL);
+        fd_ping_server_open(&b->server, "127.0.0.1", TOKEN, &port, NULL);
     to.sin_port = htons(port);
     b->asks = socket(AF_INET, SOCK_DGRAM, 0);
     return status != FD_OK
@@ -41,9 +41,9 @@ bench_open(bench *b)
              : FD_EIO;
 }
 
-/* The size of the answer; -1 if only the valid question that follows has one. */
+/* The size of the reply; -1 if only the valid request after it gets one. */
 static ssize_t
-ask(const bench *b, const void *text, size_t size, uint8_t answer[64])
+ask(const bench *b, const void *text, size_t size, uint8_t reply[64])
 {
     uint8_t good[FD_PING_REQUEST];
     struct pollfd polled = {b->asks, POLLIN, 0};
@@ -54,8 +54,8 @@ ask(const bench *b, const void *text, size_t size, uint8_t answer[64])
     ssize_t got = -1;
     for (;;) {
         poll(&polled, 1, -1);
-        ssize_t more = recv(b->asks, answer, 64, 0);
-        if (more == FD_PING_REPLY && memcmp(answer, "goodgood", 8) == 0) {
+        ssize_t more = recv(b->asks, reply, 64, 0);
+        if (more == FD_PING_REPLY && memcmp(reply, "goodgood", 8) == 0) {
             return got;
         }
         got = more;
@@ -63,49 +63,49 @@ ask(const bench *b, const void *text, size_t size, uint8_t answer[64])
 }
 
 static void
-a_question_is_answered(void)
+a_request_gets_a_reply(void)
 {
     CLEAN(bench_clear) bench b;
-    uint8_t question[FD_PING_REQUEST];
-    uint8_t answer[64];
+    uint8_t request[FD_PING_REQUEST];
+    uint8_t reply[64];
     OK(bench_open(&b));
-    memcpy(question, TOKEN, FD_PING_TOKEN);
-    memcpy(question + FD_PING_TOKEN, "12345678", 8);
+    memcpy(request, TOKEN, FD_PING_TOKEN);
+    memcpy(request + FD_PING_TOKEN, "12345678", 8);
     int64_t before = fd_ping_now();
-    send(b.asks, question, sizeof question, 0);
-    EQUAL(recv(b.asks, answer, sizeof answer, 0), FD_PING_REPLY);
+    send(b.asks, request, sizeof request, 0);
+    EQUAL(recv(b.asks, reply, sizeof reply, 0), FD_PING_REPLY);
     int64_t time;
-    memcpy(&time, answer + 8, sizeof time);
-    CHECK(memcmp(answer, "12345678", 8) == 0);
+    memcpy(&time, reply + 8, sizeof time);
+    CHECK(memcmp(reply, "12345678", 8) == 0);
     CHECK(before <= time && time <= fd_ping_now());
 }
 
 static void
-nothing_else_is(void)
+invalid_requests_get_no_reply(void)
 {
     CLEAN(bench_clear) bench b;
-    uint8_t question[2 * FD_PING_REQUEST] = {0};
-    uint8_t answer[64];
+    uint8_t request[2 * FD_PING_REQUEST] = {0};
+    uint8_t reply[64];
     OK(bench_open(&b));
-    memcpy(question, TOKEN, FD_PING_TOKEN);
-    for (size_t size = 0; size < sizeof question; size++) {
+    memcpy(request, TOKEN, FD_PING_TOKEN);
+    for (size_t size = 0; size < sizeof request; size++) {
         if (size != FD_PING_REQUEST) {
-            EQUAL(ask(&b, question, size, answer), -1);
+            EQUAL(ask(&b, request, size, reply), -1);
         }
     }
     for (int i = 0; i < FD_PING_TOKEN * 8; i++) {
-        question[i / 8] ^= (uint8_t)(1 << i % 8);
-        EQUAL(ask(&b, question, FD_PING_REQUEST, answer), -1);
-        question[i / 8] ^= (uint8_t)(1 << i % 8);
+        request[i / 8] ^= (uint8_t)(1 << i % 8);
+        EQUAL(ask(&b, request, FD_PING_REQUEST, reply), -1);
+        request[i / 8] ^= (uint8_t)(1 << i % 8);
     }
 }
 
-/* The thread stops reading for a while, and answers again. */
+/* The thread stops reading for a while, and replies again. */
 static void
 a_flood_passes(void)
 {
     CLEAN(bench_clear) bench b;
-    uint8_t answer[64];
+    uint8_t reply[64];
     OK(bench_open(&b));
     for (int i = 0; i < 20; i++) {
         for (int k = 0; k < 100; k++) {
@@ -113,7 +113,8 @@ a_flood_passes(void)
         }
         usleep(12000); /* the socket has room again */
     }
-    EQUAL(ask(&b, "garbage", 7, answer), -1);
+    EQUAL(ask(&b, "garbage", 7, reply), -1);
 }
 
-RUN(ONCE(a_question_is_answered), ONCE(nothing_else_is), ONCE(a_flood_passes))
+RUN(ONCE(a_request_gets_a_reply), ONCE(invalid_requests_get_no_reply),
+    ONCE(a_flood_passes))

@@ -34,7 +34,7 @@ of_one_address(void)
 }
 
 static void
-no_address_is_all(void)
+wildcard_addresses_are_refused(void)
 {
     const char *const all[] = {"0.0.0.0", "0", "::", "::ffff:0.0.0.0"};
     const char *const none[] = {"", "localhost", "127.0.0.1:9", "fe80::zz"};
@@ -52,7 +52,7 @@ no_address_is_all(void)
     }
 }
 
-/* From the range that is reserved for documentation. */
+/* An address of the range reserved for documentation. */
 static void
 an_address_of_another_host(void)
 {
@@ -60,14 +60,13 @@ an_address_of_another_host(void)
     int fd = 0;
     uint16_t port;
     STATUS(fd_ping_socket_bind(&fd, "192.0.2.1", &port, &error), FD_EIO);
-    CHECK(strstr(error.text, "no clock can be offered at 192.0.2.1: ")
-          != NULL);
+    CHECK(strstr(error.text, "cannot serve the clock at 192.0.2.1: ") != NULL);
     EQUAL(fd, -1);
 }
 
 /* Datagrams from other ports are not received. */
 static void
-hears_whom_it_is_connected_to(void)
+receives_from_its_peer_only(void)
 {
     CLEAN(close_fd) int one = -1;
     CLEAN(close_fd) int other = -1;
@@ -88,5 +87,5 @@ hears_whom_it_is_connected_to(void)
     EQUAL(byte, 'y');
 }
 
-RUN(TEST(of_one_address), TEST(no_address_is_all),
-    TEST(an_address_of_another_host), ONCE(hears_whom_it_is_connected_to))
+RUN(TEST(of_one_address), TEST(wildcard_addresses_are_refused),
+    TEST(an_address_of_another_host), ONCE(receives_from_its_peer_only))

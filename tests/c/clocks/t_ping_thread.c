@@ -76,7 +76,7 @@ look_in_child(fd_ping_thread *threads, int kept[MANY][2])
         if (is_open(kept[i][0]) || is_open(kept[i][1])) {
             return 1;
         }
-        dup2(0, kept[i][0]); /* the child's own by now */
+        dup2(0, kept[i][0]); /* the child reuses the number */
         fd_ping_thread_end(&threads[i]);
         if (!is_open(kept[i][0])) {
             return 2;

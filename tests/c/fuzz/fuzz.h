@@ -1,6 +1,6 @@
-/* A fuzz target is a function over bytes. libFuzzer drives it with clang
- * (make fuzz); fuzz_driver.c drives it with mutated seeds under gcc, the same
- * ones in every run. */
+/* A fuzz target is a function of bytes. With clang, libFuzzer calls it (make
+ * fuzz); with gcc, fuzz_driver.c calls it with mutated seeds, the same in
+ * every run. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -19,8 +19,8 @@ must(bool held)
     }
 }
 
-/* From here on no bound on memory is above a few hundred bytes or, for other
- * inputs, a few thousand; fd_budget_shrink(0) ends that. */
+/* Limit all bounds on memory to a few hundred bytes or, for other inputs, a
+ * few thousand, until fd_budget_shrink(0). */
 void fuzz_shrink(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,12 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* The seed to mutate. */
 fd_status fuzz_seed(fd_buffer *to);
 
-/* Everything that reads a trace, on a trace that came from anywhere. Stops the
- * program when it is not sound, or its dump does not load to the same. */
+/* Run all functions that read a trace. Aborts if the trace is invalid, or if
+ * its dump does not load as the same trace. */
 void fuzz_use(const fd_trace *trace);
 
 /* The same for an execution trace: a report, an estimate, a comparison with
- * itself, and each form it is written in, read again. */
+ * itself, and each output format, read again. */
 void fuzz_use_et(const fd_et *et);
 
 #endif

@@ -1,7 +1,7 @@
 #include "fuzz.h"
 #include "traces.h"
 
-/* An execution trace as Chakra has it, packet by packet. */
+/* An execution trace of Chakra, packet by packet. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

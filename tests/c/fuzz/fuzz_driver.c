@@ -15,7 +15,7 @@ next(void)
     return state;
 }
 
-/* A place that holds something: most of a recording is empty. */
+/* A position with a non-zero byte: most of a recording is empty. */
 static size_t
 somewhere(const fd_buffer *seed)
 {
@@ -69,7 +69,7 @@ mutate(const fd_buffer *seed, char *bytes, size_t *size)
     }
 }
 
-/* What libFuzzer found worth keeping, once more. */
+/* Run the inputs of the corpus. */
 static int
 replay(char **paths, int count)
 {
@@ -85,7 +85,7 @@ replay(char **paths, int count)
     return EXIT_SUCCESS;
 }
 
-/* RUNS; or --seed FILE: write the seed, for libFuzzer to start from; or
+/* Arguments: RUNS; or --seed FILE to write the seed for libFuzzer; or
  * --replay FILE... */
 int
 main(int argc, char **argv)

@@ -36,7 +36,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Both kinds of files in one: nodes, and events with the same numbers. */
+/* Both kinds of files in one: nodes, and events with their numbers. */
 fd_status
 fuzz_seed(fd_buffer *to)
 {

@@ -21,7 +21,7 @@ use_stats(void)
     fd_stats_clear(&stats);
 }
 
-/* What is cut out is JSON that is read without a fault. */
+/* A cut-out part is valid JSON. */
 static void
 use_cut(bool steps, int64_t to)
 {
@@ -44,7 +44,7 @@ use_cut(bool steps, int64_t to)
     }
 }
 
-/* Less is kept than there is; nothing more is asked for. */
+/* With limits below the size of the input. */
 static void
 use_tiny_cut(void)
 {
@@ -77,7 +77,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Of every kind of slice and pair. */
+/* Slices and pairs of all kinds. */
 fd_status
 fuzz_seed(fd_buffer *to)
 {

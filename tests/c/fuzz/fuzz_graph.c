@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is written reads as the same graph. */
+/* A written graph is read as the same graph. */
 static void
 read_again(const fd_model *model, bool json)
 {
@@ -23,12 +23,12 @@ read_again(const fd_model *model, bool json)
     must(again.nodes.count == model->nodes.count);
     must(again.edges.count == model->edges.count);
     must(fd_shape_is_same(model, &again, &same) == FD_OK);
-    must(same || !json); /* texts lose their newlines */
+    must(same || !json); /* text formats lose newlines of names */
     fd_model_clear(&again);
     fd_buffer_clear(&text);
 }
 
-/* A little of each search. */
+/* A short run of each search. */
 static void
 plan(const fd_model *model, bool scheduled, uint32_t machines)
 {
@@ -82,7 +82,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int json = 0; json < 2; json++) {
         fd_model model = {.about = 0};
         fd_error error = {""};
-        char *copy = malloc(size + !size); /* ends where the text ends */
+        char *copy = malloc(size + !size); /* no byte after the text */
         memcpy(copy, data, size);
         fd_status status = (json ? fd_model_read_json : fd_model_read_text)(
             &model, copy, size, "damaged", &error);

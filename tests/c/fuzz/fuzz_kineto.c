@@ -4,7 +4,7 @@
 #include "et/readers/from_kineto.h"
 #include "et/tools/et_link.h"
 
-/* Alone. */
+/* Without an execution trace. */
 static void
 use_alone(void)
 {
@@ -20,7 +20,7 @@ use_alone(void)
     fd_et_clear(&et);
 }
 
-/* With an execution trace whose operators it may have the times of. */
+/* With an execution trace, of whose operators it may have the times. */
 static void
 use_linked(bool uses)
 {
@@ -57,8 +57,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Operators of the trace that it is linked with, launches, kernels on two
- * streams, copies, waits, and communication. */
+/* Operators of the linked trace, launches, kernels on two streams, copies,
+ * waits, and communication. */
 fd_status
 fuzz_seed(fd_buffer *to)
 {

@@ -3,7 +3,8 @@
 #include "trace/canonical_order.h"
 #include "trace/trace_merge.h"
 
-/* With another rank, and with itself, which is refused where it has ranks. */
+/* Merge with another rank, and with itself, which is refused if it has
+ * ranks. */
 static void
 merge(const fd_trace *trace)
 {

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-/* A run directory with two recordings, one of which is empty, and this
+/* A run directory with two recordings, one of them empty, and this
  * manifest. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -12,7 +12,7 @@ merge(const char *from, const char *to, fd_timeline_align align,
     return fd_timeline_merge(&request, input, 1, &error);
 }
 
-/* With bounds on memory that small inputs reach. */
+/* With small bounds on memory. */
 static void
 use_shrunk(const uint8_t *data, size_t size)
 {
@@ -27,8 +27,8 @@ use_shrunk(const uint8_t *data, size_t size)
     fd_budget_shrink(0);
 }
 
-/* Whatever it was, what is written of it is whole: in both forms a second merge
- * takes all of it and finds no fault. */
+/* The output is valid for any input: in both formats, a second merge accepts
+ * all of it without a warning. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -54,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Of every kind of event, as our own writer has them. */
+/* Events of all kinds, from the own writer. */
 fd_status
 fuzz_seed(fd_buffer *to)
 {

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Aligned, and ends exactly. */
+/* An aligned copy of the exact size. */
 static char *
 copy_of(const uint8_t *data, size_t size)
 {
@@ -20,7 +20,8 @@ copy_of(const uint8_t *data, size_t size)
     return copy;
 }
 
-/* As a timeline, and as an execution trace, which read the file themselves. */
+/* As a timeline and as an execution trace, whose readers open the file
+ * themselves. */
 static void
 use_file(void)
 {
@@ -53,7 +54,7 @@ use_file(void)
     fd_et_clear(&et);
 }
 
-/* The same bytes serve as the side file, whose id is right then. */
+/* The same bytes are used as the side file, so that its id matches. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

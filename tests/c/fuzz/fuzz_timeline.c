@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whatever the inputs were, what was written is whole: a second merge takes it
- * as it is, keeps every event of it, and finds no fault. */
+/* The output is valid for any input: a second merge accepts it unchanged, with
+ * all its events, without a warning. */
 static void
 use_merged(uint64_t events)
 {
@@ -17,7 +17,7 @@ use_merged(uint64_t events)
     must(again.lost == 0 && again.repaired == 0 && again.events >= events);
 }
 
-/* The same bytes as the log of a worker: by its name it is one. */
+/* The same bytes as the log of a worker, which is recognised by its name. */
 static void
 use_log(const uint8_t *data, size_t size)
 {
@@ -42,7 +42,7 @@ use_log(const uint8_t *data, size_t size)
     must(status == FD_OK || status == FD_EFORMAT);
 }
 
-/* With bounds on memory that small inputs reach, in all three forms. */
+/* With small bounds on memory, in all three formats. */
 static void
 use_shrunk(const uint8_t *data, size_t size)
 {
@@ -95,8 +95,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Of every kind of event, every number and text, every place for a fact, and
- * what Paddle's profiler writes. */
+/* Events of all kinds, with all kinds of numbers, texts and facts, and the log
+ * of Paddle's profiler. */
 fd_status
 fuzz_seed(fd_buffer *to)
 {

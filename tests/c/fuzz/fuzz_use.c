@@ -29,7 +29,7 @@ use_analysis(const fd_trace *trace)
     fd_totals_clear(&totals);
 }
 
-/* Readers of all formats want whole UTF-8. */
+/* All formats require valid UTF-8. */
 static void
 use_export(const fd_trace *trace, const char *format,
            const fd_export_options *options)
@@ -112,7 +112,7 @@ use_pipeline(const fd_trace *trace)
     free(known);
 }
 
-/* Last: it changes the trace. */
+/* Runs last: it changes the trace. */
 static void
 use_privacy(fd_trace *trace)
 {

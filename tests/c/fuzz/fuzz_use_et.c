@@ -6,7 +6,7 @@
 #include "et/tools/et_diff.h"
 #include "et/tools/et_estimate.h"
 
-/* What everything that reads a trace relies on. */
+/* The invariants of a trace. */
 static void
 sound(const fd_et *et)
 {
@@ -21,7 +21,7 @@ sound(const fd_et *et)
     }
 }
 
-/* Played alone, and with itself as another rank. */
+/* Simulate it alone, and with itself as another rank. */
 static void
 play(const fd_et *et)
 {
@@ -42,8 +42,8 @@ play(const fd_et *et)
     fd_et_ranks_clear(&ranks);
 }
 
-/* Written in each form and read again it has as many nodes; and as many edges
- * where the form holds them. */
+/* In each output format it has as many nodes, and as many edges if the format
+ * has edges. */
 static void
 write_and_read(const fd_et *et)
 {

@@ -58,8 +58,8 @@ a_day_within_a_microsecond(void)
     CHECK(anchors.count > 24 * 3600 / 4);
 }
 
-/* A GPU clock that runs 40 us a second fast: once two anchors have shown how
- * fast, timestamps are right again. */
+/* A GPU clock that is 40 us per second fast: after two anchors the rate is
+ * known, and timestamps are right. */
 static void
 drift_is_measured(void)
 {
@@ -74,8 +74,8 @@ drift_is_measured(void)
     CHECK(fabs(anchors.rate * (1 + 40e-6) - 1) < 1e-7);
 }
 
-/* An anchor that does not come back soon is none, and is not asked for again
- * at once. */
+/* An anchor that the GPU does not pass soon is dropped, and not retried
+ * immediately. */
 static void
 gives_up_soon(void)
 {

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* The runtime that is there already is found by its name and called. */
+/* The loaded runtime is found by its name and called. */
 static void
-finds_what_is_loaded(void)
+finds_the_loaded_runtime(void)
 {
     standin_reset();
     fd_cudart cuda;
@@ -25,8 +25,8 @@ finds_what_is_loaded(void)
     EQUAL(standin_calls("cudaEventRecord"), 1);
 }
 
-/* "Not ready" is an error to the runtime's own book-keeping: a program that
- * looks at its last error after us must not find it. */
+/* The runtime stores "not ready" as the last error of the thread: the program
+ * must not see it. */
 static void
 leaves_no_error(void)
 {
@@ -40,7 +40,7 @@ leaves_no_error(void)
     EQUAL(cuda.event_record(event, NULL), 0);
     EQUAL(cuda.event_query(event), FD_CUDA_NOT_READY);
     EQUAL(cudaPeekAtLastError(), FD_CUDA_NOT_READY);
-    EQUAL(fd_cuda_answer(&cuda, cuda.event_query(event)), FD_CUDA_NOT_READY);
+    EQUAL(fd_cuda_result(&cuda, cuda.event_query(event)), FD_CUDA_NOT_READY);
     EQUAL(cudaPeekAtLastError(), 0);
     CHECK(fd_cuda_is_clean(&cuda));
     standin_leave_error(9);
@@ -49,4 +49,4 @@ leaves_no_error(void)
     EQUAL(cuda.event_destroy(event), 0);
 }
 
-RUN(TEST(finds_what_is_loaded), TEST(leaves_no_error))
+RUN(TEST(finds_the_loaded_runtime), TEST(leaves_no_error))

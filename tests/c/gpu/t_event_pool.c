@@ -9,7 +9,7 @@ clear(fd_gpu_pool *pool)
     fd_gpu_pool_clear(pool, true);
 }
 
-/* Grows by steps, never beyond the bound, and every event comes back. */
+/* Grows by steps, never beyond the bound, and all events are returned. */
 static void
 is_bounded(void)
 {
@@ -36,7 +36,7 @@ is_bounded(void)
     EQUAL(standin_calls("cudaEventDestroy"), FD_GPU_POOL_LARGEST);
 }
 
-/* What was made before an error is still there. */
+/* Events created before an error remain. */
 static void
 stops_at_an_error(void)
 {

@@ -39,7 +39,7 @@ note(const fixture *f)
     return fd_strings_text(&f->recording->file, meta->value);
 }
 
-/* Each device has its own pool, and errors of one leave the other alone. */
+/* Each device has its own pool, and errors of one do not affect the other. */
 static void
 two_devices(void)
 {
@@ -68,7 +68,7 @@ two_devices(void)
     EQUAL(cudaPeekAtLastError(), 0);
 }
 
-/* A runtime without a driver says so at the first call. */
+/* A runtime without a driver fails at the first call. */
 static void
 no_device(void)
 {
@@ -88,7 +88,7 @@ no_device(void)
     standin_devices(2);
 }
 
-/* A GPU that does not finish is waited for no longer than said. */
+/* The wait for a GPU that does not finish is bounded. */
 static void
 gives_up(void)
 {
@@ -113,7 +113,7 @@ gives_up(void)
     EQUAL(standin_calls("cudaEventSynchronize"), 0);
 }
 
-/* Neither for an error of the program nor for one of our own calls. */
+/* Neither for an error of the program nor for an error of the recorder. */
 static void
 does_not_wait_behind_an_error(void)
 {
@@ -135,7 +135,7 @@ does_not_wait_behind_an_error(void)
     standin_reset();
 }
 
-/* The lock of a device is held by a thread inside CUDA. */
+/* A thread inside CUDA has the lock of a device. */
 static void
 closes_beside_a_thread_inside_cuda(void)
 {

@@ -3,8 +3,8 @@
 #include "gpu/gpu_device.h"
 #include "standin/cudart.h"
 
-/* A device of the stand-in, on a clock that stands still but for what tests
- * and polling take. A context is just a number here. */
+/* A device of the stand-in, with a clock that only tests and polling advance.
+ * A context is a number. */
 typedef struct bench {
     fixture f;
     fd_cudart cuda;
@@ -72,7 +72,7 @@ begin_inside(bench *b, void *stream, uint32_t outer)
     return fd_gpu_device_begin(&b->device, &call);
 }
 
-/* One call of so many ns of GPU time. */
+/* One call with `ns` of GPU time. */
 static void
 run(bench *b, void *stream, uint32_t context, uint64_t ns)
 {
@@ -98,7 +98,7 @@ never_synchronised(void)
         && standin_calls("cudaDeviceSynchronize") == 0;
 }
 
-/* Totals are GPU time; what lies inside on the same stream is not self. */
+/* Totals are GPU time; self excludes inner calls on the same stream. */
 static void
 measures(void)
 {
@@ -116,7 +116,7 @@ measures(void)
     standin_launch(NULL, 20000);
     fd_gpu_device_end(&b.device, outer, 16);
     fd_gpu_device_drain(&b.device, false);
-    EQUAL(figure(&b, 16).calls, 0); /* not ready, and nobody waits */
+    EQUAL(figure(&b, 16).calls, 0); /* not ready, without a wait */
     settle(&b);
     EQUAL(figure(&b, 16).calls, 1);
     EQUAL(figure(&b, 16).total, 100000);
@@ -128,7 +128,7 @@ measures(void)
     CHECK(never_synchronised());
 }
 
-/* What happens on another stream is no part of it. */
+/* Calls on another stream are not part of it. */
 static void
 streams_are_apart(void)
 {
@@ -152,8 +152,8 @@ streams_are_apart(void)
     EQUAL(b.device.streams.count, 2);
 }
 
-/* The stream waits 90 us for a host that does something else, which is the
- * caller's doing, and ends with the host, which makes it launch-bound. */
+/* The stream is idle for 90 us while the host does something else, which is
+ * charged to the caller, and ends with the host, so it is launch-bound. */
 static void
 starves(void)
 {
@@ -169,7 +169,7 @@ starves(void)
     }
     fd_gpu_device_end(&b.device, slot, 32);
     settle(&b);
-    /* An anchor is uncertain by half of what it took. */
+    /* The uncertainty of an anchor is half its duration. */
     CHECK(check_refused()
           || (figure(&b, 48).starved >= 89000
               && figure(&b, 48).starved <= 91000));
@@ -179,7 +179,7 @@ starves(void)
     EQUAL(figure(&b, 16).launch_bound, 0);
 }
 
-/* What the stream did while nothing was marked is not known. */
+/* Idle time of a stream without timestamps is unknown. */
 static void
 gaps_do_not_starve(void)
 {
@@ -197,7 +197,7 @@ gaps_do_not_starve(void)
     EQUAL(figure(&b, 48).starved, 0);
 }
 
-/* A stream that has work queued never waits. */
+/* A stream with queued work is not idle. */
 static void
 busy_streams_do_not_starve(void)
 {
@@ -214,8 +214,8 @@ busy_streams_do_not_starve(void)
     EQUAL(figure(&b, 16).launch_bound, 0);
 }
 
-/* A million timestamps: a bounded pool, no event made between steps once warm, no
- * call that waits. */
+/* A million timestamps: a bounded pool, after warm-up no event created within
+ * steps, no call that waits. */
 static void
 a_million_timestamps(void)
 {
@@ -241,8 +241,8 @@ a_million_timestamps(void)
     CHECK(never_synchronised());
 }
 
-/* Between steps a warm pool does not grow: calls go without, counted, and the
- * end of the step makes room. */
+/* Within a step a warm pool does not grow: calls are not timed, which is
+ * counted, and the pool grows at the end of the step. */
 static void
 a_dry_pool_loses(void)
 {
@@ -251,8 +251,7 @@ a_dry_pool_loses(void)
     run(&b, NULL, 16, 100);
     settle(&b);
     uint64_t made = standin_calls("cudaEventCreateWithFlags");
-    standin_launch(NULL,
-                   UINT64_C(3600000000000)); /* an hour: nothing drains */
+    standin_launch(NULL, UINT64_C(3600000000000)); /* an hour: not passed */
     for (int i = 0; i < 1000; i++) {
         run(&b, NULL, 16, 100);
     }
@@ -274,11 +273,10 @@ captured_streams_are_left_alone(void)
     EQUAL(cudaStreamCreateWithFlags(&side, 1), 0);
     standin_capture(side, 1);
     EQUAL(begin(&b, side, 0), 0);
-    EQUAL(begin(&b, NULL, 0),
-          0); /* the legacy stream is forbidden meanwhile */
+    EQUAL(begin(&b, NULL, 0), 0); /* the capture forbids the legacy stream */
     EQUAL(standin_calls("cudaEventRecord"), recorded);
     EQUAL(cudaPeekAtLastError(), 0);
-    settle(&b); /* asking must not end somebody's capture */
+    settle(&b); /* queries must not end the capture */
     int capture = standin_capture_of(side);
     standin_capture(side, 0);
     cudaStreamDestroy(side);
@@ -308,7 +306,7 @@ capture_in_between(void)
     EQUAL(b.device.pool.free.count, b.device.pool.made);
 }
 
-/* The program's own error stays its own, and costs us the mark. */
+/* A pending error of the program is kept; the timestamp is lost. */
 static void
 user_errors_stay(void)
 {
@@ -318,14 +316,14 @@ user_errors_stay(void)
     standin_leave_error(9);
     EQUAL(begin(&b, NULL, 0), 0);
     settle(&b);
-    EQUAL(figure(&b, 16).calls, 0); /* not even asked */
+    EQUAL(figure(&b, 16).calls, 0); /* not queried */
     EQUAL(cudaGetLastError(), 9);
     CHECK(!b.device.failed);
     settle(&b);
     EQUAL(figure(&b, 16).calls, 1);
 }
 
-/* A lost context: timing ends, once, and the program still sees its error. */
+/* A lost context: timing ends once, and the program still sees the error. */
 static void
 sticky_errors_end_it(void)
 {
@@ -343,8 +341,8 @@ sticky_errors_end_it(void)
     CHECK(cudaGetLastError() == 700 || check_refused());
 }
 
-/* It answers nothing any more, with timestamps queued and a call open: what was
- * taken in stays, the rest is counted, and nothing is asked again. */
+/* CUDA fails with queued timestamps and an open call: collected intervals
+ * stay, the others are counted, and CUDA is not called again. */
 static void
 a_gpu_goes_away(void)
 {
@@ -398,8 +396,8 @@ work(void *argument)
     return NULL;
 }
 
-/* Who does not get the device's lock goes without: every call is timed or
- * counted, and all events come back. */
+/* Calls that do not get the lock of the device are not timed: all calls are
+ * timed or counted, and all events are returned. */
 static void
 several_threads_at_once(void)
 {
@@ -440,7 +438,7 @@ several_threads_at_once(void)
 }
 
 static void
-drops_what_never_ends(void)
+drops_unfinished_anchors(void)
 {
     CLEAN(bench_clear) bench b;
     OK(bench_open(&b, 0));
@@ -453,7 +451,7 @@ drops_what_never_ends(void)
     fd_gpu_device_drop(&b.device, outer);
     standin_launch(NULL, 100);
     fd_gpu_device_end(&b.device, inner, 32);
-    pthread_mutex_lock(&b.device.lock); /* another thread is at it */
+    pthread_mutex_lock(&b.device.lock); /* as another thread would */
     EQUAL(begin(&b, NULL, 0), 0);
     pthread_mutex_unlock(&b.device.lock);
     uint32_t third = begin(&b, NULL, 0);
@@ -467,13 +465,14 @@ drops_what_never_ends(void)
     EQUAL(b.device.pool.free.count, b.device.pool.made);
 }
 
-/* Where the GPU's clock seems ahead of ours the start moves to the launch. */
+/* If the GPU's clock seems ahead of the host's, the start is moved to the
+ * launch. */
 static void
 no_start_before_its_launch(void)
 {
     CLEAN(bench_clear) bench b;
     OK(bench_open(&b, 0));
-    run(&b, NULL, 16, 100); /* takes the anchor */
+    run(&b, NULL, 16, 100); /* measures the anchor */
     settle(&b);
     if (b.device.anchors.count == 0) {
         CHECK(check_refused());
@@ -493,4 +492,4 @@ RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ABSORBS(starves),
     ONCE(several_threads_at_once), ABSORBS(a_dry_pool_loses),
     ABSORBS(captured_streams_are_left_alone), ABSORBS(capture_in_between),
     ABSORBS(user_errors_stay), ABSORBS(sticky_errors_end_it),
-    ABSORBS(drops_what_never_ends), ABSORBS(no_start_before_its_launch))
+    ABSORBS(drops_unfinished_anchors), ABSORBS(no_start_before_its_launch))

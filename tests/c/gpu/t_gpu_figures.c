@@ -10,7 +10,7 @@ record(const fd_gpu_figures *figures, uint32_t at)
     return &records[at];
 }
 
-/* A record a context, whoever comes first. */
+/* One record per context, whichever interval is first. */
 static void
 adds_up(void)
 {
@@ -38,9 +38,10 @@ adds_up(void)
     EQUAL(figures.ended, 0);
 }
 
-/* An interval of a call for execution traces is told there, on stream 0 too. */
+/* An interval of a call for execution traces is stored in the call, also on
+ * stream 0. */
 static void
-tells_its_call(void)
+stores_the_call(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 4));
@@ -64,7 +65,7 @@ tells_its_call(void)
     }
 }
 
-/* Lines of the timeline until its share of the file is used up. */
+/* Events of the timeline until its share of the file is full. */
 static void
 events_are_bounded(void)
 {
@@ -88,9 +89,9 @@ events_are_bounded(void)
     EQUAL(record(&figures, 0)->calls, 1000);
 }
 
-/* Or the latest are kept: what was in a chunk that is filled anew is lost. */
+/* Or the latest events are kept: those of a reused chunk are lost. */
 static void
-or_overwritten(void)
+or_the_oldest_are_overwritten(void)
 {
     CLEAN(fixture_clear) fixture f;
     fd_timeline timeline = {.on = true, .overwrites = true};
@@ -111,5 +112,5 @@ or_overwritten(void)
     EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 3 * room);
 }
 
-RUN(ABSORBS(adds_up), ABSORBS(tells_its_call), ABSORBS(events_are_bounded),
-    ABSORBS(or_overwritten))
+RUN(ABSORBS(adds_up), ABSORBS(stores_the_call), ABSORBS(events_are_bounded),
+    ABSORBS(or_the_oldest_are_overwritten))

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* A slot is free when its last holder has let go, and then lets go of its
- * parent. */
+/* A slot is freed with its last reference, and then releases its parent. */
 static void
 frees_with_the_last_holder(void)
 {
@@ -21,7 +20,7 @@ frees_with_the_last_holder(void)
     CHECK(outer != 0 && inner != 0 && outer != inner);
     fd_gpu_interval_at(&intervals, inner)->parent = outer;
     fd_gpu_interval_at(&intervals, outer)->holders++;
-    fd_gpu_interval_release(&intervals, outer, &pool); /* its call */
+    fd_gpu_interval_release(&intervals, outer, &pool); /* the call */
     EQUAL(fd_gpu_interval_at(&intervals, outer)->holders, 1);
     fd_gpu_interval_release(&intervals, inner, &pool);
     EQUAL(intervals.free, outer);
@@ -29,7 +28,7 @@ frees_with_the_last_holder(void)
     EQUAL(fd_gpu_interval_take(&intervals), inner);
 }
 
-/* Bounded, and slots stay where they are. */
+/* The number of slots is bounded, and slots do not move. */
 static void
 is_bounded(void)
 {

@@ -2,7 +2,7 @@
 
 #include "gpu/gpu_streams.h"
 
-/* First in, first out, while it grows and while the counts run over. */
+/* First in, first out, while it grows and while the counts wrap around. */
 static void
 keeps_the_order(void)
 {

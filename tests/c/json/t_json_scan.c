@@ -10,7 +10,7 @@ values(void)
     static const struct {
         const char *text;
         fd_scan_result result;
-        const char *copy; /* NULL: as it is */
+        const char *copy; /* NULL: unchanged */
     } cases[] = {
         {"1 ", FD_SCAN_OK, NULL},
         {"-0.5e+10,", FD_SCAN_OK, NULL},
@@ -73,7 +73,7 @@ values(void)
     }
 }
 
-/* Every byte at every place of a word. */
+/* Every byte at every position of a word, with its meaning. */
 static void
 odd_bytes_at_any_place(void)
 {

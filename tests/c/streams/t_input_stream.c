@@ -30,7 +30,7 @@ packed(const char *path, const fd_buffer *text)
     return status;
 }
 
-/* All of it through the window. */
+/* Read all of it through the window. */
 static fd_status
 drain(fd_bytes_in *in, fd_buffer *to)
 {
@@ -63,7 +63,7 @@ plain_and_packed_are_the_same(void)
     }
 }
 
-/* Kept bytes stay at their offset, and the window grows for them up to its
+/* Kept bytes stay at their offset; the window grows for them, up to a
  * bound. */
 static void
 keeps_what_is_needed(void)
@@ -123,7 +123,7 @@ damaged_gzip(void)
     }
 }
 
-/* Programs append members; tapes pad with zeros. */
+/* Programs append members; tapes are padded with zeros. */
 static void
 members_of_gzip(void)
 {
@@ -172,7 +172,7 @@ finds_across_windows(void)
 }
 
 static void
-what_cannot_be_opened(void)
+missing_files(void)
 {
     CLEAN(fd_bytes_in_close) fd_bytes_in in;
     fd_error error;
@@ -205,4 +205,4 @@ seeks_in_plain_files(void)
 
 RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_what_is_needed),
     TEST(damaged_gzip), TEST(members_of_gzip), TEST(finds_across_windows),
-    TEST(what_cannot_be_opened), TEST(seeks_in_plain_files))
+    TEST(missing_files))

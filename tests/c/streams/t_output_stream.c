@@ -54,7 +54,7 @@ dropped(void)
 }
 
 static void
-where_nothing_can_be_written(void)
+unwritable_paths(void)
 {
     fd_status status;
     fd_error error = {""};
@@ -64,4 +64,4 @@ where_nothing_can_be_written(void)
 }
 
 RUN(TEST(plain), TEST(packed_the_same_each_time), TEST(dropped),
-    TEST(where_nothing_can_be_written))
+    TEST(unwritable_paths))

@@ -1,4 +1,4 @@
-/* A chain of layers with all that a search over it takes. */
+/* A chain of layers, and the arguments of a search over it. */
 #ifndef CHAINS_H
 #define CHAINS_H
 
@@ -18,14 +18,14 @@ typedef struct chained {
 
 void chained_clear(chained *c);
 
-/* Layers of 4, 1, 1 and 2 ms, a half of them forward, on `machines` machines
- * with a gigabyte a second between them. */
+/* Layers of 4, 1, 1 and 2 ms, half of it forward, on `machines` machines with
+ * a bandwidth of 1 GB/s between them. */
 fd_status chained_make(chained *c, uint32_t machines);
 
-/* Its evaluator under 1F1B with 4 micro-batches. */
+/* Its evaluator with 1F1B and 4 micro-batches. */
 fd_status chained_evaluator(fd_evaluator *evaluator, const chained *c);
 
-/* Whether a time is so many milliseconds. */
+/* Whether a time is about `ms` milliseconds. */
 bool near(double seconds, double ms);
 
 #endif

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <time.h>
 
-/* Runs with a refused allocation per test and way of refusing; tests with more
- * allocations are sampled, and the report says so. */
+/* Runs with a refused allocation per test and mode; tests with more
+ * allocations are sampled, which is reported. */
 enum { MOST_RUNS = 100 };
 
 typedef struct check_state {
     const check_test *test;
     bool failed;
     _Atomic long calls; /* allocations so far in this run */
-    long refuse;        /* the one to refuse, from 1; 0: none */
+    long refuse;        /* number of the one to refuse, from 1; 0: none */
     bool refuse_rest;   /* and all after it */
     _Atomic bool refused;
     uint64_t clock;
@@ -23,8 +23,8 @@ typedef struct check_state {
 
 static check_state state;
 
-/* The linker sends the allocations and clock readings of all other files here
- * (--wrap). */
+/* The linker redirects allocations and clock_gettime of all other files to
+ * this one (--wrap). */
 void *__real_fd_malloc(size_t size);
 void *__real_fd_calloc(size_t count, size_t size);
 void *__real_fd_realloc(void *block, size_t size);
@@ -173,12 +173,12 @@ run_once(const check_test *test, long refuse, bool refuse_rest)
     if (after != before) {
         state.refuse = refuse;
         fail("leak", 0);
-        fprintf(stderr, "%zu bytes were not given back\n", after - before);
+        fprintf(stderr, "%zu bytes were not freed\n", after - before);
     }
     state.failed = state.failed || failed;
 }
 
-/* How many runs it took. */
+/* Returns the number of runs. */
 static long
 run_refusing(const check_test *test)
 {

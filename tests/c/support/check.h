@@ -1,5 +1,5 @@
-/* The test macros. A test is a void function; its resources are declared with
- * CLEAN, so that a failing line can leave at once and nothing leaks.
+/* Test macros. A test is a void function; objects that it owns are declared
+ * with CLEAN, so that a failing check can return without a leak.
  *
  *     static void
  *     grows(void)
@@ -11,13 +11,13 @@
  *
  *     RUN(TEST(grows))
  *
- * The program runs its tests once. With --fail it runs each again and again,
- * with the 1st, 2nd, 3rd ... allocation refused, first that one alone and then
- * it and all later ones. Then a test may end early with FD_ENOMEM; it must not
- * crash, leak, or go on with a wrong answer. Tests of the recording proper are
- * marked ABSORBS: there a failed allocation loses a name or a path and the
- * call goes on, so their later checks may fail. Tests marked ONCE are not
- * repeated: their threads allocate in another order each time.
+ * The program runs its tests once. With --fail it repeats each one with the
+ * 1st, 2nd, 3rd ... allocation refused: only that one, then also all later
+ * ones. A test may then end early with FD_ENOMEM; it must not crash, leak, or
+ * continue with a wrong result. Tests of the recording itself are marked
+ * ABSORBS: there a failed allocation loses a name or a path and the call
+ * continues, so later checks may fail. Tests marked ONCE are not repeated: the
+ * order of allocations of their threads is not deterministic.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -58,7 +58,7 @@ int check_run(const check_test *tests, size_t count, int argc, char **argv);
 
 #define CLEAN(function) __attribute__((cleanup(function)))
 
-/* Each leaves the test when it does not hold. */
+/* Each returns from the test if it fails. */
 #define CHECK(condition) \
     do { \
         if (!check_true((condition), #condition, __FILE__, __LINE__)) { \
@@ -97,8 +97,8 @@ bool check_status(fd_status got, fd_status wanted, const char *what,
 /* Whether an allocation was refused in this run of the test. */
 bool check_refused(void);
 
-/* Let CLOCK_MONOTONIC and the others stand still at `ns`; 0: the real ones
- * again. Every test starts with the real ones. */
+/* Stop CLOCK_MONOTONIC and the other clocks at `ns`; 0: use the real ones,
+ * with which every test starts. */
 void check_clock(uint64_t ns);
 uint64_t check_clock_now(void);
 

@@ -44,7 +44,7 @@ document_load(const char *from, const char *to, fd_trace **trace,
     const char *at = from == NULL ? DOCUMENT : strstr(DOCUMENT, from);
     *trace = NULL;
     if (at == NULL || (from != NULL && strstr(at + 1, from) != NULL)) {
-        return fd_fail(error, FD_EINVAL, "not there once: %s", from);
+        return fd_fail(error, FD_EINVAL, "not exactly once: %s", from);
     }
     fd_buffer_bytes(&text, DOCUMENT, (size_t)(at - DOCUMENT));
     fd_buffer_text(&text, to != NULL ? to : "");

@@ -23,7 +23,7 @@ open_recording(fixture *f, const char *path, size_t max_mb,
     fd_limits limits = fd_limits_of(max_mb);
     fd_status status = fd_recording_open(&f->recording, path, &limits, NULL);
     if (status != FD_OK) {
-        /* A table without memory for its index has no room. */
+        /* Without memory for its index, it has no room. */
         return check_refused() ? FD_ENOMEM : status;
     }
     fd_header *header = fd_file_header(&f->recording->file);
@@ -140,7 +140,7 @@ fixture_bytes(const fixture *f)
     return fd_file_header(&f->recording->file)->file_bytes;
 }
 
-/* The calls of a training run. */
+/* The callees of a training run. */
 typedef struct cast {
     uint32_t train;
     uint32_t forward;
@@ -203,7 +203,7 @@ leaf(fd_tree *tree, uint32_t node, uint64_t ns)
     fixture_leave(tree);
 }
 
-/* The forward pass; the contexts of the two linear operators. */
+/* The forward pass; returns the contexts of the two linear operators. */
 static void
 play_forward(fixture *f, const cast *c, uint32_t linears[2])
 {

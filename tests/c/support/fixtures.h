@@ -1,5 +1,5 @@
-/* Recordings and traces to test with: small, and the same in every run. The
- * clock advances in fixture_work only, so all times are known. */
+/* Small, reproducible recordings and traces for tests. Only fixture_work
+ * advances the clock, so all times are known. */
 #ifndef FIXTURES_H
 #define FIXTURES_H
 
@@ -10,14 +10,14 @@
 #include "recording/step_table.h"
 #include "trace/trace.h"
 
-/* A recording that is being made. Ticks are nanoseconds. */
+/* A recording in progress. Ticks are nanoseconds. */
 typedef struct fixture {
     fd_recording *recording; /* owned */
     fd_steps steps;
     fd_tree *main; /* the tree of the thread "main" */
 } fixture;
 
-/* In memory when `path` is NULL. */
+/* In memory if `path` is NULL. */
 fd_status fixture_open(fixture *f, const char *path, size_t max_mb);
 
 /* In memory, with a timeline. */
@@ -31,18 +31,18 @@ void fixture_stop(fixture *f);
 uint32_t fixture_node(fixture *f, uint8_t kind, const char *name);
 uint32_t fixture_function(fixture *f, const char *name, uint32_t flags);
 
-/* Attach a thread and start its clock; NULL when there is no room. */
+/* Attach a thread and start its clock; NULL without room. */
 fd_tree *fixture_thread(fixture *f, const char *role);
 
-/* A call by the running function of `tree`, counted; its context. */
+/* Count a call by the running function of `tree`; returns its context. */
 fd_context *fixture_enter(fd_tree *tree, fd_callee callee);
 fd_context *fixture_enter_node(fd_tree *tree, uint32_t node);
 void fixture_leave(fd_tree *tree);
 
-/* Time passes. */
+/* Advance the clock. */
 void fixture_work(uint64_t ns);
 
-/* The header's bytes up to the end of the last chunk. */
+/* The size of the file up to the end of the last chunk. */
 size_t fixture_bytes(const fixture *f);
 
 /* Record two steps of training on rank `rank` of 2, 475 ns each:
@@ -57,42 +57,42 @@ size_t fixture_bytes(const fixture *f);
  *                 │   └─ aten::mm 25                  below the first only
  *                 └─ AccumulateGrad 15
  *
- * train waits for the autograd thread, which idles 300 ns per step. It is left
- * running. */
+ * train waits for the autograd thread, which is idle for 300 ns per step.
+ * train is left open. */
 fd_status fixture_train(fixture *f, uint32_t rank);
 
-/* fixture_train into a file that is finished. `run` may be NULL. */
+/* fixture_train to a finished file. `run` may be NULL. */
 fd_status fixture_recorded(const char *path, uint32_t rank, const char *run);
 
 /* The same as a trace. */
 fd_status fixture_trace(fd_trace **trace, uint32_t rank, const char *run);
 void fixture_trace_free(fd_trace **trace);
 
-/* One figure's context in a trace built by hand: a new context of a new or
- * known node below `parent`, with figures on the first rank (added when there
- * is none). A Python node's name may be "file:Class:name". */
+/* Add a context of a new or known node below `parent` to a trace, with figures
+ * on the first rank (which is added if missing). The name of a Python node may
+ * be "file:Class:name". */
 fd_status fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind,
                       const char *name, uint64_t calls, uint64_t self,
                       uint32_t *id);
 
-/* Compare two traces by a text that does not depend on the order of ids. */
+/* Whether two traces are the same, independent of the order of their ids. */
 fd_status fixture_same(const fd_trace *a, const fd_trace *b, bool *same);
 
-/* The first context of a sorted trace whose node has this name, 0 without;
- * and its figure on a rank, zero without. */
+/* The first context of a sorted trace whose node has this name, or 0; and its
+ * figure on a rank, or zero. */
 uint32_t fixture_find(const fd_trace *trace, const char *name);
 fd_figure fixture_figure(const fd_trace *trace, uint32_t rank,
                          uint32_t context);
 
-/* Load a document that lies in memory. */
+/* Load a document from memory. */
 fd_status fixture_load(fd_trace **trace, const void *bytes, size_t size,
                        fd_error *error);
 
-/* Dump, with a NUL behind it that does not count. */
+/* Dump, followed by a NUL that is not part of the size. */
 fd_status fixture_dump(const fd_trace *trace, fd_buffer *to);
 
-/* The invariants of a trace: ids in range, parents first, names for all
- * values, texts that are UTF-8. */
+/* Whether the invariants of a trace hold: ids in range, parents first, names
+ * for all values, texts in UTF-8. */
 bool fixture_sound(const fd_trace *trace);
 
 /* Whole files. */

@@ -6,7 +6,7 @@
 
 #include "pipeline/planner/layer_graph.h"
 
-/* Read the text of a model that has no name. */
+/* Read a model without a name from text. */
 fd_status model_of(fd_model *model, const char *text, fd_error *error);
 
 /* The figures of a node: forward and backward time in ms, bytes of output and

@@ -85,7 +85,7 @@ add_figure(fd_trace *trace, const picture_call *call, uint32_t context)
     return fd_vector_push(&trace->ranks.list[call->rank].figures, figure);
 }
 
-/* The row that calls row `at`, from 1. */
+/* The row of the caller of row `at`, from 1. */
 static uint32_t
 caller_of(const picture_call *calls, uint32_t at)
 {
@@ -113,7 +113,7 @@ add_call(fd_trace *trace, const picture_call *calls, uint32_t at,
                            : status;
 }
 
-/* Callers before those that they call, origins before what they made. */
+/* Callers precede callees, and origins precede the nodes they created. */
 static fd_status
 add_calls(fd_trace *trace, const picture_call *calls, uint32_t count,
           bool turned)

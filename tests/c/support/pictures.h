@@ -1,4 +1,4 @@
-/* Call trees written down as tables, and what the exporters make of them. */
+/* Call trees as tables, and their graphs and exported files. */
 #ifndef PICTURES_H
 #define PICTURES_H
 
@@ -6,21 +6,21 @@
 
 #include "graphs/dot_styles.h"
 
-/* A row of a table: one context and its figures on one rank. It is called by
- * the nearest row above it that is one less deep. */
+/* A row of a table: one context and its figures on one rank. Its caller is the
+ * nearest row above with a depth of one less. */
 typedef struct picture_call {
     uint32_t depth; /* 0: a root */
     uint8_t kind;
     uint8_t from;
     const char *package; /* NULL: "" */
-    const char *name;    /* of a Python function "file:Class:name" */
+    const char *name;    /* for a Python function "file:Class:name" */
     uint64_t calls;
     uint64_t self;
     uint64_t resumes;
     uint32_t line;
     const char *qualified; /* NULL: "" */
     const char *module;    /* below the one root module "GPT"; NULL: none */
-    uint32_t origin;       /* row, from 1; then this one calls nothing */
+    uint32_t origin;       /* row, from 1; then this row has no callees */
     uint32_t rank;
 } picture_call;
 
@@ -41,32 +41,33 @@ typedef struct picture {
     fd_trace *trace; /* owned, sorted */
     fd_export_options options;
     fd_graph graph;
-    fd_buffer text; /* with a NUL behind it that does not count */
+    fd_buffer text; /* followed by a NUL that is not part of the size */
 } picture;
 
-/* Make the trace and the options that the command line has; `turned`: add
- * everything in another order. Clear it in any case. */
+/* Create the trace and the default options of the command line; `turned`: add
+ * everything in another order. Must be cleared, also on failure. */
 fd_status picture_make(picture *p, const picture_call *calls, uint32_t count,
                        bool turned);
 void picture_clear(picture *p);
 #define PICTURE(p, calls) \
     picture_make(p, calls, sizeof(calls) / sizeof *(calls), false)
 
-/* The graph, or the text in a format, by the options; again if need be. */
+/* Create the graph, or the text in a format, by the options. Can be called
+ * again. */
 fd_status picture_graph(picture *p);
 fd_status picture_write(picture *p, const char *format);
 
-/* The text that one function of a style writes. */
+/* The picture for the functions of a style that write text. */
 fd_dot_picture picture_begin(picture *p);
 fd_status picture_end(picture *p);
 
-/* In the graph. A box or an edge that is not there has calls -1. */
+/* Find a box or an edge of the graph; without one, calls is -1. */
 const fd_box *picture_box(const picture *p, const char *key);
 int64_t picture_calls(const picture *p, const char *key);
 fd_edge picture_edge(const picture *p, const char *caller, const char *callee);
 int picture_visibility(const picture *p, const char *key);
 
-/* Whether the text has this once, or not at all. */
+/* Whether the text contains this once, or not at all. */
 bool picture_has(const picture *p, const char *part);
 bool picture_lacks(const picture *p, const char *part);
 

@@ -5,12 +5,12 @@
 enum { APART = 1000 };
 
 static void
-price(int64_t *times, const fd_plan *plan, const pipeline_wish *wish)
+price(int64_t *times, const fd_plan *plan, const pipeline_spec *spec)
 {
     for (uint32_t i = 0; i < plan->jobs.count; i++) {
         const fd_plan_job *job = &plan->jobs.list[i];
         int64_t forward =
-            wish->forward == NULL ? 10 : wish->forward[job->stage];
+            spec->forward == NULL ? 10 : spec->forward[job->stage];
         int64_t time = 0;
         switch (job->kind) {
         case FD_JOB_F:
@@ -23,7 +23,7 @@ price(int64_t *times, const fd_plan *plan, const pipeline_wish *wish)
             break;
         case FD_JOB_RA:
         case FD_JOB_RG:
-            time = wish->transfer;
+            time = spec->transfer;
             break;
         default:
             break;
@@ -34,10 +34,10 @@ price(int64_t *times, const fd_plan *plan, const pipeline_wish *wish)
 
 static fd_status
 add_stage(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
-          uint32_t stage, const pipeline_wish *wish)
+          uint32_t stage, const pipeline_spec *spec)
 {
-    uint32_t count = wish->iterations == 0 ? 1 : wish->iterations;
-    int64_t skew = wish->skew == NULL ? 0 : wish->skew[stage];
+    uint32_t count = spec->iterations == 0 ? 1 : spec->iterations;
+    int64_t skew = spec->skew == NULL ? 0 : spec->skew[stage];
     uint32_t row = 0;
     fd_status status = FD_OK;
     for (uint32_t n = 0; n < count; n++) {
@@ -45,7 +45,7 @@ add_stage(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
         for (uint32_t i = plan->first[stage];
              i < plan->first[stage + 1] && status == FD_OK; i++) {
             const fd_plan_job *job = &plan->jobs.list[i];
-            if (!wish->moves && fd_job_is_transfer((fd_job_kind)job->kind)) {
+            if (!spec->moves && fd_job_is_transfer((fd_job_kind)job->kind)) {
                 continue;
             }
             fd_pipe_job made = {.start = replay->begin[i] + since,
@@ -58,7 +58,7 @@ add_stage(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
                                 .buffer = job->buffer,
                                 .bytes = 100,
                                 .kind = job->kind};
-            if ((wish->transfer == 0 || wish->posts) && fd_pipe_sends(&made)) {
+            if ((spec->transfer == 0 || spec->posts) && fd_pipe_sends(&made)) {
                 made.flags = FD_PIPE_POSTED;
                 made.end = made.start;
             }
@@ -70,23 +70,23 @@ add_stage(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
 
 static fd_status
 add_all(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
-        const pipeline_wish *wish)
+        const pipeline_spec *spec)
 {
-    uint32_t lines = wish->lines == 0 ? 1 : wish->lines;
+    uint32_t lines = spec->lines == 0 ? 1 : spec->lines;
     fd_status status = FD_OK;
     for (uint32_t stage = 0; stage < plan->stages; stage++) {
         for (uint32_t line = 0; line < lines && status == FD_OK; line++) {
-            if ((int32_t)stage + 1 == wish->absent) {
+            if ((int32_t)stage + 1 == spec->absent) {
                 continue;
             }
             fd_pipe_rank rank = {.rank = stage * lines + line,
                                  .place = -1,
                                  .data = -1,
                                  .model = -1,
-                                 .unsure = wish->skew == NULL ? 0 : -1};
+                                 .unsure = spec->skew == NULL ? 0 : -1};
             status = fd_pipeline_add_rank(p, &rank);
             if (status == FD_OK) {
-                status = add_stage(p, plan, replay, stage, wish);
+                status = add_stage(p, plan, replay, stage, spec);
             }
         }
     }
@@ -95,10 +95,10 @@ add_all(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
 
 static fd_status
 replay_of(fd_replay *replay, const fd_plan *plan, const int64_t *times,
-          const pipeline_wish *wish)
+          const pipeline_spec *spec)
 {
-    if (!wish->posts) {
-        return fd_replay_run(replay, plan, times, wish->transfer > 0, NULL);
+    if (!spec->posts) {
+        return fd_replay_run(replay, plan, times, spec->transfer > 0, NULL);
     }
     bool *posted = fd_calloc(plan->jobs.count, sizeof *posted);
     for (uint32_t i = 0; posted != NULL && i < plan->jobs.count; i++) {
@@ -113,23 +113,23 @@ replay_of(fd_replay *replay, const fd_plan *plan, const int64_t *times,
 }
 
 fd_status
-pipeline_played(fd_pipe *p, const pipeline_wish *wish)
+pipeline_simulated(fd_pipe *p, const pipeline_spec *spec)
 {
     fd_plan plan = {.first = NULL};
     fd_replay replay = {.begin = NULL};
     int64_t *times = NULL;
     fd_status status =
-        plan_of(&plan, wish->schedule, wish->stages, wish->micro_batches);
+        plan_of(&plan, spec->schedule, spec->stages, spec->micro_batches);
     if (status == FD_OK) {
         times = fd_calloc(plan.jobs.count, sizeof *times);
         status = times == NULL ? FD_ENOMEM : FD_OK;
     }
     if (status == FD_OK) {
-        price(times, &plan, wish);
-        status = replay_of(&replay, &plan, times, wish);
+        price(times, &plan, spec);
+        status = replay_of(&replay, &plan, times, spec);
     }
     if (status == FD_OK) {
-        status = add_all(p, &plan, &replay, wish);
+        status = add_all(p, &plan, &replay, spec);
     }
     fd_replay_clear(&replay);
     fd_plan_clear(&plan);
@@ -138,11 +138,11 @@ pipeline_played(fd_pipe *p, const pipeline_wish *wish)
 }
 
 fd_status
-pipeline_reported(fd_pipe_report *report, const pipeline_wish *wish,
+pipeline_reported(fd_pipe_report *report, const pipeline_spec *spec,
                   fd_schedule named)
 {
     fd_pipe_request request = {.named = named};
-    fd_status status = pipeline_played(&report->pipeline, wish);
+    fd_status status = pipeline_simulated(&report->pipeline, spec);
     if (status == FD_OK) {
         status = fd_pipeline_settle(&report->pipeline);
     }

@@ -7,7 +7,8 @@
 #include "base/buffer.h"
 #include "pipeline/schedules/schedule_plan.h"
 
-/* By name; 2 chunks a stage where a schedule has any. */
+/* The plan of a schedule, with 2 chunks per stage if the schedule has
+ * chunks. */
 fd_status plan_of(fd_plan *plan, const char *schedule, uint32_t stages,
                   uint32_t micro_batches);
 

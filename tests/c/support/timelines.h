@@ -1,4 +1,4 @@
-/* A timeline to test with. */
+/* Timelines for tests. */
 #ifndef TIMELINES_H
 #define TIMELINES_H
 
@@ -6,7 +6,7 @@
 
 #include "events/readers/event_reader.h"
 
-/* The timeline of two ranks, on one host unless told otherwise, as a trace:
+/* The timeline of two ranks, on one host or on two, as a trace:
  *
  *   rank 0   main     train 0 .. 100                 ns since its start
  *                     ├─ [GPT]:forward 10 .. 40      module of class GPT
@@ -20,16 +20,16 @@ fd_status fixture_timeline(fd_trace **trace, bool one_host);
 /* One of those ranks as a file. */
 fd_status fixture_timeline_file(const char *path, uint32_t rank);
 
-/* Append the items of a batch: members as key:value, events as Chrome JSON, each
- * with a newline. */
+/* Append the items of a batch: members as key:value, events as Chrome JSON,
+ * each followed by a newline. */
 void fixture_print(const fd_event_batch *batch, fd_buffer *to);
 
-/* The same of a file, as its reader has them. */
+/* Append the items of a file, from its reader. */
 fd_status fixture_items(const char *path, const fd_privacy *privacy,
                         fd_buffer *to, fd_timeline_reader *reader);
 
-/* The event of an object of Chrome JSON, without `rest`. FD_EINVAL: it is not
- * one. */
+/* The event of an object of Chrome JSON, without `rest`. FD_EINVAL: not an
+ * event. */
 fd_status fixture_event(const char *text, fd_timeline_event *event);
 
 #endif

@@ -1,4 +1,4 @@
-/* Execution traces to test with. */
+/* Execution traces for tests. */
 #ifndef TRACES_H
 #define TRACES_H
 
@@ -6,12 +6,12 @@
 
 #include "et/et_file.h"
 
-/* A document of PyTorch's, node by node. `schema` "" is a label; inputs and
+/* Write a document of PyTorch node by node. `schema` "" is a label; inputs and
  * outputs are JSON lists. */
 void traces_begin(fd_buffer *to);
 void traces_node(fd_buffer *to, unsigned id, unsigned parent, const char *name,
                  const char *schema, const char *in, const char *out);
-/* The same with more members, each with a comma before it. */
+/* The same with `more` members, each after a comma. */
 void traces_more(fd_buffer *to, unsigned id, unsigned parent, const char *name,
                  const char *more);
 void traces_end(fd_buffer *to);
@@ -21,7 +21,7 @@ void traces_end(fd_buffer *to);
  *     3 ## process_group:init ##
  *     4 aten::linear (x 10, w 11) -> y 12
  *     5   aten::addmm (x, w) -> y
- *     6 aten::relu_ (y) -> y, which the schema says it writes
+ *     6 aten::relu_ (y) -> y, written according to the schema
  *     7 aten::view (y) -> a view of y
  *     8 c10d::allreduce_ (y)
  *     9   gloo:all_reduce (y)
@@ -35,13 +35,13 @@ fd_status traces_load(fd_et *et, const char *name, const fd_buffer *text,
 /* traces_small, loaded. */
 fd_status traces_loaded(fd_et *et);
 
-/* The node of an id; stops the test when it is not there. */
+/* The node of an id; aborts the test if it is missing. */
 const fd_et_node *traces_find(const fd_et *et, uint64_t id);
 
-/* The first node of a name; stops the test when there is none. */
+/* The first node of a name; aborts the test if it is missing. */
 const fd_et_node *traces_named(const fd_et *et, const char *name);
 
-/* The kinds of an edge between ids; 0: there is none. */
+/* The kinds of the edge between ids; 0: no edge. */
 uint32_t traces_edge(const fd_et *et, uint64_t from, uint64_t to);
 
 #endif

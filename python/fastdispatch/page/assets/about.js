@@ -1,4 +1,4 @@
-// The about view: what was recorded, by what, how well, and everything that is not here.
+// The about view: facts of the recording, its ranks, versions and options, and missing data.
 
 import { el } from "./dom.js";
 import { counted, grouped, seconds, share, words } from "./format.js";
@@ -19,7 +19,7 @@ function table(heads, rows) {
         el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, String(cell)))))));
 }
 
-/** A state with a mark that is no colour. */
+/** A state with a mark, so that it does not depend on colour. */
 function status(good, text) {
     return el("p", { class: good ? "status good" : "status bad" }, el("b", {}, good ? "✓ " : "⚠ "), text);
 }
@@ -38,7 +38,7 @@ function losses() {
 }
 
 function ranks() {
-    return table(["Rank", "Process", "Host", "State", "Recorded", "Steps", "Own cost", "Operators", "Calls"], trace.about.ranks.map((rank) => [
+    return table(["Rank", "Process", "Host", "State", "Recorded", "Steps", "Overhead", "Operators", "Calls"], trace.about.ranks.map((rank) => [
         `${rank.side ? `${rank.side}: ` : ""}${rank.rank} of ${rank.world}`, rank.pid, rank.host, rank.state, seconds(rank.recorded),
         rank.steps_source === "none" ? "none found" : `${rank.steps} (${rank.steps_source})`,
         rank.overhead === null ? "not measured" : `${seconds(rank.overhead)}, ${share(rank.overhead, rank.recorded)}`,
@@ -53,7 +53,7 @@ function backward() {
     return section("Backward time", facts([
         ["Autograd nodes", seconds(backward.autograd)],
         ["Attributed to forward calls", `${seconds(backward.attributed)}${backward.coverage === null ? "" : ` (${(100 * backward.coverage).toFixed(1)} %)`}`],
-        ["Of AccumulateGrad, no call's", seconds(backward.accumulate)],
+        ["AccumulateGrad, of no call", seconds(backward.accumulate)],
         ["In the engine itself", seconds(backward.engine)],
         ["Without a forward call", misses],
     ]));
@@ -62,14 +62,14 @@ function backward() {
 function special() {
     const { special, open } = trace.about;
     return [
-        special.length > 0 && section("Regions with a word of their own",
+        special.length > 0 && section("Special regions",
             table(["What", "Where", "Calls", "Time"], special.slice(0, 200).map((each) => [each.what, each.where, grouped(each.calls), seconds(each.time)]))),
         open.length > 0 && section("Open when the recording ended",
             table(["Rank", "Thread", "Call", "For"], open.slice(0, 400).map((each) => [each.rank, each.thread, each.where, seconds(each.age)]))),
     ].filter(Boolean);
 }
 
-/** Findings of the pipeline report, and what they do not cover. */
+/** Findings of the pipeline report, and their limits. */
 function pipeline() {
     const { findings, notes } = trace.about;
     if (findings.length + notes.length === 0) return null;
@@ -81,7 +81,7 @@ function commands() {
     return ["before", "after"].map((side) => [`Command ${side}`, trace.about.ranks.find((rank) => rank.side === side)?.command.join(" ")]);
 }
 
-/** What changed, in the words of the comparison. */
+/** Changes, as the lines of `fastdispatch diff`. */
 function changes() {
     const { changes: lines } = trace.about;
     return lines === undefined ? null : section("What changed", el("pre", { tabindex: "0", class: "lines" }, lines.join("\n")));
@@ -100,7 +100,8 @@ function mount(host) {
             ["File", about.path],
             ...(trace.compared ? commands() : [["Command", first?.command.join(" ")]]),
             ["100 %", trace.compared ? `the greater of both, ${trace.compared.per}, path by path` : `${seconds(about.whole)}: threads "${about.whole_role}" of ${counted(about.ranks.length, "rank")}`],
-            ["Timeline", trace.compared ? "not here: the page of each recording has its own (fastdispatch html)" : ""],
+            ["Step", about.step && !trace.compared ? seconds(about.step) : ""],
+            ["Timeline", trace.compared ? "in the page of each recording (fastdispatch html)" : ""],
             ["Content", `${counted(trace.nodes.rows, "function or operator", "functions and operators")}, ${counted(trace.count, "path")}`],
         ])),
         section("Dropped, capped or damaged", losses()),
@@ -111,7 +112,7 @@ function mount(host) {
         section("Options", facts(Object.entries(about.options).map(([name, value]) => [words(name), value]))),
         section("Keys", facts([
             ["/", "search"], ["1 – 9", "views"], ["Tab", "to the next control"], ["Escape", "leave the search; zoom out"],
-            ["Flame", "arrows walk, Enter zooms in, Backspace out"],
+            ["Flame", "arrows move, Enter zooms in, Backspace out"],
             ["Graph", "arrows move to a caller, callee or neighbour; Enter unfolds; F focuses; Backspace folds"],
             ["Timeline", "W and S zoom, A and D move"],
         ]))));

@@ -27,7 +27,7 @@ function tableOf(described, texts, buffer, start) {
     return table;
 }
 
-/** `{ values, tables }` of the block with this id; null where the page has none. */
+/** `{ values, tables }` of the block with this id; null if the page has none. */
 export async function block(id) {
     const element = document.getElementById(id);
     if (element === null) return null;

@@ -1,14 +1,14 @@
-// A page of two recordings: what a figure was before and is after, and how that is seen and said. In a page of one
-// nothing here is used but `swatch`.
+// A page of two recordings: figures before and after, with the colours and words of changes. A page of one recording
+// uses only `swatch`.
 //
-// A frame is as wide as the greater of both, path by path, so that what is new and what is gone are both there, and
-// callees fit into their callers.
+// A frame is as wide as the larger of both, path by path: new and removed calls are both visible, and callees fit into
+// their callers.
 
 import { el } from "./dom.js";
 import { figure } from "./format.js";
 import { byNode, figures, grouped, trace } from "./trace.js";
 
-const STEPS = [0.25, 0.5]; // of the greater one: deeper colours; the first is the threshold
+const STEPS = [0.25, 0.5]; // shares of the larger one with darker colours; the first is the threshold
 
 export const SIDES = ["before", "after"];
 
@@ -42,7 +42,7 @@ export function tone(before, after) {
     return `${change > 0 ? "more" : "less"}-${1 + STEPS.filter((step) => size >= step).length}`;
 }
 
-/** `▲ +31 %`, `▼ −12 %`, `▲ × 24`, `▲ new`, `▼ gone`; empty where it is less than a percent. */
+/** `▲ +31 %`, `▼ −12 %`, `▲ × 24`, `▲ new`, `▼ gone`; empty below one percent. */
 export function changeText(before, after) {
     if (!(before > 0) && !(after > 0)) return "";
     if (!(before > 0)) return "▲ new";
@@ -64,13 +64,13 @@ export function saidOf(node) {
     return trace.compared.said.filter((_, place) => (bits >> place) & 1);
 }
 
-/** The same as one says it: what is new has no other change. */
+/** The same as text: a new function has no other change. */
 export function verdict(node) {
     const words = saidOf(node);
     return words.find((word) => word === "new" || word === "gone") ?? words.join(", ");
 }
 
-/** The name of a colour: of the change of a function's own time, else of its package. */
+/** The name of a colour: that of the change of the function's self time, else that of its package. */
 export function colourName(node) {
     if (!compares()) return `package-${trace.nodeColour[node]}`;
     const [before, after] = nodeSides(trace.weights[0]?.id ?? "", "");
@@ -81,7 +81,7 @@ export function swatch(node) {
     return el("i", { class: `swatch ${colourName(node)}` });
 }
 
-/** A change as a person reads it, in its colour. */
+/** A change as text, in its colour. */
 export function changeMark(before, after) {
     const text = changeText(before, after);
     return text === "" ? "" : el("span", { class: `change tone-${tone(before, after)}` }, text);

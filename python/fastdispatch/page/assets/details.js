@@ -28,7 +28,7 @@ function neighbours(node) {
         }
         map.set(other, entry);
     };
-    let outside = 0; // in `order`: behind the outermost call of the node
+    let outside = 0; // in `order`: end of the outermost call of the node
     for (let at = 0; at < trace.count; at++) {
         const c = order[at];
         const parent = contexts.parent[c];
@@ -68,7 +68,7 @@ function sums(node) {
     return el("dl", {}, ...rows);
 }
 
-/** Of two recordings: before and after, of times both those of the function itself and those with all below. */
+/** Of two recordings: figures before and after; for times self and total. */
 function changed(id, name, unit, node) {
     const sides = nodeSides(id, state.phase);
     const parts = unit === "ns" && id !== "async" ? [["own", `${name}, self`], ["total", `${name}, total`]] : [[id === "calls" ? "own" : "total", name]];

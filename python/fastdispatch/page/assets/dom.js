@@ -1,6 +1,6 @@
-// Elements and texts. Names of a recording reach the document through here alone, as text, never as markup.
+// Elements and texts. Names of a recording reach the document only through this module, as text, never as markup.
 
-/** An element. `attributes`: on... are listeners, `style` is an object, false and null leave one out. */
+/** An element. `attributes`: on... are listeners, `style` is an object; false and null omit an attribute. */
 export function el(tag, attributes = {}, ...children) {
     return fill(document.createElement(tag), attributes, children);
 }
@@ -24,18 +24,18 @@ export function button(label, onclick, attributes = {}) {
     return el("button", { type: "button", onclick, ...attributes }, label);
 }
 
-/** Give a choice its options, `[value, label]` each. */
+/** Set the options of a select element: `[value, label]` pairs. */
 export function options(select, list, value) {
     select.replaceChildren(...list.map(([id, label]) => el("option", { value: id, selected: id === value }, label)));
     select.value = value;
 }
 
-/** What a colour, a size, ... of the style sheet is in the theme of now. */
+/** The value of a colour or size of the style sheet in the current theme. */
 export function variable(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Put text on the clipboard, also where a page from a disk may not use its interface. */
+/** Copy text to the clipboard, also from a local file without access to the clipboard interface. */
 export async function copy(text) {
     try {
         await navigator.clipboard.writeText(text);
@@ -48,12 +48,12 @@ export async function copy(text) {
     }
 }
 
-/** How high a picture of this height is drawn: as high as its place, on paper no higher than it is. */
+/** The drawn height of a picture: that of its container, on paper at most its own. */
 export function roomy(height, place) {
     return document.documentElement.dataset.print ? height : Math.max(height, place.clientHeight - 4);
 }
 
-/** Fit a canvas to its element on this screen; answers its context, in CSS pixels. */
+/** Fit a canvas to its element; returns its context, in CSS pixels. */
 export function fitted(canvas, width, height) {
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.max(1, Math.round(width * ratio));
@@ -65,8 +65,7 @@ export function fitted(canvas, width, height) {
     return context;
 }
 
-/** `text` cut so that it fits, with an ellipsis; empty where not even three letters do. One letter has `letter`
- * pixels. */
+/** `text`, truncated with an ellipsis; empty if fewer than three letters fit. One letter has `letter` pixels. */
 export function clipped(text, width, letter) {
     const room = Math.floor(width / letter);
     if (text.length <= room) return text;

@@ -18,10 +18,10 @@ let crumbs;
 let note;
 let boxes = []; // { frame, x, width, row }
 let rows = 0;
-let cursor = null; // the frame that the keyboard is at
+let cursor = null; // frame of the keyboard
 const toggles = [];
 
-/** Where each frame lies that can be seen. */
+/** Positions of the visible frames. */
 function lay(width) {
     const source = forest();
     const path = source.path(state.zoom);
@@ -59,7 +59,7 @@ function textOf(frame) {
     return module ? `${label(frame.node)}  ${module}${times}` : label(frame.node) + times;
 }
 
-/** The name, and where there is room for it all the change. */
+/** The name, and the change if both fit. */
 function fittedText({ frame, width }, letter) {
     const text = textOf(frame);
     const all = compares() ? `${text}  ${changeText(frame.before, frame.after)}` : text;
@@ -107,7 +107,7 @@ function draw() {
     note.textContent = narrow > 0 ? `${grouped(narrow)} frames too narrow to draw: zoom in to see them` : "";
 }
 
-/** Colours of changes, and lines that rise for more and fall for less, for who cannot tell the colours. */
+/** Colours of changes, with rising stripes for more and falling stripes for less. */
 function hatched(paint) {
     const lines = (rises) => {
         const tile = new OffscreenCanvas(8, 8);
@@ -137,7 +137,7 @@ function rowAt(row, height) {
     return state.flip ? height - (row + 1) * ROW : row * ROW;
 }
 
-/** Where we are zoomed to: each caller is a step back. */
+/** The path to the zoomed frame; each caller is a button. */
 function crumb(top, all) {
     const { whole } = forest();
     const path = [];
@@ -203,7 +203,7 @@ function zoomTo(frame) {
     set({ zoom: frame === null ? "" : forest().address(frame), node: frame === null ? state.node : frame.node });
 }
 
-/** Arrows walk, Enter zooms, Backspace goes back. */
+/** Arrows move, Enter zooms in, Backspace zooms out. */
 function key(event) {
     const source = forest();
     const at = cursor ?? source.path(state.zoom).at(-1) ?? source.children(null)[0];
@@ -230,7 +230,7 @@ function toggle(name, text, hint) {
 
 function mount(host) {
     canvas = el("canvas", {
-        tabindex: "0", role: "application", "aria-label": "Flame graph: arrows walk, Enter zooms in, Backspace out",
+        tabindex: "0", role: "application", "aria-label": "Flame graph: arrows move, Enter zooms in, Backspace out",
         onkeydown: key,
         onclick: (event) => { const box = boxAt(event); if (box) zoomTo(box.frame); },
         onmousemove: (event) => { const box = boxAt(event); if (box) showTip(event, tip(box.frame)); else hideTip(); },
@@ -241,7 +241,7 @@ function mount(host) {
     note = el("p", { class: "note", "aria-live": "polite" });
     host.append(
         el("div", { class: "viewbar" }, crumbs, el("span", { class: "spring" }),
-            toggle("reverse", "callers", "From each function to who called it"),
+            toggle("reverse", "callers", "From each function to its callers"),
             toggle("join", "join repeats", "blocks.0, blocks.1, ... are one frame"),
             toggle("flip", "roots below", "Flames instead of icicles")),
         scroller, note);

@@ -1,12 +1,12 @@
 // Frames of the flame: contexts joined by function and module pattern, from callers to callees or the other way round.
-// A frame is made when it is looked at: { id, parent, node, value, own, calls, instances, module }, and in a page of two
+// Frames are created on demand: { id, parent, node, value, own, calls, instances, module }, and in a page of two
 // recordings before and after.
 
 import { figureSides } from "./change.js";
 import { figures, rankOf, trace, weight } from "./trace.js";
 import { state } from "./state.js";
 
-/** From callers to callees. Repeats of a module (blocks.0, blocks.1, ...) are one frame where `join`. */
+/** From callers to callees. Repeats of a module (blocks.0, blocks.1, ...) are one frame if `join`. */
 class Callees {
     constructor(join) {
         this.of = new Int32Array(trace.count); // the row of each context
@@ -54,7 +54,7 @@ class Callees {
         }
     }
 
-    /** Figures by row, of the weight and phase of now. */
+    /** Figures by row, for the current weight and phase. */
     weigh() {
         const { own, total, whole } = figures();
         const calls = figures("calls").own;
@@ -92,7 +92,7 @@ class Callees {
         return frame.children;
     }
 
-    /** Frames from the root to the one with this id, empty where there is none. */
+    /** Frames from the root to the one with this id; empty if it does not exist. */
     path(id) {
         const rows = [];
         for (let row = id === "" ? -1 : Number(id); row >= 0 && row < this.first.length; row = this.parent[row]) rows.unshift(row);
@@ -104,7 +104,7 @@ class Callees {
     }
 }
 
-/** From callees to callers: a root for every function, as wide as its own figure; children are who called it. */
+/** From callees to callers: a root per function, as wide as its self value; children are its callers. */
 class Callers {
     constructor(callees) {
         this.callees = callees;
@@ -188,7 +188,7 @@ function descend(forest, steps, fits) {
 const made = new Map();
 let weighed = "";
 
-/** The forest of the state of now. */
+/** The forest of the current state. */
 export function forest() {
     const name = String(state.join);
     if (!made.has(name)) {

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formats of numbers.
 
 const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3]];
 
@@ -21,7 +21,7 @@ export function figure(value, unit) {
     return Number.isInteger(value) || value >= 100 ? grouped(value) : String(Number(value.toPrecision(3)));
 }
 
-/** `1 call`; of a step of two recordings also `0.5 calls`. */
+/** `1 call`; per step of two recordings also `0.5 calls`. */
 export function callsText(number) {
     return `${figure(number, "count")} ${number === 1 ? "call" : "calls"}`;
 }
@@ -42,12 +42,12 @@ export function bytes(number) {
     return unit ? `${Number((number / unit[1]).toPrecision(3))} ${unit[0]}` : `${number} B`;
 }
 
-/** `_` becomes a space: names of counters and facts. */
+/** Replace `_` by a space in names of counters and facts. */
 export function words(name) {
     return name.replaceAll("_", " ");
 }
 
-/** The part of a key that fits beside others: the name with its class. */
+/** The name of a function with its class. */
 export function shortName(className, name) {
     return className ? `${className}.${name}` : name;
 }

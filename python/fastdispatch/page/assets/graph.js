@@ -1,4 +1,4 @@
-// The graph view: packages, unfolded by a click into files, classes and functions; who calls whom, and how much.
+// The graph view: packages and the calls between them; a click unfolds a package into files, classes and functions.
 
 import { bothText, changeText, compares, groupSides, tone } from "./change.js";
 import { button, el, svg } from "./dom.js";
@@ -11,7 +11,7 @@ import { hideTip, showTip } from "./tip.js";
 import { grouped as sumsBy, modulesOf, trace, weight } from "./trace.js";
 
 const [WIDTH, HEIGHT, PAD] = [206, 48, 24];
-const LEAST = 0.02; // percent, where no share is asked for
+const LEAST = 0.02; // percent, without a share filter
 const MOST_BOXES = 60;
 const MOST_EDGES = 220;
 const LETTERS = 26;
@@ -19,11 +19,11 @@ const LETTERS = 26;
 let bar;
 let scroller;
 let note;
-let made; // the drawing of now: { boxes, edges, routes, places, sums, whole }
+let made; // the current drawing: { boxes, edges, routes, places, sums, whole }
 let scale = 1;
 let fit = true;
 
-/** What is drawn: the heaviest groups and edges, around the focus where there is one; the rest is counted. */
+/** The drawn groups and edges: the heaviest ones, around the focus if set; the others are counted. */
 function choose() {
     const groups = allGroups();
     const { ofNode, ofContext } = drawnOf();
@@ -62,7 +62,7 @@ function around(focus, edges, depth) {
     return [...found];
 }
 
-/** The way that most of the weight goes: groups and edges. */
+/** Groups and edges of the path with most of the weight. */
 function heaviest({ ids, edges, sums }) {
     const called = new Set(edges.map(({ to }) => to));
     const starts = ids.filter((id) => !called.has(id));
@@ -78,7 +78,7 @@ function heaviest({ ids, edges, sums }) {
     }
 }
 
-/** Places as Graphviz had them where the page is as it was made, else our own. */
+/** Graphviz's layout if no group was unfolded, else that of layers.js. */
 function lay({ ids, edges, sums, focus }) {
     const boxes = ids.map((id) => ({ id, width: WIDTH, height: HEIGHT, weight: sums.total[id] }));
     const ready = trace.layout ?? {};
@@ -97,7 +97,7 @@ function lay({ ids, edges, sums, focus }) {
     return { places, routes, left, top, width: Math.max(...xs) - left, height: Math.max(...ys) - top };
 }
 
-/** Graphviz's own: a point, then three a piece. */
+/** Curves of Graphviz: a point, then three per segment. */
 function splines(points) {
     if (!points) return "";
     let text = `M${points[0]}`;
@@ -129,7 +129,7 @@ function edgeOf(edge, way, chosen, most) {
     });
 }
 
-/** A change of an edge as a sign in its middle, once it is in the document; new and gone ones are told by their dashes. */
+/** Mark changes in the middle of edges, once they are in the document; new and removed edges differ by their dashes. */
 function signs(picture) {
     const ways = picture.querySelectorAll("path.edge");
     return made.edges.flatMap((edge, i) => {
@@ -143,12 +143,12 @@ function signs(picture) {
     });
 }
 
-/** What is new has long dashes, what is gone has dots. */
+/** New edges are dashed, removed ones dotted. */
 function dashes({ before, after }) {
     return before > 0 ? (after > 0 ? null : "2 4") : "9 4";
 }
 
-/** A figure with its share, of two recordings both and the change. */
+/** A figure with its share; of two recordings both, and the change. */
 function valueText(value, { before, after }) {
     const { unit } = weight();
     return compares() ? `${bothText(before, after, unit)} ${changeText(before, after)}` : `${figure(value, unit)} (${share(value, made.whole)})`;
@@ -163,7 +163,7 @@ function shorten(text, letters) {
     return text.includes("/") ? `…${text.slice(1 - letters)}` : `${text.slice(0, letters - 1)}…`;
 }
 
-/** A function that is drawn by itself says its class, too: many are called forward. */
+/** The label of a function has its class: many functions are called forward. */
 function named(group) {
     const above = allGroups()[group.parent];
     return group.level === "function" && above?.level === "class" ? `${above.label}.${group.label}` : group.label;
@@ -207,7 +207,7 @@ function act(group) {
     else set({ node: group.node });
 }
 
-/** Fold the group that this one is in, with all below. */
+/** Fold the parent of this group, with all groups below. */
 function fold(parent) {
     set({ open: openText([...opened()].filter((id) => !pathOf(id).includes(parent))) });
     focusOn(parent);

@@ -1,5 +1,5 @@
-// Functions in groups in groups: package -> file -> class -> function. Each group is one box of the graph, or unfolded
-// into those inside it.
+// Nested groups of functions: package -> file -> class -> function. Each group is one box of the graph, or is unfolded
+// into its members.
 
 import { figureSides } from "./change.js";
 import { state } from "./state.js";
@@ -7,7 +7,7 @@ import { figures, trace, weight } from "./trace.js";
 
 /** { id, parent, label, level, node (of a function, else -1), colour, inside, functions } */
 let groups = null;
-let leafOf; // of each node its function's group; -1: none, a thread
+let leafOf; // group of the function of each node; -1: none, a thread
 
 export function allGroups() {
     if (groups === null) build();
@@ -43,7 +43,7 @@ export function opened() {
     return new Set(state.open.split(".").filter(Boolean).map(Number).filter((id) => allGroups()[id]?.inside.length > 0));
 }
 
-/** `state.open` with these unfolded. */
+/** `state.open` with these groups unfolded. */
 export function openText(ids) {
     return [...ids].sort((a, b) => a - b).join(".");
 }
@@ -59,7 +59,7 @@ export function leaf(node) {
     return node >= 0 && node < leafOf.length ? leafOf[node] : -1;
 }
 
-/** Of each context the group that is drawn for it; -1: none. */
+/** The drawn group of each context; -1: none. */
 export function drawnOf() {
     const open = opened();
     const ofLeaf = Int32Array.from(allGroups(), ({ id }) => pathOf(id).find((at) => !open.has(at)) ?? id);
@@ -67,7 +67,7 @@ export function drawnOf() {
     return { ofNode, ofContext: Int32Array.from(trace.contexts.node, (node) => ofNode[node]) };
 }
 
-/** Edges between groups, `{ from, to, calls, value, before, after }`; calls within an edge of the same two count once in its value. */
+/** Edges between groups, `{ from, to, calls, value, before, after }`; nested calls of the same edge count once in its value. */
 export function edgesBetween(ofContext) {
     const { contexts, order, end } = trace;
     const { total } = figures();

@@ -1,4 +1,4 @@
-// Lanes of the timeline: slices with absolute times, where each lane stands, what is at a point.
+// Lanes of the timeline: slices with absolute times, positions of lanes, the slice at a point.
 
 import { trace } from "./trace.js";
 
@@ -38,7 +38,7 @@ export function take({ values, tables }) {
     }
 }
 
-/** Give each lane its place; answers the height of all. */
+/** Set the position of each lane; returns the total height. */
 export function stack(top) {
     let y = top;
     for (const lane of lines.lanes) {
@@ -84,13 +84,13 @@ export function jobName(job) {
     return `${SHORT[kind] ?? kind}${number >= 0 ? number : ""}`;
 }
 
-/** Whether a stage does nothing for itself in a slice: it waits for data, or takes them. */
+/** Whether a slice is idle time of a stage: it waits for data or receives them. */
 export function waits(slice) {
     const job = lines.job[slice];
     return job >= 0 && lines.jobs.kind[job] === "receive";
 }
 
-/** Times in a lane of jobs in which none ran but to receive, between the first and the last of it: `[start, end]`. */
+/** Intervals `[start, end]` between the first and last job of a lane in which no job except receives ran. */
 export function bubbles(lane) {
     if (lane.bubbles) return lane.bubbles;
     lane.bubbles = [];

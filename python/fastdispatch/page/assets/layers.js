@@ -1,4 +1,4 @@
-// A layered layout: callers left of their callees, few crossings, boxes near those they are joined to.
+// A layered layout: callers left of their callees, few crossings, short edges.
 //
 //     layer 0     layer 1     layer 2
 //     [ a ]──────►[ b ]──────►[ d ]      an edge over several layers goes through
@@ -8,8 +8,8 @@ const GAP_X = 70;
 const GAP_Y = 14;
 const SWEEPS = 10;
 
-/** `boxes`: `{ id, width, height, weight }`; `edges`: `{ from, to, value }` of ids. Answers `places`, id to
- * `{ x, y, layer }` of the left upper corner, `routes`, a list of points an edge, and the size of it all. */
+/** `boxes`: `{ id, width, height, weight }`; `edges`: `{ from, to, value }` of ids. Returns `places`, id to
+ * `{ x, y, layer }` of the upper left corner, `routes`, a list of points per edge, and the total size. */
 export function layered(boxes, edges) {
     const items = new Map(boxes.map((box) => [box.id, { ...box, out: [], into: [], layer: 0, y: 0 }]));
     const forward = acyclic(items, edges);
@@ -25,7 +25,7 @@ export function layered(boxes, edges) {
     return { places, routes: chains.map(route), width, height };
 }
 
-/** Edges turned so that there is no circle, the heaviest keep their direction. */
+/** Reverse edges until the graph has no cycle; the heaviest keep their direction. */
 function acyclic(items, edges) {
     const state = new Map();
     const out = new Map([...items.keys()].map((id) => [id, []]));
@@ -56,7 +56,7 @@ function acyclic(items, edges) {
         : { from: edge.from, to: edge.to, value: edge.value, turned: false }));
 }
 
-/** The longest way from a box without callers. */
+/** The layer of each box: its longest path from a box without callers. */
 function assignLayers(items, edges) {
     const waiting = new Map([...items.keys()].map((id) => [id, 0]));
     const out = new Map([...items.keys()].map((id) => [id, []]));
@@ -75,7 +75,7 @@ function assignLayers(items, edges) {
     }
 }
 
-/** Layers of boxes and points, joined to those in the layers beside them; a chain an edge. */
+/** Layers of boxes and points, joined to those in adjacent layers; one chain per edge. */
 function withPoints(items, edges) {
     const layers = [];
     const put = (item) => {
@@ -126,7 +126,7 @@ function placeX(layers) {
     return x - GAP_X;
 }
 
-/** Each as near as its neighbours allow to the mean of those it is joined to: the mean of pushing down and up. */
+/** Move each box towards the mean of its neighbours, without overlaps: the mean of pushing down and up. */
 function placeY(layers) {
     for (const layer of layers) {
         let y = 0;

@@ -1,4 +1,4 @@
-// The page: tabs, search and filters, the view of now.
+// The page: tabs, search, filters, and the current view.
 
 import { about } from "./about.js";
 import { block } from "./blocks.js";
@@ -18,13 +18,13 @@ import { timeline } from "./timeline.js";
 import { open, rankList, rankOf, trace, weight } from "./trace.js";
 import { hideTip } from "./tip.js";
 
-// In the order of their tabs. One has id, title, mount(host), update(), and where not every page has it load(block),
-// which answers whether this one has.
+// In the order of their tabs. A view has id, title, mount(host), update(), and, if not every page has it, load(block),
+// which returns whether this page has it.
 const views = [flame, graph, table, modules, timeline, source, ranks, about];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 
-const parts = Object.fromEntries(["tabs", "weight", "query", "answer", "package", "kind", "phase", "rank", "said", "min", "theme", "reset", "views", "details", "legend"]
+const parts = Object.fromEntries(["tabs", "weight", "query", "matches", "package", "kind", "phase", "rank", "said", "min", "theme", "reset", "views", "details", "legend"]
     .map((name) => [name, document.getElementById(name)]));
 
 const hosts = new Map(); // of the views that were opened
@@ -62,17 +62,17 @@ function showTabs() {
     }
 }
 
-function answer() {
+function showMatches() {
     const matched = matches();
     if (matched === null) {
-        parts.answer.textContent = "";
+        parts.matches.textContent = "";
         return;
     }
     const { functions, value, whole } = found(matched);
-    parts.answer.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
+    parts.matches.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
 }
 
-/** What colours mean where two recordings are compared. */
+/** The legend of a comparison. */
 function changeLegend() {
     const names = [["less-3", "▼ half or less, gone"], ["less-2", "▼ a quarter less"], ["less-1", "▼ less"], ["same", "as before"],
         ["more-1", "▲ more"], ["more-2", "▲ a third more"], ["more-3", "▲ twice or more, new"]];
@@ -95,7 +95,7 @@ function legend() {
     parts.legend.replaceChildren(...entries.map(([colour, name]) => el("span", {}, el("i", { class: `swatch package-${colour}` }), name.slice(0, 40))));
 }
 
-/** Bring the view of now up to date; it is made when it is first looked at. */
+/** Update the current view; it is created on first use. */
 function render() {
     const view = present.find(({ id }) => id === state.view) ?? present[0];
     for (const [id, host] of hosts) host.hidden = id !== view.id;
@@ -118,7 +118,7 @@ function changed(names) {
     for (const name of ["package", "kind", "phase", "rank", "said", "min"]) parts[name].value = String(state[name]);
     parts.weight.value = weight().id;
     showTabs();
-    answer();
+    showMatches();
     render();
 }
 
@@ -153,7 +153,7 @@ function turnTheme() {
     set({ theme: dark ? "light" : "dark" });
 }
 
-/** On paper it is light, and pictures are as high as they are. */
+/** Print in the light theme, with pictures in full height. */
 function print(on) {
     const { dataset } = document.documentElement;
     dataset.theme = on ? "light" : state.theme;
@@ -176,21 +176,21 @@ function connect() {
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 }
 
-/** When what is in the document now is on the screen: a page of which nobody looks at is not painted. */
+/** Resolve when the document has been painted; a hidden page is not painted. */
 function painted() {
     return document.hidden ? Promise.resolve() : new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
 }
 
-/** The search of the address is answered first; then come blocks that only some views need, and the view of now. */
+/** Perform the search of the address first, then load the blocks of single views and draw the current view. */
 async function start() {
     open(await block("data-core"));
     if (compares()) begin({ view: "table" });
     restore();
     document.documentElement.dataset.theme = state.theme;
     parts.query.value = state.query;
-    answer();
+    showMatches();
     await painted();
-    performance.mark("answered");
+    performance.mark("searched");
     const every = await Promise.all(views.map(async (view) => (view.load ? await view.load(block) : true)));
     present = views.filter((_, index) => every[index]);
     if (!present.some(({ id }) => id === state.view)) state.view = present[0].id;

@@ -1,4 +1,4 @@
-// The modules view: the model's own tree with what each part took, forward and backward.
+// The modules view: the tree of the model with forward and backward times.
 
 import { bothText, changeMark, compares, SIDES } from "./change.js";
 import { el } from "./dom.js";
@@ -12,7 +12,7 @@ const folded = new Set(); // paths
 let built = null; // of which rank
 let rows = []; // { path, name, className, instances, depth, figures, inside }
 
-/** Rows in the order of the tree. Those between two that ran (`blocks`, a ModuleList) have no figures. */
+/** Rows in the order of the tree. Containers that were never called (`blocks`, a ModuleList) have no figures. */
 function build() {
     const { modules } = trace;
     const sums = trace[`modules${rankOf()}`] ?? trace.per_module;
@@ -54,7 +54,7 @@ function build() {
     for (const row of rows) if (row.above !== null) byKey.get(row.above).inside += 1;
 }
 
-/** The longest path above this one that has a row. */
+/** The nearest ancestor of a path that has a row. */
 function nearest(path, found) {
     if (path === "") return null;
     const parts = path.split(".");
@@ -90,7 +90,7 @@ function matching(row, words) {
     return words.every((word) => text.includes(word));
 }
 
-/** The forward function of a module: what a click selects. */
+/** The forward function of a module, selected by a click. */
 function forwardOf(row) {
     const { contexts, modules, nodes } = trace;
     for (let c = 0; c < trace.count; c++) {
@@ -136,7 +136,7 @@ function line(row, forward, backward) {
         el("td", { class: "number" }, row.parameters[0] ? `${grouped(row.parameters[0])} (${bytes(row.parameters[1])})` : ""));
 }
 
-/** Arrows walk, left folds, right unfolds. */
+/** Arrows move; left folds, right unfolds. */
 function key(event, row) {
     const steps = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" };
     if (steps[event.key]) event.currentTarget[steps[event.key]]?.querySelector("button.name").focus();

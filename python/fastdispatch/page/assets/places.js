@@ -1,4 +1,4 @@
-// Where a function is written: its file, and a link that opens it in an editor.
+// Source position of a function: its file, and a link that opens it in an editor.
 
 import { button, copy, el } from "./dom.js";
 import { trace } from "./trace.js";
@@ -6,7 +6,7 @@ import { trace } from "./trace.js";
 /** Filled from the block "data-source": the path of each file that was found, texts by node. */
 export const sources = { paths: Object.create(null), texts: new Map(), any: false };
 
-/** "model.py:47", and the file on the disk of who made the page, where it was found. */
+/** "model.py:47", and the path of the file if it was found when the page was made. */
 export function placeOf(node) {
     const { nodes } = trace;
     if (!nodes.file[node] || !nodes.line[node]) return null;

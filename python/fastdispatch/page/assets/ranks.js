@@ -12,7 +12,7 @@ const LISTED = 200;
 const LEAST = 0.002; // of the slowest rank's main thread: smaller functions are not compared
 
 let place;
-let byFigure = null; // of each figure a column a rank, by node
+let byFigure = null; // per figure one column per rank, by node
 
 function columns() {
     if (byFigure !== null) return byFigure;
@@ -31,7 +31,7 @@ function summary(values) {
     return { min: sorted[0], median, max: sorted.at(-1), slowest: values.indexOf(sorted.at(-1)) };
 }
 
-/** Bars of all ranks in one figure, the slowest one marked by a word and a line, not by colour alone. */
+/** Bars of all ranks in one figure; the slowest one is marked by a word and a line, not by colour alone. */
 function strip(node, [id, name, unit]) {
     const values = columns().get(id).map((cells) => cells[node]);
     const { min, median, max, slowest } = summary(values);
@@ -67,7 +67,7 @@ function listing() {
             swatch(each.node), el("b", {}, label(each.node).slice(0, 200)), el("span", { class: "quiet" }, trace.nodes.file[each.node].slice(-80)))),
         ...[each.min, each.median, each.max].map((value) => el("td", { class: "number" }, figure(value, "ns"))),
         el("td", { class: "number" }, `rank ${trace.ranks[each.slowest].rank}`), el("td", { class: "number" }, share(each.max - each.median, each.median || each.max)));
-    return el("section", {}, el("h3", {}, "Where ranks are furthest apart"),
+    return el("section", {}, el("h3", {}, "Largest differences between ranks"),
         el("p", { class: "quiet" }, `${counted(list.length, "function")} of at least ${100 * LEAST} % of the slowest rank${list.length > LISTED ? `, the first ${LISTED} shown` : ""}; time in total, by what the slowest rank has above the median. A rank that waits for a slow one is slow where it waits.`),
         el("table", { class: "figures" }, el("thead", {}, el("tr", {}, ...["Function", "Min", "Median", "Max", "Slowest", "Above median"].map((head, i) => el("th", { scope: "col", class: i ? "number" : "" }, head)))),
             el("tbody", {}, ...list.slice(0, LISTED).map(row))));

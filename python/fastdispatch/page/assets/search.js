@@ -1,4 +1,4 @@
-// Which functions the search and the filters mean, and what share of everything they are.
+// Functions that match the search and the filters, and their share.
 
 import { saidOf } from "./change.js";
 import { state } from "./state.js";
@@ -6,7 +6,7 @@ import { byNode, figures, trace, weight } from "./trace.js";
 
 let folded = null; // keys in lower case
 
-/** One byte a node: 1 where it is meant. null where nothing is asked for. */
+/** One byte per node: 1 if it matches. null without a search or filter. */
 export function matches({ query = true } = {}) {
     const words = query ? state.query.toLowerCase().split(/\s+/).filter(Boolean) : [];
     if (words.length === 0 && !state.package && !state.kind && !state.said) return null;
@@ -25,7 +25,7 @@ function isSaid(node) {
     return state.said === "changed" ? words.length > 0 : words.includes(state.said);
 }
 
-/** `{ functions, value, whole }`: how many match, and their figure, each path once. */
+/** `{ functions, value, whole }`: number of matches and their figure, each path once. */
 export function found(matched) {
     const { total, whole } = figures();
     let value = 0;
@@ -38,7 +38,7 @@ export function found(matched) {
     return { functions: matched.reduce((sum, one) => sum + one, 0), value, whole };
 }
 
-/** Nodes by the chosen weight, those that match and have the least share. */
+/** Nodes by the selected weight that match and have the minimum share. */
 export function listed() {
     const matched = matches();
     const { total, whole } = byNode(weight().id);

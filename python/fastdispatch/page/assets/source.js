@@ -1,4 +1,4 @@
-// The source view: where the selected function is written, and its text where the page has it.
+// The source view: position of the selected function, and its text if the page includes it.
 
 import { swatch } from "./change.js";
 import { el } from "./dom.js";
@@ -17,7 +17,7 @@ function text(node) {
     const source = sources.texts.get(node);
     if (source === undefined) {
         const why = sources.any ? "its file was not found when the page was made, or has changed since" : "the page was made without --source";
-        return el("p", { class: "quiet" }, `The text is not here: ${why}.`);
+        return el("p", { class: "quiet" }, `No source text: ${why}.`);
     }
     const { line } = placeOf(node);
     const rows = source.split("\n").map((code, i) => el("div", {}, el("span", { class: "line", "aria-hidden": "true" }, String(line + i)), code || " "));
@@ -31,7 +31,7 @@ function shown() {
     return [el("h2", {}, label(node).slice(0, 300)), places(node), text(node)];
 }
 
-/** Functions with a file, by file, those that the search means. */
+/** Functions with a file that match the search, by file. */
 function fill() {
     const matched = matches();
     const { nodes } = trace;

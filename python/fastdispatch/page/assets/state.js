@@ -1,43 +1,43 @@
-// What all views share: the selection, the filters, how each is turned. It is in the URL's fragment, so that a link or
-// a bookmark opens the page as it is now.
+// State of all views: the selection, the filters, the settings of views. It is stored in the URL's fragment, so that a
+// link or a bookmark restores it.
 
 const DEFAULTS = {
     view: "flame",
-    weight: "", // the first there is
+    weight: "", // empty: the first
     query: "",
     package: "",
     kind: "",
     phase: "",
-    rank: -1, // place of the rank whose figures are shown; -1: all together
-    said: "", // of a comparison: changed, new, gone, ...
-    min: 0, // least share, in percent
+    rank: -1, // index of the selected rank; -1: all
+    said: "", // verdict of a comparison: changed, new, gone, ...
+    min: 0, // minimum share, in percent
     node: -1, // the selected function
-    zoom: "", // of the flame
+    zoom: "", // zoomed frame of the flame view
     reverse: false,
-    join: true, // repeats of a module are one
+    join: true, // merge repeats of a module
     flip: false, // roots below
     open: "", // groups of the graph that are unfolded
     focus: -1, // group of the graph
-    depth: 1, // how far from it
-    heaviest: false, // path of the graph
+    depth: 1, // distance from the focus
+    heaviest: false, // mark the heaviest path of the graph
     sort: "",
     ascending: false,
-    from: 0, // what of the timeline is in view, ns
+    from: 0, // visible part of the timeline, ns
     to: 0,
-    slice: -1, // the selected one of it
+    slice: -1, // selected slice
     theme: "",
 };
 
 export const state = { ...DEFAULTS };
 
-/** What this page begins with, where it differs. */
+/** Set defaults of this page. */
 export function begin(defaults) {
     Object.assign(DEFAULTS, defaults);
 }
 
 const listeners = [];
 
-/** Be told of changes: `listener(names)`, a Set. */
+/** Call `listener(names)` with a Set of names after changes. */
 export function listen(listener) {
     listeners.push(listener);
 }
@@ -57,21 +57,21 @@ function fragment() {
     return `#${words}`;
 }
 
-/** Change some of the state. A change of the view is a step back of the browser's button; others are not. */
+/** Change some of the state. Only changes of the view become entries of the browser's history. */
 export function set(changes) {
     const names = new Set(Object.keys(changes).filter((name) => state[name] !== changes[name]));
     if (names.size === 0) return;
     Object.assign(state, changes);
     const method = names.has("view") ? "pushState" : "replaceState";
     window.history[method](null, "", fragment());
-    tell(names);
+    notify(names);
 }
 
-function tell(names) {
+function notify(names) {
     for (const listener of listeners) listener(names);
 }
 
-/** Take the state from the address, at the start and when the person edits it or goes back. */
+/** Read the state from the address: at the start, and when the user edits it or goes back. */
 export function restore() {
     const words = new URLSearchParams(window.location.hash.slice(1));
     for (const name of Object.keys(DEFAULTS)) {
@@ -81,10 +81,10 @@ export function restore() {
 
 window.addEventListener("popstate", () => {
     restore();
-    tell(new Set(Object.keys(DEFAULTS)));
+    notify(new Set(Object.keys(DEFAULTS)));
 });
 
-/** Everything but the view and the theme as it was at the start. */
+/** Reset everything except the view, the weight and the theme. */
 export function reset() {
     const { view, theme, weight } = state;
     set({ ...DEFAULTS, view, theme, weight });

@@ -1,4 +1,4 @@
-// The table view: a row a function, sorted and filtered; copied as text or CSV.
+// The table view: one row per function, sorted and filtered; copied as text or CSV.
 
 import { changeMark, compares, nodeSides, swatch, verdict } from "./change.js";
 import { button, copy, el } from "./dom.js";
@@ -17,7 +17,7 @@ let shown = PAGE;
 let sorted = [];
 let listing = "";
 
-/** Figures beside a name: `value(node)`. Only those that anything was recorded of. */
+/** Columns of figures; figures that were not recorded are omitted. */
 function columns() {
     if (compares()) return changes();
     const of = (id, part) => byNode(id)[part];
@@ -30,7 +30,7 @@ function columns() {
     return list;
 }
 
-/** Of two recordings: the chosen weight and calls of both, and the differences. */
+/** Of two recordings: the selected weight and calls of both, and the differences. */
 function changes() {
     const { id, label, unit } = weight();
     const list = [];
@@ -46,7 +46,7 @@ function changes() {
     return list;
 }
 
-/** How far a row is up: of changes their size. */
+/** The value to sort by: for changes their size. */
 function rank({ cells, sides }, node) {
     return sides ? Math.abs(cells[node]) : cells[node];
 }
@@ -119,14 +119,14 @@ function text(separator, quote) {
     return `${lines.map((line) => line.map(quote).join(separator)).join("\n")}\n`;
 }
 
-/** As RFC 4180 says; what a spreadsheet would take for a formula is text. */
+/** A cell as in RFC 4180; text that a spreadsheet would read as a formula is quoted. */
 function csvCell(value) {
     let cell = String(value);
     if (/^[=+\-@\t\r]/.test(cell) && typeof value === "string") cell = `'${cell}`;
     return /[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** Up and down walk the rows. */
+/** Up and down move between rows. */
 function key(event) {
     const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
     const next = step && event.target.closest("tr")?.[step]?.querySelector("button.name");

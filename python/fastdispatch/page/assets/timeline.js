@@ -1,4 +1,4 @@
-// The timeline view: when each call was, on every rank, thread and stream. W and S zoom, A and D move, a drag moves.
+// The timeline view: calls of every rank, thread and stream by time. W and S zoom, A and D move, dragging moves.
 
 import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
 import { counted, seconds, share } from "./format.js";
@@ -10,7 +10,7 @@ import { label, trace } from "./trace.js";
 
 const AXIS = 34;
 const JOBS = ["forward", "backward", "send", "receive", "load", "reduce", "optimizer"]; // by colour: 1, 2, ...
-const SETTLED = 200; // ms without a move until the address is changed
+const SETTLED = 200; // ms without a move before the address is changed
 
 let canvas;
 let scroller;
@@ -72,7 +72,7 @@ function draw() {
         + Object.entries(lines.values.capped).map(([what, count]) => `; ${counted(count, what, what)} not in the page`).join("");
 }
 
-/** Every other step is shaded; the first rank's steps stand for all in the axis. */
+/** Shade every other step; the axis has the steps of the first rank. */
 function steps(paint, at, width, height, look) {
     const { steps } = lines;
     const first = steps.rank ? steps.rank[0] : 0;
@@ -103,7 +103,7 @@ function axis(paint, at, width, look) {
     }
 }
 
-/** A time with as many digits as tell it from the next mark. */
+/** A time with enough digits to distinguish it from the next mark. */
 function marked(time, step) {
     if (time === 0) return "0";
     const [unit, size] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, each]) => Math.abs(time) >= each) ?? ["ns", 1];
@@ -138,7 +138,7 @@ function lanePaint(paint, lane, at, width, look) {
         const left = Math.max(at.x(start), -2);
         const right = Math.min(at.x(end), width + 2);
         const pixel = Math.floor(right);
-        if (right - left < 1 && pixel === last[depth]) continue; // another one is there
+        if (right - left < 1 && pixel === last[depth]) continue; // another slice is drawn there
         last[depth] = pixel;
         drawn += 1;
         slicePaint(paint, i, left, lane.y + HEAD + depth * ROW, Math.max(right - left, 0.8), look);
@@ -167,7 +167,7 @@ function slicePaint(paint, slice, x, y, width, look) {
     }
 }
 
-/** Bubbles are hatched, so that they are seen without colours. */
+/** Hatch bubbles, so that they are visible without colours. */
 function hatch(paint, lane, at, look) {
     paint.save();
     paint.strokeStyle = look.faint;
@@ -193,7 +193,7 @@ function hatch(paint, lane, at, look) {
     paint.restore();
 }
 
-/** From and to the selected slice. */
+/** Arrows from and to the selected slice. */
 function arrows(paint, at, look) {
     const { flows } = lines;
     paint.strokeStyle = look.mark;
@@ -314,7 +314,7 @@ function wheel(event) {
     else pan((event.deltaY || event.deltaX) / 1500);
 }
 
-/** The slice beside the selected one, in its row. */
+/** The slice next to the selected one, in its row. */
 function beside(step) {
     const lane = laneOf(state.slice) ?? lines.lanes[0];
     for (let i = state.slice < 0 ? lane.from : state.slice + step; i >= lane.from && i < lane.to; i += step) {
@@ -333,7 +333,7 @@ function key(event) {
     event.preventDefault();
 }
 
-/** The selected slice with a little around it. */
+/** Zoom to the selected slice with a margin. */
 function fit() {
     if (state.slice < 0) return;
     const start = lines.start[state.slice];
@@ -341,7 +341,7 @@ function fit() {
     move(start - around, start + lines.duration[state.slice] + around);
 }
 
-/** The findings of the pipeline report, where there are jobs; else what the hands can do. */
+/** The findings of the pipeline report if jobs were recorded; else the controls. */
 function heading() {
     const { findings } = trace.about;
     if (findings.length === 0) return el("span", { class: "quiet" }, "W S zoom · A D or drag move · click a slice · click a lane's name to fold it");
@@ -349,7 +349,7 @@ function heading() {
 }
 
 function mount(host) {
-    canvas = el("canvas", { tabindex: "0", role: "application", "aria-label": "Timeline: W and S zoom, A and D move, arrows walk slices, F fits the selected one",
+    canvas = el("canvas", { tabindex: "0", role: "application", "aria-label": "Timeline: W and S zoom, A and D move, arrows move between slices, F fits the selected one",
         onkeydown: key, onpointerdown: pressed, onpointermove: moved, onpointerup: released, onpointerleave: () => { pointer = null; hideTip(); } });
     canvas.addEventListener("wheel", wheel, { passive: false });
     scroller = el("div", { class: "scroller" }, canvas);

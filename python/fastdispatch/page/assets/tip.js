@@ -1,10 +1,10 @@
-// The box beside the pointer.
+// The tooltip.
 
 import { el } from "./dom.js";
 
 let box;
 
-/** Lines, the first one strong; empty ones are left out. */
+/** Lines, the first one strong; empty ones are omitted. */
 export function showTip(event, lines) {
     box ??= document.body.appendChild(el("div", { class: "tip", role: "tooltip" }));
     const [head, ...rest] = lines.filter(Boolean);

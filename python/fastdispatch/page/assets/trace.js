@@ -1,4 +1,4 @@
-// The recording: tables as they are in the page, the tree of contexts, sums over it.
+// The recording: tables of the page, the tree of contexts, and sums over it.
 //
 //     context   0 ─┬─ 1 ── 2        parents come before their children
 //                  └─ 3             order: 0 1 2 3    end: 4 3 3 4
@@ -9,9 +9,9 @@ import { state } from "./state.js";
 export const trace = { nodes: null, contexts: null, modules: null, about: null, weights: [], packages: [] };
 
 const COLOURS = 7;
-const PLAIN = ["threads", "folded", ""]; // have no colour of their own
+const PLAIN = ["threads", "folded", ""]; // without their own colour
 
-/** Take the tables of the block "data-core". */
+/** Read the tables of the block "data-core". */
 export function open({ values, tables }) {
     Object.assign(trace, tables, values);
     const { contexts } = trace;
@@ -32,7 +32,7 @@ function scaled(column, rows, factor) {
     return Float64Array.from(column ?? new Uint8Array(rows), (value) => value * factor);
 }
 
-/** In a page of two recordings: figures of contexts as those of a step, and of each weight the greater one. */
+/** In a page of two recordings: figures of contexts per step, and the larger one of each weight. */
 export function join(table, weights) {
     for (const [id, factors] of Object.entries(weights)) {
         const [before, after] = ["before", "after"].map((side, i) => scaled(table[`${id}.${side}`], trace.count, factors[i]));
@@ -88,7 +88,7 @@ function children(parent, count) {
     return { first, next, roots, order, place, end };
 }
 
-/** Packages by their time, each with a colour: the user's own code first, rare ones share the last. */
+/** Packages by time, with colours: the project first; rare packages share the last colour. */
 function listPackages() {
     const { nodes, contexts } = trace;
     const figure = contexts.time ?? contexts.calls;
@@ -107,7 +107,7 @@ function listPackages() {
     trace.nodeColour = Uint8Array.from(nodes.package, trace.colourOf);
 }
 
-/** The weight that is chosen, or the first. */
+/** The selected weight, or the first. */
 export function weight() {
     return trace.weights.find(({ id }) => id === state.weight) ?? trace.weights[0] ?? NO_WEIGHT;
 }
@@ -116,25 +116,24 @@ const NO_WEIGHT = { id: "", label: "nothing", unit: "count", about: "", whole: 0
 
 const sums = new Map();
 
-/** Ranks of which there are figures path by path, in a page of two recordings those that both have. */
+/** Ranks with figures per path; in a page of two recordings the common ones. */
 export function rankList() {
     return trace.compared ? trace.compared.ranks : trace.ranks;
 }
 
-/** The place of the rank that is chosen; -1: all. */
+/** The index of the selected rank; -1: all. */
 export function rankOf() {
     return trace.byRank && state.rank >= 0 && state.rank < rankList().length ? state.rank : -1;
 }
 
-/** Of each context its own figure and that with all below, of the phase and the rank that are chosen:
- * `{ own, total, whole }`. */
+/** Self and total figures of each context, of the selected phase and rank: `{ own, total, whole }`. */
 export function figures(id = weight().id, phase = state.phase, rank = rankOf()) {
     const key = `${id} ${phase} ${rank}`;
     if (!sums.has(key)) sums.set(key, summed(id, phase, rank));
     return sums.get(key);
 }
 
-/** What 100 % of a rank's time is, as it is of all: the threads of one role, mostly main. */
+/** 100 % of a rank's time: the threads of the role that is 100 % of all ranks, mostly main. */
 function wholeOf(id, total) {
     if (id !== "time") return 0;
     return trace.roots.reduce((sum, c) => sum + (trace.nodes.name[trace.contexts.node[c]] === trace.about.whole_role ? total[c] : 0), 0);
@@ -157,11 +156,11 @@ function summed(id, phase, rank) {
     return { own, total, whole: whole || everything, everything };
 }
 
-/** The same sorted into groups, `of[context]` (-1: none): a recursion counts once. */
+/** Figures of groups, `of[context]` (-1: none); a recursion counts once. */
 export function grouped(of, count, id = weight().id, phase = state.phase) {
     const { own, total, whole } = figures(id, phase);
     const sum = { own: new Float64Array(count), total: new Float64Array(count), whole };
-    const active = new Int32Array(count); // where the outermost call of a group ends, in `order`
+    const active = new Int32Array(count); // end of the outermost call of a group, in `order`
     for (let at = 0; at < trace.count; at++) {
         const c = trace.order[at];
         const group = of[c];
@@ -184,7 +183,7 @@ export function byNode(id, phase = state.phase) {
     return tables.get(key);
 }
 
-/** A node as a person names it; modules are beside it where they are known. */
+/** The label of a node. */
 export function label(node) {
     const { nodes } = trace;
     const className = nodes.class[node];

@@ -182,7 +182,7 @@ members(void)
     SAME(sync.boot_id, "ab");
     CHECK(sync.has_boot && sync.boottime_ns == -7);
     EQUAL(sync.pings.count, 2);
-    EQUAL(sync.pings.list[0].ping.answered, -2);
+    EQUAL(sync.pings.list[0].ping.replied, -2);
     EQUAL(sync.pings.list[1].ping.received, 6);
     OK(fd_timeline_sync_member(&sync, span("clock"), span("{\"pings\":7}")));
     CHECK(!sync.has_boot && sync.pings.count == 0);

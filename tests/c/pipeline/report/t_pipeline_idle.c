@@ -56,14 +56,14 @@ known_figures(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int moves = 0; moves < 2; moves++) {
             CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-            pipeline_wish wish = {.schedule = cases[i].schedule,
+            pipeline_spec spec = {.schedule = cases[i].schedule,
                                   .stages = cases[i].stages,
                                   .micro_batches = cases[i].micro_batches,
                                   .forward = cases[i].forward,
                                   .transfer = cases[i].transfer,
                                   .moves = moves != 0};
-            OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
-            for (uint32_t rank = 0; rank < wish.stages; rank++) {
+            OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+            for (uint32_t rank = 0; rank < spec.stages; rank++) {
                 const fd_pipe_share *share =
                     fd_pipe_share_of(r.idle.shares, &r.pipeline, rank, 0);
                 EQUAL(share->end - share->start,
@@ -84,7 +84,7 @@ waits_apart_from_transfers(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     OK(pipeline_reported(&r,
-                         &(pipeline_wish){.schedule = "deepspeed-train",
+                         &(pipeline_spec){.schedule = "deepspeed-train",
                                           .stages = 2,
                                           .micro_batches = 4,
                                           .transfer = 1,
@@ -119,7 +119,7 @@ who_is_waited_for(void)
     for (int moves = 0; moves < 2; moves++) {
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
         OK(pipeline_reported(&r,
-                             &(pipeline_wish){.schedule = "1f1b",
+                             &(pipeline_spec){.schedule = "1f1b",
                                               .stages = 3,
                                               .micro_batches = 4,
                                               .forward = middle,

@@ -12,12 +12,12 @@ as_planned(void)
                  {"zb-h1", 4, 8}, {"zb-v", 2, 6},  {"deepspeed-train", 4, 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        pipeline_wish wish = {.schedule = cases[i].schedule,
+        pipeline_spec spec = {.schedule = cases[i].schedule,
                               .stages = cases[i].stages,
                               .micro_batches = cases[i].micro_batches};
-        OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
+        OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
         CHECK(r.schedule.known);
-        for (uint32_t stage = 0; stage < wish.stages; stage++) {
+        for (uint32_t stage = 0; stage < spec.stages; stage++) {
             EQUAL(r.idle.shares[stage].in_flight,
                   fd_plan_in_flight(&r.schedule.plan, stage));
         }
@@ -30,12 +30,12 @@ static void
 bytes(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_wish wish = {.schedule = "deepspeed-train",
+    pipeline_spec spec = {.schedule = "deepspeed-train",
                           .stages = 3,
                           .micro_batches = 4,
                           .transfer = 1,
                           .moves = true};
-    OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
+    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
     EQUAL(r.idle.shares[0].bytes, 400);
     EQUAL(r.idle.shares[2].bytes, 100);
 }

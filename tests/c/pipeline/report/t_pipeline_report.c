@@ -5,13 +5,13 @@ static fd_status
 skewed(fd_pipe_report *r, bool strict, fd_error *error)
 {
     static const int64_t skew[] = {0, PIPELINE_UNIT};
-    pipeline_wish wish = {.schedule = "1f1b",
+    pipeline_spec spec = {.schedule = "1f1b",
                           .stages = 2,
                           .micro_batches = 4,
                           .moves = true,
                           .skew = skew};
     fd_pipe_request request = {.named = FD_SCHEDULES, .strict = strict};
-    fd_status status = pipeline_played(&r->pipeline, &wish);
+    fd_status status = pipeline_simulated(&r->pipeline, &spec);
     if (status == FD_OK) {
         status = fd_pipeline_settle(&r->pipeline);
     }
@@ -36,12 +36,12 @@ static void
 copies(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_wish wish = {.schedule = "1f1b",
+    pipeline_spec spec = {.schedule = "1f1b",
                           .stages = 2,
                           .micro_batches = 4,
                           .moves = true,
                           .lines = 2};
-    OK(pipeline_played(&r.pipeline, &wish));
+    OK(pipeline_simulated(&r.pipeline, &spec));
     fd_pipe_job *last = &r.pipeline.jobs.list[r.pipeline.jobs.count - 1];
     last->end += 5 * PIPELINE_UNIT; /* of rank 3, line 1 */
     OK(fd_pipeline_settle(&r.pipeline));
@@ -58,12 +58,12 @@ static void
 a_rank_is_missing(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_wish wish = {.schedule = "1f1b",
+    pipeline_spec spec = {.schedule = "1f1b",
                           .stages = 3,
                           .micro_batches = 4,
                           .moves = true,
                           .absent = 2};
-    OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
+    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
     EQUAL(r.pipeline.stages, 3);
     EQUAL(r.matches.matched, 0);
     EQUAL(r.matches.alone.count, 16);

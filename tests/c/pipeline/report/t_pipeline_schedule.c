@@ -15,12 +15,12 @@ each_is_told(void)
 {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        pipeline_wish wish = {.schedule = fd_schedule_name(all[i]),
+        pipeline_spec spec = {.schedule = fd_schedule_name(all[i]),
                               .stages = 3,
                               .micro_batches = 6,
                               .moves = true,
                               .iterations = 3};
-        OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
+        OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
         CHECK(r.schedule.known);
         EQUAL(r.schedule.plan.schedule, all[i]);
         EQUAL(r.schedule.micro_batches, 6);
@@ -33,9 +33,9 @@ static void
 another_than_was_named(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_wish wish = {
+    pipeline_spec spec = {
         .schedule = "gpipe", .stages = 2, .micro_batches = 4};
-    OK(pipeline_reported(&r, &wish, FD_SCHEDULE_1F1B));
+    OK(pipeline_reported(&r, &spec, FD_SCHEDULE_1F1B));
     CHECK(!r.schedule.known);
     SAME(r.schedule.difference, "rank 0: F of micro-batch 2 on stage 0 where"
                                 " the schedule has B of micro-batch 0 on"

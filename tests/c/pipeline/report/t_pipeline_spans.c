@@ -5,13 +5,13 @@ static fd_status
 reported(fd_pipe_report *r, fd_pipe_choice choice, uint32_t iterations,
          fd_error *error)
 {
-    pipeline_wish wish = {.schedule = "1f1b",
+    pipeline_spec spec = {.schedule = "1f1b",
                           .stages = 2,
                           .micro_batches = 2,
                           .moves = true,
                           .iterations = iterations};
     fd_pipe_request request = {.choice = choice, .named = FD_SCHEDULES};
-    fd_status status = pipeline_played(&r->pipeline, &wish);
+    fd_status status = pipeline_simulated(&r->pipeline, &spec);
     if (status == FD_OK && iterations == 4) {
         fd_pipe_job *job = &r->pipeline.jobs.list[r->pipeline.jobs.count - 1];
         job->flags |= FD_PIPE_OPEN; /* the last of all */

@@ -85,12 +85,12 @@ static void
 cells(void)
 {
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
-    pipeline_wish wish = {.schedule = "interleaved",
+    pipeline_spec spec = {.schedule = "interleaved",
                           .stages = 2,
                           .micro_batches = 4,
                           .moves = true,
                           .iterations = 3};
-    OK(pipeline_played(&p, &wish));
+    OK(pipeline_simulated(&p, &spec));
     OK(fd_pipeline_settle(&p));
     EQUAL(p.iterations.count, 3);
     EQUAL(p.chunks, 2);

@@ -1,0 +1,38 @@
+"""``fastdispatch doctor``: what works on this machine and in this environment."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from fastdispatch.cli.paths import Given
+
+_DESCRIPTION = """Print what the recorder can do here: versions, sources of calls and operators, clock, output folder,
+CUDA, Graphviz, the start-up hook, limits, and the cost of one call and one operator. Write nothing. The exit status is
+1 if Python calls cannot be recorded into the output folder."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("doctor", help="print what works on this machine", description=_DESCRIPTION)
+    parser.add_argument("--out", type=Given, metavar="DIR", help="output folder of the recording to plan")
+    parser.add_argument("--json", action="store_true", help="print JSON, with costs in nanoseconds")
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from fastdispatch.record import doctor
+    from fastdispatch.report.terminal import print_parts, table, width_of
+
+    folder = arguments.out or os.environ.get("FASTDISPATCH_OUT") or "fastdispatch-out"
+    found = list(doctor.checks(Path(folder)))
+    if arguments.json:
+        document = {"format": "fastdispatch.doctor", "version": 1, "checks": [check.as_json() for check in found]}
+        print(json.dumps(document))
+    else:
+        columns = ("check", "status", "details")
+        rows = [(check.id, check.status, check.text) for check in found]
+        print_parts([table(columns, rows, columns)], sys.stdout, width_of(sys.stdout))
+    return int(any(check.id == "output" and check.status == "missing" for check in found))

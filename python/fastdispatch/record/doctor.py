@@ -1,0 +1,189 @@
+"""What works on this machine, in this environment: one check per part of the recorder."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import site
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from fastdispatch import _core
+from fastdispatch._core import Error
+from fastdispatch.record import calibration, probe
+from fastdispatch.record.environment import network_file_system
+from fastdispatch.version import __version__
+
+Status = Literal["ok", "limited", "missing"]
+
+_CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_HOOK = "fastdispatch-startup.pth"
+#: Default of ``CallGraph(max_mb=)``: the largest size of a recording.
+_RECORDING_BYTES = 64 << 20
+#: Limits above are the kernel's way to write "none".
+_NO_LIMIT = 1 << 60
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the result. ``ns`` is a measured cost."""
+
+    id: str
+    status: Status
+    text: str
+    ns: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def checks(folder: Path) -> Iterator[Check]:
+    """Run all checks; ``folder`` is the output folder of a recording, or the folder that it would be made in.
+
+    PyTorch is imported if it is installed. Nothing is written.
+    """
+    for check in _CHECKS:
+        yield check(folder)
+
+
+def _python(folder: Path) -> Check:
+    text = f"fastdispatch {__version__}, {platform.python_implementation()} {platform.python_version()}"
+    return Check("python", "ok", f"{text}, {sys.executable}")
+
+
+def _calls(folder: Path) -> Check:
+    if sys.version_info < (3, 12):
+        return Check("calls", "ok", "frame (monitor needs Python 3.12)")
+    free = [tool for tool in range(6) if sys.monitoring.get_tool(tool) is None]
+    if free:
+        return Check("calls", "ok", "frame, monitor")
+    return Check("calls", "limited", "frame; monitor needs a free tool id of sys.monitoring, and all six are in use")
+
+
+def _torch(folder: Path) -> Check:
+    if find_spec("torch") is None:
+        return Check("torch", "missing", "not installed: Python calls are recorded, operators are not")
+    try:
+        import torch
+    except Exception as error:
+        return Check("torch", "missing", f"the import fails: {error}")
+    cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
+    return Check("torch", "ok", f"PyTorch {torch.__version__}, {cuda}, {Path(torch.__file__).parent}")
+
+
+def _operators(folder: Path) -> Check:
+    if "torch" not in sys.modules:
+        return Check("operators", "missing", "PyTorch is not imported")
+    session = _core.Session(None, max_mb=1)
+    session.start()
+    try:
+        layout = session.attach_records(probe.run)
+    except Error as error:
+        return Check("operators", "limited", f"dispatch; record is refused: {error}")
+    finally:
+        session.stop()
+    return Check("operators", "ok", f"record (self-test passed: {layout}), dispatch")
+
+
+def _clock(folder: Path) -> Check:
+    kernel = _first_line(_CLOCK_SOURCE) or "unknown"
+    if _core.clock_source() == "tsc":
+        return Check("clock", "ok", "the processor's time-stamp counter")
+    text = f"clock_gettime, because the kernel uses {kernel} and not the time-stamp counter: each call costs more"
+    return Check("clock", "limited", text)
+
+
+def _output(folder: Path) -> Check:
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    if not os.access(place, os.W_OK | os.X_OK):
+        return Check("output", "missing", f"{place}: no permission to write: give another folder")
+    free = shutil.disk_usage(place).free
+    text = f"{place}: {free >> 20} MB free"
+    if free < _RECORDING_BYTES:
+        return Check("output", "limited", f"{text}: a recording may need {_RECORDING_BYTES >> 20} MB")
+    network = network_file_system(place)
+    if network is not None:
+        return Check("output", "limited", f"{text}, on {network}: recordings move there from a local disk at the end")
+    return Check("output", "ok", text)
+
+
+def _cuda(folder: Path) -> Check:
+    try:
+        return Check("cuda", "ok", f"{_core.gpu_runtime()} is loaded: GPU times are recorded")
+    except Error as error:
+        return Check("cuda", "missing", f"{error}: no GPU times")
+
+
+def _graphviz(folder: Path) -> Check:
+    program = shutil.which("dot")
+    if program is None:
+        return Check("graphviz", "missing", "no program dot: svg, png and pdf need it (apt-get install graphviz)")
+    return Check("graphviz", "ok", program)
+
+
+def _startup(folder: Path) -> Check:
+    folders = [sysconfig.get_path("purelib"), *site.getsitepackages(), site.getusersitepackages()]
+    found = [path for path in dict.fromkeys(folders) if (Path(path) / _HOOK).is_file()]
+    if found:
+        return Check("startup", "ok", f"FASTDISPATCH=1 records every process: {found[0]}/{_HOOK}")
+    text = f"FASTDISPATCH=1 has no effect: {_HOOK} is in no folder of site packages; use fastdispatch run"
+    return Check("startup", "limited", text)
+
+
+def _limits(folder: Path) -> Check:
+    size = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    memory = [int(line) for path in _MEMORY_LIMITS if (line := _first_line(path)) and line.isdigit()]
+    if 0 <= size < _RECORDING_BYTES:
+        text = f"files of at most {size >> 20} MB (ulimit -f): give CallGraph a max_mb below that"
+        return Check("limits", "limited", text)
+    limit = min((value for value in memory if value < _NO_LIMIT), default=None)
+    if limit is None:
+        return Check("limits", "ok", "no limit of file size or memory")
+    text = f"{limit >> 20} MB of memory (container); a recording needs at most {_RECORDING_BYTES >> 20} MB"
+    return Check("limits", "ok", text)
+
+
+def _call_cost(folder: Path) -> Check:
+    cost = calibration.call_cost(timing=True)
+    return Check("call-cost", "ok", f"{cost:.0f} ns for each Python call", cost)
+
+
+def _operator_cost(folder: Path) -> Check:
+    if "torch" not in sys.modules:
+        return Check("operator-cost", "missing", "PyTorch is not imported")
+    source = "record" if _operators(folder).status == "ok" else "dispatch"
+    cost = calibration.operator_cost(source, timing=True)
+    return Check("operator-cost", "ok", f"{cost:.0f} ns for each operator, by {source}", cost)
+
+
+def _first_line(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").partition("\n")[0].strip()
+    except OSError:
+        return None
+
+
+_CHECKS: tuple[Callable[[Path], Check], ...] = (
+    _python,
+    _calls,
+    _torch,
+    _operators,
+    _clock,
+    _output,
+    _cuda,
+    _graphviz,
+    _startup,
+    _limits,
+    _call_cost,
+    _operator_cost,
+)

@@ -1,0 +1,61 @@
+"""Records names that UTF-8 cannot encode, into argv[1]. Every exception is an error of the recorder."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import FunctionType
+
+import fastdispatch
+
+LONE = "lone\ud800"  # not even with surrogateescape
+
+
+class Model:
+    def forward(self) -> int:
+        return 1
+
+
+def run(code: str, file: str) -> None:
+    exec(compile(code, file, "exec"), {})
+
+
+def renamed() -> int:
+    return 2
+
+
+def named(function: FunctionType) -> FunctionType:
+    """The function under an unencodable name."""
+    code = function.__code__.replace(co_name=LONE, co_qualname=f"Model.{LONE}")
+    return FunctionType(code, globals())
+
+
+sys.argv.append(LONE)
+fastdispatch.pipeline.rule("surrogates.py", "renamed", "forward")
+with fastdispatch.CallGraph(sys.argv[1], timeline=True, keep=lambda key: True) as graph:
+    with fastdispatch.label(LONE), fastdispatch.label(f"{LONE}2"):
+        Model().forward()
+    with fastdispatch.job(LONE, mb=1):
+        renamed()
+    named(renamed)()
+    run("def inside(): pass\ninside()", f"/tmp/{LONE}.py")
+    run("def inside(): pass\ninside()", "/tmp/latin\udce4.py")
+    thread = threading.Thread(target=named(renamed), name=LONE)
+    thread.start()
+    thread.join()
+    graph.step()
+
+if "torch" in sys.argv[2:]:
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.add_module(LONE, torch.nn.Linear(2, 2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return getattr(self, LONE)(x)
+
+    with fastdispatch.CallGraph(f"{sys.argv[1]}-torch", et=True) as graph:
+        Net()(torch.ones(1, 2)).sum().backward()
+        graph.step()

@@ -1,0 +1,127 @@
+"""Run the tests in every environment of the matrix and write docs/reference/support.md.
+
+Usage: python -m tests.matrix FOLDER [--only NAME] [--write]   Environments are kept in FOLDER (some GB).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.matrix.environments import (
+    MATRIX,
+    ROOT,
+    TREE,
+    Environment,
+    MissingTool,
+    copy_tree,
+    inside,
+    install,
+    made,
+    mounted,
+)
+
+SUPPORT = ROOT / "docs" / "reference" / "support.md"
+VERSIONS = """
+import platform
+from importlib.util import find_spec
+torch = __import__("torch").__version__ if find_spec("torch") else "none"
+print(platform.python_version(), torch)
+"""
+#: Words in the names of tests that run once per source.
+SOURCES = ("frame", "monitor", "record", "dispatch")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    python: str
+    torch: str
+    results: Counter[str]  #: passed, failed, skipped
+    sources: dict[str, Counter[str]]
+
+    def row(self) -> str:
+        cells = [self.python, self.torch, *(str(self.results[kind]) for kind in ("passed", "failed", "skipped"))]
+        for source in SOURCES:
+            counts = self.sources[source]
+            cells.append(f"{counts['passed']} of {counts['passed'] + counts['failed']}" if counts else "-")
+        return f"| {' | '.join([*cells, date.today().isoformat()])} |"
+
+
+def outcome_of(case: ElementTree.Element) -> str:
+    if case.find("skipped") is not None:
+        return "skipped"
+    return "passed" if case.find("failure") is None and case.find("error") is None else "failed"
+
+
+def read(report: Path, versions: str) -> Outcome:
+    """Count the tests of a JUnit report, all and per source."""
+    results: Counter[str] = Counter()
+    sources: dict[str, Counter[str]] = {source: Counter() for source in SOURCES}
+    for case in ElementTree.parse(report).iter("testcase"):
+        kind = outcome_of(case)
+        results[kind] += 1
+        for source in SOURCES:
+            if re.search(rf"\[(.*-)?{source}(-.*)?\]", case.get("name", "")):
+                sources[source][kind] += 1
+        if kind == "failed":
+            print(f"  failed: {case.get('classname')}::{case.get('name')}", flush=True)
+    python, torch = versions.split()
+    return Outcome(python, torch, results, sources)
+
+
+def check(folder: Path, row: Environment) -> Outcome:
+    root = made(folder, row.suite)
+    with mounted(root):
+        copy_tree(root)
+        python = install(root, row)
+        versions = inside(root, f"{python} -c '{VERSIONS}'").stdout
+        script = (
+            f"cd {TREE}; git init -q .; git add -A; OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 {python} -m pytest -q "
+            "--continue-on-collection-errors --timeout 300 --junitxml /root/report.xml " + " ".join(row.tests)
+        )
+        inside(root, script)
+    return read(root / "root" / "report.xml", versions)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", action="append", help="names of environments")
+    parser.add_argument("--write", action="store_true", help=f"write the rows into {SUPPORT.name}")
+    options = parser.parse_args()
+    rows, failed = [], False
+    for row in MATRIX:
+        if options.only and row.name not in options.only:
+            continue
+        print(row.name, flush=True)
+        try:
+            outcome = check(options.folder.resolve(), row)
+        except MissingTool as error:
+            print(f"{row.name}: not tested: {error}")
+            continue
+        failed = failed or outcome.results["failed"] > 0
+        rows.append(outcome.row())
+        print(rows[-1], flush=True)
+    if options.write:
+        write(rows)
+    return 1 if failed else 0
+
+
+def write(rows: list[str]) -> None:
+    """Replace the rows of the same versions, keep the others."""
+    head, _, tail = SUPPORT.read_text().partition("|---|---|---|---|---|---|---|---|---|---|\n")
+    kept = {tuple(line.split(" | ")[:2]): line for line in tail.splitlines() if line.startswith("|")}
+    kept |= {tuple(line.split(" | ")[:2]): line for line in rows}
+    rest = "\n".join(line for line in tail.splitlines() if not line.startswith("|"))
+    table = "\n".join(kept[key] for key in sorted(kept))
+    SUPPORT.write_text(f"{head}|---|---|---|---|---|---|---|---|---|---|\n{table}\n{rest}".rstrip() + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""Environments of the matrix: a suite of Debian in a folder, with its Python and its PyTorch."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+DISTRIBUTION = "/usr/lib/python3/dist-packages"
+#: Inside an environment: the tree, the packages without PyTorch, and the virtual environments.
+TREE, PACKAGES, VENVS = "/root/fastdispatch", "/root/packages", "/root/venvs"
+BUILD = (
+    "gcc make git pkg-config libcjson-dev zlib1g-dev graphviz python3-dev python3-venv python3-pip python3-setuptools"
+)
+RUN = "graphviz python3-rich python3-jinja2 python3-textual python3-torch python3-numpy python3-wheel"
+TEST = "python3-pytest python3-pytest-timeout python3-hypothesis python3-jsonschema python3-greenlet"
+
+#: What depends on the version of PyTorch: operators, origins, classes, compiled regions, unchanged results.
+TORCH_SUBJECTS = ["backward", "callbacks", "calls", "classes", "cycles", "deep", "dispatch", "evaluators", "monitor"]
+TORCH_SUBJECTS += ["operators", "other_tools", "recording", "schedule", "unchanged", "unseen"]
+TORCH_TESTS = [f"tests/integration/test_{subject}.py" for subject in TORCH_SUBJECTS]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One row of the matrix."""
+
+    suite: str
+    python: str  #: name of the program
+    torch: bool
+    packages: str = ""  #: beside those of all environments
+
+    @property
+    def tests(self) -> list[str]:
+        return TORCH_TESTS if self.torch else ["tests/unit", "tests/integration"]
+
+    @property
+    def name(self) -> str:
+        return f"{self.suite}-{self.python}{'-torch' if self.torch else ''}"
+
+
+MATRIX = (
+    Environment("trixie", "python3.13", torch=True),
+    Environment("sid", "python3.14", torch=True),
+    Environment("sid", "python3.14", torch=False),
+    Environment("sid", "python3.15", torch=False, packages="python3.15-dev python3.15-venv"),
+)
+
+
+class MissingTool(RuntimeError):
+    """This machine cannot make an environment; the message says why."""
+
+
+def mirror() -> str:
+    """The archive that this machine's own packages come from."""
+    for path in Path("/etc/apt").rglob("*.sources"):
+        if found := re.search(r"^URIs:\s*(\S*debian)/?\s*$", path.read_text(), re.MULTILINE):
+            return found[1]
+    return "http://deb.debian.org/debian"
+
+
+def run(*command: str | Path, **options: str) -> None:
+    subprocess.run([str(part) for part in command], env=os.environ | options, check=True)
+
+
+@contextmanager
+def mounted(folder: Path) -> Iterator[None]:
+    """The kernel's file systems below `folder`; removed at the end, so that the folder can be deleted."""
+    with ExitStack() as stack:
+        for kind, place in (("proc", "proc"), ("devtmpfs", "dev"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm")):
+            (folder / place).mkdir(parents=True, exist_ok=True)
+            run("mount", "-t", kind, kind, folder / place)
+            stack.callback(run, "umount", "-l", folder / place)
+        yield
+
+
+def inside(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script in the environment."""
+    return subprocess.run(["chroot", folder, "sh", "-ec", script], text=True, capture_output=True, check=False)
+
+
+def made(folder: Path, suite: str) -> Path:
+    """The folder of a suite, made once with all packages of its rows."""
+    if os.geteuid() != 0:
+        raise MissingTool("an environment needs root: chroot and mount")
+    if shutil.which("debootstrap") is None:
+        raise MissingTool("debootstrap is missing: apt-get install debootstrap")
+    root = folder / suite
+    if (root / "complete").exists():
+        return root
+    run("debootstrap", "--variant=minbase", suite, root, mirror())
+    shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
+    for name in ("resolv.conf", "hosts"):
+        shutil.copy(Path("/etc") / name, root / "etc" / name)
+    packages = " ".join([BUILD, RUN, TEST, *(row.packages for row in MATRIX if row.suite == suite)])
+    with mounted(root):
+        script = f"apt-get update -q; apt-get install -qy --no-install-recommends {packages}; {without_torch()}"
+        done = inside(root, script)
+    if done.returncode != 0:
+        raise MissingTool(f"packages of {suite}: {done.stderr.strip().splitlines()[-1]}")
+    (root / "complete").touch()
+    return root
+
+
+def without_torch() -> str:
+    """Commands that make a folder with all packages of the distribution except PyTorch."""
+    return (
+        f"mkdir -p {PACKAGES}; for entry in {DISTRIBUTION}/*; do case $entry in */torch*|*/functorch*) ;; "
+        f"*) ln -sfn $entry {PACKAGES}/ ;; esac; done"
+    )
+
+
+def copy_tree(root: Path) -> None:
+    """The files that git knows, as they are now."""
+    target = root / TREE.lstrip("/")
+    shutil.rmtree(target, ignore_errors=True)
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listing.split("\0")):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, target / name, follow_symlinks=False)
+
+
+def install(root: Path, row: Environment) -> str:
+    """Install the tree in its own virtual environment. Returns the path of that Python."""
+    venv = f"{VENVS}/{row.name}"
+    packages = DISTRIBUTION if row.torch else PACKAGES
+    script = f"""
+        rm -rf {venv} {TREE}/build
+        {row.python} -m venv --without-pip {venv}
+        echo {packages} > {venv}/lib/{row.python}/site-packages/distribution.pth
+        cd {TREE}
+        {row.python} -m pip --python {venv}/bin/python install -q --no-build-isolation --no-deps .
+    """
+    done = inside(root, script)
+    if done.returncode != 0:
+        raise MissingTool(f"{row.name}: fastdispatch does not install: {done.stderr.strip()[-2000:]}")
+    return f"{venv}/bin/python"

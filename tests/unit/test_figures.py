@@ -1,0 +1,165 @@
+"""One meaning per figure: report, page, end message, diff and top have the same figures of one recording."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.read.diff import Diff
+from fastdispatch.read.ranks import times
+from fastdispatch.read.summary import seconds
+from tests import processes
+
+#: Recursion, a generator, a second thread, and time before the first step, which is not time of a step.
+PROGRAM = """
+import threading, time
+import fastdispatch
+
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+def numbers():
+    yield from range(5)
+
+def other():
+    for _ in range(3):
+        fibonacci(9)
+
+with fastdispatch.CallGraph("run") as graph:
+    time.sleep(0.05)
+    graph.step()
+    for _ in range(4):
+        thread = threading.Thread(target=other)
+        thread.start()
+        fibonacci(12)
+        sum(numbers())
+        thread.join()
+        graph.step()
+"""
+
+FUNCTIONS = ("program.py:[]:fibonacci", "program.py:[]:numbers", "program.py:[]:other")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("figures")
+    (folder / "program.py").write_text(PROGRAM)
+    subprocess.run([sys.executable, "program.py"], env=processes.environment(), cwd=folder, check=True)
+    return folder / "run"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    capsys.readouterr()
+    assert main([str(word) for word in words]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def report(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(printed(capsys, "report", run, "--json", "--all"))
+    return made
+
+
+@pytest.fixture
+def rows(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["where"]: row for row in report["rows"] if row["where"] in FUNCTIONS}
+
+
+def block(page: str, name: str) -> dict[str, Any]:
+    """Values and tables of a block of the page, as its JavaScript reads them."""
+    text = re.search(rf'<script[^>]*id="{name}"[^>]*>([^<]*)</script>', page)
+    assert text is not None
+    content = gzip.decompress(base64.b64decode(text[1]))
+    size = int.from_bytes(content[:4], "little")
+    head = json.loads(content[4 : 4 + size])
+    types = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f64": "d"}
+    made: dict[str, Any] = {"values": head["values"]}
+    for table, described in head["tables"].items():
+        columns = {}
+        for column, what in described["columns"].items():
+            cells = memoryview(content[4 + size + what["at"] :])
+            width = {"B": 1, "H": 2, "I": 4, "i": 4, "d": 8}[types[what["type"]]]
+            values = cells[: width * described["rows"]].cast(types[what["type"]]).tolist()
+            columns[column] = [head["texts"][value] for value in values] if what["text"] else values
+        made[table] = columns
+    return made
+
+
+def totals(core: dict[str, Any], weight: str) -> dict[str, tuple[int, int]]:
+    """Self and total of functions in the page's table: every path counts once."""
+    parents, nodes, own = (core["contexts"][name] for name in ("parent", "node", weight))
+    below = list(own)
+    for context in range(len(parents) - 1, 0, -1):
+        if parents[context] >= 0:
+            below[parents[context]] += below[context]
+    found: dict[str, tuple[int, int]] = {}
+    above: list[set[int]] = []
+    for context, node in enumerate(nodes):
+        callers = above[parents[context]] if parents[context] >= 0 else set()
+        above.append(callers | {node})
+        self_, total = found.get(core["nodes"]["key"][node], (0, 0))
+        outermost = 0 if node in callers else below[context]
+        found[core["nodes"]["key"][node]] = self_ + own[context], total + outermost
+    return found
+
+
+def test_the_page_has_the_figures_of_the_report(
+    run: Path, report: dict[str, Any], rows: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    assert main(["html", str(run), "-o", str(tmp_path / "x.html")]) == 0
+    core = block((tmp_path / "x.html").read_text(), "data-core")
+    times = totals(core, "time")
+    assert {key: times[key] for key in rows} == {key: (row["self"], row["total"]) for key, row in rows.items()}
+    assert {key: totals(core, "calls")[key][0] for key in rows} == {key: row["calls"] for key, row in rows.items()}
+    about = core["values"]["about"]
+    assert {name: about[name] for name in ("whole", "step", "phases", "threads")} | {"phases": report["phases"]} == {
+        name: report[name] for name in ("whole", "step", "phases", "threads")
+    }
+    assert next(weight["whole"] for weight in core["values"]["weights"] if weight["id"] == "time") == report["whole"]
+
+
+def test_step_time(run: Path, report: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """The mean step of the main thread, everywhere."""
+    steps = fastdispatch.load(run).ranks[0]["latest_steps"]
+    mean = sum(sum(steps[phase["phase"]]) for phase in report["phases"]) / len(steps["begin"])
+    assert report["step"] == pytest.approx(mean, abs=3) == sum(phase["per_step"] for phase in report["phases"])
+    assert f"a step of {seconds(report['step'])}" in printed(capsys, "report", run)
+    trace = fastdispatch.load(run)
+    assert [side.whole for side in Diff(trace, trace).sides] == [report["step"]] * 2
+    assert f"{seconds(report['step'])} per step" in printed(capsys, "diff", run, run)
+    assert [each.whole for each in times(trace)] == [report["step"]]
+
+
+def test_shares(
+    run: Path, report: dict[str, Any], rows: dict[str, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """100 % is the time of main threads, also in `top`."""
+    top = json.loads(printed(capsys, "top", run, "--once", "--total", "--json"))
+    found = {row["key"]: row for row in top["rows"]}
+    for key, row in rows.items():
+        assert found[key]["total"] == pytest.approx(row["total"] / report["whole"])
+        assert found[key]["self"] == pytest.approx(row["self"] / report["whole"])
+        assert found[key]["calls"] * report["ranks"][0]["recorded"] / 1e9 == pytest.approx(row["calls"])
+    share = f"{100 * rows[FUNCTIONS[0]]['total'] / report['whole']:.1f} %"
+    line = next(line for line in printed(capsys, "report", run, "--top", 100).splitlines() if FUNCTIONS[0] in line)
+    assert f" {share} " in line
+
+
+def test_the_end_message(run: Path, report: dict[str, Any]) -> None:
+    from fastdispatch.read.summary import summary_lines
+
+    rank = report["ranks"][0]
+    line = summary_lines(str(run / "rank00000.fd"))[0]
+    assert line.startswith(f"{rank['steps']} steps, rank 0 of 1")
+    share = 100 * rank["overhead"] / rank["recorded"]
+    assert f"recording overhead {share:.1f} % of {seconds(rank['recorded'])}" in line
