@@ -248,7 +248,7 @@ def test_numbers_that_sqlite_has_no_integers_for(
 
 def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
     for arguments, said in (
-        (["csv", dump, "--table", "nodes", "--rank", 0, "-o", tmp_path / "x"], "nodes are of all ranks"),
+        (["csv", dump, "--table", "nodes", "--rank", 0, "-o", tmp_path / "x"], "nodes covers all ranks"),
         (["sqlite", dump, "-o", tmp_path / "no" / "x"], "cannot write"),
         (["folded", dump, "--rank", 9, "-o", tmp_path / "x"], "rank 9 is not in this trace"),
     ):

@@ -205,4 +205,4 @@ seeks_in_plain_files(void)
 
 RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_what_is_needed),
     TEST(damaged_gzip), TEST(members_of_gzip), TEST(finds_across_windows),
-    TEST(missing_files))
+    TEST(missing_files), TEST(seeks_in_plain_files))
