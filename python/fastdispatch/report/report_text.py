@@ -95,7 +95,7 @@ class _Drawing:
 
     def neighbours(self, found: Neighbours) -> Table:
         rows = found.rows
-        figures = [("calls", [grouped(found.of.calls + found.of.resumes), *(grouped(row.calls) for row in rows)])]
+        figures = [("calls", [grouped(found.of.calls), *(grouped(row.calls) for row in rows)])]
         if self.report.timing:
             figures.append(("CPU total", [self.time(found.of.total), *(self.time(row.total) for row in rows)]))
         arrow = "called by " if found.side == "callers" else "calls "
