@@ -109,7 +109,7 @@ def libraries():
 
 
 def variant():
-    """The folder below build/: objects made with other options are never taken for these."""
+    """The folder below build/; each set of options has its own folder of objects."""
     switches = [name for name in ("DEV", "DEBUG", "SANITIZE", "TSAN") if switched_on(f"FASTDISPATCH_{name}")]
     return "-".join(switches).lower() or "plain"
 
@@ -170,7 +170,7 @@ def extension():
     return Extension(
         "fastdispatch._core",
         sources=files(".c", below_python=False),
-        # Sources of the library, too: what changes in them is to be linked.
+        # The library is linked again after a change of its sources.
         depends=[*files(".h", below_python=False), *layers()["depends"], *layers()["sources"]],
         include_dirs=found.pop("include_dirs"),
         libraries=["fd", "cjson", "z"],

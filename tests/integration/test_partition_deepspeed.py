@@ -104,7 +104,7 @@ def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[st
     cut = first["after"][1]
     assert first["after"] == last["after"] == [0, cut, 9]
     assert cut in (3, 4, 5)  # 4 of the times as they are; on a busy machine the naps are longer
-    names = [str(layer) for layer in range(9) if layer != 5]  # a function is no child
+    names = [str(layer) for layer in range(9) if layer != 5]  # functions are not children
     assert first["loaded"] == [name for name in names if int(name) < cut]
     assert last["loaded"] == [name for name in names if int(name) >= cut]
     assert first["losses"][0] == pytest.approx(first["losses"][1])

@@ -1,4 +1,4 @@
-"""Generated programs are imported, run and trained; what they compute is what the graph says."""
+"""Generated programs are imported, run and trained; their results are those of the graph."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def port() -> int:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Both at once: what they wait for is mostly sleep."""
+    """Both at once, because they mostly sleep."""
     made, started = {}, []
     for name, planted in RUNS.items():
         made[name] = tmp_path_factory.mktemp(name)

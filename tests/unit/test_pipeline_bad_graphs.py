@@ -1,4 +1,4 @@
-"""Graphs that are none, plans that cannot be, files that cannot be written: one line, status 2, nothing lost."""
+"""Invalid graphs, impossible plans, files without permission to write: one line, status 2, nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of stages: what is written, what is refused, what is left alone. Nothing is run here."""
+"""Programs of stages: written, refused and unchanged files. Nothing is run here."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class PipelineEngine:
 
 LM, F, B, SA, RG = "load_micro_batch", "forward_pass", "backward_pass", "send_activations", "recv_grads"
 END = [("reduce_grads", None), ("optimizer_step", None)]
-#: What stage 0 of 2 does with one micro-batch, but for the reduction of tied gradients.
+#: Jobs of stage 0 of 2 for one micro-batch, without the reduction of tied gradients.
 ORDER = [(LM, 0), (F, 0), (SA, 0), (RG, 0), (B, 0), *END]
 
 

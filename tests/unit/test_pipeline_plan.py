@@ -177,7 +177,7 @@ def schedules_of_deepspeed() -> Any:
 
 
 def orders_of_torch(title: str, stages: int, micro_batches: int, chunks: int) -> list[list[str]]:
-    """``pipeline_order`` of a schedule of PyTorch without its gaps, on stages that are none."""
+    """``pipeline_order`` of a schedule of PyTorch without its gaps, on stand-ins for stages."""
     from unittest import mock
 
     from torch.distributed.pipelining import schedules
@@ -401,7 +401,7 @@ def test_replay_is_the_longest_way() -> None:
 
 
 def check_critical(made: Plan, replay: Replay) -> None:
-    """What lies on the critical path fills the whole time."""
+    """The jobs on the critical path fill the whole time."""
     jobs = [made.rows[at] for at in replay.critical]
     takes = sum((replay.times[job.kind][job.stage] for job in jobs if job.kind in "FBIW"), Fraction())
     crossed = {

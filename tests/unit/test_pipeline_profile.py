@@ -149,7 +149,7 @@ def test_a_recording_makes_the_same_graph(run: Path, measured: tuple[Graph, Mode
 
 
 class Small(nn.Module):
-    """Numbers, slices, several outputs, arguments that are no tensors."""
+    """Numbers, slices, several outputs, arguments other than tensors."""
 
     def __init__(self) -> None:
         super().__init__()

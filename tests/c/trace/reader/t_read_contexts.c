@@ -99,7 +99,7 @@ damaged_spreads(void)
     two->spread = 12345;
     OK(read_back(&f, &trace));
     fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "one"));
-    EQUAL(figure.steps, 0); /* left out as a whole */
+    EQUAL(figure.steps, 0); /* the whole figure is skipped */
     CHECK(figure.total_min == 0 && figure.total_max == 0);
     CHECK(fabs(figure.self_squares) + fabs(figure.total_squares) < 1e-9);
     EQUAL(fixture_figure(trace, 0, fixture_find(trace, "two")).steps, 0);
