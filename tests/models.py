@@ -87,6 +87,35 @@ def branchy(blocks: int, lengths: tuple[int, ...], seed: int = 0) -> Graph:
     return build.graph()
 
 
+def nasnet(cells: int, pairs: int = 5, seed: int = 0) -> Graph:
+    """Cells of pairs of separable convolutions over the outputs of the two cells before, as in NASNet: the states
+    multiply, since no layer precedes all others."""
+    build = Builder(seed)
+
+    def convolution(last: str) -> str:
+        for name in 2 * ("ReLU()", "Conv2d()", "Conv2d()", "BatchNorm2d()"):
+            heavy = name == "Conv2d()"
+            parameters = float(build.draw.randrange(1 << 20)) if heavy else 0.0
+            last = build.add(name, last, weight=1 if heavy else 0.1, parameters=parameters)
+        return last
+
+    def projection(last: str) -> str:
+        convolved = build.add("Conv2d()", build.add("ReLU()", last, weight=0.1))
+        return build.add("BatchNorm2d()", convolved, weight=0.1)
+
+    before = last = build.add("Conv2d()")
+    for _ in range(cells):
+        left, right = projection(before), projection(last)
+        joined = []
+        for pair in range(pairs):
+            first = convolution(left if pair % 2 else right)
+            second = convolution(left) if pair < 2 else build.add("AvgPool2d()", left, weight=0.1)
+            joined.append(build.add("Add", first, second, weight=0.05))
+        before, last = last, build.add("Concat(1)", *joined, left, weight=0.05)
+    build.add("Linear()", build.add("ReLU()", last, weight=0.1), parameters=4e6)
+    return build.graph()
+
+
 def scattered(count: int, seed: int, edges: float = 1.6) -> Graph:
     """A random connected graph without cycles."""
     build = Builder(seed)

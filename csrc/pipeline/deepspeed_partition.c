@@ -74,11 +74,11 @@ larger(double a, double b)
  * lightest stage of fewer layers weighs more than `most`. */
 typedef void fill(table *t, uint32_t j, uint32_t i, double most);
 
-/* DeepSpeed's rule: the smallest difference of heaviest and lightest stage of
- * what is kept, of equals the latest begin of the last stage. It looks at all
- * begins from the first on; from the last on, no earlier one can be better
- * once the last stage alone is too heavy: its weight grows, and rounding keeps
- * the order of differences. */
+/* DeepSpeed's rule: the smallest difference between the heaviest and the
+ * lightest stage of the stored cuts; among equals the latest begin of the last
+ * stage. It looks at all begins from the first on; from the last on, no
+ * earlier one can be better once the last stage alone is too heavy: its weight
+ * grows, and rounding keeps the order of differences. */
 static void
 fill_balanced(table *t, uint32_t j, uint32_t i, double most)
 {
@@ -98,9 +98,10 @@ fill_balanced(table *t, uint32_t j, uint32_t i, double most)
     }
 }
 
-/* Of cuts within the bound the heaviest lightest stage, of equals the latest
- * begin. The lightest of j - 1 stages weighs at most their mean, but for one
- * rounding: what is lighter than the best by more than that ends the search. */
+/* Of the cuts within the bound the one with the heaviest lightest stage; among
+ * equals the latest begin. The lightest of j - 1 stages weighs at most their
+ * mean, except for one rounding: the search ends at a stage that is lighter
+ * than the best by more than that. */
 static void
 fill_bounded(table *t, uint32_t j, uint32_t i, double most)
 {
@@ -182,8 +183,8 @@ fits(const table *t, double bound)
     return true;
 }
 
-/* The least bound that fits, exactly: doubles from 0 on are ordered as their
- * bits are. */
+/* The exact minimum of the bounds that fit: non-negative doubles have the
+ * order of their bits. */
 static double
 least_bound(const table *t)
 {

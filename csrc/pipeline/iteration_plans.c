@@ -12,7 +12,7 @@
 /* Jobs of one iteration that are compared with a plan. */
 enum { MOST_EXECUTED = 1 << 18, LINE = 200 };
 
-/* How far the plan's jobs of a kind have been counted. */
+/* Position of the count of the plan's jobs of a kind. */
 typedef struct cursor {
     uint32_t at;   /* in the plan's jobs; 0: not begun */
     uint32_t seen; /* of the kind, before that */
@@ -178,7 +178,7 @@ number_job(comparison *c, fd_trace_job *job)
     }
 }
 
-/* Collect what the iteration ran. */
+/* Collect the jobs of the iteration. */
 static fd_status
 collect(comparison *c, uint32_t end)
 {
@@ -206,8 +206,8 @@ collect(comparison *c, uint32_t end)
     return status;
 }
 
-/* This process in the plan: as recorded, or the holder of what ran; -1:
- * unknown. */
+/* This process in the plan: as recorded, or the holder of the recorded jobs;
+ * -1: unknown. */
 static int64_t
 place_of(const comparison *c)
 {
@@ -223,7 +223,8 @@ place_of(const comparison *c)
     return -1;
 }
 
-/* Evaluations run a part of their plan, DeepSpeed's have one of their own. */
+/* Evaluations run a part of their plan; DeepSpeed has a separate plan for
+ * them. */
 static bool
 is_comparable(const comparison *c)
 {
@@ -267,7 +268,7 @@ compare(comparison *c, uint32_t end)
 }
 
 /* The schedule of the latest training iteration, or of the latest evaluation
- * where there was none. */
+ * if there was none. */
 static void
 note_schedule(comparison *c)
 {
@@ -323,7 +324,7 @@ is_null(const cJSON *facts, const char *key)
     return cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(facts, key));
 }
 
-/* The three facts that the process that recorded left open. */
+/* The three facts that the recording process did not set. */
 static fd_status
 complete(const comparison *c, cJSON *facts)
 {
@@ -335,7 +336,7 @@ complete(const comparison *c, cJSON *facts)
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(facts, "class");
         char line[LINE + 64];
         snprintf(line, sizeof line, "no plan of %s: nothing to compare with",
-                 cJSON_IsString(name) ? name->valuestring : "what ran");
+                 cJSON_IsString(name) ? name->valuestring : "the engine");
         status = replace(facts, "note", line);
     }
     if (status == FD_OK && c->difference[0] != '\0'
@@ -350,7 +351,7 @@ rewrite(const comparison *c, fd_trace *trace, fd_trace_meta *meta)
 {
     cJSON *facts = cJSON_Parse(fd_trace_text(trace, meta->json));
     fd_buffer spelled = {.bytes = NULL};
-    fd_status status = FD_OK;
+    fd_status status = facts != NULL ? FD_OK : FD_ENOMEM;
     if (is_null(facts, "schedule")) {
         status = complete(c, facts);
         char *text = status == FD_OK ? cJSON_PrintUnformatted(facts) : NULL;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* One list of jobs that are compared in order: those of the lane. */
+/* A lane: jobs that are compared in order. */
 typedef struct track {
     bool all;      /* every job there is */
     bool compute;  /* else: computations, */
@@ -122,8 +122,9 @@ note(char *text, size_t room, int32_t stage, uint32_t at, const row *ran,
              done, meant);
 }
 
-/* Whether what ran here comes later in the plan, or what was planned comes
- * later in the run: the nearer one says which of the two has more. */
+/* Whether the recorded job is later in the plan, or the planned job later in
+ * the recording: the nearer match decides which of the two has additional
+ * jobs. */
 static void
 realign(const row_list *ran, const row_list *planned, uint32_t *at,
         uint32_t *next)

@@ -1,17 +1,17 @@
-/* What a stage did in one iteration, next to what its plan says.
+/* Comparison of the jobs of a stage in one iteration with its plan.
  *
- * DeepSpeed carries out its plan instruction by instruction: the two lists are
- * equal. Other engines post transfers beside the work, so there computations
- * must come in the plan's order, and the transfers of each direction at each
- * global stage in theirs. Loads, reductions and optimizer steps of those are
- * no part of their plans. I and W of one micro-batch right after each other
- * are B. */
+ * DeepSpeed executes its plan instruction by instruction: the two lists are
+ * equal. Other engines post transfers in parallel to the work: computations
+ * must have the order of the plan, and so must the transfers of each direction
+ * at each global stage. Plans of those engines do not contain loads,
+ * reductions and optimizer steps. I directly followed by W of the same
+ * micro-batch is B. */
 #ifndef FD_PLAN_COMPARISON_H
 #define FD_PLAN_COMPARISON_H
 
 #include "pipeline/schedules/schedule_plan.h"
 
-/* What ran; numbers that are not known are -1. */
+/* A recorded job; unknown numbers are -1. */
 typedef struct fd_executed {
     uint8_t kind;   /* fd_job_kind */
     bool unplanned; /* set by fd_executed_compare */
@@ -20,10 +20,9 @@ typedef struct fd_executed {
     int32_t buffer;
 } fd_executed;
 
-/* Mark what the plan of `stage` does not have there; `text` becomes one line
- * about the first difference, "" without. Which ones are marked after the
- * first of a kind is a matter of alignment: what agrees again counts as
- * planned. */
+/* Mark jobs that the plan of `stage` does not contain; `text` becomes one line
+ * about the first difference, "" without one. After the first difference, jobs
+ * are aligned with the plan again, and equal ones count as planned. */
 fd_status fd_executed_compare(fd_executed *jobs, uint32_t count,
                               const fd_plan *plan, uint32_t stage, char *text,
                               size_t room);

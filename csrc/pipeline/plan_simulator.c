@@ -179,8 +179,8 @@ add_jobs(plan_run *p)
     return status;
 }
 
-/* The computation that each send sends the result of: the latest on its stage
- * of that direction, global stage and micro-batch. */
+/* The computation whose result each send transfers: the latest on its stage of
+ * that direction, global stage and micro-batch. */
 static fd_status
 find_makers(plan_run *p)
 {
@@ -235,7 +235,7 @@ check(const plan_run *p, const int64_t *times, fd_error *error)
     return FD_OK;
 }
 
-/* The first stage that waits, and its job. */
+/* The first waiting stage and its job. */
 static fd_status
 report_deadlock(const plan_run *p, fd_error *error)
 {
@@ -274,7 +274,7 @@ simulate(plan_run *p, fd_error *error)
     return FD_OK;
 }
 
-/* The time of a stage, and the job that kept it until then. */
+/* The time of a stage, and the job that determines it. */
 typedef struct stage_clock {
     int64_t time;
     uint32_t last;
@@ -289,7 +289,7 @@ set(const plan_run *p, uint32_t job, int64_t begin, int64_t end,
     p->replay->cause[job] = cause;
 }
 
-/* A send is over for its stage at once. A receive waits for the data. */
+/* A send returns at once. A receive waits for the data. */
 static void
 collect_single(const plan_run *p, uint32_t job, stage_clock *at)
 {

@@ -1,12 +1,12 @@
 /* Simulation of a plan with given times: start and end of each job, waiting
  * times and the makespan. Three kinds of transfers:
  *
- *   overlapped  data leaves when it is made, beside the work, and is there one
- *               transfer later; only a receive waits
- *   blocking    both ends wait until both have come to it, then one transfer;
- *               for each, or for all between two computations (fd_waiting)
- *   posted      blocking, but some sends are over for their stage at once: the
- *               transfer is from when both have come to it all the same
+ *   overlapped  data is sent when computed, in parallel to the work, and
+ *               arrives one transfer later; only a receive waits
+ *   blocking    both ends wait until both reach the transfer, which then
+ *               starts; one by one, or all between two computations (fd_waiting)
+ *   posted      blocking, but some sends return at once; their transfers still
+ *               start when both ends reach them
  *
  * Times are integers in any unit. */
 #ifndef FD_PLAN_SIMULATOR_H
@@ -26,39 +26,38 @@ typedef struct fd_replay {
     int64_t makespan;
     int64_t *begin; /* owned, as the three below; a job */
     int64_t *end;
-    uint32_t *cause;         /* the job without which it could have begun, or
-                                been done, earlier; FD_NO_JOB: none */
+    uint32_t *cause; /* the job that delayed its begin or end; FD_NO_JOB:
+                         none */
     fd_replay_stage *stages; /* a stage */
     uint32_t last;           /* the job that ends last */
 } fd_replay;
 
-/* Times by kind and global stage, for fd_replay_price. NULL: 0. Of a transfer
- * the receiver's counts. */
+/* Times by kind and global stage, for fd_replay_price. NULL: 0. The receiver
+ * determines the time of a transfer. */
 typedef struct fd_replay_prices {
     const int64_t *of_kind[FD_JOB_KINDS]; /* borrowed */
 } fd_replay_prices;
 
-/* `times`, one a job of the plan, is filled. */
+/* Fill `times`, one per job of the plan. */
 void fd_replay_price(int64_t *times, const fd_plan *plan,
                      const fd_replay_prices *prices);
 
-/* `times` holds one a job, none negative. FD_EINVAL where the schedule has no
- * blocking transfers, one lacks its other end, stages wait for each other for
- * ever, or the times are more than 2^62 together. The replay is to be cleared in any case. */
+/* `times`: one per job, not negative. FD_EINVAL: a schedule without blocking
+ * transfers, a transfer with one end, a deadlock, or times with a sum above
+ * 2^62. Clear the replay in any case. */
 fd_status fd_replay_run(fd_replay *replay, const fd_plan *plan,
                         const int64_t *times, bool blocking, fd_error *error);
 void fd_replay_clear(fd_replay *replay);
 
-/* `posted` holds one a job; those of sends count. All false: blocking. A
- * schedule without blocking transfers is simulated as if it had them. */
+/* `posted`: one per job, read for sends. All false: blocking. A schedule
+ * without blocking transfers is simulated with them. */
 fd_status fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
                                const int64_t *times, const bool *posted,
                                fd_error *error);
 
 typedef FD_VECTOR(uint32_t) fd_job_list;
 
-/* The jobs, first to last, none of which could take longer without the whole
- * taking longer. */
+/* The critical path: jobs in order, each of which determines the makespan. */
 fd_status fd_replay_critical(fd_job_list *list, const fd_replay *replay);
 
 #endif

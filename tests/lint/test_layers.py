@@ -40,7 +40,7 @@ MUTABLE = {
 CAPTURE = ["python", "process", "torch", "rules", "state", "timers"]
 CAPTURE += ["frames", "operands", "operators", "engines", "hooks", "session"]
 # Layers with include cycles between their files; no other layer may have one.
-CYCLIC = {"trace", "profile", "pipeline", "graphs", "events"}
+CYCLIC: set[str] = set()
 # Tables that CPython requires to be writable.
 PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ ")
 

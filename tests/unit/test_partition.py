@@ -145,7 +145,7 @@ BAD: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((40000 * [1], 2), {}, "40000 layers: at most 32768 can be weighed"),
     (([1, "2"], 2), {}, "layer 1 is '2': neither a weight nor a layer"),
     (([1, print], 2), {}, "layers: numbers and layers are mixed: give weights, or layers"),
-    ((7, 2), {}, "layers: int is no row of layers: give nn.Sequential or a list of layers"),
+    ((7, 2), {}, "layers: int is not a row of layers: give nn.Sequential or a list of layers"),
     (([1, 2, 3], 2, "profile"), {"weights": [1, 2]}, "2 weights for 3 layers"),
     (([1, 2, 3], 2, "profile"), {"weights": [1, 2, None]}, "layer 2: its weight is None: not a number"),
     (([1, 2, 3], 2, "uniform"), {"weights": [1, 2, 3]}, "method uniform: weights are for profile and bottleneck"),

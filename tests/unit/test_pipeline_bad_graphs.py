@@ -35,16 +35,16 @@ TEXTS = {
     f"{A}{B}\ta -- b\n\tb -- a\n": ": a cycle: a needs b needs a",
     f"{A}\ta -- a\n": ": a cycle: a needs a",
     figures(FIGURES.format("-1")): ":1: forward_compute_time is negative: '-1'",
-    figures(FIGURES.format("nan")): ":1: forward_compute_time is no finite number: 'nan'",
-    figures(FIGURES.format("inf")): ":1: forward_compute_time is no finite number: 'inf'",
-    figures(FIGURES.format("1e999")): ":1: forward_compute_time is no finite number: '1e999'",
-    figures(FIGURES.format("")): ":1: forward_compute_time is no finite number: ''",
-    figures(GOOD.replace("2.0", "two")): ":1: backward_compute_time is no finite number: 'two'",
-    figures(GOOD.replace("4.0", "[1; x]")): ":1: activation_size is no finite number: 'x'",
+    figures(FIGURES.format("nan")): ":1: forward_compute_time is not a finite number: 'nan'",
+    figures(FIGURES.format("inf")): ":1: forward_compute_time is not a finite number: 'inf'",
+    figures(FIGURES.format("1e999")): ":1: forward_compute_time is not a finite number: '1e999'",
+    figures(FIGURES.format("")): ":1: forward_compute_time is not a finite number: ''",
+    figures(GOOD.replace("2.0", "two")): ":1: backward_compute_time is not a finite number: 'two'",
+    figures(GOOD.replace("4.0", "[1; x]")): ":1: activation_size is not a finite number: 'x'",
     figures(GOOD.replace("8.000", "-8")): ":1: parameter_size is negative: '-8'",
     figures(GOOD.replace("parameter_size=8.000", "size=8")): ":1: expected parameter_size=: 'size=8'",
     figures(f"{GOOD}, more=1"): ":1: too many figures: 'more=1'",
-    figures(f"{GOOD} -- stage_id=-1"): ":1: stage_id is no number from 0 on: '-1'",
+    figures(f"{GOOD} -- stage_id=-1"): ":1: stage_id is not a number from 0 on: '-1'",
     f" -- x -- {GOOD}\n": ":1: a node has no id",
     "a -- x\0y\n": ":1: a byte 0 in the line",
     '{"schema": "fastdispatch-graph/1", "nodes": [': ": not valid JSON at byte",
@@ -90,8 +90,8 @@ CASES += [
 ]
 CASES += [
     (CASES[-1][0].replace(b": 1.0", b": 1e999"), "nodes[0]: node 'a': forward_compute_time is inf: a finite number"),
-    (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", ": no text: byte 0 is no UTF-8"),
-    (b"a -- \xff\n", ": no text: byte 5 is no UTF-8"),
+    (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", ": not text: byte 0 is not UTF-8"),
+    (b"a -- \xff\n", ": not text: byte 5 is not UTF-8"),
 ]
 
 

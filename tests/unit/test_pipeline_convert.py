@@ -73,7 +73,7 @@ def test_compat_names_the_nodes_that_break_the_package(tmp_path: Path, capsys: p
     assert "None.clone()" in gnmt[3] and "is a tuple" in gnmt[0]
     assert "_initialize_weights" in told("two_stages", arch="vgg16")[0]
     assert "node3, which node4 (Add) has overwritten" in told("syn_add_alias")[0]
-    assert "ReLU(inplace=True=True), is no Python" in told("syn_modern_repr")[0]
+    assert "ReLU(inplace=True=True), is not valid Python" in told("syn_modern_repr")[0]
 
 
 @pytest.mark.parametrize("graph", ["syn_mha_prefix", "syn_view_const"])

@@ -82,7 +82,7 @@ def test_neighbours_and_stages() -> None:
         ([Node("a", "x")], [("a", "a")], "graph: a cycle: a needs a"),
         ([Node("a", "x", forward_ms=-1)], [], "graph: nodes[0].forward_ms: a number from 0 on"),
         ([Node("a", "x", forward_ms=float("nan"))], [], "Out of range float values are not JSON compliant"),
-        ([Node("a", "\ud800")], [], "graph: nodes[0]: a text is no UTF-8"),
+        ([Node("a", "\ud800")], [], "graph: nodes[0]: a text is not UTF-8"),
     ],
 )
 def test_what_is_no_graph(nodes: list[Node], edges: list[tuple[str, str]], message: str) -> None:
@@ -102,7 +102,7 @@ def test_files_that_are_not_there_or_not_right(tmp_path: Path) -> None:
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "graph.txt"
     path.write_bytes(b"node1 -- \xff\xae -- forward")
-    with pytest.raises(fastdispatch.Error, match=r"graph\.txt: no text: byte 9 is no UTF-8"):
+    with pytest.raises(fastdispatch.Error, match=r"graph\.txt: not text: byte 9 is not UTF-8"):
         Graph.read(path)
 
 

@@ -217,7 +217,7 @@ def test_a_schedule_of_these_stages(tmp_path: Path, capsys: pytest.CaptureFixtur
     # (M + S - 1)(F + B)
     assert same(float(found.replay("1f1b", 8)[1].makespan), 11 * 0.003)
     assert found.replay("zb-v", 8)[0].chunks == 2
-    with pytest.raises(fastdispatch.Error, match="3 stages are no multiple of 2 chunks"):
+    with pytest.raises(fastdispatch.Error, match="3 stages are not a multiple of 2 chunks"):
         optimize(graph, 3, 1e9, straight=True).replay("interleaved", 6)
     graph.write(tmp_path / "graph.txt")
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "4", "--straight_pipeline", "--schedule", "1f1b"]
@@ -305,6 +305,52 @@ def test_more_states_than_may_be() -> None:
     assert full.complete and not few.complete
     assert few.bound_s <= full.time_per_stage_s <= few.time_per_stage_s
     assert few.states < 60 < full.states
+
+
+def test_deep_chains() -> None:
+    for count, machines in ((300, [4, 4]), (600, [4, 4]), (5000, [16])):
+        found = optimize(models.chain(count), machines, [1e10, 1e9][-len(machines) :], compression=1.0)
+        assert found.complete and same(found.bound_s, found.time_per_stage_s)
+        assert found.time_per_stage_s <= found.data_parallel_s
+        assert sum(leaf["replicas"] for leaf in found.leaves) <= 16
+
+
+def test_a_deep_chain_with_a_schedule() -> None:
+    found = optimize(models.chain(5000), 8, 1e9, schedule="1f1b", micro_batches=16)
+    assert found.schedule is not None
+    assert 0 < found.schedule["bound_s"] <= found.schedule["step_s"] < 16 * found.single_machine_s
+
+
+@pytest.mark.parametrize(
+    ("machines", "options"),
+    [
+        ([4], {}),
+        ([16], {}),
+        ([4, 4], {}),
+        ([4], {"compression": 1.0}),
+        ([8], {"schedule": "1f1b", "micro_batches": 16}),
+    ],
+)
+def test_many_branches(machines: list[int], options: dict[str, object]) -> None:
+    """Far more states than fit: the plan on two chains is within 10 % of the bound."""
+    found = optimize(models.nasnet(8), machines, [1e10] * len(machines), **options)  # type: ignore[arg-type]
+    about = found.schedule or {"bound_s": found.bound_s, "step_s": found.time_per_stage_s}
+    assert not found.complete and found.chains
+    assert 0.9 * about["step_s"] <= about["bound_s"] <= about["step_s"]
+
+
+@pytest.mark.parametrize("machines", [18, 40])
+def test_data_parallelism_is_always_a_plan(machines: int) -> None:
+    """Parameters are free and cuts are dear."""
+    nodes = [Node(f"n{place}", "Linear()", 1, 2, (4e9,), 0) for place in range(60)]
+    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(59)])
+    for effort in (1, 100, 10_000):
+        plain = graph._core.optimize([machines], [1e9], ratio=1.0, effort=effort)
+        assert same(plain["best"]["time_s"], plain["data_parallel_s"])
+        scheduled = graph._core.optimize([machines], [1e9], ratio=1.0, effort=effort, schedule="1f1b", micro_batches=4)[
+            "schedule"
+        ]
+        assert scheduled["ranks"] == 1 and same(scheduled["step_s"], 4 * plain["data_parallel_s"])
 
 
 @pytest.mark.parametrize(

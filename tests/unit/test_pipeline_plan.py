@@ -434,10 +434,10 @@ def test_times() -> None:
         ("1f1b --stages 2 --micro-batches 99999999999", "'99999999999': write a whole number from 1 to 2147483647"),
         ("gpipe --stages 4000 --micro-batches 40000", "too many"),
         ("interleaved --stages 40000 --micro-batches 40000", "at most 32767 chunks"),
-        ("1f1b --stages 2 --micro-batches 4 --chunks 2", "1f1b has 1 chunk a stage, not 2"),
-        ("zb-v --stages 2 --micro-batches 4 --chunks 3", "zb-v has 2 chunks a stage, not 3"),
+        ("1f1b --stages 2 --micro-batches 4 --chunks 2", "1f1b has 1 chunk per stage, not 2"),
+        ("zb-v --stages 2 --micro-batches 4 --chunks 3", "zb-v has 2 chunks per stage, not 3"),
         ("interleaved --stages 2 --micro-batches 4 --chunks 1", "at least 2 chunks"),
-        ("interleaved --stages 3 --micro-batches 7", "no multiple of the 2 rounds"),
+        ("interleaved --stages 3 --micro-batches 7", "not a multiple of the 2 rounds"),
         ("interleaved --stages 3 --micro-batches 6 --group 2", "at least as many micro-batches as there are stages"),
         ("interleaved --stages 3 --micro-batches 7 --group 5", "the last group would have 2"),
         ("1f1b --stages 3 --micro-batches 7 --group 5", "1f1b has no groups"),
@@ -472,7 +472,7 @@ def test_bad_calls() -> None:
             call()
     with pytest.raises(ValueError, match="a list of 2 integers"):
         made._core.replay({"F": [1]})
-    with pytest.raises(ValueError, match="a kind that is none"):
+    with pytest.raises(ValueError, match="prices of an unknown kind"):
         made._core.replay({"X": [1, 1]})
     with pytest.raises(fastdispatch.Error, match="negative"):
         made._core.replay({"F": [1, -1]})

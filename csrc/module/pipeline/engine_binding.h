@@ -1,4 +1,4 @@
-/* What Python asks of pipelines that are seen from outside. */
+/* Functions of a session for pipelines of known engines. */
 #ifndef FD_ENGINE_BINDING_H
 #define FD_ENGINE_BINDING_H
 

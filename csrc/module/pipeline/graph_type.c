@@ -158,8 +158,9 @@ static PyMethodDef methods[] = {
      PyDoc_STR("is_series_parallel($self, /)\n--\n\n"
                "Made of nothing but rows and branches.")},
     {"is_same", graph_is_same, METH_O,
-     PyDoc_STR("is_same($self, other, /)\n--\n\n"
-               "The same but for ids and the order of lines.")},
+     PyDoc_STR(
+         "is_same($self, other, /)\n--\n\n"
+         "Equal names and edges, except for ids and the order of lines.")},
     {"text", graph_text, METH_NOARGS,
      PyDoc_STR("text($self, /)\n--\n\nThe text planners exchange.")},
     {"json", graph_json, METH_NOARGS,

@@ -111,7 +111,7 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "job(kind, mb=None, stage=None, chunk=None, peer=None)\n--\n\n"
-     "A context manager: what runs inside is one unit of a pipeline\n"
+     "A context manager: its body is one unit of a pipeline\n"
      "schedule. Kinds: load, forward, backward, send, receive, reduce,\n"
      "optimizer, and any other text. mb is the micro-batch, peer the other\n"
      "stage or rank. Costs one function call when nothing records."},

@@ -61,7 +61,7 @@ take(priced *to, const fd_plan *plan, PyObject *prices)
         }
     }
     if (known != PyDict_GET_SIZE(prices)) {
-        PyErr_SetString(PyExc_ValueError, "prices of a kind that is none");
+        PyErr_SetString(PyExc_ValueError, "prices of an unknown kind");
         return false;
     }
     to->times = fd_calloc(plan->jobs.count, sizeof *to->times);

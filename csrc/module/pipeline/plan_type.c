@@ -279,7 +279,7 @@ static PyMethodDef methods[] = {
     {"table", plan_table, METH_O,
      PyDoc_STR("table($self, stage, /)\n--\n\nA stage on one line.")},
     {"jobs", plan_jobs, METH_NOARGS,
-     PyDoc_STR("jobs($self, /)\n--\n\nColumns, a row a job.")},
+     PyDoc_STR("jobs($self, /)\n--\n\nColumns, one row per job.")},
     {"json", plan_json, METH_O,
      PyDoc_STR("json($self, figures, /)\n--\n\nThe document.")},
     {"train_step", plan_train_step, METH_VARARGS,

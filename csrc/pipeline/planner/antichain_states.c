@@ -35,7 +35,7 @@ row_of(const family *f, uint32_t state)
     return &f->rows[(size_t)state * f->layers->words];
 }
 
-/* The place of `next` among the rows, where it is put if it is new. */
+/* The place of `next` among the rows; a new one is appended. */
 static fd_status
 put(family *f, uint32_t *place)
 {
@@ -67,8 +67,8 @@ put(family *f, uint32_t *place)
     return fd_index_add(&f->index, hash, f->count);
 }
 
-/* A layer that may come next: outside, and it needs something inside, or
- * where there is none the first source outside. */
+/* Whether a layer outside of a state has an input inside. Without such a
+ * layer, the first source outside is next. */
 static bool
 may_follow(const family *f, const uint64_t *state, uint32_t layer)
 {
@@ -102,7 +102,7 @@ time_of(const fd_model_node *node)
     return (node->forward + node->backward) / 1000;
 }
 
-/* The layers of `next` that `state` has not come together. */
+/* Layers of `next` outside of `state` are added together. */
 static void
 note_step(const family *f, const uint64_t *state)
 {
@@ -138,7 +138,7 @@ join(const family *f, const uint64_t *state, uint32_t layer)
                  words);
 }
 
-/* All that follow a state. */
+/* Add all states that follow a state. */
 static fd_status
 follow(family *f, uint32_t state)
 {
@@ -173,8 +173,8 @@ begin(family *f, uint32_t *place)
     return put(f, place);
 }
 
-/* Bytes that go on from a set; `wide`: as PipeDream counts them, which adds
- * what only layers inside still need. */
+/* Bytes that cross the border of a set; `wide`: PipeDream's count, which
+ * includes some tensors that only layers inside use. */
 static double
 cut_of(const fd_model *model, const fd_layers *layers, const uint64_t *state,
        uint64_t *work, bool wide)
@@ -203,7 +203,7 @@ cut_of(const fd_model *model, const fd_layers *layers, const uint64_t *state,
     return bytes;
 }
 
-/* What a chain puts next: small steps in time, or small cuts. */
+/* Cost of the next state of a chain: its time, or the bytes at its cut. */
 static double
 step_cost(family *f, uint64_t *work, bool by_cut)
 {
@@ -259,7 +259,7 @@ size_of(const uint64_t *set, uint32_t words)
     return size;
 }
 
-/* A row with its size before it, so that rows can be sorted. */
+/* Order of rows that begin with their size. */
 static int
 by_size(const void *a, const void *b)
 {
@@ -271,7 +271,7 @@ by_size(const void *a, const void *b)
     uint64_t words = x[1];
     for (uint64_t i = 2; i < words + 2; i++) {
         if (x[i] != y[i]) {
-            /* The set with the first layer the other lacks comes first. */
+            /* The first layer that one set lacks decides. */
             uint64_t differ = x[i] ^ y[i];
             return (x[i] & (differ & -differ)) != 0 ? -1 : 1;
         }
@@ -303,8 +303,9 @@ sort_rows(const family *f, uint64_t *sets)
     return FD_OK;
 }
 
-/* Whether all layers outside need all inside: another state with any of them
- * has it all. Layers with a parent outside need what that needs. */
+/* Whether all layers outside depend on all layers inside: each state is then
+ * inside or around this one. Layers with a parent outside depend on all inputs
+ * of it. */
 static bool
 is_waist(const fd_layers *layers, const uint64_t *state)
 {
@@ -382,7 +383,7 @@ time_of_set(const family *f, const uint64_t *set)
     return time;
 }
 
-/* Whether a plan within the cap may be cut behind what takes `time`. */
+/* Whether a plan within the cap may be cut after `time`. */
 static bool
 is_within(double cap, double machines, double time, double whole)
 {
@@ -400,7 +401,7 @@ is_wanted(const fd_states_limits *limits, double time, double whole)
                          whole));
 }
 
-/* Rows that are wanted move to the front, the whole with them. */
+/* Keep the rows within the limits, and the whole graph. */
 static void
 keep_wanted(family *f, const fd_states_limits *limits)
 {
@@ -421,8 +422,8 @@ keep_wanted(family *f, const fd_states_limits *limits)
     f->count = kept;
 }
 
-/* Keep at most so many rows of the chains, spread evenly over time, with the
- * whole. */
+/* Keep at most `most` rows of each chain, evenly spaced in time, and the whole
+ * graph. */
 static void
 thin_out(family *f, uint32_t most)
 {
@@ -447,7 +448,7 @@ thin_out(family *f, uint32_t most)
     f->count = kept;
 }
 
-/* What holds for any states: a layer comes with itself. */
+/* For any set of states: each layer alone. */
 static void
 each_alone(const family *f)
 {

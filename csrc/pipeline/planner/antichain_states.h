@@ -1,16 +1,16 @@
-/* Places where a model can be cut: sets of layers that contain with each layer
- * all that it depends on.
+/* Places where a model can be cut: sets of layers that contain all
+ * dependencies of their layers.
  *
  *            +- b -+
  *        a --+     +-- d       a | ab | ac | abc | abcd       5 states
  *            +- c -+
  *
- * The family is that of PipeDream: from the first source with all it needs on,
- * each state with one more layer that needs something in it, and all that layer
- * needs. Where nothing of the rest needs anything in the state (parts that do
- * not hang together), the first source of the rest. They are sorted by number of
- * layers, then by the layers; the last is the whole. A state is "before" another
- * when it is a part of it. */
+ * The family is PipeDream's. It begins with the first source. Each state is
+ * extended by each layer with an input in it, together with all dependencies
+ * of that layer; if there is no such layer (unconnected parts), by the first
+ * source of the rest. States are sorted by number of layers, then by the
+ * layers; the last one is the whole graph. A state is "before" another one
+ * that contains it. */
 #ifndef FD_ANTICHAIN_STATES_H
 #define FD_ANTICHAIN_STATES_H
 
@@ -33,20 +33,21 @@ typedef struct fd_states {
     double *wide_cuts;   /* the same as PipeDream counts it */
     uint32_t *by_time;   /* states, by time */
     bool *waists;        /* all others are before or behind it */
-    double *least_times; /* a layer: the least time, in seconds, of layers that
-                            come with it from a state to one that follows */
+    double *least_times; /* per layer: the minimum time in seconds of the
+                             layers that are added together with it to a
+                             state */
     double *least_parameters; /* the same in bytes */
 } fd_states;
 
-/* Which states are worth keeping. A plan whose slowest stage takes `cap` on so
- * many machines is cut only where some of them can do what is before, and the
- * others the rest, in that time:
+/* Limits of the states to keep. If no stage of a plan takes longer than `cap`,
+ * each of its cuts divides the graph so that some machines can compute the
+ * first part within `cap`, and the others the rest:
  *
  *     time  0   cap   2 cap   3 cap  ...           whole
  *           |   [--]    [--]    [--]                   |
  *                 ^ as wide as what machines times cap is more than the whole
  *
- * or the same with more machines and their own cap. INFINITY keeps them all. */
+ * The second cap is for more machines. INFINITY keeps all states. */
 typedef struct fd_states_limits {
     uint32_t found; /* at most so many are found */
     uint32_t kept;  /* and at most so many kept */
@@ -58,14 +59,14 @@ typedef struct fd_states_limits {
     uint32_t chain; /* at most so many of chains, spread evenly; 0: all */
 } fd_states_limits;
 
-/* Chains alone, which are a part of the family, with `found` 0, and when the
- * family has more than the limits allows. To be cleared in any case. */
+/* Chains only, which are a part of the family, if `found` is 0 or the family
+ * exceeds the limits. Clear it in any case. */
 fd_status fd_states_make(fd_states *states, const fd_model *model,
                          const fd_layers *layers,
                          const fd_states_limits *limits);
 void fd_states_clear(fd_states *states);
 
-/* The place in by_time behind the last state that takes at most `time`. */
+/* The number of states in by_time that take at most `time`. */
 uint32_t fd_states_until(const fd_states *states, double time);
 
 static inline const uint64_t *
@@ -74,8 +75,8 @@ fd_state_set(const fd_states *states, uint32_t state)
     return &states->sets[(size_t)state * states->words];
 }
 
-/* Whether `state` is another one behind `start`. Next to a waist the order of
- * states decides, which is that of sizes. */
+/* Whether `state` contains `start` and is not the same. If one is a waist, the
+ * order of states decides, which is that of sizes. */
 static inline bool
 fd_state_follows(const fd_states *states, uint32_t start, uint32_t state)
 {

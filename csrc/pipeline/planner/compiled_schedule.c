@@ -6,7 +6,7 @@
 /* Durations of a part. */
 enum { FORWARD, BACKWARD, HALF_BACKWARD, PART_DURATIONS };
 
-/* The job that makes the data of a direction, part and micro-batch, + 1. */
+/* The job that computes the data of a direction, part and micro-batch, + 1. */
 static uint32_t *
 producer(const fd_plan *plan, uint32_t *producers, bool back, uint32_t part,
          int32_t micro_batch)
@@ -105,7 +105,7 @@ is_within(const uint32_t *entry, const uint32_t *other, uint32_t width)
     return within;
 }
 
-/* Add what a rank has in flight now, unless it is within an entry. */
+/* Add the passes in flight of a rank, unless an entry contains them. */
 static fd_status
 add_in_flight(fd_compiled *to, const uint32_t *now, uint32_t width)
 {

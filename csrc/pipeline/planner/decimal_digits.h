@@ -1,4 +1,4 @@
-/* Numbers as programs write them into text, whatever the locale. */
+/* Decimal numbers as text, independent of the locale. */
 #ifndef FD_DECIMAL_DIGITS_H
 #define FD_DECIMAL_DIGITS_H
 
@@ -6,15 +6,15 @@
 
 #include <stdbool.h>
 
-/* A decimal number, nothing around it. False for all else, also for what is
- * no number or beyond a double. */
+/* Read a decimal number. False for any other text, and for numbers outside the
+ * range of a double. */
 bool fd_digits_read(const char *text, size_t size, double *value);
 
-/* The fewest digits that read back as the same double, as Python's repr:
+/* Write the fewest digits that are read as the same double, as Python's repr:
  * 6291456.0, 0.1, 1e+16. */
 void fd_digits_write(fd_buffer *to, double value);
 
-/* With three decimals where they say it all, else as above. */
+/* With three decimals if that is exact, else as above. */
 void fd_digits_write_thousandths(fd_buffer *to, double value);
 
 #endif

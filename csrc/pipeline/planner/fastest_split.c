@@ -4,20 +4,20 @@
 
 #define EFFORT (UINT64_C(1) << 32)
 
-/* So close to each other the best between two bounds is looked for. */
+/* The ratio of the bounds at which the optimum between them is computed. */
 #define CLOSE 1e-2
 
 typedef struct search {
     const fd_optimum_request *request;
-    fd_optimum *best; /* the plan of `high`, where one was found */
-    double low;       /* none is quicker */
+    fd_optimum *best; /* the plan of `high`, if any */
+    double low;       /* a lower bound */
     double high;
     uint64_t looked;
     fd_error *error;
 } search;
 
-/* Whether there is a plan of at most so many seconds, which becomes the best.
- * What is quicker than `floor` is as good. */
+/* Search for a plan of at most `time` seconds, which becomes the best. Times
+ * below `floor` are equally good. */
 static fd_status
 ask(search *s, double time, double floor)
 {
@@ -46,10 +46,10 @@ ask(search *s, double time, double floor)
     return status;
 }
 
-/* Any plan, looked for not far above the floor first: the less room it has,
- * the fewer places a cut can have. */
+/* Find any plan. The first caps are close to the lower bound: a smaller cap
+ * leaves fewer places for a cut. */
 static fd_status
-find_any(search *s, bool best)
+find_any(search *s)
 {
     const fd_states *states = s->request->states;
     double from = s->low;
@@ -57,7 +57,7 @@ find_any(search *s, bool best)
         fmin(s->request->cap, states->times[states->count - 1]) - from;
     for (double share = 1.0 / 256; room > 0 && share <= 1; share *= 4) {
         double time = from + share * room;
-        fd_status status = ask(s, time, best ? s->low : time);
+        fd_status status = ask(s, time, time);
         if (status != FD_EINVAL) {
             return status;
         }
@@ -80,9 +80,10 @@ narrow(search *s)
 static fd_status
 find(search *s)
 {
+    /* The inner levels take most of the time, with any cap: one question. */
     bool levels = s->request->costs.levels > 1;
-    fd_status status = find_any(s, levels);
-    /* No better than the floor: the first of those that are as good. */
+    fd_status status = levels ? ask(s, INFINITY, s->low) : find_any(s);
+    /* Not above the lower bound: the first of equally good plans. */
     if (status == FD_OK && (levels || s->high <= s->low)) {
         s->low = s->high;
         return FD_OK;
@@ -100,7 +101,25 @@ find(search *s)
     return status;
 }
 
-/* Where not all states are known, what was not found may be elsewhere. */
+/* After the effort: data parallelism, unless the plan so far is better. */
+static fd_status
+use_data_parallel(search *s)
+{
+    fd_optimum found;
+    fd_status status = fd_optimum_data_parallel(&found, s->request);
+    if (status == FD_OK && found.time < s->high) {
+        fd_optimum_clear(s->best);
+        *s->best = found;
+        s->high = found.time;
+    }
+    else {
+        fd_optimum_clear(&found);
+    }
+    bool any = status != FD_ENOMEM && isfinite(s->high);
+    return any ? FD_OK : status == FD_EINVAL ? FD_EFULL : status;
+}
+
+/* If not all states are known, better plans may exist outside of them. */
 static double
 bound_of(const search *s)
 {
@@ -120,11 +139,9 @@ fd_optimum_search(fd_optimum *best, const fd_optimum_request *request,
                 .high = INFINITY,
                 .error = error};
     fd_status status = find(&s);
-    if (status == FD_EFULL && !isfinite(s.high)) {
-        fd_status simple = fd_optimum_data_parallel(best, request);
-        status = simple == FD_EINVAL ? FD_EFULL : simple;
-        s.high = best->time;
+    if (status == FD_EFULL) {
+        status = use_data_parallel(&s);
     }
     best->bound = bound_of(&s);
-    return status == FD_EFULL && isfinite(s.high) ? FD_OK : status;
+    return status;
 }

@@ -24,7 +24,7 @@ is_link(const fd_model *model, uint32_t node)
     return ins(model, node) == 1 && outs(model, node) == 1;
 }
 
-/* The head of the run that each node is in: itself outside of branches. */
+/* The head of the run of each node; outside of branches, the node. */
 static void
 find_runs(const fd_model *model, uint32_t *head)
 {
@@ -73,7 +73,7 @@ keep_outputs(fd_model *to, const fd_model *from, const fd_model_node *node,
     return FD_OK;
 }
 
-/* A run as one node: from its head along its only outputs. */
+/* A run as one node: its head and the single outputs after it. */
 static fd_status
 add_run(fd_model *to, const fd_model *from, const uint32_t *head,
         uint32_t node, uint32_t *branches)
@@ -140,8 +140,8 @@ fd_shape_compress(fd_model *to, const fd_model *from)
     return status == FD_OK ? fd_model_close(to, NULL) : status;
 }
 
-/* What is left while layers are taken out: distinct neighbours. A chain of
- * halves through `next` a node and direction, 0 ends it. */
+/* The graph during the reduction: distinct neighbours. One list of halves per
+ * node and direction through `next`, ended by 0. */
 typedef struct half {
     uint32_t node;
     uint32_t next;
@@ -212,7 +212,7 @@ take_out(rest *r, uint32_t *todo, uint32_t count, bool *answer)
         r->counts[2 * node] = 0;
         left--;
         status = connect(r, before, behind);
-        /* Each one that goes lets the list grow by one: there is room. */
+        /* Each removal adds one entry at most: there is room. */
         todo[waiting++] = before;
         todo[waiting++] = behind;
     }
@@ -247,8 +247,8 @@ fd_shape_is_series_parallel(const fd_model *model, bool *answer)
     return status;
 }
 
-/* Of a node: its name, and the same of its neighbours on one side, in any
- * order. */
+/* Hash of a node: its name and the hashes of its neighbours on one side, in
+ * any order. */
 static void
 hash_side(const fd_model *model, const uint64_t *start, uint64_t *hashes,
           bool in)
@@ -274,7 +274,7 @@ by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A number a node: what it is, what all before it are, what all behind. */
+/* A hash per node: its name, all nodes before it, all nodes after it. */
 static fd_status
 hash_nodes(const fd_model *model, uint64_t **hashes)
 {

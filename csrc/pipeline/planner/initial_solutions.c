@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Climb from the plan at hand, which may become the best. */
+/* Improve the current plan, which may become the best. */
 static fd_status
 climb(fd_evaluator *evaluator, const fd_initial_request *request)
 {
@@ -46,7 +46,7 @@ add_asynchronous(fd_evaluator *evaluator, fd_initial_request *request)
     uint32_t ranks = plan == NULL ? 0 : plan->stages.count / evaluator->chunks;
     fd_compiled *compiled = NULL;
     fd_status status = FD_OK;
-    /* Several stages of a machine each would be a rank of several machines. */
+    /* Stages of one machine each would make a rank of several machines. */
     if (ranks == 0 || ranks > evaluator->most_ranks
         || (evaluator->chunks > 1 && evaluator->costs->straight)
         || !take_stages(evaluator, request->now, plan, ranks)) {
@@ -63,7 +63,7 @@ add_asynchronous(fd_evaluator *evaluator, fd_initial_request *request)
     return status;
 }
 
-/* Parts of equal time, on machines as even as can be. */
+/* Parts of equal time on evenly distributed machines. */
 static fd_status
 add_even(fd_evaluator *evaluator, const fd_initial_request *request,
          uint32_t ranks)
@@ -111,8 +111,9 @@ fd_initial_solutions(fd_evaluator *evaluator, fd_initial_request *request)
     if (all && costs->machines[0] <= most && status == FD_OK) {
         return add_even(evaluator, request, costs->machines[0]);
     }
+    /* The last one is data parallelism. */
     for (uint32_t ranks = most; !all && ranks >= 1 && status == FD_OK;
-         ranks = ranks <= step ? 0 : ranks - step) {
+         ranks = ranks > step ? ranks - step : ranks > 1) {
         status = add_even(evaluator, request, ranks);
     }
     return status;

@@ -1,6 +1,7 @@
-/* Plans that a search under a synchronous schedule begins with: the
- * asynchronous one, and for each number of ranks (16 of them where there are
- * more) parts of equal time on machines as even as can be; each climbed from. */
+/* Initial solutions of the search under a synchronous schedule: the
+ * asynchronous plan, and for each number of ranks (at most 16 of them, and
+ * data parallelism) parts of equal time on evenly distributed machines. Each
+ * is improved by local search. */
 #ifndef FD_INITIAL_SOLUTIONS_H
 #define FD_INITIAL_SOLUTIONS_H
 
@@ -8,12 +9,13 @@
 #include "pipeline/planner/lower_bound.h"
 
 typedef struct fd_initial_request {
-    fd_chain *best;                 /* the best so far, and what comes of it */
+    fd_chain *best;                 /* in and out: the best plan */
     fd_chain *now;                  /* to work in */
     const fd_optimum *asynchronous; /* NULL: none */
-    uint64_t effort;                /* of each climb */
-    double asynchronous_step; /* to be set: the step of the asynchronous plan;
-                        INFINITY: schedules with several parts a rank */
+    uint64_t effort;                /* of each local search */
+    double asynchronous_step;       /* out: the step of the asynchronous plan;
+                                  INFINITY: schedules with several parts per
+                                  rank */
 } fd_initial_request;
 
 fd_status fd_initial_solutions(fd_evaluator *evaluator,

@@ -1,8 +1,7 @@
-/* What a planner sees of a model: its layers in an order that does not depend
- * on the order of the file, each with what comes before it as a set.
- *
- * Left out are sources whose name begins with "Input" and sinks whose name
- * begins with "__getitem__": outputs that nobody takes. */
+/* The layers of a model for the planner, in an order that is independent of
+ * the file, each with the set of its dependencies. Sources whose name begins
+ * with "Input" and sinks whose name begins with "__getitem__" (unused outputs)
+ * are excluded. */
 #ifndef FD_LAYER_CHAIN_H
 #define FD_LAYER_CHAIN_H
 
@@ -13,12 +12,12 @@ typedef struct fd_layers {
     uint32_t count;
     uint32_t words;     /* of a set */
     uint32_t *nodes;    /* owned, as all below; a layer's place in the model */
-    uint32_t *layer_of; /* of a node of the model; count: left out */
-    uint64_t *within;   /* a row a layer: itself and all it needs */
-    uint64_t *parents;  /* a row a layer */
-    uint64_t *children; /* a row a layer */
-    uint64_t *leaving;  /* a row a layer: of those it needs, the ones that
-                           something outside `within` needs too */
+    uint32_t *layer_of; /* of a node of the model; count: excluded */
+    uint64_t *within;   /* a row per layer: itself and its dependencies */
+    uint64_t *parents;  /* a row per layer */
+    uint64_t *children; /* a row per layer */
+    uint64_t *leaving;  /* a row per layer: dependencies that layers outside
+                           of `within` use too */
     fd_word_range *parent_words; /* per layer: where the row of its parents has
                                     bits */
     fd_word_range *child_words;  /* the same of its children */

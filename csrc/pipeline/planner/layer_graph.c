@@ -77,7 +77,7 @@ check_texts(const fd_model *model, const fd_model_node *node, fd_error *error)
             length = fd_utf8_length(at, rest);
         }
         if (length == 0) {
-            return fd_fail(error, FD_EINVAL, "a text is no UTF-8");
+            return fd_fail(error, FD_EINVAL, "a text is not UTF-8");
         }
     }
     if (fd_model_find(model, id, strlen(id)) < model->nodes.count) {
@@ -169,7 +169,7 @@ sort_edges(const fd_model *model, bool in, uint32_t *first, uint32_t *list)
     first[nodes] = model->edges.count;
 }
 
-/* A heap of nodes whose needs are met, the least first. */
+/* A heap of nodes whose inputs are placed, the smallest first. */
 static void
 heap_push(uint32_t *heap, uint32_t *count, uint32_t node)
 {
@@ -201,7 +201,7 @@ heap_pop(uint32_t *heap, uint32_t *count)
     return least;
 }
 
-/* A node that waits, and that this one needs. */
+/* An input of this node that has no place yet. */
 static uint32_t
 waiting_need(const fd_model *model, const uint32_t *waits, uint32_t node)
 {
@@ -212,8 +212,8 @@ waiting_need(const fd_model *model, const uint32_t *waits, uint32_t node)
     return *needs;
 }
 
-/* Back along nodes that wait for each other: after as many steps as there are
- * nodes we are on a cycle. */
+/* Follow nodes without a place backward: after as many steps as there are
+ * nodes, the node is on a cycle. */
 static fd_status
 tell_cycle(const fd_model *model, const uint32_t *waits, fd_error *error)
 {

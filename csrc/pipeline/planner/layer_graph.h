@@ -1,5 +1,5 @@
-/* A model as a graph: its layers with what they cost, and which needs the
- * output of which.
+/* A model as a graph: layers with their costs, and edges from outputs to
+ * inputs.
  *
  *     nodes      [ node1 | node4 | node5 | ... ]         in the order of the file
  *     edges      [ 1>4 | 4>5 | 2>5 | ... ]               the same; order says which argument
@@ -7,9 +7,8 @@
  *     in_first     ^          ^                 ^                     nodes + 1
  *     out_list, out_first: the same the other way
  *
- * Add nodes, then edges, then close it: a closed model has no cycle and does
- * not change but for the stages of its nodes. Two equal edges are two
- * arguments. */
+ * Add nodes, then edges, then close it. A closed model has no cycle, and only
+ * the stages of its nodes change. Two equal edges are two arguments. */
 #ifndef FD_LAYER_GRAPH_H
 #define FD_LAYER_GRAPH_H
 
@@ -21,12 +20,12 @@
 
 enum { FD_MODEL_NODES_MAX = 1 << 20, FD_NO_STAGE = -1 };
 
-/* What is not known. */
+/* An unknown number. */
 #define FD_UNKNOWN (-1.0)
 
 typedef struct fd_model_node {
     uint32_t id;           /* texts */
-    uint32_t name;         /* texts; what it is: the repr of a module */
+    uint32_t name;         /* texts; description: the repr of a module */
     uint32_t about;        /* texts; a JSON object, or empty */
     uint32_t first_output; /* in sizes */
     uint32_t outputs;
@@ -63,8 +62,8 @@ typedef struct fd_model {
 /* Zero-initialised memory is an empty model. */
 void fd_model_clear(fd_model *model);
 
-/* Keep a text; 0 is the empty one. The status of model->texts says whether
- * memory was out. */
+/* Store a text; 0 is the empty one. Out of memory: see the status of
+ * model->texts. */
 uint32_t fd_model_keep(fd_model *model, const char *text, size_t size);
 
 static inline const char *
@@ -73,16 +72,16 @@ fd_model_text(const fd_model *model, uint32_t text)
     return model->texts.bytes == NULL ? "" : &model->texts.bytes[text];
 }
 
-/* The place of a node by its id; nodes.count: there is none. */
+/* The place of a node by its id; nodes.count: none. */
 uint32_t fd_model_find(const fd_model *model, const char *id, size_t size);
 
-/* One more node, whose texts are kept. FD_EINVAL, with a message that does not
- * say where: the id is empty, has a tab, newline or " -- ", or is there
- * already; a figure is negative or no number; too many. */
+/* Add a node and store its texts. FD_EINVAL, with a message without a place:
+ * the id is empty, contains a tab, newline or " -- ", or is not unique; a
+ * number is negative or NaN; too many nodes. */
 fd_status fd_model_add(fd_model *model, const fd_model_node *node,
                        fd_error *error);
 
-/* No more nodes and edges. FD_EINVAL: a cycle. */
+/* Close the model. FD_EINVAL: a cycle. */
 fd_status fd_model_close(fd_model *model, fd_error *error);
 
 #endif

@@ -1,7 +1,9 @@
 #include "pipeline/planner/layer_graph_json.h"
 
 #include "pipeline/planner/decimal_digits.h"
+#include "json/json_scan.h"
 #include "json/json_text.h"
+#include "json/json_writer.h"
 
 #include <cjson/cJSON.h>
 
@@ -13,8 +15,8 @@ static const char schema[] = "fastdispatch-graph/";
 typedef struct reading {
     fd_model *model;
     const char *where;
-    const char *list; /* what is read */
-    unsigned at;      /* which of it */
+    const char *list; /* the list that is read */
+    unsigned at;      /* the element of it */
     fd_error *error;
 } reading;
 
@@ -246,6 +248,19 @@ read_document(reading *r, const cJSON *document)
     return status;
 }
 
+/* Whether cJSON, which has one failure for both, ran out of memory: the
+ * document is valid and has no escape that cJSON rejects. */
+static bool
+is_valid(const char *text, size_t size)
+{
+    fd_scan scan = {.at = NULL};
+    fd_scan_begin(&scan, text, text + size);
+    bool valid = fd_scan_value(&scan) == FD_SCAN_OK && scan.repairs.count == 0
+              && memmem(text, size, "\\u", 2) == NULL;
+    fd_scan_clear(&scan);
+    return valid;
+}
+
 fd_status
 fd_model_read_json(fd_model *model, const char *text, size_t size,
                    const char *where, fd_error *error)
@@ -253,6 +268,9 @@ fd_model_read_json(fd_model *model, const char *text, size_t size,
     reading r = {.model = model, .where = where, .error = error};
     const char *end = NULL;
     cJSON *document = cJSON_ParseWithLengthOpts(text, size, &end, 0);
+    if (document == NULL && is_valid(text, size)) {
+        return fd_fail(error, FD_ENOMEM, "%s: out of memory", where);
+    }
     if (document == NULL) {
         return fd_fail(error, FD_EFORMAT, "%s: not valid JSON at byte %zu",
                        where, end != NULL ? (size_t)(end - text) : 0);
@@ -272,78 +290,82 @@ fd_model_read_json(fd_model *model, const char *text, size_t size,
 }
 
 static void
-write_text(const fd_model *model, const char *name, uint32_t id, fd_buffer *to)
+write_text(const fd_model *model, const char *key, uint32_t id,
+           fd_json_writer *w)
 {
-    const char *text = fd_model_text(model, id);
-    fd_buffer_text(to, name);
-    fd_buffer_json(to, text, strlen(text));
+    fd_json_put_text(w, key, fd_model_text(model, id));
 }
 
 static void
-write_number(const char *name, double value, fd_buffer *to)
+write_number(const char *key, double value, fd_json_writer *w)
 {
-    fd_buffer_text(to, name);
-    fd_digits_write(to, value);
+    fd_digits_write(fd_json_put(w, key), value);
 }
 
 static void
-write_known(const char *name, double value, fd_buffer *to)
+write_known(const char *key, double value, fd_json_writer *w)
 {
     if (value >= 0) {
-        write_number(name, value, to);
+        write_number(key, value, w);
     }
 }
 
 static void
-write_about(const fd_model *model, uint32_t about, fd_buffer *to)
+write_about(const fd_model *model, uint32_t about, fd_json_writer *w)
 {
     if (about != 0) {
-        fd_buffer_text(to, ",\"about\":");
-        fd_json_text(to, fd_model_text(model, about));
+        fd_json_text(fd_json_put(w, "about"), fd_model_text(model, about));
     }
 }
 
 static void
-write_node(const fd_model *model, const fd_model_node *node, fd_buffer *to)
+write_node(const fd_model *model, const fd_model_node *node, fd_json_writer *w)
 {
-    write_text(model, "{\"id\":", node->id, to);
-    write_text(model, ",\"name\":", node->name, to);
-    write_number(",\"forward_ms\":", node->forward, to);
-    write_number(",\"backward_ms\":", node->backward, to);
-    fd_buffer_text(to, ",\"output_bytes\":[");
+    fd_json_line(w);
+    fd_json_begin_object(w, NULL);
+    write_text(model, "id", node->id, w);
+    write_text(model, "name", node->name, w);
+    write_number("forward_ms", node->forward, w);
+    write_number("backward_ms", node->backward, w);
+    fd_json_begin_array(w, "output_bytes");
     for (uint32_t i = 0; i < node->outputs; i++) {
-        write_number(i > 0 ? "," : "",
-                     model->sizes.list[node->first_output + i], to);
+        write_number(NULL, model->sizes.list[node->first_output + i], w);
     }
-    write_number("],\"parameter_bytes\":", node->parameters, to);
-    write_known(",\"forward_spread_ms\":", node->forward_spread, to);
-    write_known(",\"backward_spread_ms\":", node->backward_spread, to);
-    write_known(",\"saved_bytes\":", node->saved, to);
+    fd_json_end_array(w);
+    write_number("parameter_bytes", node->parameters, w);
+    write_known("forward_spread_ms", node->forward_spread, w);
+    write_known("backward_spread_ms", node->backward_spread, w);
+    write_known("saved_bytes", node->saved, w);
     if (node->stage != FD_NO_STAGE) {
-        fd_buffer_format(to, ",\"stage\":%d", (int)node->stage);
+        fd_json_put_i64(w, "stage", node->stage);
     }
-    write_about(model, node->about, to);
-    fd_buffer_text(to, "}");
+    write_about(model, node->about, w);
+    fd_json_end_object(w);
 }
 
 void
 fd_model_write_json(const fd_model *model, fd_buffer *to)
 {
     const fd_model_node *nodes = model->nodes.list;
-    fd_buffer_format(to, "{\"schema\":\"%s1\"", schema);
-    write_about(model, model->about, to);
-    fd_buffer_text(to, ",\"nodes\":[");
+    fd_json_writer w = {.to = to};
+    fd_json_begin_object(&w, NULL);
+    fd_buffer_format(fd_json_put(&w, "schema"), "\"%s1\"", schema);
+    write_about(model, model->about, &w);
+    fd_json_begin_array(&w, "nodes");
     for (uint32_t i = 0; i < model->nodes.count; i++) {
-        fd_buffer_text(to, i > 0 ? ",\n" : "\n");
-        write_node(model, &nodes[i], to);
+        write_node(model, &nodes[i], &w);
     }
-    fd_buffer_text(to, "\n],\"edges\":[");
+    fd_json_line(&w);
+    fd_json_end_array(&w);
+    fd_json_begin_array(&w, "edges");
     for (uint32_t i = 0; i < model->edges.count; i++) {
         const fd_model_edge *edge = &model->edges.list[i];
-        fd_buffer_text(to, i > 0 ? "," : "");
-        write_text(model, "[", nodes[edge->from].id, to);
-        write_text(model, ",", nodes[edge->to].id, to);
-        fd_buffer_text(to, "]");
+        fd_json_begin_array(&w, NULL);
+        write_text(model, NULL, nodes[edge->from].id, &w);
+        write_text(model, NULL, nodes[edge->to].id, &w);
+        fd_json_end_array(&w);
     }
-    fd_buffer_text(to, "]}\n");
+    fd_json_end_array(&w);
+    fd_json_end_object(&w);
+    fd_buffer_text(to, "\n");
 }

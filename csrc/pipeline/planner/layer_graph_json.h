@@ -1,5 +1,5 @@
 /* A model as JSON (docs/reference/schemas/pipeline-graph.schema.json): the
- * contents of its text, spreads, bytes kept for backward, and facts. */
+ * contents of the text form, spreads, bytes kept for backward, and facts. */
 #ifndef FD_LAYER_GRAPH_JSON_H
 #define FD_LAYER_GRAPH_JSON_H
 

@@ -9,7 +9,7 @@ typedef struct span {
     size_t size;
 } span;
 
-/* An edge whose nodes may come later. */
+/* An edge whose nodes may follow later in the file. */
 typedef struct named_edge {
     span from;
     span to;
@@ -36,7 +36,7 @@ wrong(const reading *r, const char *what, span field)
                    r->line, what, shown, field.from);
 }
 
-/* Where `text` comes first, or last; NULL: nowhere. */
+/* The first or last occurrence of `text`; NULL: none. */
 static const char *
 place_of(span within, const char *text, bool last)
 {
@@ -83,7 +83,7 @@ read_number(const reading *r, const char *name, span text, double *value)
     if (!fd_digits_read(text.from, text.size, value)) {
         char what[64] = "";
         strncat(what, name, 32);
-        return wrong(r, strcat(what, " is no finite number"), text);
+        return wrong(r, strcat(what, " is not a finite number"), text);
     }
     if (*value < 0) {
         char what[64] = "";
@@ -154,7 +154,7 @@ read_stage(const reading *r, span text, fd_model_node *node)
         number = number * 10 + (text.from[i] - '0');
     }
     node->stage = number;
-    return fits ? FD_OK : wrong(r, "stage_id is no number from 0 on", text);
+    return fits ? FD_OK : wrong(r, "stage_id is not a number from 0 on", text);
 }
 
 static fd_status
@@ -170,7 +170,7 @@ add_node(const reading *r, fd_model_node *node, span id, span name)
                                : status;
 }
 
-/* From the right: a name may hold anything. */
+/* From the right, since a name may contain any text. */
 static fd_status
 read_node(const reading *r, span line)
 {

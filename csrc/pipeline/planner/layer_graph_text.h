@@ -14,7 +14,7 @@
 fd_status fd_model_read_text(fd_model *model, const char *text, size_t size,
                              const char *where, fd_error *error);
 
-/* What those planners read; texts lose their newlines. */
+/* Write the text form. Newlines in texts are removed. */
 void fd_model_write_text(const fd_model *model, fd_buffer *to);
 
 #endif

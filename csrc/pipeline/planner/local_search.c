@@ -154,7 +154,7 @@ fd_evaluator_time(fd_evaluator *evaluator, fd_compiled *compiled,
     return fd_compiled_time(compiled, evaluator->parts);
 }
 
-/* One change after the other from the best so far. */
+/* Single changes of the best plan so far. */
 typedef struct climb {
     fd_evaluator *evaluator;
     fd_compiled *compiled;

@@ -1,12 +1,11 @@
 /* Evaluation of pipelines under a synchronous schedule, and local search: a
- * chain of states is the cuts, the schedule determines the rank of each part,
- * and its simulation the time of a step of the optimizer.
+ * chain of states gives the cuts; the schedule gives the rank of each part;
+ * its simulation gives the time of a step of the optimizer.
  *
  *     ends       [ part 0 | part 1 | ... the whole ]   the state behind each
  *     machines   [      2 |      1 | ...         1 ]   of the rank that has it
  *
- * Schedules with several chunks give a rank several parts, on the same
- * machines. */
+ * With several chunks, a rank has several parts on the same machines. */
 #ifndef FD_LOCAL_SEARCH_H
 #define FD_LOCAL_SEARCH_H
 
@@ -17,7 +16,7 @@ typedef struct fd_chain {
     uint32_t count;     /* parts: ranks times chunks */
     uint32_t *ends;     /* owned */
     uint32_t *machines; /* owned */
-    double time;        /* seconds; INFINITY: none, or not tried */
+    double time;        /* seconds; INFINITY: no plan, or not evaluated */
 } fd_chain;
 
 fd_status fd_chain_make(fd_chain *chain, uint32_t most);
@@ -41,19 +40,18 @@ typedef struct fd_evaluator {
     bool cut_once;       /* it must be cut at all */
     uint32_t most_ranks; /* as many as machines and layers */
     uint32_t most_parts;
-    fd_compiled *ready; /* owned, as the two below; ranks - 1; jobs NULL: no
-                            engine would run it, or not made yet */
+    fd_compiled *ready; /* owned, as the two below; by ranks - 1 */
     bool *known;
     fd_part *parts;     /* to work in */
     uint64_t simulated; /* computations so far */
 } fd_evaluator;
 
-/* FD_EINVAL: the schedule is none for training, or has other chunks. To be
- * cleared in any case. */
+/* FD_EINVAL: a schedule that is not for training, or with other chunks. Clear
+ * it in any case. */
 fd_status fd_evaluator_make(fd_evaluator *evaluator, fd_error *error);
 void fd_evaluator_clear(fd_evaluator *evaluator);
 
-/* NULL: no engine would run it on so many ranks. */
+/* NULL: no engine runs it on so many ranks. */
 fd_status fd_evaluator_schedule(fd_evaluator *evaluator, uint32_t ranks,
                                 fd_compiled **compiled);
 
@@ -61,18 +59,16 @@ fd_status fd_evaluator_schedule(fd_evaluator *evaluator, uint32_t ranks,
 uint32_t fd_evaluator_rank(const fd_evaluator *evaluator, uint32_t ranks,
                            uint32_t part);
 
-/* What it takes on so many ranks as the chain has; INFINITY: no room, or a cut
- * that may not be. */
+/* The time of a chain; INFINITY: not enough memory, or a forbidden cut. */
 double fd_evaluator_time(fd_evaluator *evaluator, fd_compiled *compiled,
                          const fd_chain *chain);
 
-/* Whether the parts of a chain so far have room on a rank. */
+/* Whether the first parts of a chain fit into the memory of a rank. */
 bool fd_evaluator_fits(const fd_evaluator *evaluator, fd_compiled *compiled,
                        uint32_t rank, const fd_part *parts);
 
-/* Sets chain->time to what it takes, and makes it shorter by moving one cut or
- * one machine at a time as long as that helps. `effort`: computations simulated at
- * most. */
+/* Set chain->time, and improve the chain by moves of one cut or one machine
+ * until none helps. `effort`: maximum of simulated computations. */
 fd_status fd_local_search(fd_evaluator *evaluator, fd_chain *chain,
                           uint64_t effort);
 

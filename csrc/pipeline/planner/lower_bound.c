@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Times of all blocks for the level above, INFINITY where it does not want
- * them. */
+/* Times of all blocks for the level above; INFINITY above the cap. */
 static void
 fill_blocks(fd_level *below, double *blocks)
 {
@@ -51,7 +50,7 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
         }
         unit *= costs->machines[i];
     }
-    /* Finite, so that no machines times it is 0. */
+    /* Finite, so that 0 machines times the cap is 0. */
     double cap = fmin(request->cap, 1e300);
     levels[costs->levels - 1].floor = request->floor;
     for (uint32_t i = costs->levels; i-- > 0;) {
@@ -61,8 +60,7 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
     return status;
 }
 
-/* The stages of a block on all machines of a level, last to first, then turned
- * round; then the parts of each. */
+/* Add the stages of a block on all machines of a level. */
 static fd_status
 walk_back(fd_optimum *optimum, const fd_level *levels, uint32_t at,
           fd_block block, uint32_t parent)
@@ -163,7 +161,7 @@ fd_optimum_clear(fd_optimum *optimum)
     fd_vector_clear(&optimum->stages);
 }
 
-/* The best of the outermost level; FD_EINVAL: there is none. */
+/* The optimum of the outermost level; FD_EINVAL: none. */
 static fd_status
 fill_levels(fd_level *levels, uint32_t count, double *time)
 {

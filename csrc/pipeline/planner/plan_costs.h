@@ -1,13 +1,13 @@
-/* What a stage of a pipeline takes: a block of layers on some machines.
+/* The cost of a stage of a pipeline: a block of layers on some machines.
  *
  *     machines     5 of 8 before | 2 run the block | 1 after
  *     compute      (forward + backward) / 2
  *     reduce       4 (2 - 1) parameters / (bandwidth 2) / 2
  *     in, out      2 cut / (bandwidth 2 ratio), only with a ratio
  *
- * in seconds; the stage takes the larger of compute + reduce, in and out. With
- * several levels a machine of a level is all machines of the level below, and
- * compute the time of the pipeline that these make of the block. */
+ * in seconds. The time of the stage is the maximum of compute + reduce, in and
+ * out. With several levels a machine of a level is all machines of the level
+ * below, and compute the time of the pipeline that these make of the block. */
 #ifndef FD_PLAN_COSTS_H
 #define FD_PLAN_COSTS_H
 
@@ -21,9 +21,9 @@ typedef enum fd_memory_model {
     FD_MEMORY_FREE,      /* no bound */
     FD_MEMORY_PUBLISHED, /* PipeDream's: activations and parameters once for
                             each machine after, none without one */
-    FD_MEMORY_STASHED,   /* asynchronous: weights, gradients, optimizer; a
-                            version of the weights and the saved activations
-                            for each micro-batch in flight */
+    FD_MEMORY_STASHED,   /* asynchronous: weights, gradients, optimizer; one
+                           version of the weights and the saved activations
+                           per micro-batch in flight */
     FD_MEMORY_FLUSHED    /* synchronous: one version of the weights */
 } fd_memory_model;
 
@@ -31,14 +31,15 @@ typedef struct fd_costs {
     uint32_t levels; /* the first is the innermost */
     uint32_t machines[FD_PLAN_LEVELS];
     double bandwidths[FD_PLAN_LEVELS]; /* bytes a second */
-    double ratio; /* of activations when sent; 0: sending them takes no time */
-    bool straight; /* a machine a stage */
-    bool fewer;    /* machines may be left over */
+    double ratio;  /* compression of sent activations; 0: sending takes no
+                      time */
+    bool straight; /* one machine per stage */
+    bool fewer;    /* machines may stay unused */
     bool true_cut; /* each tensor that crosses once; and gradients of a stage
                        are reduced by all machines of the level below */
     fd_memory_model memory;
     double room;        /* bytes of a machine */
-    double optimizer;   /* bytes of state a byte of parameters */
+    double optimizer;   /* bytes of state per byte of parameters */
     uint32_t in_flight; /* at most so many micro-batches; 0: no bound */
 } fd_costs;
 
@@ -78,13 +79,13 @@ fd_cuts_of(const fd_costs *costs, const fd_states *states)
     return costs->true_cut ? states->cuts : states->wide_cuts;
 }
 
-/* No pipeline of these states is quicker, but for rounding: no machine is better
- * than fully used, and no layer quicker than, with those that come with it, on
- * as many machines as suit it. */
+/* A lower bound of all pipelines of these states, except for rounding: fully
+ * used machines, and each layer with the layers that are added together with
+ * it on their best number of machines. */
 double fd_least_time(const fd_costs *costs, const fd_states *states,
                      uint32_t layers);
 
-/* FD_EINVAL: figures out of range. */
+/* FD_EINVAL: numbers out of range. */
 fd_status fd_costs_check(const fd_costs *costs, fd_error *error);
 
 #endif

@@ -22,9 +22,8 @@ fd_part_of(const fd_costs *costs, const fd_states *states, fd_block block,
     return part;
 }
 
-/* Whole backward passes: the way there and back, or there alone with the
- * all-reduce at the end. Apart: gradients of weights may come last, for which
- * nobody waits. */
+/* Whole backward passes: both directions, or one with the all-reduce at the
+ * end. Apart: no stage waits for gradients of weights, which may be last. */
 void
 fd_part_lines(fd_line lines[FD_LINES], const fd_part *part,
               uint32_t micro_batches, bool apart)

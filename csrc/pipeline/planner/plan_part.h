@@ -1,5 +1,5 @@
-/* A part of a model on some machines of a synchronous pipeline: what one
- * micro-batch takes there. The machines share each micro-batch.
+/* The cost of one micro-batch in a part of a synchronous pipeline on some
+ * machines, which share each micro-batch.
  *
  *     forward, backward   of the block / machines
  *     transfer            cut / (bandwidth machines ratio), only with a ratio
@@ -22,13 +22,13 @@ typedef struct fd_part {
 fd_part fd_part_of(const fd_costs *costs, const fd_states *states,
                    fd_block block, uint32_t machines);
 
-/* A bound from below on a pipeline, of a sum along its stages:
+/* A lower bound of a pipeline, a sum along its stages:
  *
  *     busy of a stage and step of all before it
  *
  * `step`: a micro-batch on its way there (and back, where the last job of a
- * stage is a backward pass that those before it wait for); `busy`: all that the
- * stage itself does. */
+ * stage is a backward pass that those before it wait for); `busy`: all that
+ * the stage itself does. */
 enum { FD_LINES = 2 };
 
 typedef struct fd_line {
@@ -36,7 +36,7 @@ typedef struct fd_line {
     double busy;
 } fd_line;
 
-/* `apart`: the schedule does gradients of inputs and weights apart. */
+/* `apart`: the schedule separates gradients of inputs and weights. */
 void fd_part_lines(fd_line lines[FD_LINES], const fd_part *part,
                    uint32_t micro_batches, bool apart);
 

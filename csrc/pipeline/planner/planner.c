@@ -7,14 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-/* States that take a second or two: one level looks at few of them for each,
- * several levels and schedules at all pairs; levels keep a number for each.
- * Finding them takes rows of bits, of which most are often not wanted. */
+/* Numbers of states that take a second or two: one level compares each with
+ * few others; several levels and schedules compare all pairs. */
 enum {
     MOST_STATES = 1 << 19,
     MOST_STATES_LEVELS = 1 << 12,
     FEW_STATES = 1 << 16,
-    CHAIN_STATES_LEVELS = 512, /* of a chain */
+    CAP_STATES_LEVELS = 128,   /* of a chain, for an upper bound */
+    CHAIN_STATES_LEVELS = 512, /* of a chain, for a plan */
     CHAIN_STATES_SCHEDULE = 2048
 };
 #define MOST_BYTES (UINT64_C(1) << 26)
@@ -91,8 +91,8 @@ fd_pipeline_stages(const fd_pipeline *pipeline, const fd_model *model,
     return FD_OK;
 }
 
-/* `effort` of a request is that of all states; with a schedule, of the search
- * under it. */
+/* The effort of a request applies to all states; with a schedule, to the
+ * search under it. */
 static fd_optimum_request
 ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     const fd_costs *costs, double cap)
@@ -109,7 +109,7 @@ ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         .watch = request->watch};
 }
 
-/* The time of an optimum that is not kept. */
+/* The time of an optimum, without its plan. */
 static fd_status
 time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         const fd_costs *costs, double cap, fd_answer *to)
@@ -122,7 +122,8 @@ time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     return status == FD_ENOMEM ? status : FD_OK;
 }
 
-/* The stage that lacks most when memory is no matter, and what it lacks. */
+/* The stage with the largest deficit of memory in the best plan without a
+ * limit. */
 static fd_status
 report_memory(fd_pipeline *pipeline, const fd_model *model,
               const fd_pipeline_request *request, fd_error *error)
@@ -154,7 +155,7 @@ report_memory(fd_pipeline *pipeline, const fd_model *model,
             number++;
         }
         status = fd_fail(error, FD_EINVAL,
-                         "no plan has room in %.4g bytes a machine: without "
+                         "no plan has room in %.4g bytes per machine: without "
                          "the bound stage %u (%u layers, %.60s to %.60s) "
                          "lacks %.4g bytes",
                          costs->room, (unsigned)worst, (unsigned)ends.layers,
@@ -203,13 +204,13 @@ with_one_more(const fd_costs *costs)
     return changed;
 }
 
-/* Times that plans were found for. */
+/* Upper bounds of times. */
 typedef struct caps {
     double now;
-    double more; /* with one machine more */
+    double more; /* with one more machine */
 } caps;
 
-/* Chains alone, with several levels or a schedule of few states. */
+/* Limits for chains only; fewer states with several levels or a schedule. */
 static fd_states_limits
 chains_of(const fd_pipeline_request *request)
 {
@@ -219,7 +220,7 @@ chains_of(const fd_pipeline_request *request)
     return (fd_states_limits){.chain = most};
 }
 
-/* A schedule has no limits of time. */
+/* With a schedule, time has no limit. */
 static fd_states_limits
 limits_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
           caps cap)
@@ -249,7 +250,7 @@ limits_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     return limits;
 }
 
-/* All states within a limits, and the best plan with them. */
+/* Find all states within the limits, and the best plan of them. */
 static fd_status
 find_within(fd_pipeline *pipeline, const fd_model *model,
             const fd_pipeline_request *request, const fd_states_limits *limits,
@@ -266,7 +267,7 @@ find_within(fd_pipeline *pipeline, const fd_model *model,
     return status;
 }
 
-/* On chains, of which a search of all states said this: none is quicker. */
+/* Search on chains; the bound of the search of all states remains valid. */
 static fd_status
 find_on_chains(fd_pipeline *pipeline, const fd_model *model,
                const fd_pipeline_request *request)
@@ -293,14 +294,17 @@ check_sums(const fd_states *states, fd_error *error)
                        "number holds");
 }
 
-/* Times of plans on chains, which those of all states are not above. */
+/* Times of plans on chains: upper bounds on those of all states. */
 static fd_status
 find_caps(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, caps *cap, fd_error *error)
 {
-    const fd_states_limits chains = chains_of(request);
+    fd_states_limits chains = chains_of(request);
     fd_answer now = {INFINITY, INFINITY};
     fd_answer more = now;
+    if (request->costs.levels > 1) {
+        chains.chain = CAP_STATES_LEVELS;
+    }
     fd_status status = fd_costs_check(&request->costs, error);
     if (status == FD_OK) {
         status = fd_layers_make(&pipeline->layers, model, error);
@@ -347,7 +351,7 @@ find_best(fd_pipeline *pipeline, const fd_model *model,
                                : status;
 }
 
-/* The best of the plans that lack one of the cuts of the best: each in turn. */
+/* The best plan without one of the cuts of the best: one search per cut. */
 static fd_status
 find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
 {
@@ -387,8 +391,8 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
     return FD_OK;
 }
 
-/* States were kept for plans as quick as the cap. Where the second best is not,
- * those that are as quick as it are looked for. */
+/* States are those of plans below the cap. If the second best is above it,
+ * search again with its time as the cap. */
 static fd_status
 find_both(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, caps cap, fd_error *error)

@@ -3,26 +3,25 @@
 #include <math.h>
 #include <string.h>
 
-/* fmax and fmin are calls. */
+/* Inline, unlike fmax. */
 static inline double
 larger(double a, double b)
 {
     return a > b ? a : b;
 }
 
-/* All values of a state while they are found. */
+/* The values of a state during their computation. */
 typedef struct row {
     uint32_t start;
     uint32_t state;
-    uint32_t first; /* machines that a plan within the cap can have here: */
-    uint32_t last;  /* from this to that */
+    uint32_t first; /* machines of plans within the cap: from this */
+    uint32_t last;  /* to this */
     uint32_t
-        transfer; /* machines that can send the bytes of this cut within the cap */
-    uint32_t low;   /* of these, those that are looked at: from this */
+        transfer;   /* minimum of machines that send the cut within the cap */
+    uint32_t low;   /* the considered ones of these: from low to high */
     uint32_t high;  /* to that */
-    uint32_t back;  /* later cuts have a last stage on as many at least */
-    double bound;   /* and what takes longer changes nothing; below 0: what
-                       does not, neither */
+    uint32_t back;  /* minimum of machines of the last stage */
+    double bound;   /* longer last stages change nothing; below 0: none does */
     double *values; /* of 1 machine on, as the next */
     fd_choice *choices;
 } row;
@@ -67,7 +66,7 @@ fd_level_compute(const fd_level *l, fd_block block)
     return l->blocks[from * l->states->count + block.last];
 }
 
-/* More than what rounding can do to sums of times. */
+/* More than the rounding error of sums of times. */
 static double
 slack(const fd_states *states)
 {
@@ -88,7 +87,8 @@ has_room(const fd_level *l, fd_block block, uint32_t machines, uint32_t after)
                <= l->costs->room;
 }
 
-/* At least so many, and one more than there are where that is not enough. */
+/* The minimum of machines for an amount of work; one more than all machines if
+ * they do not suffice. */
 static uint32_t
 machines_for(const fd_level *l, double work, double each)
 {
@@ -109,8 +109,8 @@ machines_for_cut(const fd_level *l, uint32_t state)
     return machines_for(l, bytes, speed * l->cap);
 }
 
-/* Whether a last stage on `back` machines or more can be better than what is
- * known for so many. Of what is as good, the fewest machines count. */
+/* Whether a last stage on at least `back` machines can improve a value. Among
+ * equal values, the fewest machines count. */
 static bool
 is_open(const fd_level *l, const row *r, uint32_t machines, uint32_t back)
 {
@@ -120,7 +120,7 @@ is_open(const fd_level *l, const row *r, uint32_t machines, uint32_t back)
             || (how->cut != FD_NO_STATE && how->back > back));
 }
 
-/* Takes in what is looked at, and what a last stage must not exceed. */
+/* Set the range of considered machines, and the bound of the last stage. */
 static void
 set_bound(const fd_level *l, row *r)
 {
@@ -149,8 +149,7 @@ is_better(const fd_level *l, const row *r, uint32_t machines, double value,
                 && back < how->back));
 }
 
-/* A last stage that takes `time`, with as many machines before it as can be.
- */
+/* Update the values for a last stage of `time` after a cut. */
 static void
 try_fronts(const fd_level *l, row *r, const fd_open *cut, uint32_t back,
            double time)
@@ -173,7 +172,7 @@ try_fronts(const fd_level *l, row *r, const fd_open *cut, uint32_t back,
     }
 }
 
-/* Whether the stages before a cut alone take too long. */
+/* Whether the stages before a cut exceed the bound. */
 static bool
 is_slow(const fd_level *l, const row *r, const fd_open *cut, uint32_t back)
 {
@@ -218,8 +217,7 @@ try_cut(const fd_level *l, row *r, const fd_open *cut)
     }
 }
 
-/* The place in `open` behind the last of the first `count` that takes at most
- * `time`. */
+/* The number of the first `count` open states that take at most `time`. */
 static uint32_t
 open_until(const fd_level *l, uint32_t count, double time)
 {
@@ -236,8 +234,8 @@ open_until(const fd_level *l, uint32_t count, double time)
     return low;
 }
 
-/* Cuts for the machines that are looked at, the latest first. What is before a
- * span of more machines for the last stage was in one of fewer, or in none. */
+/* Consider cuts from the latest on. The span of each number of machines of the
+ * last stage begins where the one before ended. */
 static void
 sweep(const fd_level *l, row *r)
 {
@@ -261,8 +259,8 @@ sweep(const fd_level *l, row *r)
     }
 }
 
-/* Each number of machines has spans of its own. Where there are many they
- * overlap, and are gone through together. */
+/* Each number of machines has its own spans. Many of them overlap, and are
+ * searched together. */
 static void
 try_cuts(const fd_level *l, row *r)
 {
@@ -298,7 +296,7 @@ try_one_stage(const fd_level *l, row *r)
     }
 }
 
-/* With machines left over; better than a cut that is as good. */
+/* With unused machines; preferred to a cut of equal time. */
 static void
 try_fewer(const fd_level *l, row *r)
 {
@@ -315,7 +313,7 @@ try_fewer(const fd_level *l, row *r)
     }
 }
 
-/* Between how many machines a plan within the cap can have the state. */
+/* The range of machines with which a plan within the cap reaches the state. */
 static void
 take_range(const fd_level *l, row *r)
 {
@@ -338,7 +336,7 @@ take_range(const fd_level *l, row *r)
     }
 }
 
-/* What is done may be cut off. */
+/* Allow cuts at a computed state. */
 static void
 open_state(fd_level *l, const row *r)
 {
@@ -356,8 +354,8 @@ open_state(fd_level *l, const row *r)
     }
 }
 
-/* Whether a cut is never chosen where a later one can be: it makes the last
- * stage larger, and is good for nothing else. */
+/* Whether a later cut is at least as good as an earlier one in every
+ * respect. */
 static bool
 is_beaten_by(const fd_level *l, const fd_open *cut, uint32_t other)
 {
@@ -381,8 +379,8 @@ is_beaten_by(const fd_level *l, const fd_open *cut, uint32_t other)
     return true;
 }
 
-/* Earlier calls compared the first `compared` with each other: they are
- * compared with the new ones alone, which are from `new` on. */
+/* Earlier calls compared the first `compared` states with each other; compare
+ * these with the new ones only, which begin at `new`. */
 static void
 close_beaten(fd_level *l)
 {
@@ -447,8 +445,7 @@ fd_level_fill(fd_level *l, uint32_t start, uint32_t last)
         if (is_behind(states, state, start)
             && (state == last || is_behind(states, last, state))) {
             fill_row(l, start, state);
-            /* What the level below makes of a smaller block may take longer.
-             */
+            /* In outer levels, a smaller block may take longer. */
             if (l->blocks == NULL && states->waists[state]) {
                 close_beaten(l);
             }

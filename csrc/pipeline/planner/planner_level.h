@@ -1,5 +1,5 @@
-/* One level of machines while a pipeline is looked for: the least times of the
- * layers behind a start, up to each state, on 1, 2, ... machines.
+/* One level of machines in the dynamic program: the minimum times of the
+ * layers from a start to each state on 1, 2, ... machines.
  *
  *     values    [ state 0: 1 machine, 2, ... M ][ state 1 ] ...
  *     choices   the same: the last stage, and the cut before it
@@ -7,22 +7,22 @@
  *     blocks    [ no start: state 0, 1, ... ][ start 0 ] ...   times of blocks
  *                                            as the level below makes them
  *
- * States are gone through by time. Which cuts before one can matter lies in a
- * span for each number of machines of the last stage; overlapping spans are
- * one, so that no pair of states is looked at twice:
+ * States are processed in the order of time. The cuts that matter for a state
+ * lie in one span per number of machines of the last stage; overlapping spans
+ * are joined, so that each pair of states is considered once:
  *
  *     time  ----[--3--]--[--2-[==]-1--]-- state
  *
- * At a waist, a state that all others are before or behind, what is open is
- * compared: a cut that is earlier, sends no less and is no quicker on any
- * number of machines than another is never chosen behind it, and is closed. */
+ * At a waist, a state that contains or is contained in all others, open states
+ * are compared. A cut is closed if a later one sends at most as many bytes and
+ * is at least as fast on any number of machines. */
 #ifndef FD_PLANNER_LEVEL_H
 #define FD_PLANNER_LEVEL_H
 
 #include "pipeline/planner/plan_costs.h"
 #include "pipeline/planner/time_limit.h"
 
-/* How the best of a cell came about. */
+/* The last stage of the best plan of a cell. */
 typedef struct fd_choice {
     uint32_t cut;   /* FD_NO_STATE: one stage */
     uint16_t front; /* machines before the cut */
@@ -34,7 +34,8 @@ typedef struct fd_open {
     uint32_t state;
     uint16_t least; /* machines that have a value */
     uint16_t
-        transfer; /* machines that can receive the bytes of this cut within the cap */
+        transfer; /* machines that can receive the bytes of this cut within
+                      the cap */
 } fd_open;
 
 typedef struct fd_level {
@@ -43,14 +44,14 @@ typedef struct fd_level {
     uint32_t at; /* 0: the innermost */
     uint32_t machines;
     double unit;  /* machines in one of this level */
-    double cap;   /* no value above counts */
-    double floor; /* nor does a difference below this */
+    double cap;   /* maximum of a value */
+    double floor; /* times below count as equal */
     bool outermost;
     bool cut_once;      /* the whole must be cut */
     uint32_t forbidden; /* a state at which it is not; FD_NO_STATE */
-    uint64_t effort; /* steps: pairs of states, and last stages; at most ... */
-    uint64_t *looked; /* ... so many so far; borrowed, of all levels */
-    fd_watch *watch;  /* borrowed; NULL: nobody looks on */
+    uint64_t effort;  /* maximum of steps: pairs of states, and last stages */
+    uint64_t *looked; /* steps so far; borrowed, of all levels */
+    fd_watch *watch;  /* borrowed; NULL: no progress report */
     double *values;   /* owned, as all below */
     fd_choice *choices;
     double *blocks; /* NULL: the innermost level */
@@ -63,8 +64,8 @@ typedef struct fd_level {
 fd_status fd_level_make(fd_level *level);
 void fd_level_clear(fd_level *level);
 
-/* All values behind a start (FD_NO_STATE: from the beginning) up to `last` and
- * between the two; INFINITY where there is none. */
+/* Compute all values from a start (FD_NO_STATE: the beginning) to `last` and
+ * to the states between; INFINITY: no plan. */
 void fd_level_fill(fd_level *level, uint32_t start, uint32_t last);
 
 /* Seconds of a block on one machine of the level. */

@@ -11,7 +11,7 @@
 #define EFFORT (UINT64_C(1) << 24)
 enum { MOST_NODES = 1 << 20, CLIMB_SHARE = 16 };
 
-/* A plan that is begun: its last part, and those before it behind `parent`. */
+/* A partial plan: its last part, and the earlier parts through `parent`. */
 typedef struct node {
     double bound;
     uint32_t parent; /* in nodes */
@@ -29,18 +29,18 @@ typedef struct search {
     fd_scheduled *to;
     fd_evaluator evaluator;
     fd_suffix_bounds bounds;
-    fd_chain now; /* the plan at hand, as are the two below */
+    fd_chain now; /* the current plan, as the two below */
     fd_part *parts;
     fd_line prefix[FD_LINES];
     FD_VECTOR(node) nodes;
-    FD_VECTOR(uint32_t) heap; /* nodes, the least bound first */
-    double lost;              /* the least bound of what was not kept */
+    FD_VECTOR(uint32_t) heap; /* nodes, the lowest bound first */
+    double lost;              /* the lowest bound of the dropped nodes */
     uint64_t looked;
     bool apart;
     fd_status status;
 } search;
 
-/* Less than this is better than the best so far. */
+/* The time below which a plan becomes the best. */
 static double
 wanted(const search *s)
 {
@@ -104,7 +104,7 @@ pop(search *s)
     }
 }
 
-/* The parts of a node into what is at hand. */
+/* Load the parts of a node into the current plan. */
 static void
 recall(search *s, const node *last)
 {
@@ -130,7 +130,8 @@ recall(search *s, const node *last)
     }
 }
 
-/* Ranks with one part: what comes behind this one is known line by line. */
+/* Bound for ranks with one part: the bounds of the remaining parts are known
+ * for each line. */
 static double
 bound_along(const search *s, const node *new)
 {
@@ -147,11 +148,11 @@ bound_along(const search *s, const node *new)
     return bound;
 }
 
-/* What ranks have so far, and the way there: when each would be done if it had
- * no more. One for the ranks that have nothing. */
+/* The load of each rank so far: when it would end without more parts. One
+ * entry for all ranks without parts. */
 typedef struct load {
     double done;
-    double reduced; /* the same with no way back, but with the all-reduce */
+    double reduced; /* the same without the way back, with the all-reduce */
     double machines;
     bool more; /* it may have another part */
 } load;
@@ -194,8 +195,8 @@ add_loads(const search *s, const node *new, load *loads)
     return used;
 }
 
-/* Ranks with several parts: the layers behind fill the ranks that may have
- * more, evenly at best. */
+/* Bound for ranks with several parts: the remaining layers are distributed
+ * evenly at best over the ranks that may have more parts. */
 static double
 bound_filled(const search *s, const node *new, load *loads)
 {
@@ -229,7 +230,7 @@ bound_filled(const search *s, const node *new, load *loads)
     return full;
 }
 
-/* A whole plan: simulate it, and keep it if it is the best. */
+/* Simulate a complete plan, and keep the best. */
 static void
 finish(search *s, fd_compiled *compiled)
 {
@@ -240,7 +241,7 @@ finish(search *s, fd_compiled *compiled)
     }
 }
 
-/* The plan at hand with one more part. */
+/* Extend the current plan by one part. */
 static void
 try_part(search *s, fd_compiled *compiled, const node *new, load *loads)
 {
@@ -271,7 +272,7 @@ try_part(search *s, fd_compiled *compiled, const node *new, load *loads)
     s->parts[part] = (fd_part){.forward = 0};
 }
 
-/* How many machines the next part may have. */
+/* The range of machines of the next part. */
 static void
 machines_for(const search *s, const node *at, uint32_t *least, uint32_t *most)
 {
@@ -295,7 +296,7 @@ may_follow(const search *s, uint32_t start, uint32_t state)
     return start == FD_NO_STATE || fd_state_follows(s->states, start, state);
 }
 
-/* All blocks that may follow a node, by time. */
+/* Extend a node by all blocks that may follow, in the order of time. */
 static void
 expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
 {
@@ -333,7 +334,7 @@ expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
     }
 }
 
-/* Plans are begun for each number of ranks that has a schedule. */
+/* Begin a plan for each number of ranks that has a schedule. */
 static void
 begin(search *s)
 {
@@ -465,7 +466,7 @@ find(search *s)
     fd_free(loads);
 }
 
-/* What no plan gets below, where not all places to cut were looked at. */
+/* The lower bound of all plans, also if not all states are known. */
 static double
 bound_of(const search *s)
 {

@@ -1,25 +1,24 @@
-/* The pipeline whose step of the optimizer is shortest under a synchronous
- * schedule: what the schedule leaves idle, transfers on its way, and the
- * all-reduce at its end are all in it: each plan is simulated.
+/* The pipeline with the shortest step of the optimizer under a synchronous
+ * schedule. A step includes idle time, transfers and the final all-reduce:
+ * each complete plan is simulated.
  *
- * Best first: plans are begun at the first part, the one of the least bound is
- * carried on, and where the least bound is no better than the best plan that
- * was simulated, that one is proven. For schedules with a part a rank the bound is
- * a sum along the stages (pipeline/planner/suffix_bounds.h); with several, that the layers
- * behind the parts so far fill the ranks that are still to have some. The
- * search begins with plans of equal stages for each number of ranks, climbed
- * from (pipeline/planner/local_search.h), and with the asynchronous plan, so that it is never
- * worse than these wherever it ends.
+ * Best-first branch and bound: plans grow from the first part on, and the one
+ * with the lowest bound is extended next. The best simulated plan is proven if
+ * no bound is below its time. With one part per rank, the bound is a sum along
+ * the stages (pipeline/planner/suffix_bounds.h); with several, the remaining
+ * layers are distributed evenly over the ranks that may have more parts. The
+ * initial solutions (pipeline/planner/initial_solutions.h) are an upper bound:
+ * the result is never worse, whenever the search ends.
  *
- * Of plans that take the same time the one that was found first counts; the
- * order of search depends on the layers alone. */
+ * Among plans of equal time the first one found counts; the order of search
+ * depends on the layers only. */
 #ifndef FD_SCHEDULE_SEARCH_H
 #define FD_SCHEDULE_SEARCH_H
 
 #include "pipeline/planner/local_search.h"
 #include "pipeline/planner/lower_bound.h"
 
-/* The innermost level alone; machines that share a stage are many factors. */
+/* One level of machines; a limit of the number of combinations. */
 enum { FD_SCHEDULED_MACHINES = 256 };
 
 typedef struct fd_scheduled_request {
@@ -32,19 +31,19 @@ typedef struct fd_scheduled_request {
     const fd_optimum *asynchronous; /* the asynchronous plan; NULL: none */
     uint32_t forbidden; /* a state at which it may not be cut; FD_NO_STATE */
     bool cut_once;      /* it must be cut at all */
-    uint64_t effort; /* at most so many steps of search; 0: a second or two */
-    fd_watch *watch; /* NULL: nobody looks on */
+    uint64_t effort;    /* maximum of search steps; 0: a second or two */
+    fd_watch *watch;    /* NULL: no progress report */
 } fd_scheduled_request;
 
 typedef struct fd_scheduled {
     fd_chain best;
-    double bound;        /* seconds; no plan is shorter. best.time: proven */
+    double bound;        /* lower bound in seconds; best.time: proven */
     double asynchronous; /* the asynchronous plan simulated; INFINITY: none */
     uint32_t chunks;
 } fd_scheduled;
 
-/* FD_EINVAL: no such schedule, or (without a message) no such plan. To be
- * cleared in any case. */
+/* FD_EINVAL: no such schedule, or (without a message) no such plan. Clear it
+ * in any case. */
 fd_status fd_scheduled_find(fd_scheduled *scheduled,
                             const fd_scheduled_request *request,
                             fd_error *error);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The least of what is known and of this stage with what is behind it; a hot
+/* The minimum of the known bounds and of this stage before the rest; a hot
  * loop, for which fmin is too slow. */
 static void
 take(double *here, const double *rest, uint32_t count, fd_line line)
@@ -16,7 +16,7 @@ take(double *here, const double *rest, uint32_t count, fd_line line)
     }
 }
 
-/* All ways to go on from `start` with a block up to `state`. */
+/* Bounds of the block from `start` to `state`, for each number of machines. */
 static void
 try_block(fd_suffix_bounds *bounds, const fd_suffix_bounds_request *request,
           uint32_t start, uint32_t state)
@@ -55,7 +55,7 @@ fill(fd_suffix_bounds *bounds, const fd_suffix_bounds_request *request,
     for (uint32_t i = from; i < states->count; i++) {
         uint32_t state = states->by_time[i];
         double work = states->times[state] - before - slack;
-        /* Half of it at least: a part of a backward pass may not count. */
+        /* At least half: parts of backward passes may not count. */
         if (request->micro_batches * work / 2 > request->cap * most) {
             break;
         }

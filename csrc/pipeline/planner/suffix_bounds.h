@@ -1,6 +1,6 @@
-/* What the rest of a synchronous pipeline takes at least: behind each state, on
- * so many machines, whatever the cuts. By dynamic programming from the end, one
- * line of bounds (pipeline/planner/plan_part.h) at a time:
+/* Lower bounds of the rest of a synchronous pipeline: from each state on, on a
+ * number of machines, for any cuts. By dynamic programming from the end, for
+ * each line of bounds (pipeline/planner/plan_part.h):
  *
  *     L[s][m] = min over k behind s, m' of max(busy, step + L[k][m - m'])
  *
@@ -12,7 +12,7 @@
 
 typedef struct fd_suffix_bounds {
     uint32_t machines;
-    double *values; /* owned; INFINITY: more than the cap, or not at all */
+    double *values; /* owned; INFINITY: above the cap, or no plan */
 } fd_suffix_bounds;
 
 typedef struct fd_suffix_bounds_request {
@@ -20,7 +20,7 @@ typedef struct fd_suffix_bounds_request {
     const fd_costs *costs;
     uint32_t micro_batches;
     bool apart; /* as of fd_part_lines */
-    double cap; /* no value above counts */
+    double cap; /* maximum of a value */
 } fd_suffix_bounds_request;
 
 /* To be cleared in any case. */
@@ -28,7 +28,8 @@ fd_status fd_suffix_bounds_make(fd_suffix_bounds *bounds,
                                 const fd_suffix_bounds_request *request);
 void fd_suffix_bounds_clear(fd_suffix_bounds *bounds);
 
-/* Values for 0 machines on, behind `state` (FD_NO_STATE: from the beginning). */
+/* Values for 0, 1, ... machines from `state` on (FD_NO_STATE: the
+ * beginning). */
 static inline double *
 fd_suffix_bounds_at(const fd_suffix_bounds *bounds, uint32_t state, int line)
 {

@@ -99,7 +99,7 @@ as_stages(fd_optimum *to, const fd_pipeline_request *request,
         status = fd_vector_push(&to->stages, stage);
     }
     to->bound =
-        fmin(to->bound, to->time); /* equal times, added up otherwise */
+        fmin(to->bound, to->time); /* equal times, added in another order */
     if (status == FD_OK && costs->memory != FD_MEMORY_FREE) {
         status = add_memory(to, request, costs, states, found);
     }
@@ -113,7 +113,8 @@ report_places(const fd_pipeline *pipeline, fd_error *error)
                    (unsigned)pipeline->states.count - 1);
 }
 
-/* The rank that lacks most when memory is no matter, and what it lacks. */
+/* The rank with the largest deficit of memory in the best plan without a
+ * limit. */
 static fd_status
 report_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
               fd_error *error)
@@ -142,7 +143,7 @@ report_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         double room = request->costs.room;
         status =
             fd_fail(error, FD_EINVAL,
-                    "no plan for %s was found that has room in %.4g bytes a "
+                    "no plan for %s was found that has room in %.4g bytes per "
                     "machine: without the bound the rank of stage %u lacks "
                     "%.4g bytes",
                     fd_schedule_name(request->schedule), room, (unsigned)worst,
@@ -181,7 +182,7 @@ report_none(const fd_pipeline *pipeline, const fd_pipeline_request *request,
              : report_places(pipeline, error);
 }
 
-/* The best of the plans that lack one of the cuts of the best: each in turn. */
+/* The best plan without one of the cuts of the best: one search per cut. */
 static fd_status
 find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
 {

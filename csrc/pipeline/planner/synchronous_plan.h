@@ -1,14 +1,45 @@
-/* The pipeline of the shortest step under a synchronous schedule, in place of
- * the asynchronous one that was found; with the second best and what would
- * change it. */
+/* Requests for pipelines, their results, and the pipeline with the shortest
+ * step under a synchronous schedule, which replaces the asynchronous one. */
 #ifndef FD_SYNCHRONOUS_PLAN_H
 #define FD_SYNCHRONOUS_PLAN_H
 
-#include "pipeline/planner/planner.h"
+#include "pipeline/planner/schedule_search.h"
 
-/* FD_EINVAL: figures out of range, a schedule no engine would run, fewer layers
- * than parts, or no room: the message says on which rank, and how much is
- * missing. */
+typedef struct fd_pipeline_request {
+    fd_costs costs;
+    uint32_t most_states;   /* 0: a second or two */
+    bool second;            /* find the second best */
+    bool gains;             /* and gains */
+    uint32_t micro_batches; /* of a synchronous schedule; 0: asynchronous */
+    fd_schedule schedule;   /* with micro-batches */
+    uint32_t chunks;        /* per rank; 0: default of the schedule */
+    uint64_t effort;        /* of each search; 0: some ten seconds, with a
+                         schedule one or two */
+    fd_watch *watch;        /* progress of the current search; NULL: none */
+} fd_pipeline_request;
+
+/* INFINITY: not requested, or no such plan. */
+typedef struct fd_answer {
+    double time;
+    double bound; /* lower bound; below `time` if the search did not end */
+} fd_answer;
+
+typedef struct fd_pipeline {
+    fd_layers layers;
+    fd_states states;
+    fd_optimum best;
+    fd_optimum second;      /* lacks a cut of the best plan, or has one if that
+                           has none; time INFINITY: none, or not requested */
+    fd_scheduled scheduled; /* the best plan under the schedule */
+    double second_step;     /* of the second best under the schedule */
+    fd_answer one_more;     /* with one more machine at the outermost level */
+    fd_answer twice; /* with twice the bandwidth; with a schedule, both are
+                         steps of the optimizer */
+} fd_pipeline;
+
+/* FD_EINVAL: numbers out of range, a schedule that no engine runs, fewer
+ * layers than parts, or not enough memory: the message names the rank and the
+ * missing bytes. */
 fd_status fd_synchronous_check(const fd_pipeline_request *request,
                                fd_error *error);
 fd_status fd_synchronous_find(fd_pipeline *pipeline,

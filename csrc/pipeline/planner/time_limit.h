@@ -1,13 +1,13 @@
-/* What a search is at, for somebody who looks on from another thread. */
+/* Progress of a search, for another thread. */
 #ifndef FD_TIME_LIMIT_H
 #define FD_TIME_LIMIT_H
 
 #include <stddef.h>
 
 typedef struct fd_watch {
-    _Atomic double low;  /* seconds; no plan is quicker */
-    _Atomic double high; /* a plan that was found; INFINITY */
-    _Atomic double done; /* from 0 to 1, of the question at hand */
+    _Atomic double low;  /* seconds; lower bound */
+    _Atomic double high; /* time of the best plan; INFINITY: none */
+    _Atomic double done; /* from 0 to 1, of the current step */
 } fd_watch;
 
 /* `watch` may be NULL. */

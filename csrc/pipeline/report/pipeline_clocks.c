@@ -4,7 +4,7 @@
 
 typedef FD_VECTOR(fd_clock_bound) bound_list;
 
-/* What transfers of a rank with ranks of known clocks say of its own. */
+/* Bounds of the clock of a rank, from transfers with ranks of known clocks. */
 static fd_status
 collect(bound_list *bounds, int64_t *unsure, const fd_pipe *p, uint32_t at)
 {
@@ -44,7 +44,7 @@ move(fd_pipe *p, uint32_t at, const fd_clock_map *map)
     rank->moved = map->offset_ns;
 }
 
-/* True when the clock of the rank became known. */
+/* Return whether the clock of the rank became known. */
 static fd_status
 settle(bool *done, bound_list *bounds, fd_pipe *p, uint32_t at)
 {
@@ -56,7 +56,7 @@ settle(bool *done, bound_list *bounds, fd_pipe *p, uint32_t at)
     }
     status = fd_clock_fit_bounds(bounds->list, bounds->count, &fit);
     if (status == FD_EINVAL) {
-        return FD_OK; /* one direction bounds nothing */
+        return FD_OK; /* one direction gives no bound */
     }
     if (status == FD_OK) {
         move(p, at, &fit.map);
@@ -66,7 +66,7 @@ settle(bool *done, bound_list *bounds, fd_pipe *p, uint32_t at)
     return status;
 }
 
-/* A line of which no clock is known: the first rank's is taken. */
+/* A line without a known clock uses that of its first rank. */
 static void
 begin_lines(fd_pipe *p)
 {

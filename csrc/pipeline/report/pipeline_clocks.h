@@ -1,17 +1,18 @@
-/* The clocks of ranks that share none, from their transfers alone: nothing is
- * received before it is sent. Both directions together bound the difference. */
+/* Clock offsets between ranks without a common clock, from their transfers:
+ * data is received after it is sent. Both directions together bound the
+ * offset. */
 #ifndef FD_PIPELINE_CLOCKS_H
 #define FD_PIPELINE_CLOCKS_H
 
 #include "pipeline/report/pipeline_stats.h"
 
-/* Moves the times of ranks whose clock is not known (`unsure` -1) to that of
- * the first rank of their line, and says in `unsure` how far off they may be.
- * Ranks without transfers in both directions stay unknown. Transfers are
+/* Move the times of ranks with an unknown clock (`unsure` -1) to the clock of
+ * the first rank of their line, and set `unsure` to the maximum error. Ranks
+ * without transfers in both directions stay unknown. Transfers must be
  * matched. */
 fd_status fd_pipeline_clocks(fd_pipe *p);
 
-/* Receives that ended before their send began. */
+/* The number of receives that ended before their send began. */
 uint32_t fd_pipeline_early(const fd_pipe *p);
 
 #endif

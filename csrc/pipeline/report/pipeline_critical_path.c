@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* More passes than this mean causes that run in a circle: clocks are off. */
+/* More passes mean cyclic causes: the clocks are wrong. */
 enum { MOST_PASSES = 64 };
 
 /* The jobs of a line in an iteration, last begin first. */
@@ -17,8 +17,8 @@ typedef struct walk {
     int64_t start;
     int64_t end;
     FD_VECTOR(uint32_t) jobs;
-    int64_t *ends; /* owned; of a job of the pipeline, less `base`: the latest
-                      end that keeps the iteration as it is */
+    int64_t *ends; /* owned; per job of the pipeline, minus `base`: the
+                       latest end that does not delay the iteration */
     uint32_t base;
 } walk;
 
@@ -28,7 +28,7 @@ job_at(const walk *w, uint32_t at)
     return &w->p->jobs.list[at];
 }
 
-/* Whether a transfer had to wait for its other end. */
+/* Whether a transfer waited for its other end. */
 static bool
 is_bound(const walk *w, uint32_t at)
 {
@@ -57,8 +57,8 @@ piece(walk *w, int64_t start, int64_t end, uint32_t job, uint32_t at)
                                           .part = (uint8_t)part});
 }
 
-/* What let a job begin when it did: what its rank did before, or who made
- * what it needs. */
+/* The cause of the begin of a job: the previous job of its rank, or the
+ * producer of its input. */
 static uint32_t
 cause_of(const walk *w, uint32_t at)
 {
@@ -150,7 +150,7 @@ latest_start(const walk *w, uint32_t at)
     if (job->other == FD_NO_PIPE_JOB) {
         return start;
     }
-    /* Whoever waits for this end, it must be there in time. */
+    /* The end must be early enough for all jobs that wait for it. */
     const fd_pipe_job *other = job_at(w, job->other);
     if (is_bound(w, job->other)) {
         int64_t theirs = *end_of(w, job->other) - (other->end - other->ready);
@@ -159,7 +159,7 @@ latest_start(const walk *w, uint32_t at)
     return start;
 }
 
-/* What `at` allows to those it follows. */
+/* Apply the limit of `at` to the jobs before it. */
 static bool
 relax(walk *w, uint32_t at)
 {
@@ -167,7 +167,7 @@ relax(walk *w, uint32_t at)
     int64_t start = latest_start(w, at);
     uint32_t before = job->before;
     uint32_t maker = w->idle->makers[at];
-    int64_t free = INT64_MIN; /* when nothing kept it any more */
+    int64_t free = INT64_MIN; /* when it could begin */
     if (before != FD_NO_PIPE_JOB) {
         free = job_at(w, before)->end;
     }

@@ -2,8 +2,8 @@
 
 #include "base/hash.h"
 
-/* Computations and receives by line, iteration, stage, micro-batch and what
- * they are; see role(). */
+/* Computations and receives by line, iteration, stage, micro-batch and
+ * role(). */
 typedef struct table {
     uint32_t *slots; /* owned; job plus 1 */
     uint32_t mask;

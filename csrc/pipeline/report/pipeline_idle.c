@@ -18,7 +18,7 @@ typedef struct sweep {
     fd_pipe_share *share;
     uint32_t at;        /* rank */
     uint32_t iteration; /* place */
-    int64_t time;       /* all before is counted */
+    int64_t time;       /* time before is counted */
     int64_t backward;   /* where the first backward pass begins */
     int64_t forward;    /* where the last forward pass ends */
     uint32_t latest;    /* the job that ended last */
@@ -82,8 +82,8 @@ earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Within a job. Of two that share a call the one whose other end comes later
- * says when the waiting is over. */
+/* Within a job. If two jobs share a call, the later other end determines the
+ * end of waiting. */
 static void
 count_job(sweep *s, uint32_t at, int64_t end)
 {
@@ -101,7 +101,7 @@ count_job(sweep *s, uint32_t at, int64_t end)
     count(s, end, fd_pipe_part_of(job), at, FD_NO_PIPE_JOB);
 }
 
-/* Between jobs, `next` is the one that comes. */
+/* Between jobs; `next` is the following one. */
 static void
 count_gap(sweep *s, uint32_t next, uint32_t last, int64_t end)
 {
@@ -134,7 +134,7 @@ pop_ended(sweep *s)
     }
 }
 
-/* Count up to `until`; jobs from `next` on have not begun. */
+/* Count time up to `until`, before the job `next`. */
 static void
 drain(sweep *s, uint32_t next, uint32_t last, int64_t until)
 {

@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 
-/* The first job of an end, by the transfer it is of. */
+/* The first job of an end, by its transfer. */
 typedef struct end_table {
     uint32_t *slots; /* owned; job plus 1 */
     uint32_t mask;
@@ -46,7 +46,7 @@ hash_of(const fd_pipe *p, const fd_pipe_job *job, bool sends)
     return (uint32_t)fd_hash_word(fd_hash_word(where) ^ which);
 }
 
-/* The slot of an end of the transfer that `job` is of. */
+/* The slot of an end of the transfer of `job`. */
 static uint32_t *
 slot_of(const end_table *table, const fd_pipe *p, const fd_pipe_job *job,
         bool sends)
@@ -94,7 +94,7 @@ join(fd_pipe_matches *found, fd_pipe *p, const end_table *table,
         }
         if (first - 1 != i
             && !(p->jobs.list[first - 1].flags & FD_PIPE_POSTED)) {
-            /* A second one of its kind is nobody's. */
+            /* A second one of its kind stays unmatched. */
             status = fd_vector_push(&found->alone, i);
             continue;
         }
@@ -135,8 +135,8 @@ fd_pipe_matches_clear(fd_pipe_matches *found)
     fd_vector_clear(&found->alone);
 }
 
-/* When both ends had come. A send that was over before that was kept for its
- * receiver: it did not wait. */
+/* The time when both ends had begun. A send that ended before was buffered: it
+ * did not wait. */
 static int64_t
 meeting(const fd_pipe *p, uint32_t at)
 {

@@ -1,5 +1,5 @@
-/* Which receive took what a send sent, as recorded: the same line, iteration,
- * direction, lower global stage and micro-batch. */
+/* Match recorded sends and receives: the same line, iteration, direction,
+ * lower global stage and micro-batch. */
 #ifndef FD_PIPELINE_MATCH_H
 #define FD_PIPELINE_MATCH_H
 
@@ -10,18 +10,18 @@ typedef FD_VECTOR(uint32_t) fd_pipe_list;
 typedef struct fd_pipe_matches {
     uint32_t matched;   /* transfers with both ends */
     uint32_t local;     /* of them within a rank */
-    fd_pipe_list alone; /* transfers whose other end is not there */
+    fd_pipe_list alone; /* transfers without the other end */
 } fd_pipe_matches;
 
-/* Sets `other`. Of a transfer that is begun in one job and waited for in
- * another, both point to the first job of the other end. */
+/* Set `other`. If a transfer is posted in one job and awaited in another, both
+ * point to the first job of the other end. */
 fd_status fd_pipeline_match(fd_pipe_matches *found, fd_pipe *p);
 void fd_pipe_matches_clear(fd_pipe_matches *found);
 
-/* The clocks are one: sets `ready` of all transfers. */
+/* Set `ready` of all transfers, with a common clock. */
 void fd_pipeline_meet(fd_pipe *p);
 
-/* The job that begins an end of a transfer: itself, or the one that posted. */
+/* The job that begins an end of a transfer: itself, or the post. */
 static inline uint32_t
 fd_pipe_post(const fd_pipe *p, uint32_t job)
 {

@@ -2,7 +2,7 @@
 
 #include "pipeline/report/pipeline_clocks.h"
 
-/* Ranks of a line must share a clock, or their order is a guess. */
+/* Ranks of a line need a common clock for their order. */
 static fd_status
 check_clocks(const fd_pipe *p, fd_error *error)
 {
@@ -36,7 +36,7 @@ check_choice(const fd_pipe *p, const fd_pipe_choice *choice, int32_t drawn,
                    p->iterations.list[p->iterations.count - 1]);
 }
 
-/* Of lines that took part in the drawn iteration the one that took longest. */
+/* The slowest of the lines in the drawn iteration. */
 static uint32_t
 longest_line(const fd_pipe_report *r)
 {

@@ -1,4 +1,4 @@
-/* All that is found out of the jobs of a pipeline. */
+/* All results for the jobs of a pipeline. */
 #ifndef FD_PIPELINE_REPORT_H
 #define FD_PIPELINE_REPORT_H
 
@@ -11,7 +11,7 @@ typedef struct fd_pipe_report {
     fd_pipe_matches matches;
     uint32_t early; /* received before they were sent */
     fd_pipe_idle idle;
-    uint32_t drawn_line; /* of which the path is */
+    uint32_t drawn_line; /* the line of the path */
     fd_pipe_path path;
     fd_pipe_schedule schedule;
     fd_pipe_ifs ifs;
@@ -19,13 +19,13 @@ typedef struct fd_pipe_report {
 
 typedef struct fd_pipe_request {
     fd_pipe_choice choice;
-    fd_schedule named; /* what the engine said; FD_SCHEDULES: nothing */
-    bool strict;       /* FD_EINVAL where clocks are not one */
+    fd_schedule named; /* from the engine; FD_SCHEDULES: unknown */
+    bool strict;       /* FD_EINVAL without a common clock */
     fd_pipe_layers layers;
 } fd_pipe_request;
 
-/* The pipeline in it is settled; the rest is made. FD_EINVAL also for
- * iterations that are not there. To be cleared in any case. */
+/* Compute all of the report from its settled pipeline. FD_EINVAL also for
+ * unknown iterations. Clear it in any case. */
 fd_status fd_pipeline_report(fd_pipe_report *report,
                              const fd_pipe_request *request, fd_error *error);
 void fd_pipe_report_clear(fd_pipe_report *report);

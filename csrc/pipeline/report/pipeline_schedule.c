@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Micro-batches of the drawn iteration. A number past all bounds is none. */
+/* Micro-batches of the drawn iteration. Numbers out of range are ignored. */
 static uint32_t
 count_micro_batches(const fd_pipe *p, uint32_t iteration)
 {
@@ -48,7 +48,8 @@ tell(char *text, size_t room, const fd_pipe_rank *rank, const fd_pipe_job *job,
              has, wants);
 }
 
-/* Whether a rank computed in the order of the plan; if not, where. */
+/* Whether a rank computed in the order of the plan; if not, the place of the
+ * difference. */
 static bool
 follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
         char *text, size_t room)
@@ -78,7 +79,7 @@ follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
     }
 }
 
-/* Ranks that took no part in the iteration are not asked. */
+/* Skip ranks without jobs in the iteration. */
 static fd_status
 try_schedule(fd_pipe_schedule *found, const fd_pipe *p,
              const fd_pipe_idle *idle, fd_schedule schedule)
@@ -160,7 +161,7 @@ slot(const sums *s, int kind, int32_t stage, int32_t micro_batch)
          + batch;
 }
 
-/* Nothing is waited for and nothing is done before the job. */
+/* The gap before the job without waiting. */
 static int64_t
 launch_gap(const fd_pipe *p, const fd_pipe_idle *idle, uint32_t at)
 {
@@ -198,7 +199,7 @@ add_cell(sums *s, const fd_pipe *p, const fd_pipe_idle *idle,
     }
 }
 
-/* Of the sends that are posted the job that waits for it, plus 1. */
+/* Per posted send the job that waits for it, plus 1. */
 static void
 find_waits(const fd_pipe *p, uint32_t *waits)
 {
@@ -211,8 +212,8 @@ find_waits(const fd_pipe *p, uint32_t *waits)
     }
 }
 
-/* Whether a stage goes on while this is on its way: it computes before it waits
- * for it, if it does at all. What stays on a rank is not waited for. */
+/* Whether a stage continues during a transfer: it computes before it waits, or
+ * does not wait. Transfers within a rank do not wait. */
 static bool
 goes_on(const fd_pipe *p, const uint32_t *waits, uint32_t send)
 {
@@ -229,7 +230,7 @@ goes_on(const fd_pipe *p, const uint32_t *waits, uint32_t send)
     return waits[send] == 0;
 }
 
-/* Counts posted sends, and adds others up. */
+/* Count posted sends, and add up the others. */
 static void
 add_sends(sums *s, const fd_pipe *p, const uint32_t *waits, fd_pipe_cell cell)
 {
@@ -318,8 +319,8 @@ measure(fd_pipe_schedule *found, const fd_pipe *p, const fd_pipe_idle *idle)
     return status;
 }
 
-/* A send is posted where most of its kind and micro-batch were. What was not
- * seen is not waited for. */
+/* A send is posted if most of its kind and micro-batch were. Unrecorded
+ * transfers do not wait. */
 static void
 take_posted(fd_pipe_schedule *found, const sums *s)
 {
@@ -339,8 +340,8 @@ take_posted(fd_pipe_schedule *found, const sums *s)
     found->mixed = posted > 0 && posted < sends;
 }
 
-/* An engine whose transfers are in another order than the plan's may wait where
- * that order never ends: then its sends are taken for posted. */
+/* If the order of an engine's transfers differs from the plan, blocking
+ * transfers may deadlock: then sends count as posted. */
 static fd_status
 check_posted(fd_pipe_schedule *found)
 {

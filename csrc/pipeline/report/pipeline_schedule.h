@@ -1,5 +1,4 @@
-/* Which schedule the ranks of a pipeline followed, and how long each of its
- * jobs took: the plan with measured times. */
+/* The schedule of a recorded pipeline: its plan with measured times. */
 #ifndef FD_PIPELINE_SCHEDULE_H
 #define FD_PIPELINE_SCHEDULE_H
 
@@ -7,27 +6,27 @@
 #include "pipeline/report/pipeline_idle.h"
 
 typedef struct fd_pipe_schedule {
-    bool known;    /* else all below is empty but `micro_batches` */
-    bool *posted;  /* owned; a job of the plan: a send that its stage does not
-                     wait for. NULL: transfers are not among the jobs */
-    bool blocking; /* they are, and none is so */
-    bool mixed;    /* some are so and others not */
+    bool known;    /* else only `micro_batches` is set */
+    bool *posted;  /* owned; per job of the plan: a send that does not wait.
+                      NULL: the jobs contain no transfers */
+    bool blocking; /* transfers are recorded, and none is posted */
+    bool mixed;    /* some are posted, others not */
     uint32_t micro_batches;
     fd_plan plan;   /* owned */
-    int64_t *times; /* owned; a job of the plan: mean ns, with the launch
-                         gap before it; transfers without waiting */
+    int64_t *times; /* owned; per job of the plan: mean ns, with the launch
+                        gap before it; transfers without waiting */
     int64_t *prices[FD_JOB_KINDS]; /* owned; the same by global stage */
-    char difference[160]; /* the first place where the order is another than
-                             that of the schedule that was named; "" */
+    char difference[160]; /* the first difference from the order of the
+                              named schedule; "" */
 } fd_pipe_schedule;
 
-/* How a replay of another plan would have its transfers, for `posted` (one a
- * job) of fd_replay_run_posted. False: overlapped. */
+/* Set `posted` (one per job) of fd_replay_run_posted for another plan. False:
+ * transfers are overlapped. */
 bool fd_pipe_schedule_posts(const fd_pipe_schedule *found, const fd_plan *plan,
                             bool *posted);
 
-/* `named` is what the engine said, FD_SCHEDULES: nothing; then all schedules
- * are tried. The drawn iteration is compared. To be cleared in any case. */
+/* Compare the drawn iteration with the schedule that the engine named;
+ * FD_SCHEDULES: with all schedules. Clear it in any case. */
 fd_status fd_pipe_find_schedule(fd_pipe_schedule *found, const fd_pipe *p,
                                 const fd_pipe_idle *idle, fd_schedule named);
 void fd_pipe_schedule_clear(fd_pipe_schedule *found);

@@ -4,7 +4,7 @@ typedef struct iteration_span {
     int64_t start;
     int64_t end;
     uint32_t present;
-    bool broken; /* something in it did not end as it should */
+    bool broken; /* a job in it did not end normally */
 } iteration_span;
 
 static bool
@@ -37,7 +37,7 @@ find_span(fd_pipe_share *shares, const fd_pipe *p, uint32_t line,
             fd_pipe_cell cell = fd_pipeline_cell(p, i, iteration);
             members++;
             widen(&w, p, cell);
-            /* What a killed process did last is not all. */
+            /* The last iteration of a killed process is incomplete. */
             w.broken = w.broken
                     || (p->ranks.list[i].killed && !is_empty(cell)
                         && cell.end == p->ranks.list[i].end);
@@ -53,7 +53,7 @@ find_span(fd_pipe_share *shares, const fd_pipe *p, uint32_t line,
     }
 }
 
-/* The first iteration that is whole somewhere; and whether there are more. */
+/* The first complete iteration, and whether there are more. */
 static uint32_t
 first_whole(fd_pipe_share *shares, const fd_pipe *p, uint32_t *count)
 {
@@ -88,7 +88,7 @@ choose(fd_pipe_share *shares, const fd_pipe *p, const fd_pipe_choice *choice)
     }
 }
 
-/* The chosen iteration with as many shorter as longer ones. */
+/* The chosen iteration with the median duration. */
 static int32_t
 middle(fd_pipe_share *shares, const fd_pipe *p)
 {

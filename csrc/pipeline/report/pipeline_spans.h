@@ -1,4 +1,4 @@
-/* When each iteration of each line was, and which are looked at. */
+/* The span of each iteration of each line, and the choice of iterations. */
 #ifndef FD_PIPELINE_SPANS_H
 #define FD_PIPELINE_SPANS_H
 
@@ -23,7 +23,7 @@ typedef enum fd_pipe_part {
 /* A rank in an iteration. */
 typedef struct fd_pipe_share {
     int64_t start; /* of the iteration of its line: from the first begin of
-                      a job to the last end. Who is early and waits in a
+                      a job to the last end. A rank that is early and waits in a
                       transfer begins nothing. */
     int64_t end;
     int64_t parts[FD_PARTS]; /* add up to end - start */
@@ -37,8 +37,8 @@ typedef struct fd_pipe_share {
 typedef struct fd_pipe_choice {
     int32_t from;
     int32_t to;
-    bool
-        given; /* else all that are whole, but the first where there are more */
+    bool given; /* else all complete ones, without the first if there are
+                   more */
 } fd_pipe_choice;
 
 /* `shares`, one a cell and zero, get start, end, whole, chosen. The answer is

@@ -73,7 +73,7 @@ fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job)
     return status;
 }
 
-/* The stage of a rank whose jobs name one; -1: none, -2: several. */
+/* The stage named by the jobs of a rank; -1: none, -2: several. */
 static int32_t
 only_stage(const fd_pipe *p, const fd_pipe_rank *rank)
 {
@@ -90,7 +90,7 @@ only_stage(const fd_pipe *p, const fd_pipe_rank *rank)
     return found;
 }
 
-/* Jobs that name no stage are of the only one their rank has. */
+/* Jobs without a stage get the single stage of their rank. */
 static void
 fill_stages(fd_pipe *p)
 {
@@ -144,12 +144,12 @@ count_stages(fd_pipe *p)
         p->chunks =
             p->stages == 0 ? 1 : (p->globals + p->stages - 1) / p->stages;
     }
-    /* A rank that is missing was at the other end of a transfer. */
+    /* The other end of a transfer belongs to a missing rank. */
     uint32_t least = (p->globals + p->chunks - 1) / p->chunks;
     p->stages = p->stages < least ? least : p->stages;
 }
 
-/* Which way a transfer goes, where its job does not say. */
+/* The direction of a transfer whose job does not name it. */
 static void
 aim(fd_pipe *p, fd_pipe_job *job)
 {
@@ -177,8 +177,8 @@ aim(fd_pipe *p, fd_pipe_job *job)
     }
 }
 
-/* Ranks with equal coordinates beside the pipeline's are a line; without them
- * the k-th rank of each place is in line k. */
+/* Ranks that differ only in the pipeline coordinate are a line; without
+ * coordinates the k-th rank of each place is in line k. */
 static void
 find_lines(fd_pipe *p)
 {

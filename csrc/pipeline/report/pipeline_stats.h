@@ -1,14 +1,13 @@
-/* The jobs of a pipeline as its ranks recorded them: who did what for which
- * stage, in which iteration, on one clock.
+/* The recorded jobs of a pipeline, by rank and iteration, with their stages,
+ * on one clock.
  *
  *     ranks   [ rank 0           ][ rank 1           ] ...
  *     jobs    [ it. 0 ][ it. 1   ][ it. 0 ][ it. 1   ] ...   by start in each
  *     cells     ^        ^          ^        ^               rank x iteration
  *
- * Ranks that together hold each stage once are a line; replicas of a stage
- * (data parallel copies) are in different lines, and no transfer goes from one
- * line to another. In a line a rank is known by the lowest global stage it
- * holds: its place. */
+ * A line is a set of ranks with each stage once; replicas of a stage (data
+ * parallel copies) are in different lines, without transfers between lines.
+ * The place of a rank in its line is its lowest global stage. */
 #ifndef FD_PIPELINE_STATS_H
 #define FD_PIPELINE_STATS_H
 
@@ -43,7 +42,7 @@ typedef struct fd_pipe_job {
     uint32_t at;     /* place in ranks */
     uint32_t row;    /* of the rank's jobs where they were read */
     uint32_t other;  /* the other end, FD_NO_PIPE_JOB: none is known */
-    uint32_t before; /* what its rank had ended last when it began */
+    uint32_t before; /* the last job of its rank that ended before its begin */
     int32_t iteration;
     int32_t micro_batch; /* -1: none, as those below */
     int32_t stage;       /* global */
@@ -61,7 +60,7 @@ typedef struct fd_pipe_rank {
     uint32_t line;
     uint32_t first; /* of its jobs */
     uint32_t end;
-    uint32_t open;  /* of them, left out */
+    uint32_t open;  /* of them, skipped */
     bool killed;    /* its recording was not ended */
     int64_t moved;  /* ns added to its times to make one clock */
     int64_t unsure; /* ns it may be off; -1: not known */
@@ -82,8 +81,8 @@ typedef struct fd_pipe {
     uint32_t chunks; /* the most global stages of one rank */
     uint32_t globals;
     bool guessed;     /* no job named a stage: ranks in order are taken */
-    uint32_t evals;   /* jobs of evaluations, left out */
-    uint32_t unknown; /* jobs whose kind is none of a pipeline */
+    uint32_t evals;   /* skipped jobs of evaluations */
+    uint32_t unknown; /* jobs of other kinds */
     uint32_t aimless; /* sends and receives that do not say which way */
 } fd_pipe;
 

@@ -6,7 +6,7 @@ const char *const fd_if_names[FD_IF_CHANGES] = {
     "stage_faster",         "balanced", "overlapped_transfers",
     "double_micro_batches", "schedule", "move_layer"};
 
-/* Computations and transfers: what every schedule has. */
+/* Computations and transfers: the jobs of every schedule. */
 static const int common[] = {FD_JOB_F, FD_JOB_B,  FD_JOB_I,
                              FD_JOB_W, FD_JOB_RA, FD_JOB_RG};
 
@@ -49,7 +49,8 @@ add(study *s, const fd_pipe_if *change)
     return fd_vector_push(&s->made->list, *change);
 }
 
-/* The plan with the times now in `s->times`, against the base. */
+/* Simulate the plan with the times in `s->times`, and compare it with the
+ * base. */
 static fd_status
 add_simulated(study *s, fd_pipe_if change, const bool *posted)
 {
@@ -76,7 +77,7 @@ mean(const int64_t *prices, uint32_t count)
     return count == 0 ? 0 : sum / count;
 }
 
-/* Every computation as long as those of its kind are on average. */
+/* Set every computation to the mean of its kind. */
 static void
 take_balanced(study *s)
 {
@@ -89,7 +90,7 @@ take_balanced(study *s)
     }
 }
 
-/* Computations alone. */
+/* Computations only. */
 static void
 drop_others(study *s)
 {
@@ -199,11 +200,11 @@ doubled(study *s)
                                  .saves = one.makespan - two.makespan / 2});
     }
     fd_plan_clear(&plan);
-    return status == FD_EINVAL ? FD_OK : status; /* a plan past all bounds */
+    return status == FD_EINVAL ? FD_OK : status; /* a plan out of bounds */
 }
 
-/* What a place spends on a micro-batch in all its chunks, by kind. B is also
- * I and W together, and they are its halves where they were not apart. */
+/* The time of a place for a micro-batch in all its chunks, by kind. B is the
+ * sum of I and W; if not separate, each is a half of it. */
 static void
 price_place(study *s, uint32_t place, int64_t of[FD_JOB_KINDS])
 {
@@ -306,7 +307,7 @@ weight_of(const fd_pipe_layers *layers, uint32_t layer)
     return layers->weights == NULL ? 1 : layers->weights[layer];
 }
 
-/* The part of its stage's time that a layer is. */
+/* The share of a layer in the time of its stage. */
 static double
 part_of(const fd_pipe_layers *layers, uint32_t stage, uint32_t layer)
 {

@@ -1,5 +1,5 @@
-/* What a pipeline would take if something were different: its schedule simulated
- * with the times that were measured, one of them changed. */
+/* What-if analysis: the schedule of a recorded pipeline simulated with
+ * measured times and one change. */
 #ifndef FD_PIPELINE_WHAT_IF_H
 #define FD_PIPELINE_WHAT_IF_H
 
@@ -8,10 +8,10 @@
 typedef enum fd_if_change {
     FD_IF_FASTER,     /* a place computes in 9/10 of the time */
     FD_IF_BALANCED,   /* all global stages compute for equally long */
-    FD_IF_OVERLAPPED, /* transfers run beside the work */
+    FD_IF_OVERLAPPED, /* transfers run in parallel to the work */
     FD_IF_DOUBLED,    /* twice the micro-batches; a step is half of that */
-    FD_IF_SCHEDULE,   /* another schedule, computations and transfers alone */
-    FD_IF_MOVED,      /* a layer goes to the stage beside its own */
+    FD_IF_SCHEDULE,   /* another schedule, computations and transfers only */
+    FD_IF_MOVED,      /* a layer moves to a neighbouring stage */
     FD_IF_CHANGES
 } fd_if_change;
 
@@ -26,7 +26,7 @@ typedef struct fd_pipe_if {
     int64_t saves;        /* ns of a step; below 0: it would take longer */
 } fd_pipe_if;
 
-/* A replay in short. */
+/* Summary of a simulation. */
 typedef struct fd_pipe_theory {
     int64_t makespan;
     double of_total; /* idle of all time */
@@ -40,16 +40,16 @@ typedef struct fd_pipe_ifs {
     FD_VECTOR(fd_pipe_if) list;
 } fd_pipe_ifs;
 
-/* Layers of the global stages: those of stage g are from first[g] up to
- * first[g + 1]. `weights` says what part of a stage's time each is; NULL: all
- * are alike. first NULL: not known. */
+/* Layers of the global stages: stage g has layers first[g] up to first[g + 1].
+ * `weights` are shares of the time of a stage; NULL: equal. first NULL:
+ * unknown. */
 typedef struct fd_pipe_layers {
     uint32_t stages;       /* global ones; others than the plan's: ignored */
     const uint32_t *first; /* borrowed */
     const double *weights; /* borrowed */
 } fd_pipe_layers;
 
-/* Nothing where the schedule is not known. To be cleared in any case. */
+/* Empty if the schedule is not known. Clear it in any case. */
 fd_status fd_pipeline_ifs(fd_pipe_ifs *made, const fd_pipe_schedule *found,
                           const fd_pipe_layers *layers);
 void fd_pipe_ifs_clear(fd_pipe_ifs *made);

@@ -18,7 +18,8 @@ is_on_gpu(const fd_trace *trace, const fd_trace_rank *rank)
     return some;
 }
 
-/* A year from the start: what is past it is damage, and must add up. */
+/* A year from the start: later times are damage; limited, so that sums do not
+ * overflow. */
 static int64_t
 within_reason(int64_t ns)
 {
@@ -26,7 +27,7 @@ within_reason(int64_t ns)
     return ns > most ? most : ns < -most ? -most : ns;
 }
 
-/* On the clock of all. */
+/* On the common clock. */
 static int64_t
 moment(const fd_pipe_known *known, uint64_t ns)
 {

@@ -6,7 +6,7 @@
 #include "pipeline/report/pipeline_stats.h"
 #include "trace/trace.h"
 
-/* What is known of a rank beside its jobs. */
+/* Facts of a rank in addition to its jobs. */
 typedef struct fd_pipe_known {
     int32_t place; /* -1: not known, as those below */
     int32_t data;
@@ -15,14 +15,13 @@ typedef struct fd_pipe_known {
     fd_clock_map clock; /* from its times to those of all */
 } fd_pipe_known;
 
-/* Add the jobs of a rank, if it has any. Jobs of evaluations are counted and
- * left out. */
+/* Add the jobs of a rank. Jobs of evaluations are counted and skipped. */
 fd_status fd_pipe_read_rank(fd_pipe *p, const fd_trace *trace,
                             const fd_trace_rank *rank,
                             const fd_pipe_known *known);
 
-/* Those of all ranks: `known` has one a rank of the trace.
- * The pipeline is settled, and to be cleared in any case. */
+/* Add the jobs of all ranks and settle the pipeline. `known`: one per rank of
+ * the trace. Clear the pipeline in any case. */
 fd_status fd_pipe_read(fd_pipe *p, const fd_trace *trace,
                        const fd_pipe_known *known);
 

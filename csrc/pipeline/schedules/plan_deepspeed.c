@@ -1,9 +1,9 @@
 /* The schedules of deepspeed/runtime/pipe/schedule.py, the same since 0.8.3.
  * In a training step t of stage s, F(m) is at t = 2m + s and B(m) at
  * t = 2m + 2S - 1 - s; the parities never meet. */
-#include "pipeline/schedules/schedule_building.h"
+#include "pipeline/schedules/schedule_plan.h"
 
-/* One stage while it is filled. */
+/* A stage under construction. */
 typedef struct filling {
     fd_plan *plan;
     int32_t stage;
@@ -29,7 +29,7 @@ add(const filling *to, fd_job_kind kind, int32_t micro_batch, int32_t buffer)
     return fd_vector_push(&to->plan->jobs, job);
 }
 
-/* The same where the micro-batch and the stage at the other end exist. */
+/* The same, if the micro-batch and the peer stage exist. */
 static fd_status
 add_valid(const filling *to, fd_job_kind kind, int32_t micro_batch)
 {
@@ -108,7 +108,7 @@ fd_plan_deepspeed_train(fd_plan *plan, uint32_t stage)
 }
 
 /* Two buffers: one is computed on while the other is sent. The parity of the
- * stage says which, and who of two neighbours sends first. */
+ * stage determines the buffer, and which of two neighbours sends first. */
 fd_status
 fd_plan_deepspeed_inference(fd_plan *plan, uint32_t stage)
 {

@@ -1,6 +1,6 @@
 /* Schedules given by the order of their computations: GPipe, 1F1B as Megatron
  * and PyTorch have it, and Megatron's interleaved 1F1B. */
-#include "pipeline/schedules/schedule_building.h"
+#include "pipeline/schedules/schedule_plan.h"
 
 static fd_status
 transfer(fd_plan *plan, uint32_t step, fd_job_kind kind, uint32_t global,
@@ -23,7 +23,7 @@ fd_status
 fd_plan_compute(fd_plan *plan, uint32_t *step, fd_job_kind kind,
                 uint32_t global, uint32_t micro_batch)
 {
-    /* One below 0 is no stage either. */
+    /* Negative numbers are not stages either. */
     bool forward = kind == FD_JOB_F;
     uint32_t from = forward ? global - 1 : global + 1;
     uint32_t to = forward ? global + 1 : global - 1;

@@ -1,5 +1,9 @@
 #include "pipeline/schedules/plan_text.h"
 
+#include "json/json_writer.h"
+
+#include <string.h>
+
 static bool
 deepspeed(const fd_plan *plan)
 {
@@ -59,73 +63,76 @@ fd_plan_table(const fd_plan *plan, uint32_t stage, fd_buffer *out)
     }
 }
 
-/* A member whose value is a number, null for what is negative. */
+/* A number; null if negative. */
 static void
-member(fd_buffer *out, const char *before, int64_t value)
+put_number(fd_json_writer *w, const char *key, int64_t value)
 {
-    fd_buffer_text(out, before);
     if (value < 0) {
-        fd_buffer_bytes(out, "null", 4);
+        fd_json_put_null(w, key);
     }
     else {
-        fd_buffer_u64(out, (uint64_t)value);
+        fd_json_put_i64(w, key, value);
     }
 }
 
 static void
-write_job(const fd_plan *plan, const fd_plan_job *job, fd_buffer *out)
+write_job(const fd_plan *plan, const fd_plan_job *job, fd_json_writer *w)
 {
-    fd_buffer_text(out, "{\"kind\":\"");
-    fd_buffer_text(out, fd_job_kind_name((fd_job_kind)job->kind));
-    member(out, "\",\"stage\":", job->stage);
-    member(out, ",\"chunk\":", job->stage / (int32_t)plan->stages);
-    member(out, ",\"mb\":", job->micro_batch);
-    member(out, ",\"buffer\":", job->buffer);
-    member(out, ",\"peer\":", job->peer);
-    fd_buffer_bytes(out, "}", 1);
+    fd_json_begin_object(w, NULL);
+    fd_json_put_text(w, "kind", fd_job_kind_name((fd_job_kind)job->kind));
+    put_number(w, "stage", job->stage);
+    put_number(w, "chunk", job->stage / (int32_t)plan->stages);
+    put_number(w, "mb", job->micro_batch);
+    put_number(w, "buffer", job->buffer);
+    put_number(w, "peer", job->peer);
+    fd_json_end_object(w);
 }
 
 static void
-write_stage(const fd_plan *plan, uint32_t stage, fd_buffer *out)
+write_stage(const fd_plan *plan, uint32_t stage, fd_json_writer *w)
 {
-    fd_buffer_text(out, stage > 0 ? ",\n{\"stage\":" : "\n{\"stage\":");
-    fd_buffer_u64(out, stage);
-    member(out, ",\"buffers\":", plan->buffers[stage]);
-    fd_buffer_text(out, ",\"table\":\"");
-    fd_plan_table(plan, stage, out);
-    fd_buffer_text(out, "\",\"steps\":[");
     uint32_t at = plan->first[stage];
     uint32_t end = plan->first[stage + 1];
+    fd_json_line(w);
+    fd_json_begin_object(w, NULL);
+    fd_json_put_u64(w, "stage", stage);
+    put_number(w, "buffers", plan->buffers[stage]);
+    fd_buffer *table = fd_json_put(w, "table");
+    fd_buffer_text(table, "\"");
+    fd_plan_table(plan, stage, table);
+    fd_buffer_text(table, "\"");
+    fd_json_begin_array(w, "steps");
     for (uint32_t step = 0; step < plan->steps; step++) {
-        fd_buffer_text(out, step > 0 ? ",[" : "[");
-        const char *between = "";
+        fd_json_begin_array(w, NULL);
         while (at < end && plan->jobs.list[at].step == (int32_t)step) {
-            fd_buffer_text(out, between);
-            write_job(plan, &plan->jobs.list[at++], out);
-            between = ",";
+            write_job(plan, &plan->jobs.list[at++], w);
         }
-        fd_buffer_text(out, "]");
+        fd_json_end_array(w);
     }
-    fd_buffer_text(out, "]}");
+    fd_json_end_array(w);
+    fd_json_end_object(w);
 }
 
 void
 fd_plan_json(const fd_plan *plan, const char *figures, fd_buffer *out)
 {
-    fd_buffer_text(out, "{\"schema\":\"fastdispatch-plan/1\",\"schedule\":\"");
-    fd_buffer_text(out, fd_schedule_name(plan->schedule));
-    fd_buffer_text(out, "\"");
-    member(out, ",\"stages\":", plan->stages);
-    member(out, ",\"micro_batches\":", plan->micro_batches);
-    member(out, ",\"chunks\":", plan->chunks);
+    fd_json_writer w = {.to = out};
     bool grouped = plan->schedule == FD_SCHEDULE_INTERLEAVED;
-    member(out, ",\"group\":", grouped ? (int64_t)plan->group : -1);
-    member(out, ",\"steps\":", plan->steps);
-    fd_buffer_text(out, ",\"figures\":");
-    fd_buffer_text(out, figures);
-    fd_buffer_text(out, ",\n\"plan\":[");
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_text(&w, "schema", "fastdispatch-plan/1");
+    fd_json_put_text(&w, "schedule", fd_schedule_name(plan->schedule));
+    put_number(&w, "stages", plan->stages);
+    put_number(&w, "micro_batches", plan->micro_batches);
+    put_number(&w, "chunks", plan->chunks);
+    put_number(&w, "group", grouped ? (int64_t)plan->group : -1);
+    put_number(&w, "steps", plan->steps);
+    fd_json_put_raw(&w, "figures", figures, strlen(figures));
+    fd_json_line(&w);
+    fd_json_begin_array(&w, "plan");
     for (uint32_t i = 0; i < plan->stages; i++) {
-        write_stage(plan, i, out);
+        write_stage(plan, i, &w);
     }
-    fd_buffer_text(out, "\n]}");
+    fd_json_line(&w);
+    fd_json_end_array(&w);
+    fd_json_end_object(&w);
 }

@@ -1,14 +1,13 @@
-/* Plans as people and programs read them. */
+/* Plans as text and JSON. */
 #ifndef FD_PLAN_TEXT_H
 #define FD_PLAN_TEXT_H
 
 #include "base/buffer.h"
 #include "pipeline/schedules/schedule_plan.h"
 
-/* What a stage does, on one line. DeepSpeed's with transfers, steps apart and
- * the numbers of buffers: "LM0 F0|SA0|-"; others the computations alone, with
- * micro-batches, and the global stage before them where a stage has several:
- * "F0 F1 B0" or "0F0 2F0 2B0". */
+/* The jobs of a stage on one line. DeepSpeed: all jobs with buffers, separated
+ * by step: "LM0 F0|SA0|-". Others: computations with micro-batches, after the
+ * global stage if a stage has several: "F0 F1 B0" or "0F0 2F0 2B0". */
 void fd_plan_table(const fd_plan *plan, uint32_t stage, fd_buffer *out);
 
 /* docs/reference/schemas/pipeline-plan.schema.json; `figures` is the JSON of

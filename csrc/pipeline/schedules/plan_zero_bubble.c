@@ -1,6 +1,6 @@
-/* Schedules that part the backward pass, so that W fills what would be a gap:
- * ZB-H1 (arXiv 2401.10241, 3.1) and ZB-V in PyTorch's order. */
-#include "pipeline/schedules/schedule_building.h"
+/* Schedules that split the backward pass, so that W fills gaps: ZB-H1 (arXiv
+ * 2401.10241, 3.1) and ZB-V in PyTorch's order. */
+#include "pipeline/schedules/schedule_plan.h"
 
 /* 1F1B, but stage s does W only s passes after its I: every stage then holds
  * as much as the first. The idle time of each is (S - 1)(F + I - W). */
@@ -27,8 +27,8 @@ fd_plan_zb_h1(fd_plan *plan, uint32_t stage)
     return status;
 }
 
-/* One stage while it is filled: how many F, I and W of each chunk there are,
- * those of micro-batches that do not exist included. */
+/* A stage under construction: the number of F, I and W of each chunk,
+ * including those of micro-batches that do not exist. */
 typedef struct filling {
     fd_plan *plan;
     uint32_t global[2];
@@ -87,8 +87,8 @@ cool_down(filling *to, uint32_t stages, uint32_t stage)
     }
 }
 
-/* The pipeline is filled with at least 2S - 1 micro-batches, of which those
- * that do not exist leave a gap. */
+/* The pipeline is filled with at least 2S - 1 micro-batches; missing ones
+ * leave a gap. */
 fd_status
 fd_plan_zb_v(fd_plan *plan, uint32_t stage)
 {

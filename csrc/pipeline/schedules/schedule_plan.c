@@ -1,4 +1,4 @@
-#include "pipeline/schedules/schedule_building.h"
+#include "pipeline/schedules/schedule_plan.h"
 
 #include <string.h>
 
@@ -58,21 +58,21 @@ set_chunks(fd_plan *plan, uint32_t chunks, fd_error *error)
         }
         return FD_OK;
     }
-    /* 1 is what those give who do not know that there are two. */
+    /* 1 is the value of engines without chunks. */
     if (plan->schedule == FD_SCHEDULE_ZB_V && plan->chunks <= 2) {
         plan->chunks = 2;
     }
     uint32_t wanted = plan->schedule == FD_SCHEDULE_ZB_V ? 2 : 1;
     if (plan->chunks != wanted) {
-        return fd_fail(error, FD_EINVAL, "%s has %u chunk%s a stage, not %u",
+        return fd_fail(error, FD_EINVAL, "%s has %u chunk%s per stage, not %u",
                        name, wanted, wanted == 1 ? "" : "s", plan->chunks);
     }
     return FD_OK;
 }
 
-/* Megatron asks for groups of at least `stages`, by default that many; PyTorch
- * makes as many rounds as there are whole ones. The two are one where both
- * answer. */
+/* Megatron requires groups of at least `stages`, the default; PyTorch uses
+ * as many rounds as there are complete ones. Both are equal where both are
+ * valid. */
 static fd_status
 set_group(fd_plan *plan, uint32_t group, fd_error *error)
 {
@@ -90,11 +90,12 @@ set_group(fd_plan *plan, uint32_t group, fd_error *error)
         uint32_t rounds = count < plan->stages ? 1 : count / plan->stages;
         plan->group = count / rounds;
         if (count % rounds != 0) {
-            return fd_fail(error, FD_EINVAL,
-                           "interleaved: %u micro-batches are no multiple of"
-                           " the %u rounds that %u stages make of them; give"
-                           " a multiple of %u, or a group",
-                           count, rounds, plan->stages, plan->stages);
+            return fd_fail(
+                error, FD_EINVAL,
+                "interleaved: %u micro-batches are not a multiple of"
+                " the %u rounds that %u stages make of them; give"
+                " a multiple of %u, or a group",
+                count, rounds, plan->stages, plan->stages);
         }
         return FD_OK;
     }
@@ -157,7 +158,7 @@ set_numbers(fd_plan *plan, const fd_plan_request *request, fd_error *error)
     if (status != FD_OK) {
         return status;
     }
-    /* At most 7 jobs a micro-batch on a global stage, and 3 at the end. */
+    /* At most 7 jobs per micro-batch and global stage, and 3 at the end. */
     uint64_t globals = (uint64_t)plan->stages * plan->chunks;
     if (globals > INT16_MAX || globals * 7 * plan->micro_batches > FD_PLAN_MOST
         || plan->stages * steps_of(plan) > FD_PLAN_MOST) {

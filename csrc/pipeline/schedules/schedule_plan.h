@@ -1,5 +1,5 @@
-/* What a pipeline schedule makes each stage do, and in which order: computed
- * from the schedule's name and three numbers, with no engine at hand.
+/* The jobs of each stage of a pipeline schedule in order, computed from the
+ * name of the schedule and three numbers, without an engine.
  *
  * A stage is one process of the pipeline, 0 to stages - 1. Interleaved and
  * V-shaped schedules give each several chunks of the model. Along the model
@@ -34,7 +34,7 @@ typedef enum fd_schedule {
 
 const char *fd_schedule_name(fd_schedule schedule);
 
-/* FD_SCHEDULES when there is none of this name. */
+/* FD_SCHEDULES: no schedule of this name. */
 fd_schedule fd_schedule_named(const char *name);
 
 /* How the engines of a schedule run transfers that block. */
@@ -74,18 +74,16 @@ typedef struct fd_plan_request {
     fd_schedule schedule;
     uint32_t stages;
     uint32_t micro_batches;
-    uint32_t
-        chunks;     /* 0: as many as the schedule wants, where that is known */
-    uint32_t group; /* interleaved only; 0: as the engines do */
+    uint32_t chunks; /* 0: default of the schedule, if known */
+    uint32_t group;  /* interleaved only; 0: as the engines do */
 } fd_plan_request;
 
-/* FD_EINVAL for what no engine would run. The plan is to be cleared in any
- * case. */
+/* FD_EINVAL: no engine runs such a plan. Clear the plan in any case. */
 fd_status fd_plan_make(fd_plan *plan, const fd_plan_request *request,
                        fd_error *error);
 void fd_plan_clear(fd_plan *plan);
 
-/* The stage that holds a global stage. */
+/* The stage of a global stage. */
 uint32_t fd_plan_holder(const fd_plan *plan, uint32_t global);
 
 static inline uint32_t
@@ -94,13 +92,13 @@ fd_plan_globals(const fd_plan *plan)
     return plan->stages * plan->chunks;
 }
 
-/* The most forward passes of a stage, over its chunks, whose backward pass (W
- * where it is apart) has not been: their activations are held. 0 without
- * backward passes. */
+/* The maximum number of forward passes of a stage, over its chunks, before
+ * their backward pass (W if separate): their activations are in memory. 0
+ * without backward passes. */
 uint32_t fd_plan_in_flight(const fd_plan *plan, uint32_t stage);
 
-/* What DeepSpeed's TrainSchedule is about in a step: a micro-batch, out of
- * range where the step computes nothing, and whether it is a forward pass. */
+/* A step of DeepSpeed's TrainSchedule: a micro-batch, out of range if the step
+ * computes nothing, and whether it is a forward pass. */
 typedef struct fd_train_step {
     int32_t micro_batch;
     bool forward;
@@ -108,5 +106,30 @@ typedef struct fd_train_step {
 
 fd_train_step fd_plan_train_step(uint32_t stages, uint32_t stage,
                                  uint32_t step);
+
+/* For the files that fill schedules: each function adds the jobs of one stage.
+ * The numbers of the plan are set and checked; its vector is empty or ends
+ * with the jobs of the previous stage. */
+typedef fd_status (*fd_plan_stage)(fd_plan *plan, uint32_t stage);
+
+fd_status fd_plan_deepspeed_train(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_deepspeed_inference(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_deepspeed_dp(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_gpipe(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_1f1b(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_interleaved(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_zb_h1(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_zb_v(fd_plan *plan, uint32_t stage);
+
+/* Add a computation as a step, with the receive of its input before it and the
+ * send of its output after it, if the peer is another stage. */
+fd_status fd_plan_compute(fd_plan *plan, uint32_t *step, fd_job_kind kind,
+                          uint32_t global, uint32_t micro_batch);
+
+static inline uint32_t
+fd_least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
 
 #endif

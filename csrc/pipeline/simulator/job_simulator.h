@@ -11,8 +11,8 @@
  * dependencies alone, so a job that occupies its resource is a dependency of
  * the next.
  *
- * The order of simulation depends on the structure alone. It is found once; any
- * number of runs with other durations and lags follow. */
+ * The order of simulation depends on the structure alone. It is found once;
+ * any number of runs with other durations and lags follow. */
 #ifndef FD_JOB_SIMULATOR_H
 #define FD_JOB_SIMULATOR_H
 
@@ -61,8 +61,9 @@ fd_status fd_sim_depend(fd_simulation *simulation, uint32_t job, uint32_t lag);
 /* Allocate what order and runs need, after the last job. */
 fd_status fd_sim_prepare(fd_simulation *simulation);
 
-/* Order as many jobs as possible. False: resources wait for each other; `next`
- * is where each is stuck. Remove a dependency and call it again, or give up. */
+/* Order as many jobs as possible. False: resources wait for each other;
+ * `next` is where each is stuck. Remove a dependency and call it again, or
+ * give up. */
 bool fd_sim_order(fd_simulation *simulation);
 
 /* The first job behind those of a resource. */

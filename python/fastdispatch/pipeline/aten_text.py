@@ -1,4 +1,4 @@
-"""A recorded call of an operator as its node's name and its call, ``%0.softmax(-1)``, for ``pipeline convert``."""
+"""The name and the call of the node of a recorded operator, ``%0.softmax(-1)``, for ``pipeline convert``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST = 2**63 - 1  # of a slice without an end
 
 
 class _Untold(Exception):
-    """An argument that is no data."""
+    """An argument that is not plain data."""
 
 
 class _Parameter(NamedTuple):
@@ -35,7 +35,7 @@ class _Parameter(NamedTuple):
 
 @cache
 def parameters(schema: str) -> tuple[_Parameter, ...]:
-    """What a schema says that its operator takes; none where there is no schema."""
+    """Return the parameters in a schema; empty without a schema."""
     found = []
     named = False
     for part in _parts(schema.partition("(")[2].rpartition(") ->")[0]):
@@ -89,7 +89,7 @@ class CallText:
     # -- the name ------------------------------------------------------------------------------------------------------
 
     def name(self) -> str:
-        """As the profiler that watches the model writes it, where both can tell."""
+        """Return the name of the node."""
         plain = [(each, value) for each, value in self._by_place if not self._holds_tensors(value)]
         inplace = self._base.endswith("_") and not self._base.endswith("__")
         base = self._base.rstrip("_") if inplace else self._base
@@ -111,7 +111,7 @@ class CallText:
     # -- the call ------------------------------------------------------------------------------------------------------
 
     def call(self) -> str:
-        """Empty where an argument is no data, or a parameter."""
+        """Return the call as text; empty if an argument is not plain data, or is a parameter."""
         try:
             return self._special() or self._written()
         except _Untold:

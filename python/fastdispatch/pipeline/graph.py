@@ -1,4 +1,4 @@
-"""``Graph``: a model as a graph of layers with what they cost (docs/formats/pipeline-graph.md)."""
+"""``Graph``: a model as a graph of layers with their costs (docs/formats/pipeline-graph.md)."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Node:
     """One layer, or one operation between layers."""
 
     id: str
-    name: str  #: what it is, for a module its repr; the "desc" of other planners
+    name: str  #: description, for a module its repr; the "desc" of other planners
     forward_ms: float = 0.0  #: milliseconds of one forward
     backward_ms: float = 0.0
     output_bytes: Sequence[float] = ()  #: of each output
     parameter_bytes: float = 0.0
     stage: int | None = None  #: from 0 on
-    forward_spread_ms: float | None = None  #: how far steps lie apart; None: not known
+    forward_spread_ms: float | None = None  #: spread of steps; None: unknown
     backward_spread_ms: float | None = None
     saved_bytes: float | None = None  #: kept from forward to backward; None: not known
     about: Mapping[str, Any] = field(default_factory=dict)  #: facts that only the JSON form has
 
     @property
     def activation_bytes(self) -> float:
-        """Of all outputs."""
+        """Bytes of all outputs."""
         return float(sum(self.output_bytes))
 
 
@@ -72,17 +72,17 @@ class Graph:
 
     @classmethod
     def parse(cls, text: str | bytes, where: str = "graph") -> Graph:
-        """From its text or JSON. Messages begin with ``where`` and the line."""
+        """Read the text or JSON form. Messages begin with ``where`` and the line."""
         if isinstance(text, bytes):
             try:
                 text.decode()
             except UnicodeDecodeError as error:
-                raise _core.Error(f"{where}: no text: byte {error.start} is no UTF-8") from None
+                raise _core.Error(f"{where}: not text: byte {error.start} is not UTF-8") from None
         return cls._made(_core.Graph(text.encode() if isinstance(text, str) else text, where))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Graph:
-        """From a file of either form."""
+        """Read a file in either form."""
         try:
             content = read_bytes(path)
         except OSError as error:
@@ -93,7 +93,7 @@ class Graph:
         return made
 
     def to_text(self) -> str:
-        """What other planners read; without a newline at its end."""
+        """Return the text form of other planners, without a final newline."""
         return self._core.text()
 
     def to_json(self) -> str:
@@ -101,7 +101,7 @@ class Graph:
         return self._core.json()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """JSON where the name ends in ``.json``, else the text."""
+        """Write JSON if the name ends in ``.json``, else the text form."""
         text = self.to_json() if os.fspath(path).endswith(".json") else self.to_text()
         write(path, text.encode())
 
@@ -137,15 +137,15 @@ class Graph:
         return f"<Graph: {len(self.nodes)} nodes, {len(self.edges)} edges>"
 
     def __getitem__(self, id: str) -> Node:
-        """A node by its id; KeyError."""
+        """Return a node by its id; ``KeyError``."""
         return self._by_id[id]
 
     def inputs(self, id: str) -> list[str]:
-        """Ids of the nodes whose outputs a node takes, in the order of its arguments."""
+        """Return the ids of the inputs of a node, in the order of its arguments."""
         return self._neighbours[0][id]
 
     def outputs(self, id: str) -> list[str]:
-        """Ids of the nodes that take the output of a node, in the order of the edges."""
+        """Return the ids of the users of a node, in the order of the edges."""
         return self._neighbours[1][id]
 
     @cached_property
@@ -158,33 +158,33 @@ class Graph:
         return inputs, outputs
 
     def order(self) -> list[Node]:
-        """Each node after those it needs; of several the first in the file."""
+        """Return a topological order; among several nodes the first in the file is next."""
         return [self.nodes[place] for place in self._core.order()]
 
     def sources(self) -> list[Node]:
-        """Nodes that need nothing, in the order of the file."""
+        """Return nodes without inputs, in the order of the file."""
         return [node for node in self.nodes if not self.inputs(node.id)]
 
     def sinks(self) -> list[Node]:
-        """Nodes that nothing needs, in the order of the file."""
+        """Return nodes without users, in the order of the file."""
         return [node for node in self.nodes if not self.outputs(node.id)]
 
     def depths(self) -> dict[str, int]:
-        """By id the most edges on a way from a source."""
+        """Return the maximum number of edges from a source, by id."""
         found: dict[str, int] = {}
         for node in self.order():
             found[node.id] = max((found[id] + 1 for id in self.inputs(node.id)), default=0)
         return found
 
     def heights(self) -> dict[str, int]:
-        """By id the most edges on a way to a sink."""
+        """Return the maximum number of edges to a sink, by id."""
         found: dict[str, int] = {}
         for node in reversed(self.order()):
             found[node.id] = max((found[id] + 1 for id in self.outputs(node.id)), default=0)
         return found
 
     def parts(self) -> dict[int | None, Graph]:
-        """A graph a stage, in the order of the stages, with the edges within it; nodes without one are under None."""
+        """Return one graph per stage, in order, with the edges within it. Nodes without a stage are under None."""
         stages = {node.id: node.stage for node in self.nodes}
         edges: dict[int | None, list[tuple[str, str]]] = {stage: [] for stage in stages.values()}
         for first, second in self.edges:
@@ -195,29 +195,29 @@ class Graph:
         return {stage: Graph(nodes[stage], edges[stage], self.about) for stage in order}
 
     def compressed(self) -> Graph:
-        """Branches as one node each: runs of nodes with one input and one output behind one that several need. Times
-        and parameters add up, the last output stays."""
+        """Return the graph with one node per branch: a run of nodes with one input and one output after a node with
+        several users. Times and parameters are added up, the last output is kept."""
         return self._made(self._core.compressed())
 
     def is_series_parallel(self) -> bool:
-        """Whether one edge is left when nodes with one predecessor and one successor are taken out."""
+        """Return whether removing nodes with one predecessor and one successor reduces the graph to one edge."""
         return self._core.is_series_parallel()
 
     def is_same(self, other: Graph) -> bool:
-        """Whether two graphs have the same names and edges but for ids and the order of lines. Never wrong when it says
-        no; graphs that differ only in how equal layers are connected may look the same."""
+        """Return whether two graphs have the same names and edges, except for ids and the order of lines. False is
+        always right; graphs that differ only in the connections of equal layers may be considered the same."""
         return self._core.is_same(other._core)
 
     def before(self, id: str) -> set[str]:
-        """Ids of all nodes that a node needs, near and far."""
+        """Return the ids of all direct and indirect inputs of a node."""
         return _reached(id, self.inputs)
 
     def behind(self, id: str) -> set[str]:
-        """Ids of all nodes that need a node."""
+        """Return the ids of all direct and indirect users of a node."""
         return _reached(id, self.outputs)
 
     def augmented(self, ids: Iterable[str]) -> set[str]:
-        """The nodes of an antichain, and what before each of them is needed by more than it and what it needs."""
+        """Return the nodes of an antichain, and nodes before each of them with users outside of it and its inputs."""
         found = set(ids)
         for id in list(found):
             within = self.before(id) | {id}
@@ -225,19 +225,19 @@ class Graph:
         return found | set(ids)
 
     def latest(self, ids: Iterable[str]) -> set[str]:
-        """Those of some nodes that no other of them needs: an antichain."""
+        """Return the nodes that no other of these nodes depends on: an antichain."""
         given = set(ids)
         return {id for id in given if given.isdisjoint(self.behind(id))}
 
     def next_antichains(self, ids: Iterable[str]) -> list[set[str]]:
-        """Antichains behind one: each with one more node that needs something of what it stands for."""
+        """Return the next antichains: each with one more node that has an input in it."""
         within = set(ids).union(*(self.before(id) for id in ids))
         more = {child: None for id in self._by_id if id in within for child in self.outputs(id) if child not in within}
         return [self.latest(self.before(child) | within | {child}) for child in more]
 
     def antichains(self) -> dict[frozenset[str], list[frozenset[str]]]:
-        """Each antichain from the first source on, with those behind it: where a model can be cut. As many as the graph
-        has, which may be very many."""
+        """Yield each antichain from the first source on, with the next ones: the places where a model can be cut. There
+        may be very many."""
         first = next(node.id for node in self.nodes if not self.inputs(node.id))
         found: dict[frozenset[str], list[frozenset[str]]] = {}
         todo = [frozenset([first])]
@@ -249,13 +249,13 @@ class Graph:
         return found
 
     def totals(self) -> dict[str, float]:
-        """Sums over all nodes: forward_ms, backward_ms, activation_bytes, parameter_bytes."""
+        """Return sums over all nodes: forward_ms, backward_ms, activation_bytes, parameter_bytes."""
         names = ("forward_ms", "backward_ms", "activation_bytes", "parameter_bytes")
         return {name: float(sum(getattr(node, name) for node in self.nodes)) for name in names}
 
     def without(self, ids: Iterable[str] = (), edges: Iterable[tuple[str, str]] = ()) -> Graph:
-        """The same graph without some nodes and their edges, and without some edges. ``KeyError`` for what is not
-        there."""
+        """Return the graph without some nodes and their edges, and without some edges. ``KeyError`` for unknown
+        ones."""
         nodes, gone = {node.id: node for node in self.nodes}, set(edges)
         for id in ids:
             del nodes[id]
@@ -271,7 +271,7 @@ class Graph:
         return made
 
     def with_stages(self, stages: Mapping[str, int | None]) -> Graph:
-        """The same graph with other stages: by id; nodes that are not named have none."""
+        """Return the graph with other stages, by id; other nodes have none."""
         nodes = [replace(node, stage=stages.get(node.id)) for node in self.nodes]
         return Graph(nodes, self.edges, self.about)
 

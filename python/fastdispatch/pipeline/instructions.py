@@ -7,7 +7,7 @@ from typing import Any
 
 from fastdispatch.pipeline.errors import PipelineRuntimeError
 
-#: What DeepSpeed's engine knows to execute; a class derived from one of these is none of them.
+#: Instructions of DeepSpeed's engine; derived classes do not count.
 _MODULE = "deepspeed.runtime.pipe.schedule"
 _KINDS = {
     "LoadMicroBatch": "LM",
@@ -24,7 +24,8 @@ _KINDS = {
 
 
 def table_of(schedule: Any) -> str:
-    """What a schedule makes a stage of DeepSpeed do, on one line as :meth:`Plan.table` has it: ``LM0 F0|SA0|-``.
+    """Return the instructions of a stage of DeepSpeed on one line, in the format of :meth:`Plan.table`: ``LM0
+    F0|SA0|-``.
 
     ``schedule`` is a ``PipeSchedule``, or its steps: lists of instructions. Nothing is executed. Raises
     :class:`fastdispatch.Error`, which is a ``RuntimeError`` here, for an instruction that DeepSpeed's engine would not

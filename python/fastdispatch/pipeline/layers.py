@@ -17,8 +17,8 @@ Number = int | float
 
 @dataclass(frozen=True)
 class Layers:
-    """One entry a layer: the object (a spec, module, function or number), its name as ``type:REGEX`` sees it (None:
-    without one) and as DeepSpeed prints it."""
+    """One entry per layer: the object (a spec, module, function or number), its name for ``type:REGEX`` (None: none)
+    and as DeepSpeed prints it."""
 
     items: Sequence[Any]
     names: Sequence[str | None]
@@ -39,8 +39,8 @@ class Layers:
 
 
 def layers_of(given: Any) -> Layers:
-    """The layers of a ``PipelineModule``, ``nn.Sequential`` or ``ModuleList``, or of anything that lists layers or
-    weights."""
+    """Return the layers of a ``PipelineModule``, ``nn.Sequential`` or ``ModuleList``, or of anything that lists layers
+    or weights."""
     # DeepSpeed's module keeps the specs: a rank builds only its own stage.
     items = list(given._layer_specs) if hasattr(given, "_layer_specs") else _listed(given)
     for index, item in enumerate(items):
@@ -108,7 +108,7 @@ def _listed(given: Any) -> list[Any]:
         return list(given)
     except TypeError:
         what = type(given).__name__
-        raise Error(f"layers: {what} is no row of layers: give nn.Sequential or a list of layers") from None
+        raise Error(f"layers: {what} is not a row of layers: give nn.Sequential or a list of layers") from None
 
 
 def _number(item: Real) -> Number:

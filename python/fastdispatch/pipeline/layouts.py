@@ -12,7 +12,7 @@ from fastdispatch.pipeline.partition import Partition, stage_report
 
 
 def with_parts(module: type[Any], parts: Sequence[int]) -> type[Any]:
-    """A class like ``module``, DeepSpeed's ``PipelineModule`` or one made of it, whose objects are cut at ``parts``.
+    """Return a subclass of ``module`` (DeepSpeed's ``PipelineModule`` or derived from it) that is cut at ``parts``.
 
     They print their layers as DeepSpeed does, and do not use the ``partition_method`` they are given. Making one raises
     :class:`fastdispatch.Error` where its stages or layers are not as many as those of ``parts``.
@@ -34,7 +34,7 @@ def with_parts(module: type[Any], parts: Sequence[int]) -> type[Any]:
 
 
 def split_points(parts: Sequence[int], names: Sequence[str] | None = None) -> list[str]:
-    """The first layer of each stage but the first, as ``torch.distributed.pipelining`` wants it:
+    """Return the first layer of each stage except the first, for ``torch.distributed.pipelining``:
     ``split_spec={name: SplitPoint.BEGINNING for name in split_points(parts)}``.
 
     ``names``: of the layers in the model, ``["layers.0", "layers.1", ...]``; None: ``0``, ``1``, as in an
@@ -47,7 +47,7 @@ def split_points(parts: Sequence[int], names: Sequence[str] | None = None) -> li
 
 
 def megatron_layout(parts: Sequence[int], kinds: str | None = None) -> str:
-    """For Megatron's ``--pipeline-model-parallel-layout``: ``Et*3|t*4|t*2L``.
+    """Return the value of Megatron's ``--pipeline-model-parallel-layout``: ``Et*3|t*4|t*2L``.
 
     ``kinds``: a letter a layer, ``E`` embedding, ``t`` transformer layer, ``m`` multi-token prediction, ``L`` loss.
     None: all are transformer layers, the first stage has the embedding besides and the last the loss.

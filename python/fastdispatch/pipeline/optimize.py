@@ -1,4 +1,4 @@
-"""``optimize``: the pipeline of least time for a graph of layers (docs/guides/pipeline-optimize.md)."""
+"""``optimize``: the fastest pipeline for a graph of layers (docs/guides/pipeline-optimize.md)."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ Stage = dict[str, Any]
 
 
 class Optimum:
-    """The pipeline of least time. Made by :func:`optimize`. Times are in seconds."""
+    """The fastest pipeline. Made by :func:`optimize`. Times are in seconds."""
 
     def __init__(self, graph: Graph, machines: list[int], bandwidths: list[float], found: dict[str, Any]) -> None:
         self._found = found
-        #: None, or how the synchronous schedule runs that was planned for: name, micro_batches, chunks (a rank), ranks,
-        #: rank_of_stage, step_s (a step of the optimizer), bound_s (no plan is shorter), proven (this one is the
-        #: shortest), asynchronous_s (what the plan without a schedule would take under it; None: it would not run).
+        #: None, or the synchronous schedule: name, micro_batches, chunks (per rank), ranks, rank_of_stage, step_s (of
+        #: the optimizer), bound_s (a lower bound), proven (the plan is optimal), asynchronous_s (the step of the plan
+        #: without a schedule; None: it would not run).
         self.schedule: dict[str, Any] | None = _schedule(found["schedule"])
         self._graph = graph
         self.machines = machines
         self.bandwidths = bandwidths
         self.layers: int = found["layers"]
-        #: Places to cut that were considered; whether these are all there are, and all of them were compared.
+        #: Number of considered places to cut; whether these are all, and all were compared.
         self.states: int = found["states"]
         self.complete: bool = found["complete"]
-        #: Whether two chains of them alone were considered.
+        #: Whether only two chains of them were considered.
         self.chains: bool = found["chains"]
         self.single_machine_s: float = found["single_machine_s"]
         #: One step of the pipeline once it is full: T of the published optimizer.
         self.time_per_stage_s: float = found["best"]["time_s"]
-        #: No plan is quicker; the same but where ``complete`` is false, or where the search took too long.
+        #: A lower bound of all plans; equal to the time if the search is complete.
         self.bound_s: float = found["best"]["bound_s"]
         self.data_parallel_s: float = found["data_parallel_s"]
-        #: Machines of the outermost level that are left over.
+        #: Unused machines of the outermost level.
         self.unused: int = found["best"]["unused"]
-        #: With a machine more at the outermost level, with twice the bandwidth; None: not asked for, or no such plan.
+        #: With one more machine at the outermost level, with twice the bandwidth; None: not requested, or no such plan.
         self.one_more_s: float | None = found["one_more_s"]
         self.twice_bandwidth_s: float | None = found["twice_bandwidth_s"]
-        #: What these cannot be below: the same but where the search for them took too long.
+        #: Lower bounds of these.
         self.one_more_bound_s: float | None = found["one_more_bound_s"]
         self.twice_bandwidth_bound_s: float | None = found["twice_bandwidth_bound_s"]
 
@@ -59,18 +59,18 @@ class Optimum:
 
     @cached_property
     def stages(self) -> list[Stage]:
-        """Of the outermost level; with several levels each has its ``stages`` of the level below."""
+        """Stages of the outermost level; with several levels, each has ``stages`` of the level below."""
         return _nested(self._found["best"]["stages"], len(self.machines))
 
     @cached_property
     def leaves(self) -> list[Stage]:
-        """Of the innermost level, in the order of layers: what ``stage`` of a node counts."""
+        """Stages of the innermost level in the order of layers; ``stage`` of a node is an index."""
         return _leaves(self.stages)
 
     @property
     def second(self) -> dict[str, Any] | None:
-        """The best of the plans that lack one of the cuts of this one, or that are cut where this one is not at all:
-        ``time_per_stage_s``, ``bound_s`` (none of them is quicker) and ``stages``, with a schedule ``step_s``."""
+        """The best plan without one of the cuts of this one, or with a cut if this one has none: ``time_per_stage_s``,
+        ``bound_s`` (a lower bound) and ``stages``, with a schedule ``step_s``."""
         found = self._found["second"]
         if found is None:
             return None
@@ -89,18 +89,17 @@ class Optimum:
         return self._graph.with_stages(dict(zip(nodes, stages, strict=True)))
 
     def replay(self, schedule: str, micro_batches: int) -> tuple[Plan, Replay]:
-        """What a synchronous schedule makes of these stages, each micro-batch taking what the planned layers take.
+        """Simulate a synchronous schedule of these stages. A micro-batch has the times of the planned layers.
 
-        A stage on several machines counts as one that many times as quick; gradients are reduced after the last
-        micro-batch, outside of this. Schedules with several chunks a stage take consecutive halves of the stages.
-        """
+        The time of a stage is divided by its machines; the final all-reduce of gradients is not included. Schedules
+        with several chunks per stage use consecutive halves of the stages."""
         forward = [leaf["forward_s"] for leaf in self.leaves]
         backward = [leaf["compute_s"] - leaf["forward_s"] for leaf in self.leaves]
         chunks = 2 if schedule in ("interleaved", "zb-v") else 1
         if self.schedule is not None and self.schedule["name"] == schedule:
             chunks = self.schedule["chunks"]
         if len(forward) % chunks:
-            raise _core.Error(f"{schedule}: {len(forward)} stages are no multiple of {chunks} chunks")
+            raise _core.Error(f"{schedule}: {len(forward)} stages are not a multiple of {chunks} chunks")
         made = plan(schedule, len(forward) // chunks, micro_batches, chunks)
         transfer = [leaf["in_s"] / 2 for leaf in self.leaves]
         return made, made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
@@ -157,7 +156,7 @@ def _leaves(stages: list[Stage]) -> list[Stage]:
 
 
 def _bound_by(stage: Stage) -> str:
-    """What a stage would have to do less of to be quicker."""
+    """Return the largest part of the time of a stage."""
     work = {name: stage[f"{name}_s"] for name in ("compute", "reduce", "in", "out")}
     transfer = max(("in", "out"), key=lambda name: work[name])
     if work[transfer] > work["compute"] + work["reduce"]:
@@ -186,40 +185,40 @@ def optimize(
     chunks: int | None = None,
     watch: array[float] | None = None,
 ) -> Optimum:
-    """The pipeline of least time: by the objective of PipeDream, or with a schedule that of the shortest step under it.
+    """Find the pipeline with the minimum time per stage (PipeDream), or with the shortest step of a schedule.
 
     Parameters
     ----------
     machines, bandwidths:
-        A number a level, innermost first; bytes a second.
+        One number per level, innermost first; bytes per second.
     compression:
-        By what activations shrink when they are sent. None: sending them takes no time, as in the published optimizer.
+        Compression of sent activations. None: sending takes no time, as in the published optimizer.
     straight:
-        One machine a stage.
+        One machine per stage.
     fewer:
-        Machines may be left over.
+        Machines may stay unused.
     cut:
-        "published" counts some tensors at a cut that nobody needs any more; "true" counts each that crosses.
+        "published" also counts some tensors at a cut that no later layer needs; "true" does not.
     memory:
         "none"; "published": activations and parameters once for each machine after; "stashed": weights, gradients and
-        optimizer, and a version of the weights and the saved activations for each micro-batch in flight (asynchronous);
+        optimizer, and one version of the weights and the saved activations per micro-batch in flight (asynchronous);
         "flushed": the same with one version of the weights (synchronous).
     memory_size, optimizer_bytes, in_flight:
-        Bytes of a machine; bytes of optimizer state for each byte of parameters; at most so many in flight.
+        Bytes of a machine; bytes of optimizer state per byte of parameters; maximum of micro-batches in flight.
     max_states:
-        Of a graph with more places to cut only chains of them are looked at; then ``complete`` is false.
+        For a graph with more places to cut, only chains of them are considered, and ``complete`` is false.
     second, gains:
-        Look for the second best, and for what a machine more or twice the bandwidth would give.
+        Find the second best, and the gain of one more machine and of twice the bandwidth.
     schedule, micro_batches, chunks:
-        One of ``SYNCHRONOUS``: the step of the optimizer, all micro-batches and the all-reduce of gradients, is made
-        short, as the schedule plays it; one level of machines, at most 256, and ``memory`` "none" or "flushed".
-        Chunks a rank are of "interleaved", 2 by default.
+        One of ``SYNCHRONOUS``: minimise the step of the optimizer, all micro-batches and the all-reduce of gradients,
+        as simulated for the schedule; one level of at most 256 machines, ``memory`` "none" or "flushed". Chunks per
+        rank apply to "interleaved" (default: 2).
     watch:
-        ``array("d", 3 * [0])`` for another thread to look at while the search runs: a time that no plan gets below, the
-        least time so far, and which share of the question at hand is done, from 0 to 1.
+        ``array("d", 3 * [0])`` that another thread may read during the search: a lower bound, the best time so far, and
+        the progress of the current step, from 0 to 1.
 
-    Raises :class:`fastdispatch.Error` where there is no such plan: more stages than layers, no room (which stage lacks
-    how much), and for figures out of range.
+    Raises :class:`fastdispatch.Error` if no such plan exists (more stages than layers, not enough memory), and for
+    arguments out of range.
     """
     levels = [machines] if isinstance(machines, int) else list(machines)
     speeds = [float(bandwidths)] if isinstance(bandwidths, (int, float)) else [float(each) for each in bandwidths]

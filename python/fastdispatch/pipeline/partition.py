@@ -25,10 +25,10 @@ class Partition:
     method: str
     layers: Layers
     weights: Sequence[Number]
-    #: Of the weights: "parameters", "ns", "layers", "matches", or "" for numbers that were given.
+    #: Unit of the weights: "parameters", "ns", "layers", "matches", or "" for given numbers.
     unit: str
     parts: list[int]
-    #: What the user should know about the weights, a line each.
+    #: Notes about the weights, one line each.
     notes: Sequence[str] = ()
 
     @property
@@ -47,7 +47,7 @@ def partition(
     world_size: int | None = None,
     within: str | None = None,
 ) -> list[int]:
-    """Where to cut a row of layers: ``stages`` + 1 plain ints; stage ``k`` has ``layers[parts[k]:parts[k + 1]]``.
+    """Return the cuts of a row of layers: ``stages`` + 1 ints; stage ``k`` has ``layers[parts[k]:parts[k + 1]]``.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def partition(
     method:
         In any case of letters. As in DeepSpeed ``"uniform"`` (equal numbers of layers), ``"parameters"`` (trainable
         parameters) and ``"type:REGEX"`` (layers whose class or function name matches) give the cuts DeepSpeed gives.
-        ``"profile"`` does the same with measured time: nanoseconds of forward and backward. ``"bottleneck"`` makes the
-        heaviest stage as light as possible.
+        ``"profile"`` does the same with measured time: nanoseconds of forward and backward. ``"bottleneck"`` minimises
+        the weight of the heaviest stage.
     weights:
         For ``profile`` and ``bottleneck``: numbers, one a layer, or a recording of a run of these layers. None: the
         layers' own, which are the numbers, the times of a recording, or (``bottleneck``) parameters.
@@ -72,8 +72,8 @@ def partition(
         Of a recording: the module whose numbered children the layers are, such as ``"blocks"``. None takes
         DeepSpeed's ``PipelineModule``, or where most time was spent.
 
-    With fewer layers than stages the last stages are empty. Raises :class:`fastdispatch.Error` with one line; where
-    DeepSpeed raises ``RuntimeError`` or ``NotImplementedError`` it is one of these too, in DeepSpeed's words.
+    With fewer layers than stages the last stages are empty. Raises :class:`fastdispatch.Error` with one line; errors of
+    DeepSpeed keep their type (``RuntimeError``, ``NotImplementedError``) and text.
     """
     done = cut(layers, stages, method, weights=weights, topology=topology, world_size=world_size, within=within)
     for note in done.notes:
@@ -91,7 +91,7 @@ def cut(
     world_size: int | None = None,
     within: str | None = None,
 ) -> Partition:
-    """``partition`` with all that it knows."""
+    """Partition layers, and return all facts."""
     count = _stages(stages, topology, world_size)
     row, own, unit, notes = _read(layers, within)
     lowered = method.lower()
@@ -114,8 +114,8 @@ def cut(
 
 
 def stage_report(done: Partition, loss: Any = None, weights: Sequence[str] | None = None) -> str:
-    """What DeepSpeed prints on its first rank: the method, the layers of each stage, the loss (the layers' own where
-    none is given). ``weights``: a text behind each layer."""
+    """Return the listing that DeepSpeed prints on its first rank: the method, the layers of each stage, the loss
+    (default: the layers' own). ``weights``: a text after each layer."""
     lines = [f"Partitioning pipeline stages with method {done.method}"]
     width = max((len(name) for name in done.layers.shown), default=0)
     for stage, (first, last) in enumerate(zip(done.parts, done.parts[1:], strict=False)):
@@ -146,7 +146,7 @@ def _stages(stages: int | None, topology: Any, world_size: int | None) -> int:
 
 
 def _read(layers: Any, within: str | None) -> tuple[Layers, list[Number] | None, str, list[str]]:
-    """The layers, the weights that come with them (None: parameters, if asked for), their unit, notes."""
+    """Return the layers, their weights (None: parameters, if requested), the unit, and notes."""
     if is_recording(layers):
         trace = layers if isinstance(layers, Trace) else load(layers)
         row, times, notes = recorded_layers(trace, within)
@@ -181,8 +181,8 @@ def _no_weights(method: str, weights: Any) -> None:
 
 
 def _matches(layers: Layers, expression: str) -> list[Number]:
-    """1 for a layer whose name the expression finds. It is lower-cased and ends at the second colon, as in DeepSpeed:
-    ``\\D`` means ``\\d`` here."""
+    """Return 1 for each layer whose name matches the expression, which is lower-cased and ends at the second colon, as
+    in DeepSpeed: ``\\D`` means ``\\d`` here."""
     try:
         compiled = re.compile(expression, re.IGNORECASE)
     except re.error as error:
@@ -194,7 +194,7 @@ def _matches(layers: Layers, expression: str) -> list[Number]:
 
 
 def _sums(weights: Iterable[Number]) -> list[float]:
-    """Sums of the first 0, 1, 2, ... weights: whole numbers exactly, others in order as doubles."""
+    """Return the sums of the first 0, 1, 2, ... weights: whole numbers exactly, others in order as doubles."""
     numbers = list(weights)
     if not all(isinstance(number, int) for number in numbers):
         numbers = [_double(number) + 0.0 for number in numbers]  # -0.0 is 0.0

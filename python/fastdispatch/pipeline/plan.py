@@ -33,7 +33,7 @@ _SHORTEST = Fraction(1, 10**15)
 
 
 class Job(NamedTuple):
-    """One instruction of a plan. -1 for what it has not."""
+    """One instruction of a plan. -1: no such number."""
 
     stage: int  #: global: the place of the chunk in the model; with one chunk the stage
     step: int  #: of its stage, from 0
@@ -83,11 +83,11 @@ class Replay:
         #: makespan - busy.
         self.idle = [self.makespan - busy for busy in self.busy]
         spans = zip(found["first"], found["last"], found["busy"], strict=True)
-        #: What of it is between a stage's own first and last computation.
+        #: Its part between the first and last computation of a stage.
         self.waits = self._scaled([last - first - busy for first, last, busy in spans])
         #: Most forward passes, over all chunks, that no backward pass (W) has followed yet.
         self.in_flight = in_flight
-        #: Rows of the plan, first to last, none of which could take longer without the whole taking longer.
+        #: The critical path: rows of the plan, in order.
         self.critical: list[int] = found["critical"]
 
     def _scaled(self, numbers: Sequence[int]) -> list[Fraction]:
@@ -141,9 +141,9 @@ class Replay:
 
 
 class Plan:
-    """What each stage of a pipeline does, in its order. Made by :func:`plan`.
+    """The jobs of each stage of a pipeline, in order. Made by :func:`plan`.
 
-    A stage is one process of the pipeline. Where it holds several chunks of the model, these are numbered along the
+    A stage is one process of the pipeline. With several chunks of the model per stage, these are numbered along the
     model as global stages.
     """
 
@@ -158,7 +158,7 @@ class Plan:
         self.steps: int = self._numbers["steps"]
 
     def __repr__(self) -> str:
-        chunks = f", {self.chunks} chunks a stage" if self.chunks > 1 else ""
+        chunks = f", {self.chunks} chunks per stage" if self.chunks > 1 else ""
         return f"<Plan {self.schedule}: {self.stages} stages, {self.micro_batches} micro-batches{chunks}>"
 
     def _stage(self, stage: int) -> int:
@@ -167,9 +167,9 @@ class Plan:
         return stage
 
     def table(self, stage: int) -> str:
-        """A stage on one line. DeepSpeed: ``LM0 F0|SA0|-``, all instructions with the numbers of buffers, steps apart.
-        Else the computations with micro-batches, ``F0 F1 B0``, with the global stage before them where a stage has
-        several chunks, ``0F0 2F0 2B0``."""
+        """Return a stage on one line. DeepSpeed: ``LM0 F0|SA0|-``, all instructions with the numbers of buffers, steps
+        apart. Else the computations with micro-batches, ``F0 F1 B0``, with the global stage before them where a stage
+        has several chunks, ``0F0 2F0 2B0``."""
         return self._core.table(self._stage(stage))
 
     def buffers(self, stage: int) -> int:
@@ -183,7 +183,7 @@ class Plan:
         return list(map(tuple.__new__, repeat(Job), zip(*self._core.jobs().values(), strict=True)))
 
     def train_steps(self, stage: int) -> list[TrainStep]:
-        """Each step of a stage as DeepSpeed's ``TrainSchedule`` sees it, those without a computation too."""
+        """Return each step of a stage of DeepSpeed's ``TrainSchedule``, including those without a computation."""
         if self.schedule != "deepspeed-train":
             raise _core.Error(f"{self.schedule} has no steps of TrainSchedule; deepspeed-train has")
         place = self._stage(stage)
@@ -201,15 +201,16 @@ class Plan:
         transfer_back: Times | None = None,
         blocking: bool = False,
     ) -> Replay:
-        """Play the plan with the times of one micro-batch, in any unit.
+        """Simulate the plan with the times of one micro-batch, in any unit.
 
-        A time is a number for all stages, one a stage, or one a global stage. The first two are of a whole stage and
-        parted evenly among its chunks. Without ``backward_input`` and ``backward_weight`` each is half of ``backward``.
+        A time is one number for all stages, one per stage, or one per global stage. The first two are of a whole stage
+        and divided evenly among its chunks. ``backward_input`` and ``backward_weight`` default to half of ``backward``.
         A ``transfer`` is counted at its receiver; ``transfer_back`` is that of gradients, by default the same. By
-        default transfers run beside the work; with ``blocking`` both ends wait for each other. All else takes no time.
+        default transfers run in parallel to the work; with ``blocking`` both ends wait for each other. Other jobs have
+        no duration.
         Exact for integers, fractions and short decimals.
 
-        Raises :class:`fastdispatch.Error` for times that are negative or no numbers, and where the engines of the
+        Raises :class:`fastdispatch.Error` for invalid times, and for ``blocking`` if the engines of the
         schedule have no blocking transfers.
         """
         half = [each / 2 for each in self._times("backward", backward)]
@@ -229,7 +230,7 @@ class Plan:
         return Replay(play, tick, self._numbers["in_flight"], prices, blocking)
 
     def _times(self, name: str, times: Times, whole: bool = True) -> list[Fraction]:
-        """One a global stage."""
+        """One per global stage."""
         given = [times] * self.stages if isinstance(times, (int, float, Fraction)) else list(times)
         if len(given) not in (self.stages, self.stages * self.chunks):
             chunked = "" if self.chunks == 1 else f", or {self.stages * self.chunks}: one a chunk"
@@ -248,12 +249,12 @@ class Plan:
         return self.document(self.replay())
 
     def document(self, replay: Replay) -> str:
-        """The same with the figures of ``replay``."""
+        """Return the same with the figures of ``replay``."""
         return self._core.json(json.dumps(replay.figures()))
 
 
 def plan(schedule: str, stages: int, micro_batches: int, chunks: int = 1, *, group: int | None = None) -> Plan:
-    """The plan of a schedule: one of ``SCHEDULES``.
+    """Return the plan of a schedule, one of ``SCHEDULES``.
 
     Parameters
     ----------
@@ -262,13 +263,13 @@ def plan(schedule: str, stages: int, micro_batches: int, chunks: int = 1, *, gro
     micro_batches:
         Micro-batches of one step of the optimizer.
     chunks:
-        Pieces of the model that each stage holds: 2 or more for ``interleaved``, for ``zb-v`` always 2, else 1.
+        Pieces of the model per stage: 2 or more for ``interleaved``, for ``zb-v`` always 2, else 1.
     group:
-        ``interleaved``: how many micro-batches go through a chunk before the stage turns to its next (Megatron's
-        ``microbatch_group_size_per_vp_stage``). By default as many as there are stages; where the micro-batches are no
-        multiple of that, what PyTorch makes of them.
+        ``interleaved``: number of micro-batches that pass a chunk before the stage runs the next one (Megatron's
+        ``microbatch_group_size_per_vp_stage``). By default the number of stages; if the micro-batches are not a
+        multiple of it, the groups of PyTorch.
 
-    Raises :class:`fastdispatch.Error` for what no engine would run.
+    Raises :class:`fastdispatch.Error` for plans that no engine runs.
     """
     if schedule not in SCHEDULES:
         raise _core.Error(f"schedule {schedule!r} is unknown: one of {', '.join(SCHEDULES)}")
@@ -280,7 +281,7 @@ def plan(schedule: str, stages: int, micro_batches: int, chunks: int = 1, *, gro
 
 
 def _exact(name: str, time: Time) -> Fraction:
-    """A decimal as it is written: 0.1 is a tenth."""
+    """Return a decimal exactly: 0.1 is a tenth."""
     if isinstance(time, float) and not math.isfinite(time):
         raise _core.Error(f"{name}={time}: a time is a number from 0 to 1e15")
     exact = Fraction(repr(float(time))) if isinstance(time, float) else Fraction(time)
@@ -292,6 +293,6 @@ def _exact(name: str, time: Time) -> Fraction:
 
 
 def _tick(times: Sequence[Fraction]) -> Fraction:
-    """A unit of which all times are whole multiples, or nearly where it would be too fine."""
+    """Return a common unit of all times, rounded if it were too small."""
     exact = Fraction(1, math.lcm(*(each.denominator for each in times)))
     return max(exact, max(times) / _FINEST)

@@ -41,11 +41,11 @@ class _Call(NamedTuple):
 
 @dataclass
 class _Model:
-    """What the recording notes of a model at its first call."""
+    """Facts of a model that the recording stores at its first call."""
 
     paths: dict[int, str]  # by address of the module
     leaves: dict[int, str]
-    parameters: list[tuple[str, Owned]]  # a shared one under each of its names
+    parameters: list[tuple[str, Owned]]  # shared ones under each name
     buffers: list[tuple[str, Owned]]
 
     @classmethod
@@ -65,24 +65,29 @@ class _Model:
 
 
 def profile_recording(path: str | os.PathLike[str], *, steps: int | None = None, warmup: int = 2) -> Graph:
-    """The graph of the model in a recording that ``CallGraph(et=True)`` made.
+    """Return the graph of the model in a recording made with ``CallGraph(et=True)``.
 
     Parameters
     ----------
     path:
         The recording of one process, ``rank00000.fd``.
     steps, warmup:
-        Of the calls of the model with a backward that ended, how many count at most (default: all) and how many before
-        them do not; one always counts.
+        Maximum of measured calls of the model with a complete backward (default: all), and the number of skipped calls
+        before them; at least one is measured.
 
     The model is the module that no other calls and that has most operators. Raises :class:`fastdispatch.Error` for a
     recording without such a module, or whose calls of it differ.
     """
     if warmup < 0 or (steps is not None and steps < 1):
         raise _core.Error(f"profile: {steps} steps after {warmup}: at least 1 after 0")
+    return graph_of_model(path, None, steps, warmup)
+
+
+def graph_of_model(path: str | os.PathLike[str], address: int | None, steps: int | None, warmup: int) -> Graph:
+    """Return the graph of the model with this ``id()``; None: the one with most operators."""
     recording = _Recording([_Call(*row) for row in json.loads(_core.et_layer_calls(path))])
     trace = load(path)
-    model, roots = recording.model(trace.meta, os.fspath(path))
+    model, roots = recording.model(trace.meta, os.fspath(path), address)
     runs = [_Run(recording, model, root) for root in roots]
     elsewhere = recording.measure(runs) / len(runs)
     whole = [run.made.layers for run in runs if run.has_backward] or [run.made.layers for run in runs]
@@ -93,8 +98,8 @@ def profile_recording(path: str | os.PathLike[str], *, steps: int | None = None,
 
 
 def _before_it_was_full(whole: list[list[Watched]]) -> list[list[Watched]]:
-    """Calls of the model while there was room for all operators: those that are like the first, but for the last one,
-    whose backward may be cut."""
+    """Return the complete calls of the model: those equal to the first, except for the last one, whose backward may be
+    cut."""
     count = 1
     while count < len(whole) and len(whole[count]) == len(whole[0]):
         count += 1
@@ -102,7 +107,7 @@ def _before_it_was_full(whole: list[list[Watched]]) -> list[list[Watched]]:
 
 
 class _Recording:
-    """All calls, and who called them."""
+    """All calls and their callers."""
 
     def __init__(self, calls: list[_Call]) -> None:
         self.by_id = {call.id: call for call in calls}
@@ -124,8 +129,8 @@ class _Recording:
             above = self.by_id.get(above.parent)
         return call.scope == _MODULE and above is None and call.ns >= 0
 
-    def model(self, notes: Mapping[str, Any], where: str) -> tuple[_Model, list[_Call]]:
-        """The model, and its calls."""
+    def model(self, notes: Mapping[str, Any], where: str, address: int | None) -> tuple[_Model, list[_Call]]:
+        """Return the model and its calls."""
         roots: dict[int, list[_Call]] = defaultdict(list)
         for call in self.calls:
             if self._is_root(call) and f"model {call.number}" in notes:
@@ -134,15 +139,15 @@ class _Recording:
             advice = "record training with CallGraph(et=True), calls='frame'"
             raise _core.Error(f"{where}: no call of a module in it: {advice}")
         sizes = {number: sum(1 for _ in self.below(calls[0])) for number, calls in roots.items()}
-        largest = max(sizes, key=lambda number: sizes[number])
+        largest = address if address in roots else max(sizes, key=lambda number: sizes[number])
         return _Model.of(notes[f"model {largest}"]), roots[largest]
 
     def measure(self, runs: list[_Run]) -> float:
-        """Give each layer its autograd nodes: how long they ran, what they needed of the forward. Answers the time (ms)
-        of those that are of no layer."""
+        """Assign autograd nodes to layers, with their times and the tensors of the forward that they read. Return the
+        time (ms) of the others."""
         elsewhere = 0.0
         owners = {key: (run, place) for run in runs for key, place in run.numbers.items()}
-        givers: dict[int, tuple[_Run, int]] = {}  # by tensor: who gave a gradient
+        givers: dict[int, tuple[_Run, int]] = {}  # by tensor: the producer of a gradient
         for call in self.calls:
             if call.scope != _BACKWARD:
                 continue
@@ -198,7 +203,7 @@ class _Run:
                 self._function(each)
             elif each.scope != _BACKWARD:
                 self._walk(each)
-                if each.scope == _FORWARD and each.sequence >= 0 and self.made.layers:  # a function of its own
+                if each.scope == _FORWARD and each.sequence >= 0 and self.made.layers:  # a custom autograd function
                     self.numbers[each.thread, each.sequence] = len(self.made.layers) - 1
 
     def _module(self, call: _Call) -> None:
@@ -232,7 +237,8 @@ class _Run:
         return fact["at"] not in self._parameters and fact["at"] not in self._buffers
 
     def _is_number(self, fact: Mapping[str, Any]) -> bool:
-        """``x + 1`` has a tensor for the 1. Nothing made it, but it may lie where one did that is gone."""
+        """Return whether a tensor is a number: ``x + 1`` has a tensor for 1. It may have the address of a freed
+        tensor."""
         return (
             "value" in fact
             and fact["id"] not in self._arguments
@@ -273,7 +279,7 @@ class _Run:
     # -- backward ------------------------------------------------------------------------------------------------------
 
     def needs(self, place: int, call: _Call) -> None:
-        """The backward of a layer made this call."""
+        """Note the tensors that a call in the backward of a layer reads."""
         for fact in _tensors(call.inputs):
             storage = fact["storage"]
             if storage in self._stored and storage not in self._owned and "value" not in fact:
@@ -288,7 +294,7 @@ class _Run:
 
 
 def _tensors(facts: Any) -> Iterator[dict[str, Any]]:
-    """All tensors in facts (csrc/et/readers/operand_json.h), in order."""
+    """Yield all tensors in facts (csrc/et/readers/operand_json.h), in order."""
     if isinstance(facts, list):
         for each in facts:
             yield from _tensors(each)
@@ -299,7 +305,7 @@ def _tensors(facts: Any) -> Iterator[dict[str, Any]]:
 
 
 def _placed(facts: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """All tensors in a result, each with the items that lead to it."""
+    """Yield all tensors in a result, each with its path of items."""
     if is_tensor(facts):
         yield path, facts
     elif isinstance(facts, dict) and "dict" in facts:
@@ -311,7 +317,7 @@ def _placed(facts: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any,
 
 
 def _within(rows: list[tuple[str, Owned]], path: str) -> Iterator[tuple[str, Owned]]:
-    """What a module has, by its own names; a shared tensor once."""
+    """Yield the tensors of a module by their names in it; a shared tensor once."""
     start = f"{path}." if path else ""
     seen = set()
     for name, each in rows:
@@ -321,11 +327,11 @@ def _within(rows: list[tuple[str, Owned]], path: str) -> Iterator[tuple[str, Own
 
 
 class _Untold(Exception):
-    """An argument that is no data."""
+    """An argument that is not plain data."""
 
 
 def _arguments(by_place: list[Any], by_name: list[Any], is_edge: Any) -> str:
-    """The arguments of a call of a module, in parentheses; empty where they are just tensors, or no data."""
+    """Return the arguments of a call of a module, in parentheses; empty if they are only tensors, or not plain data."""
     count = 0
 
     def text(fact: Any) -> str:

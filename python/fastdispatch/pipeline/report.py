@@ -20,7 +20,7 @@ from fastdispatch.read.trace import Columns, PathLike, Trace, load
 
 SCHEMA = "fastdispatch-pipeline-report/1"
 
-#: Why a stage is idle; with ``busy`` they add up to its time, exactly.
+#: Causes of idle time; with ``busy`` they add up exactly to the time of a stage.
 CAUSES = (
     "warm_up",
     "steady",
@@ -33,9 +33,9 @@ CAUSES = (
     "unmatched",
     "other",
 )
-#: Of them those in which another rank is waited for.
+#: The causes that are waits for another rank.
 WAITING = ("warm_up", "steady", "cool_down")
-#: What may be different in ``Report.what_if``.
+#: Changes in ``Report.what_if``.
 CHANGES = (
     "stage_faster",
     "balanced",
@@ -49,7 +49,7 @@ Row = dict[str, Any]
 
 
 class Report:
-    """What is known of a pipeline from the jobs its ranks recorded. Times are nanoseconds. Made by :func:`report`."""
+    """The analysis of a recorded pipeline. Times are nanoseconds. Made by :func:`report`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Report:
         phases: list[Row],
     ) -> None:
         self._made = made
-        #: What ran: name, version, class, as the recording has it; None: not known.
+        #: The engine: name, version, class, as recorded; None: unknown.
         self.engine = engine
         self._facts = facts
         self._notes = notes
@@ -70,30 +70,30 @@ class Report:
         self.stages: int = made["stages"]
         self.chunks: int = made["chunks"]
         self.lines: int = made["lines"]
-        #: name (None: unknown), difference, micro_batches; with a name blocking, transfers (how they are played), held,
+        #: name (None: unknown), difference, micro_batches; with a name blocking, transfers (kind of simulation), held,
         #: buffers (one a stage), and the replays ideal, stages, base (makespan, of_total, of_ideal).
         self.schedule: Row = made["schedule"]
-        #: The iteration of ``jobs``, ``stretches`` and ``path``: of those looked at the one in the middle by length.
+        #: The iteration of ``jobs``, ``stretches`` and ``path``: the chosen one with the median duration.
         self.drawn: int | None = made["drawn"]
-        #: Of it all jobs; ``other`` is the row of the other end of a transfer, -1: none.
+        #: All its jobs; ``other`` is the row of the other end of a transfer, -1: none.
         self.jobs: Columns = made["jobs"]
-        #: Of it all time of all ranks: rank, start, end, part (``busy`` or one of ``CAUSES``), job (row, -1),
+        #: All its time on all ranks: rank, start, end, part (``busy`` or one of ``CAUSES``), job (row, -1),
         #: waits_for (rank, -1).
         self.stretches: Columns = made["stretches"]
         #: The critical path of it, end to end; of ``drawn_line``.
         self.path: Columns = made["path"]
         self.drawn_line: int = made["drawn_line"]
-        #: A row a rank and iteration: start, end, held, bytes, whole, chosen, busy and ``CAUSES``.
+        #: One row per rank and iteration: start, end, held, bytes, whole, chosen, busy and ``CAUSES``.
         self.shares: Columns = made["shares"]
 
     @cached_property
     def chosen(self) -> list[Row]:
-        """Rows of ``shares`` that count."""
+        """Rows of ``shares`` of chosen iterations."""
         return [row for row in rows_of(self.shares) if row["chosen"]]
 
     @cached_property
     def iterations(self) -> list[int]:
-        """That count."""
+        """Chosen iterations."""
         return sorted({row["iteration"] for row in self.chosen})
 
     @cached_property
@@ -102,17 +102,17 @@ class Report:
 
     @cached_property
     def _windows(self) -> dict[tuple[int, int], tuple[int, int]]:
-        """Begin and end by line and iteration."""
+        """Begin and end, by line and iteration."""
         return {(self._line[row["rank"]], row["iteration"]): (row["start"], row["end"]) for row in self.chosen}
 
     @cached_property
     def step(self) -> float:
-        """From the first begin of a job to the last end, mean of the iterations."""
+        """Time from the first begin of a job to the last end, mean of the iterations."""
         return fmean(end - start for start, end in self._windows.values()) if self._windows else 0.0
 
     @cached_property
     def period(self) -> float | None:
-        """From the begin of an iteration to that of the next; None: no two in a row."""
+        """Time from the begin of an iteration to the begin of the next; None: no consecutive ones."""
         apart = [
             self._windows[line, number + 1][0] - start
             for (line, number), (start, _) in self._windows.items()
@@ -122,8 +122,8 @@ class Report:
 
     @cached_property
     def ranks(self) -> list[Row]:
-        """A row a rank: rank, stage (its place), line, data, model, jobs, open, killed, moved_ns, unsure_ns; and of a
-        mean iteration busy, idle, ``CAUSES``, waits_for (by stage), held, bytes (most)."""
+        """One row per rank: rank, stage (its place), line, data, model, jobs, open, killed, moved_ns, unsure_ns; and of
+        a mean iteration busy, idle, ``CAUSES``, waits_for (by stage), held, bytes (most)."""
         by_rank: dict[int, list[Row]] = defaultdict(list)
         for row in self.chosen:
             by_rank[row["rank"]].append(row)
@@ -148,8 +148,8 @@ class Report:
 
     @cached_property
     def table(self) -> list[Row]:
-        """A row a stage, over its replicas: stage, ranks, busy, idle and causes, share of idle, imbalance (busy over
-        the mean of all stages), waits_for, held and held_planned, bytes, buffers, layers, tied."""
+        """One row per stage, over its replicas: stage, ranks, busy, idle and causes, share of idle, imbalance (busy
+        over the mean of all stages), waits_for, held and held_planned, bytes, buffers, layers, tied."""
         found = []
         for stage in range(self.stages):
             ranks = [row for row in self.ranks if row["stage"] == stage and row["time"]]
@@ -191,7 +191,7 @@ class Report:
 
     @property
     def bubble_of_total(self) -> float:
-        """Idle time as a share of all time, over all ranks and iterations that count."""
+        """Idle time as a share of all time, over all ranks and chosen iterations."""
         time = sum(row["time"] for row in self.ranks)
         return sum(row["idle"] for row in self.ranks) / time if time else 0.0
 
@@ -203,8 +203,8 @@ class Report:
 
     @cached_property
     def transfers(self) -> list[Row]:
-        """Of the iteration drawn: a row a transfer that was matched, by its id (iteration, ``A`` or ``G``, lower global
-        stage, micro-batch): sender and receiver (ranks), bytes, local, and what each end spent waiting and moving."""
+        """One row per matched transfer of the drawn iteration: its id (iteration, ``A`` or ``G``, lower global stage,
+        micro-batch), sender and receiver (ranks), bytes, local, and the times of each end for waiting and moving."""
         jobs = self.jobs
         others, kinds = jobs["other"], jobs["kind"]
         sends: dict[int, list[int]] = defaultdict(list)  # by the first of an end that sends
@@ -258,8 +258,8 @@ class Report:
 
     @cached_property
     def links(self) -> list[Row]:
-        """Transfers from one stage to another: from, to (global), count, and medians of what they took and both ends
-        waited."""
+        """One row per pair of stages: from, to (global), count of transfers, medians of their times and of the waits of
+        both ends."""
         groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
         for row in self.transfers:
             if not row["local"]:
@@ -279,7 +279,7 @@ class Report:
 
     @cached_property
     def critical(self) -> list[Row]:
-        """What the critical path consists of: stage, part (``busy`` or a cause), ns and share, most first."""
+        """The parts of the critical path: stage, part (``busy`` or a cause), ns and share, most first."""
         stage_of = {row["rank"]: row["stage"] for row in self.ranks}
         sums: dict[tuple[int, str], int] = defaultdict(int)
         for piece in rows_of(self.path):
@@ -333,8 +333,8 @@ class Report:
 
     @cached_property
     def counts(self) -> Row:
-        """matched and local transfers, early (received before they were sent: clocks are off), evals (jobs of
-        evaluations, left out), unknown and aimless (jobs of no kind; sends that do not say where to)."""
+        """matched and local transfers, early (received before they were sent: clocks are off), evals (skipped jobs of
+        evaluations), unknown and aimless (jobs of no kind; sends that do not say where to)."""
         return {key: self._made[key] for key in ("matched", "local", "early", "evals", "unknown", "aimless")}
 
     @cached_property
@@ -402,8 +402,8 @@ def report(
     run:
         Recordings of its ranks: a run directory, files, or a loaded :class:`fastdispatch.Trace`.
     iterations:
-        The first, and one past the last, of the engine's count. By default all that were recorded whole, but the first
-        where there are more: it loads libraries and allocates.
+        The first, and one past the last, of the engine's count. By default all complete ones, except the first if there
+        are more: it loads libraries and allocates.
     strict:
         Refuse ranks whose clocks are not known to be one.
 
@@ -436,7 +436,7 @@ def report(
 
 
 def phases_of(trace: Trace) -> list[Row]:
-    """A row a rank: steps, and of a mean step ns and those of its phases, of the steps that the recording kept."""
+    """Return one row per rank: the number of recorded steps, and the mean ns of a step and its phases."""
     rows = []
     for rank in trace.ranks:
         steps = rank["latest_steps"]
@@ -448,7 +448,7 @@ def phases_of(trace: Trace) -> list[Row]:
 
 
 def number_layers(facts: Sequence[Row]) -> None:
-    """Layers whose engine does not number them are counted along the model, where those of all stages are known."""
+    """Number the layers along the model if the engine does not, and those of all stages are known."""
     rows = [row for each in facts for row in each.get("layers") or []]
     counts = {row["stage"]: len(row["names"]) for row in rows}
     wanted = max(((each.get("stages") or 0) * (each.get("chunks") or 1) for each in facts), default=0)
@@ -460,7 +460,8 @@ def number_layers(facts: Sequence[Row]) -> None:
 
 
 def layers_of(facts: Sequence[Row], trace: Trace) -> tuple[list[int] | None, list[float] | None, list[str]]:
-    """The first layer of each global stage, and one past the last; what each layer weighs, None: not measured."""
+    """Return the first layer of each global stage, and one past the last; and the weight of each layer, None: not
+    measured."""
     spans = {row["stage"]: (row["first"], row["end"]) for each in facts for row in each.get("layers") or []}
     if not spans or sorted(spans) != [*range(len(spans))] or any(None in span for span in spans.values()):
         return None, None, []
@@ -485,7 +486,7 @@ def _coordinates(known: Row) -> tuple[int, int, int]:
 
 
 def _told(facts: Sequence[Row]) -> Iterable[str]:
-    """What the ranks say of their engine that limits the report, each once."""
+    """Yield notes of the ranks about their engine, each once."""
     yield from dict.fromkeys(str(each["note"]) for each in facts if each.get("note"))
     missing = sorted({name for each in facts for name in (each.get("rules") or {}).get("missing") or []})
     if missing:
@@ -499,7 +500,7 @@ def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
     absent = sorted(set(range(world)) - there) if world <= 1 << 20 else []
     if absent:
         listed = ", ".join(map(str, absent[:8])) + (", ..." if len(absent) > 8 else "")
-        yield f"no recording of rank {listed} of {world}: what they did, and transfers to them, are missing"
+        yield f"no recording of rank {listed} of {world}: their jobs, and transfers to them, are missing"
     for rank in trace.ranks:
         yield from rank["notes"][:3]
     idle = sorted(there - set(made["ranks"]["rank"]))

@@ -20,19 +20,19 @@ def rule(
     bytes: str | None = None,
     when: str | None = None,
 ) -> None:
-    """From now on each call of a function is a job, where the timeline has jobs (docs/guides/pipeline-jobs.md).
+    """Record each call of a function as a job, if the timeline has jobs (docs/guides/pipeline-jobs.md).
 
     ``path_suffix`` is the end of its file's path (``engine/steps.py``), ``qualname`` its ``__qualname__``
     (``Engine.forward``), ``kind`` that of the job: ``F``, ``B``, ``SA``..., any text, two with a plus between them for
-    a call that does both, ``ITER`` for a whole batch. The others say where a number comes from: ``arg:NAME`` (a
+    a call that does both, ``ITER`` for a whole batch. The others are sources of numbers: ``arg:NAME`` (a
     parameter), ``attr:NAME`` (of the first parameter), both with further attributes behind points, ``count`` (how many
-    of this kind and stage there were in the iteration, or step), or a number. ``when``: the rule counts for calls where
-    this is true (``!arg:NAME``: false). Attributes are read as they are stored; a property gives no number. ``bytes``
-    is a number or names a tensor, or a list of tensors, that the call moves.
+    of this kind and stage there were in the iteration, or step), or a number. ``when``: the rule applies to calls for
+    which this is true (``!arg:NAME``: false). Attributes are read as they are stored; a property gives no number.
+    ``bytes`` is a number or names a tensor, or a list of tensors, that the call moves.
 
-    Of an ITER ``mb``, ``stage`` and ``chunk`` say how many micro-batches, stages (with chunks) and processes there are.
-    The first rule that fits counts, yours before those that are built in. Raises :class:`fastdispatch.Error` for what
-    is no rule.
+    For ``ITER``, ``mb``, ``stage`` and ``chunk`` are the numbers of micro-batches, stages (with chunks) and processes.
+    The first matching rule applies, yours before the built-in ones. Raises :class:`fastdispatch.Error` for an invalid
+    rule.
     """
     sources = {"mb": mb, "stage": stage, "chunk": chunk, "peer": peer, "buffer": buffer, "bytes": bytes, "when": when}
     texts: dict[str, Any] = {name: _encodable(source) for name, source in sources.items() if source is not None}

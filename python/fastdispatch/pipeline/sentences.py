@@ -143,7 +143,7 @@ def _replicas(made: Report) -> Iterator[str]:
 
 def notes(made: Report, raw: dict[str, Any]) -> Iterator[str]:
     if raw["guessed"]:
-        yield "no job says of which stage it is: ranks are taken for stages in their order"
+        yield "no job names its stage: ranks are used as stages, in their order"
     places = set(raw["ranks"]["stage"])
     absent = [str(stage) for stage in range(made.stages) if stage not in places]
     if absent:

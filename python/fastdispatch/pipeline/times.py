@@ -15,13 +15,13 @@ from fastdispatch._core import Error
 from fastdispatch.pipeline.layers import Layers, is_module, is_spec
 from fastdispatch.read.trace import Trace
 
-#: Of a layer: what is longer is the name of something else, or damage.
+#: The number of a layer; longer numbers are other names, or damage.
 _NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 
 
 @dataclass
 class Time:
-    """Of one module or function, summed over ranks. Nanoseconds."""
+    """Time of a module or function, summed over ranks, in nanoseconds."""
 
     calls: int = 0
     forward: int = 0
@@ -29,13 +29,13 @@ class Time:
 
     @property
     def mean(self) -> int:
-        """Forward and backward of one call: ranks need not have recorded the same number of steps."""
+        """Forward and backward of one call: ranks may have recorded different numbers of steps."""
         return max(0, round((self.forward + self.backward) / self.calls)) if self.calls else 0
 
 
 @dataclass(frozen=True)
 class Row:
-    """Modules with numbers for names in one module: a pipeline, ``nn.Sequential`` or ``ModuleList``."""
+    """Modules with numbers as names in one module: a pipeline, ``nn.Sequential`` or ``ModuleList``."""
 
     parent: int  # row of Trace.modules
     prefix: str  # between the parent and the number: "blocks" of a ModuleList, which is never called
@@ -44,8 +44,8 @@ class Row:
 
 
 class Times:
-    """What a recording says about modules and functions. The slowest step of each path counts like the mean of the
-    others: most often the first one, which loads libraries and allocates."""
+    """Times of modules and functions in a recording. The slowest step of each path is replaced by the mean of the
+    others: it is mostly the first one, which loads libraries and allocates."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -53,7 +53,8 @@ class Times:
 
     @cached_property
     def inside_autograd(self) -> list[bool]:
-        """By context. A forward in there is one that checkpointing computes again: part of the backward."""
+        """By context: whether it is inside of autograd. A forward there is a recomputation by checkpointing: part of
+        the backward."""
         autograd = [kind == "autograd" for kind in self.trace.nodes["kind"]]
         inside: list[bool] = []
         for parent in self.contexts["parent"]:
@@ -62,7 +63,7 @@ class Times:
 
     @cached_property
     def nearest(self) -> list[int]:
-        """By context: the module around it (row), not counting itself; -1: none."""
+        """By context: the enclosing module (row), excluding itself; -1: none."""
         found: list[int] = []
         modules = self.contexts["module"]
         for parent in self.contexts["parent"]:
@@ -71,7 +72,7 @@ class Times:
 
     @cached_property
     def modules(self) -> dict[int, Time]:
-        """By row of ``Trace.modules``. Calls of a module in itself are part of the outermost."""
+        """By row of ``Trace.modules``. Recursive calls of a module are part of the outermost."""
         times: dict[int, Time] = defaultdict(Time)
         for context, module in enumerate(self.contexts["module"]):
             if module >= 0 and not self._is_inside(context, module):
@@ -79,7 +80,7 @@ class Times:
         return times
 
     def function(self, code: CodeType, caller: int) -> Time:
-        """Of the function with this code, where a forward of module ``caller`` calls it and no other module does."""
+        """Return the time of the function with this code in calls by the forward of module ``caller``."""
         nodes = self.trace.nodes
         wanted = {
             node
@@ -93,7 +94,7 @@ class Times:
         return time
 
     def rows(self) -> list[Row]:
-        """All rows of numbered modules, those of DeepSpeed's ``PipelineModule`` first, then by time."""
+        """Return all rows of numbered modules, those of DeepSpeed's ``PipelineModule`` first, then by time."""
         modules = self.trace.modules
         found: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
         for module, (parent, name) in enumerate(zip(modules["parent"], modules["name"], strict=True)):
@@ -128,7 +129,7 @@ class Times:
 
 
 def recorded_layers(trace: Trace, within: str | None = None) -> tuple[Layers, list[int], list[str]]:
-    """The layers of a recording, their times in nanoseconds, and what there is to say about them.
+    """Return the layers of a recording, their times in nanoseconds, and notes.
 
     ``within``: the module whose numbered children they are; None chooses.
     """
@@ -149,8 +150,8 @@ def recorded_layers(trace: Trace, within: str | None = None) -> tuple[Layers, li
 
 
 def times_of(layers: Layers, trace: Trace) -> tuple[list[int], list[str]]:
-    """Nanoseconds of a call, forward and backward, of each of these layers in a recording of them, and what there is to
-    say. Functions are found by their code; those without Python code count as 0."""
+    """Return the nanoseconds of forward and backward of each of these layers in a recording, and notes. Functions are
+    identified by their code; those without Python code count as 0."""
     times = _times(trace)
     row = _match(layers, times)
     weights = [_mean(item, at, layers, times, row) for at, item in enumerate(layers.items)]
@@ -195,7 +196,7 @@ def _notes(trace: Trace, row: Row, names: Sequence[str | None]) -> list[str]:
 
 
 def _match(layers: Layers, times: Times) -> Row:
-    """The row of modules that has the classes of these layers at their numbers."""
+    """Return the row of modules with the classes of these layers."""
     classes = times.trace.modules["class"]
     wrong = "it has no numbered modules"
     for row in times.rows():
@@ -212,7 +213,7 @@ def _match(layers: Layers, times: Times) -> Row:
 
 
 def _mean(item: Any, at: int, layers: Layers, times: Times, row: Row) -> int:
-    """Of the layer at place ``at``."""
+    """Return the time of the layer at place ``at``."""
     run = getattr(item, "forward_fn", None) if is_spec(item) else item
     if is_module(item) or run is None:
         module = _module(item, at, layers, times, row)

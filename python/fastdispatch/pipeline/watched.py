@@ -1,4 +1,4 @@
-"""Layers as they were watched in some steps, and the graph that they make."""
+"""Layers observed in some steps, and their graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fastdispatch.pipeline.graph import Graph, Node
 class Owned:
     """A parameter or buffer of a layer."""
 
-    key: Hashable  #: which tensor it is
+    key: Hashable  #: identity of the tensor
     dtype: str
     bytes: int
 
@@ -41,16 +41,16 @@ class Watched:
 
 
 class Makers:
-    """Which layer made which value: a row of layers that grows."""
+    """Layers in order, and the producer of each value."""
 
     def __init__(self) -> None:
         self.layers: list[Watched] = []
         self._makers: dict[Hashable, int] = {}
-        self._items: dict[Hashable, tuple[int, tuple[Any, ...], int]] = {}  # not yet taken out of their result
+        self._items: dict[Hashable, tuple[int, tuple[Any, ...], int]] = {}  # items of results that have no node yet
         self._taken_out: dict[tuple[int, tuple[Any, ...]], int] = {}
 
     def of(self, value: Hashable, bytes: int, dtype: str, shape: Iterable[int]) -> int:
-        """The layer that made a value; an input of the model where none did."""
+        """Return the producer of a value; a new input of the model without one."""
         if value in self._items:
             self._makers[value] = self._take_out(*self._items.pop(value))
         if value not in self._makers:
@@ -61,7 +61,7 @@ class Makers:
         return self._makers[value]
 
     def gives(self, place: int, value: Hashable, path: tuple[Any, ...], bytes: int, dtype: str) -> None:
-        """A layer made a value, which its result has behind these items."""
+        """Set the producer of a value, at this path in its result."""
         layer = self.layers[place]
         layer.outputs.append(bytes)
         layer.dtypes.append(dtype)
@@ -71,12 +71,12 @@ class Makers:
             self._items[value] = (place, path, bytes)
 
     def gives_inside(self, place: int, value: Hashable) -> None:
-        """A layer made a value that its result may not show."""
+        """Set the producer of a value that may not be in its result."""
         self._makers[value] = place
         self._items.pop(value, None)
 
     def _take_out(self, place: int, path: tuple[Any, ...], bytes: int) -> int:
-        """A node for each item that leads to one of several outputs."""
+        """Return the node of one of several outputs, with one node per item of its path."""
         found = place
         for depth in range(1, len(path) + 1):
             key = (place, path[:depth])
@@ -89,7 +89,7 @@ class Makers:
 
 
 def graph_of(shape: list[Watched], timed: list[list[Watched]], about: Mapping[str, Any] | None = None) -> Graph:
-    """The graph of layers that are those of ``shape`` and took what they took in each step of ``timed``."""
+    """Return the graph of the layers ``shape``, with times of each step of ``timed``."""
     for step, layers in enumerate(timed):
         if list(_forms(layers)) != list(_forms(shape)):
             raise _core.Error(f"profile: step {step + 1} does other things than the one before: its layers differ")
@@ -119,12 +119,12 @@ def graph_of(shape: list[Watched], timed: list[list[Watched]], about: Mapping[st
 
 
 def _forms(layers: list[Watched]) -> Iterator[tuple[str, list[int]]]:
-    """What steps have in common: numbers that are no data, such as a factor of the step, may differ."""
+    """Return the structure that all steps must have. Numbers, such as a factor of the step, may differ."""
     return ((each.name.split("(")[0], each.inputs) for each in layers)
 
 
 def _facts(layer: Watched, id: str, seen: dict[Hashable, str]) -> tuple[list[Owned], dict[str, Any]]:
-    """The parameters that no layer before has, and what else there is to say."""
+    """Return the parameters that no earlier layer has, and further facts."""
     about: dict[str, Any] = {"module": layer.module} if layer.module else {}
     known: Mapping[str, Any] = {"call": layer.call, "tied": layer.tied, "dtypes": layer.dtypes}
     about |= {key: value for key, value in known.items() if value}
@@ -149,6 +149,6 @@ def _by_dtype(tensors: Iterable[Owned]) -> dict[str, int]:
 
 
 def _spread(times: list[float]) -> float:
-    """The median distance from the median."""
+    """Return the median distance from the median."""
     middle = median(times)
     return median(abs(each - middle) for each in times)

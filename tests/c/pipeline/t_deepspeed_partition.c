@@ -97,7 +97,7 @@ empty_stages_come_last(void)
     EQUAL(cuts[0] + cuts[1] + cuts[2], 0);
 }
 
-/* The least heaviest stage of all cuts, tried one by one. */
+/* The minimum weight of the heaviest stage over all cuts. */
 static double
 least_of_all(const double *sums, uint32_t begin, uint32_t layers,
              uint32_t stages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import argparse
+import os
 import signal
 import sys
 import tempfile
@@ -100,6 +101,7 @@ def _graph(arguments: argparse.Namespace, steps: int) -> Graph:
         return profile_recording(_recording(text, arguments.rank), steps=arguments.steps, warmup=warmup)
     if ":" not in text:
         raise Error(f"{text}: not a recording, SCRIPT.py or MODULE:FUNCTION")
+    os.environ.setdefault("CUDA_LAUNCH_BLOCKING", "1")  # times of a GPU, not of the launches
     made = _setup(text, guarded(text, attribute(text)))
     graph: Graph = guarded(text, lambda: profile(*made[:3], loss=made[3], steps=steps, warmup=warmup))
     return graph

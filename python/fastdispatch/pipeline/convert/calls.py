@@ -51,13 +51,13 @@ class Call:
     """An expression over the inputs of a node."""
 
     def __init__(self, text: str, start: str = ""):
-        """``start``: what is called where the text is but arguments in parentheses."""
+        """``start``: the called expression, if the text is only arguments in parentheses."""
         source = _PLACEHOLDER.sub(lambda match: match[1] or f"_fd_{match[2]}", text.strip())
         self.bare = source.startswith("(") and start != ""
         try:
             self._tree = ast.parse(f"{start}{source}" if self.bare else source, mode="eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise Error(f"its call is no expression: {text[:60]}") from None
+            raise Error(f"its call is not an expression: {text[:60]}") from None
         _check(self._tree.body, start if self.bare else None)
         self.uses = sorted({int(_NAME.fullmatch(name.id)[1]) for name in self._names()})  # type: ignore[index]
 

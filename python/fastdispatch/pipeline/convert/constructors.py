@@ -104,7 +104,7 @@ class Constructor:
         return _SHOWN_ONLY.get(self.name, set())
 
     def fault(self, positional: int, keywords: Iterable[str]) -> str | None:
-        """What is wrong with a call of it, or None."""
+        """Return the error of a call, or None."""
         given = [*self.parameters[:positional], *keywords]
         if positional > len(self.parameters):
             return f"torch.nn.{self.name} takes {len(self.parameters)} arguments at most"

@@ -3,7 +3,7 @@
     Conv2d(3, 64, kernel_size=(3, 3), padding=same)
     Classifier(  (classifier): Linear(in_features=8, out_features=4, bias=True))
 
-Nothing is evaluated: what is no literal is a name, and a name on its own is a text.
+Nothing is evaluated: all except literals are names, and a single name is a text.
 """
 
 from __future__ import annotations

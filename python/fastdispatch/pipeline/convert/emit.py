@@ -30,7 +30,7 @@ class Emitted:
 
 
 def emit_stage(plan: Plan, stage: StagePlan, name: str, ties: Ties) -> Emitted:
-    """The class of a stage: every node has a variable of its own."""
+    """Return the class of a stage, with one variable per node."""
     names = plan.names
     inputs = {id: f"input{number}" for number, id in enumerate(stage.reads)}
     declarations: list[str] = []

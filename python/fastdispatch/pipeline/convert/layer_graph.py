@@ -1,4 +1,4 @@
-"""The graph that is converted: what each node is, in which stage, on what it works."""
+"""The graph to convert: nodes with their descriptions, stages and inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Node:
     id: str
     desc: str
     stage: int | None = None
-    #: What the text form has no place for: "call", "module", "tied".
+    #: Facts that the text form does not contain: "call", "module", "tied".
     about: Mapping[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class Node:
 
 @dataclass
 class LayerGraph:
-    """Nodes in the order of their lines, edges in the order of theirs: for one node the order of its arguments."""
+    """Nodes and edges in the order of their lines; the edges of a node are in the order of its arguments."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     sources_of: dict[str, list[str]] = field(default_factory=dict)

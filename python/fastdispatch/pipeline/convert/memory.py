@@ -1,7 +1,7 @@
-"""Who may read a tensor that an operator writes in place.
+"""Readers of a tensor that an operator writes in place.
 
-A node is a function of its inputs: what it overwrites, no other node may see. The operator gets a copy of its input
-where the input, or a tensor in the same memory, is read by anything but the chain that leads to the operator.
+A node is a function of its inputs: no other node may read memory that it overwrites. The operator gets a copy of its
+input if the input, or a tensor in the same memory, is read outside of the chain that leads to the operator.
 
     node2 Linear ─► node3 ReLU(inplace) ─► ...          no copy
     node2 Linear ─► node3 View ─► node4 ReLU(inplace)   no copy: node3 is read by node4 alone
@@ -46,7 +46,7 @@ def shared_writes(
                 break
             if here not in operators or not operators[here].shares:
                 break
-            # Whatever it shares memory with has one reader too, or the chain ends in a copy.
+            # A tensor in the same memory has one reader too, or the chain ends in a copy.
             sources = [each for each in graph.sources_of[here] if each not in numbers]
             if len(sources) != 1:
                 if sources:

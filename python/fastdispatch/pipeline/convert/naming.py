@@ -13,7 +13,7 @@ _TAKEN = {"torch", "arch", "model", "full_model", "criterion", "weights"}
 
 
 class Names:
-    """One number a node: ``out12``, ``layer12``; inputs of the model are ``input0``, ``input1`` ..."""
+    """One number per node: ``out12``, ``layer12``; inputs of the model are ``input0``, ``input1`` ..."""
 
     def __init__(self, graph: LayerGraph, inputs: Sequence[str]):
         found = {id: re.fullmatch(r"\D*([0-9]{1,9})", id) for id in graph.nodes}
@@ -39,7 +39,7 @@ def check_names(name: str, arch: str, imported: Sequence[str]) -> None:
     """Refuse what cannot be a class and a module beside the stages."""
     for option, text in (("-n", name), ("-a", arch)):
         if not text.isidentifier() or keyword.iskeyword(text):
-            raise Error(f"{option} {text}: is no name in Python: letters, digits and _, no digit first")
+            raise Error(f"{option} {text}: is not a name in Python: letters, digits and _, no digit first")
     if re.fullmatch(r"Stage\d+", name) or name in (*_TAKEN, *imported):
         raise Error(f"-n {name}: the package has that name already")
     if re.fullmatch(r"stage\d+|__init__", arch) or arch in _TAKEN:

@@ -1,4 +1,4 @@
-"""What a node does: the expression that computes it, what has to be declared for it, and how it treats memory."""
+"""Operators of nodes: the expression that computes a node, its declarations, and its use of memory."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _module(node: Node, found: Description, inputs: int, imports: Mapping[str, I
 
 
 def declaration(found: Description, imports: Mapping[str, Import], needed: set[str]) -> str:
-    """The constructor's call; what it imports is added to ``needed``."""
+    """Return the call of the constructor, and add its imports to ``needed``."""
     if found.name in imports:
         given = imports[found.name]
         needed.add(given.statement)
@@ -153,9 +153,9 @@ def _view(found: re.Match[str], sources: Sequence[Node]) -> Operator:
     sizes = [index for index, source in enumerate(sources) if source.desc.startswith("Size")]
     data = [index for index in range(len(sources)) if index not in sizes]
     if len(data) != 1:
-        raise Error(f"it has {_count(len(data), 'input')} that are no sizes, not 1")
+        raise Error(f"it has {_count(len(data), 'input')} that are not sizes, not 1")
     if not sizes:
-        raise Error("its first size was a number, which its description leaves out; write %0.view(...) in its place")
+        raise Error("its first size was a number, which its description omits; write %0.view(...) in its place")
     numbers = [each.strip() for each in found[1].split(",") if each.strip()]
     shape = ", ".join([*(f"{{{index}}}" for index in sizes), *numbers])
     return _plain(f"{{{data[0]}}}.view({shape})", shares=True)

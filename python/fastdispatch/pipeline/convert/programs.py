@@ -1,4 +1,4 @@
-"""Texts of the programs that train a package on one rank a stage: for torch.distributed.pipelining and for DeepSpeed.
+"""Texts of the programs that train a package with one rank per stage (torch.distributed.pipelining, DeepSpeed).
 
 ``$name`` is filled in. The programs are to be read and edited: data and loss are examples.
 """
@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from string import Template
 
-#: carry.py: both engines pass values from a stage to its neighbour alone.
+#: carry.py: both engines pass values between neighbouring stages only.
 CARRY = Template('''\
-"""What is handed from stage to stage where only neighbours talk: all that a later stage still needs."""
+"""Values passed between neighbouring stages: all that a later stage needs."""
 
 import copy
 
 import torch
 
-#: Of each stage: what it is given, what of it its module reads, what that makes, what is handed on.
+#: Per stage: received values, inputs of its module, outputs of its module, values passed on.
 STAGES = ($stages)
 
 
 class Carrier(torch.nn.Module):
-    """A stage that hands on what it is given for others.
+    """A stage that passes on values for later stages.
 
     All values of one type travel as one flat tensor: then a stage has one gradient to wait for and runs backward
-    once, as the whole model does, and adds up the same numbers in the same order. ``incoming``: what is in them, a
-    (shape, dtype) each; the first stage has the inputs of the model.
+    once, as the whole model does, and adds up the same numbers in the same order. ``incoming``: one (shape, dtype) per
+    value; the first stage has the inputs of the model.
     """
 
     def __init__(self, number, stage, incoming=None):
@@ -134,7 +134,7 @@ def batch(step, micro_batches):
 
 
 def loss(output, target):
-    """Of one micro-batch. ``output``: what the model gives, a tuple where it is more than one value."""
+    """Of one micro-batch. ``output``: the result of the model, a tuple for several values."""
     values = output if isinstance(output, tuple) else (output,)
     return sum((each - target.view(-1)[0]).square().mean() for each in values if each.is_floating_point())
 
@@ -229,7 +229,7 @@ SPLIT_POINTS = ($split_points)
 
 
 class Groups:
-    """Who talks to whom: each pipeline, and the replicas of each stage."""
+    """Process groups: each pipeline, and the replicas of each stage."""
 
     def __init__(self):
         self.stage, self.replica = place_of(dist.get_rank())
@@ -364,7 +364,7 @@ class Layer(torch.nn.Module):
 
 
 class Pipeline(PipelineModule):
-    """One layer a stage. All ranks make the whole model, so that its weights are those of one process."""
+    """One layer per stage. All ranks make the whole model, so that its weights are those of one process."""
 
     def __init__(self, model, found):
         self._model = [model]

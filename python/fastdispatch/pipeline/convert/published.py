@@ -227,7 +227,7 @@ class _Writer:
                 declare, origin = SPECIAL[special]
                 declaration = declare(node.desc)
             except IndexError:
-                raise Stop(node, f"its description is no {special} that it knows") from None
+                raise Stop(node, f"its description is an unknown form of {special}") from None
             self.imports.append(f"from {origin} import {special}")
             if special == "MaskConv":
                 self.methods.append(_SEQ_LENS % layer)
@@ -353,14 +353,14 @@ class _Writer:
         try:
             parsed = ast.parse(declaration, mode="eval")
         except (SyntaxError, ValueError, RecursionError):
-            self.warnings.append(f"{node}: what is written for it, {_short(declaration)}, is no Python")
+            self.warnings.append(f"{node}: its declaration, {_short(declaration)}, is not valid Python")
             return
         names = [each.id for each in ast.walk(parsed) if isinstance(each, ast.Name) and each.id != "torch"]
         name = re.match(r"\w*", node.desc)
         if name is None or name.group() not in CONSTRUCTORS:
             self.warnings.append(f"{node}: torch.nn has no such class")
         elif names:
-            self.warnings.append(f"{node}: what is written for it, {_short(declaration)}, takes {names[0]} for a name")
+            self.warnings.append(f"{node}: its declaration, {_short(declaration)}, uses {names[0]} as a name")
 
 
 def _short(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-#: Description -> declaration. What does not match raises AttributeError or IndexError, as it does there.
+#: Description -> declaration. Other descriptions raise AttributeError or IndexError, as in the original.
 Declare = Callable[[str], str]
 
 _LSTM = r".*LSTM\((\d+), (\d+)\).*"

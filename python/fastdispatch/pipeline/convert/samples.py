@@ -33,7 +33,7 @@ Form = tuple[tuple[int, ...], str, int, int]
 
 
 def forms(text: str | None, plan: Plan) -> list[Form]:
-    """What goes into each input of the model."""
+    """Return the specification of each input of the model."""
     parts = text.split(",") if text else [_guess(plan, id) for id in plan.inputs]
     if len(parts) != len(plan.inputs):
         raise Error(f"--inputs {text}: {len(parts)} of {len(plan.inputs)} inputs")
@@ -41,7 +41,7 @@ def forms(text: str | None, plan: Plan) -> list[Form]:
 
 
 def samples(text: str | None, plan: Plan) -> list[Any]:
-    """One tensor an input of the model."""
+    """Return one tensor per input of the model."""
     import torch
 
     generator = torch.Generator().manual_seed(7)

@@ -20,10 +20,10 @@ SCHEMA = "fastdispatch-package/1"
 
 
 def save(folder: Path, files: Mapping[str, str], *, force: bool, keep: bool, listed: bool) -> list[str]:
-    """All files or none; with ``keep`` all but those that were changed, which are answered. ``listed``: beside the list
-    of digests, which a published package does not have."""
+    """Write all files or none; with ``keep`` all except changed ones, which are returned. ``listed``: write the list of
+    digests too, which published packages do not have."""
     if folder.exists() and not folder.is_dir():
-        raise Error(f"{folder}: cannot write a package: it is no folder")
+        raise Error(f"{folder}: cannot write a package: not a folder")
     contents = {name: text.encode() for name, text in files.items()}
     known = _known(folder)
     changed = [name for name, content in contents.items() if _differs(folder / name, content, known.get(name))]

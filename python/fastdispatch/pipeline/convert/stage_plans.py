@@ -46,7 +46,7 @@ class Plan:
 
     @property
     def nothing(self) -> set[str]:
-        """Nodes that are None."""
+        """Nodes whose value is None."""
         return {id for id, each in self.operators.items() if each.kind == "none"}
 
 
@@ -98,7 +98,7 @@ def _placed(graph: LayerGraph) -> LayerGraph:
 
 
 def _move_items(graph: LayerGraph, operators: Mapping[str, Operator]) -> None:
-    """Items to where their tuple is made, along chains of items; what is None to the first stage."""
+    """Move items to the stage of their tuple, along chains of items, and None to the first stage."""
     for node in graph.ordered():
         if node.desc.startswith("__getitem__") and "call" not in node.about:
             (source,) = graph.sources_of[node.id]

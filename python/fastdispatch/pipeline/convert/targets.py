@@ -1,4 +1,4 @@
-"""Programs for other engines from the same plan: the package, and beside it what trains it on one rank a stage."""
+"""Programs for other engines from the same plan: the package, and a program that trains it with one rank per stage."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def add_program(
     """Add the program of an engine to a package that is to lie in ``folder``."""
     package = folder.resolve().name
     if not package.isidentifier() or keyword.iskeyword(package):
-        raise Error(f"-o {folder}: the programs of --target {target} import the folder: {package} is no name in Python")
+        raise Error(
+            f"-o {folder}: the programs of --target {target} import the folder: {package} is not a name in Python"
+        )
     if len(plan.stages) < 2:
         raise Error(f"--target {target}: the graph has one stage")
     ranks = [1] * len(plan.stages) if replicas is None else [*replicas]

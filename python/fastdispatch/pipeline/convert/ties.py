@@ -40,7 +40,7 @@ class Ties:
         if not isinstance(tied, Mapping) or not all(
             isinstance(each, str) and _is_path(name) for name, each in tied.items()
         ):
-            raise Error(f'{node}: "tied" is no object of parameter names')
+            raise Error(f'{node}: "tied" is not an object of parameter names')
         for name, original in tied.items():
             self._weights.setdefault(str(original), []).append((stage, f"{layer}.{name}"))
 

@@ -1,6 +1,6 @@
 """Run the stages of a package and the whole graph in one class on the same data, and compare bit for bit.
 
-Stages run as on ranks of their own: what crosses a border is detached, and its gradient is handed back. Gradients of
+Stages run as on separate ranks: tensors between stages are detached, and their gradients are passed back. Gradients of
 one tensor are added from the last stage to the first, as the engine adds them in one graph.
 """
 
@@ -34,7 +34,7 @@ class Broken(Error):
 
 @dataclass
 class Verdict:
-    """What was equal, and a line for each thing that was not."""
+    """Numbers of equal values, and one line per difference."""
 
     equal: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
@@ -126,7 +126,7 @@ def _model(folder: Path, what: str) -> list[Any]:
 
 @contextmanager
 def _imported(folder: Path, what: str) -> Iterator[Any]:
-    """A package from anywhere, under a name of its own, which is gone afterwards."""
+    """Import a package from any folder under a temporary name."""
     name = "_fastdispatch_verified"
     spec = importlib.util.spec_from_file_location(
         name, folder / "__init__.py", submodule_search_locations=[str(folder)]
@@ -197,7 +197,7 @@ def _copy_state(stages: Sequence[Any], written: Written, whole: Any, names: Writ
 
 
 def _run_whole(whole: Any, given: list[Any], count: int) -> tuple[list[Any], list[Any]]:
-    """Answers, and the gradients that were put into them."""
+    """Return the results and their gradients."""
     import torch
 
     for tensor in given:
@@ -207,7 +207,7 @@ def _run_whole(whole: Any, given: list[Any], count: int) -> tuple[list[Any], lis
     answers = [answer] if count == 1 else [*answer]
     for each in answers:
         if not isinstance(each, torch.Tensor):
-            raise Error(f"the whole answers a {type(each).__name__}: only tensors can be compared")
+            raise Error(f"the whole model returns a {type(each).__name__}: only tensors can be compared")
     gradients = [torch.randn_like(each) if each.requires_grad else None for each in answers]
     roots = [(a, g) for a, g in zip(answers, gradients, strict=True) if g is not None]
     if roots:

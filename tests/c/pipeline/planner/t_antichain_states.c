@@ -116,6 +116,27 @@ more_where_more_machines_are_asked_for(void)
     }
 }
 
-RUN(TEST(more_where_more_machines_are_asked_for), TEST(sets_of_a_diamond),
-    TEST(later_sources_come_with_what_needs_them),
+/* Chains of a, ab, abc and abcd (3, 6, 16 and 19 ms), and a, ac, ...: one
+ * state per third of the time, and the last one of each chain. */
+static void
+chains_thinned_out(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
+    for (uint32_t most = 1; most <= 8; most++) {
+        CLEAN(fd_states_clear) fd_states states = {.count = 0};
+        fd_model_clear(&model);
+        fd_layers_clear(&layers);
+        fd_states_limits limits = {.chain = most};
+        OK(states_of(&states, &model, &layers, DIAMOND, limits));
+        CHECK(!states.complete);
+        CHECK(states.count <= (most < 5 ? most + 1 : 5));
+        EQUAL(states.sets[0], 1);
+        EQUAL(states.sets[states.count - 1], 15);
+        EQUAL(states.by_time[states.count - 1], states.count - 1);
+    }
+}
+
+RUN(TEST(chains_thinned_out), TEST(more_where_more_machines_are_asked_for),
+    TEST(sets_of_a_diamond), TEST(later_sources_come_with_what_needs_them),
     TEST(chains_when_there_are_too_many), TEST(only_what_a_plan_can_be_cut_at))

@@ -1,3 +1,4 @@
+#include "chains.h"
 #include "models.h"
 
 #include "pipeline/planner/lower_bound.h"
@@ -123,5 +124,49 @@ two_levels(void)
     EQUAL(optimum.stages.count, 6);
 }
 
+/* One stage per level, on all machines. */
+static void
+data_parallelism(void)
+{
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
+    fd_optimum_request request = {
+        .costs = {.levels = 2, .machines = {2, 2}, .bandwidths = {1e9, 1e9}},
+        .states = &states,
+        .forbidden = FD_NO_STATE,
+        .cap = INFINITY};
+    OK(states_of(&states, CHAIN));
+    OK(fd_optimum_data_parallel(&optimum, &request));
+    CHECK(takes(&optimum, 2));
+    CHECK(optimum.time == optimum.data_parallel);
+    EQUAL(optimum.stages.count, 2);
+    EQUAL(optimum.stages.list[0].level, 1);
+    EQUAL(optimum.stages.list[1].level, 0);
+    EQUAL(optimum.stages.list[1].parent, 0);
+    EQUAL(optimum.stages.list[1].machines, 2);
+    EQUAL(optimum.stages.list[1].block.last, states.count - 1);
+}
+
+static void
+requests_that_exclude_data_parallelism(void)
+{
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    fd_optimum_request request = ON(2);
+    OK(states_of(&states, CHAIN));
+    request.states = &states;
+    for (int i = 0; i < 4; i++) {
+        CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
+        request.cap = i == 0 ? 0.0039 : INFINITY;
+        request.cut_once = i == 1;
+        request.costs.straight = i == 2;
+        request.costs.memory = i == 3 ? FD_MEMORY_STASHED : FD_MEMORY_FREE;
+        request.costs.room = -1;
+        STATUS(fd_optimum_data_parallel(&optimum, &request), FD_EINVAL);
+        EQUAL(optimum.stages.count, 0);
+        CHECK(isinf(optimum.time));
+    }
+}
+
 RUN(TEST(one_stage_before_two), TEST(straight_stages),
-    TEST(cuts_that_may_not_be), TEST(machines_left_over), TEST(two_levels))
+    TEST(cuts_that_may_not_be), TEST(machines_left_over), TEST(two_levels),
+    TEST(data_parallelism), TEST(requests_that_exclude_data_parallelism))

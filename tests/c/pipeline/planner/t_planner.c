@@ -57,7 +57,8 @@ no_plan_is_told(void)
           .straight = true,
           .memory = FD_MEMORY_FLUSHED,
           .room = 4000},
-         "no plan has room in 4000 bytes a machine: without the bound stage 0 "
+         "no plan has room in 4000 bytes per machine: without the bound stage "
+         "0 "
          "(2 layers, a to b) lacks 400 bytes"},
         {{.levels = 0}, "0 levels of machines: 1 to 8"},
     };

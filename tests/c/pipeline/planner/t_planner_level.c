@@ -67,8 +67,8 @@ values_up_to_each_state(void)
     CHECK(looked > 0);
 }
 
-/* Behind a waist a cut that is no better and earlier is closed: that with a
- * alone, which takes as long as any, as a quick plan is as good. */
+/* After a waist, an earlier cut is closed if a later one is as good: that
+ * after a, since all fast plans are equally good. */
 static void
 waists_close_cuts(void)
 {

@@ -1,6 +1,6 @@
 #include "models.h"
 
-#include "pipeline/planner/synchronous_plan.h"
+#include "pipeline/planner/planner.h"
 
 #include <math.h>
 
@@ -61,7 +61,7 @@ no_plan_is_told(void)
                     .room = 4000},
           .schedule = FD_SCHEDULE_1F1B,
           .micro_batches = 3},
-         "no plan for 1f1b was found that has room in 4000 bytes a machine: "
+         "no plan for 1f1b was found that has room in 4000 bytes per machine: "
          "without the bound the rank of stage 0 lacks 400 bytes"},
         {{.costs = {.levels = 2, .machines = {2, 2}, .bandwidths = {1e9, 1e9}},
           .schedule = FD_SCHEDULE_1F1B,
@@ -85,7 +85,8 @@ no_plan_is_told(void)
           .schedule = FD_SCHEDULE_INTERLEAVED,
           .micro_batches = 5,
           .chunks = 2},
-         "interleaved: 5 micro-batches are no multiple of the 2 rounds that 2 "
+         "interleaved: 5 micro-batches are not a multiple of the 2 rounds "
+         "that 2 "
          "stages make of them; give a multiple of 2, or a group"},
     };
     CLEAN(fd_model_clear) fd_model model = {.about = 0};

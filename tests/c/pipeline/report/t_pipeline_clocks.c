@@ -5,8 +5,8 @@
 
 enum { MS = 1000000 };
 
-/* Clocks that are 5 ms apart either way: found within the bound that is said,
- * which is no wider than a transfer takes both ways. */
+/* Clocks with an offset of 5 ms in both directions: found within the reported
+ * bound, which is at most the time of a transfer in both directions. */
 static void
 found_within_their_bounds(void)
 {

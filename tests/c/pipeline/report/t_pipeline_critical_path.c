@@ -31,8 +31,8 @@ as_long_as_the_iteration(void)
     }
 }
 
-/* Two stages, the second has nothing to do but for 10 of 60: what it computes
- * could take longer by what the first one's next pass leaves. */
+/* Two stages, the second one is busy for 10 of 60: its slack is limited by the
+ * next pass of the first one. */
 static void
 slack(void)
 {

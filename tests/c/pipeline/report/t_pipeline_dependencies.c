@@ -35,7 +35,7 @@ makers(void)
     }
 }
 
-/* Loading is passed over: what it is for is needed. */
+/* Loads are skipped: the job after them has the dependency. */
 static void
 needs(void)
 {

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "pipelines.h"
 
-/* What is idle of an iteration, over all ranks, in thousandths of a unit. */
+/* Idle time of an iteration, over all ranks, in thousandths of a unit. */
 static int64_t
 idle_of(const fd_pipe_report *r, uint32_t rank)
 {

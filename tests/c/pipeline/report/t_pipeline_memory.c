@@ -1,7 +1,7 @@
 #include "check.h"
 #include "pipelines.h"
 
-/* What was held is what the plan says: of each schedule and stage. */
+/* Passes in flight are as planned, for each schedule and stage. */
 static void
 as_planned(void)
 {
@@ -24,8 +24,8 @@ as_planned(void)
     }
 }
 
-/* Bytes come with transfers and go with the backward pass: stage 0 of three
- * sends 100 a micro-batch, has three of them, and gets 100 back. */
+/* Bytes are allocated by transfers and released by the backward pass: stage 0
+ * of three sends 100 per micro-batch, has three of them, and receives 100. */
 static void
 bytes(void)
 {

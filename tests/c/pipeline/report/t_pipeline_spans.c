@@ -60,7 +60,7 @@ those_asked_for(void)
          "no iteration from 7 up to 9 was recorded whole: there are 0 to 2");
 }
 
-/* Who is early and waits in a receive does not begin the iteration. */
+/* A rank that waits in a receive does not begin the iteration. */
 static void
 from_the_first_begin(void)
 {

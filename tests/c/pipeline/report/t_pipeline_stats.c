@@ -112,7 +112,7 @@ cells(void)
     EQUAL(next, p.jobs.count);
 }
 
-/* A stage past all bounds is none; a rank without jobs is in no cell. */
+/* Stages out of range are ignored; a rank without jobs has no cell. */
 static void
 nonsense(void)
 {

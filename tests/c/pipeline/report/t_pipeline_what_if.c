@@ -89,7 +89,7 @@ overlapped(void)
  * to do: the first at 10 to 11, then it computes until the next is fetched: 4
  * times 11. Its first gradient is made at 10 + 44 + 20 and fetched; stage 0
  * then takes 20 a micro-batch and fetches 3 more: 4 times 21. Overlapped, data
- * is there but for the first of either way. */
+ * is there except for the first of each direction. */
 static void
 posted(void)
 {

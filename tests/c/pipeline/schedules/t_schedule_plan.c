@@ -108,9 +108,9 @@ refused(void)
     } cases[] = {
         {FD_SCHEDULE_1F1B, 0, 4, 0, 0, "at least one stage"},
         {FD_SCHEDULE_1F1B, 4, 0, 0, 0, "at least one stage"},
-        {FD_SCHEDULE_1F1B, 4, 4, 2, 0, "1f1b has 1 chunk a stage, not 2"},
+        {FD_SCHEDULE_1F1B, 4, 4, 2, 0, "1f1b has 1 chunk per stage, not 2"},
         {FD_SCHEDULE_1F1B, 4, 4, 0, 4, "1f1b has no groups"},
-        {FD_SCHEDULE_ZB_V, 4, 4, 3, 0, "zb-v has 2 chunks a stage, not 3"},
+        {FD_SCHEDULE_ZB_V, 4, 4, 3, 0, "zb-v has 2 chunks per stage, not 3"},
         {FD_SCHEDULE_INTERLEAVED, 4, 4, 0, 0, "at least 2 chunks"},
         {FD_SCHEDULE_INTERLEAVED, 4, 9, 2, 0, "2 rounds that 4 stages make"},
         {FD_SCHEDULE_INTERLEAVED, 4, 8, 2, 3, "not 3"},
