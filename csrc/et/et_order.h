@@ -6,8 +6,8 @@
 
 /* Of the ready nodes, the one with the lowest place is first. A cycle loses
  * one edge: data before group, event, sync, stream, given by the file, launch,
- * and order; it is counted in `et->faults` if the file states part of it. Edges are sorted
- * before and after. `order` has one entry per node. */
+ * and order; it is counted in `et->faults` if the file states part of it.
+ * Edges are sorted before and after. `order` has one entry per node. */
 fd_status fd_et_sort_order(fd_et *et, uint32_t *order);
 
 /* The same, and then nodes in that order with ids that grow along every edge

@@ -1,8 +1,8 @@
 /* How long a step would take: a simulation of the traces of all ranks.
  *
  * A thread repeats its operators with the same pauses between them. A kernel
- * starts after its launch, the kernel before it on its stream and its events; a
- * collective starts once all ranks that it waits for have arrived. */
+ * starts after its launch, the kernel before it on its stream and its events;
+ * a collective starts once all ranks that it waits for have arrived. */
 #ifndef FD_ET_ESTIMATE_H
 #define FD_ET_ESTIMATE_H
 
