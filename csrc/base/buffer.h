@@ -1,6 +1,6 @@
-/* A growing byte buffer for text and files. A failed allocation is remembered
- * in `status` and later writes do nothing, so that a writer checks once, at
- * the end. The owner frees it with fd_buffer_clear. */
+/* A growing byte buffer for text and files. A failed allocation is stored in
+ * `status` and later writes do nothing, so that a writer checks once, at the
+ * end. The owner frees it with fd_buffer_clear. */
 #ifndef FD_BUFFER_H
 #define FD_BUFFER_H
 
@@ -33,8 +33,8 @@ fd_buffer_fits(const fd_buffer *buffer, size_t more, size_t budget)
 void fd_buffer_format(fd_buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A decimal integer, our own digits: snprintf takes ten times as long and a
- * dump writes a million of them. */
+/* A decimal integer. snprintf takes ten times as long, and a dump has a
+ * million of them. */
 void fd_buffer_u64(fd_buffer *buffer, uint64_t value);
 
 /* A JSON string with its quotes. Invalid UTF-8 becomes U+FFFD, byte by byte;

@@ -31,16 +31,16 @@ void fd_clock_init(void);
 /* Read all clocks at (nearly) one instant. */
 fd_anchor fd_clock_anchor(void);
 
-/* Ticks per second from the first anchor until now. Waits up to 2 ms when
- * called too soon after fd_clock_init to be exact to 1e-4. */
+/* Ticks per second from the first anchor until now. Exact to 1e-4: waits up to
+ * 2 ms if fd_clock_init was called just before. */
 double fd_clock_hertz(void);
 
-/* Ticks per second between two anchors; `otherwise` when they are too close
- * to tell. */
+/* Ticks per second between two anchors; `otherwise` if they are too close. */
 double fd_clock_rate(const fd_anchor *from, const fd_anchor *to,
                      double otherwise);
 
-/* What fd_clock_ticks returns, for callers that know which it is. */
+/* The two sources of fd_clock_ticks, for callers that know which one is used.
+ * */
 static inline uint64_t
 fd_clock_ticks_of(bool tsc)
 {

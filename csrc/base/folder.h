@@ -1,4 +1,4 @@
-/* A directory held open, and the files in it by their plain names. Other users
+/* An open directory, and access to the files in it by name. Other users
  * may be able to write to the directory. No function follows a link in it,
  * waits for a FIFO or a device, or leaves the directory. fd_open_to_read, at
  * the end, is for paths that the user gave; it follows links.
@@ -24,8 +24,8 @@ typedef struct fd_folder {
     ino_t inode;
 } fd_folder;
 
-/* Open a directory; with `make` it and those above it are made where they are
- * missing. */
+/* Open a directory; with `make`, create it and its parents if they do not
+ * exist. */
 fd_status fd_folder_open(fd_folder *folder, const char *path, bool make,
                          fd_error *error);
 
@@ -34,7 +34,7 @@ fd_status fd_folder_open(fd_folder *folder, const char *path, bool make,
 fd_status fd_folder_of(fd_folder *folder, const char *path, const char **name,
                        const char *verb, fd_error *error);
 
-/* A second one of the same directory. */
+/* Open the same directory again. */
 fd_status fd_folder_copy(fd_folder *folder, const fd_folder *from,
                          fd_error *error);
 void fd_folder_close(fd_folder *folder);
@@ -52,7 +52,8 @@ bool fd_is_file(int fd, dev_t device, ino_t inode);
  * long. */
 bool fd_folder_is_name(const char *name);
 
-/* fd_fail with the path of a name before the message: "runs/rank00000.fd: ". */
+/* fd_fail with the path of a name before the message: "runs/rank00000.fd:
+ * ". */
 fd_status fd_folder_fail(const fd_folder *folder, const char *name,
                          fd_status status, fd_error *error, const char *what);
 

@@ -5,7 +5,8 @@
 bool
 fd_glob_matches(const char *glob, const char *text)
 {
-    const char *star = NULL; /* the last one, and where it may end next */
+    const char *star = NULL; /* of the last star; the next possible end of its
+                                run */
     const char *retry = NULL;
     while (*text != '\0') {
         if (*glob == '*') {

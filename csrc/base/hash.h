@@ -1,5 +1,5 @@
-/* Hash functions for our own tables. Not for untrusted keys that must resist
- * collision attacks: a collision costs time, never a wrong answer. */
+/* Hash functions for the tables of this library. They do not resist collision
+ * attacks: a collision costs time, but gives no wrong result. */
 #ifndef FD_HASH_H
 #define FD_HASH_H
 

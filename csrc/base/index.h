@@ -1,7 +1,7 @@
-/* A hash index over records that live elsewhere: it maps a hash to ids and
- * leaves the comparison to the caller, who knows the records.
+/* A hash index over records stored elsewhere: it maps a hash to ids; the
+ * caller compares the records.
  *
- *     slots   [ hash | id ][ 0 | 0 ][ hash | id ] ...      8 bytes a slot
+ *     slots   [ hash | id ][ 0 | 0 ][ hash | id ] ...      8 bytes per slot
  *
  * Id 0 marks an empty slot. Open addressing with linear probing, at most half
  * full, entries are never removed. The owner serialises all calls.
@@ -47,7 +47,7 @@ fd_index_probe(const fd_index *index, uint64_t hash)
     return (fd_probe){(uint32_t)hash, (uint32_t)hash & index->mask};
 }
 
-/* The next id under the probe's hash, 0 when there is none left. */
+/* The next id with the hash of the probe; 0 after the last. */
 static inline uint32_t
 fd_index_next(const fd_index *index, fd_probe *probe)
 {

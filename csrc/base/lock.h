@@ -1,4 +1,4 @@
-/* The lock that shows that the writer of a file lives: an open file
+/* The lock that shows that the writer of a file is alive: an open file
  * description lock over the whole file. The kernel releases it when the
  * process ends, a reader can query it without locking anything, and closing
  * another descriptor of the same file does not release it (unlike a POSIX lock
@@ -18,8 +18,8 @@ fd_lock_state fd_lock_take(int fd);
 
 void fd_lock_release(int fd);
 
-/* Whether another description holds it. Nothing is locked, not for an
- * instant; a descriptor for reading is enough. */
+/* Whether another description holds it. The query locks nothing; a descriptor
+ * for reading is enough. */
 fd_lock_state fd_lock_query(int fd);
 
 #endif

@@ -29,7 +29,7 @@ void fd_map_clear(fd_map *map);
 /* Add or replace. FD_ENOMEM leaves the map unchanged. */
 fd_status fd_map_put(fd_map *map, uint64_t key, uint32_t value);
 
-/* The value under `key`, 0 when there is none. */
+/* The value of `key`; 0 if it is not in the map. */
 static inline uint32_t
 fd_map_get(const fd_map *map, uint64_t key)
 {

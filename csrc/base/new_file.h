@@ -1,7 +1,7 @@
 /* A file that appears as a whole: written under a temporary name beside it,
- * then renamed, so that a reader sees the old file or the new one and nothing
- * between. The temporary name is random and created exclusively. Only a
- * regular file is replaced; of a link, the link itself. */
+ * then renamed, so that a reader sees either the old file or the new one. The
+ * temporary name is random and created exclusively. Only a regular file is
+ * replaced; of a link, the link itself. */
 #ifndef FD_NEW_FILE_H
 #define FD_NEW_FILE_H
 
@@ -15,7 +15,8 @@ typedef struct fd_new_file {
     char temporary[NAME_MAX + 1];
 } fd_new_file;
 
-/* By its path, or by its name in a folder; the latter is private (folder.h). */
+/* By its path, or by its name in a folder; the latter is private
+ * (folder.h). */
 fd_status fd_new_file_open(fd_new_file *file, const char *path,
                            fd_error *error);
 fd_status fd_new_file_open_in(fd_new_file *file, const fd_folder *folder,
@@ -23,8 +24,8 @@ fd_status fd_new_file_open_in(fd_new_file *file, const fd_folder *folder,
 fd_status fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
                             fd_error *error);
 
-/* Exactly one of these ends an opened file: put it in its place, or leave no
- * trace of it. */
+/* Exactly one of these ends an opened file: rename it to its path, or remove
+ * it. */
 fd_status fd_new_file_keep(fd_new_file *file, fd_error *error);
 void fd_new_file_drop(fd_new_file *file);
 

@@ -1,5 +1,5 @@
-/* Memory that belongs to a block and holds nothing yet: under AddressSanitizer
- * a read of it is reported as one beyond the block. */
+/* Unused memory at the end of a block: AddressSanitizer reports reads of it.
+ * */
 #ifndef FD_POISON_H
 #define FD_POISON_H
 

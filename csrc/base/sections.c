@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A section takes well below a microsecond, so look a few times before the
- * first sleep; in all about a second. */
+/* A section takes well below a microsecond: poll a few times before the first
+ * sleep; about a second in total. */
 enum { LOOKS = 1000, WAITS = 10000, WAIT_NS = 100000 };
 
 bool fd_sections_asymmetric;

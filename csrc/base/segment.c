@@ -9,7 +9,7 @@ enum { GUARD = 4096 * 16 };
 #define LARGEST ((size_t)1 << 30)
 
 /* call_on(top, function, argument): the frame pointer keeps the old stack
- * pointer, and the unwinder is told so. */
+ * pointer, and the unwinding information says so. */
 #if defined(__x86_64__)
 __asm__(".text\n"
         ".p2align 4\n"
@@ -57,8 +57,8 @@ __asm__(".text\n"
 
 void fd_call_on(char *top, void (*function)(void *), void *argument);
 
-/* As large as the thread's own stack: half of it is left to the program's C
- * code before the next segment, no less than that had. */
+/* As large as the thread's own stack: half of it stays free for the program's
+ * C code before the next segment, as on the first stack. */
 fd_segment *
 fd_segment_make(size_t stack_bytes)
 {

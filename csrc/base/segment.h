@@ -1,9 +1,9 @@
-/* Further C stacks for a thread whose own one is short.
+/* Further C stacks for a thread whose own stack is too small.
  *
  * With an evaluator hook every Python call takes C stack, which CPython alone
  * does not need for it: a recursion that is fine without a recorder would
- * overflow. So the calls go on in a segment, memory of their own, and return
- * to the stack below when they are done.
+ * overflow. So the calls continue in a segment, a separate mapping, and return
+ * to the stack below at the end.
  *
  *     thread's stack      first segment       second segment
  *     main ... call ───► call ... call ───► call ...

@@ -1,8 +1,9 @@
-/* The result of a function of the lower layers. Nothing below capture/ knows
- * Python: a status travels up and module/errors.c turns it into an exception.
+/* The result of a function of the lower layers. Nothing below capture/ uses
+ * Python: a status is returned to module/errors.c, which makes it an
+ * exception.
  *
- * An fd_error carries the one line a user reads: what happened, where, and
- * what to do. Functions that can fail on input or on the file system take one;
+ * An fd_error has the one line for the user: the fault, its place, and the
+ * remedy. Functions that can fail on input or on the file system take one;
  * functions that can only run out of memory or of room return a status alone.
  */
 #ifndef FD_STATUS_H
@@ -14,11 +15,11 @@ typedef enum fd_status {
     FD_OK = 0,
     FD_ENOMEM,   /* an allocation failed */
     FD_EFULL,    /* a bound of the recording is reached (max_mb, disk) */
-    FD_EIO,      /* the operating system refused; errno is in the message */
-    FD_EFORMAT,  /* bytes that are not what they claim to be */
+    FD_EIO,      /* a system call failed; errno is in the message */
+    FD_EFORMAT,  /* malformed input */
     FD_EVERSION, /* written by a newer version than this one reads */
-    FD_EINVAL,   /* the caller asked for something that makes no sense */
-    FD_ECONFLICT /* two inputs that may not be put together */
+    FD_EINVAL,   /* invalid request */
+    FD_ECONFLICT /* inputs that must not be combined */
 } fd_status;
 
 typedef struct fd_error {

@@ -1,5 +1,5 @@
-/* Sums of times that come from files: what does not fit is the nearest that
- * does, and neither of the two ends, which stand for "none" and "never". */
+/* Sums of times that come from files: they saturate below the two ends of the
+ * range, which mean "none" and "never". */
 #ifndef FD_SUMS_H
 #define FD_SUMS_H
 
@@ -31,7 +31,7 @@ fd_minus(int64_t a, int64_t b)
              : fd_bounded(difference);
 }
 
-/* Towards zero; what is no number is 0. */
+/* Rounded towards zero; 0 for NaN. */
 static inline int64_t
 fd_whole(double value)
 {

@@ -1,4 +1,4 @@
-/* Growing arrays of plain structs. The only macro container in the tree.
+/* Growing arrays of plain structs. The only container made of macros.
  *
  *     FD_VECTOR(int) numbers = {NULL, 0, 0};
  *     if (fd_vector_push(&numbers, 42) != FD_OK) ...

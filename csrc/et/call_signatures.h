@@ -2,7 +2,7 @@
 #ifndef FD_CALL_SIGNATURES_H
 #define FD_CALL_SIGNATURES_H
 
-#include "et/tools/et_diff.h"
+#include "et/tools/et_diff_rows.h"
 #include "et/tools/node_matching.h"
 
 /* Fill `names` and `signatures` of a side. Lists that differ only in spaces

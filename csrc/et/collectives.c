@@ -183,6 +183,41 @@ ask(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
     return status;
 }
 
+static fd_et_comm_level
+level_of(const fd_et *et, uint32_t place)
+{
+    return fd_et_comm_level_of(fd_et_text(et, et->nodes.list[place].name),
+                               false);
+}
+
+/* The call of communication around a node, + 1; 0: there is none. PyTorch puts
+ * a call below whatever is open on its thread, also below the call before. */
+static uint32_t
+comm_around(const fd_et *et, uint32_t place)
+{
+    static const char calls[] = "c10d::";
+    uint32_t parent = et->nodes.list[place].parent;
+    if (parent == 0 || level_of(et, parent - 1) == FD_ET_NO_COMM) {
+        return 0;
+    }
+    const char *inner = fd_et_text(et, et->nodes.list[place].name);
+    const char *outer = fd_et_text(et, et->nodes.list[parent - 1].name);
+    bool apart = strncmp(inner, calls, sizeof calls - 1) == 0
+              && strncmp(outer, calls, sizeof calls - 1) == 0;
+    return apart ? 0 : parent;
+}
+
+/* Whether `call`, + 1, is one of the calls of communication around a node. */
+static bool
+is_around(const fd_et *et, uint32_t call, uint32_t place)
+{
+    uint32_t at = place + 1;
+    for (int i = 0; i < MOST_ABOVE && at != 0 && at != call; i++) {
+        at = comm_around(et, at - 1);
+    }
+    return at == call;
+}
+
 /* The kind of a communication: by its own name, else by those of the nodes
  * around it; a kernel of sends and receives has the kind of its call. */
 static fd_et_type
@@ -206,11 +241,10 @@ kind_of(const fd_et *et, uint32_t place, int32_t *coll)
         if (node->parent == 0) {
             break;
         }
-        node = &et->nodes.list[node->parent - 1];
-        if (fd_et_comm_level_of(fd_et_text(et, node->name), false)
-            == FD_ET_NO_COMM) {
+        if (level_of(et, node->parent - 1) == FD_ET_NO_COMM) {
             break;
         }
+        node = &et->nodes.list[node->parent - 1];
     }
     return type;
 }
@@ -233,6 +267,25 @@ find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
     }
 }
 
+/* Collect the facts about a communication from its node and the calls around
+ * it, up to the call that started it: `call`, + 1. */
+static fd_status
+ask_around(fd_et *et, uint32_t place, uint32_t call, fd_et_type type,
+           fd_et_comm *comm)
+{
+    bool around = call == 0 || is_around(et, call, place);
+    fd_status status = ask(et, place, type, comm);
+    uint32_t at = place + 1;
+    for (int i = 0; i < MOST_ABOVE && around && status == FD_OK; i++) {
+        at = at == call ? 0 : comm_around(et, at - 1);
+        if (at == 0) {
+            return FD_OK;
+        }
+        status = ask(et, at - 1, type, comm);
+    }
+    return status == FD_OK && !around ? ask(et, call - 1, type, comm) : status;
+}
+
 static fd_status
 describe(fd_et *et, uint32_t place, uint32_t call)
 {
@@ -248,21 +301,7 @@ describe(fd_et *et, uint32_t place, uint32_t call)
     fd_et_comm comm = *fd_et_comm_of(et, &et->nodes.list[place]);
     comm.type = coll;
     et->faults.untyped += type == FD_ET_COLL && coll < 0;
-    fd_status status = FD_OK;
-    uint32_t at = place + 1;
-    for (int i = 0; i < MOST_ABOVE && at != 0 && status == FD_OK; i++) {
-        const fd_et_node *node = &et->nodes.list[at - 1];
-        bool gpu = (node->flags & FD_ET_GPU) != 0;
-        if (fd_et_comm_level_of(fd_et_text(et, node->name), gpu)
-            == FD_ET_NO_COMM) {
-            break;
-        }
-        status = ask(et, at - 1, type, &comm);
-        at = et->nodes.list[at - 1].parent;
-    }
-    if (call != 0 && status == FD_OK) {
-        status = ask(et, call - 1, type, &comm);
-    }
+    fd_status status = ask_around(et, place, call, type, &comm);
     if (comm.group == 0 && et->groups.count == 1) {
         comm.group = et->groups.list[0].name;
     }
@@ -271,19 +310,42 @@ describe(fd_et *et, uint32_t place, uint32_t call)
     return status;
 }
 
-/* Flag the nodes around a communication, which is identified by the inner
- * one. */
+/* The nodes that may communicate, and by which level of them each node is
+ * described. */
+typedef struct finding {
+    fd_et *et;
+    uint8_t *levels; /* owned; FD_ET_NO_COMM: described by another node */
+    uint8_t *claims; /* owned; the highest level that a node contains */
+} finding;
+
+/* A communication is described by its innermost node, not by those around it
+ * up to its call, + 1 (0: not known). */
 static void
-cover(const fd_et *et, uint32_t place, uint8_t *levels)
+claim(finding *f, uint32_t place, uint32_t call, uint8_t level)
 {
-    uint32_t at = et->nodes.list[place].parent;
+    uint32_t at = place + 1;
     for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
-        if (levels[at - 1] == FD_ET_NO_COMM) {
-            break;
-        }
-        levels[at - 1] = FD_ET_NO_COMM;
-        at = et->nodes.list[at - 1].parent;
+        f->levels[at - 1] = FD_ET_NO_COMM;
+        f->claims[at - 1] =
+            level > f->claims[at - 1] ? level : f->claims[at - 1];
+        at = call != 0 && !is_around(f->et, call, at - 1)
+               ? 0
+               : comm_around(f->et, at - 1);
     }
+}
+
+/* Whether a call around a node has a node of a higher level. */
+static bool
+is_claimed(const finding *f, uint32_t place, uint8_t level)
+{
+    uint32_t at = place + 1;
+    for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
+        if (f->claims[at - 1] > level) {
+            return true;
+        }
+        at = comm_around(f->et, at - 1);
+    }
+    return false;
 }
 
 /* Whether the first tensor of the work, if any, is an operand of the call:
@@ -308,48 +370,59 @@ may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
     return false;
 }
 
-/* The call that started work on another thread: the last before it of its kind
- * that nothing else took, with the same tensors. 0: none. */
+/* The innermost c10d call around work, + 1; 0: there is none. */
 static uint32_t
-call_of(const fd_et *et, const uint8_t *levels, uint32_t place)
+call_around(const fd_et *et, uint32_t place)
 {
-    const fd_et_node *work = &et->nodes.list[place];
-    int32_t coll;
-    int32_t its_coll;
-    fd_et_type type = fd_et_comm_type(fd_et_text(et, work->name), &coll);
-    for (uint32_t i = place, steps = 0; i-- > 0 && steps < 4096; steps++) {
-        if (levels[i] != FD_ET_COMM_CALL) {
-            continue;
+    uint32_t at = comm_around(et, place);
+    for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
+        if (level_of(et, at - 1) == FD_ET_COMM_CALL) {
+            return at;
         }
-        const fd_et_node *call = &et->nodes.list[i];
-        if (fd_et_comm_type(fd_et_text(et, call->name), &its_coll) == type
-            && its_coll == coll && may_start(et, call, work)) {
-            return i + 1;
-        }
+        at = comm_around(et, at - 1);
     }
     return 0;
 }
 
-/* Kernels first, then lower layers: each claims the nodes around it, so that
- * every communication is counted once. */
-static fd_status
-describe_level(fd_et *et, uint8_t *levels, uint8_t level)
+/* The call that started work: the last before it of its kind, with the same
+ * tensors, that started nothing else; otherwise the one around it. 0: none. */
+static uint32_t
+call_of(const finding *f, uint32_t place)
 {
+    enum { FARTHEST = 4096 };
+    const fd_et *et = f->et;
+    const fd_et_node *work = &et->nodes.list[place];
+    uint32_t around = call_around(et, place);
+    int32_t coll;
+    int32_t its_coll;
+    fd_et_type type = fd_et_comm_type(fd_et_text(et, work->name), &coll);
+    for (uint32_t i = place, steps = 0; i-- > 0 && steps < FARTHEST; steps++) {
+        const fd_et_node *call = &et->nodes.list[i];
+        if ((f->levels[i] == FD_ET_COMM_CALL || i + 1 == around)
+            && fd_et_comm_type(fd_et_text(et, call->name), &its_coll) == type
+            && its_coll == coll && may_start(et, call, work)) {
+            return i + 1;
+        }
+    }
+    return around;
+}
+
+/* Kernels first, then lower levels, so that every communication is counted
+ * once. */
+static fd_status
+describe_level(finding *f, uint8_t level)
+{
+    fd_et *et = f->et;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        if (levels[i] != level) {
+        if (f->levels[i] != level || is_claimed(f, i, level)) {
             continue;
         }
-        uint32_t parent = et->nodes.list[i].parent;
-        uint32_t call = 0;
-        if (level == FD_ET_COMM_WORK
-            && (parent == 0 || levels[parent - 1] != FD_ET_COMM_CALL)) {
-            call = call_of(et, levels, i);
-        }
+        uint32_t call = level == FD_ET_COMM_WORK ? call_of(f, i) : 0;
         status = describe(et, i, call);
-        cover(et, i, levels);
+        claim(f, i, call, level);
         if (call != 0) {
-            levels[call - 1] = FD_ET_NO_COMM;
+            claim(f, call - 1, 0, level);
             status = status == FD_OK
                        ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
                        : status;
@@ -358,27 +431,104 @@ describe_level(fd_et *et, uint8_t *levels, uint8_t level)
     return status;
 }
 
-fd_status
-fd_et_find_comms(fd_et *et)
+static void
+find_levels(finding *f)
 {
-    uint8_t *levels = fd_calloc(et->nodes.count + 1, 1);
-    fd_status status = levels == NULL ? FD_ENOMEM : FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        fd_et_node *node = &et->nodes.list[i];
-        const char *name = fd_et_text(et, node->name);
+    for (uint32_t i = 0; i < f->et->nodes.count; i++) {
+        fd_et_node *node = &f->et->nodes.list[i];
+        const char *name = fd_et_text(f->et, node->name);
         if ((node->flags & FD_ET_WRITTEN) != 0) {
             continue;
         }
         bool head = (node->flags & FD_ET_PROCESS) != 0
                  || strstr(name, process_group) != NULL;
         node->type = head ? FD_ET_METADATA : FD_ET_COMP;
-        levels[i] =
+        f->levels[i] =
             (uint8_t)fd_et_comm_level_of(name, (node->flags & FD_ET_GPU) != 0);
+    }
+}
+
+fd_status
+fd_et_find_comms(fd_et *et)
+{
+    size_t room = (size_t)et->nodes.count + 1;
+    finding f = {et, fd_calloc(room, 1), fd_calloc(room, 1)};
+    fd_status status =
+        f.levels == NULL || f.claims == NULL ? FD_ENOMEM : FD_OK;
+    if (status == FD_OK) {
+        find_levels(&f);
     }
     for (uint8_t level = FD_ET_COMM_KERNEL;
          level > FD_ET_NO_COMM && status == FD_OK; level--) {
-        status = describe_level(et, levels, level);
+        status = describe_level(&f, level);
     }
-    fd_free(levels);
+    fd_free(f.levels);
+    fd_free(f.claims);
     return status;
+}
+
+/* The place of the process group among the arguments of record_param_comms,
+ * + 1; 0: it has none. */
+static uint32_t
+place_of_group(const fd_et *et, const fd_et_node *node)
+{
+    fd_span types = text_span(et, node->in.types);
+    fd_span type;
+    for (uint32_t i = 0; list_item(types, i, &type); i++) {
+        if (fd_span_is(fd_span_inside(type), "Tuple[String,String]")) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* The rank of a member of a group in all; -1: the group is not listed. */
+static int64_t
+global_rank(const fd_et *et, fd_span group, uint32_t member)
+{
+    for (uint32_t i = 0; i < et->groups.count; i++) {
+        const fd_et_group *each = &et->groups.list[i];
+        int32_t rank;
+        if (fd_span_is(group, fd_et_text(et, each->name))) {
+            fd_span ranks = text_span(et, each->ranks);
+            fd_span first;
+            if (!list_item(ranks, 0, &first)) {
+                return member; /* all ranks */
+            }
+            return item_number(ranks, member, &rank) ? rank : -1;
+        }
+    }
+    return -1;
+}
+
+int64_t
+fd_et_find_rank(const fd_et *et)
+{
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        int32_t coll;
+        int32_t member;
+        fd_span pair;
+        fd_span group;
+        if (strcmp(fd_et_text(et, node->name), "record_param_comms") != 0) {
+            continue;
+        }
+        /* Others name the root or the peer. */
+        const char *said = fd_et_attr_text(et, node, "collective_name");
+        uint32_t place = place_of_group(et, node);
+        fd_span values = text_span(et, node->in.values);
+        if (fd_et_comm_type(said, &coll) == FD_ET_COLL
+            && (coll == FD_ET_ALL_REDUCE || coll == FD_ET_ALL_GATHER
+                || coll == FD_ET_REDUCE_SCATTER)
+            && place != 0 && list_item(values, place - 1, &pair)
+            && list_item(pair, 0, &group)
+            && item_number(values, place, &member)) {
+            int64_t rank =
+                global_rank(et, fd_span_inside(group), (uint32_t)member);
+            if (rank >= 0) {
+                return rank;
+            }
+        }
+    }
+    return -1;
 }

@@ -9,4 +9,8 @@
  * (FD_ET_WRITTEN) are not changed. */
 fd_status fd_et_find_comms(fd_et *et);
 
+/* The rank of a trace, by its own collectives and process groups; -1: they do
+ * not say. */
+int64_t fd_et_find_rank(const fd_et *et);
+
 #endif

@@ -56,7 +56,7 @@ static const fd_dtype dtypes[] = {
 
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
-/* What else they are called: c10d, older observers. */
+/* Other names of the same types: of c10d, of older observers. */
 static const struct {
     const char *name;
     uint8_t bytes;

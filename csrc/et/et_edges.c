@@ -1,5 +1,7 @@
 #include "et/et_edges.h"
 
+#include "et/acyclic_edges.h"
+#include "et/et_order.h"
 #include "et/readers/data_edges.h"
 
 #include <stdlib.h>
@@ -37,8 +39,8 @@ fd_et_walk(const fd_et *et, uint32_t *order)
     return status;
 }
 
-/* A thread: the operating system's where it is known, else the root above,
- * else PyTorch's number. */
+/* The thread of a node: the number of the operating system if known, else the
+ * root above, else PyTorch's number. */
 static uint64_t
 thread_key(const fd_et *et, uint32_t place, uint64_t above)
 {
@@ -186,23 +188,37 @@ has(uint32_t kinds, fd_et_edge_kind kind)
     return (kinds & 1U << kind) != 0;
 }
 
+/* Edges of groups and data, of which none may close a cycle with the others.
+ * `order` has room for all nodes. */
 static fd_status
-find_all(fd_et *et, const uint32_t *order, uint32_t kinds)
+find_derived(fd_et *et, const uint32_t *walk, uint32_t *order, uint32_t kinds)
 {
-    fd_status status = FD_OK;
-    if (has(kinds, FD_ET_ORDER) || has(kinds, FD_ET_LAUNCH)) {
-        status = find_order(et, order);
-    }
-    if (status == FD_OK && has(kinds, FD_ET_STREAM)) {
-        status = find_streams(et);
-    }
-    if (status == FD_OK && has(kinds, FD_ET_GROUP)) {
+    fd_et_sort_edges(et);
+    fd_status status = fd_et_sort_order(et, order);
+    uint32_t first = et->edges.count;
+    if (status == FD_OK) {
         status = find_groups(et);
     }
     if (status == FD_OK && has(kinds, FD_ET_DATA)) {
-        status = fd_et_find_data(et, order);
+        status = fd_et_find_data(et, walk);
     }
-    return status;
+    return status == FD_OK ? fd_et_keep_acyclic(et, order, first) : status;
+}
+
+static fd_status
+find_all(fd_et *et, uint32_t *walk, uint32_t *order, uint32_t kinds)
+{
+    fd_status status = fd_et_walk(et, walk);
+    if (status == FD_OK) {
+        status = find_order(et, walk);
+    }
+    if (status == FD_OK) {
+        status = find_streams(et);
+    }
+    return status == FD_OK
+                && (has(kinds, FD_ET_GROUP) || has(kinds, FD_ET_DATA))
+             ? find_derived(et, walk, order, kinds)
+             : status;
 }
 
 fd_status
@@ -212,12 +228,13 @@ fd_et_find_edges(fd_et *et, uint32_t kinds)
         et->nodes.count > 0 && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
     fd_status status = FD_OK;
     if (!written) {
-        uint32_t *order =
-            fd_malloc(((size_t)et->nodes.count + 1) * sizeof *order);
-        status = order == NULL ? FD_ENOMEM : fd_et_walk(et, order);
-        if (status == FD_OK) {
-            status = find_all(et, order, kinds);
-        }
+        size_t room = (size_t)et->nodes.count + 1;
+        uint32_t *walk = fd_malloc(room * sizeof *walk);
+        uint32_t *order = fd_malloc(room * sizeof *order);
+        status = walk == NULL || order == NULL
+                   ? FD_ENOMEM
+                   : find_all(et, walk, order, kinds);
+        fd_free(walk);
         fd_free(order);
     }
     if (status == FD_OK) {

@@ -1,4 +1,4 @@
-/* What waits for what, found from the nodes:
+/* Dependencies, derived from the nodes:
  *
  *     order   on a thread each operator waits for the one entered before it
  *     launch  a kernel waits for the operator entered last before it

@@ -16,6 +16,7 @@
 #include "et/writers/chakra_writer.h"
 #include "et/writers/kineto_writer.h"
 #include "et/writers/pytorch_writer.h"
+#include "et/writers/workload_writer.h"
 
 #include <string.h>
 
@@ -27,6 +28,7 @@ fd_et_format_name(fd_et_format format)
 {
     static const char *const names[] = {"PyTorch execution trace",
                                         "Chakra execution trace",
+                                        "Chakra workload graph",
                                         "Chrome trace",
                                         "Kineto trace",
                                         "GraphML",
@@ -35,13 +37,40 @@ fd_et_format_name(fd_et_format format)
     return names[format];
 }
 
-/* The first of the keys that only one of the two formats has. */
-static bool
-is_kineto(const char *head, size_t size)
+/* The format of the first key that only one format has; FD_ET_UNKNOWN: no such
+ * key is in memory. */
+static fd_et_format
+find_key(const fd_bytes_in *in)
 {
-    const char *events = memmem(head, size, "\"traceEvents\"", 13);
-    const char *nodes = memmem(head, size, "\"nodes\"", 7);
-    return events != NULL && (nodes == NULL || events < nodes);
+    static const struct {
+        const char *text;
+        fd_et_format format;
+    } keys[] = {{"\"nodes\"", FD_ET_PYTORCH},
+                {"\"traceEvents\"", FD_ET_KINETO},
+                {"\"workload_graph\"", FD_ET_WORKLOAD}};
+    fd_et_format format = FD_ET_UNKNOWN;
+    const char *end = in->end;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *found = memmem(in->at, (size_t)(end - in->at),
+                                   keys[i].text, strlen(keys[i].text));
+        format = found != NULL ? keys[i].format : format;
+        end = found != NULL ? found : end;
+    }
+    return format;
+}
+
+/* Skip a byte-order mark and white space. */
+static void
+skip_mark(fd_bytes_in *in)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    if (in->end - in->at >= 3 && memcmp(in->at, mark, 3) == 0) {
+        in->at += 3;
+    }
+    while (in->at < in->end && *in->at != '\0'
+           && strchr(" \r\n\t", *in->at) != NULL) {
+        in->at++;
+    }
 }
 
 static fd_et_format
@@ -50,17 +79,19 @@ sniff(fd_bytes_in *in)
     size_t most = fd_budget(HEAD);
     while ((size_t)(in->end - in->at) < most && fd_bytes_in_more(in)) {
     }
-    const char *at = in->at;
-    while (at < in->end && strchr(" \r\n\t", *at) != NULL && *at != '\0') {
-        at++;
-    }
     /* A length of 123 and a message look like "{": the message decides. */
     if (fd_et_is_chakra(in->at, (size_t)(in->end - in->at))) {
         return FD_ET_CHAKRA;
     }
-    return at == in->end || *at != '{'           ? FD_ET_UNKNOWN
-         : is_kineto(at, (size_t)(in->end - at)) ? FD_ET_KINETO
-                                                 : FD_ET_PYTORCH;
+    skip_mark(in);
+    if (in->at == in->end || *in->at != '{') {
+        return FD_ET_UNKNOWN;
+    }
+    fd_et_format format = find_key(in);
+    while (format == FD_ET_UNKNOWN && fd_bytes_in_more(in)) {
+        format = find_key(in);
+    }
+    return format == FD_ET_UNKNOWN ? FD_ET_PYTORCH : format;
 }
 
 static fd_status
@@ -75,6 +106,7 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     case FD_ET_CHAKRA:
         return fd_et_read_chakra(et, in);
     case FD_ET_PYTORCH:
+    case FD_ET_WORKLOAD:
         return fd_et_read_pytorch(et, in, path, error);
     case FD_ET_KINETO:
         return FD_OK; /* once `in` is closed */
@@ -175,6 +207,8 @@ write_as(const fd_et *et, fd_et_format format, fd_bytes_out *out,
         return fd_et_write_pytorch(et, out, error);
     case FD_ET_CHAKRA:
         return fd_et_write_chakra(et, out, error);
+    case FD_ET_WORKLOAD:
+        return fd_et_write_workload(et, out, error);
     case FD_ET_CHROME:
         return fd_et_write_timeline(et, out, error);
     case FD_ET_KINETO:
@@ -209,6 +243,17 @@ fd_status
 fd_et_save_kineto(const fd_et *et, const char *path, fd_error *error)
 {
     return save(et, path, FD_ET_KINETO, error);
+}
+
+fd_status
+fd_et_save_workload(const fd_et *et, const char *path, fd_error *error)
+{
+    if (format_of(path, false) != FD_ET_PYTORCH) {
+        return fd_fail(error, FD_EINVAL,
+                       "%s: write a name that ends in .json or .json.gz",
+                       path);
+    }
+    return save(et, path, FD_ET_WORKLOAD, error);
 }
 
 fd_status

@@ -5,10 +5,11 @@
 #include "et/et_graph.h"
 
 typedef enum fd_et_format {
-    FD_ET_PYTORCH, /* JSON, linked or not */
-    FD_ET_CHAKRA,  /* .et */
-    FD_ET_CHROME,  /* a timeline; this and those below for output only */
-    FD_ET_KINETO,  /* what torch.profiler would have written beside it */
+    FD_ET_PYTORCH,  /* JSON, linked or not */
+    FD_ET_CHAKRA,   /* .et */
+    FD_ET_WORKLOAD, /* JSON for Chakra's feeder */
+    FD_ET_CHROME,   /* a timeline; this and those below for output only */
+    FD_ET_KINETO,   /* what torch.profiler would have written beside it */
     FD_ET_GRAPHML,
     FD_ET_DOT, /* a picture */
     FD_ET_UNKNOWN
@@ -31,6 +32,10 @@ fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 /* As a Kineto trace, independent of the name; gzip by ".gz". */
 fd_status fd_et_save_kineto(const fd_et *et, const char *path,
                             fd_error *error);
+
+/* As JSON for Chakra's feeder; FD_EINVAL: a name without .json. */
+fd_status fd_et_save_workload(const fd_et *et, const char *path,
+                              fd_error *error);
 
 /* By the suffix of the name, ".gz" aside: .et, .json, .graphml, .dot; with
  * `timeline` only .json, a Chrome trace. FD_EINVAL: another suffix. */

@@ -43,6 +43,54 @@ fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text)
     return status;
 }
 
+static bool
+is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Append a JSON value without white space outside of its strings. */
+static void
+put_compact(fd_span value, fd_buffer *to)
+{
+    bool quoted = false;
+    const char *from = value.from;
+    for (const char *at = value.from; at < value.to; at++) {
+        if (quoted && *at == '\\') {
+            at += at + 1 < value.to;
+        }
+        else if (*at == '"') {
+            quoted = !quoted;
+        }
+        else if (!quoted && is_space(*at)) {
+            fd_buffer_bytes(to, from, (size_t)(at - from));
+            from = at + 1;
+        }
+    }
+    fd_buffer_bytes(to, from, (size_t)(value.to - from));
+}
+
+fd_status
+fd_et_add_json(fd_et *et, fd_span value, uint32_t *text)
+{
+    size_t size = fd_span_size(value);
+    if (memchr(value.from, ' ', size) == NULL
+        && memchr(value.from, '\n', size) == NULL
+        && memchr(value.from, '\t', size) == NULL
+        && memchr(value.from, '\r', size) == NULL) {
+        return fd_text_pool_add_clean(&et->texts, value.from, size, text);
+    }
+    fd_buffer made = {.bytes = NULL};
+    put_compact(value, &made);
+    fd_status status = made.status;
+    if (status == FD_OK) {
+        status =
+            fd_text_pool_add_clean(&et->texts, made.bytes, made.size, text);
+    }
+    fd_buffer_clear(&made);
+    return status;
+}
+
 fd_status
 fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr)
 {
@@ -109,7 +157,7 @@ fd_et_attr_text(const fd_et *et, const fd_et_node *node, const char *name)
     return attr != NULL ? fd_et_text(et, attr->text) : "";
 }
 
-/* A node's id, and where it is before sorting. */
+/* The id of a node and its place before sorting. */
 typedef struct key {
     uint64_t id;
     uint32_t place;

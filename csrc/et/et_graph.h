@@ -32,7 +32,7 @@ typedef enum fd_et_type {
     FD_ET_TYPES
 } fd_et_type;
 
-/* Why a node waits for another. */
+/* The reasons for a node to wait for another. */
 typedef enum fd_et_edge_kind {
     FD_ET_ORDER,  /* the operator before it on its thread */
     FD_ET_LAUNCH, /* from the operator that started the kernel */
@@ -53,7 +53,7 @@ typedef enum fd_et_flag {
     FD_ET_THREAD = 4,   /* the root of a thread */
     FD_ET_PROCESS = 8,  /* the root of all */
     FD_ET_GUESSED = 16, /* its times are those of what it encloses */
-    FD_ET_WRITTEN = 32, /* its type and collective stood in the file */
+    FD_ET_WRITTEN = 32, /* its type and collective are from the file */
     FD_ET_LINKED = 64   /* its times are those of a Kineto trace */
 } fd_et_flag;
 
@@ -65,12 +65,12 @@ typedef struct fd_et_io {
     uint32_t strides;
 } fd_et_io;
 
-/* What no field of a node holds. */
+/* An attribute without a field in fd_et_node. */
 typedef struct fd_et_attr {
     uint32_t name;   /* text */
-    uint32_t field;  /* of Chakra's AttributeProto: which type it has */
-    uint32_t text;   /* where it is a text, bytes or a list */
-    uint64_t number; /* its bits, where it is a number */
+    uint32_t field;  /* of Chakra's AttributeProto: its type */
+    uint32_t text;   /* of a text, bytes or a list */
+    uint64_t number; /* the bits of a number */
 } fd_et_attr;
 
 typedef struct fd_et_node {
@@ -134,7 +134,7 @@ typedef struct fd_et_given {
     uint64_t id;
 } fd_et_given;
 
-/* What was wrong with the input, and what became of it. */
+/* Faults of the input, and their consequences. */
 typedef struct fd_et_faults {
     uint64_t lost;             /* damaged places */
     uint64_t lost_bytes;       /* in them */
@@ -184,6 +184,10 @@ fd_et_node *fd_et_add(fd_et *et);
 
 /* The text of a JSON string, given without its quotes. */
 fd_status fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text);
+
+/* A JSON value without the white space around its parts, so that equal lists
+ * are equal texts. */
+fd_status fd_et_add_json(fd_et *et, fd_span value, uint32_t *text);
 
 fd_status fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr);
 fd_status fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to,

@@ -59,7 +59,7 @@ fd_et_comm_level
 fd_et_comm_level_of(const char *name, bool gpu)
 {
     static const char *const work[] = {
-        "gloo:", "ucc:", "mpi:", "xccl:", "hccl:"};
+        "gloo:", "nccl:", "ucc:", "mpi:", "xccl:", "hccl:"};
     if (gpu) {
         return strstr(name, "ncclKernel") != NULL
                     || strstr(name, "ncclDevKernel") != NULL
@@ -73,7 +73,7 @@ fd_et_comm_level_of(const char *name, bool gpu)
             return FD_ET_COMM_WORK;
         }
     }
-    if (strcmp(name, "record_param_comms") == 0 || begins(name, "nccl:")) {
+    if (strcmp(name, "record_param_comms") == 0) {
         return FD_ET_COMM_PARAMS;
     }
     return begins(name, "c10d::") || begins(name, "_c10d_functional::")
@@ -132,20 +132,29 @@ fd_et_comm_type(const char *name, int32_t *coll)
                                         : FD_ET_COMP;
 }
 
-/* Behind a comma; a number of at most 64 bits. */
+static const char *
+skip_space(const char *at, const char *end)
+{
+    while (at < end
+           && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+        at++;
+    }
+    return at;
+}
+
+/* A number of at most 64 bits and the comma after it. */
 static bool
 take_number(const char **at, const char *end, uint64_t *number)
 {
-    const char *from = *at;
-    while (from < end && (*from == ' ' || *from == ',')) {
-        from++;
-    }
+    const char *from = skip_space(*at, end);
     const char *to = from;
     while (to < end && *to >= '0' && *to <= '9') {
         to++;
     }
-    *at = to;
-    return fd_span_u64((fd_span){from, to}, number);
+    *at = skip_space(to, end);
+    bool comma = *at < end && **at == ',';
+    *at += comma;
+    return comma && fd_span_u64((fd_span){from, to}, number);
 }
 
 static const char *
@@ -158,15 +167,19 @@ skip_string(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* Six values of which the last is a text, "[7,8,0,40,4,"cpu"]". */
+/* Six values of which the last is a text: "7,8,0,40,4,"cpu"]", with any white
+ * space between them. */
 static bool
 take_tensor(const char *at, const char *end, fd_et_tensor *t)
 {
-    return take_number(&at, end, &t->id) && take_number(&at, end, &t->storage)
-        && take_number(&at, end, &t->offset)
-        && take_number(&at, end, &t->elements)
-        && take_number(&at, end, &t->item) && end - at > 2 && *at == ','
-        && (at[1] == '"' || at[1] == '\'' || at[1] == ' ');
+    if (!take_number(&at, end, &t->id) || !take_number(&at, end, &t->storage)
+        || !take_number(&at, end, &t->offset)
+        || !take_number(&at, end, &t->elements)
+        || !take_number(&at, end, &t->item)) {
+        return false;
+    }
+    at = skip_space(at, end);
+    return at < end && (*at == '"' || *at == '\'');
 }
 
 bool

@@ -1,5 +1,4 @@
-/* What names say: which nodes are roots, what communicates, how large a number
- * is. */
+/* Facts from names and lists of values: roots, communication, tensors. */
 #ifndef FD_ET_NAMES_H
 #define FD_ET_NAMES_H
 
@@ -26,8 +25,8 @@ typedef enum fd_et_coll {
 typedef enum fd_et_comm_level {
     FD_ET_NO_COMM,
     FD_ET_COMM_CALL,   /* c10d::... */
-    FD_ET_COMM_PARAMS, /* record_param_comms, nccl:... */
-    FD_ET_COMM_WORK,   /* gloo:..., ucc:..., mpi:... */
+    FD_ET_COMM_PARAMS, /* record_param_comms */
+    FD_ET_COMM_WORK,   /* gloo:..., nccl:..., ucc:..., mpi:... */
     FD_ET_COMM_KERNEL  /* on the GPU */
 } fd_et_comm_level;
 
@@ -40,16 +39,15 @@ uint8_t fd_et_root(const char *name);
 
 fd_et_comm_level fd_et_comm_level_of(const char *name, bool gpu);
 
-/* What it does: FD_ET_COLL with `*coll` (-1: a kind that is not known),
- * FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP for what moves nothing. */
+/* The type of a call by its name: FD_ET_COLL with `*coll` (-1: an unknown
+ * kind), FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP without communication. */
 fd_et_type fd_et_comm_type(const char *name, int32_t *coll);
 
 /* The bytes of the tensors in a list of values of PyTorch; false if there are
  * none. */
 bool fd_et_tensor_bytes(fd_span values, uint64_t *bytes);
 
-/* The next tensor from `at` on, lists within lists opened: its six numbers but
- * the device. */
+/* A tensor, without its device. */
 typedef struct fd_et_tensor {
     uint64_t id;
     uint64_t storage;

@@ -1,5 +1,7 @@
 #include "et/et_order.h"
 
+#include "et/et_names.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -44,16 +46,16 @@ heap_pop(heap *h)
     return top;
 }
 
-/* What is known while nodes are taken. Edges are by `to`: those into node n
- * are [into[n], into[n + 1]). */
+/* The state of the sort. Edges are sorted by `to`: those into node n are
+ * [into[n], into[n + 1]). */
 typedef struct sorting {
     fd_et *et;
     uint32_t *into;
     uint32_t *from;  /* the same edges by `from`: places in `edges` ... */
     uint32_t *begin; /* ... of node n from begin[n] on */
-    uint32_t *waits; /* how many each still waits for */
+    uint32_t *waits; /* per node, edges from nodes not in the order yet */
     uint32_t *mark;
-    bool *gone; /* edges that were taken out */
+    bool *gone; /* edges that were removed */
     bool *done;
     heap ready;
 } sorting;
@@ -106,7 +108,7 @@ release(sorting *s)
     fd_free(s->ready.list);
 }
 
-/* How sure we are of an edge: of all its kinds the surest. */
+/* The certainty of an edge: that of its most certain kind. */
 static uint32_t
 sureness(uint32_t kinds)
 {
@@ -120,7 +122,7 @@ sureness(uint32_t kinds)
     return found;
 }
 
-/* An edge into `place` from a node that was not taken. */
+/* An edge into `place` from a node that is not in the order yet. */
 static uint32_t
 unmet(const sorting *s, uint32_t place)
 {
@@ -132,28 +134,31 @@ unmet(const sorting *s, uint32_t place)
     return NONE;
 }
 
-/* Tell the first cycle: its kinds and one of its nodes. */
+/* Count a cycle that the file is at fault for, and describe the first: edges
+ * that were only derived from the file make no fault. */
 static void
-tell(sorting *s, uint32_t kinds, uint32_t dropped)
+blame(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
 {
-    fd_et *et = s->et;
-    const fd_et_edge *edge = &et->edges.list[dropped];
-    static const char *const names[FD_ET_KINDS] = {"order", "launch", "stream",
-                                                   "event", "sync",   "group",
-                                                   "data",  "given"};
+    const uint32_t stated =
+        1U << FD_ET_GIVEN | 1U << FD_ET_SYNC | 1U << FD_ET_EVENT;
     char list[80] = "";
-    if (et->faults.cycle[0] != '\0') {
+    if ((et->nodes.list[0].flags & FD_ET_WRITTEN) == 0
+        && (kinds & stated) == 0) {
         return;
     }
     for (int i = 0; i < FD_ET_KINDS; i++) {
+        et->faults.cut[i] += (dropped->kinds >> i) & 1;
         if ((kinds & 1U << i) != 0) {
             size_t size = strlen(list);
             snprintf(list + size, sizeof list - size, "%s%s",
-                     size > 0 ? ", " : "", names[i]);
+                     size > 0 ? ", " : "", fd_et_kind_name(i));
         }
     }
-    const fd_et_node *from = &et->nodes.list[edge->from];
-    const fd_et_node *to = &et->nodes.list[edge->to];
+    if (et->faults.cycles++ > 0) {
+        return;
+    }
+    const fd_et_node *from = &et->nodes.list[dropped->from];
+    const fd_et_node *to = &et->nodes.list[dropped->to];
     snprintf(et->faults.cycle, sizeof et->faults.cycle,
              "of %s; dropped the edge from %llu (%.48s) to %llu (%.48s)", list,
              (unsigned long long)from->id, fd_et_text(et, from->name),
@@ -161,7 +166,7 @@ tell(sorting *s, uint32_t kinds, uint32_t dropped)
 }
 
 /* Nothing is ready: walk back from the lowest waiting node until a node
- * repeats, and remove the least certain edge of that cycle. */
+ * repeats, and remove the edge of that cycle with the lowest certainty. */
 static void
 cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
 {
@@ -186,11 +191,7 @@ cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
         worst = less ? i : worst;
         at = edge->from;
     } while (at != first);
-    tell(s, kinds, worst);
-    et->faults.cycles++;
-    for (int kind = 0; kind < FD_ET_KINDS; kind++) {
-        et->faults.cut[kind] += (et->edges.list[worst].kinds >> kind) & 1;
-    }
+    blame(et, kinds, &et->edges.list[worst]);
     s->gone[worst] = true;
     uint32_t to = et->edges.list[worst].to;
     if (--s->waits[to] == 0) {
@@ -272,7 +273,7 @@ fd_et_sort_order(fd_et *et, uint32_t *order)
     return status;
 }
 
-/* Everything that names a place, with the new one. */
+/* Replace the old places in nodes and edges. */
 static void
 rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
               fd_et_node *moved)

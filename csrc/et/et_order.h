@@ -4,9 +4,9 @@
 
 #include "et/et_graph.h"
 
-/* Of ready nodes the one with the lowest place. The least certain edge of a
- * cycle is removed and counted in `et->faults`: data before group, event,
- * sync, stream, given by the file, launch, and order last. Edges are sorted
+/* Of the ready nodes, the one with the lowest place is first. A cycle loses
+ * one edge: data before group, event, sync, stream, given by the file, launch,
+ * and order; it is counted in `et->faults` if the file states part of it. Edges are sorted
  * before and after. `order` has one entry per node. */
 fd_status fd_et_sort_order(fd_et *et, uint32_t *order);
 

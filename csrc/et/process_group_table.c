@@ -36,8 +36,8 @@ add_group(fd_et *et, fd_span object)
     if (status == FD_OK) {
         status = add_text(et, object, "pg_desc", &group.about);
     }
-    if (status == FD_OK) {
-        status = add_text(et, object, "ranks", &group.ranks);
+    if (status == FD_OK && fd_scan_find(object, "ranks", &value)) {
+        status = fd_et_add_json(et, fd_span_inside(value), &group.ranks);
     }
     if (fd_scan_find(object, "group_size", &value)
         || fd_scan_find(object, "pg_size", &value)) {

@@ -1,79 +1,90 @@
 #include "events/event_faults.h"
 
 const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
-    [FD_FAULT_DAMAGE] = {"damage", true, "places that are no JSON",
-                         "`timeline merge` keeps what is whole"},
+    [FD_FAULT_DAMAGE] = {"damage", true, "places that are not JSON",
+                         "`timeline merge` keeps the intact events"},
     [FD_FAULT_REPAIR] = {"repair", true,
-                         "values that are no JSON: NaN, control characters, "
-                         "bytes that are no UTF-8",
-                         "`timeline merge` or `timeline cut` writes them as "
+                         "invalid JSON values: NaN, control characters, "
+                         "invalid UTF-8",
+                         "`timeline merge` or `timeline cut` writes valid "
                          "JSON"},
-    [FD_FAULT_PHASE] = {"phase", true, "events whose ph is not known",
+    [FD_FAULT_PHASE] = {"phase", true, "events with an unknown ph",
                         "viewers skip them"},
     [FD_FAULT_NAME] = {"name", true, "events without a name",
                        "viewers show [No name]"},
     [FD_FAULT_PID] = {"pid", true, "events without a pid",
-                      "viewers take them for process 0"},
+                      "viewers assign them to process 0"},
     [FD_FAULT_TEXT_ID] = {"text-id", false,
-                          "events whose pid or tid is no whole number below "
-                          "2^32",
-                          "Perfetto makes up numbers: `timeline merge` gives "
-                          "real ones"},
-    [FD_FAULT_TIME] = {"time", true, "events whose ts is no number",
+                          "events whose pid or tid is not a whole number "
+                          "below 2^32",
+                          "Perfetto assigns numbers; so does `timeline "
+                          "merge`"},
+    [FD_FAULT_TIME] = {"time", true, "events whose ts is not a number",
                        "viewers drop them"},
     [FD_FAULT_NEGATIVE] = {"negative", true, "events before time 0",
                            "Perfetto drops them: shift the file with "
                            "`timeline merge --align start`"},
     [FD_FAULT_DURATION] = {"duration", true,
-                           "slices whose dur is no number from 0 on",
+                           "slices whose dur is not a number from 0 on",
                            "Perfetto drops them"},
-    [FD_FAULT_END] = {"end", true,
-                      "ends of slices that have not begun, or of another "
-                      "name",
-                      "viewers leave the slice open that they should end"},
-    [FD_FAULT_BEGIN] = {"begin", true, "begun slices that never end",
+    [FD_FAULT_END_NAME] = {"end-name", true,
+                           "ends with another name than their slice",
+                           "viewers leave the slice open"},
+    [FD_FAULT_END] = {"end", false, "ends of slices without a begin",
+                      "the slices began before the capture: viewers skip "
+                      "the ends"},
+    [FD_FAULT_BEGIN] = {"begin", false, "slices without an end",
                         "viewers draw them to the end of the trace"},
     [FD_FAULT_OVERLAP] = {"overlap", true,
-                          "slices that overlap on a thread, neither within "
-                          "the other",
-                          "Perfetto drops them: put them on threads of their "
-                          "own"},
+                          "slices that partly overlap another of their "
+                          "thread",
+                          "Perfetto drops them: move them to another thread, "
+                          "or merge to .pftrace"},
+    [FD_FAULT_PROFILER_OVERLAP] = {"profiler-overlap", false,
+                                   "slices of torch.profiler that partly "
+                                   "overlap another of their thread",
+                                   "Perfetto drops them; `timeline merge` to "
+                                   ".pftrace keeps them"},
     [FD_FAULT_ID] = {"id", true, "flow or asynchronous events without an id",
-                     "nothing joins them"},
-    [FD_FAULT_FLOW_START] = {"flow-start", true,
-                             "flow steps and ends without a start before",
-                             "viewers draw no arrow"},
-    [FD_FAULT_FLOW_END] = {"flow-end", true, "flow starts without an end",
-                           "viewers draw no arrow"},
-    [FD_FAULT_FLOW_SLICE] = {"flow-slice", true,
+                     "nothing connects them"},
+    [FD_FAULT_FLOW_START] = {"flow-start", false,
+                             "flow steps and ends without an earlier start",
+                             "the flow began outside the capture: viewers "
+                             "draw no arrow"},
+    [FD_FAULT_FLOW_END] = {"flow-end", false, "flow starts without an end",
+                           "the flow ends outside the capture: viewers draw "
+                           "no arrow"},
+    [FD_FAULT_FLOW_SLICE] = {"flow-slice", false,
                              "flow events outside of all slices",
-                             "viewers draw no arrow, or a wrong one"},
-    [FD_FAULT_ASYNC_END] = {"async-end", true,
+                             "viewers draw no arrow, or one to another "
+                             "slice"},
+    [FD_FAULT_ASYNC_END] = {"async-end", false,
                             "asynchronous ends without a begin",
-                            "viewers drop them"},
-    [FD_FAULT_ASYNC_BEGIN] = {"async-begin", true,
+                            "they began before the capture: viewers drop "
+                            "them"},
+    [FD_FAULT_ASYNC_BEGIN] = {"async-begin", false,
                               "asynchronous begins without an end",
                               "viewers draw them to the end of the trace"},
     [FD_FAULT_COUNTER] = {"counter", true, "counters without a number",
                           "Perfetto drops them"},
     [FD_FAULT_METADATA] = {"metadata", true,
-                           "rows of metadata without what they should say",
+                           "metadata rows without their argument",
                            "viewers skip them"},
     [FD_FAULT_NO_NAME] = {"unnamed-process", false,
                           "processes without a process_name",
                           "viewers show their pid"},
     [FD_FAULT_TWO_NAMES] = {"renamed-process", true,
-                            "processes that are given two names",
+                            "processes with two names",
                             "viewers show the last one"},
     [FD_FAULT_SAME_NAME] = {"same-name", false,
                             "processes with the name of another one",
-                            "viewers show both, told apart by pid"},
+                            "viewers show both, with their pids"},
     [FD_FAULT_STEPS] = {"steps", true,
-                        "steps of a process that come after a later one",
+                        "steps of a process that begin after a later one",
                         "numbers should grow with time"},
     [FD_FAULT_RANKS] = {"ranks", true,
-                        "rows of `ranks` that do not fit: twice there, or no "
-                        "process of that rank, or a process without a row",
+                        "rows of `ranks` that are duplicate, without a "
+                        "process, or missing",
                         "merge the traces of the ranks again"},
 };
 

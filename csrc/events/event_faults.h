@@ -1,4 +1,5 @@
-/* What can be wrong with a trace, how often it is, and where first. */
+/* Faults of a trace, and notes: traits that profilers give their traces by
+ * design. How many there are, and the first places of each kind. */
 #ifndef FD_EVENT_FAULTS_H
 #define FD_EVENT_FAULTS_H
 
@@ -15,9 +16,11 @@ typedef enum fd_fault {
     FD_FAULT_TIME,
     FD_FAULT_NEGATIVE,
     FD_FAULT_DURATION,
+    FD_FAULT_END_NAME,
     FD_FAULT_END,
     FD_FAULT_BEGIN,
     FD_FAULT_OVERLAP,
+    FD_FAULT_PROFILER_OVERLAP,
     FD_FAULT_ID,
     FD_FAULT_FLOW_START,
     FD_FAULT_FLOW_END,
@@ -36,7 +39,7 @@ typedef enum fd_fault {
 
 typedef struct fd_fault_text {
     const char *id;
-    bool broken; /* false: noted, the file is whole */
+    bool broken; /* false: a note, the file is whole */
     const char *what;
     const char *remedy;
 } fd_fault_text;
@@ -45,7 +48,7 @@ extern const fd_fault_text fd_fault_texts[FD_FAULT_KINDS];
 
 enum { FD_FAULT_PLACES = 3 };
 
-/* Where an event begins in the content, and its number from 1 on; 0: not of
+/* The offset of an event in the content, and its number from 1 on; 0: not of
  * one event. */
 typedef struct fd_fault_place {
     uint64_t byte;
@@ -59,10 +62,11 @@ typedef struct fd_faults {
 
 void fd_faults_add(fd_faults *faults, fd_fault fault, fd_fault_place place);
 
-/* Of kinds that break a file. */
-/* So many without a place: a damaged recording may say any number. */
+/* Add faults without a place. The count saturates: that of a damaged recording
+ * is arbitrary. */
 void fd_faults_add_many(fd_faults *faults, fd_fault fault, uint64_t count);
 
+/* The number of faults, without notes. */
 uint64_t fd_faults_broken(const fd_faults *faults);
 
 #endif

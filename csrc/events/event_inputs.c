@@ -31,10 +31,10 @@ is_recording(const fd_timeline_input *input)
     return strcmp(input->survey.format, FD_RECORDING_FORMAT) == 0;
 }
 
-/* Of one rank ours come first. Of two of ours the recording, not what was
- * exported of it; that which knew of more ranks (a launcher that spawned them
- * knows of none); then "rank00000.fd" before "rank00000.4711.fd", which a second
- * process of the same rank wrote. */
+/* Order the inputs of a rank: those of fastdispatch first; recordings before
+ * exports; a larger world size first (a launcher that spawns ranks has none);
+ * then "rank00000.fd" before "rank00000.4711.fd", written by a second process of
+ * the same rank. */
 static int
 by_rank(const void *left, const void *right)
 {
@@ -58,17 +58,18 @@ by_rank(const void *left, const void *right)
                                           : strcmp(a->path, b->path);
 }
 
-/* A file that cannot be opened is an error of the request; one that is no
- * trace is told and left out. */
+/* A file that cannot be opened is an error; a file that is not a trace is
+ * reported and skipped. */
 static fd_status
 survey_input(const fd_timeline_request *request, fd_timeline_input *input,
              uint32_t count, fd_timeline_inputs *used, fd_error *error)
 {
     fd_timeline_survey *survey = &input->survey;
-    fd_timeline_wish wish = fd_timeline_align_wish(request->align, count);
-    wish.privacy = input->privacy;
+    fd_timeline_survey_options options =
+        fd_timeline_align_survey(request->align, count);
+    options.privacy = input->privacy;
     fd_status status =
-        fd_timeline_survey_read(survey, input->path, wish, error);
+        fd_timeline_survey_read(survey, input->path, options, error);
     if (status != FD_OK) {
         return status;
     }
@@ -91,7 +92,7 @@ of_one_folder(const fd_timeline_input *a, const fd_timeline_input *b)
                 && memcmp(a->path, b->path, size) == 0));
 }
 
-/* Drops what a run directory has twice. */
+/* Drop duplicate ranks of a run directory. */
 static fd_status
 check_ranks(fd_timeline_inputs *used, fd_error *error)
 {

@@ -1,28 +1,28 @@
-/* Which inputs of a merge are used, of which rank each is, and what its
- * processes are called. */
+/* The inputs of a merge: which are used, the rank of each, the names of its
+ * processes. */
 #ifndef FD_EVENT_INPUTS_H
 #define FD_EVENT_INPUTS_H
 
 #include "base/vector.h"
-#include "events/tools/timeline_merge.h"
+#include "events/merge_request.h"
 
 typedef FD_VECTOR(fd_timeline_input *) fd_timeline_inputs;
 
-/* Survey them all: those used, by rank. A recording of ours and a trace of
- * another program may be of one rank, in this order; two recordings of one
- * run directory may, and the lesser is left out. FD_ECONFLICT: a rank is there
- * twice. FD_EFORMAT, FD_EINVAL: nothing to use. */
+/* Survey all inputs: `used` are those to merge, by rank. A recording and a trace
+ * of another program may have the same rank, in this order; of two recordings
+ * of one run directory, one is skipped. FD_ECONFLICT: other duplicate rank.
+ * FD_EFORMAT, FD_EINVAL: no usable input. */
 fd_status fd_timeline_inputs_find(const fd_timeline_request *request,
                                   fd_timeline_input *inputs, uint32_t count,
                                   fd_timeline_inputs *used, fd_error *error);
 
-/* Find when the steps that are wanted were in each input; those that have none
- * are left out. FD_EINVAL: none has any. */
+/* Find the times of the requested steps in each input; inputs without them are
+ * skipped. FD_EINVAL: no input has any. */
 fd_status fd_timeline_inputs_find_steps(const fd_timeline_request *request,
                                         fd_timeline_inputs *used,
                                         fd_error *error);
 
-/* Free what that found. */
+/* Free the times and the list. */
 void fd_timeline_inputs_clear(fd_timeline_inputs *used);
 
 #endif

@@ -9,22 +9,7 @@
 #ifndef FD_EVENT_SOURCE_H
 #define FD_EVENT_SOURCE_H
 
-#include "events/event_batch.h"
-#include "streams/input_stream.h"
-
-/* A reader of a format other than Chrome JSON. */
-typedef struct fd_timeline_maker {
-    void *context; /* owned */
-    /* Add the next items; none: the end. A failure is the end too: the items
-     * stay, the message becomes the reader's `trouble`. */
-    fd_status (*fill)(struct fd_timeline_maker *maker, fd_event_batch *batch,
-                      fd_error *error); /* NULL: the file is Chrome JSON */
-    void (*release)(void *context);
-    uint64_t size; /* of the file, before it is opened */
-    uint64_t read; /* bytes of it */
-    uint64_t lost; /* damaged places, when `fill` failed */
-    uint64_t lost_bytes;
-} fd_timeline_maker;
+#include "events/event_maker.h"
 
 typedef struct fd_timeline_source {
     const char *name; /* of the format, in messages */

@@ -144,7 +144,7 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
         status = add_thread(ids, pid, tid, key, text);
         found = ids->threads.count;
     }
-    *thread = found - 1;
+    *thread = ids->last_thread = found - 1;
     return status;
 }
 
@@ -192,7 +192,7 @@ fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id)
     if (number > most) {
         number = fd_hash_word(number) % most;
     }
-    bool shared = ids->tied && fd_is_transfer_id(number);
+    bool shared = ids->shares_transfers && fd_is_transfer_id(number);
     return number * ids->inputs + (shared ? ids->inputs - 1 : ids->place);
 }
 

@@ -1,4 +1,4 @@
-/* What makes the ids of one input of a merge differ from those of all others.
+/* Unique ids for each input of a merge.
  *
  *   pid    rank * 1024 + k + 1, the k-th process of the rank's inputs; a process
  *          beyond the 1023rd gets a number behind those of all ranks
@@ -8,8 +8,8 @@
  *          gets a thread_name row that says its old tid
  *   flow   id * inputs + place of the input, as "0x..." (both viewers take it for
  *          the same number; JavaScript would round a plain one): no two inputs meet,
- *          and within one they differ as before. What is no number, or too large, is
- *          hashed first. Ids of transfers are made of the sender's rank already: in
+ *          and within one they differ as before. Other texts and larger
+ *          numbers are hashed first. Ids of transfers are made of the sender's rank already: in
  *          recordings they keep equal, at a place behind those of all inputs */
 #ifndef FD_MERGED_IDS_H
 #define FD_MERGED_IDS_H
@@ -44,10 +44,10 @@ typedef struct fd_timeline_thread {
 
 typedef struct fd_timeline_ids {
     uint32_t rank;
-    uint64_t place;    /* among the inputs */
-    uint64_t inputs;   /* one more with transfers between ranks */
-    bool tied;         /* ids of transfers are shared with other inputs */
-    const char *label; /* borrowed: name of its processes */
+    uint64_t place;        /* among the inputs */
+    uint64_t inputs;       /* one more with transfers between ranks */
+    bool shares_transfers; /* ids of transfers are shared with other inputs */
+    const char *label;     /* borrowed: name of its processes */
     const char *
         program; /* borrowed: added to that name where another input has it too; "" */
     bool named_durations; /* slices have their duration in the name */
@@ -59,8 +59,9 @@ typedef struct fd_timeline_ids {
     FD_VECTOR(fd_timeline_process) processes; /* by their id in `pids` */
     uint32_t *spare_tid; /* borrowed: the tid of the next new thread */
     FD_VECTOR(fd_timeline_thread) threads;
-    fd_map thread_of; /* pid << 32 | text in `tids` + 1 -> its place + 1 */
-    char last[24];    /* the latest pid, as spelled */
+    fd_map thread_of;     /* pid << 32 | text in `tids` + 1 -> its place + 1 */
+    uint32_t last_thread; /* the latest thread, as an index */
+    char last[24];        /* the latest pid, as spelled */
     uint32_t last_size;
     uint32_t last_process;
     fd_buffer scratch;

@@ -36,10 +36,10 @@ lose(fd_packets *p, const char *what, uint64_t bytes)
 void
 fd_packets_bad(fd_packets *p)
 {
-    lose(p, "a packet that is none", p->size);
+    lose(p, "malformed packet", p->size);
 }
 
-/* What is left of the file is lost: nothing says where the next packet is. */
+/* The rest of the file is lost: the next packet cannot be found. */
 static bool
 lose_rest(fd_packets *p, const char *what)
 {
@@ -166,25 +166,21 @@ next_unpacked(fd_packets *p)
         }
     }
     if (reader.bad) {
-        lose(p, "packed packets that are damaged",
+        lose(p, "damaged compressed packets",
              (uint64_t)(p->unpacked.size - p->taken));
     }
     p->taken = p->unpacked.size;
     return false;
 }
 
-/* Packets in the packet, which then has nothing else. */
+/* Packets in the packet, which then has no other field. */
 static bool
 is_packed(const fd_packets *p, fd_proto_field *field)
 {
     fd_proto_reader reader = fd_proto_read(p->bytes, p->size);
-    while (fd_proto_next(&reader, field)) {
-        if (field->number == FD_PB_PACKET_COMPRESSED
-            && field->wire == FD_PROTO_BYTES) {
-            return true;
-        }
-    }
-    return false;
+    return fd_proto_next(&reader, field)
+        && field->number == FD_PB_PACKET_COMPRESSED
+        && field->wire == FD_PROTO_BYTES;
 }
 
 bool
@@ -204,7 +200,7 @@ fd_packets_next(fd_packets *p)
         }
         if (is_packet && !unpack(p, packed.bytes, packed.size)
             && p->status == FD_OK) {
-            lose(p, "packed packets that are damaged", packed.size);
+            lose(p, "damaged compressed packets", packed.size);
         }
     }
     return false;

@@ -6,7 +6,7 @@
 #include "streams/input_stream.h"
 #include "streams/protobuf.h"
 
-/* What packets within one may unpack to. */
+/* The most bytes that packets within a packet unpack to. */
 enum { FD_PACKETS_UNPACKED = 16 << 20 };
 
 typedef struct fd_packets {
@@ -14,7 +14,7 @@ typedef struct fd_packets {
     const char *bytes; /* of the packet, valid until the next */
     size_t size;
     fd_buffer unpacked; /* packets that were within one ... */
-    size_t taken;       /* ... and how much of them was answered */
+    size_t taken;       /* ... and how many bytes of them were read */
     uint64_t lost;      /* damaged places */
     uint64_t lost_bytes;
     char trouble[96]; /* the first one, in words; "" */
@@ -29,7 +29,7 @@ void fd_packets_close(fd_packets *packets);
 /* False at the end: of the file, or of what is whole of it. */
 bool fd_packets_next(fd_packets *packets);
 
-/* The packet is none, after all. */
+/* Count the packet as malformed. */
 void fd_packets_bad(fd_packets *packets);
 
 #endif

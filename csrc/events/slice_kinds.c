@@ -27,7 +27,31 @@ is_one_of(fd_span text, const char *const *list)
     return *list != NULL;
 }
 
-/* The letters of `word` are small. */
+bool
+fd_timeline_is_profiled(fd_span cat)
+{
+    static const char *const kineto[] = {"cpu_op",
+                                         "user_annotation",
+                                         "python_function",
+                                         "kernel",
+                                         "gpu_",
+                                         "cuda_",
+                                         "xpu_",
+                                         "mtia_",
+                                         "hpu_",
+                                         "overhead",
+                                         "Operator",
+                                         "Kernel",
+                                         "Memcpy",
+                                         "Memset",
+                                         "Runtime",
+                                         "Trace",
+                                         "privateuse1_",
+                                         NULL};
+    return begins_one_of(cat, kineto);
+}
+
+/* `word` is in lower case. */
 static bool
 has_word(fd_span text, const char *word)
 {

@@ -16,12 +16,15 @@ enum {
     FD_IS_BACKEND = 1 << 7,    /* gloo:all_reduce: a collective at work */
     FD_IS_CALL = 1 << 8,       /* c10d::allreduce_: asking for one */
     FD_IS_ASYNC = 1 << 9,      /* of no thread */
-    FD_IS_AROUND = 1 << 10,    /* of the profiler itself, sums of ours */
+    FD_IS_AROUND = 1 << 10,    /* of the profiler itself; sums of phases */
     FD_IS_COLLECTIVE = 1 << 11 /* communication of all of a group */
 };
 
 /* `step` is set for steps alone. */
 uint32_t fd_timeline_kind_of(fd_span cat, fd_span name, uint64_t *step);
+
+/* Whether torch.profiler writes slices of this category. */
+bool fd_timeline_is_profiled(fd_span cat);
 
 /* `aten::mm (12.3 ms)` without its duration. */
 fd_span fd_timeline_plain_name(fd_span name);

@@ -12,12 +12,13 @@
 #include "json/json_scan.h"
 
 typedef struct fd_timeline_event {
-    char phase;        /* as in Chrome JSON: X, B, E, ...; 0: none */
-    char scope;        /* of an instant: t, p, g; 0: not given */
-    bool encloses;     /* "bp": "e": a flow ends at the slice around it */
-    bool flow_in;      /* of `bind_id` */
-    bool flow_out;     /* the same */
-    bool has_start;    /* `start` is known */
+    char phase;     /* as in Chrome JSON: X, B, E, ...; 0: none */
+    char scope;     /* of an instant: t, p, g; 0: not given */
+    bool encloses;  /* "bp": "e": a flow ends at the slice around it */
+    bool follows;   /* a flow of the slice or instant that was read before */
+    bool flow_in;   /* of `bind_id` */
+    bool flow_out;  /* the same */
+    bool has_start; /* `start` is known */
     bool has_duration; /* `duration` is known */
     bool exact;        /* `start` has all digits of `ts` */
     int64_t start;     /* ns, rounded down */
@@ -33,10 +34,12 @@ typedef struct fd_timeline_event {
     fd_span global_id; /* of id2 */
     fd_span bind_id;
     fd_span args;
-    fd_span rest;     /* other members, each with a comma before it */
-    uint64_t offset;  /* of the event in the content of the file */
-    uint32_t size;    /* of it there, in bytes */
-    uint32_t repairs; /* values that were not JSON */
+    fd_span rest;      /* other members, each with a comma before it */
+    fd_span track;     /* name of a native track that is not a thread */
+    uint64_t track_id; /* of it */
+    uint64_t offset;   /* of the event in the content of the file */
+    uint32_t size;     /* of it there, in bytes */
+    uint32_t repairs;  /* values that were not JSON */
 } fd_timeline_event;
 
 /* The text of a value: without quotes if it is a string. */

@@ -1,5 +1,5 @@
-/* The formats of exports. A new one is a file pair that writes a trace into a
- * buffer, and a row in exporters.c.
+/* The formats of exports. A new format is a pair of files that writes a trace
+ * into a buffer, and a row in exporters.c.
  *
  * Exporters read a finished, sorted trace and never open a file.
  * Thread-compatible, no Python. */

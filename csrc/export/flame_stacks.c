@@ -13,7 +13,7 @@ fd_stacks_weight(const fd_stacks *stacks, uint32_t context)
         return total->gpu_self;
     case FD_WEIGHT_CALLS:
     default:
-        return total->calls + total->resumes;
+        return total->calls;
     }
 }
 
@@ -23,7 +23,7 @@ fd_stacks_unit(const fd_stacks *stacks)
     return stacks->weight == FD_WEIGHT_CALLS ? "calls" : "nanoseconds";
 }
 
-/* Answers the weight of all threads together. */
+/* Returns the weight of all threads. */
 static uint64_t
 sum_up(fd_stacks *stacks)
 {

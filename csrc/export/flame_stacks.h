@@ -14,14 +14,16 @@
 
 typedef struct fd_stacks {
     const fd_trace *trace;   /* borrowed */
-    fd_export_weight weight; /* calls, where what was asked is nowhere */
+    fd_export_weight weight; /* calls, if the requested figure was not recorded
+                                */
     uint64_t *whole;         /* owned, as those below; by context */
-    uint32_t *first;         /* what it calls; of entry 0: the threads */
-    uint32_t *next;          /* what its caller calls after it; 0: none */
+    uint32_t *first;         /* its first callee; of entry 0: the first thread
+                                */
+    uint32_t *next;          /* the next callee of its caller; 0: none */
     fd_totals totals;
 } fd_stacks;
 
-/* `rank`: an index, or FD_ALL_RANKS. To be cleared in any case. */
+/* `rank`: an index, or FD_ALL_RANKS. Clear it in any case. */
 fd_status fd_stacks_make(fd_stacks *stacks, const fd_trace *trace, int rank,
                          fd_export_weight weight);
 void fd_stacks_clear(fd_stacks *stacks);

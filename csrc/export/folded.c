@@ -2,7 +2,7 @@
 
 #include "export/flame_stacks.h"
 
-/* Append a frame. What parts frames and lines cannot be in one. */
+/* Append a frame. Separators of frames and lines are replaced. */
 static void
 add_frame(fd_buffer *path, const fd_trace *trace, uint32_t node)
 {

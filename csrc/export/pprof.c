@@ -35,8 +35,10 @@ typedef struct value_type {
     const char *unit;
 } value_type;
 
-static const value_type values[] = {
-    {"calls", "count"}, {"cpu", "nanoseconds"}, {"gpu", "nanoseconds"}};
+static const value_type values[] = {{"calls", "count"},
+                                    {"cpu", "nanoseconds"},
+                                    {"gpu", "nanoseconds"},
+                                    {"resumes", "count"}};
 
 enum { VALUES = sizeof values / sizeof *values, BY_TIME = 1 };
 
@@ -45,7 +47,7 @@ typedef struct printer {
     fd_totals totals;
     fd_buffer *to;
     fd_text_pool strings; /* entry 0 is "", which the format requires */
-    fd_buffer message;    /* being made, and one inside it */
+    fd_buffer message;    /* the message in progress, and one inside it */
     fd_buffer inner;
     fd_status status;
 } printer;
@@ -96,9 +98,9 @@ write_sample(printer *p, uint32_t context)
 {
     const fd_trace_context *contexts = p->trace->contexts.list;
     const fd_total *total = &p->totals.list[context];
-    const uint64_t figures[VALUES] = {total->calls + total->resumes,
-                                      total->self, total->gpu_self};
-    if ((figures[0] | figures[1] | figures[2]) == 0) {
+    const uint64_t figures[VALUES] = {total->calls, total->self,
+                                      total->gpu_self, total->resumes};
+    if ((figures[0] | figures[1] | figures[2] | figures[3]) == 0) {
         return;
     }
     for (uint32_t at = context; at != 0; at = contexts[at].parent) {
@@ -134,7 +136,8 @@ write_node(printer *p, uint32_t id)
     fd_proto_message(p->to, PROFILE_FUNCTION, &p->message);
 }
 
-/* From the first rank's beginning, as long as the longest recorded. */
+/* From the start of the first rank; the duration is the longest recorded one.
+ * */
 static void
 write_times(printer *p, int rank)
 {

@@ -5,8 +5,8 @@
 #include "trace/export_options.h"
 
 /* https://github.com/google/pprof/blob/main/proto/profile.proto, not
- * compressed: a sample for each context, with its calls, its own time and its
- * own time on a GPU. */
+ * compressed: a sample for each context, with calls, self time, self time on a
+ * GPU and resumes. */
 fd_status fd_export_pprof(const fd_trace *trace,
                           const fd_export_options *options, fd_buffer *to,
                           fd_error *error);

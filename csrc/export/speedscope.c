@@ -17,7 +17,7 @@ write_name(printer *p)
     p->name.size = 0;
 }
 
-/* "GPT.forward": the file is a member of its own. */
+/* "GPT.forward": the file is a separate member. */
 static void
 write_frame(printer *p, const fd_trace_node *node)
 {

@@ -1,12 +1,11 @@
 #include "graphs/box_graph.h"
 
 #include "base/map.h"
-#include "graphs/graph_regions.h"
 
 #include <string.h>
 
-/* A recording without times is drawn by calls: the same sums of another
- * number, which is as monotone down the tree as time is. */
+/* A recording without times is drawn by calls: sums of calls, like those of
+ * times, do not grow towards the leaves. */
 static void
 calls_for_times(fd_totals *totals, const fd_trace *trace)
 {
@@ -71,8 +70,8 @@ leave_out_absent(fd_groups *groups, const fd_totals *totals,
     return FD_OK;
 }
 
-/* FD_OPS_TOP: what operators call is contracted, and an operator's figures
- * are those of the calls by Python. */
+/* FD_OPS_TOP: callees of operators are contracted, and the figures of an
+ * operator are those of its calls by Python. */
 static void
 leave_out_nested(fd_groups *groups, const fd_trace *trace)
 {
@@ -163,8 +162,8 @@ share_self(fd_graph *graph, const fd_trace *trace)
     return FD_OK;
 }
 
-/* The modules whose forward a box is: how many, and their pattern when it is
- * one. */
+/* The modules whose forward a box is: their number, and their pattern if all
+ * have the same. */
 static fd_status
 name_modules(fd_graph *graph, const fd_trace *trace)
 {
@@ -188,7 +187,7 @@ name_modules(fd_graph *graph, const fd_trace *trace)
     return status;
 }
 
-/* Contract what has no box, then drop what leads to or from a deleted one. */
+/* Contract groups without a box, then drop edges of deleted boxes. */
 static fd_status
 make_edges(fd_graph *graph, const fd_trace *trace)
 {
@@ -234,12 +233,6 @@ fd_graph_make(fd_graph *graph, const fd_trace *trace,
     }
     if (status == FD_OK) {
         status = make_edges(graph, trace);
-    }
-    if (status == FD_OK) {
-        status = fd_regions_make(graph);
-    }
-    if (status == FD_OK) {
-        status = fd_regions_stack(graph);
     }
     if (status != FD_OK) {
         fd_graph_clear(graph);

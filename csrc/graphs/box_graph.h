@@ -13,14 +13,14 @@
 typedef struct fd_box {
     uint32_t group;     /* in fd_graph.groups */
     uint32_t package;   /* group in fd_graph.packages */
-    uint32_t region;    /* regions are numbered from 1 */
+    uint32_t region;    /* from 1, as the next two by graph_regions.h */
     uint32_t depth;     /* longest distance from the top */
     uint32_t above;     /* index + 1 of the box that it is put below without
                            being called by it; 0: none */
     uint32_t pattern;   /* group in fd_graph.modules; 0: of no module, or of
                            several patterns */
     uint32_t instances; /* modules whose forward it is */
-    uint64_t own;       /* ns of its self and of what is folded into it */
+    uint64_t own;       /* ns of self time, with functions folded into it */
 } fd_box;
 
 typedef struct fd_graph {

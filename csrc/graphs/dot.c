@@ -1,6 +1,7 @@
 #include "graphs/dot.h"
 
 #include "graphs/dot_styles.h"
+#include "graphs/graph_regions.h"
 
 enum { LARGE = 250 };
 
@@ -22,7 +23,11 @@ fd_export_dot(const fd_trace *trace, const fd_export_options *options,
                        "a picture has lines by time or calls, not by GPU");
     }
     fd_status status = fd_graph_make(&graph, trace, options);
+    if (status == FD_OK) {
+        status = fd_regions_make(&graph);
+    }
     if (status != FD_OK) {
+        fd_graph_clear(&graph);
         return status;
     }
     fd_dot_writer dot = {.to = to};

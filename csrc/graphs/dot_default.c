@@ -197,7 +197,7 @@ write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
 static void
 write_clusters(const fd_dot_picture *p)
 {
-    uint32_t written = 0; /* regions are numbered as boxes meet them */
+    uint32_t written = 0; /* regions are numbered in the order of boxes */
     for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
         const fd_box *box = &p->graph->boxes.list[i];
         if (box->region > written) {

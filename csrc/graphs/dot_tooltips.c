@@ -84,6 +84,7 @@ fd_dot_edge_tooltip(const fd_dot_picture *p, const fd_edge *edge)
     name(p, edge->callee);
     fd_buffer_text(p->to, "\\n");
     fd_dot_calls(p->to, edge->calls);
+    further(p, edge->resumes, " resume", " resumes");
     if (p->graph->timed) {
         duration(p, "total", edge->total);
     }

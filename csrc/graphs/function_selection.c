@@ -11,10 +11,10 @@ enum { MAX_FUNCTIONS = 60, MAX_OPERATORS = 40 };
 
 static const double DEFAULT_MIN_PERCENT = 0.1;
 
-/* Per context: what its path has met so far. */
+/* Per context: the kind of code on its path. */
 enum {
     NO_CODE,   /* nothing but frameworks */
-    IN_CODE,   /* code of a reader, or machinery called by it */
+    IN_CODE,   /* code of the user, or machinery called by it */
     IN_LIBRARY /* below the first public function of a framework */
 };
 
@@ -81,7 +81,7 @@ is_public(const fd_trace *trace, const fd_trace_node *node)
         && !in_private_folder(fd_trace_text(trace, node->file));
 }
 
-/* A range is a reader's own when his function opened it. */
+/* A range belongs to the user if a function of the user opened it. */
 static bool
 opened_by_reader(const folder *f, const fd_trace_context *context)
 {
@@ -95,8 +95,8 @@ opened_by_reader(const folder *f, const fd_trace_context *context)
 }
 
 /* Parts of the function around them (Python 3.12 has no frames for most
- * comprehensions), and the functions that decorators make: all calls of all
- * decorated functions would meet in one box. */
+ * comprehensions), and the functions that decorators make: one box would have
+ * all calls of all decorated functions. */
 static bool
 is_inner(const fd_trace *trace, const fd_trace_node *node)
 {
@@ -135,7 +135,7 @@ walk_context(folder *f, uint32_t id)
     }
 }
 
-/* Fates before any name or figure is looked at. */
+/* Initial visibility, before names and figures are considered. */
 static void
 start(folder *f)
 {

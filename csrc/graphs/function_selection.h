@@ -34,7 +34,7 @@ typedef struct fd_selection {
                            lie above the threshold, when there were too many */
 } fd_selection;
 
-/* `rows` of `groups` by node; `whole` is what the percent are of. */
+/* `rows` of `groups` by node; percentages are of `whole`. */
 fd_status fd_selection_make(fd_selection *selection, const fd_trace *trace,
                             const fd_groups *groups, const fd_rows *rows,
                             uint64_t whole, const fd_export_options *options);

@@ -45,8 +45,8 @@ region_below(fd_graph *graph, fd_map *known, uint32_t above, uint32_t package)
              : 0;
 }
 
-fd_status
-fd_regions_make(fd_graph *graph)
+static fd_status
+find_regions(fd_graph *graph)
 {
     fd_map known = {.entries = NULL};
     uint32_t *callers = NULL;
@@ -96,7 +96,7 @@ stack(fd_graph *graph, const leaves *found)
 }
 
 /* How far each box is from the top, and whether it calls another. Edges are
- * sorted by caller and boxes are in the same order, so one pass does. */
+ * sorted by caller and boxes are in the same order, so one pass is enough. */
 static void
 measure(fd_graph *graph, bool *calls)
 {
@@ -113,8 +113,8 @@ measure(fd_graph *graph, bool *calls)
     }
 }
 
-fd_status
-fd_regions_stack(fd_graph *graph)
+static fd_status
+stack_leaves(fd_graph *graph)
 {
     bool *calls = fd_calloc(graph->boxes.count + 1, sizeof *calls);
     if (calls == NULL) {
@@ -154,4 +154,11 @@ fd_regions_depths(const fd_graph *graph, uint32_t *depths)
             *depth = caller->depth + 1;
         }
     }
+}
+
+fd_status
+fd_regions_make(fd_graph *graph)
+{
+    fd_status status = find_regions(graph);
+    return status == FD_OK ? stack_leaves(graph) : status;
 }

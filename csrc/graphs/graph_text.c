@@ -128,7 +128,7 @@ fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit)
     escaped(to, text, size, limit, escape_html);
 }
 
-/* Three digits of a value that is at least 0. */
+/* Three digits of a value >= 0. */
 static void
 three_digits(fd_buffer *to, double value, const char *unit)
 {

@@ -15,7 +15,7 @@ void fd_text_tooltip(fd_buffer *to, const char *text, size_t size,
                      size_t limit);
 void fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit);
 
-/* Append a text for XML, all of it. */
+/* Append a text for XML, uncut. */
 void fd_text_xml(fd_buffer *to, const char *text, size_t size);
 
 /* "1.24 s", "80 ms", "3.1 us": three digits. */

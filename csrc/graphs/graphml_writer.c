@@ -1,6 +1,7 @@
 #include "graphs/graphml_writer.h"
 
 #include "graphs/graph_text.h"
+#include "json/json_writer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -76,4 +77,14 @@ void
 fd_graphml_put_i64(const fd_graphml_writer *w, const char *key, int64_t value)
 {
     fd_buffer_format(w->to, "<data key=\"%s\">%" PRId64 "</data>", key, value);
+}
+
+void
+fd_graphml_put_double(const fd_graphml_writer *w, const char *key,
+                      double value)
+{
+    fd_json_writer number = {.to = w->to};
+    fd_buffer_format(w->to, "<data key=\"%s\">", key);
+    fd_json_put_double(&number, NULL, value);
+    fd_buffer_text(w->to, "</data>");
 }

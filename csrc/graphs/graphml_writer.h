@@ -10,7 +10,7 @@ typedef struct fd_graphml_key {
     const char *id;
     const char *target; /* "node", "edge" or "all" */
     const char *name;
-    const char *type; /* "string", "int", "long" or "boolean" */
+    const char *type; /* "string", "int", "long", "double" or "boolean" */
 } fd_graphml_key;
 
 typedef struct fd_graphml_writer {
@@ -36,5 +36,7 @@ void fd_graphml_put_text(const fd_graphml_writer *w, const char *key,
                          const char *text);
 void fd_graphml_put_i64(const fd_graphml_writer *w, const char *key,
                         int64_t value);
+void fd_graphml_put_double(const fd_graphml_writer *w, const char *key,
+                           double value);
 
 #endif

@@ -69,7 +69,7 @@ parse(fd_span number, decimal *d)
 {
     const char *at = number.from;
     if (at == number.to) {
-        return false; /* of an event without it: both NULL */
+        return false; /* both NULL if an event has none */
     }
     *d = (decimal){.negative = at < number.to && *at == '-'};
     at += d->negative;
@@ -105,7 +105,7 @@ print(fd_buffer *to, wide value, int places)
     value = negative ? -value : value;
     for (; places > 0 || value > 0 || at == sizeof text || text[at] == '.';
          places--) {
-        /* Division of 64 bits is several times as fast as of 128. */
+        /* 64-bit division is several times as fast as 128-bit division. */
         uint64_t low = (uint64_t)value;
         bool small = value == (wide)low;
         text[--at] =

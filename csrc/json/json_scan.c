@@ -3,12 +3,16 @@
 #include "base/budget.h"
 #include "base/utf8.h"
 
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { LONGEST_NUMBER = 128 };
 
 #define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* What is open around the value: objects and arrays. */
+/* The objects and arrays around the value. */
 typedef struct nest {
     uint32_t depth;
     bool object[FD_SCAN_DEPTH];
@@ -104,7 +108,7 @@ is_hex(const char *at)
     return true;
 }
 
-/* A backslash and what it escapes. */
+/* An escape sequence. */
 static fd_scan_result
 escape(fd_scan *scan)
 {
@@ -210,7 +214,7 @@ number(fd_scan *scan)
                                  : FD_SCAN_BAD;
 }
 
-/* A word, or the rest of one after `from`. */
+/* A literal, or the rest of one that starts at `from`. */
 static fd_scan_result
 word(fd_scan *scan, const char *from, const char *text, bool is_json)
 {
@@ -336,7 +340,7 @@ begin_value(fd_scan *scan, nest *open)
     return result == FD_SCAN_OK ? FD_SCAN_DONE : result;
 }
 
-/* What follows a value: DONE if another item follows. */
+/* The marks after a value: DONE if another item follows. */
 static fd_scan_result
 end_value(fd_scan *scan, nest *open)
 {
@@ -378,25 +382,55 @@ fd_scan_value(fd_scan *scan)
     return result;
 }
 
+fd_scan_result
+fd_scan_element(fd_scan *scan, bool first, fd_span *value)
+{
+    fd_scan_space(scan);
+    if (scan->at < scan->end && *scan->at == ']') {
+        scan->at++;
+        return FD_SCAN_DONE;
+    }
+    fd_scan_result result = first ? FD_SCAN_OK : fd_scan_mark(scan, ',');
+    fd_scan_space(scan);
+    value->from = scan->at;
+    result = result == FD_SCAN_OK ? fd_scan_value(scan) : result;
+    value->to = scan->at;
+    return result;
+}
+
+bool
+fd_scan_members(fd_span object, const char *const *names, size_t count,
+                fd_span *values)
+{
+    fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
+    fd_span name;
+    memset(values, 0, count * sizeof *values);
+    fd_scan_result result = fd_scan_mark(&scan, '{');
+    for (bool first = true; result == FD_SCAN_OK; first = false) {
+        result = fd_scan_member(&scan, first, &name);
+        fd_span value = {scan.at, scan.at};
+        result = result == FD_SCAN_OK ? fd_scan_value(&scan) : result;
+        value.to = scan.at;
+        for (size_t i = 0; i < count && result == FD_SCAN_OK; i++) {
+            if (fd_span_is(name, names[i])) {
+                values[i] = value;
+                break;
+            }
+        }
+    }
+    return result == FD_SCAN_DONE;
+}
+
 bool
 fd_scan_find(fd_span object, const char *name, fd_span *value)
 {
-    fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
     fd_span found;
-    bool any = false;
-    fd_scan_result result = fd_scan_mark(&scan, '{');
-    bool first = true;
-    while (result == FD_SCAN_OK
-           && (result = fd_scan_member(&scan, first, &found)) == FD_SCAN_OK) {
-        const char *from = scan.at;
-        result = fd_scan_value(&scan);
-        if (result == FD_SCAN_OK && fd_span_is(found, name)) {
-            *value = (fd_span){from, scan.at};
-            any = true;
-        }
-        first = false;
+    fd_scan_members(object, &name, 1, &found);
+    if (found.from == NULL) {
+        return false;
     }
-    return any;
+    *value = found;
+    return true;
 }
 
 void
@@ -492,4 +526,26 @@ fd_span_u64(fd_span value, uint64_t *number)
         }
     }
     return value.from < value.to;
+}
+
+bool
+fd_span_double(fd_span value, double *number)
+{
+    char text[LONGEST_NUMBER];
+    char *end;
+    size_t size = fd_span_size(value);
+    if (size == 0 || size >= sizeof text) {
+        return false;
+    }
+    memcpy(text, value.from, size);
+    text[size] = '\0';
+    if (strspn(text, "0123456789+-.eE") < size) {
+        return false;
+    }
+    char *point = strchr(text, '.');
+    if (point != NULL) {
+        *point = *localeconv()->decimal_point;
+    }
+    *number = strtod(text, &end);
+    return end == text + size;
 }

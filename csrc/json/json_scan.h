@@ -26,7 +26,7 @@ typedef struct fd_span {
     const char *to;
 } fd_span;
 
-/* The contents of a buffer, which keeps them. */
+/* The contents of a buffer, borrowed. */
 static inline fd_span
 fd_span_of(const fd_buffer *buffer)
 {
@@ -61,6 +61,14 @@ fd_scan_result fd_scan_mark(fd_scan *scan, char wanted);
  * without quotes; `at` is at the value. */
 fd_scan_result fd_scan_member(fd_scan *scan, bool first, fd_span *name);
 
+/* The next value of an array, after its '[' or its last value. */
+fd_scan_result fd_scan_element(fd_scan *scan, bool first, fd_span *value);
+
+/* The values of members of an object by name, zero for missing ones; the last
+ * one of a name counts. False unless it is an object. */
+bool fd_scan_members(fd_span object, const char *const *names, size_t count,
+                     fd_span *values);
+
 /* Find a member of an object by name; the last one counts. */
 bool fd_scan_find(fd_span object, const char *name, fd_span *value);
 
@@ -85,5 +93,8 @@ bool fd_span_words(fd_span value, char *to, size_t room);
 
 /* An unsigned integer, whole and in range. */
 bool fd_span_u64(fd_span value, uint64_t *number);
+
+/* Any number, in any locale. */
+bool fd_span_double(fd_span value, double *number);
 
 #endif

@@ -1,22 +1,127 @@
 #include "json/json_text.h"
 
-#include <cjson/cJSON.h>
+#include "json/json_string.h"
+#include "json/json_writer.h"
 
-/* Both cases use cJSON's printer, which has its own escapes of DEL and '/'. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Control characters and invalid UTF-8 in strings are repaired; a text with
+ * other faults is not JSON. The NUL ends a number at the end. */
+static fd_scan_result
+check(fd_scan *scan, const char *json, size_t size, bool *good)
+{
+    fd_scan_begin(scan, json, json + size + 1);
+    fd_scan_result result = fd_scan_value(scan);
+    fd_scan_space(scan);
+    *good = result == FD_SCAN_OK && scan->at == json + size;
+    for (uint32_t i = 0; i < scan->repairs.count; i++) {
+        unsigned char bad = (unsigned char)*scan->repairs.list[i].bad.from;
+        *good = *good && (bad < 0x20 || bad >= 0x80);
+    }
+    return result;
+}
+
+/* Whole numbers keep all digits; others have 15, or 17 if those are needed. */
+static void
+put_number(fd_buffer *to, fd_span number)
+{
+    char text[32];
+    double value = 0;
+    fd_json_writer w = {.to = to};
+    size_t size = fd_span_size(number);
+    if (memchr(number.from, '.', size) == NULL
+        && memchr(number.from, 'e', size) == NULL
+        && memchr(number.from, 'E', size) == NULL) {
+        fd_buffer_bytes(to, number.from, size);
+        return;
+    }
+    bool known = fd_span_double(number, &value);
+    snprintf(text, sizeof text, "%.15g", value);
+    double rounded = strtod(text, NULL);
+    if (!known) {
+        fd_json_put_null(&w, NULL);
+    }
+    else if (!isfinite(value) || value < rounded || value > rounded) {
+        fd_json_put_double(&w, NULL, value);
+    }
+    else {
+        fd_json_put_digits(&w, NULL, text);
+    }
+}
+
+static void
+put_string(fd_buffer *to, const char *text, size_t size)
+{
+    static const char special[] = "\"\\\b\f\n\r\t";
+    static const char names[] = "\"\\bfnrt";
+    fd_buffer_bytes(to, "\"", 1);
+    for (const char *c = text; c < text + size; c++) {
+        const char *found = *c != '\0' ? strchr(special, *c) : NULL;
+        if (found != NULL) {
+            fd_buffer_format(to, "\\%c", names[found - special]);
+        }
+        else if ((unsigned char)*c < 0x20) {
+            fd_buffer_format(to, "\\u%04x", (unsigned)*c);
+        }
+        else {
+            fd_buffer_bytes(to, c, 1);
+        }
+    }
+    fd_buffer_bytes(to, "\"", 1);
+}
+
+static void
+put_decoded(fd_buffer *to, fd_span inside)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_json_string(inside, &text);
+    put_string(to, text.bytes, text.size);
+    to->status = text.status != FD_OK ? text.status : to->status;
+    fd_buffer_clear(&text);
+}
+
+/* The tokens of a valid value, without the spaces between them. */
+static void
+put_tokens(fd_buffer *to, const char *at, const char *end)
+{
+    fd_scan scan = {.at = at, .end = end + 1, .forgets = true};
+    for (fd_scan_space(&scan); scan.at < end; fd_scan_space(&scan)) {
+        const char *from = scan.at;
+        if (strchr("{}[]:,", *from) != NULL) {
+            fd_buffer_bytes(to, scan.at++, 1);
+            continue;
+        }
+        fd_scan_value(&scan);
+        if (*from == '"') {
+            put_decoded(to, (fd_span){from + 1, scan.at - 1});
+        }
+        else if (strchr("tfn", *from) != NULL) {
+            fd_buffer_bytes(to, from, (size_t)(scan.at - from));
+        }
+        else {
+            put_number(to, (fd_span){from, scan.at});
+        }
+    }
+}
+
 void
 fd_json_text(fd_buffer *to, const char *json)
 {
-    cJSON *value = cJSON_Parse(json);
-    if (value == NULL) {
-        value = cJSON_CreateString(json);
-    }
-    char *text = value != NULL ? cJSON_PrintUnformatted(value) : NULL;
-    if (text != NULL) {
-        fd_buffer_text(to, text);
-    }
-    else {
+    fd_scan scan = {.at = NULL};
+    size_t size = strlen(json);
+    bool good = false;
+    fd_scan_result result = check(&scan, json, size, &good);
+    if (result == FD_SCAN_ENOMEM) {
         to->status = FD_ENOMEM;
     }
-    cJSON_free(text);
-    cJSON_Delete(value);
+    else if (good) {
+        put_tokens(to, json, json + size);
+    }
+    else {
+        put_string(to, json, size);
+    }
+    fd_scan_clear(&scan);
 }

@@ -136,25 +136,31 @@ fd_json_put_null(fd_json_writer *w, const char *key)
 /* The traced program may have selected a locale in which printf writes
  * "0,5", or a separator of several bytes. */
 void
-fd_json_put_double(fd_json_writer *w, const char *key, double value)
+fd_json_put_digits(fd_json_writer *w, const char *key, const char *printed)
 {
-    char text[32];
-    int size = snprintf(text, sizeof text, "%.17g", value);
     bool pointed = false;
-    if (!isfinite(value)) {
-        fd_json_put_null(w, key);
-        return;
-    }
     fd_json_put(w, key);
-    for (int i = 0; i < size; i++) {
-        if (strchr("0123456789+-e", text[i]) != NULL) {
-            fd_buffer_bytes(w->to, &text[i], 1);
+    for (const char *at = printed; *at != '\0'; at++) {
+        if (strchr("0123456789+-e", *at) != NULL) {
+            fd_buffer_bytes(w->to, at, 1);
         }
         else if (!pointed) {
             fd_buffer_bytes(w->to, ".", 1);
             pointed = true;
         }
     }
+}
+
+void
+fd_json_put_double(fd_json_writer *w, const char *key, double value)
+{
+    char text[32];
+    if (!isfinite(value)) {
+        fd_json_put_null(w, key);
+        return;
+    }
+    snprintf(text, sizeof text, "%.17g", value);
+    fd_json_put_digits(w, key, text);
 }
 
 void

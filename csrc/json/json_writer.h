@@ -49,6 +49,10 @@ void fd_json_put_null(fd_json_writer *w, const char *key);
 /* 17 digits, with a point in any locale; null if not finite. */
 void fd_json_put_double(fd_json_writer *w, const char *key, double value);
 
+/* What printf wrote for a finite double. */
+void fd_json_put_digits(fd_json_writer *w, const char *key,
+                        const char *printed);
+
 /* A thousandth of `value` with three decimals, exact: nanoseconds as
  * microseconds. */
 void fd_json_put_milli(fd_json_writer *w, const char *key, int64_t value);

@@ -13,7 +13,7 @@ typedef struct fd_private {
 /* A converter: from None, or a salt (or None) and a prefix. */
 int fd_take_private(PyObject *value, void *to);
 
-/* NULL: names stay. */
+/* NULL: do not hide names. */
 static inline const fd_privacy *
 fd_private_options(const fd_private *private)
 {

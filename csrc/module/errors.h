@@ -5,8 +5,8 @@
 #include "base/status.h"
 #include "module/state.h"
 
-/* Raise: MemoryError for FD_ENOMEM, else fastdispatch.Error with the line of
- * `error`. Answers NULL, so that a function ends in one line. */
+/* Raise MemoryError for FD_ENOMEM, else fastdispatch.Error, with the line of
+ * `error`. Returns NULL, so that a function ends in one line. */
 PyObject *fd_raise(PyObject *module, fd_status status, const fd_error *error);
 
 #endif

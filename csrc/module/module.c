@@ -112,13 +112,13 @@ static PyMethodDef functions[] = {
                "The clock of all times: tsc or clock_gettime.")},
     {"process_group_address", process_group_address, METH_O,
      PyDoc_STR("process_group_address($module, group, /)\n--\n\n"
-               "By which operators of c10d's are given it.")},
+               "The address that operators of c10d receive.")},
     {"writer", fd_writer_py, METH_O,
      PyDoc_STR("writer($module, path, /)\n--\n\n"
-               "Whether the process that writes a recording lives.")},
+               "Whether the writer of a recording is alive.")},
     {"save", fd_save_py, METH_VARARGS,
      PyDoc_STR("save($module, path, content, /)\n--\n\n"
-               "Put bytes into a file that appears as a whole.")},
+               "Write bytes to a file atomically.")},
     {"pipeline_rule", (PyCFunction)(void (*)(void))fd_pipeline_rule,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("pipeline_rule($module, path_suffix, qualname, kind, *,\n"
@@ -142,7 +142,7 @@ static PyMethodDef functions[] = {
          "               paddle=False, named_durations=False,\n"
          "               progress=None, strict=False,\n"
          "               privacy=None)\n--\n\n"
-         "Timelines of many ranks into one.")},
+         "Merge timelines of many ranks.")},
     {"timeline_stats", (PyCFunction)(void (*)(void))fd_timeline_stats_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_stats($module, inputs, *, align='wall', ranks=None,\n"
@@ -152,7 +152,7 @@ static PyMethodDef functions[] = {
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_check($module, path, *, progress=None,\n"
                "               privacy=None)\n--\n\n"
-               "What is wrong with a trace, and where.")},
+               "Check a trace: faults and their places.")},
     {"timeline_cut", (PyCFunction)(void (*)(void))fd_timeline_cut_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_cut($module, path, output, begin, end, *,\n"
@@ -161,33 +161,36 @@ static PyMethodDef functions[] = {
     {"et_convert", (PyCFunction)(void (*)(void))fd_et_convert_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_convert($module, path, output, *, edges=255, rank=-1,\n"
-               "           timeline=False)\n--\n\n"
+               "           timeline=False, workload=False)\n--\n\n"
                "An execution trace in another form.")},
     {"et_link", (PyCFunction)(void (*)(void))fd_et_link_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_link($module, path, kineto, output, *, edges=255,\n"
-               "        rank=-1)\n--\n\n"
+               "        rank=-1, workload=False, force=False)\n--\n\n"
                "An execution trace and the Kineto trace of its rank.")},
+    {"et_identity", fd_et_identity_py, METH_O,
+     PyDoc_STR("et_identity($module, path, /)\n--\n\n"
+               "The process and rank of a trace.")},
     {"et_check", fd_et_check_py, METH_VARARGS,
      PyDoc_STR("et_check($module, inputs, /)\n--\n\n"
                "Execution traces of all ranks compared.")},
     {"et_diff", (PyCFunction)(void (*)(void))fd_et_diff_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_diff($module, pairs, *, edges=255, threshold=0.1)\n--\n\n"
-               "What differs between two execution traces.")},
+               "Compare two execution traces.")},
     {"et_estimate", (PyCFunction)(void (*)(void))fd_et_estimate_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_estimate($module, inputs, scales, *, bandwidth=1.0,\n"
                "            latency_ns=0)\n--\n\n"
-               "How long the traces of all ranks would take.")},
+               "Estimate the time of the traces of all ranks.")},
     {"et_info", (PyCFunction)(void (*)(void))fd_et_info_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
-               "What an execution trace holds.")},
+               "Summarize an execution trace.")},
     {"et_export", (PyCFunction)(void (*)(void))fd_et_export_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_export($module, path, pytorch, chakra, kineto, *,\n"
-               "          edges=255, privacy=None)\n--\n\n"
+               "          edges=255, privacy=None, workload=None)\n--\n\n"
                "Execution traces from a recording.")},
     {"anonymous_name", fd_anonymous_name_py, METH_VARARGS,
      PyDoc_STR("anonymous_name($module, salt, name, /)\n--\n\n"

@@ -10,11 +10,11 @@
 typedef struct fd_telling {
     PyObject *progress; /* borrowed; called with (done, total); None: not
                             reported */
-    bool raised;        /* it did, or a signal handler: an exception is set */
+    bool raised;        /* true: an exception of it or of a signal handler is
+                           set */
 } fd_telling;
 
-/* Called without the GIL; `context` is an fd_telling. False: stop. A signal,
- * such as Ctrl-C, stops too. */
+/* Called without the GIL. False: stop, also after a signal such as Ctrl-C. */
 bool fd_tell(void *context, uint64_t done, uint64_t total);
 
 #endif

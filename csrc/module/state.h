@@ -1,4 +1,4 @@
-/* What the module object owns. */
+/* The state of the module object. */
 #ifndef FD_STATE_H
 #define FD_STATE_H
 

@@ -351,7 +351,7 @@ rewrite(const comparison *c, fd_trace *trace, fd_trace_meta *meta)
 {
     cJSON *facts = cJSON_Parse(fd_trace_text(trace, meta->json));
     fd_buffer spelled = {.bytes = NULL};
-    fd_status status = FD_OK;
+    fd_status status = facts != NULL ? FD_OK : FD_ENOMEM;
     if (is_null(facts, "schedule")) {
         status = complete(c, facts);
         char *text = status == FD_OK ? cJSON_PrintUnformatted(facts) : NULL;

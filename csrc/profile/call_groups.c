@@ -87,8 +87,8 @@ label_of(const fd_trace *trace, fd_grouping grouping,
     }
 }
 
-/* What decides the group before its label is made: one look-up per context
- * instead of one text. */
+/* The key that decides the group before its label is made: one lookup per
+ * context instead of one text. */
 static uint64_t
 short_key(fd_grouping grouping, const fd_trace_context *context)
 {
@@ -120,8 +120,8 @@ new_group(grouping_state *s, fd_grouping grouping,
     if (status != FD_OK) {
         return status;
     }
-    /* Label 0 is the empty text: still a group of its own. Nodes of two kinds
-     * can have one label. */
+    /* Label 0 is the empty text, which is a separate group. Nodes of two kinds
+     * can have the same label. */
     *group = grouping == FD_BY_NODE
                ? 0
                : fd_map_get(&s->by_label, (uint64_t)label + 1);

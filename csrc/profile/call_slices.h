@@ -1,5 +1,5 @@
-/* The calls of one thread as begins and ends in the order of time, each inside
- * the one it was called from.
+/* The calls of one thread as start and end events in order of time, each
+ * within its caller.
  *
  *     recorded   ends in order:      c b d a
  *     walked     a( b( c( ) ) d( ) )
@@ -18,7 +18,7 @@ typedef struct fd_slices {
     uint32_t *parent;
     uint32_t *child; /* the first */
     uint32_t *next;  /* sibling */
-    uint32_t root;   /* the first of those in no other */
+    uint32_t root;   /* the first outermost call */
     uint32_t at;     /* of the walk */
     uint64_t last;   /* its time so far */
     bool down;       /* `at` is about to begin */
@@ -30,7 +30,7 @@ typedef struct fd_slices {
 typedef struct fd_slice_edge {
     uint32_t event;
     bool begins;   /* or ends */
-    uint64_t time; /* ns, never before that of the edge before */
+    uint64_t time; /* ns, not before the previous edge */
 } fd_slice_edge;
 
 /* Of `count` events in the order of their ends; events of other kinds are

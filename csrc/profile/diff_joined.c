@@ -5,7 +5,7 @@
 #include "trace/canonical_order.h"
 #include "trace/trace_merge.h"
 
-/* What a side is made of while it is added. */
+/* State while one side is added. */
 typedef struct adding {
     fd_trace *into;
     const fd_diff_side *side;
@@ -126,7 +126,7 @@ add_side(fd_trace *into, const fd_diff_side *side, const fd_merge_ids *ids,
     return status;
 }
 
-/* Lines come last: they are part of the keys of nodes. */
+/* Lines are set at the end: they are part of the keys of nodes. */
 static fd_status
 add_sides(fd_trace *into, const fd_diff_side *sides, uint32_t count,
           fd_merge_ids ids[2])

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-/* What a side is made of while it is added. */
+/* State while one side is added. */
 typedef struct adding {
     fd_diff_join *join;
     const fd_diff_request *request;
     const fd_trace *trace;
     int side;
-    double steps; /* what figures are divided by */
+    double steps; /* divisor of the figures */
     fd_totals totals;
     fd_groups groups;
     fd_rows rows;
@@ -111,7 +111,8 @@ add_rows(adding *a)
     return status;
 }
 
-/* Contexts of a group as if fully correlated: an upper bound. */
+/* Spreads of the contexts of a group are added as if fully correlated: an
+ * upper bound. */
 static void
 add_spreads(adding *a)
 {
@@ -128,9 +129,9 @@ add_spreads(adding *a)
     }
 }
 
-/* A context that is missing in some steps counts only in the others. For one
- * that is in a single step (imports, initialisation) noise cannot be
- * estimated: its time is not judged. */
+/* A context that is missing in some steps counts only in the others. The noise
+ * of a context in a single step (imports, initialisation) is unknown: its time
+ * is not compared. */
 static void
 add_least(adding *a, const fd_trace_rank *rank)
 {
@@ -174,7 +175,7 @@ add_call(adding *a, const fd_edge *edge)
     }
     if (status == FD_OK) {
         diff->calls.list[at - 1].calls[a->side] +=
-            (double)edge->calls / a->steps;
+            (double)(edge->calls + edge->resumes) / a->steps;
     }
     return status;
 }

@@ -2,7 +2,8 @@
 #ifndef FD_DIFF_SIDE_H
 #define FD_DIFF_SIDE_H
 
-#include "profile/profile_diff.h"
+#include "base/map.h"
+#include "profile/diff_rows.h"
 
 typedef struct fd_diff_join {
     fd_diff *diff; /* borrowed */

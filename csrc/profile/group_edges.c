@@ -4,6 +4,16 @@
 
 #include <stdlib.h>
 
+static const fd_column edge_columns[] = {
+    FD_COLUMN(fd_edge, "caller", INDEX, caller),
+    FD_COLUMN(fd_edge, "callee", INDEX, callee),
+    FD_COLUMN(fd_edge, "calls", U64, calls),
+    FD_COLUMN(fd_edge, "resumes", U64, resumes),
+    FD_COLUMN_IN("ns", fd_edge, "total", U64, total),
+};
+const fd_table fd_edges_table =
+    FD_TABLE("edges", edge_columns, fd_edge, false);
+
 /* The nearest context above that is in a group; 0 without. */
 static uint32_t
 caller_of(const fd_trace *trace, const fd_groups *groups, uint32_t id)
@@ -77,7 +87,8 @@ fd_edges_sum(fd_edges *edges, const fd_trace *trace, const fd_groups *groups,
             status = FD_ENOMEM;
             break;
         }
-        edge->calls += totals->list[i].calls + totals->list[i].resumes;
+        edge->calls += totals->list[i].calls;
+        edge->resumes += totals->list[i].resumes;
         if (!nested(trace, groups, caller, callee)) {
             edge->total += totals->list[i].total;
         }

@@ -5,15 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Where least steps are not known, a change is one when it is beyond what
- * steps of one run differ by. They are not independent, so their number does
- * not make it smaller. */
+/* If the fastest steps are unknown, a change must exceed the spread of the
+ * steps of one run. Steps are not independent, so their number does not reduce
+ * it. */
 static const double DEVIATIONS = 2;
 
-/* Of the time of a step: changes below are of no interest. */
+/* Minimum share of the time of a step that a change is reported for. */
 static const double LEAST_SHARE = 0.005;
 
-/* Shares below this say nothing about the speed of a machine. */
+/* Functions with a smaller share are not used for the speed of the machine. */
 static const double SPEED_SHARE = 0.001;
 
 typedef struct ratio {
@@ -62,9 +62,9 @@ least_of(const fd_diff_figures *figures)
     return figures->least;
 }
 
-/* What most of the time has in common is the machine's doing. */
+/* The ratio that most of the time has in common: the machine. */
 static fd_status
-find_speed(const fd_diff *diff, figure *of, double *speed)
+common_ratio(const fd_diff *diff, figure *of, double *speed)
 {
     ratios list = {NULL, 0, 0};
     fd_status status = FD_OK;
@@ -97,7 +97,7 @@ calls_said(const fd_diff *diff, double before, double after)
                                     : 0;
 }
 
-/* 1: larger, -1: smaller, 0: as before. */
+/* 1: larger, -1: smaller, 0: unchanged. */
 static int
 direction(double before, double after, double noise)
 {
@@ -131,6 +131,31 @@ time_said(const fd_diff *diff, const fd_diff_row *row, double threshold)
 }
 
 static fd_status
+find_speeds(fd_diff *diff)
+{
+    fd_status status = common_ratio(diff, time_of, &diff->speed);
+    return status == FD_OK && diff->by_least
+             ? common_ratio(diff, least_of, &diff->least_speed)
+             : status;
+}
+
+/* The speed of the machine is that of functions and operators: times of
+ * modules contain each other, so that one slower module affects most of the
+ * time. */
+static fd_status
+find_speeds_by_node(fd_diff *diff, const fd_diff_request *request)
+{
+    fd_diff_request by_node = *request;
+    fd_diff nodes;
+    by_node.grouping = FD_BY_NODE;
+    fd_status status = fd_diff_make(&nodes, &by_node);
+    diff->speed = nodes.speed;
+    diff->least_speed = nodes.least_speed;
+    fd_diff_clear(&nodes);
+    return status;
+}
+
+static fd_status
 judge(fd_diff *diff, const fd_diff_request *request)
 {
     for (uint32_t i = 0; i < diff->rows.count; i++) {
@@ -143,10 +168,9 @@ judge(fd_diff *diff, const fd_diff_request *request)
     }
     fd_status status = FD_OK;
     if (!request->same_speed) {
-        status = find_speed(diff, time_of, &diff->speed);
-    }
-    if (!request->same_speed && diff->by_least && status == FD_OK) {
-        status = find_speed(diff, least_of, &diff->least_speed);
+        status = request->grouping == FD_BY_NODE
+                   ? find_speeds(diff)
+                   : find_speeds_by_node(diff, request);
     }
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];

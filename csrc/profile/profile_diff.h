@@ -11,69 +11,9 @@
 #ifndef FD_PROFILE_DIFF_H
 #define FD_PROFILE_DIFF_H
 
-#include "base/map.h"
-#include "profile/call_groups.h"
+#include "profile/diff_rows.h"
 
-typedef struct fd_diff_side {
-    const fd_trace *trace; /* borrowed */
-    int rank;              /* an index, or FD_ALL_RANKS */
-} fd_diff_side;
-
-typedef struct fd_diff_request {
-    fd_diff_side sides[2]; /* before and after */
-    fd_grouping grouping;
-    double threshold; /* the share by which a time has to change */
-    bool same_speed;  /* what all functions share is not taken out */
-} fd_diff_request;
-
-typedef struct fd_diff_figures {
-    double calls; /* with resumes of generators */
-    double self;  /* ns; this and all below */
-    double total;
-    double backward;
-    double async;
-    double gpu;
-    double time;   /* what is compared: self, of modules total */
-    double least;  /* of self: sum of the fastest step of each context */
-    double spread; /* of time over steps: standard deviation */
-} fd_diff_figures;
-
-/* The verdict on a row or a call. */
-enum {
-    FD_DIFF_NEW = 1,
-    FD_DIFF_GONE = 2,
-    FD_DIFF_CALLS = 4, /* another number of them */
-    FD_DIFF_SLOWER = 8,
-    FD_DIFF_FASTER = 16
-};
-
-typedef struct fd_diff_row {
-    uint32_t key; /* text in fd_diff.keys */
-    uint8_t kind; /* FD_NODE_*; 0 where groups have several */
-    uint8_t said; /* FD_DIFF_* */
-    fd_diff_figures side[2];
-} fd_diff_row;
-
-typedef struct fd_diff_call {
-    uint32_t caller; /* row + 1; 0: the outside */
-    uint32_t callee;
-    uint8_t said; /* no times */
-    double calls[2];
-} fd_diff_call;
-
-typedef struct fd_diff {
-    fd_text_pool keys;
-    FD_VECTOR(fd_diff_row) rows;
-    FD_VECTOR(fd_diff_call) calls;
-    uint64_t steps[2];  /* of each side; 0, 0: whole runs are compared */
-    double whole[2];    /* ns of all self time of a step */
-    bool by_least;      /* least steps are known, and compared as well */
-    double speed;       /* after / before of what is alike in both: the
-                           machine. Times are compared with it taken out */
-    double least_speed; /* the same of least steps */
-} fd_diff;
-
-/* To be cleared in any case. */
+/* Clear it in any case. */
 fd_status fd_diff_make(fd_diff *diff, const fd_diff_request *request);
 void fd_diff_clear(fd_diff *diff);
 

@@ -2,6 +2,24 @@
 
 #include <math.h>
 
+static const fd_column row_columns[] = {
+    FD_COLUMN(fd_row, "calls", U64, calls),
+    FD_COLUMN(fd_row, "resumes", U64, resumes),
+    FD_COLUMN(fd_row, "ops", U64, ops),
+    FD_COLUMN_IN("ns", fd_row, "self", U64, self),
+    FD_COLUMN_IN("ns", fd_row, "total", U64, total),
+    FD_COLUMN_IN("ns", fd_row, "backward", I64, backward),
+    FD_COLUMN_IN("ns", fd_row, "async", U64, async),
+    FD_COLUMN(fd_row, "hidden", U64, hidden),
+    FD_COLUMN(fd_row, "gpu_calls", U64, gpu_calls),
+    FD_COLUMN_IN("ns", fd_row, "gpu_self", U64, gpu_self),
+    FD_COLUMN_IN("ns", fd_row, "gpu_total", U64, gpu_total),
+    FD_COLUMN(fd_row, "gpu_starved", U64, gpu_starved),
+    FD_COLUMN_IN("ns", fd_row, "step_mean", DOUBLE, step_mean),
+    FD_COLUMN_IN("ns", fd_row, "step_deviation", DOUBLE, step_deviation),
+};
+const fd_table fd_rows_table = FD_TABLE("rows", row_columns, fd_row, true);
+
 static bool
 inside_own_group(const fd_trace *trace, const fd_groups *groups, uint32_t id)
 {

@@ -1,9 +1,10 @@
-/* Tables: one row a group. */
+/* Tables: one row per group. */
 #ifndef FD_PROFILE_ROWS_H
 #define FD_PROFILE_ROWS_H
 
 #include "profile/call_groups.h"
 #include "profile/totals.h"
+#include "trace/trace_columns.h"
 
 /* Nanoseconds. In a recursion the total, the operators and the backward time
  * of the outermost call count, those of the calls inside are part of them. */
@@ -15,7 +16,7 @@ typedef struct fd_row {
     uint64_t total;
     int64_t backward;
     uint64_t async;
-    uint64_t hidden;    /* of calls: those no hook saw */
+    uint64_t hidden;    /* calls that no hook recorded */
     uint64_t gpu_calls; /* in sampled steps */
     uint64_t gpu_self;
     uint64_t gpu_total; /* this and the next as total above */
@@ -26,6 +27,8 @@ typedef struct fd_row {
 } fd_row;
 
 typedef FD_VECTOR(fd_row) fd_rows; /* by group; entry 0 unused */
+
+extern const fd_table fd_rows_table;
 
 /* The standard deviation over all steps: one in which nothing happened counts
  * as 0. */

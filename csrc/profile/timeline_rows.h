@@ -35,7 +35,7 @@ typedef struct fd_timeline_rows {
     uint64_t flows_left_out;
 } fd_timeline_rows;
 
-/* The `most` longest calls of a rank; of equal ones the first. Clear the
+/* The `most` longest calls of a rank; the first of equal ones. Clear the
  * result, also after a failure. */
 fd_status fd_timeline_rows_make(fd_timeline_rows *rows,
                                 const fd_trace_rank *rank, uint32_t most);

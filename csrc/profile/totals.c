@@ -140,7 +140,7 @@ enclosing_autograd(const fd_trace *trace, uint32_t id)
     return id;
 }
 
-/* Wraps around where a document has impossible times, as unsigned sums do. */
+/* Wraps around for impossible times of a document, as unsigned sums do. */
 static void
 add(int64_t *sum, int64_t more)
 {

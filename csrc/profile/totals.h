@@ -17,7 +17,7 @@ typedef struct fd_total {
     uint64_t gpu_calls;   /* with an interval on a GPU, in sampled steps */
     uint64_t gpu_self;    /* ns on its streams */
     uint64_t gpu_total;   /* self and everything below */
-    uint64_t gpu_starved; /* the same, of what streams stood still */
+    uint64_t gpu_starved; /* ns of idle streams before its calls */
     uint64_t gpu_launch_bound; /* intervals that ended with the host */
     double self_squares;       /* spread, as in fd_figure */
     double total_squares;

@@ -29,12 +29,12 @@ fd_pool_of(fd_file *file, uint32_t kind, uint32_t record_bytes,
                      .next_bytes = first_bytes};
 }
 
-/* Room for `count` records in a row; NULL when there is none. It is not part
- * of the recording before fd_pool_publish. */
+/* Room for `count` contiguous records; NULL without room. It is not part of
+ * the recording before fd_pool_publish. */
 void *fd_pool_reserve(fd_pool *pool, uint32_t count);
 
-/* Make the records reserved last visible to readers: call it when their
- * fields are final. */
+/* Make the records reserved last visible to readers: call it after their
+ * fields are set. */
 void fd_pool_publish(fd_pool *pool, uint32_t count);
 
 #endif

@@ -8,7 +8,7 @@
 enum {
     FIRST_CONTEXTS = 4 * 1024, /* bytes; most threads need no more */
     FIRST_STACK = 4 * 1024,
-    MAX_SAME_ON_PATH = 8, /* then recursion reuses an ancestor */
+    MAX_SAME_ON_PATH = 8, /* beyond, recursion reuses an ancestor */
     OVERFLOW_RESERVE = 16 /* one in 16 contexts beyond the bound */
 };
 
@@ -77,8 +77,8 @@ static fd_context *
 reserve(fd_tree *tree)
 {
     const fd_chunk *before = tree->contexts.chunk;
-    /* First the place in the list: a chunk that is not in it would never have
-     * its steps closed. */
+    /* Reserve the place in the list first: steps of a chunk that is not in the
+     * list would never end. */
     if (fd_vector_reserve(&tree->chunks, 1) != FD_OK) {
         return NULL;
     }
@@ -194,7 +194,7 @@ fold_recursion(fd_tree *tree, uint32_t parent, const fd_callee *callee,
     return target;
 }
 
-/* Room is out: an <overflow> below the caller while the reserve lasts, then
+/* Without room: an <overflow> below the caller while the reserve lasts, then
  * the one of the whole tree. */
 static fd_context *
 overflow(fd_tree *tree, fd_context *parent)
@@ -358,7 +358,7 @@ fd_tree_grow_stack(fd_tree *tree)
     return status;
 }
 
-/* The root and what must always be there. Under the lock. */
+/* The root and the reserved contexts. Under the lock. */
 static fd_status
 plant(fd_tree *tree, const char *role)
 {

@@ -47,26 +47,26 @@ typedef struct fd_tree {
 
     fd_recording *recording; /* borrowed */
     fd_context *root;
-    fd_context *overflow; /* made with the root: there is always room for it */
+    fd_context *overflow; /* made with the root, so that it always has room */
     fd_index index;       /* (parent, node, module, origin) -> context */
     FD_VECTOR(fd_alias) aliases; /* recursion folded to an ancestor */
     fd_pool contexts;
     FD_VECTOR(fd_chunk *) chunks; /* of contexts, in order of creation */
-    /* Contexts by hash of what called them, one a slot: a hint that the hook
+    /* Contexts by hash of their caller, one per slot: a hint that the hook
      * checks before it looks anything up. */
     uint32_t recent[FD_TREE_RECENT];
     struct fd_tree *next;
 } fd_tree;
 
-/* What was called: a node, the module instance it is the forward of, and for
- * an autograd node the forward context that created it. */
+/* The called function: a node, the module instance whose forward it is, and
+ * for an autograd node the forward context that created it. */
 typedef struct fd_callee {
     uint32_t node;
     uint32_t module;
     uint32_t origin;
 } fd_callee;
 
-/* A free tree with this role, or a new one; NULL when there is no room. */
+/* A free tree with this role, or a new one; NULL without room. */
 fd_tree *fd_tree_attach(fd_recording *recording, const char *role,
                         uint32_t system_id);
 
@@ -146,10 +146,10 @@ fd_tree_push(fd_tree *tree, fd_context *context, uint32_t id,
     tree->current = context;
 }
 
-/* Add to the timeline, which there is. */
+/* Add to the timeline, which exists. */
 void fd_tree_event(fd_tree *tree, fd_event event);
 
-/* A call ends that is no part of a folded one: its line of the timeline. */
+/* Add the line of a call that ends, unless it is part of a folded call. */
 static inline void
 fd_tree_called(fd_tree *tree, const fd_entry *entry, const fd_context *context,
                int kind)
@@ -168,7 +168,7 @@ fd_tree_called(fd_tree *tree, const fd_entry *entry, const fd_context *context,
     fd_events_put(&tree->events, tree->events.next, event);
 }
 
-/* The job of an entry, NULL when it has none. */
+/* The job of an entry; NULL: none. */
 static inline fd_job *
 fd_tree_job_of(const fd_tree *tree, const fd_entry *entry)
 {
@@ -182,12 +182,12 @@ fd_tree_job_of(const fd_tree *tree, const fd_entry *entry)
 /* A job that is not the owner of an entry ends; its context is known. */
 void fd_tree_job_ended(fd_tree *tree, fd_job *job, uint32_t context);
 
-/* The entry at this depth ends, whatever it is: its line, if there is a
- * timeline. */
+/* Add the line of the entry at this depth, which ends, if there is a timeline.
+ * */
 void fd_tree_ended(fd_tree *tree, uint32_t at);
 
-/* Close the topmost entry, at `depth`, whose caller is known. The timeline is
- * the caller's part. */
+/* Close the topmost entry, at `depth`, whose caller is known. The caller adds
+ * to the timeline. */
 static inline void
 fd_tree_return(fd_tree *tree, uint32_t depth, fd_context *caller)
 {
@@ -195,7 +195,7 @@ fd_tree_return(fd_tree *tree, uint32_t depth, fd_context *caller)
     tree->current = caller;
 }
 
-/* Make `depth` the depth: what is above was moved, or is of no call. */
+/* Set the depth: entries above were moved, or belong to no call. */
 static inline void
 fd_tree_truncate(fd_tree *tree, uint32_t depth)
 {
@@ -218,9 +218,9 @@ fd_tree_close(fd_tree *tree, uint32_t depth)
 }
 
 /* The latest child of the running context, and the sibling that followed it
- * last time. Programs repeat themselves: in a training loop the next call is
- * one of the two nearly always. The caller compares; context 0 is the header,
- * whose callee field never equals a valid id. */
+ * last time. In a training loop the next call is nearly always one of the two.
+ * The caller compares; context 0 is the header, whose callee field never
+ * equals a valid id. */
 static inline fd_context *
 fd_tree_latest(const fd_tree *tree)
 {
@@ -233,8 +233,8 @@ fd_tree_successor(const fd_tree *tree, const fd_context *latest)
     return fd_tree_context(tree, latest->successor);
 }
 
-/* Note that context `id` was called now and not expected: next time it will
- * be. (For an expected one it is enough to set last_child.) */
+/* Store that context `id` was called, so that it is predicted next time. (For
+ * a predicted one it is enough to set last_child.) */
 static inline void
 fd_tree_note(fd_tree *tree, uint32_t id)
 {

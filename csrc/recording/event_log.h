@@ -4,8 +4,8 @@
  *     ring   [ chunk | chunk | chunk ]
  *                               ^ next .. end: room for events
  *
- * What finds no room, and what is overwritten, is counted in the thread
- * record. The owner alone writes; a new chunk takes the recording's lock. */
+ * Events without room and overwritten events are counted in the thread record.
+ * The owner alone writes; a new chunk takes the recording's lock. */
 #ifndef FD_EVENT_LOG_H
 #define FD_EVENT_LOG_H
 
@@ -15,14 +15,14 @@
 typedef struct fd_events {
     fd_event *next;
     fd_event *end;
-    fd_chunk *chunk; /* they are in; NULL: no timeline */
+    fd_chunk *chunk; /* of the events; NULL: no timeline */
     uint64_t shortest[FD_TIMELINE_KINDS];
     fd_event_ring ring;
     bool full; /* later ones are lost */
 } fd_events;
 
-/* The first chunk of a thread; without room it has no timeline, and what it
- * would have is not counted. Under the lock. */
+/* Make the first chunk of a thread; without room the thread has no timeline,
+ * and lost events are not counted. Under the lock. */
 void fd_events_open(fd_events *events, fd_timeline *timeline, fd_file *file,
                     fd_thread_record *record);
 

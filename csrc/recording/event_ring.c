@@ -1,7 +1,7 @@
 #include "recording/event_ring.h"
 
 enum {
-    FIRST_CHUNK = 8 * 1024, /* bytes; for threads that do little */
+    FIRST_CHUNK = 8 * 1024, /* bytes; for threads with few events */
     LARGEST_CHUNK = 1024 * 1024
 };
 
@@ -15,8 +15,8 @@ next_bytes(const fd_event_ring *ring)
     return bytes < LARGEST_CHUNK ? bytes : LARGEST_CHUNK;
 }
 
-/* The file that has room for so many bytes more. Which is asked first: what
- * fd_file_chunk refuses counts as a disk that is full. */
+/* The file with room for that many more bytes. Checked first, because
+ * fd_file_chunk counts a refusal as a full disk. */
 static fd_file *
 file_with_room(const fd_event_ring *ring, const fd_timeline *timeline,
                fd_file *file, size_t bytes)
@@ -74,7 +74,7 @@ fd_event_ring_next(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
 {
     fd_chunk *chunk = NULL;
     *lost = 0;
-    /* One that has turned grows where its oldest chunk is its first. */
+    /* A ring in use grows at the place of its oldest chunk. */
     if (ring->oldest == 0) {
         chunk = append(ring, timeline, file, written);
     }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* For an open recording, which may be damaged. True if the file cannot be
- * read: that is no reason to remove it. */
+ * read: then it must not be removed. */
 bool fd_has_call(int fd);
 
 #endif

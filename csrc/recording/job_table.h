@@ -1,11 +1,11 @@
-/* Jobs: the units of a pipeline schedule (forward, send, ...), with what makes
- * one differ from another. A job is a range of the open stack whose owner is
- * its record:
+/* Jobs: the units of a pipeline schedule (forward, send, ...), with the fields
+ * that distinguish them. A job is a range of the open stack whose owner is its
+ * record:
  *
  *     stack   train | job | forward | ...          file   fd_job
  *                      └─ owner ──────────────────────────► { start, mb, ... }
  *
- * The record is there from the beginning, so that a hung process says which
+ * The record exists from the start, so that a hung process says which
  * micro-batch of which peer it waits for. Records are made where the timeline
  * has jobs; without one a job is a range like any other. The owner alone
  * writes; a new chunk takes the recording's lock. */

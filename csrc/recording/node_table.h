@@ -17,7 +17,7 @@ typedef struct fd_nodes {
     uint32_t max_count;
 } fd_nodes;
 
-/* What makes a node; texts are borrowed for the call, NULL means "". */
+/* The identity of a node; texts are borrowed for the call, NULL means "". */
 typedef struct fd_node_spec {
     uint8_t kind;
     uint8_t from;
@@ -39,7 +39,7 @@ void fd_nodes_clear(fd_nodes *nodes);
  * no room. `added` (may be NULL) is set to whether it is new. */
 uint32_t fd_nodes_add(fd_nodes *nodes, const fd_node_spec *spec, bool *added);
 
-/* The node of this description, 0 when there is none. */
+/* The node of this description; 0: none. */
 uint32_t fd_nodes_find(const fd_nodes *nodes, const fd_node_spec *spec);
 
 /* Note that a context of `callee` hangs below one of `caller`. */

@@ -31,7 +31,7 @@ fd_stack_find(const fd_tree *tree, const void *owner, uint32_t flags)
 }
 
 /* After entries from `depth` up have moved: a pending range runs in the
- * context of whatever is below it now. */
+ * context of the entry below it. */
 static void
 rebase(fd_tree *tree, uint32_t depth, uint32_t top)
 {

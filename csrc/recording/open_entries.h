@@ -1,5 +1,5 @@
-/* The open stack of a tree, beyond push and return: what happens when entries
- * do not end in the order they began.
+/* The open stack of a tree, beyond push and return: entries that do not end in
+ * the order they began.
  *
  * A range (record_function, label) is opened inside the frames and operators
  * of its own __enter__ and outlives them:
@@ -36,11 +36,11 @@ void fd_stack_remove(fd_tree *tree, uint32_t at);
 /* Open a range of `node`. The stack must have room. */
 void fd_stack_push_range(fd_tree *tree, uint32_t node, const void *owner);
 
-/* Something is about to happen inside the pending ranges: give them their
- * context, except for those right above an __enter__. */
+/* Give pending ranges their context before a call inside them, except for
+ * those right above an __enter__. */
 void fd_stack_settle(fd_tree *tree);
 
-/* The range at `at` ends: whatever is pending up to it gets its context. */
+/* End the range at `at`: pending ranges up to it get their context. */
 void fd_stack_settle_to(fd_tree *tree, uint32_t at);
 
 #endif

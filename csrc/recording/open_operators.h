@@ -13,7 +13,7 @@ typedef struct fd_open_op_call {
 typedef struct fd_op_log {
     fd_pool calls;
     fd_pool operands;
-    uint32_t window; /* generation that the open calls are of */
+    uint32_t window; /* generation of the open calls */
     FD_VECTOR(fd_open_op_call) open;
     FD_VECTOR(uint64_t) words; /* of the call that begins or ends */
 } fd_op_log;

@@ -1,4 +1,5 @@
-/* Words that say what the operands of a call are: docs/formats/recording.md. */
+/* Words that say what the operands of a call are:
+ * docs/formats/recording.md. */
 #ifndef FD_OPERAND_WORDS_H
 #define FD_OPERAND_WORDS_H
 
@@ -28,8 +29,8 @@ enum {
     FD_TENSOR_SIZES
 };
 
-/* The next one; false at the end and where words make no sense. What a list
- * holds comes next. */
+/* The next operand; false at the end and for malformed words. The items of a
+ * list follow it. */
 bool fd_words_next(fd_words *words, fd_operand *operand);
 
 #endif

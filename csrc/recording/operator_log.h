@@ -1,13 +1,14 @@
 /* Calls of operators with inputs and outputs, for execution traces: one
- * fd_op_call each and words that say what its operands are, in chunks of
- * their own, a series a thread.
+ * fd_op_call each and words that describe its operands, in separate chunks,
+ * one series per thread.
  *
  *     calls     [ fd_op_call | fd_op_call | ... ]     in the order of starts
  *                    │ inputs   │ outputs
  *     operands  [ words | words | words | ... ]
  *
- * A record is there from its beginning, so that a hung process says what it
- * waits for. The owner alone writes; a new chunk takes the recording's lock.
+ * A record exists from the start of the call, so that the recording of a hung
+ * process has the call it waits in. The owner alone writes; a new chunk takes
+ * the recording's lock.
  */
 #ifndef FD_OPERATOR_LOG_H
 #define FD_OPERATOR_LOG_H
@@ -15,13 +16,13 @@
 #include "recording/context_tree.h"
 
 /* `record` begins a call: `what` without its thread, parent and operands, and
- * the words in tree->ops. NULL: (counted) no room. What other windows left
- * open stays open. An asynchronous one encloses nothing. */
+ * the words in tree->ops. NULL: (counted) no room. Calls left open by earlier
+ * windows stay open. An asynchronous call encloses none. */
 fd_op_call *fd_op_calls_begin(fd_tree *tree, const fd_op_call *what,
                               const void *record, uint32_t window);
 
-/* `record` ends now; the words are its outputs. Calls that it encloses and
- * whose end was not seen stay open. */
+/* `record` ends now; the words are its outputs. Enclosed calls without an end
+ * stay open. */
 void fd_op_calls_end(fd_tree *tree, const void *record, uint64_t now);
 
 /* The end of a call on whatever thread: `ticks` before the flag, so that a

@@ -53,8 +53,8 @@ digit_of(char c)
                                 : -1;
 }
 
-/* The kernel's id of this boot: hosts of one id share the monotonic clock.
- * 32 hexadecimal digits and dashes; all 0 where there is none to read. */
+/* The kernel's id of this boot: hosts of one id share the monotonic clock. 32
+ * hexadecimal digits and dashes; all 0 if it cannot be read. */
 static void
 identify_boot(fd_header *header)
 {

@@ -29,44 +29,44 @@ typedef struct fd_file {
     int fd;           /* -1 when in memory */
     char *path;       /* owned; NULL when in memory */
     char *name;       /* the last part of the path */
-    fd_folder folder; /* where the file is; closed when in memory */
+    fd_folder folder; /* folder of the file; closed if in memory */
     char temporary[NAME_MAX + 1]; /* its name until it is published; then "" */
     dev_t device;  /* identify the file: a program may close all descriptors */
     ino_t inode;   /* and reuse their numbers */
-    bool reopened; /* `fd` is not the one that is mapped and locked */
+    bool reopened; /* `fd` is not the mapped and locked descriptor */
     bool is_side;  /* it is a side file */
     struct fd_file *spill; /* owned; the side file, NULL without */
 } fd_file;
 
 /* Make the file, locked, under a temporary name in the folder: it is not
- * visible before fd_file_publish. `name` NULL: in memory, and there is nothing
- * to publish. */
+ * visible before fd_file_publish. `name` NULL: in memory, nothing to publish.
+ * */
 fd_status fd_file_begin(fd_file *file, const fd_folder *folder,
                         const char *name, size_t max_bytes, fd_error *error);
 
-/* Give it its name (fd_place_take): FD_ECONFLICT when a process that lives
- * records there. */
+/* Give it its name (fd_place_take): FD_ECONFLICT if a live process records
+ * there. */
 fd_status fd_file_publish(fd_file *file, fd_error *error);
 
-/* Both, by a path; NULL: in memory. */
+/* Create and publish, by a path; NULL: in memory. */
 fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
                          fd_error *error);
 
 /* Create the side file of a recording that has a path and an id. */
 fd_status fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error);
 
-/* Remove a file in which nothing was recorded from its folder, bring the
- * previous recording back, and detach. */
+/* Remove a file without calls from its folder, restore the previous recording,
+ * and detach. */
 void fd_file_abandon(fd_file *file);
 
 /* Write a recording in memory to a file of this name. */
 fd_status fd_file_save(const fd_file *file, const fd_folder *folder,
                        const char *name, fd_error *error);
 
-/* Give back what follows the last chunk and close the descriptor. The mapping
- * stays: a thread that is late may still write to records it owns. A side file
- * without a chunk is removed, and so is the recording that was there before,
- * unless this one has no call. */
+/* Release the space after the last chunk and close the descriptor. The mapping
+ * stays: a late thread may still write to its records. A side file without a
+ * chunk is removed, as is the previous recording, unless this one has no call.
+ * */
 void fd_file_finish(fd_file *file);
 
 /* Replace the mapping by private zero pages and forget the file, so that
@@ -115,7 +115,7 @@ fd_chunk_records(fd_chunk *chunk)
     return (char *)chunk + sizeof(fd_chunk);
 }
 
-/* Count something that was lost; any thread. */
+/* Count a lost record; any thread. */
 static inline void
 fd_file_add(const fd_file *file, int counter, uint64_t count)
 {

@@ -1,4 +1,4 @@
-/* The recording file, byte by byte: the records and nothing else. The text
+/* The recording file, byte by byte: the records only. The text
  * version with the reasons is docs/formats/recording.md; change them
  * together.
  *
@@ -55,7 +55,7 @@ enum {
     FD_CHUNK_STEPS = 8,
     FD_CHUNK_META = 9,
     FD_CHUNK_EVENTS = 10, /* of the timeline, one owner each */
-    FD_CHUNK_GPU = 11,    /* cold: what contexts were to a GPU */
+    FD_CHUNK_GPU = 11,    /* cold: GPU figures of contexts */
     FD_CHUNK_GPU_EVENTS = 12,
     FD_CHUNK_JOBS = 13,     /* one owner each */
     FD_CHUNK_OP_CALLS = 14, /* for execution traces, one owner each */
@@ -99,8 +99,8 @@ enum {
 /* Bits of fd_node.flags. */
 enum {
     FD_NODE_PHASE = 0x07,  /* the phase this node opens */
-    FD_NODE_FOLD = 0x08,   /* what it calls is counted in one <folded> */
-    FD_NODE_DROPPED = 0x10 /* keep= said no: contracted, has no context */
+    FD_NODE_FOLD = 0x08,   /* its callees are counted in one <folded> */
+    FD_NODE_DROPPED = 0x10 /* rejected by keep=: contracted, has no context */
 };
 
 /* Bits of fd_context.flags. */
@@ -108,14 +108,14 @@ enum {
     FD_CONTEXT_PHASE = 0x07,
     FD_CONTEXT_ABSORBS = 0x08, /* every call below is counted here */
     FD_CONTEXT_FOLDS = 0x10,   /* calls below go to one absorbing child */
-    FD_CONTEXT_ASYNC = 0x20,   /* self is a duration of its own, not part of
-                                  the sums of its parents */
-    FD_CONTEXT_HIDDEN = 0x40   /* calls that no hook saw (constructors on
-                                  3.13), known from what they called */
+    FD_CONTEXT_ASYNC = 0x20,   /* self is a separate duration, not part of the
+                                  sums of its parents */
+    FD_CONTEXT_HIDDEN = 0x40   /* calls without a hook (constructors on 3.13),
+                                  known from their callees */
 };
 
-/* How a step was recognised, weakest first. A stronger source, once seen,
- * silences the weaker ones. */
+/* How a step was recognised, weakest first. A stronger source disables the
+ * weaker ones. */
 enum {
     FD_STEPS_NONE = 0,
     FD_STEPS_OPTIMIZER = 1,
@@ -125,26 +125,26 @@ enum {
 };
 
 enum {
-    FD_STATE_RUNNING = 1, /* also what a killed process leaves behind */
+    FD_STATE_RUNNING = 1, /* also the state left by a killed process */
     FD_STATE_PAUSED = 2,  /* outside the steps that are recorded */
     FD_STATE_STOPPED = 3,
-    FD_STATE_KILLED = 4 /* never in a file: readers conclude it */
+    FD_STATE_KILLED = 4 /* never in a file: derived by readers */
 };
 
-/* How others see that the writer lives. */
+/* How readers detect a live writer. */
 enum {
-    FD_LIVENESS_LOCK = 1,   /* it holds fd_lock_take while it does; also 0 */
+    FD_LIVENESS_LOCK = 1,   /* it has the lock of fd_lock_take; also 0 */
     FD_LIVENESS_UNKNOWN = 2 /* the file system has no such locks */
 };
 
 /* fd_header.counters: everything that was dropped, capped or unattributed. */
 enum {
-    FD_COUNT_NODES_FULL,    /* functions that found no room for a node */
-    FD_COUNT_STRINGS_FULL,  /* texts cut to "" for want of room */
+    FD_COUNT_NODES_FULL,    /* functions without room for a node */
+    FD_COUNT_STRINGS_FULL,  /* texts cut to "" without room */
     FD_COUNT_MODULES_FULL,  /* instances without room or without a search */
     FD_COUNT_DISK_FULL,     /* refused chunk allocations */
     FD_COUNT_DEEP_STACK,    /* times the C stack or entry stack ended */
-    FD_COUNT_HIDDEN_FRAMES, /* frames no hook saw, found by their callees */
+    FD_COUNT_HIDDEN_FRAMES, /* frames without a hook, found by their callees */
     FD_COUNT_END_WITHOUT_START,
     FD_COUNT_ASYNC_LOST,    /* asynchronous records whose end was missed */
     FD_COUNT_ORIGIN_NEAR,   /* origin found at the nearest lower number */
@@ -154,24 +154,24 @@ enum {
     FD_COUNT_ORIGIN_MISFIT, /* contexts whose name and origin's do not fit */
     FD_COUNT_ACCUMULATE,    /* AccumulateGrad: belongs to no call site */
     FD_COUNT_HOOK_LOST,     /* times another tool took the evaluator */
-    FD_COUNT_RANGES_FOLDED, /* range names folded to a pattern */
+    FD_COUNT_RANGES_FOLDED, /* range names replaced by a pattern */
     FD_COUNT_RECURSION_FOLDED, /* contexts joined with an ancestor */
-    FD_COUNT_THREADS_FULL,     /* threads that found no room for a tree */
-    FD_COUNT_JOBS_FULL,        /* jobs that found no room for a record */
+    FD_COUNT_THREADS_FULL,     /* threads without room for a tree */
+    FD_COUNT_JOBS_FULL,        /* jobs without room for a record */
     FD_COUNT_GPU_CAPTURED,     /* calls not timed: their stream is captured */
-    FD_COUNT_GPU_LOST,         /* calls not timed for want of room, or because
-                                  another thread was at the same device, or the
-                                  program had an error of CUDA's waiting */
-    FD_COUNT_GPU_DROPPED,      /* intervals whose end was not seen */
+    FD_COUNT_GPU_LOST,         /* calls not timed: no room, another thread at
+                                  the same device, or a pending CUDA error of
+                                  the program */
+    FD_COUNT_GPU_DROPPED,      /* intervals without an end */
     FD_COUNT_GPU_SHIFTED,      /* that seemed to start before their launch */
     FD_COUNT_GPU_UNFINISHED,   /* that the GPU had not passed at the end */
-    FD_COUNT_GPU_EVENTS_LOST,  /* found no room in the timeline */
-    FD_COUNT_OP_CALLS_FULL,    /* calls for execution traces, or what goes in
-                                  or out of them, that found no room */
+    FD_COUNT_GPU_EVENTS_LOST,  /* without room in the timeline */
+    FD_COUNT_OP_CALLS_FULL,    /* calls of execution traces, or their inputs or
+                                  outputs, without room */
     FD_COUNT_OPERANDS_CUT,     /* sides of calls whose lists or texts were too
-                                  long, or could not be read */
-    FD_COUNT_CLASSES_FULL,     /* calls recorded without their class, for want
-                                  of room */
+                                  long or unreadable */
+    FD_COUNT_CLASSES_FULL,     /* calls recorded without their class: no room
+                                  */
     FD_COUNT_USED
 };
 
@@ -242,7 +242,7 @@ typedef struct fd_node {
     uint32_t qualified; /* __qualname__ */
     uint32_t package;
     uint32_t line; /* first line of the function */
-    uint32_t hash; /* of the fields that make it different from others */
+    uint32_t hash; /* of the fields that identify it */
     uint32_t unused[7];
 } fd_node;
 
@@ -257,8 +257,8 @@ typedef struct fd_module {
     uint32_t unused2[8];
 } fd_module;
 
-/* One path of calls. The second half is the writer's own: hints that make the
- * next lookup a comparison. Readers ignore them. */
+/* One path of calls. The second half is used by the writer only: hints that
+ * reduce the next lookup to a comparison. Readers ignore them. */
 typedef struct fd_context {
     uint32_t parent;
     uint32_t node;
@@ -270,13 +270,13 @@ typedef struct fd_context {
     uint32_t flags;
     uint32_t spread;     /* id of its fd_spread */
     uint32_t callee;     /* writer: code or node this was entered for */
-    uint32_t receiver;   /* writer: class that was looked at */
+    uint32_t receiver;   /* writer: class that was examined */
     uint32_t last_child; /* writer: most recent child */
     uint32_t successor;  /* writer: sibling that followed last time */
 } fd_context;
 
-/* What one context did per step. Minimum, maximum and sums are over the steps
- * in which it was active. */
+/* The figures of one context per step. Minimum, maximum and sums are over the
+ * steps in which it was active. */
 typedef struct fd_spread {
     uint64_t self_mark;  /* writer: fd_context.self at the last step end */
     uint32_t calls_mark; /* writer: fd_context.calls + resumes, low bits */
@@ -301,11 +301,11 @@ typedef struct fd_thread_record {
     uint32_t running;       /* 1 while a thread is attached */
     uint32_t role;          /* string */
     uint32_t system_id;     /* the kernel's thread id, the latest one */
-    uint64_t attached;      /* tick at which the present thread took over */
+    uint64_t attached;      /* tick at which the current thread started */
     uint64_t covered;       /* ticks of the threads before it */
     uint64_t served;        /* threads so far */
     uint64_t events;        /* of the timeline, written or lost */
-    uint64_t events_lost;   /* found no room, or were overwritten */
+    uint64_t events_lost;   /* without room, or overwritten */
     uint64_t unused[6];
 } fd_thread_record;
 
@@ -319,28 +319,29 @@ typedef struct fd_entry {
 
 enum {
     FD_ENTRY_FRAME = 1,      /* a Python frame */
-    FD_ENTRY_UNHOOKED = 2,   /* a frame whose end no hook will report */
+    FD_ENTRY_UNHOOKED = 2,   /* a frame whose end no hook reports */
     FD_ENTRY_CONTRACTED = 4, /* a dropped frame: runs in its caller's context,
                                  uncounted */
     FD_ENTRY_OP = 8,         /* an operator or autograd node */
     FD_ENTRY_RANGE = 16,     /* a range; may outlive the frame it began in */
-    FD_ENTRY_PENDING = 32,   /* a range that is no context yet: `context` is
-                                 its caller's and the bits from
-                                 FD_ENTRY_NODE_SHIFT up are its node */
-    FD_ENTRY_ENGINE = 64,    /* autograd prepares a node; not one yet */
-    FD_ENTRY_ENTERS = 128,   /* a frame of __enter__: what it opens is its
-                                 caller's */
+    FD_ENTRY_PENDING = 32,   /* a range without a context yet: `context` is its
+                                caller's and the bits from FD_ENTRY_NODE_SHIFT
+                                up are its node */
+    FD_ENTRY_ENGINE = 64,    /* autograd prepares a node, which does not exist
+                                yet */
+    FD_ENTRY_ENTERS = 128,   /* a frame of __enter__: ranges it opens belong to
+                                its caller */
     FD_ENTRY_NODE_SHIFT = 8
 };
 
-/* Something that has ended: a line of the timeline. A thread's events are in
+/* A line of the timeline: an ended call, step or job. A thread's events are in
  * the order of their ends. */
 typedef struct fd_event {
     uint64_t start; /* tick */
     uint64_t ticks; /* how long */
     uint32_t context;
     uint16_t kind;   /* FD_EVENT_* */
-    uint16_t source; /* steps: FD_STEPS_*; of the weaker ones there are none */
+    uint16_t source; /* steps: FD_STEPS_*; none of the weaker sources */
 } fd_event;
 
 enum {
@@ -356,7 +357,7 @@ enum {
 };
 
 /* One unit of a pipeline schedule: written when it begins, final when it has
- * ended. A number that may be absent is stored plus 1, and 0 is none. */
+ * ended. A number that may be absent is stored plus 1; 0: absent. */
 typedef struct fd_job {
     uint64_t start;   /* tick */
     uint64_t ticks;   /* how long; 0 while FD_JOB_OPEN */
@@ -393,7 +394,7 @@ enum {
     FD_JOB_POSTED = 8,    /* a transfer begun here and waited for elsewhere */
     FD_JOB_FUSED = 16,    /* one call, two jobs: this one and its neighbour */
     FD_JOB_LOCAL = 32,    /* a transfer with both ends on this rank */
-    FD_JOB_ATTACHED = 64, /* a rule made it, not the program */
+    FD_JOB_ATTACHED = 64, /* made by a rule, not by the program */
     FD_JOB_UNPLANNED = 128, /* the schedule has no such job here */
     FD_JOB_WAIT = 256       /* the wait for a send that was POSTED before */
 };
@@ -401,7 +402,8 @@ enum {
 /* Bits of fd_job.iteration_flags. */
 enum {
     FD_ITERATION_KNOWN = 1,     /* the job is an iteration */
-    FD_ITERATION_ENDED = 2,     /* by the end of its call, not by a pause */
+    FD_ITERATION_ENDED = 2,     /* ended by the end of its call, not by a pause
+                                   */
     FD_ITERATION_OWN_ORDER = 4, /* the engine left the order of its schedule */
     FD_ITERATION_CUT = 8        /* jobs are missing: no room */
 };
@@ -443,7 +445,7 @@ enum {
     FD_OP_CALL_SCOPE_SHIFT = 8
 };
 
-/* Operands: each is a word and what its kind needs. The low byte of the word
+/* Operands: each is a word and the data of its kind. The low byte of the word
  * is the kind, its high half a count or a number. */
 enum {
     FD_OPERAND_TENSOR = 1, /* bits 8: dtype, 16: kind of device, 24: index of
@@ -464,8 +466,8 @@ enum {
                               by turns */
 };
 
-/* In the first word of a tensor: behind the strides is the element that is all
- * it holds, as a number (int64_t, or bits of a double). */
+/* In the first word of a tensor: the strides are followed by its only element
+ * as a number (int64_t, or bits of a double). */
 #define FD_OPERAND_VALUED (UINT64_C(1) << 63)
 
 /* The inputs and outputs of an operator. */
@@ -474,16 +476,15 @@ typedef struct fd_schema {
     uint32_t text; /* "aten::relu(Tensor self) -> Tensor" */
 } fd_schema;
 
-/* What the calls of one context on the host were to the GPU, in ns: only those
- * of the sampled steps. */
+/* The GPU figures of one context, in ns, of the sampled steps. */
 typedef struct fd_gpu_record {
     uint32_t context;
     uint32_t unused;
     uint64_t calls;        /* with an interval */
     uint64_t total;        /* sum of the intervals */
     uint64_t self;         /* less those inside them on the same stream */
-    uint64_t starved;      /* the stream stood still before calls it makes */
-    uint64_t launch_bound; /* intervals that ended when the host did */
+    uint64_t starved;      /* the stream was idle before its calls */
+    uint64_t launch_bound; /* intervals that ended with the host */
     uint64_t unused2[2];
 } fd_gpu_record;
 
@@ -495,7 +496,7 @@ typedef struct fd_gpu_event {
     uint32_t context;
     uint32_t thread; /* that launched it: id of its record */
     uint16_t device;
-    uint16_t stream; /* in the order in which they were met */
+    uint16_t stream; /* in the order of first use */
     uint32_t unused;
 } fd_gpu_event;
 

@@ -24,7 +24,7 @@ with(const char *name, const char *ending, const char *second)
     int size =
         snprintf(made.text, sizeof made.text, "%s%s%s", name, ending, second);
     if (size >= (int)sizeof made.text) {
-        made.text[0] = '\0'; /* no name: nothing is there */
+        made.text[0] = '\0'; /* no name: the place is empty */
     }
     return made;
 }
@@ -144,7 +144,7 @@ rename_both(const fd_folder *folder, const char *from, const char *to,
     return status;
 }
 
-/* FD_EFORMAT if something else has the name. */
+/* FD_EFORMAT if another kind of entry has the name. */
 static fd_status
 check_ours(const fd_folder *folder, const char *name, const char *magic,
            bool *there, fd_error *error)

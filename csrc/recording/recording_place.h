@@ -1,5 +1,5 @@
 /* The place of a recording: a name in a folder, with the side file that has
- * `.events` behind it, and the recording that was there before.
+ * `.events` behind it, and the previous recording.
  *
  *   rank00000.fd            a recording         rank00000.fd.events
  *   rank00000.fd.previous   the one before it   rank00000.fd.previous.events
@@ -21,8 +21,8 @@
 typedef enum fd_writer {
     FD_WRITER_GONE, /* it has finished, or was killed */
     FD_WRITER_LIVES,
-    FD_WRITER_UNKNOWN, /* it has not finished; without locks that is all that
-                          can be known */
+    FD_WRITER_UNKNOWN, /* it has not finished; nothing else is known without
+                          locks */
     FD_WRITER_NONE     /* there is no file */
 } fd_writer;
 
@@ -42,7 +42,7 @@ fd_status fd_place_look(const fd_folder *folder, const char *name,
 fd_status fd_place_take(const fd_folder *folder, const char *temporary,
                         const char *name, const char *magic, fd_error *error);
 
-/* Undo that: remove the recording, and bring the previous one back. */
+/* Undo that: remove the recording and restore the previous one. */
 void fd_place_leave(const fd_folder *folder, const char *name);
 
 /* The recording at this name has ended: remove the previous one if it has a

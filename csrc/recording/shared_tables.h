@@ -50,7 +50,7 @@ void fd_recording_note(fd_recording *recording, const char *key,
 void fd_recording_schema(fd_recording *recording, const char *name,
                          const char *text);
 
-/* A text, under the lock; 0 when there is no room. */
+/* A text, under the lock; 0 without room. */
 uint32_t fd_recording_text(fd_recording *recording, const char *text);
 
 /* A node, under the lock. */

@@ -23,8 +23,8 @@ spreads_of(const fd_file *file, const fd_chunk *hot)
              : fd_chunk_records(fd_file_record(file, hot->partner));
 }
 
-/* Forget the steps so far: what was recorded since the start belongs to the
- * step that ends now. */
+/* Discard the steps so far: figures since the start belong to the step that
+ * ends now. */
 static void
 discard(fd_steps *steps, fd_header *header)
 {
@@ -68,16 +68,16 @@ add_to_top(fd_step *step, uint32_t context, uint64_t self)
     }
 }
 
-/* Counters of other threads are read while those count on: a value may lack
- * the latest event, which is then in the next step. */
+/* Counters of other threads are read while these threads run: a value may lack
+ * the latest event, which is then part of the next step. */
 #if defined(__SANITIZE_THREAD__)
 #define READS_RUNNING_COUNTERS __attribute__((no_sanitize("thread")))
 #else
 #define READS_RUNNING_COUNTERS
 #endif
 
-/* One context's share of the step that ends: its own time since the last
- * step end, plus what its children handed up. Returns the total. */
+/* One context's share of the step that ends: its own time since the last step
+ * end, plus that of its children. Returns the total. */
 static READS_RUNNING_COUNTERS uint64_t
 close_context(const fd_context *context, fd_spread *spread, uint64_t number,
               uint64_t *self)

@@ -1,5 +1,5 @@
-/* Training steps: what each context did per step, and a ring of the latest
- * steps. A step that ends takes the recording's lock for about 5 ns per
+/* Training steps: the figures of each context per step, and a ring of the
+ * latest steps. A step that ends takes the recording's lock for about 5 ns per
  * context, so that no tree grows under it. */
 #ifndef FD_STEP_TABLE_H
 #define FD_STEP_TABLE_H
@@ -17,9 +17,9 @@ void fd_steps_init(fd_steps *steps, fd_recording *recording);
 /* A window of recorded steps begins at step `number`. */
 void fd_steps_begin(fd_steps *steps, uint64_t number, uint64_t now);
 
-/* A step ended on the thread of `tree`, seen through `source` (FD_STEPS_*).
- * A stronger source than before discards the steps of the weaker one and
- * starts to count again; a weaker one is ignored: returns false then. */
+/* End a step on the thread of `tree`, recognized by `source` (FD_STEPS_*). A
+ * stronger source than before discards the steps of the weaker one and starts
+ * to count again; a weaker one is ignored: returns false then. */
 bool fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source);
 
 #endif

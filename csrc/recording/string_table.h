@@ -15,11 +15,11 @@ typedef struct fd_strings {
 void fd_strings_init(fd_strings *strings, fd_file *file, uint32_t max_bytes);
 void fd_strings_clear(fd_strings *strings);
 
-/* The id of the text, added when new. 0 (and counted) when there is no room:
- * a name is lost then, never a call. */
+/* The id of the text, added when new. 0 (and counted) without room: then a
+ * name is lost, but no call. */
 uint32_t fd_strings_add(fd_strings *strings, const char *text, size_t size);
 
-/* The id of a text that is there, 0 otherwise. */
+/* The id of a stored text; 0: not stored. */
 uint32_t fd_strings_find(const fd_strings *strings, const char *text,
                          size_t size);
 

@@ -107,7 +107,7 @@ make_room(fd_bytes_in *in)
     if (kept <= in->room / 2) {
         return true;
     }
-    if (in->room >= fd_budget(FD_BYTES_IN_MOST)) {
+    if (in->room >= in->most) {
         return kept < in->room;
     }
     char *window = fd_realloc(in->window, 2 * in->room);
@@ -147,6 +147,19 @@ fd_bytes_in_more(fd_bytes_in *in)
     return any;
 }
 
+fd_status
+fd_bytes_in_seek(fd_bytes_in *in, uint64_t offset)
+{
+    if (in->unpacking != NULL
+        || lseek(in->fd, (off_t)offset, SEEK_SET) != (off_t)offset) {
+        return FD_EIO;
+    }
+    in->at = in->end = in->window;
+    in->before = offset;
+    in->ended = false;
+    return FD_OK;
+}
+
 static bool
 is_packed(int fd)
 {
@@ -165,6 +178,7 @@ fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error)
     }
     in->size = (uint64_t)info.st_size;
     in->room = fd_budget(BLOCK);
+    in->most = fd_budget(FD_BYTES_IN_MOST);
     in->window = fd_malloc(in->room);
     in->at = in->end = in->window;
     return in->window == NULL ? FD_ENOMEM

@@ -1,5 +1,5 @@
-/* The bytes of a file of any size, with gzip decompressed, through one window of
- * memory: bytes that are still in use stay, the others make room.
+/* The bytes of a file of any size, with gzip decompressed, through one window
+ * of memory: bytes in use stay, the others are dropped.
  *
  *     window  [ done | at ... end | room ]
  *
@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The window grows up to this, for one value. */
+/* The window grows up to this, for one value; a reader can set another
+ * `most`. */
 enum { FD_BYTES_IN_MOST = 16 << 20 };
 
 typedef struct fd_unpacking fd_unpacking;
@@ -23,6 +24,7 @@ typedef struct fd_bytes_in {
     const char *end; /* of what is in memory */
     char *window;    /* owned */
     size_t room;
+    size_t most;     /* bytes of the window */
     uint64_t before; /* bytes of content before the window */
     uint64_t read;   /* bytes of the file, compressed ones for gzip */
     uint64_t size;   /* of the file when it was opened */
@@ -39,9 +41,10 @@ void fd_bytes_in_close(fd_bytes_in *in);
 
 /* Read more and keep the bytes from `at`, which move. False at the end, if the
  * window is full of them, or without memory. */
-/* Read more and keep the bytes from `at`, which move. False at the end, if the
- * window is full of them, or without memory. */
 bool fd_bytes_in_more(fd_bytes_in *in);
+
+/* Continue at an offset of a file that is not compressed. */
+fd_status fd_bytes_in_seek(fd_bytes_in *in, uint64_t offset);
 
 /* The offset in the content of a byte of the window. */
 static inline uint64_t

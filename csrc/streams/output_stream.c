@@ -10,7 +10,7 @@
 enum {
     ENOUGH = 1 << 18,
     PACKED = 1 << 16,
-    /* Traces repeat themselves: the fastest level packs them well. */
+    /* Traces are repetitive: the fastest level compresses them well. */
     LEVEL = 1
 };
 

@@ -11,11 +11,11 @@ enum { LIBRARY = 1, PROJECT = 2 };
 typedef struct anonymizer {
     fd_trace *trace;
     fd_sip_key key;
-    uint8_t *classes; /* owned; who has a class of this name, by text */
+    uint8_t *classes; /* owned; origins of the classes of a name, by text */
     uint32_t texts;   /* that there were at first */
 } anonymizer;
 
-/* Put what was written in place of a text; the buffer is cleared. */
+/* Replace a text by the content of the buffer, which is cleared. */
 static fd_status
 replace(anonymizer *h, uint32_t *text, fd_buffer *by)
 {
@@ -289,7 +289,7 @@ hide_rank(anonymizer *h, fd_trace_rank *rank)
             status = hide(h, kind);
         }
     }
-    static const char note[] = "a note about what was left out is hidden";
+    static const char note[] = "a note about skipped data is hidden";
     for (uint32_t i = 0; i < rank->notes.count && status == FD_OK; i++) {
         status = fd_text_pool_add(&h->trace->texts, note, sizeof note - 1,
                                   &rank->notes.list[i]);

@@ -87,8 +87,8 @@ by_context(const void *left, const void *right, void *context)
     return order != 0 ? order : by_number(s->identity[i], s->identity[k]);
 }
 
-/* The used ids in order, 0 first; place[id] is where each has gone, 0 for the
- * unused. `used` NULL: all are. Answers how many there are in *count. */
+/* The used ids in order, 0 first; place[id] is the new place of each, 0 for
+ * unused ones. `used` NULL: all are used. *count becomes their number. */
 static fd_status
 sorted_ids(uint32_t *count, const bool *used,
            int (*compare)(const void *, const void *, void *), sorting *s,
@@ -241,7 +241,7 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *place)
     }
 }
 
-/* Put element ids[i] at place i. */
+/* Move element ids[i] to place i. */
 static fd_status
 move(void *list, uint32_t count, size_t size, const uint32_t *ids)
 {

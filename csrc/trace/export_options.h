@@ -19,11 +19,11 @@ typedef enum fd_export_weight {
 
 typedef enum fd_export_ops {
     FD_OPS_NONE,
-    FD_OPS_TOP, /* those that Python calls, not what they call in turn */
+    FD_OPS_TOP, /* those that Python calls, without those below them */
     FD_OPS_ALL
 } fd_export_ops;
 
-/* Timelines: which names have their slice's duration in them. */
+/* Timelines: slices whose names contain their duration. */
 typedef enum fd_export_durations {
     FD_DURATIONS_JOBS,
     FD_DURATIONS_NAME, /* all */
@@ -37,14 +37,14 @@ typedef struct fd_export_globs {
     size_t count;
 } fd_export_globs;
 
-/* How the times of a rank become those of all. */
+/* The map from the clock of a rank to the common clock. */
 typedef struct fd_export_clock {
     fd_clock_map map;
     const char *method;     /* static */
     int64_t uncertainty_ns; /* or FD_CLOCK_UNKNOWN */
     bool has_residual;
     int64_t residual_ns; /* against the next best method */
-    uint64_t violations; /* effects before their causes */
+    uint64_t violations; /* effects earlier than their causes */
 } fd_export_clock;
 
 typedef struct fd_export_options {
@@ -59,19 +59,20 @@ typedef struct fd_export_options {
     bool all;                 /* nothing is folded */
     const fd_export_clock *clocks; /* timelines: borrowed; by index of rank;
                                       NULL: one host, or the wall clock */
-    int64_t clocks_base_ns;        /* with them: what time 0 is, since 1970 */
+    int64_t clocks_base_ns;        /* with clocks: the origin of time, since
+                                      1970 */
     fd_export_durations durations;
     bool no_flows;                        /* timelines: no arrows */
-    const struct fd_transfers *transfers; /* borrowed; those of more ranks than
-                                             the trace has; NULL: its own */
+    const struct fd_transfers *transfers; /* borrowed; of more ranks than the
+                                             trace has; NULL: of the trace */
 } fd_export_options;
 
 typedef fd_status fd_export(const fd_trace *trace,
                             const fd_export_options *options, fd_buffer *to,
                             fd_error *error);
 
-/* "ranks":[{"rank":0,"align":"reference",...},...], : how the clocks were made
- * one; appended. */
+/* "ranks":[{"rank":0,"align":"reference",...},...], : how the clocks were
+ * aligned; appended. */
 void fd_export_write_clocks(const fd_trace *trace,
                             const fd_export_options *options, fd_buffer *to);
 

@@ -24,12 +24,17 @@ void fd_text_pool_clear(fd_text_pool *pool);
 fd_status fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
                            uint32_t *id);
 
-/* The same for untrusted bytes: invalid UTF-8 and NULs become U+FFFD, so that
- * a trace and its dump have the same texts. */
+/* The id of a text; 0 for the empty text and for those that are not in the
+ * pool. */
+uint32_t fd_text_pool_find(const fd_text_pool *pool, const char *text,
+                           size_t size);
+
+/* fd_text_pool_add for untrusted bytes: invalid UTF-8 and NULs become U+FFFD,
+ * so that a trace and its dump have the same texts. */
 fd_status fd_text_pool_add_clean(fd_text_pool *pool, const char *text,
                                  size_t size, uint32_t *id);
 
-/* What was written to a buffer, which is cleared. */
+/* The content of a buffer as a text; the buffer is cleared. */
 fd_status fd_text_pool_take(fd_text_pool *pool, fd_buffer *from, uint32_t *id);
 
 /* The text of an id; "" for 0 and for ids that do not exist. Valid until the

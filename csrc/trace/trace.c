@@ -79,7 +79,7 @@ same_node(const fd_trace_node *a, const fd_trace_node *b)
         && a->line == b->line;
 }
 
-/* The lesser of two texts; any text before none. */
+/* The smaller of two texts; any text precedes the empty text. */
 static void
 settle_text(const fd_trace *trace, uint32_t *kept, uint32_t other)
 {

@@ -102,8 +102,8 @@ typedef struct fd_trace_thread {
     uint64_t self;    /* sum of self over its tree: equal to covered */
     uint64_t events;  /* of the timeline, kept or lost */
     uint64_t events_lost;
-    uint64_t last; /* ns since the start of the recording: its latest event,
-                      where that is running; in no dump */
+    uint64_t last; /* ns since the start of the recording: the latest event of
+                      a running thread; not dumped */
 } fd_trace_thread;
 
 typedef struct fd_trace_step {
@@ -162,7 +162,8 @@ typedef struct fd_trace_job {
 
 enum { FD_SCHEDULE_NAME = 64 };
 
-/* An iteration of a pipeline engine, with what its plan depends on. */
+/* An iteration of a pipeline engine, with the facts that its plan depends on.
+ * */
 typedef struct fd_trace_iteration {
     uint32_t job;           /* index into the rank's jobs */
     uint32_t flags;         /* FD_ITERATION_* */
@@ -225,7 +226,7 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_trace_flow) flows; /* of the timeline */
     uint64_t flows_lost; /* one of their calls is not in the timeline */
     FD_VECTOR(fd_trace_meta) meta;
-    FD_VECTOR(uint32_t) notes; /* texts: what was damaged, one line each */
+    FD_VECTOR(uint32_t) notes; /* texts: one line per damage */
 } fd_trace_rank;
 
 typedef struct fd_trace {
@@ -240,7 +241,7 @@ typedef struct fd_trace {
     fd_index context_index;
 } fd_trace;
 
-/* An empty trace; NULL when memory is out. */
+/* An empty trace; NULL without memory. */
 fd_trace *fd_trace_new(void);
 void fd_trace_free(fd_trace *trace);
 
@@ -252,7 +253,7 @@ fd_status fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
 fd_status fd_trace_add_context(fd_trace *trace,
                                const fd_trace_context *context, uint32_t *id);
 
-/* An empty rank at the end of the list; NULL when memory is out. */
+/* An empty rank at the end of the list; NULL without memory. */
 fd_trace_rank *fd_trace_add_rank(fd_trace *trace);
 void fd_trace_rank_clear(fd_trace_rank *rank);
 

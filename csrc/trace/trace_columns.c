@@ -59,7 +59,8 @@ static const fd_column modules[] = {
     FD_COLUMN(fd_trace_module, "name", TEXT, name),
     FD_COLUMN(fd_trace_module, "class", TEXT, class_name),
     FD_COLUMN(fd_trace_module, "parameters", U64, parameters),
-    FD_COLUMN(fd_trace_module, "parameter_bytes", U64, parameter_bytes),
+    FD_COLUMN_IN("bytes", fd_trace_module, "parameter_bytes", U64,
+                 parameter_bytes),
 };
 
 static const fd_column contexts[] = {
@@ -74,23 +75,23 @@ static const fd_column figures[] = {
     FD_COLUMN(fd_figure, "context", INDEX, context),
     FD_COLUMN(fd_figure, "calls", U64, calls),
     FD_COLUMN(fd_figure, "resumes", U64, resumes),
-    FD_COLUMN(fd_figure, "self", U64, self),
-    FD_COLUMN(fd_figure, "stepped", U64, stepped),
+    FD_COLUMN_IN("ns", fd_figure, "self", U64, self),
+    FD_COLUMN_IN("ns", fd_figure, "stepped", U64, stepped),
     FD_COLUMN(fd_figure, "steps", U32, steps),
     FD_COLUMN(fd_figure, "last_step", U32, last_step),
-    FD_COLUMN(fd_figure, "self_min", U64, self_min),
-    FD_COLUMN(fd_figure, "self_max", U64, self_max),
-    FD_COLUMN(fd_figure, "self_squares", DOUBLE, self_squares),
-    FD_COLUMN(fd_figure, "total_min", U64, total_min),
-    FD_COLUMN(fd_figure, "total_max", U64, total_max),
-    FD_COLUMN(fd_figure, "total_squares", DOUBLE, total_squares),
+    FD_COLUMN_IN("ns", fd_figure, "self_min", U64, self_min),
+    FD_COLUMN_IN("ns", fd_figure, "self_max", U64, self_max),
+    FD_COLUMN_IN("ns^2", fd_figure, "self_squares", DOUBLE, self_squares),
+    FD_COLUMN_IN("ns", fd_figure, "total_min", U64, total_min),
+    FD_COLUMN_IN("ns", fd_figure, "total_max", U64, total_max),
+    FD_COLUMN_IN("ns^2", fd_figure, "total_squares", DOUBLE, total_squares),
 };
 
 static const fd_column gpu[] = {
     FD_COLUMN(fd_gpu_figure, "context", INDEX, context),
     FD_COLUMN(fd_gpu_figure, "calls", U64, calls),
-    FD_COLUMN(fd_gpu_figure, "total", U64, total),
-    FD_COLUMN(fd_gpu_figure, "self", U64, self),
+    FD_COLUMN_IN("ns", fd_gpu_figure, "total", U64, total),
+    FD_COLUMN_IN("ns", fd_gpu_figure, "self", U64, self),
     FD_COLUMN(fd_gpu_figure, "starved", U64, starved),
     FD_COLUMN(fd_gpu_figure, "launch_bound", U64, launch_bound),
 };
@@ -101,8 +102,8 @@ static const fd_column threads[] = {
     FD_COLUMN(fd_trace_thread, "root", INDEX, root),
     FD_COLUMN(fd_trace_thread, "running", BOOL, running),
     FD_COLUMN(fd_trace_thread, "served", U64, served),
-    FD_COLUMN(fd_trace_thread, "covered", U64, covered),
-    FD_COLUMN(fd_trace_thread, "self", U64, self),
+    FD_COLUMN_IN("ns", fd_trace_thread, "covered", U64, covered),
+    FD_COLUMN_IN("ns", fd_trace_thread, "self", U64, self),
     FD_COLUMN(fd_trace_thread, "events", U64, events),
     FD_COLUMN(fd_trace_thread, "events_lost", U64, events_lost),
 };
@@ -110,18 +111,21 @@ static const fd_column threads[] = {
 static const fd_column open_calls[] = {
     FD_COLUMN(fd_open_call, "thread", U32, thread),
     FD_COLUMN(fd_open_call, "context", INDEX, context),
-    FD_COLUMN(fd_open_call, "age", U64, age),
+    FD_COLUMN_IN("ns", fd_open_call, "age", U64, age),
 };
 
 static const fd_column steps[] = {
     FD_COLUMN(fd_trace_step, "number", U64, number),
-    FD_COLUMN(fd_trace_step, "begin", U64, begin),
-    FD_COLUMN(fd_trace_step, "end", U64, end),
-    FD_COLUMN(fd_trace_step, "other", U64, phases[FD_PHASE_OTHER]),
-    FD_COLUMN(fd_trace_step, "forward", U64, phases[FD_PHASE_FORWARD]),
-    FD_COLUMN(fd_trace_step, "backward", U64, phases[FD_PHASE_BACKWARD]),
-    FD_COLUMN(fd_trace_step, "optimizer", U64, phases[FD_PHASE_OPTIMIZER]),
-    FD_COLUMN(fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
+    FD_COLUMN_IN("ns", fd_trace_step, "begin", U64, begin),
+    FD_COLUMN_IN("ns", fd_trace_step, "end", U64, end),
+    FD_COLUMN_IN("ns", fd_trace_step, "other", U64, phases[FD_PHASE_OTHER]),
+    FD_COLUMN_IN("ns", fd_trace_step, "forward", U64,
+                 phases[FD_PHASE_FORWARD]),
+    FD_COLUMN_IN("ns", fd_trace_step, "backward", U64,
+                 phases[FD_PHASE_BACKWARD]),
+    FD_COLUMN_IN("ns", fd_trace_step, "optimizer", U64,
+                 phases[FD_PHASE_OPTIMIZER]),
+    FD_COLUMN_IN("ns", fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
 };
 
 static const fd_column jobs[] = {
@@ -135,20 +139,20 @@ static const fd_column jobs[] = {
     FD_COLUMN(fd_trace_job, "chunk", INDEX, chunk),
     FD_COLUMN(fd_trace_job, "peer", INDEX, peer),
     FD_COLUMN(fd_trace_job, "buffer", INDEX, buffer),
-    FD_COLUMN(fd_trace_job, "bytes", U64, bytes),
+    FD_COLUMN_IN("bytes", fd_trace_job, "bytes", U64, bytes),
     FD_COLUMN(fd_trace_job, "flags", U32, flags),
-    FD_COLUMN(fd_trace_job, "start", U64, start),
-    FD_COLUMN(fd_trace_job, "duration", U64, duration),
+    FD_COLUMN_IN("ns", fd_trace_job, "start", U64, start),
+    FD_COLUMN_IN("ns", fd_trace_job, "duration", U64, duration),
     FD_COLUMN(fd_trace_job, "open", BOOL, open),
     FD_COLUMN(fd_trace_job, "device", INDEX, device),
-    FD_COLUMN(fd_trace_job, "gpu_start", U64, gpu_start),
-    FD_COLUMN(fd_trace_job, "gpu_duration", U64, gpu_duration),
+    FD_COLUMN_IN("ns", fd_trace_job, "gpu_start", U64, gpu_start),
+    FD_COLUMN_IN("ns", fd_trace_job, "gpu_duration", U64, gpu_duration),
 };
 
 static const fd_column tops[] = {
     FD_COLUMN(fd_trace_top, "step", U64, step),
     FD_COLUMN(fd_trace_top, "context", INDEX, context),
-    FD_COLUMN(fd_trace_top, "self", U64, self),
+    FD_COLUMN_IN("ns", fd_trace_top, "self", U64, self),
 };
 
 const fd_table fd_nodes_table = FD_TABLE("nodes", nodes, fd_trace_node, true);

@@ -19,8 +19,8 @@ typedef enum fd_column_type {
     FD_COLUMN_I64,
     FD_COLUMN_U16,
     FD_COLUMN_CHARS,        /* char[], with a NUL */
-    FD_COLUMN_TEXT_OR_NONE, /* id of a text; 0 is None in Python */
-    FD_COLUMN_I64_OR_NONE   /* int64_t; negative is None in Python */
+    FD_COLUMN_TEXT_OR_NONE, /* id of a text; Python None for 0 */
+    FD_COLUMN_I64_OR_NONE   /* int64_t; Python None if negative */
 } fd_column_type;
 
 typedef struct fd_column {
@@ -29,6 +29,7 @@ typedef struct fd_column {
     size_t offset;            /* in the row */
     const char *const *names; /* of the values of an enumeration; dumps have
                                  the numbers, Python the names */
+    const char *unit;         /* "ns", "ns^2", "bytes"; NULL: none */
 } fd_column;
 
 typedef struct fd_table {
@@ -40,15 +41,17 @@ typedef struct fd_table {
 } fd_table;
 
 /* Initializers of columns, FD_COLUMN(fd_edge, "calls", U64, calls), of those
- * with an enumeration, and of tables. */
+ * with a unit or an enumeration, and of tables. */
+#define FD_COLUMN_OF(struct_type, name, type, field, names, unit) \
+    { \
+        name, FD_COLUMN_##type, offsetof(struct_type, field), names, unit \
+    }
 #define FD_COLUMN(struct_type, name, type, field) \
-    { \
-        name, FD_COLUMN_##type, offsetof(struct_type, field), NULL \
-    }
+    FD_COLUMN_OF(struct_type, name, type, field, NULL, NULL)
+#define FD_COLUMN_IN(unit, struct_type, name, type, field) \
+    FD_COLUMN_OF(struct_type, name, type, field, NULL, unit)
 #define FD_COLUMN_OF_NAMES(struct_type, name, type, field, names) \
-    { \
-        name, FD_COLUMN_##type, offsetof(struct_type, field), names \
-    }
+    FD_COLUMN_OF(struct_type, name, type, field, names, NULL)
 #define FD_TABLE(name, columns, row, from_one) \
     { \
         name, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \

@@ -4,9 +4,9 @@
 #include "trace/dump/dump_reader.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
+#include "trace/run_manifest.h"
 #include "trace/trace_merge.h"
 
-#include <cjson/cJSON.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEAD = 64, LARGEST_MANIFEST = 64 << 20 };
+enum { HEAD = 64 };
 
 typedef struct candidate {
     char *path; /* owned */
@@ -61,7 +61,7 @@ open_file(fd_trace **trace, const char *path, bool timeline, fd_error *error)
     if (fd_chunks_match(head, size)) {
         return fd_reader_read(trace, path, timeline, error);
     }
-    size_t at = 0;
+    size_t at = memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (at < size && isspace((unsigned char)head[at])) {
         at++;
     }
@@ -95,7 +95,7 @@ leave_out(directory *d, const char *line)
     return status;
 }
 
-/* A file that cannot be read does not spoil the others. */
+/* An unreadable file gets a note; the others are read. */
 static fd_status
 add_file(directory *d, const char *path)
 {
@@ -108,7 +108,7 @@ add_file(directory *d, const char *path)
     fd_trace_free(one);
     if (status != FD_OK && status != FD_ENOMEM) {
         char line[sizeof error.text + 16];
-        snprintf(line, sizeof line, "left out: %s", error.text);
+        snprintf(line, sizeof line, "skipped: %s", error.text);
         status = leave_out(d, line);
     }
     return status;
@@ -121,58 +121,24 @@ join(char to[PATH_MAX], const char *folder, const char *name)
     return size > 0 && size < PATH_MAX;
 }
 
-/* NULL without a manifest; one that cannot be read gets a note and is
- * ignored. */
+/* A manifest that cannot be read gets a note and is ignored. */
 static fd_status
-read_manifest(directory *d, const char *folder, cJSON **manifest)
+read_manifest(directory *d, const char *folder, fd_manifest *manifest)
 {
     char path[PATH_MAX];
     char line[PATH_MAX + 512];
-    fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
-    *manifest = NULL;
-    if (!join(path, folder, "manifest.json") || access(path, F_OK) != 0) {
+    *manifest = (fd_manifest){.names_any = false};
+    if (!join(path, folder, "manifest.json")) {
         return FD_OK;
     }
-    fd_status status = fd_buffer_load(&text, path, LARGEST_MANIFEST, &error);
-    if (status == FD_OK && text.size > 0) {
-        *manifest = cJSON_ParseWithLength(text.bytes, text.size);
-    }
-    fd_buffer_clear(&text);
-    if (status == FD_OK && *manifest == NULL) {
-        fd_fail(&error, FD_EFORMAT, "%s: not valid JSON", path);
-    }
-    if (*manifest == NULL && status != FD_ENOMEM) {
+    fd_status status = fd_manifest_read(manifest, path, &error);
+    if (status != FD_OK && status != FD_ENOMEM) {
         snprintf(line, sizeof line,
-                 "left out: %s, all recordings beside it are read",
-                 error.text);
+                 "skipped: %s, all recordings beside it are read", error.text);
         status = leave_out(d, line);
     }
     return status;
-}
-
-/* Whether this file is part of the run: true unless a valid manifest names
- * other files only. */
-static bool
-is_named(const cJSON *manifest, const char *name)
-{
-    const cJSON *format = cJSON_GetObjectItemCaseSensitive(manifest, "format");
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(manifest, "ranks");
-    const cJSON *item;
-    if (!cJSON_IsArray(list) || !cJSON_IsString(format)
-        || strcmp(format->valuestring, "fastdispatch.run") != 0) {
-        return true;
-    }
-    bool names_any = false;
-    cJSON_ArrayForEach(item, list)
-    {
-        const cJSON *file = cJSON_GetObjectItemCaseSensitive(item, "file");
-        if (cJSON_IsString(file) && strcmp(file->valuestring, name) == 0) {
-            return true;
-        }
-        names_any = names_any || cJSON_IsString(file);
-    }
-    return !names_any;
 }
 
 static bool
@@ -248,7 +214,7 @@ static fd_status add_folder(directory *d, const char *folder, bool nested,
 
 static fd_status
 add_entry(directory *d, const char *folder, const char *name, bool nested,
-          const cJSON *manifest, fd_error *error)
+          const fd_manifest *manifest, fd_error *error)
 {
     char path[PATH_MAX];
     struct stat info;
@@ -263,10 +229,10 @@ add_entry(directory *d, const char *folder, const char *name, bool nested,
     if (!ends_with(name, ".fd")) {
         return FD_OK;
     }
-    if (!is_named(manifest, name)) {
+    if (!fd_manifest_names(manifest, name)) {
         char line[PATH_MAX + 64];
         snprintf(line, sizeof line,
-                 "left out: %s: not named in manifest.json, so of an earlier "
+                 "skipped: %s: not named in manifest.json, so of an earlier "
                  "run",
                  path);
         return leave_out(d, line);
@@ -282,17 +248,17 @@ add_folder(directory *d, const char *folder, bool nested, fd_error *error)
     if (count < 0) {
         return fd_fail(error, FD_EIO, "%s: %s", folder, strerror(errno));
     }
-    cJSON *manifest;
+    fd_manifest manifest;
     fd_status status = read_manifest(d, folder, &manifest);
     for (int i = 0; i < count; i++) {
         if (status == FD_OK) {
-            status = add_entry(d, folder, entries[i]->d_name, nested, manifest,
-                               error);
+            status = add_entry(d, folder, entries[i]->d_name, nested,
+                               &manifest, error);
         }
         free(entries[i]);
     }
     free(entries);
-    cJSON_Delete(manifest);
+    fd_manifest_clear(&manifest);
     return status;
 }
 
@@ -363,9 +329,9 @@ open_one(fd_trace **trace, const char *path, bool timeline, fd_error *error)
                                  : open_file(trace, path, timeline, error);
 }
 
-fd_status
-fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
-                   bool timeline, fd_error *error)
+static fd_status
+merge_all(fd_trace **trace, const char *const *paths, size_t count,
+          bool timeline, fd_error *error)
 {
     fd_trace *merged = fd_trace_new();
     fd_status status = merged != NULL ? FD_OK : FD_ENOMEM;
@@ -377,14 +343,28 @@ fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
         }
         fd_trace_free(one);
     }
+    *trace = merged;
+    return status;
+}
+
+fd_status
+fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
+                   bool timeline, fd_error *error)
+{
+    fd_status status = count == 1
+                         ? open_one(trace, paths[0], timeline, error)
+                         : merge_all(trace, paths, count, timeline, error);
     if (status == FD_OK) {
-        status = fd_trace_sort(merged);
+        status = fd_trace_sort(*trace);
+    }
+    if (status == FD_ENOMEM) {
+        fd_fail(error, status, "%s: out of memory",
+                count == 1 ? paths[0] : "reading the recordings");
     }
     if (status != FD_OK) {
-        fd_trace_free(merged);
-        merged = NULL;
+        fd_trace_free(*trace);
+        *trace = NULL;
     }
-    *trace = merged;
     return status;
 }
 

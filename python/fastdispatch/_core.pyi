@@ -158,17 +158,32 @@ def timeline_cut(
     Raises :class:`Error`, and writes nothing, if no event is in between."""
 
 def et_convert(
-    path: _Path, output: _Path, *, edges: int = 255, rank: int = -1, timeline: bool = False
+    path: _Path, output: _Path, *, edges: int = 255, rank: int = -1, timeline: bool = False, workload: bool = False
 ) -> dict[str, Any]:
     """Convert an execution trace (PyTorch's JSON or Chakra's .et) to the format of the suffix of ``output``: .et,
-    .json, .graphml (complete), .dot (folded), each with .gz; with ``timeline`` .json is a Chrome trace. ``edges`` is a
-    mask of kinds: 1 order, 2 launch, 4 stream, 8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` is used if the
-    file has none. Returns the same as :func:`et_info`. Raises :class:`Error` for other files and suffixes."""
+    .json, .graphml (complete), .dot (folded), each with .gz; with ``timeline`` .json is a Chrome trace, with
+    ``workload`` the JSON form of Chakra's feeder. ``edges`` is a mask of kinds: 1 order, 2 launch, 4 stream, 8 event,
+    16 sync, 32 group, 64 data, 128 given; ``rank`` is used if the file has none. Returns the same as :func:`et_info`.
+    Raises :class:`Error` for other files and suffixes."""
 
-def et_link(path: _Path, kineto: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
+def et_link(
+    path: _Path,
+    kineto: _Path,
+    output: _Path,
+    *,
+    edges: int = 255,
+    rank: int = -1,
+    workload: bool = False,
+    force: bool = False,
+) -> dict[str, Any]:
     """Write PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank, in
     the format of the suffix of ``output``. Returns the same as :func:`et_info`, and ``link``: numbers of operators that
-    were linked, and that were not, by reason. Raises :class:`Error`."""
+    were linked, and that were not, by reason. Raises :class:`Error`, also for traces of different ranks, processes or
+    times unless ``force`` is true."""
+
+def et_identity(path: _Path, /) -> dict[str, Any]:
+    """Return the pid (0 if unknown) and rank (None if unknown) that an execution trace or a Kineto trace contains.
+    Raises :class:`Error`."""
 
 def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
     """Check whether collectives and messages of execution traces of all ranks match. ``inputs``: files, each with a
@@ -206,6 +221,7 @@ def et_export(
     *,
     edges: int = 255,
     privacy: tuple[str | None, str] | None = None,
+    workload: _Path | None = None,
 ) -> dict[str, Any]:
     """Write the operators of a recording of ``CallGraph(et=True)`` in the formats of PyTorch (.json) and Chakra (.et),
     and the matching trace of torch.profiler, each with .gz. Returns the same as :func:`et_info`. Raises

@@ -96,7 +96,7 @@ def test_names_are_there_in_full(browser: Browser, strange: Path) -> None:
         assert name and file and name["x"] + name["width"] <= file["x"]  # a name does not reverse its neighbours
         assert shown.locator("h1").get_attribute("title") == f"{BREAKOUT}/{BREAKOUT}"
         shown.fill("#query", "</script>")
-        assert shown.locator("#matches").inner_text().startswith("2 functions")
+        assert shown.locator("#found").inner_text().startswith("2 functions")
         look(shown, view="about")
         assert BREAKOUT in shown.locator("#view-about").inner_text()
 

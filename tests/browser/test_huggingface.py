@@ -41,7 +41,7 @@ def test_every_view_shows_it(run: Path, browser: Browser) -> None:
     key = "transformers/models/gpt2/modeling_gpt2.py:[GPT2Block]:forward"
     node = fastdispatch.load(run).nodes["key"].index(key)
     with opened(browser, run / "page.html", f"query=GPT2Block&node={node}") as shown:
-        assert shown.locator("#matches").inner_text().split(" ")[0] != "0"
+        assert shown.locator("#found").inner_text().split(" ")[0] != "0"
         for view in VIEWS:
             look(shown, view=view, node=node)
             assert shown.locator(f"#view-{view}").is_visible()

@@ -43,7 +43,7 @@ def test_the_file_is_small(large: Path) -> None:
 def test_a_search_ends_before_anything_is_drawn(browser: Browser, large: Path) -> None:
     """The goal of two seconds is measured by ``python -m benchmarks --only pages``; here the machine may be busy."""
     with opened(browser, large, "query=function_42%20torch") as shown:
-        assert shown.locator("#matches").inner_text().split(" ")[0].isdigit()
+        assert shown.locator("#found").inner_text().split(" ")[0].isdigit()
         marks = shown.evaluate("performance.getEntriesByType('mark').map(mark => [mark.name, mark.startTime])")
         print(marks)
         assert [name for name, _ in marks] == ["searched", "drawn"]

@@ -20,7 +20,7 @@ def node_of(folder: Path, key: str) -> int:
 
 
 def matches(shown: Page) -> str:
-    return shown.locator("#matches").inner_text()
+    return shown.locator("#found").inner_text()
 
 
 def test_the_page_is_small(gpt: Path) -> None:

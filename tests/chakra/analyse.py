@@ -1,4 +1,4 @@
-"""What HTA finds in a folder of Kineto-style traces, as JSON. Runs in the environment of the tools."""
+"""Print the figures of HTA for a folder of Kineto-style traces, as JSON. Runs in the environment of the tools."""
 
 import contextlib
 import json

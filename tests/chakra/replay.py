@@ -11,7 +11,7 @@ from unittest import mock
 
 import torch
 
-#: What it takes from elsewhere, and not for traces like ours: a package, and names that newer PyTorch does not have.
+#: Imports that our traces do not use: a package, and names that newer PyTorch does not have.
 PACKAGES = ("fbgemm_gpu", "fbgemm_gpu.split_table_batched_embeddings_ops")
 NAMES = (
     ("torch._inductor.codecache", "TritonFuture"),

@@ -135,8 +135,8 @@ def test_generated_code_reads_every_field(run: Run) -> None:
 
 
 def test_the_observer_saw_the_same_step_with_collectives(run: Run) -> None:
-    """One difference: what runs on a thread of gloo and is not inside another operator there has that thread's root
-    above it. PyTorch's observer takes what stands open, at that moment, on the thread that asked for it."""
+    """One difference: work on a thread of gloo that is not inside another operator is below the root of that thread.
+    PyTorch's observer puts it below any call that is open, at that moment, on the requesting thread."""
     sides = run.theirs, nodes_of(run.et)
     theirs, ours = (calls_of(nodes) for nodes in sides)
     assert theirs.keys() == ours.keys()

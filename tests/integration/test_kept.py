@@ -94,7 +94,7 @@ def plain(folder: Path, *arguments: str, **changes: str) -> subprocess.Completed
 
 def written_to(stderr: str) -> Path:
     """The path of a recording in standard error."""
-    lines = [line for line in stderr.splitlines() if "has been written to" in line]
+    lines = [line for line in stderr.splitlines() if "was written to" in line]
     assert len(lines) == 1, stderr
     return Path(lines[0].rpartition(" ")[2])
 

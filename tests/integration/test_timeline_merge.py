@@ -1,4 +1,4 @@
-"""``fastdispatch timeline merge``: what goes in comes out, apart by rank, exact in time, whatever state it is in."""
+"""``fastdispatch timeline merge``: all events of all ranks, exact in time, of intact and of damaged files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def is_ours(each: Event) -> bool:
 
 
 def content(events: list[Event]) -> Counter[str]:
-    """What a merge may not change of events that are no rows about processes."""
+    """The fields of events that a merge does not change, without rows of processes."""
     rewritten = ("pid", "tid", "ts", "id", "id2", "bind_id")
     kept = [{key: value for key, value in each.items() if key not in rewritten} for each in events if not is_ours(each)]
     return Counter(json.dumps(each, sort_keys=True, default=str) for each in kept)
@@ -216,7 +216,7 @@ def test_processes_are_named_and_in_order(tmp_path: Path, ranks: list[Trace]) ->
     in_order = [names[pid] for pid in sorted(names, key=order.__getitem__)]
     assert [int(name.split()[1]) for name in in_order] == [0] * 5 + [1] * 5 + [2] * 5
     assert {"rank 1 | python \u00e9 1", "rank 1 | Spans", "rank 1"} <= set(names.values())
-    assert in_order[5] == "rank 1"  # the only one with an index of its own
+    assert in_order[5] == "rank 1"  # the only one with its own index
 
 
 def test_the_same_bytes_each_time_and_in_gzip(tmp_path: Path, ranks: list[Trace]) -> None:
@@ -326,7 +326,7 @@ def test_a_rank_that_is_there_twice(tmp_path: Path) -> None:
 WHOLE = json.dumps({"traceEvents": [event(name=f"n{at}") for at in range(3)]})
 PACKED = gzip.compress(WHOLE.encode() * 1, mtime=0)
 
-#: What is wrong -> the bytes, how many events are kept, and what is said.
+#: The damage -> the bytes, the number of events kept, and the message.
 BAD = {
     "truncated": (WHOLE[:-60].encode(), 2, "cut short"),
     "no end": (WHOLE[:-1].encode(), 3, "cut short"),
@@ -363,7 +363,7 @@ def test_what_is_no_trace_is_left_out(tmp_path: Path, content: bytes) -> None:
     assert not (tmp_path / "out.json").exists()
     write(tmp_path / "r0.json", [event()])
     (line,) = merge(tmp_path / "r0.json", tmp_path / "r1.json", "-o", tmp_path / "out.json")
-    assert line.startswith(f"fastdispatch: {tmp_path}/r1.json: left out: ")
+    assert line.startswith(f"fastdispatch: {tmp_path}/r1.json: skipped: ")
 
 
 def test_faults_that_are_repaired(tmp_path: Path) -> None:
@@ -532,7 +532,7 @@ def test_an_earlier_merge_in_the_folder_is_no_input(tmp_path: Path, name: str) -
     again = processes.fastdispatch("timeline", "merge", tmp_path, "-o", tmp_path / "again.json")
     assert again.returncode == 0
     assert again.stderr.splitlines() == [
-        f"fastdispatch: {tmp_path / name}: left out: made by an earlier merge of several files"
+        f"fastdispatch: {tmp_path / name}: skipped: made by an earlier merge of several files"
     ]
     assert len(json.loads((tmp_path / "again.json").read_text())["ranks"]) == 2
 

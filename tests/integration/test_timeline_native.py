@@ -199,16 +199,96 @@ def test_native_inputs(tmp_path: Path, inputs: Path, chrome: list[Counter[tuple[
         assert found(tmp_path / name) == chrome
 
 
-def test_what_is_not_understood_is_kept_or_told(tmp_path: Path, inputs: Path) -> None:
+@pytest.mark.parametrize("name", ["out.json", "out.pftrace"])
+def test_packets_other_than_events_are_counted(tmp_path: Path, inputs: Path, name: str) -> None:
     trace = Trace()
     merge(inputs / "r0.json", "-o", tmp_path / "r0.pftrace")
     trace.ParseFromString((tmp_path / "r0.pftrace").read_bytes())
     trace.packet.add(timestamp=5).ftrace_events.cpu = 3
+    trace.packet.add(timestamp=6).process_stats.collection_end_timestamp = 3
     (tmp_path / "r0.pftrace").write_bytes(trace.SerializeToString())
-    merge(tmp_path / "r0.pftrace", "-o", tmp_path / "out.pftrace")
-    assert sum(packet.HasField("ftrace_events") for packet in decode(tmp_path / "out.pftrace").packet) == 1
-    (line,) = merge(tmp_path / "r0.pftrace", "-o", tmp_path / "out.json")
-    assert line.endswith("r0.pftrace: 1 packets that hold no events left out")
+    (line,) = merge(tmp_path / "r0.pftrace", "-o", tmp_path / name)
+    assert line.endswith("r0.pftrace: 2 packets skipped that are not events (ftrace, samples and the like)")
+
+
+TRACKS = """
+    select s.name as name, s.ts as ts, s.dur as dur, s.depth as depth, s.category as category, track.name as track,
+        (select group_concat(flat_key || '=' || coalesce(string_value, int_value, real_value), ';' order by flat_key)
+         from args where args.arg_set_id = s.arg_set_id and flat_key like 'debug.%') as args
+    from slice s join track on s.track_id = track.id
+"""
+LABELS = """
+    select string_value as label from process join args using (arg_set_id)
+    where flat_key like 'chrome.process_label%' and string_value = 'pid 3'
+"""
+
+
+def of_another_program() -> Trace:
+    """Named tracks, nested and with flows between them, counters of one name, categories, annotations of any type."""
+    trace = Trace()
+    process = trace.packet.add(trusted_packet_sequence_id=1).track_descriptor
+    process.uuid = 1
+    process.process.pid, process.process.process_name = 3, "program"
+    process.process.process_labels.append("pid 3")
+    for uuid, name in ((2, "stream 7"), (3, "stream 8"), (4, "")):
+        track = trace.packet.add(trusted_packet_sequence_id=1).track_descriptor
+        track.uuid, track.parent_uuid, track.name = uuid, 1, name
+    for uuid in (5, 6):
+        track = trace.packet.add(trusted_packet_sequence_id=1).track_descriptor
+        track.uuid, track.parent_uuid, track.name = uuid, 1, "memory"
+        track.counter.unit_multiplier = 1
+
+    def add(ts: int, kind: str, track: int, **fields: Any) -> Any:
+        packet = trace.packet.add(timestamp=ts, trusted_packet_sequence_id=1)
+        packet.track_event.type = packet.track_event.Type.Value(f"TYPE_{kind}")
+        packet.track_event.track_uuid = track
+        for key, value in fields.items():
+            if isinstance(value, list):
+                getattr(packet.track_event, key).extend(value)
+            else:
+                setattr(packet.track_event, key, value)
+        return packet.track_event
+
+    for at in range(0, 1000, 100):
+        add(at, "SLICE_BEGIN", 2, name="outer", categories=["a", "b"], flow_ids=[at + 1])
+        event = add(at + 10, "SLICE_BEGIN", 2, name="inner")
+        for name, field, value in (
+            ("int", "int_value", -5),
+            ("uint", "uint_value", 2**64 - 1),
+            ("yes", "bool_value", True),
+            ("real", "double_value", 0.5),
+            ("text", "string_value", "t\u00e9"),
+            ("json", "legacy_json_value", '{"deep": [1, {"x": 2}]}'),
+        ):
+            note = event.debug_annotations.add(name=name)
+            setattr(note, field, value)
+        note = event.debug_annotations.add(name="nested")
+        note.dict_entries.add(name="key").int_value = at
+        add(at + 20, "SLICE_END", 2)
+        add(at + 30, "SLICE_BEGIN", 3, name="kernel", terminating_flow_ids=[at + 1])
+        add(at + 30, "SLICE_END", 3)  # of no duration
+        add(at + 35, "INSTANT", 3, name="mark")
+        add(at + 40, "SLICE_END", 2)
+        add(at + 41, "SLICE_BEGIN", 4, name="unnamed")
+        add(at + 42, "SLICE_END", 4)
+        add(at + 50, "COUNTER", 5, counter_value=at)
+        add(at + 50, "COUNTER", 6, double_counter_value=at + 0.5)
+    return trace
+
+
+def test_events_of_another_program_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "r0.pftrace").write_bytes(of_another_program().SerializeToString())
+    assert merge(tmp_path / "r0.pftrace", "-o", tmp_path / "out.pftrace") == []
+    tables = []
+    for name in ("r0.pftrace", "out.pftrace"):
+        with open_trace(tmp_path / name) as processor:
+            sqls = (TRACKS, FLOWS, COUNTERS, LABELS)
+            tables.append([Counter(tuple(row.values()) for row in query(processor, sql)) for sql in sqls])
+            tracks = query(processor, "select count(distinct track_id) as n from counter")
+            assert tracks == [{"n": 2}]
+    assert [sum(table.values()) for table in tables[0]] == [50, 10, 20, 1]
+    for before, after in zip(*tables, strict=True):
+        assert after == before
 
 
 def test_a_native_file_cut_short(tmp_path: Path, inputs: Path) -> None:
@@ -224,7 +304,7 @@ def test_slices_that_overlap_get_a_lane(tmp_path: Path) -> None:
     events = [{"ph": "X", "name": f"n{at}", "pid": 1, "tid": 1, "ts": at, "dur": 3} for at in range(100)]
     (tmp_path / "r0.json").write_text(json.dumps(events))
     (line,) = merge(tmp_path / "r0.json", "-o", tmp_path / "out.pftrace")
-    assert line.endswith("r0.json: 66 slices overlap others of their thread and lie beside them")
+    assert line.endswith("r0.json: 66 slices that overlap others of their thread were moved to a track below")
     with open_trace(tmp_path / "out.pftrace") as processor:
         assert_clean(processor)
         rows = query(processor, "select name, ts, dur from slice order by ts")

@@ -108,7 +108,7 @@ def test_both_forms_hold_every_event(trace: fastdispatch.Trace, native: Path, ch
 
 
 def test_both_forms_have_the_same_figures(native: Path, chrome: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """But for events, of which a native slice is two, and what time 0 is."""
+    """Except the number of events (a native slice is two) and time 0."""
     made = []
     for path in (native, chrome):
         assert main(["timeline", "stats", "--json", str(path)]) == 0
@@ -208,7 +208,7 @@ def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(native: Path
 
 
 def test_a_merge_of_profiles_loses_nothing_in_the_reader(profiles: Path, tmp_path: Path) -> None:
-    """Of torch.profiler on four ranks: every slice of every rank, each thread on a track of its own."""
+    """Of torch.profiler on four ranks: every slice of every rank, each thread on its own track."""
     done = processes.fastdispatch("timeline", "merge", profiles, "-o", tmp_path / "merged.json")
     assert done.returncode == 0, done.stderr
     inputs = [json.loads(path.read_text())["traceEvents"] for path in sorted(profiles.glob("*.json"))]

@@ -1,4 +1,4 @@
-"""``fastdispatch timeline merge`` of what is no Chrome JSON: recordings of ours, logs of Paddle, and mixtures."""
+"""``fastdispatch timeline merge`` of other formats than Chrome JSON: recordings, logs of Paddle, and mixtures."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_exports_beside_their_recordings_are_no_inputs(run: Path, tmp_path: Path
         (folder / name).write_bytes(trace.export(form))
     lines = merge(folder, "-o", tmp_path / "out.json")
     assert lines == [
-        f"fastdispatch: {folder / name}: left out: rank 0 is there already" for name in ("a.json", "b.pftrace")
+        f"fastdispatch: {folder / name}: skipped: rank 0 is there already" for name in ("a.json", "b.pftrace")
     ]
     merge(run, "-o", tmp_path / "plain.json")
     out, plain = (json.loads((tmp_path / name).read_text()) for name in ("out.json", "plain.json"))
@@ -116,8 +116,8 @@ def test_files_of_an_earlier_run_and_dumps(run: Path, tmp_path: Path) -> None:
     fastdispatch.load(run).dump(tmp_path / "run" / "a.json")
     lines = merge(tmp_path / "run", "-o", tmp_path / "out.json")
     assert [line.rpartition("/")[2] for line in lines] == [
-        "rank00009.fd: left out: not named in manifest.json, so of an earlier run",
-        "a.json: left out: a dump holds no timeline: give its recording (.fd)",
+        "rank00009.fd: skipped: of an earlier run (not named in manifest.json)",
+        "a.json: skipped: a dump holds no timeline: give its recording (.fd)",
     ]
 
 
@@ -328,9 +328,7 @@ def test_steps_of_every_kind(run: Path, tmp_path: Path) -> None:
     for name, trace in (("r6.json", events), ("r7.json", [step | {"name": "op", "ts": 1}])):
         (tmp_path / "in" / name).write_text(json.dumps({"traceEvents": trace, "baseTimeNanoseconds": 1}))
     lines = merge(tmp_path / "in", "--steps", "1:3", "-o", tmp_path / "out.json")
-    assert [line.rpartition("/")[2] for line in lines if "/" in line] == [
-        "r7.json: left out: none of these steps in it"
-    ]
+    assert [line.rpartition("/")[2] for line in lines if "/" in line] == ["r7.json: skipped: none of these steps in it"]
     trace = json.loads((tmp_path / "out.json").read_text())
     by_rank: dict[int, list[str]] = {}
     for each in slices(trace["traceEvents"]):
@@ -343,7 +341,7 @@ def test_steps_of_every_kind(run: Path, tmp_path: Path) -> None:
     (line,) = merge(tmp_path / "in", "--steps", "70:80", "-o", tmp_path / "no.json", status=2)
     assert "none of these steps in any input" in line
     (line,) = merge(tmp_path / "in", "--steps", "3:1", "-o", tmp_path / "no.json", status=2)
-    assert "no range of steps" in line
+    assert "not a range of steps" in line
 
 
 def test_durations_in_names(tmp_path: Path) -> None:

@@ -384,8 +384,8 @@ def test_check_says_what_and_where(tmp_path: Path, capsys: pytest.CaptureFixture
     assert faults["overlap"]["first"] == [{"byte": text.index('{"ph": "X"', 30), "event": 2}]
     call("check", path, status=1)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"{path}: broken: 2 faults, 4 events"
-    assert any("overlap on a thread" in line and line.endswith("(event 2)") for line in lines)
+    assert lines[0] == f"{path}: broken: 1 faults, 2 notes, 4 events"
+    assert any("partly overlap another of their thread" in line and line.endswith("(event 2)") for line in lines)
 
 
 NAMED = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "a"}}
@@ -415,7 +415,7 @@ def test_check_finds_what_perfetto_loses(tmp_path: Path, capsys: pytest.CaptureF
     call("check", path, "--json", status=1)
     (file,) = json.loads(capsys.readouterr().out)["files"]
     found = {row["kind"]: row["count"] for row in file["faults"]}
-    assert found == {"overlap": 2, "negative": 1, "duration": 1, "end": 1, "begin": 1, "flow-start": 4}
+    assert found == {"overlap": 2, "negative": 1, "duration": 1, "end-name": 1, "begin": 1, "flow-start": 4}
     with open_trace(path) as processor:
         for kind, name in COUNTED.items():
             assert query(processor, f"select value from stats where name = '{name}'") == [{"value": found[kind]}], kind

@@ -39,8 +39,6 @@ MUTABLE = {
 # The folders of capture/: a file includes its own folder and earlier ones.
 CAPTURE = ["python", "process", "torch", "rules", "state", "timers"]
 CAPTURE += ["frames", "operands", "operators", "engines", "hooks", "session"]
-# Layers with include cycles between their files; no other layer may have one.
-CYCLIC = {"trace", "profile", "graphs", "events", "et"}
 # Tables that CPython requires to be writable.
 PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ ")
 
@@ -77,10 +75,6 @@ def test_no_include_cycle_between_files() -> None:
         own = unit(str(path.relative_to(ROOT / "csrc")))
         graph.setdefault(own, set()).update(unit(target) for target in includes(path))
         graph[own].discard(own)
-    for layer_ in CYCLIC:
-        for own, targets in graph.items():
-            if own.startswith(f"{layer_}/"):
-                targets.difference_update({target for target in targets if target.startswith(f"{layer_}/")})
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

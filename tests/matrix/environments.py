@@ -139,5 +139,5 @@ def install(root: Path, row: Environment) -> str:
     """
     done = inside(root, script)
     if done.returncode != 0:
-        raise MissingTool(f"{row.name}: fastdispatch does not install: {done.stderr.strip()[-2000:]}")
+        raise MissingTool(f"{row.name}: fastdispatch does not install: {done.stderr.strip().splitlines()[-1]}")
     return f"{venv}/bin/python"

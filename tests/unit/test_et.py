@@ -1,4 +1,4 @@
-"""Execution traces on the command line: read, converted, counted, and what is wrong with them told."""
+"""Execution traces on the command line: read, converted and counted, with their faults reported."""
 
 from __future__ import annotations
 
@@ -142,9 +142,9 @@ def test_damage_is_told_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: p
     errors = capsys.readouterr().err
     for said in (
         "cut short at byte",
-        "1 names and values that were no JSON repaired",
-        "1 nodes whose id came before",
-        "nodes whose parent is not there",
+        "1 names and values with invalid JSON repaired",
+        "1 nodes with a duplicate id",
+        "nodes with a missing parent",
     ):
         assert said in errors
     assert info(capsys, tmp_path / "y.et")[0]["nodes"] == 5
@@ -157,7 +157,7 @@ def test_an_unknown_dtype(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     path = write(tmp_path / "x.json", document(node(3, 2, "aten::a", "aten::a()"), strange))
     for output in ("y.et", "y.json"):
         assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / output)]) == 0
-        assert "1 nodes with a dtype that is not known, the first c10::Posit16" in capsys.readouterr().err
+        assert "1 nodes with an unknown dtype, the first c10::Posit16" in capsys.readouterr().err
     (row,) = info(capsys, tmp_path / "y.et")
     assert (row["nodes"], row["faults"]["dtypes_unknown"]) == (4, 1)
     assert "Tensor(c10::Posit16)" in (tmp_path / "y.json").read_text()
@@ -182,7 +182,7 @@ def test_a_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def operator(number: int, name: str, ts: float, dur: float) -> dict[str, Any]:
     args = {"Record function id": number + 100, "External id": number}
-    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 50, "ts": ts, "dur": dur, "args": args}
+    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 7, "tid": 50, "ts": ts, "dur": dur, "args": args}
 
 
 def test_linked(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -406,7 +406,7 @@ def test_a_graph_for_networkx(trace: Path, tmp_path: Path, capsys: pytest.Captur
         assert {data["kinds"] for _, _, data in graph.edges(data=True)} == {"order"}
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not there")
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz")
 def test_pictures(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     many = [node(number, 2, f"op{number % 300}") for number in range(3, 3003)]
     large = write(tmp_path / "large.json", document(*many))

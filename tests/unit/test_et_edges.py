@@ -14,7 +14,7 @@ from tests.chakra.pairs import write_pair
 
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A step of a rank with a GPU: the third kernel runs on a stream of its own, which waits for the second."""
+    """A step of a rank with a GPU: the third kernel runs on another stream, which waits for the second."""
     folder = tmp_path_factory.mktemp("edges")
     et, kineto = write_pair(folder, 8)
     trace = json.loads(kineto.read_text())

@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch")
 
 
 class Step:
-    """A training step with a convolution, a state of its own and an optimizer that works on lists of tensors."""
+    """A training step with a convolution, an own state and an optimizer that works on lists of tensors."""
 
     def __init__(self, label: str = 'forward "1"') -> None:
         self.label = label
@@ -62,7 +62,7 @@ def export(run: Path, *more: str) -> list[dict[str, Any]]:
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The same step, as PyTorch's observer and as we recorded it."""
     folder = tmp_path_factory.mktemp("both")
-    step = Step("forward")  # their file is no JSON where a name has quotes
+    step = Step("forward")  # quotes in a name make their file invalid
     step()
     observer = torch.profiler.ExecutionTraceObserver()
     observer.register_callback(str(folder / "theirs.json"))
@@ -78,8 +78,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]]
 
 
 def test_every_node_of_the_observer(both: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
-    """Left out: fw_parent (theirs is the top of a stack, ours the forward operator), ids of tensors (theirs come
-    again when memory does), and times, which theirs does not have."""
+    """Except fw_parent (theirs is the top of a stack, ours the forward operator), ids of tensors (theirs repeat with
+    memory), and times, which theirs do not have."""
     theirs, ours = (calls_of(nodes) for nodes in both)
     assert len(theirs) > 250
     assert list(theirs) == list(ours)
@@ -107,7 +107,7 @@ def test_tensors_that_die_take_their_id_with_them(tmp_path: Path) -> None:
     def work(graph: fastdispatch.CallGraph) -> None:
         kept = torch.ones(8)
         for _ in range(5):
-            kept * 2.0  # gone at once: the next one is made where it was
+            kept * 2.0  # freed at once: the next one reuses the memory
 
     products = [node for node in export(record(tmp_path, work)) if node["name"] == "aten::mul"]
     kept, made = ([node[side]["values"][0] for node in products] for side in ("inputs", "outputs"))
@@ -148,7 +148,7 @@ with fastdispatch.CallGraph(sys.argv[1], et=True):
 
 
 def test_a_killed_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the third backward pass: all that had begun, schemas too; what was open has no length."""
+    """In the third backward pass: all calls that had begun, schemas too; unfinished ones have no length."""
     command = [sys.executable, "-c", KILLED, str(tmp_path / "run")]
     assert subprocess.run(command, env=processes.environment(), timeout=120).returncode == -signal.SIGKILL
     nodes = export(tmp_path / "run")

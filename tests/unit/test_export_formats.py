@@ -167,15 +167,16 @@ def test_pprof_says_the_same(dump: Path, tmp_path: Path) -> None:
         ("calls", "count"),
         ("cpu", "nanoseconds"),
         ("gpu", "nanoseconds"),
+        ("resumes", "count"),
     ]
     assert texts[profile.default_sample_type] == "cpu"
     found = {tuple(names[one] for one in sample.location_id): list(sample.value) for sample in profile.sample}
     step = ("train.py:[]:step", "main")
     assert found == {
-        step: [4, 15 * MS, 0],
-        ("nn.py:[Net]:forward", *step): [3, 5 * MS, 0],
-        ("aten::mm", "nn.py:[Net]:forward", *step): [6, 20 * MS, 0],
-        (HOSTILE, *step): [1, 2 * MS, 0],
+        step: [4, 15 * MS, 0, 0],
+        ("nn.py:[Net]:forward", *step): [3, 5 * MS, 0, 0],
+        ("aten::mm", "nn.py:[Net]:forward", *step): [6, 20 * MS, 0, 0],
+        (HOSTILE, *step): [1, 2 * MS, 0, 0],
     }
 
 
@@ -186,7 +187,7 @@ def test_networkx_reads_the_graph(dump: Path, tmp_path: Path) -> None:
     keys = networkx.get_node_attributes(graph, "key")
     assert set(keys.values()) == {"train.py:[]:step", "nn.py:[Net]:forward", "aten::mm", HOSTILE}
     edges = {(keys[a], keys[b]): figures for a, b, figures in graph.edges(data=True)}
-    assert edges[("nn.py:[Net]:forward", "aten::mm")] == {"calls": 6, "total_ns": 20 * MS}
+    assert edges[("nn.py:[Net]:forward", "aten::mm")] == {"calls": 6, "resumes": 0, "total_ns": 20 * MS}
     assert len(edges) == 3
     export("graphml", dump, "--ops", "none", "-o", tmp_path / "python.graphml")
     assert len(networkx.read_graphml(tmp_path / "python.graphml")) == 3
@@ -247,7 +248,7 @@ def test_numbers_that_sqlite_has_no_integers_for(
 
 def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
     for arguments, said in (
-        (["csv", dump, "--table", "nodes", "--rank", 0, "-o", tmp_path / "x"], "nodes are of all ranks"),
+        (["csv", dump, "--table", "nodes", "--rank", 0, "-o", tmp_path / "x"], "nodes covers all ranks"),
         (["sqlite", dump, "-o", tmp_path / "no" / "x"], "cannot write"),
         (["folded", dump, "--rank", 9, "-o", tmp_path / "x"], "rank 9 is not in this trace"),
     ):

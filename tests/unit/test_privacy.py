@@ -111,7 +111,7 @@ NAMED = {
 }
 
 #: Commands that show no names of a recording, or reject the options.
-NO_OUTPUT = {"run", "resume", "pause", "on", "off", "where", *private.REFUSING}
+NO_OUTPUT = {"doctor", "run", "resume", "pause", "on", "off", "where", *private.REFUSING}
 
 
 @pytest.fixture(scope="module")

@@ -178,7 +178,7 @@ def test_every_window_of_a_schedule_is_there() -> None:
     events = [event for event in chrome(trace)["traceEvents"] if event["ph"] == "X"]
     assert [event["name"] for event in events if event["cat"] == "step"] == ["step 1", "step 2", "step 4", "step 5"]
     assert Counter(event["name"] for event in events)["leaf"] == 4
-    # What was open when a window ended has ended for the timeline, and begins anew in the next one.
+    # Slices that are open at the end of a window end there, and begin again in the next one.
     assert Counter(event["name"] for event in events)["work"] == 2
 
 

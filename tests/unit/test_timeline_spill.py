@@ -33,7 +33,7 @@ def threads(trace: fastdispatch.Trace) -> dict[str, Any]:
 
 
 def record(folder: Path, **options: Any) -> Path:
-    """A recording with more calls than find room in its file, and a forked child that makes some of its own."""
+    """A recording with more calls than find room in its file, and a forked child with its own calls."""
 
     def work() -> None:
         for i in range(CALLS // 2):

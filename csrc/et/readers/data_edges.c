@@ -13,12 +13,12 @@ typedef struct storage {
     uint32_t readers[READERS]; /* since it was written, + 1; one a thread */
 } storage;
 
-/* In `works`: work of another call, looked at with that. */
-#define ELSEWHERE UINT32_MAX
+#define NOT_WORK UINT32_MAX
 
 typedef struct finding {
     fd_et *et;
-    uint32_t *works; /* what a call started on another thread, + 1 */
+    uint32_t *works; /* per call, the first work that it started, + 1 ... */
+    uint32_t *next;  /* ... and per work, the next one; NOT_WORK for others */
     FD_VECTOR(storage) list;
     fd_map places; /* a storage's id + 1 -> its place in the list + 1 */
 } finding;
@@ -202,39 +202,48 @@ touches(const fd_et *et, uint32_t place)
         && (node->schema != 0 || node->comm != 0);
 }
 
-/* Calls that started work on another thread, which has another parent. */
+/* Work of a collective is visited with the call that started it, which need
+ * not be around it. */
 static void
 find_works(finding *f)
 {
-    for (uint32_t i = 0; i < f->et->edges.count; i++) {
+    for (uint32_t i = 0; i < f->et->nodes.count; i++) {
+        f->next[i] = NOT_WORK;
+    }
+    for (uint32_t i = f->et->edges.count; i-- > 0;) {
         const fd_et_edge *edge = &f->et->edges.list[i];
         if ((edge->kinds & 1U << FD_ET_LAUNCH) != 0
             && (f->et->nodes.list[edge->to].flags & FD_ET_GPU) == 0) {
+            f->next[edge->to] = f->works[edge->from];
             f->works[edge->from] = edge->to + 1;
-            f->works[edge->to] = ELSEWHERE;
         }
     }
+}
+
+static bool
+is_visited(const finding *f, uint32_t place)
+{
+    return touches(f->et, place) && f->next[place] == NOT_WORK;
 }
 
 static fd_status
 enter(finding *f, uint32_t place)
 {
-    return touches(f->et, place) && f->works[place] != ELSEWHERE
-             ? read_inputs(f, place)
-             : FD_OK;
+    return is_visited(f, place) ? read_inputs(f, place) : FD_OK;
 }
 
 static fd_status
 leave(finding *f, uint32_t place)
 {
-    if (!touches(f->et, place) || f->works[place] == ELSEWHERE) {
+    if (!is_visited(f, place)) {
         return FD_OK;
     }
-    uint32_t work = f->works[place];
     fd_status status = write_outputs(f, place);
-    if (work != 0 && status == FD_OK) {
+    uint32_t work = f->works[place];
+    while (work != 0 && status == FD_OK) {
         status = read_inputs(f, work - 1);
         status = status == FD_OK ? write_outputs(f, work - 1) : status;
+        work = f->next[work - 1];
     }
     return status;
 }
@@ -290,20 +299,37 @@ by_time(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* The calls of one root follow those of the previous root, unless times give
- * their order. */
-static bool
-needs_times(const fd_et *et)
+/* Times give the order of calls on several threads; without them ids do, which
+ * PyTorch assigns at the start of a call on any thread. A call then ends with
+ * the last that it encloses. */
+static void
+order_by_id(moments *list)
+{
+    int64_t last = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        moment *at = &list->list[i];
+        last = !at->end || at->place > last ? at->place : last;
+        at->time = last;
+    }
+}
+
+/* The calls of one thread are in order already. */
+static void
+order_moments(const fd_et *et, moments *list)
 {
     uint32_t roots = 0;
+    bool timed = true;
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         roots += (node->flags & FD_ET_THREAD) != 0;
-        if ((node->flags & (FD_ET_TIMED | FD_ET_PROCESS)) == 0) {
-            return false;
-        }
+        timed = timed && (node->flags & (FD_ET_TIMED | FD_ET_PROCESS)) != 0;
     }
-    return roots > 1;
+    if (roots > 1) {
+        if (!timed) {
+            order_by_id(list);
+        }
+        qsort(list->list, list->count, sizeof *list->list, by_time);
+    }
 }
 
 /* Reads at entry, writes at exit. */
@@ -322,21 +348,22 @@ fd_status
 fd_et_find_data(fd_et *et, const uint32_t *order)
 {
     size_t room = (size_t)et->nodes.count + 1;
-    finding f = {.et = et, .works = fd_calloc(room, sizeof *f.works)};
+    finding f = {.et = et,
+                 .works = fd_calloc(room, sizeof *f.works),
+                 .next = fd_calloc(room, sizeof *f.next)};
     moments list = {NULL, 0, 0};
     uint32_t *open = fd_malloc(room * sizeof *open);
-    fd_status status = open == NULL || f.works == NULL
+    fd_status status = open == NULL || f.works == NULL || f.next == NULL
                          ? FD_ENOMEM
                          : list_moments(et, order, open, &list);
-    if (status == FD_OK && list.count > 0 && needs_times(et)) {
-        qsort(list.list, list.count, sizeof *list.list, by_time);
-    }
     if (status == FD_OK) {
+        order_moments(et, &list);
         find_works(&f);
         status = visit(&f, &list);
     }
     fd_free(open);
     fd_free(f.works);
+    fd_free(f.next);
     fd_vector_clear(&list);
     fd_vector_clear(&f.list);
     fd_map_clear(&f.places);

@@ -1,6 +1,6 @@
-/* Edges of tensors: who wrote a storage that is read or written now. Storages
- * and not tensors, since views share them; ids that PyTorch's observer gives
- * again after a tensor died join what is apart, in order of the program. */
+/* Edges of tensors: from the writer of a storage to its readers and the next
+ * writer. Storages, not tensors, because views share them. PyTorch's observer
+ * reuses ids of freed tensors, which joins unrelated calls. */
 #ifndef FD_DATA_EDGES_H
 #define FD_DATA_EDGES_H
 

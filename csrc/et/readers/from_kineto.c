@@ -66,7 +66,7 @@ add_op(making *m, uint32_t place, uint64_t parent)
     return FD_OK;
 }
 
-/* What has no length encloses nothing. */
+/* An operator of length 0 encloses no other. */
 static bool
 is_over(const fd_kineto_op *op, int64_t when)
 {

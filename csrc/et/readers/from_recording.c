@@ -23,7 +23,7 @@ typedef struct moment {
     event what;
 } moment;
 
-/* What calls of a thread are below. */
+/* The root above the calls of a thread. */
 typedef struct root {
     uint64_t id;
     uint32_t thread; /* record */
@@ -144,7 +144,7 @@ find_launches(making *m)
     return status;
 }
 
-/* Who has not ended gives nothing, and has no end. */
+/* Unfinished calls have no outputs and no end. */
 static fd_status
 find_moments(making *m)
 {

@@ -93,7 +93,7 @@ list_edges(sweep *s)
     return status;
 }
 
-/* What times say against the order is lost in their error. */
+/* Times that contradict the order are within their error: they are raised. */
 static void
 straighten(sweep *s)
 {

@@ -202,14 +202,12 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     return status == FD_OK ? fd_vector_push(&k->kernels, kernel) : status;
 }
 
-/* A list, unchanged. */
 static fd_status
 add_list(fd_et *et, fd_span value, uint32_t *text)
 {
     return value.from == NULL || *value.from != '['
              ? FD_OK
-             : fd_text_pool_add_clean(&et->texts, value.from,
-                                      fd_span_size(value), text);
+             : fd_et_add_json(et, value, text);
 }
 
 static fd_status
@@ -225,6 +223,18 @@ take_inputs(fd_et *et, const told *t, fd_et_io *in)
     return status == FD_OK ? add_list(et, t->strides, &in->strides) : status;
 }
 
+/* Which process recorded, and when. */
+static void
+note_process(fd_kineto *k, fd_span pid, const fd_kineto_op *op)
+{
+    int64_t end = fd_plus(op->start, op->dur);
+    bool first = k->ops.count == 0;
+    uint64_t found = number(pid);
+    k->pid = first || found == k->pid ? found : 0;
+    k->begin_ns = first || op->start < k->begin_ns ? op->start : k->begin_ns;
+    k->end_ns = first || end > k->end_ns ? end : k->end_ns;
+}
+
 static fd_status
 take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event, const told *t,
         fd_kineto_op op)
@@ -237,6 +247,7 @@ take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event, const told *t,
         t->seq.from != NULL && fd_span_u64(t->seq, &seq) && seq <= INT64_MAX
             ? (int64_t)seq
             : -1;
+    note_process(k, event->pid, &op);
     fd_status status = add_text(et, event->name, &op.name);
     if (status == FD_OK && k->all) {
         status = take_inputs(et, t, &op.in);
@@ -290,19 +301,23 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
 }
 
 static fd_status
-take_member(fd_et *et, fd_span key, fd_span value)
+take_member(fd_kineto *k, fd_et *et, fd_span key, fd_span value)
 {
     fd_span found;
     uint64_t size;
     if (fd_span_is(key, "host_name")) {
         return add_text(et, value, &et->host);
     }
+    if (fd_span_is(key, "baseTimeNanoseconds") && fd_span_u64(value, &size)
+        && size <= INT64_MAX) {
+        k->base_ns = (int64_t)size;
+    }
     if (!fd_span_is(key, "distributedInfo")) {
         return FD_OK;
     }
     if (fd_scan_find(value, "rank", &found) && fd_span_u64(found, &size)
         && size <= INT32_MAX) {
-        et->rank = (int64_t)size;
+        et->rank = k->rank = (int64_t)size;
     }
     if (fd_scan_find(value, "world_size", &found) && fd_span_u64(found, &size)
         && size <= UINT32_MAX) {
@@ -323,7 +338,7 @@ read_file(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = item == FD_TIMELINE_EVENT
                    ? take_event(k, et, &reader.event)
-                   : take_member(et, reader.key, reader.value);
+                   : take_member(k, et, reader.key, reader.value);
     }
     status = status == FD_OK ? reader.status : status;
     k->lost = reader.lost;
@@ -340,13 +355,13 @@ read_file(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 fd_status
 fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 {
-    *k = (fd_kineto){.events = 0};
+    *k = (fd_kineto){.rank = -1};
     return read_file(k, et, path, error);
 }
 
 fd_status
 fd_kineto_read_all(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 {
-    *k = (fd_kineto){.all = true};
+    *k = (fd_kineto){.all = true, .rank = -1};
     return read_file(k, et, path, error);
 }

@@ -63,6 +63,11 @@ typedef struct fd_kineto {
     FD_VECTOR(fd_kineto_kernel) kernels;
     FD_VECTOR(fd_kineto_call) calls;
     FD_VECTOR(fd_kineto_sync) syncs;
+    uint64_t pid;     /* of the operators; 0: none, or several */
+    int64_t rank;     /* -1: not known */
+    int64_t base_ns;  /* added to all times of the file */
+    int64_t begin_ns; /* of the operators */
+    int64_t end_ns;
     uint64_t events;
     uint64_t timeless; /* events with an invalid time */
     uint64_t lost;     /* damaged places */

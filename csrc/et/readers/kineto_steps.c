@@ -46,7 +46,8 @@ find_labels(const fd_et *et, fd_kineto_steps *steps)
     return status;
 }
 
-/* What encloses calls of another step is of none. `none` has room for all. */
+/* Calls that enclose calls of another step belong to no step. `none` has room
+ * for all nodes. */
 static void
 mark_spanning(const fd_et *et, uint8_t *none)
 {

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* What is found before the node is added: a node cut short adds nothing. */
+/* The values of a node, found before it is added: a truncated node adds
+ * nothing. */
 typedef struct parts {
     fd_span id;
     fd_span name;
@@ -219,7 +220,7 @@ fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
     return fd_et_add_said(et, inside, text);
 }
 
-/* JSON unchanged except repairs. */
+/* A JSON value, repaired. */
 static fd_status
 take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
 {
@@ -228,15 +229,13 @@ take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
         return FD_OK;
     }
     if (scan->repairs.count == 0) {
-        return fd_text_pool_add(&et->texts, value.from, fd_span_size(value),
-                                text);
+        return fd_et_add_json(et, value, text);
     }
     fd_buffer good = {.bytes = NULL};
     fd_scan_copy(scan, value, &good);
     fd_status status = good.status;
     if (status == FD_OK) {
-        status =
-            fd_text_pool_add_clean(&et->texts, good.bytes, good.size, text);
+        status = fd_et_add_json(et, fd_span_of(&good), text);
     }
     fd_buffer_clear(&good);
     return status;

@@ -1,6 +1,7 @@
 #include "et/readers/pytorch_reader.h"
 
 #include "et/readers/pytorch_node.h"
+#include "et/readers/workload_node.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +13,8 @@ typedef struct reading {
     fd_span key;
     fd_span value;
     bool first;
-    bool in_nodes;
-    bool any; /* a list of nodes */
+    bool workload; /* the nodes are those of Chakra's JSON form */
+    bool any;      /* a list of nodes */
 } reading;
 
 typedef fd_scan_result step(reading *r);
@@ -59,7 +60,8 @@ member_step(reading *r)
         return FD_SCAN_CUT;
     }
     r->value = (fd_span){NULL, NULL};
-    if (fd_span_is(r->key, "nodes") && *scan->at == '[') {
+    r->workload = fd_span_is(r->key, "workload_graph");
+    if ((r->workload || fd_span_is(r->key, "nodes")) && *scan->at == '[') {
         scan->at++;
         return FD_SCAN_OK;
     }
@@ -85,7 +87,8 @@ node_step(reading *r)
         scan->at++;
         return FD_SCAN_DONE;
     }
-    return fd_et_scan_node(scan, r->et);
+    return r->workload ? fd_et_scan_workload(scan, r->et)
+                       : fd_et_scan_node(scan, r->et);
 }
 
 static fd_status
@@ -145,13 +148,13 @@ skip_damage(reading *r)
     }
     uint64_t from = fd_bytes_in_offset(r->in, r->in->at);
     r->in->at += r->in->at < r->in->end;
+    const char *const begin = r->workload ? "\"Id\"" : "\"id\"";
     while (!found) {
-        static const char *const begin[] = {"\"id\":"};
-        if (!fd_bytes_in_find(r->in, begin, 1)) {
+        if (!fd_bytes_in_find(r->in, &begin, 1)) {
             break;
         }
         const char *id = memmem(r->in->at, (size_t)(r->in->end - r->in->at),
-                                begin[0], strlen(begin[0]));
+                                begin, strlen(begin));
         const char *at = id;
         while (at > r->in->window && is_space(at[-1])) {
             at--;
@@ -182,6 +185,7 @@ read_nodes(reading *r)
         }
         if (result == FD_SCAN_DONE) {
             r->first = false;
+            r->et->finished = r->et->finished || r->workload;
             return FD_OK;
         }
         r->first = false;

@@ -1,6 +1,6 @@
 /* PyTorch's execution traces: JSON of the schemas 1.0.1 to 1.1.1, linked or
- * not, in any order of nodes, complete or truncated. Fields:
- * docs/formats/execution-trace.md.
+ * not, in any order of nodes, complete or truncated; and the JSON form that
+ * Chakra's feeder reads. Fields: docs/formats/execution-trace.md.
  *
  * After damage, reading continues at the next object that begins with an "id";
  * the text between is lost and counted. Names that PyTorch did not escape are

@@ -93,7 +93,7 @@ is_slower(const fd_et_diff *diff, const int64_t ns[2], const int64_t spans[2])
         && (double)change > diff->threshold * (double)ns[0];
 }
 
-/* What was counted on this rank, into the sums of all. */
+/* Add the counts of this rank to the sums of all. */
 static void
 fold_names(fd_et_diff *diff, const fd_et *et, const int64_t spans[2])
 {

@@ -194,7 +194,7 @@ put_legend(fd_buffer *to, const fd_et *et, const fd_et_collapsed *collapsed,
         }
     }
     if (left > 0) {
-        fd_buffer_format(to, ". %" PRIu32 " rare lines are left out", left);
+        fd_buffer_format(to, ". %" PRIu32 " rare lines are omitted", left);
     }
     if (collapsed->mode != FD_ET_EACH) {
         fd_buffer_text(to, ". Order is not drawn");

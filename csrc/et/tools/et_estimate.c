@@ -1,7 +1,5 @@
 #include "et/tools/et_estimate.h"
 
-#include "et/tools/et_simulator.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,25 +1,12 @@
 /* How long a step would take: a simulation of the traces of all ranks.
  *
- * A thread does what it did, with the same pauses between operators; a kernel
- * begins once its launch, its stream and its events allow; a collective once
- * all ranks are in it that it waits for. What was changed moves all that waits
- * for it. */
+ * A thread repeats its operators with the same pauses between them. A kernel
+ * starts after its launch, the kernel before it on its stream and its events; a
+ * collective starts once all ranks that it waits for have arrived. */
 #ifndef FD_ET_ESTIMATE_H
 #define FD_ET_ESTIMATE_H
 
-#include "et/tools/et_ranks.h"
-
-typedef struct fd_et_scale {
-    const char *name; /* of operators, with all they enclose, or of kernels */
-    double factor;
-} fd_et_scale;
-
-typedef struct fd_et_changes {
-    const fd_et_scale *scales;
-    size_t scale_count;
-    double bandwidth;   /* of collectives and messages: 2 is twice as fast */
-    int64_t latency_ns; /* more, for each of them */
-} fd_et_changes;
+#include "et/tools/et_simulator.h"
 
 /* Time on the critical path per name and rank. */
 typedef struct fd_et_path_entry {

@@ -1,10 +1,9 @@
 #include "et/tools/et_link.h"
 
 #include "et/dtypes.h"
-#include "et/et_file.h"
 #include "et/et_order.h"
 #include "et/et_times.h"
-#include "et/process_group_table.h"
+#include "et/tools/link_by_order.h"
 #include "et/tools/link_waits.h"
 
 #include <inttypes.h>
@@ -67,8 +66,10 @@ join_ops(linking *l)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < l->k->ops.count && status == FD_OK; i++) {
         fd_kineto_op *op = &l->k->ops.list[i];
-        uint32_t place = op->rf_id == 0 ? 0 : fd_map_get(&l->by_rf, op->rf_id);
-        l->link->unnumbered += op->rf_id == 0;
+        uint32_t place =
+            op->rf_id == 0 ? op->place : fd_map_get(&l->by_rf, op->rf_id);
+        l->link->by_order += op->rf_id == 0 && place != 0;
+        l->link->unnumbered += op->rf_id == 0 && place == 0;
         l->link->only_kineto += op->rf_id != 0 && place == 0;
         if (place != 0) {
             join(l, op, place - 1);
@@ -339,6 +340,9 @@ fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
     *link = (fd_et_link){.linked = 0};
     fd_status status = map_nodes(&l);
     if (status == FD_OK) {
+        status = fd_et_link_by_order(et, k);
+    }
+    if (status == FD_OK) {
         status = join_ops(&l);
     }
     if (status == FD_OK) {
@@ -363,26 +367,4 @@ fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
     fd_map_clear(&l.by_call);
     fd_free(l.keys);
     return status;
-}
-
-fd_status
-fd_et_link_files(fd_et *et, const char *path, const char *kineto,
-                 uint32_t kinds, fd_et_link *link, fd_kineto *read,
-                 fd_error *error)
-{
-    fd_et_format format;
-    *read = (fd_kineto){.events = 0};
-    fd_status status = fd_et_read(et, path, &format, error);
-    if (status == FD_OK && format != FD_ET_PYTORCH) {
-        status = fd_fail(error, FD_EINVAL,
-                         "%s: a %s: give PyTorch's execution trace to link",
-                         path, fd_et_format_name(format));
-    }
-    if (status == FD_OK) {
-        status = fd_kineto_read(read, et, kineto, error);
-    }
-    if (status == FD_OK) {
-        status = fd_et_link_kineto(et, read, link);
-    }
-    return status == FD_OK ? fd_et_complete(et, kinds) : status;
 }

@@ -1,6 +1,7 @@
 /* Join an execution trace with the Kineto trace of the same rank: operators
  * get times and threads, kernels become nodes, synchronisation becomes edges.
- * The key is "Record function id"; names must agree. */
+ * The key is "Record function id"; names must agree. Traces without it are
+ * joined by name and order. */
 #ifndef FD_ET_LINK_H
 #define FD_ET_LINK_H
 
@@ -10,6 +11,7 @@ typedef struct fd_et_link {
     uint64_t linked;      /* operators found in both */
     uint64_t only_et;     /* nodes without an operator in Kineto */
     uint64_t only_kineto; /* operators without a node */
+    uint64_t by_order;    /* found by name and order, without numbers */
     uint64_t unnumbered;  /* operators of Kineto without a number */
     uint64_t renamed;     /* of one number, but with other names: not linked */
     uint64_t again;       /* operators with the number of another */
@@ -23,10 +25,5 @@ typedef struct fd_et_link {
  * from 1 on, and edges of events and synchronisation are there. Then
  * fd_et_complete. */
 fd_status fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
-
-/* Both files, and all of that. Clear `et` in any case. */
-fd_status fd_et_link_files(fd_et *et, const char *path, const char *kineto,
-                           uint32_t kinds, fd_et_link *link, fd_kineto *read,
-                           fd_error *error);
 
 #endif

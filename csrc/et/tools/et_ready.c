@@ -6,7 +6,7 @@ has(uint32_t kinds, fd_et_edge_kind kind)
     return (kinds & 1U << kind) != 0;
 }
 
-/* The roots of threads and of the process only enclose: they are no work. */
+/* The roots of threads and of the process only enclose work. */
 static bool
 is_root(const fd_et_node *node)
 {
@@ -65,7 +65,7 @@ fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t place)
 }
 
 /* The outermost call around `from` that was over before `to`, which has the
- * same call around it; `to` where that is `from` itself. */
+ * same call around it; `to` if that is `from` itself. */
 static uint32_t
 call_before(const fd_et *et, uint32_t from, uint32_t to)
 {
@@ -198,8 +198,8 @@ find_synced(fd_et_sim_rank *rank, uint32_t first, uint32_t end)
     }
 }
 
-/* The shortest time from a launch to what it started: what a launch costs when
- * that waits for nothing else. */
+/* The shortest time from a launch to its kernel or work: the cost of a launch
+ * without other waits. */
 static int64_t
 least_launch(const fd_et_sim_rank *rank, bool gpu)
 {

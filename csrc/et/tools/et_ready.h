@@ -3,7 +3,7 @@
 #ifndef FD_ET_READY_H
 #define FD_ET_READY_H
 
-#include "et/tools/et_simulator.h"
+#include "et/tools/simulated_rank.h"
 
 /* A point in time: the start of a node, or the later of the end of `end` and
  * the start of `start`, plus `lag`. */
@@ -21,6 +21,11 @@ bool fd_et_edge_point(const fd_et_sim_rank *rank, const fd_et_edge *edge,
 
 /* Set starts, delays, launch times, enclosed nodes and awaited kernels. */
 void fd_et_measure(fd_et_sim_rank *rank);
+
+/* The end of a node with all it encloses on its thread: measured, and as
+ * simulated in the last run. */
+int64_t fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t place);
+int64_t fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t place);
 
 static inline bool
 fd_et_is_gpu(const fd_et_node *node)

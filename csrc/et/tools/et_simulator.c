@@ -1,7 +1,6 @@
 #include "et/tools/et_simulator.h"
 
 #include "et/et_names.h"
-#include "et/tools/et_ready.h"
 
 #include <string.h>
 

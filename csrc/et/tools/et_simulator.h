@@ -14,38 +14,21 @@
 #ifndef FD_ET_SIMULATOR_H
 #define FD_ET_SIMULATOR_H
 
-#include "et/tools/et_estimate.h"
+#include "et/tools/et_ranks.h"
+#include "et/tools/et_ready.h"
 #include "pipeline/simulator/job_simulator.h"
 
-/* A node of a rank; place 0: none. */
-typedef struct fd_et_ref {
-    uint32_t rank;
-    uint32_t place; /* + 1 */
-} fd_et_ref;
+typedef struct fd_et_scale {
+    const char *name; /* of operators, with all they enclose, or of kernels */
+    double factor;
+} fd_et_scale;
 
-typedef struct fd_et_sim_node {
-    int64_t measured; /* its start; without times the earliest possible one */
-    int64_t delay;    /* measured */
-    int64_t launch;   /* from the start of the launching call */
-    int64_t ready;    /* simulated, as the three below */
-    int64_t start;
-    int64_t begun;
-    int64_t end;     /* of a node that encloses nothing */
-    fd_et_ref after; /* the dependency that ended last */
-    fd_et_ref late;  /* the last to arrive; none: the node itself */
-    uint32_t last;   /* the last node it encloses on its thread, + 1 */
-    uint32_t synced; /* the kernel that it waited for, + 1 */
-    uint32_t match;  /* collective or message; 0: none */
-    bool all;        /* waits for all others of its match, which are several */
-    bool alone;      /* waits for none of them: a deadlock */
-} fd_et_sim_node;
-
-typedef struct fd_et_sim_rank {
-    const fd_et *et;
-    fd_et_sim_node *nodes; /* owned */
-    double *factors;       /* owned; of each node's own time */
-    uint32_t first_job;
-} fd_et_sim_rank;
+typedef struct fd_et_changes {
+    const fd_et_scale *scales;
+    size_t scale_count;
+    double bandwidth;   /* of collectives and messages: 2 is twice as fast */
+    int64_t latency_ns; /* more, for each of them */
+} fd_et_changes;
 
 typedef struct fd_et_simulation {
     fd_et_sim_rank *ranks; /* owned */
@@ -72,10 +55,5 @@ fd_status fd_et_sim_make(fd_et_simulation *simulation, const fd_et *traces,
 fd_status fd_et_sim_run(fd_et_simulation *simulation,
                         const fd_et_changes *changes);
 void fd_et_sim_clear(fd_et_simulation *simulation);
-
-/* The end of a node with all it encloses on its thread: measured, and as
- * simulated in the last run. */
-int64_t fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t place);
-int64_t fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t place);
 
 #endif

@@ -182,7 +182,7 @@ put_kinds(writing *w)
     }
 }
 
-/* What the feeder of simulators reads has the type that it reads. */
+/* The feeder reads each of these with one type, without checking it. */
 static void
 put_comm(writing *w, const fd_et_node *node)
 {

@@ -1,5 +1,5 @@
-/* PyTorch's JSON, schema 1.1.1-chakra.0.0.4, with what the linker adds: times,
- * kernels, synchronisation. One node a line. */
+/* PyTorch's JSON, schema 1.1.1-chakra.0.0.4, with the additions of the linker:
+ * times, kernels, synchronisation. One node per line. */
 #ifndef FD_PYTORCH_WRITER_H
 #define FD_PYTORCH_WRITER_H
 

@@ -50,17 +50,17 @@ looks_for_moments(fd_timeline_align align)
         || align == FD_ALIGN_COLLECTIVE || align == FD_ALIGN_P2P;
 }
 
-fd_timeline_wish
-fd_timeline_align_wish(fd_timeline_align align, uint32_t count)
+fd_timeline_survey_options
+fd_timeline_align_survey(fd_timeline_align align, uint32_t count)
 {
-    fd_timeline_wish wish = {.first = align == FD_ALIGN_START};
+    fd_timeline_survey_options options = {.first = align == FD_ALIGN_START};
     if (looks_for_moments(align) && count > 1) {
         uint32_t share = (uint32_t)fd_budget(MOST_MOMENTS) / count;
-        wish.sync = share > FD_TIMELINE_PARTS ? FD_TIMELINE_PARTS
-                  : share < LEAST_MOMENTS     ? LEAST_MOMENTS
-                                              : share;
+        options.sync = share > FD_TIMELINE_PARTS ? FD_TIMELINE_PARTS
+                     : share < LEAST_MOMENTS     ? LEAST_MOMENTS
+                                                 : share;
     }
-    return wish;
+    return options;
 }
 
 typedef struct aligning {
@@ -200,10 +200,9 @@ choose_reference(const aligning *a)
     return 0;
 }
 
-/* Viewers hold microseconds in a double, which 2^40 of them leave room for a
- * nanosecond in. Where inputs have zeros of their own and the first event comes
- * later than that, time 0 is a day before it: of a file only some events were
- * looked at. */
+/* Viewers store microseconds in a double, which is exact to the nanosecond up to
+ * 2^40 us. If inputs have a base and the first event is later than that, time 0
+ * is a day before it: the survey reads only some events of a file. */
 static int64_t
 near_events(const aligning *a, int64_t least, int64_t most)
 {

@@ -47,7 +47,7 @@ plus(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &result) ? 0 : result;
 }
 
-/* Pings tell the clocks of machines; times of traces are counted from
+/* Pings compare the clocks of machines; times of traces are counted from
  * elsewhere. */
 static bool
 fit_pings(const fd_timeline_sync *own, const fd_timeline_sync *other,
@@ -63,7 +63,7 @@ fit_pings(const fd_timeline_sync *own, const fd_timeline_sync *other,
     return true;
 }
 
-/* From the other one's clock to ours, as the same pings tell it. */
+/* From the other one's clock to ours, by the same pings. */
 static fd_status
 ping_by(const fd_timeline_estimates *e, uint32_t from, uint32_t to,
         bool backwards, ping_list *pings)
@@ -224,7 +224,7 @@ find_message(const fd_timeline_sync *sync, const fd_timeline_message *like)
              : NULL;
 }
 
-/* The other end of a message; NULL where it is not known. */
+/* The other end of a message; NULL: unknown. */
 static const fd_timeline_message *
 other_end(const fd_timeline_estimates *e, uint32_t own,
           const fd_timeline_message *message, uint32_t *other)

@@ -16,35 +16,36 @@
 #include "events/timeline_event.h"
 
 /* Numbers stored per recording: 40 MB. */
-enum { FD_TIMELINE_MOST_TIES = 1 << 20 };
+enum { FD_PROFILER_MOST_FLOWS = 1 << 20 };
 
 #define FD_TIED INT64_MIN
 
-typedef enum fd_timeline_tying {
-    FD_TYING_NOTHING,
-    FD_TYING_STARTS, /* in a recording that another input of its rank follows */
-    FD_TYING_ENDS    /* in that input */
-} fd_timeline_tying;
+typedef enum fd_profiler_flows_side {
+    FD_PROFILER_FLOWS_NOTHING,
+    FD_PROFILER_FLOWS_STARTS, /* in a recording that another input of its rank follows */
+    FD_PROFILER_FLOWS_ENDS /* in that input */
+} fd_profiler_flows_side;
 
-typedef struct fd_timeline_ties {
-    fd_timeline_tying tying;
+typedef struct fd_profiler_flows {
+    fd_profiler_flows_side side;
     uint64_t
         place; /* of the recording: its flow ids are those of the arrows */
     fd_clock_map clock;        /* of the present input */
     fd_map started;            /* number -> place in `starts` + 1 */
     FD_VECTOR(int64_t) starts; /* ns, shifted; FD_TIED: has its end */
-} fd_timeline_ties;
+} fd_profiler_flows;
 
-void fd_timeline_ties_clear(fd_timeline_ties *ties);
+void fd_profiler_flows_clear(fd_profiler_flows *flows);
 
 /* The input at `place` begins. */
-void fd_timeline_ties_begin(fd_timeline_ties *ties, fd_timeline_tying tying,
-                            uint64_t place, const fd_clock_map *clock);
+void fd_profiler_flows_begin(fd_profiler_flows *flows,
+                             fd_profiler_flows_side side, uint64_t place,
+                             const fd_clock_map *clock);
 
 /* Whether an arrow starts or ends at this event. Its spans are those of the
  * event. */
-bool fd_timeline_ties_find(fd_timeline_ties *ties,
-                           const fd_timeline_event *event,
-                           fd_timeline_event *arrow);
+bool fd_profiler_flows_find(fd_profiler_flows *flows,
+                            const fd_timeline_event *event,
+                            fd_timeline_event *arrow);
 
 #endif

@@ -158,9 +158,9 @@ take_peer(fd_timeline_message *message, fd_span peer, fd_span tag)
  * the range of the back end that begins inside. */
 static void
 describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
-                  fd_span name, fd_timeline_deed *deed)
+                  fd_span name, fd_sync_slice *slice)
 {
-    fd_timeline_message *message = &deed->message;
+    fd_timeline_message *message = &slice->message;
     fd_span inputs;
     sync->receiving = false;
     message->received = begins(name, "c10d::recv_");
@@ -171,7 +171,7 @@ describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
                       element(inputs, INPUT_TAG))) {
         return;
     }
-    deed->what = message->received ? FD_DEED_RECEIVING : FD_DEED_MESSAGE;
+    slice->what = message->received ? FD_SYNC_RECEIVING : FD_SYNC_MESSAGE;
     if (message->received) {
         sync->receiving = true;
         sync->pending = *message;
@@ -180,13 +180,13 @@ describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
 }
 
 static void
-describe_received(fd_timeline_sync *sync, fd_timeline_deed *deed)
+describe_received(fd_timeline_sync *sync, fd_sync_slice *slice)
 {
-    int64_t begin = deed->message.time;
+    int64_t begin = slice->message.time;
     if (sync->receiving && begin >= sync->pending.time
         && begin <= sync->pending_end) {
-        deed->what = FD_DEED_MESSAGE;
-        deed->message = sync->pending;
+        slice->what = FD_SYNC_MESSAGE;
+        slice->message = sync->pending;
     }
     sync->receiving = false;
 }
@@ -194,54 +194,54 @@ describe_received(fd_timeline_sync *sync, fd_timeline_deed *deed)
 /* Any slice that is called send... or recv... and names its peer. */
 static void
 describe_named(const fd_timeline_event *event, fd_span name,
-               fd_timeline_deed *deed)
+               fd_sync_slice *slice)
 {
-    deed->message.received = begins(name, "rec");
-    if (!deed->message.received && !begins(name, "send")) {
+    slice->message.received = begins(name, "rec");
+    if (!slice->message.received && !begins(name, "send")) {
         return;
     }
     fd_span tag = member(event->args, "tag");
     tag = tag.from != NULL ? tag : member(event->args, "micro_batch");
-    if (take_peer(&deed->message, member(event->args, "peer"), tag)) {
-        deed->what = FD_DEED_MESSAGE;
+    if (take_peer(&slice->message, member(event->args, "peer"), tag)) {
+        slice->what = FD_SYNC_MESSAGE;
     }
 }
 
-static fd_timeline_deed
+static fd_sync_slice
 describe(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
          int64_t begin)
 {
-    fd_timeline_deed deed = {.what = FD_DEED_NONE, .message = {.time = begin}};
+    fd_sync_slice slice = {.what = FD_SYNC_NONE, .message = {.time = begin}};
     uint64_t kind = kind_of(event, name);
     if (begins(name, "c10d::")) {
-        describe_operator(sync, event, name, &deed);
+        describe_operator(sync, event, name, &slice);
     }
     else if (fd_span_is(name, "gloo:recv")) {
-        describe_received(sync, &deed);
+        describe_received(sync, &slice);
     }
     else if (kind != 0) {
-        deed.what = FD_DEED_PART;
-        deed.part = make_part(kind, event, begin);
+        slice.what = FD_SYNC_PART;
+        slice.part = make_part(kind, event, begin);
     }
     else {
-        describe_named(event, name, &deed);
+        describe_named(event, name, &slice);
     }
-    return deed;
+    return slice;
 }
 
 static fd_status
-finish(fd_timeline_sync *sync, const fd_timeline_deed *deed, int64_t end)
+finish(fd_timeline_sync *sync, const fd_sync_slice *slice, int64_t end)
 {
-    fd_timeline_message message = deed->message;
-    switch (deed->what) {
-    case FD_DEED_NONE:
+    fd_timeline_message message = slice->message;
+    switch (slice->what) {
+    case FD_SYNC_NONE:
         break;
-    case FD_DEED_PART:
-        return add_part(sync, deed->part, end);
-    case FD_DEED_RECEIVING:
+    case FD_SYNC_PART:
+        return add_part(sync, slice->part, end);
+    case FD_SYNC_RECEIVING:
         sync->pending_end = end;
         break;
-    case FD_DEED_MESSAGE:
+    case FD_SYNC_MESSAGE:
         if (end < message.time) {
             break;
         }
@@ -269,13 +269,13 @@ take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
 {
     uint64_t key = key_of(event, name);
     fd_timeline_begun *around = find_begun(sync, key);
-    fd_timeline_deed deed = describe(sync, event, name, ts);
+    fd_sync_slice slice = describe(sync, event, name, ts);
     if (around != NULL && is_async(event)) {
-        around->deed = deed; /* it never ended */
+        around->slice = slice; /* it never ended */
     }
-    else if (deed.what != FD_DEED_NONE
+    else if (slice.what != FD_SYNC_NONE
              && sync->begun_count < FD_TIMELINE_SYNC_OPEN) {
-        sync->begun[sync->begun_count++] = (fd_timeline_begun){key, 0, deed};
+        sync->begun[sync->begun_count++] = (fd_timeline_begun){key, 0, slice};
     }
     else if (around != NULL) {
         around->inner++;
@@ -293,10 +293,10 @@ take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
         }
         return FD_OK;
     }
-    const fd_timeline_deed deed = begun->deed;
+    const fd_sync_slice slice = begun->slice;
     const fd_timeline_begun *last = &sync->begun[--sync->begun_count];
     memmove(begun, begun + 1, (size_t)(last - begun) * sizeof *begun);
-    return finish(sync, &deed, ts);
+    return finish(sync, &slice, ts);
 }
 
 /* A few bytes rule out most events. */
@@ -333,8 +333,8 @@ fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
     if (!fd_timeline_interval(event, &ts, &end)) {
         return FD_OK;
     }
-    const fd_timeline_deed deed = describe(sync, event, name, ts);
-    return finish(sync, &deed, end);
+    const fd_sync_slice slice = describe(sync, event, name, ts);
+    return finish(sync, &slice, end);
 }
 
 fd_status

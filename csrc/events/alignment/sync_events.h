@@ -26,27 +26,27 @@ typedef struct fd_timeline_message {
 } fd_timeline_message;
 
 typedef struct fd_timeline_ping {
-    uint32_t peer;      /* rank that answered */
+    uint32_t peer;      /* rank that replied */
     fd_clock_ping ping; /* by the clocks of the machines, since their start */
 } fd_timeline_ping;
 
-/* What a slice is, while it is open. */
-typedef struct fd_timeline_deed {
+/* The kind of an open slice. */
+typedef struct fd_sync_slice {
     enum {
-        FD_DEED_NONE,
-        FD_DEED_PART,
-        FD_DEED_MESSAGE,
-        FD_DEED_RECEIVING
+        FD_SYNC_NONE,
+        FD_SYNC_PART,
+        FD_SYNC_MESSAGE,
+        FD_SYNC_RECEIVING
     } what;
     fd_clock_part part;
     fd_timeline_message message; /* its time is the begin */
-} fd_timeline_deed;
+} fd_sync_slice;
 
 /* An open slice, whose end is a separate event. */
 typedef struct fd_timeline_begun {
     uint64_t key;   /* of its thread, or of its id */
     uint32_t inner; /* open slices inside */
-    fd_timeline_deed deed;
+    fd_sync_slice slice;
 } fd_timeline_begun;
 
 typedef struct fd_timeline_sync {

@@ -115,7 +115,7 @@ take_triple(fd_timeline_event *event, const char *k, fd_span value)
     return true;
 }
 
-/* Whether the member has a field of its own. */
+/* Store a member that has a field; false: it has none. */
 static bool
 take_member(fd_timeline_event *event, fd_span key, fd_span value)
 {

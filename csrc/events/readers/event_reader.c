@@ -14,9 +14,8 @@ hide(fd_timeline_reader *reader, const fd_privacy *privacy, fd_error *error)
     return strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
              ? fd_timeline_recording_hide(&reader->maker, privacy, error)
              : fd_fail(error, FD_EINVAL,
-                       "names are hidden in recordings alone, and this is "
-                       "none: --anonymize and --strip-prefix leave it as it "
-                       "is");
+                       "not a recording: --anonymize and --strip-prefix hide "
+                       "names only in recordings");
 }
 
 fd_status
@@ -100,7 +99,7 @@ reason(const fd_timeline_reader *r, fd_scan_result result)
     return "not JSON";
 }
 
-/* The text from `in.at` on is damaged; the scan is where that was found. */
+/* The text from `in.at` on is damaged; the scan is at the damage. */
 static void
 begin_damage(fd_timeline_reader *r, fd_scan_result result)
 {

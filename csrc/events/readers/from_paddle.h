@@ -3,7 +3,7 @@
 #ifndef FD_FROM_PADDLE_H
 #define FD_FROM_PADDLE_H
 
-#include "events/event_source.h"
+#include "events/event_maker.h"
 
 /* See fd_timeline_source. Malformed job lines are the trouble at the end. */
 bool fd_timeline_is_paddle(const char *path, const char *head, size_t size);

@@ -25,7 +25,7 @@ typedef enum fd_paddle_found {
     FD_PADDLE_NOTHING, /* to the end of the line */
     FD_PADDLE_JOB,
     FD_PADDLE_FIRST_STEP,
-    FD_PADDLE_BAD /* begins like a job and is none */
+    FD_PADDLE_BAD /* begins like a job and is malformed */
 } fd_paddle_found;
 
 /* The next of them from `line->from` on, which goes behind it: prints of other

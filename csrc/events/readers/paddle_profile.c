@@ -23,7 +23,7 @@ typedef struct row {
     uint64_t device;
     uint32_t machine;
     bool of_machine; /* its name says which */
-    uint32_t first;  /* of its steps, in the order of its own */
+    uint32_t first;  /* of its steps, in its own order */
     uint32_t count;
 } row;
 
@@ -93,10 +93,10 @@ survey_row(profile *p, row *r)
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_MEMBER) {
             uint64_t device;
-            bool told = fd_span_is(reader.key, "paddle")
-                     && fd_scan_find(reader.value, "device", &value)
-                     && fd_span_u64(value, &device);
-            r->device = told ? device : r->device;
+            bool known = fd_span_is(reader.key, "paddle")
+                      && fd_scan_find(reader.value, "device", &value)
+                      && fd_span_u64(value, &device);
+            r->device = known ? device : r->device;
         }
         else if (fd_timeline_is_step(&reader.event, &step.number, &step.begin,
                                      &step.end)) {

@@ -1,6 +1,7 @@
 #include "events/readers/perfetto_args.h"
 
 #include "events/recorded/perfetto_fields.h"
+#include "json/json_scan.h"
 
 #include <inttypes.h>
 #include <locale.h>
@@ -8,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Deeper ones are null: what reads them has a bound too. */
-enum { DEPTH = 200 };
+/* Deeper values are null, and deeper JSON is text: readers have a bound too. */
+enum { DEPTH = 200, JSON_DEPTH = 20 };
 
 typedef struct printing {
     const fd_perfetto_tables *tables;
@@ -100,8 +101,7 @@ put_inner(const printing *p, const fd_proto_field *annotation, uint32_t number,
     fd_buffer_text(p->to, named ? "}" : "]");
 }
 
-/* What the older form of a value within values says: of ours, only that it is
- * empty. */
+/* The older form of nested values: only empty ones are read. */
 static void
 put_nested(const printing *p, const fd_proto_field *nested)
 {
@@ -117,6 +117,43 @@ put_nested(const printing *p, const fd_proto_field *nested)
                           : type == FD_PB_NESTED_DICT  ? "{}"
                           : type == FD_PB_NESTED_ARRAY ? "[]"
                                                        : "null");
+}
+
+static bool
+is_shallow(const char *at, const char *end)
+{
+    int depth = 0;
+    bool inside = false; /* of a string */
+    for (; at < end && depth <= JSON_DEPTH; at++) {
+        if (inside && *at == '\\') {
+            at++;
+        }
+        else if (*at == '"') {
+            inside = !inside;
+        }
+        else if (!inside) {
+            depth += (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
+        }
+    }
+    return depth <= JSON_DEPTH;
+}
+
+/* Text that another program wrote as JSON. */
+static void
+put_json(const printing *p, const fd_proto_field *f)
+{
+    fd_scan scan = {.at = NULL};
+    const char *end = f->bytes + f->size;
+    fd_scan_begin(&scan, f->bytes, end);
+    bool whole = fd_scan_value(&scan) == FD_SCAN_OK && scan.at == end
+              && scan.repairs.count == 0 && is_shallow(f->bytes, end);
+    fd_scan_clear(&scan);
+    if (whole) {
+        fd_buffer_bytes(p->to, f->bytes, f->size);
+    }
+    else {
+        fd_buffer_json(p->to, f->bytes, f->size);
+    }
 }
 
 /* True when the field is a value. */
@@ -147,9 +184,12 @@ put_field(const printing *p, const fd_proto_field *annotation,
     default:
         break;
     }
-    if (bytes
-        && (f->number == FD_PB_NOTE_STRING || f->number == FD_PB_NOTE_JSON)) {
+    if (bytes && f->number == FD_PB_NOTE_STRING) {
         fd_buffer_json(p->to, f->bytes, f->size);
+        return true;
+    }
+    if (bytes && f->number == FD_PB_NOTE_JSON) {
+        put_json(p, f);
         return true;
     }
     if (bytes && f->number == FD_PB_NOTE_NESTED) {

@@ -14,12 +14,12 @@ void
 fd_perfetto_clocks_clear(fd_perfetto_clocks *clocks)
 {
     for (uint32_t i = 0; i < clocks->count; i++) {
-        fd_vector_clear(&clocks->list[i].told);
+        fd_vector_clear(&clocks->list[i].pairs);
     }
     fd_vector_clear(clocks);
 }
 
-/* Wrapping, as times of a file that is no good may. */
+/* Wraps around: times of a malformed file are arbitrary. */
 static int64_t
 add(int64_t a, int64_t b)
 {
@@ -97,22 +97,22 @@ read_clock(const fd_proto_field *message, reading *clock)
     return !r.bad;
 }
 
-/* The last that was told before, or the first. */
-static const fd_perfetto_told *
-told_at(const fd_perfetto_clock_of *clock, int64_t value)
+/* The last reading before `value`, or the first. */
+static const fd_perfetto_clock_pair *
+pair_at(const fd_perfetto_clock_of *clock, int64_t value)
 {
     uint32_t low = 0;
-    uint32_t high = clock->told.count;
+    uint32_t high = clock->pairs.count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (clock->told.list[middle].at <= value) {
+        if (clock->pairs.list[middle].at <= value) {
             low = middle;
         }
         else {
             high = middle;
         }
     }
-    return &clock->told.list[low];
+    return &clock->pairs.list[low];
 }
 
 bool
@@ -122,37 +122,39 @@ fd_perfetto_clocks_boot(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
     *time = value;
     while (id != 0 && id != FD_PB_BOOTTIME) {
         fd_perfetto_clock_of *clock = find_clock(is_own(id) ? own : all, id);
-        if (clock == NULL || clock->told.count == 0) {
+        if (clock == NULL || clock->pairs.count == 0) {
             return false;
         }
         if (clock->incremental) {
             clock->now = add(clock->now, *time);
             *time = clock->now;
         }
-        const fd_perfetto_told *told = told_at(clock, *time);
-        *time = add(told->other,
-                    scaled(add(*time, scaled(told->at, -1)), clock->unit));
+        const fd_perfetto_clock_pair *pair = pair_at(clock, *time);
+        *time = add(pair->other,
+                    scaled(add(*time, scaled(pair->at, -1)), clock->unit));
         id = clock->by;
     }
     return true;
 }
 
 static fd_status
-tell(fd_perfetto_clock_of *clock, const reading *r, uint32_t by, int64_t other)
+add_pair(fd_perfetto_clock_of *clock, const reading *r, uint32_t by,
+         int64_t other)
 {
     if (r->incremental || by != clock->by) {
-        clock->told.count = 0;
+        clock->pairs.count = 0;
     }
-    while (clock->told.count > 0
-           && (clock->told.list[clock->told.count - 1].at >= r->at
-               || clock->told.count >= fd_budget(MOST_TOLD))) {
-        clock->told.count--;
+    while (clock->pairs.count > 0
+           && (clock->pairs.list[clock->pairs.count - 1].at >= r->at
+               || clock->pairs.count >= fd_budget(MOST_TOLD))) {
+        clock->pairs.count--;
     }
     clock->by = by;
     clock->incremental = r->incremental;
     clock->unit = r->unit;
     clock->now = r->at;
-    return fd_vector_push(&clock->told, (fd_perfetto_told){r->at, other});
+    return fd_vector_push(&clock->pairs,
+                          (fd_perfetto_clock_pair){r->at, other});
 }
 
 /* All clocks of a snapshot are read at one moment: the boot time of the first
@@ -181,8 +183,8 @@ find_moment(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
     return known;
 }
 
-/* A clock of a sequence keeps to the one of the trace that tells it, which may
- * be told more of. */
+/* A clock of a sequence refers to the first clock of the trace in its snapshots,
+ * which may have further readings. */
 fd_status
 fd_perfetto_clocks_snapshot(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
                             const fd_proto_field *message, bool *has_base,
@@ -201,11 +203,11 @@ fd_perfetto_clocks_snapshot(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
             continue;
         }
         bool follows = is_own(clock.id) && !is_own(by.id) && by.unit == 1;
-        fd_perfetto_clock_of *told =
+        fd_perfetto_clock_of *pair =
             make_clock(is_own(clock.id) ? own : all, clock.id, &status);
-        if (told != NULL) {
-            status = tell(told, &clock, follows ? by.id : FD_PB_BOOTTIME,
-                          follows ? by.at : moment);
+        if (pair != NULL) {
+            status = add_pair(pair, &clock, follows ? by.id : FD_PB_BOOTTIME,
+                              follows ? by.at : moment);
         }
         if (clock.id == FD_PB_REALTIME && !*has_base && clock.at >= moment) {
             *has_base = true;

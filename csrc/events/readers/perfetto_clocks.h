@@ -11,11 +11,11 @@
 #include "base/vector.h"
 #include "streams/protobuf.h"
 
-/* A clock showed `at` when that which it is told by showed `other`. */
-typedef struct fd_perfetto_told {
+/* The clock showed `at` when its reference showed `other`. */
+typedef struct fd_perfetto_clock_pair {
     int64_t at;
     int64_t other;
-} fd_perfetto_told;
+} fd_perfetto_clock_pair;
 
 typedef struct fd_perfetto_clock_of {
     uint32_t id;
@@ -23,8 +23,8 @@ typedef struct fd_perfetto_clock_of {
     bool incremental;
     int64_t unit;
     int64_t now; /* of one that is incremental */
-    FD_VECTOR(fd_perfetto_told)
-    told; /* upwards; of an incremental one the
+    FD_VECTOR(fd_perfetto_clock_pair)
+    pairs; /* upwards; of an incremental one the
                                          last */
 } fd_perfetto_clock_of;
 
@@ -32,9 +32,8 @@ typedef FD_VECTOR(fd_perfetto_clock_of) fd_perfetto_clocks;
 
 void fd_perfetto_clocks_clear(fd_perfetto_clocks *clocks);
 
-/* What a snapshot says. `own`: those of its sequence; NULL: not known.
- * `base_ns` becomes the real time of boot time 0 when that is told, and was
- * not. */
+/* Read a snapshot. `own`: the clocks of its sequence; NULL: unknown. The first
+ * snapshot with both clocks sets `base_ns`, the real time of boot time 0. */
 fd_status fd_perfetto_clocks_snapshot(fd_perfetto_clocks *all,
                                       fd_perfetto_clocks *own,
                                       const fd_proto_field *message,

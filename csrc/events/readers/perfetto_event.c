@@ -27,6 +27,16 @@ text_field(happening *h, const fd_proto_field *f, fd_status *status)
     return fd_perfetto_keep_text(h->tables, f->bytes, f->size, status);
 }
 
+/* A text of the tables as JSON; 0: absent. */
+static fd_span
+text_of(happening *h, uint32_t text)
+{
+    const fd_text_pool *texts = &h->tables->texts;
+    return text == 0 ? (fd_span){NULL, NULL}
+                     : fd_batch_json(h->batch, fd_text_pool_get(texts, text),
+                                     fd_text_pool_size(texts, text));
+}
+
 static fd_timeline_event
 begin_event(happening *h, char phase)
 {
@@ -39,17 +49,13 @@ begin_event(happening *h, char phase)
     if (h->track->kind == FD_PERFETTO_THREAD) {
         event.tid = fd_batch_number(h->batch, h->track->tid);
     }
+    else if (h->track->kind != FD_PERFETTO_PROCESS
+             || (h->type != FD_PB_TYPE_INSTANT && h->legacy.bytes == NULL)) {
+        event.track_id = h->track->uuid;
+        event.track = h->track->name == 0 ? fd_batch_static("\"\"")
+                                          : text_of(h, h->track->name);
+    }
     return event;
-}
-
-/* A text of the tables as JSON; 0: absent. */
-static fd_span
-text_of(happening *h, uint32_t text)
-{
-    const fd_text_pool *texts = &h->tables->texts;
-    return text == 0 ? (fd_span){NULL, NULL}
-                     : fd_batch_json(h->batch, fd_text_pool_get(texts, text),
-                                     fd_text_pool_size(texts, text));
 }
 
 /* With a name, a category and the annotations: all is known of the event. */
@@ -62,7 +68,7 @@ finish_event(happening *h, fd_timeline_event *event, uint32_t category,
     event->cat = text_of(h, category);
     event->name = text_of(h, name);
     fd_buffer *args = fd_batch_compose(h->batch);
-    while (fd_proto_next(&r, &f)) {
+    while (h->has_notes && fd_proto_next(&r, &f)) {
         if (f.number == FD_PB_EVENT_NOTE && f.wire == FD_PROTO_BYTES) {
             bool first = args->size == 0;
             fd_buffer_text(args, first ? "{" : "");
@@ -266,8 +272,54 @@ fd_perfetto_event_flow(happening *h, char phase, uint64_t id)
     fd_timeline_event event = begin_event(h, phase);
     event.id = hex(h, id);
     event.encloses = phase == 'f';
+    event.follows = true;
     event.cat = event.name = fd_batch_static("\"flow\"");
     fd_batch_event(h->batch, &event);
+}
+
+bool
+fd_perfetto_event_is_flow(uint32_t number)
+{
+    return number == FD_PB_EVENT_FLOWS || number == FD_PB_EVENT_OLD_FLOWS
+        || number == FD_PB_EVENT_LAST_FLOWS
+        || number == FD_PB_EVENT_OLD_LAST_FLOWS;
+}
+
+/* Several categories are one text, as in Chrome JSON: "a,b". */
+static uint32_t
+add_category(happening *h, uint32_t category, fd_status *status)
+{
+    const fd_text_pool *texts = &h->tables->texts;
+    if (h->category == 0 || category == 0) {
+        return category != 0 ? category : h->category;
+    }
+    fd_buffer both = {.bytes = NULL};
+    fd_buffer_bytes(&both, fd_text_pool_get(texts, h->category),
+                    fd_text_pool_size(texts, h->category));
+    fd_buffer_text(&both, ",");
+    fd_buffer_bytes(&both, fd_text_pool_get(texts, category),
+                    fd_text_pool_size(texts, category));
+    *status = both.status;
+    if (both.status == FD_OK) {
+        category =
+            fd_perfetto_keep_text(h->tables, both.bytes, both.size, status);
+    }
+    fd_buffer_clear(&both);
+    return category;
+}
+
+/* Packed numbers. */
+static void
+add_categories(happening *h, const fd_proto_field *f, fd_status *status)
+{
+    const char *at = f->bytes;
+    uint64_t iid;
+    while (*status == FD_OK && at < f->bytes + f->size
+           && fd_proto_varint(&at, f->bytes + f->size, &iid)) {
+        h->category = add_category(
+            h, fd_perfetto_interned(h->from, FD_PB_INTERNED_CATEGORY, iid),
+            status);
+    }
 }
 
 fd_status
@@ -292,12 +344,18 @@ fd_perfetto_event_read(happening *h, uint64_t *uuid)
         else if (f.number == FD_PB_EVENT_NAME && bytes) {
             h->name = text_field(h, &f, &status);
         }
-        else if (f.number == FD_PB_EVENT_CATEGORY_IID && !bytes) {
-            h->category = fd_perfetto_interned(
-                h->from, FD_PB_INTERNED_CATEGORY, f.value);
+        else if (f.number == FD_PB_EVENT_CATEGORY_IID && bytes) {
+            add_categories(h, &f, &status);
+        }
+        else if (f.number == FD_PB_EVENT_CATEGORY_IID) {
+            h->category =
+                add_category(h,
+                             fd_perfetto_interned(
+                                 h->from, FD_PB_INTERNED_CATEGORY, f.value),
+                             &status);
         }
         else if (f.number == FD_PB_EVENT_CATEGORY && bytes) {
-            h->category = text_field(h, &f, &status);
+            h->category = add_category(h, text_field(h, &f, &status), &status);
         }
         else if (f.number == FD_PB_EVENT_COUNTER
                  || f.number == FD_PB_EVENT_DOUBLE_COUNTER) {
@@ -307,6 +365,10 @@ fd_perfetto_event_read(happening *h, uint64_t *uuid)
         }
         else if (f.number == FD_PB_EVENT_LEGACY && bytes) {
             h->legacy = f;
+        }
+        else {
+            h->has_notes = h->has_notes || f.number == FD_PB_EVENT_NOTE;
+            h->has_flows = h->has_flows || fd_perfetto_event_is_flow(f.number);
         }
     }
     return r.bad ? FD_EFORMAT : status;

@@ -15,11 +15,16 @@ typedef struct fd_perfetto_event {
     uint32_t name;
     bool has_value;
     bool is_real;
+    bool has_notes;
+    bool has_flows;
     uint64_t value;        /* of a counter, or its bits */
     fd_proto_field legacy; /* bytes NULL: none */
     const fd_proto_field *message;
     fd_event_batch *batch;
 } fd_perfetto_event;
+
+/* Whether a field of an event is a flow that it begins, continues or ends. */
+bool fd_perfetto_event_is_flow(uint32_t number);
 
 /* Read the fields of `message`; `uuid` is that of the track by default.
  * FD_EFORMAT: malformed event. */

@@ -102,14 +102,6 @@ put_flow(reading *r, fd_perfetto_event *event, uint64_t id, bool last)
     return FD_OK;
 }
 
-static bool
-is_flow(uint32_t number)
-{
-    return number == FD_PB_EVENT_FLOWS || number == FD_PB_EVENT_OLD_FLOWS
-        || number == FD_PB_EVENT_LAST_FLOWS
-        || number == FD_PB_EVENT_OLD_LAST_FLOWS;
-}
-
 /* Several in one field are packed. */
 static fd_status
 put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
@@ -141,6 +133,22 @@ put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
 }
 
 static fd_status
+take_flows(reading *r, fd_perfetto_event *event,
+           const fd_perfetto_packet *packet)
+{
+    fd_proto_field f;
+    fd_status status = FD_OK;
+    fd_proto_reader reader =
+        fd_proto_read(packet->event.bytes, packet->event.size);
+    while (status == FD_OK && fd_proto_next(&reader, &f)) {
+        if (fd_perfetto_event_is_flow(f.number)) {
+            status = put_flows(r, event, &f);
+        }
+    }
+    return status;
+}
+
+static fd_status
 take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
 {
     fd_perfetto_event event = {.tables = &r->tables,
@@ -149,6 +157,9 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
                                .message = &packet->event,
                                .batch = batch};
     uint64_t uuid = packet->from != NULL ? packet->from->track : 0;
+    if (!r->second) {
+        return take_flows(r, &event, packet);
+    }
     fd_status status = fd_perfetto_event_read(&event, &uuid);
     if (status != FD_OK) {
         return status;
@@ -157,16 +168,9 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
     if (event.track == NULL) {
         return status;
     }
-    status = r->second ? fd_perfetto_event_put(&event) : FD_OK;
-    fd_proto_field f;
-    fd_proto_reader reader =
-        fd_proto_read(packet->event.bytes, packet->event.size);
-    while (status == FD_OK && fd_proto_next(&reader, &f)) {
-        if (is_flow(f.number)) {
-            status = put_flows(r, &event, &f);
-        }
-    }
-    return status;
+    status = fd_perfetto_event_put(&event);
+    return status == FD_OK && event.has_flows ? take_flows(r, &event, packet)
+                                              : status;
 }
 
 /* Take one packet; false at the end. */
@@ -255,6 +259,14 @@ put_rows(reading *r, const fd_perfetto_track *track, fd_event_batch *batch)
         fd_buffer_text(args, "}");
         put_row(track, thread ? "\"thread_name\"" : "\"process_name\"",
                 fd_batch_composed(batch), batch);
+    }
+    if (track->labels != 0) {
+        fd_buffer *args = fd_batch_compose(batch);
+        fd_buffer_text(args, "{\"labels\":");
+        fd_buffer_json(args, fd_text_pool_get(&r->tables.texts, track->labels),
+                       fd_text_pool_size(&r->tables.texts, track->labels));
+        fd_buffer_text(args, "}");
+        put_row(track, "\"process_labels\"", fd_batch_composed(batch), batch);
     }
     if (track->sorted) {
         put_row(track,

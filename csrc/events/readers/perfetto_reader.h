@@ -3,7 +3,7 @@
 #ifndef FD_PERFETTO_READER_H
 #define FD_PERFETTO_READER_H
 
-#include "events/event_source.h"
+#include "events/event_maker.h"
 
 /* The name of the format. */
 #define FD_PERFETTO_FORMAT "Perfetto"

@@ -27,8 +27,7 @@ fd_perfetto_tables_clear(fd_perfetto_tables *t)
     fd_map_clear(&t->track_of);
 }
 
-/* A key may not be 0; that one uuid is not told from another is as likely as
- * any collision of hashes. */
+/* A key is not 0. The replacement collides with a uuid as rarely as hashes do. */
 static uint64_t
 key_of(uint64_t uuid)
 {
@@ -116,6 +115,27 @@ sequence_of(fd_perfetto_tables *t, uint32_t id, fd_status *status)
     return &t->sequences.list[place - 1];
 }
 
+/* Labels of a process are one text: "a, b". */
+static void
+add_label(fd_perfetto_tables *t, fd_perfetto_track *track,
+          const fd_proto_field *f, fd_status *status)
+{
+    fd_buffer both = {.bytes = NULL};
+    if (track->labels != 0) {
+        fd_buffer_bytes(&both, fd_text_pool_get(&t->texts, track->labels),
+                        fd_text_pool_size(&t->texts, track->labels));
+        fd_buffer_text(&both, ", ");
+    }
+    fd_buffer_bytes(&both, f->bytes, f->size);
+    fd_buffer_bytes(&both, "", 1);
+    *status = both.status;
+    if (both.status == FD_OK) {
+        track->labels =
+            fd_perfetto_keep_text(t, both.bytes, both.size - 1, status);
+    }
+    fd_buffer_clear(&both);
+}
+
 static void
 take_process(fd_perfetto_tables *t, fd_perfetto_track *track,
              const fd_proto_field *message, fd_status *status)
@@ -123,13 +143,17 @@ take_process(fd_perfetto_tables *t, fd_perfetto_track *track,
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(message->bytes, message->size);
     track->kind = FD_PERFETTO_PROCESS;
-    while (fd_proto_next(&r, &f)) {
+    track->labels = 0;
+    while (*status == FD_OK && fd_proto_next(&r, &f)) {
         if (f.number == FD_PB_PROCESS_PID) {
             track->pid = (uint32_t)f.value;
             track->has_pid = true;
         }
         else if (f.number == FD_PB_PROCESS_NAME && f.wire == FD_PROTO_BYTES) {
             track->name = fd_perfetto_keep_text(t, f.bytes, f.size, status);
+        }
+        else if (f.number == FD_PB_PROCESS_LABEL && f.wire == FD_PROTO_BYTES) {
+            add_label(t, track, &f, status);
         }
         else if (f.number == FD_PB_PROCESS_SORT) {
             track->sorted = true;
@@ -295,11 +319,12 @@ take_defaults(fd_perfetto_from *from, const fd_proto_field *message)
     }
 }
 
-/* The fields that others depend on: which sequence, and whether it starts
- * anew. */
+/* The event, and the fields that others depend on: which sequence, and whether
+ * it starts anew. `*more`: there are others. */
 static fd_status
 take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
-          fd_perfetto_packet *packet, uint32_t *clock, uint64_t *time)
+          fd_perfetto_packet *packet, uint32_t *clock, uint64_t *time,
+          bool *more)
 {
     fd_proto_field f;
     uint32_t id = 0;
@@ -307,8 +332,12 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
     fd_status status = FD_OK;
     fd_proto_reader r = fd_proto_read(bytes, size);
     *clock = 0;
+    *more = false;
     while (fd_proto_next(&r, &f)) {
         switch (f.number) {
+        case FD_PB_PACKET_TRACK_EVENT:
+            packet->event = f.wire == FD_PROTO_BYTES ? f : packet->event;
+            break;
         case FD_PB_PACKET_SEQUENCE:
             id = (uint32_t)f.value;
             break;
@@ -326,6 +355,7 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
             packet->has_time = true;
             break;
         default:
+            *more = true;
             break;
         }
     }
@@ -341,12 +371,12 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
     return status;
 }
 
-/* Fields by their numbers that are read, or say nothing that could be lost. */
+/* Fields, by number, that are read or have no contents to lose. */
 static bool
 is_known(uint32_t number)
 {
-    static const uint8_t plain[] = {3,  8,  10, 12, 13, 36, 41, 42,
-                                    58, 59, 60, 6,  79, 87, 89, 98};
+    static const uint8_t plain[] = {3,  6,  8,  10, 11, 12, 13, 36, 41,
+                                    42, 58, 59, 60, 79, 87, 89, 98};
     for (size_t i = 0; i < sizeof plain; i++) {
         if (plain[i] == number) {
             return true;
@@ -355,7 +385,7 @@ is_known(uint32_t number)
     return false;
 }
 
-/* Of several the first: a merge has those of its inputs behind its own. */
+/* The first of several counts: a merge has those of its inputs after its own. */
 static bool
 take_origin(fd_perfetto_tables *t, const fd_proto_field *message)
 {
@@ -393,9 +423,6 @@ take_fields(fd_perfetto_tables *t, const char *bytes, size_t size,
                                                  own_clocks(packet->from), &f,
                                                  &t->has_base, &t->base_ns);
         }
-        else if (f.number == FD_PB_PACKET_TRACK_EVENT && is_bytes) {
-            packet->event = f;
-        }
         else if (f.number == FD_PB_PACKET_DEFAULTS && is_bytes
                  && packet->from != NULL) {
             take_defaults(packet->from, &f);
@@ -419,10 +446,11 @@ fd_perfetto_tables_take(fd_perfetto_tables *t, const char *bytes, size_t size,
 {
     uint32_t clock;
     uint64_t time = 0;
+    bool more;
     *packet = (fd_perfetto_packet){.from = NULL};
     packet->event.bytes = NULL;
-    fd_status status = take_head(t, bytes, size, packet, &clock, &time);
-    if (status == FD_OK) {
+    fd_status status = take_head(t, bytes, size, packet, &clock, &time, &more);
+    if (status == FD_OK && more) {
         status = take_fields(t, bytes, size, packet);
     }
     if (status == FD_OK && packet->has_time) {

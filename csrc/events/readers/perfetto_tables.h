@@ -1,6 +1,5 @@
-/* What the packets of a native trace refer to: tracks, and for each sequence of
- * packets its texts, its defaults and its clocks. Bounded: what is beyond is
- * not known, as if it had never been said. */
+/* The tables of a native trace: tracks, and for each sequence of packets its
+ * texts, defaults and clocks. Bounded: entries beyond are unknown. */
 #ifndef FD_PERFETTO_TABLES_H
 #define FD_PERFETTO_TABLES_H
 
@@ -32,13 +31,14 @@ typedef struct fd_perfetto_track {
     bool has_pid;
     uint32_t pid;
     uint32_t tid;
-    uint32_t name; /* in `texts`; 0: none */
+    uint32_t name;   /* in `texts`; 0: none */
+    uint32_t labels; /* of a process; the same */
     bool sorted;
     int64_t sort_index;
     int64_t unit;             /* of a counter */
     bool incremental;         /* the same */
     double total;             /* of one that is */
-    FD_VECTOR(uint32_t) open; /* texts of what began: category, name */
+    FD_VECTOR(uint32_t) open; /* texts of open slices: category, name */
 } fd_perfetto_track;
 
 typedef struct fd_perfetto_from {
@@ -58,31 +58,30 @@ typedef struct fd_perfetto_tables {
     fd_perfetto_clocks clocks; /* those of the whole trace */
     bool has_base;
     int64_t base_ns; /* real time less boot time */
-    char origin[48]; /* what it says of itself if we wrote it; "" */
+    char origin[48]; /* the line of fastdispatch about its origin; "" */
 } fd_perfetto_tables;
 
 void fd_perfetto_tables_clear(fd_perfetto_tables *tables);
 
-/* Before a file is read again: what its sequences and clocks were. */
+/* Forget sequences and clocks before the file is read again. */
 void fd_perfetto_tables_rewind(fd_perfetto_tables *tables);
 
-/* What one packet says, once its fields are taken. */
+/* The fields of one packet. */
 typedef struct fd_perfetto_packet {
     fd_perfetto_from *from; /* NULL: too many sequences */
     bool has_time;
     int64_t time;         /* in boot time */
-    bool lost;            /* its clock is not known */
+    bool lost;            /* its clock is unknown */
     fd_proto_field event; /* of a track; bytes NULL: none */
-    bool other;           /* something that is not read */
+    bool other;           /* has contents that are not read */
 } fd_perfetto_packet;
 
-/* Take a packet into the tables. FD_EFORMAT: it is none; FD_ENOMEM. */
+/* Read a packet into the tables. FD_EFORMAT: malformed packet; FD_ENOMEM. */
 fd_status fd_perfetto_tables_take(fd_perfetto_tables *tables,
                                   const char *bytes, size_t size,
                                   fd_perfetto_packet *packet);
 
-/* NULL: not known, and no room to make it; `*status` says when that is for want
- * of memory. */
+/* Find or add a track. NULL: the table is full, or FD_ENOMEM in `*status`. */
 fd_perfetto_track *fd_perfetto_track_of(fd_perfetto_tables *tables,
                                         uint64_t uuid, fd_status *status);
 

@@ -11,12 +11,13 @@
 
 typedef struct fd_timeline_between {
     fd_transfers transfers; /* owned; of all recordings with jobs */
-    uint32_t *places; /* owned; by input, among those recordings plus 1; 0: is
-                         none. NULL: nothing is sent */
+    uint32_t
+        *places; /* owned; by input, its place among the recordings plus 1;
+                         0: not a recording. NULL: no transfers */
 } fd_timeline_between;
 
 /* The clocks and the steps of the inputs are known. Reads each recording that
- * has jobs; one is in memory at a time, and 150 bytes a job of all. */
+ * has jobs; one is in memory at a time, plus 150 bytes per job. */
 fd_status fd_timeline_between_find(fd_timeline_between *between,
                                    const fd_timeline_inputs *inputs,
                                    fd_error *error);

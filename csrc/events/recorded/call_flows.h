@@ -14,7 +14,7 @@ typedef struct fd_flows {
                         plus 1; 0: none */
 } fd_flows;
 
-/* What a slice has to do with an arrow; id 0: nothing. */
+/* The end of a flow at a slice; id 0: no flow. */
 typedef struct fd_arrow_end {
     uint64_t id;
     bool ends; /* or begins here */

@@ -178,8 +178,8 @@ fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
 }
 
 void
-fd_timeline_recording_tie(fd_timeline_maker *maker,
-                          const fd_transfers *transfers)
+fd_timeline_recording_transfers(fd_timeline_maker *maker,
+                                const fd_transfers *transfers)
 {
     recording *r = maker->context;
     r->transfers = transfers;

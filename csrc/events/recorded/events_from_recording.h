@@ -3,7 +3,7 @@
 #ifndef FD_EVENTS_FROM_RECORDING_H
 #define FD_EVENTS_FROM_RECORDING_H
 
-#include "events/event_source.h"
+#include "events/event_maker.h"
 #include "events/recorded/pipeline_flows.h"
 #include "trace/anonymize.h"
 
@@ -17,8 +17,8 @@ fd_status fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
 
 /* Before the first batch: use these transfers (borrowed) instead of those within
  * the recording. */
-void fd_timeline_recording_tie(fd_timeline_maker *maker,
-                               const fd_transfers *transfers);
+void fd_timeline_recording_transfers(fd_timeline_maker *maker,
+                                     const fd_transfers *transfers);
 
 /* Before the first batch: hide names (`privacy` is borrowed). */
 fd_status fd_timeline_recording_hide(fd_timeline_maker *maker,

@@ -11,7 +11,7 @@ end_of(const fd_trace_gpu_event *event)
     return event->start + event->duration;
 }
 
-/* By track, then by end; what lies inside another first. */
+/* By track, then by end; inner intervals first. */
 static int
 by_track(const void *left, const void *right)
 {

@@ -1,4 +1,4 @@
-/* What the jobs of a timeline are called, and the numbers beside the name:
+/* The names of jobs in a timeline, and their numbers:
  *
  *     forward mb3    { step: 7, micro_batch: 3, stage: 1 } */
 #ifndef FD_JOB_NAMES_H
@@ -26,7 +26,7 @@ void fd_job_name(const fd_trace *trace, const fd_trace_job *job,
 /* " (12.345 ms)", appended: always in milliseconds. */
 void fd_job_duration(uint64_t ns, fd_buffer *to);
 
-/* Those that the job has; answers how many. */
+/* Fill in the numbers of the job; returns their count. */
 int fd_job_numbers(const fd_trace_job *job,
                    fd_job_number numbers[FD_JOB_NUMBERS]);
 

@@ -1,6 +1,5 @@
-/* What a native trace says before its events: who wrote it, and of the clock
- * of a sequence its own time and that of all at one moment, again and again
- * where it drifts. */
+/* The packets of a native trace before its events: its origin, and snapshots of
+ * the clock of a sequence and the clock of the trace; several if it drifts. */
 #ifndef FD_PERFETTO_PREAMBLE_H
 #define FD_PERFETTO_PREAMBLE_H
 
@@ -16,7 +15,7 @@ typedef struct fd_perfetto_clock {
     int64_t base_ns; /* the real time of boot time 0 */
 } fd_perfetto_clock;
 
-/* How far off a clock may be shown that is this uncertain. */
+/* The largest error of a drifting clock between two snapshots. */
 static inline int64_t
 fd_perfetto_step(int64_t uncertainty_ns)
 {
@@ -30,11 +29,11 @@ typedef struct fd_perfetto_reading {
     int64_t time;
 } fd_perfetto_reading;
 
-/* What merges and exports say of themselves, for printf and scanf. */
+/* The origin of merges and exports, for printf and scanf. */
 #define FD_PERFETTO_MERGE "fastdispatch: %u files"
 #define FD_PERFETTO_EXPORT "fastdispatch: rank %u of %u"
 
-/* Append the packet that says it. */
+/* Append the packet with the origin. */
 void fd_perfetto_origin(fd_buffer *to, const char *text);
 
 /* Append the packet that begins a sequence. Its events have incremental times
@@ -65,8 +64,8 @@ void fd_perfetto_ticks_begin(fd_perfetto_ticks *ticks,
 void fd_perfetto_ticks_step(fd_perfetto_ticks *ticks, int64_t time,
                             fd_buffer *to);
 
-/* The timestamp of the packet to come. Times go up: an earlier one, of a file
- * that is no good, counts as the last. */
+/* The timestamp of the next packet. Times ascend: an earlier time, of a malformed
+ * file, is replaced by the last one. */
 static inline uint64_t
 fd_perfetto_ticks_pass(fd_perfetto_ticks *ticks, int64_t time, fd_buffer *to)
 {

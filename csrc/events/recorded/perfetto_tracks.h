@@ -1,5 +1,5 @@
 /* Tracks of one rank beside its calls, for a native trace: steps and their
- * phases, asynchronous work, counters. Each is a sequence of its own. */
+ * phases, asynchronous work, counters. Each has its own sequence. */
 #ifndef FD_PERFETTO_TRACKS_H
 #define FD_PERFETTO_TRACKS_H
 

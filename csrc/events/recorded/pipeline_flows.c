@@ -97,8 +97,8 @@ fd_transfers_add(fd_transfers_search *search, const fd_trace *trace,
     return fd_pipe_read_rank(&search->pipeline, trace, rank, &known);
 }
 
-/* What is received in two jobs has come when the later one ends. `takers`: of
- * a send the job that received it last, plus 1. */
+/* A message received in two jobs has arrived when the later one ends. `takers`:
+ * for each send the last job that received it, plus 1. */
 static void
 find_takers(const fd_pipe *p, uint32_t *takers)
 {
@@ -115,8 +115,8 @@ find_takers(const fd_pipe *p, uint32_t *takers)
 }
 
 static void
-tie(fd_transfers *made, const fd_transfers_search *search,
-    const fd_pipe_job *send, const fd_pipe_job *receive)
+add_transfer(fd_transfers *made, const fd_transfers_search *search,
+             const fd_pipe_job *send, const fd_pipe_job *receive)
 {
     uint32_t from = search->added.list[send->at];
     uint32_t out = search->first.list[from] + send->row;
@@ -143,8 +143,8 @@ tie_all(fd_transfers *made, fd_transfers_search *search)
         find_takers(p, takers);
         for (uint32_t i = 0; i < p->jobs.count; i++) {
             if (takers[i] != 0) {
-                tie(made, search, &p->jobs.list[i],
-                    &p->jobs.list[takers[i] - 1]);
+                add_transfer(made, search, &p->jobs.list[i],
+                             &p->jobs.list[takers[i] - 1]);
             }
         }
     }

@@ -27,11 +27,11 @@ typedef struct fd_transfers {
     bool lent;
 } fd_transfers;
 
-/* What a timeline has of a rank. */
+/* The part of a rank that is in the timeline. */
 typedef struct fd_transfers_window {
     fd_clock_map clock; /* from the rank's times to those of all */
-    int64_t begin;      /* what begins before it is left out, by the rank's */
-    int64_t end;        /* times; so is what does not begin before this one */
+    int64_t begin; /* by the clock of the rank: events that begin before */
+    int64_t end;   /* `begin`, or from `end` on, are not in it */
 } fd_transfers_window;
 
 /* The slice of a job, if it has one. */

@@ -46,7 +46,7 @@ take_slices(fd_timeline_sync *sync, const fd_trace *trace,
 
 static fd_status
 take_rank(fd_timeline_input *input, const fd_trace *trace,
-          const fd_trace_rank *rank, fd_timeline_wish wish)
+          const fd_trace_rank *rank, fd_timeline_survey_options options)
 {
     static const char none[33] = "00000000000000000000000000000000";
     fd_timeline_survey *survey = &input->survey;
@@ -56,13 +56,14 @@ take_rank(fd_timeline_input *input, const fd_trace *trace,
     survey->base_ns = (int64_t)rank->start.realtime_ns;
     survey->has_first = true; /* time 0 */
     fd_status status = take_pings(sync, trace, rank);
-    if (status == FD_OK && wish.sync > 0) {
+    if (status == FD_OK && options.sync > 0) {
         status = take_slices(sync, trace, rank);
     }
     sync->has_boot = strcmp(rank->boot_id, none) != 0;
     memcpy(sync->boot_id, rank->boot_id, sizeof sync->boot_id);
     sync->boottime_ns = (int64_t)rank->start.boottime_ns;
-    return status == FD_OK ? fd_timeline_sync_settle(sync, wish.sync) : status;
+    return status == FD_OK ? fd_timeline_sync_settle(sync, options.sync)
+                           : status;
 }
 
 static fd_status
@@ -70,12 +71,13 @@ align_all(aligned_ranks *a, const fd_trace *trace, fd_timeline_align align,
           bool strict, fd_timeline_clock *clock, fd_error *error)
 {
     uint32_t count = trace->ranks.count;
-    fd_timeline_wish wish = fd_timeline_align_wish(align, count);
+    fd_timeline_survey_options options =
+        fd_timeline_align_survey(align, count);
     fd_status status =
         a->inputs != NULL && a->list != NULL ? FD_OK : FD_ENOMEM;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         a->list[i] = &a->inputs[i];
-        status = take_rank(a->list[i], trace, &trace->ranks.list[i], wish);
+        status = take_rank(a->list[i], trace, &trace->ranks.list[i], options);
     }
     if (status == FD_OK) {
         status = fd_timeline_align_all(a->list, count, align, clock);

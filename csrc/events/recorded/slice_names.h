@@ -1,4 +1,4 @@
-/* What the slices of a timeline are called:
+/* The names of slices in a timeline:
  *
  *     Python function   blocks.3 [Block]:forward   of pretrain.py
  *     operator          aten::mm                   of op

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Readers take equal thread ids of different processes for one thread: a rank
- * has ids of its own. */
+/* Readers treat equal thread ids of two processes as one thread, so each rank
+ * has its own ids. */
 enum { IDS_PER_RANK = 100000, FIRST_STREAM = 80000 };
 
 /* The next part. */
@@ -106,21 +106,22 @@ at(writer *w, char phase, uint32_t tid, uint64_t time)
 /* Some flows are fields of their slices: of slices that begin at one time
  * readers give a separate flow event to the innermost. */
 static fd_timeline_event
-slice(writer *w, uint32_t tid, uint64_t start, uint64_t end, fd_arrow_end tie)
+slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
+      fd_arrow_end arrow)
 {
     fd_timeline_event event = at(w, 'X', tid, start);
     event.has_duration = true;
     event.duration = fd_minus(shown(w, end), event.start);
-    if (tie.id != 0) {
+    if (arrow.id != 0) {
         event.bind_id = fd_batch_format(w->batch, "\"0x%llx\"",
-                                        (unsigned long long)tie.id);
-        event.flow_in = tie.ends;
-        event.flow_out = !tie.ends;
+                                        (unsigned long long)arrow.id);
+        event.flow_in = arrow.ends;
+        event.flow_out = !arrow.ends;
     }
     return event;
 }
 
-/* A name, with the duration where that is wanted. */
+/* A name, with the duration if requested. */
 static fd_span
 timed_name(writer *w, fd_span name, uint64_t duration)
 {
@@ -137,7 +138,7 @@ timed_name(writer *w, fd_span name, uint64_t duration)
 
 static void
 put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
-        fd_arrow_end tie)
+        fd_arrow_end arrow)
 {
     bool on_stream = w->part == PART_INTERVALS;
     const fd_trace_job *job = &w->rank->jobs.list[event->context];
@@ -149,7 +150,7 @@ put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
         fd_job_duration(event->duration, &w->scratch);
     }
     fd_timeline_event made =
-        slice(w, tid, start, event->start + event->duration, tie);
+        slice(w, tid, start, event->start + event->duration, arrow);
     made.name = fd_batch_json(w->batch, w->scratch.bytes, w->scratch.size);
     made.cat = fd_batch_static(on_stream ? "\"" FD_JOB_ON_STREAM "\""
                                          : "\"" FD_JOB_CATEGORY "\"");
@@ -167,15 +168,15 @@ put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
 
 static void
 put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
-          uint64_t record_id, fd_arrow_end tie)
+          uint64_t record_id, fd_arrow_end arrow)
 {
     if (event->kind == FD_EVENT_JOB) {
-        put_job(w, tid, event, start, tie);
+        put_job(w, tid, event, start, arrow);
         return;
     }
     fd_slice_name name = w->names.of_context[event->context];
     uint64_t end = event->start + event->duration;
-    fd_timeline_event made = slice(w, tid, start, end, tie);
+    fd_timeline_event made = slice(w, tid, start, end, arrow);
     made.name = timed_name(w, fd_span_of(&w->json[name.name]), end - start);
     made.cat = fd_span_of(&w->json_categories[name.category]);
     if (event->kind == FD_EVENT_OPEN) {
@@ -214,7 +215,7 @@ put_flows(writer *w, uint32_t tid, uint64_t time, uint32_t event)
     }
 }
 
-/* What was lost, on a track ('t') or across those of the process ('p'). */
+/* The number of lost events, on a track ('t') or on the process ('p'). */
 static void
 put_lost(writer *w, char scope, uint32_t tid, uint64_t lost, const char *what,
          uint64_t time)
@@ -408,15 +409,15 @@ launch_id(const writer *w, uint32_t number)
 /* An end of the flow of a transfer, as a slice of no length. */
 static void
 put_moment(writer *w, uint32_t tid, uint64_t time, const char *name,
-           fd_arrow_end tie)
+           fd_arrow_end arrow)
 {
-    fd_timeline_event made = slice(w, tid, time, time, tie);
+    fd_timeline_event made = slice(w, tid, time, time, arrow);
     made.name = fd_batch_static(name);
     made.cat = fd_batch_static("\"" FD_TRANSFER_CATEGORY "\"");
     fd_batch_event(w->batch, &made);
 }
 
-/* A slice has one flow of its own: that of what it launched comes first. */
+/* A slice has one flow: that to its launched work, if any. */
 static void
 put_call(writer *w, uint32_t tid, uint32_t number, uint64_t time)
 {
@@ -503,10 +504,10 @@ intervals_part(writer *w)
     fd_slice_edge edge;
     while (fd_slices_next(&w->slices, &edge)) {
         uint32_t event = first + edge.event;
-        fd_arrow_end tie = {launch_id(w, w->streams.flows[event]), true};
+        fd_arrow_end arrow = {launch_id(w, w->streams.flows[event]), true};
         if (edge.begins) {
             put_event(w, stream_track(w), &w->streams.events[event], edge.time,
-                      0, tie);
+                      0, arrow);
         }
         if (is_full(w)) {
             return FD_OK;

@@ -31,7 +31,7 @@ typedef struct fd_lanes {
     uint64_t closed_ns;
 } fd_lanes;
 
-/* What a rank did, between any two times. */
+/* The work of a rank between any two times. */
 typedef struct fd_rank_work {
     fd_intervals compute;
     fd_intervals communication;
@@ -55,7 +55,7 @@ fd_status fd_lanes_add(fd_lanes *lanes, uint32_t rank, uint32_t thread,
                        fd_work work, int64_t from, int64_t to);
 
 /* All threads of a rank together. A thread does not compute while it
- * communicates: what lies around a call does not count as computing. */
+ * communicates: slices around a call do not count as computing. */
 fd_status fd_lanes_of_rank(fd_lanes *lanes, uint32_t rank, fd_rank_work *work);
 
 void fd_rank_work_clear(fd_rank_work *work);

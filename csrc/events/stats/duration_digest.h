@@ -32,10 +32,10 @@ fd_status fd_digest_add(fd_digest *digest, uint64_t value);
 void fd_digest_widen(fd_digest *digest);
 
 /* The value at a share (0.5: the median) of the sorted ones, the nearest rank;
- * within the relative error and never outside the least and the greatest. */
+ * within the relative error, between minimum and maximum. */
 uint64_t fd_digest_at(const fd_digest *digest, double share);
 
-/* By what share of its value a percentile may be off. */
+/* The largest relative error of a percentile. */
 double fd_digest_error(uint32_t widened);
 
 #endif

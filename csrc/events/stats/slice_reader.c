@@ -308,9 +308,10 @@ fd_timeline_slices_take(fd_timeline_slices *slices,
 static int64_t
 moved(const fd_clock_map *clock, int64_t ns)
 {
-    const int64_t most = 2 * FD_SLICES_TIME;
     int64_t to = fd_clock_apply(clock, ns);
-    return to > most ? most : to < -most ? -most : to;
+    return to > FD_SLICES_TIME  ? FD_SLICES_TIME
+         : to < -FD_SLICES_TIME ? -FD_SLICES_TIME
+                                : to;
 }
 
 void

@@ -1,5 +1,5 @@
-/* The slices of a trace, whatever they are written as: X, B with E by thread,
- * b with e by id. What a slice is called lies in tables of bounded size. */
+/* The slices of a trace, from events X, B with E by thread, b with e by id.
+ * Their texts are in tables of bounded size. */
 #ifndef FD_SLICE_READER_H
 #define FD_SLICE_READER_H
 
@@ -16,8 +16,9 @@ enum {
 
 #define FD_NO_STEP INT64_MIN
 
-/* Times beyond this many ns, 36 years, are none. */
-#define FD_SLICES_TIME (INT64_C(1) << 60)
+/* Sums and differences of two times within +-146 years of any epoch fit into
+ * int64. */
+#define FD_SLICES_TIME (INT64_MAX / 2)
 
 typedef struct fd_slice {
     uint64_t place; /* of the event that began it, from 0 on */
@@ -27,7 +28,7 @@ typedef struct fd_slice {
     int64_t stage;    /* of a job; FD_NO_STEP */
     uint64_t group;   /* of a collective: hash of all that must be equal */
     uint32_t kind;    /* FD_IS_... */
-    uint32_t process; /* number in the order they come */
+    uint32_t process; /* number in order of appearance */
     uint32_t thread;  /* the same, over all processes */
     uint32_t cat;     /* in `texts` */
     uint32_t name;
@@ -39,7 +40,7 @@ typedef struct fd_slice_open {
     fd_slice slice;
     uint64_t key;
     uint32_t
-        below; /* what the key's last open one was before, + 1; free: next free */
+        below; /* the open slice of the key before, + 1; free: next free */
 } fd_slice_open;
 
 typedef struct fd_timeline_slices {
@@ -53,9 +54,9 @@ typedef struct fd_timeline_slices {
     FD_VECTOR(fd_slice_open) open;
     uint32_t free; /* + 1 */
     uint32_t open_count;
-    uint64_t events;   /* taken */
+    uint64_t events;   /* read */
     uint64_t endless;  /* an end without a begin, a begin beyond the bound */
-    uint64_t timeless; /* events whose ts or dur is no number */
+    uint64_t timeless; /* events without a valid ts or dur */
 } fd_timeline_slices;
 
 void fd_timeline_slices_clear(fd_timeline_slices *slices);
@@ -76,7 +77,7 @@ fd_status fd_timeline_slices_take(fd_timeline_slices *slices,
                                   const fd_timeline_event *event,
                                   fd_slice *slice, bool *whole);
 
-/* From the file's clock to another, as far as FD_SLICES_TIME on top of its own. */
+/* From the file's clock to another; saturates at FD_SLICES_TIME. */
 void fd_slice_move(fd_slice *slice, const fd_clock_map *clock);
 
 #endif

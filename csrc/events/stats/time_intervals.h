@@ -36,7 +36,7 @@ void fd_intervals_close(fd_intervals *set, int64_t gap);
 /* Settled sets: everything of `from` into `to`. */
 fd_status fd_intervals_join(fd_intervals *to, const fd_intervals *from);
 
-/* Settled sets: what is in `set` and not in `other`, into the empty `to`. */
+/* The times in `set` and not in `other`, both settled, into the empty `to`. */
 fd_status fd_intervals_without(const fd_intervals *set,
                                const fd_intervals *other, fd_intervals *to);
 

@@ -14,7 +14,7 @@ typedef struct counting {
     fd_timeline_input *file;
     fd_timeline_outline outline; /* of all files of its rank */
     uint64_t done; /* bytes of the files read; every one is read twice */
-    uint64_t told;
+    uint64_t reported;
     uint64_t total;
     fd_error *error;
 } counting;
@@ -229,13 +229,13 @@ take_for_figures(counting *c, const fd_timeline_reader *reader, bool is_event)
 }
 
 static fd_status
-tell(counting *c, uint64_t read)
+report(counting *c, uint64_t read)
 {
     const fd_stats_request *request = c->request;
-    if (request->progress == NULL || c->done + read < c->told) {
+    if (request->progress == NULL || c->done + read < c->reported) {
         return FD_OK;
     }
-    c->told = c->done + read + PROGRESS_STEP;
+    c->reported = c->done + read + PROGRESS_STEP;
     return request->progress(request->context, c->done + read, c->total)
              ? FD_OK
              : fd_fail(c->error, FD_EINVAL, "stopped");
@@ -252,7 +252,7 @@ read_file(counting *c, take_item *take)
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take(c, &reader, item == FD_TIMELINE_EVENT);
         if (status == FD_OK) {
-            status = tell(c, reader.in.read);
+            status = report(c, reader.in.read);
         }
     }
     status = status == FD_OK ? reader.status : status;

@@ -41,7 +41,7 @@ typedef struct fd_stats_request {
     fd_timeline_align align;
     const uint32_t *ranks; /* those wanted; NULL: all */
     size_t rank_count;
-    /* Told now and then how many bytes of how many are read; false stops it
+    /* Called from time to time with the bytes read and their total; false stops it
      * with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;

@@ -5,12 +5,12 @@
  *             else by those of the file; an end goes with its begin
  *   devices   all but the processes and events of other GPUs
  *
- * Rows of metadata stay, but for those of processes of other GPUs. */
+ * Rows of metadata stay, except those of processes of other GPUs. */
 #ifndef FD_EVENT_FILTER_H
 #define FD_EVENT_FILTER_H
 
+#include "events/merge_request.h"
 #include "events/stats/step_index.h"
-#include "events/tools/timeline_merge.h"
 
 typedef struct fd_timeline_window {
     bool any;
@@ -37,13 +37,14 @@ typedef struct fd_timeline_filter {
     const fd_timeline_windows *windows; /* NULL: all steps */
     fd_text_pool pids;
     FD_VECTOR(uint64_t) devices; /* of each pid, plus 1; 0: none known */
-    fd_map open; /* thread or id -> begins kept, begins left out behind them */
+    fd_map open; /* thread or id -> begins kept, later begins skipped */
     uint64_t left_out;
 } fd_timeline_filter;
 
 void fd_timeline_filter_clear(fd_timeline_filter *filter);
 
-/* Counts what is left out. Asked in the order of the file. */
+/* Whether to keep an event; counts the others. Call it in the order of the
+ * file. */
 fd_status fd_timeline_filter_keeps(fd_timeline_filter *filter,
                                    const fd_timeline_event *event,
                                    bool *keeps);

@@ -367,7 +367,7 @@ begin_merge(fd_sorter *s, const run *runs, uint32_t count, fd_error *error)
     return FD_OK;
 }
 
-/* The least record of the runs read together into `item`. */
+/* Read the first record of the merged runs into `item`. */
 static fd_status
 pop(fd_sorter *s, head *record, fd_error *error)
 {

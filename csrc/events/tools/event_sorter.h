@@ -1,5 +1,5 @@
-/* Any number of records in the order of their keys, in bounded memory: what
- * does not fit waits in a file that has no name any more.
+/* Any number of records in the order of their keys, in bounded memory: records
+ * beyond the budget are in an unnamed temporary file.
  *
  *     memory  [ bytes ][ bytes ] ...  and  [ entry ][ entry ] ...
  *     file    run: [ head | bytes ][ head | bytes ] ... run: ...
@@ -15,7 +15,7 @@
 
 enum {
     /* qsort takes up to half as much again for a moment */
-    FD_SORTER_BUDGET = 24 << 20,
+    FD_SORTER_BUDGET = 16 << 20,
     FD_SORTER_RUNS = 64 /* merged at a time */
 };
 
@@ -28,14 +28,14 @@ typedef struct fd_sorted {
     uint32_t size;
 } fd_sorted;
 
-/* The file lies in $TMPDIR, without one beside `output` (borrowed). NULL
- * without memory. What waits in memory stays within `budget` bytes, apart from
- * a single record that is larger. */
+/* The file is in $TMPDIR, or beside `output` (borrowed) if that is not set. NULL
+ * without memory. Records in memory have at most `budget` bytes, except a single
+ * larger record. */
 fd_sorter *fd_sorter_new(const char *output, size_t budget);
 void fd_sorter_free(fd_sorter *sorter);
 
-/* Not between the first fd_sorter_next and the one that says there is no more;
- * then it is empty again. */
+/* Add a record before the first fd_sorter_next, or after the last one, when the
+ * sorter is empty again. */
 fd_status fd_sorter_add(fd_sorter *sorter, int64_t key, uint64_t second,
                         const void *bytes, size_t size, fd_error *error);
 

@@ -63,9 +63,9 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         survey->has_rank =
             find_number(value, "rank", FD_TIMELINE_RANKS - 1, &number);
         survey->rank = survey->has_rank ? (uint32_t)number : 0;
-        bool told =
+        bool known =
             find_number(value, "world_size", FD_TIMELINE_RANKS, &number);
-        survey->world = told ? (uint32_t)number : 0;
+        survey->world = known ? (uint32_t)number : 0;
         fd_span place;
         if (fd_scan_find(value, "coordinates", &place)) {
             fd_span_words(place, survey->place, FD_TIMELINE_NAME);
@@ -86,7 +86,7 @@ take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
 /* Whether no later event needs to be read. */
 static bool
 is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
-          fd_timeline_wish wish)
+          fd_timeline_survey_options options)
 {
     const fd_timeline_sync *sync = &survey->sync;
     uint64_t bytes = reader->maker.fill != NULL
@@ -94,8 +94,8 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
                        : fd_bytes_in_offset(&reader->in, reader->in.at);
     bool timed =
         survey->has_first || bytes > fd_budget(FD_TIMELINE_FIRST_BYTES);
-    return !wish.first && timed
-        && (wish.sync == 0
+    return !options.first && timed
+        && (options.sync == 0
             || (sync->parts.count + sync->messages.count == 0
                 && bytes > fd_budget(FD_TIMELINE_SYNC_BYTES)));
 }
@@ -103,7 +103,7 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
 /* `more`: reading stopped at an event, and members may follow the events. */
 static fd_status
 read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
-           fd_timeline_wish wish, bool to_the_end, bool *more)
+           fd_timeline_survey_options options, bool to_the_end, bool *more)
 {
     fd_timeline_item item;
     fd_status status = FD_OK;
@@ -117,11 +117,11 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
             continue;
         }
         take_event(survey, &reader->event);
-        if (wish.sync > 0) {
+        if (options.sync > 0) {
             status = fd_timeline_sync_event(&survey->sync, &reader->event);
         }
         if (!to_the_end && reader->is_trace
-            && is_enough(survey, reader, wish)) {
+            && is_enough(survey, reader, options)) {
             /* Other formats have their members first. */
             *more = !survey->has_base && !reader->bare
                  && reader->source->open == NULL;
@@ -133,22 +133,23 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
 
 static fd_status
 read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
-           const char *path, fd_timeline_wish wish, fd_error *error)
+           const char *path, fd_timeline_survey_options options,
+           fd_error *error)
 {
     static const char *const later[] = {"\"baseTimeNanoseconds\"",
                                         "\"distributedInfo\""};
     bool more = false;
     fd_status status =
-        fd_timeline_reader_open(reader, path, wish.privacy, error);
+        fd_timeline_reader_open(reader, path, options.privacy, error);
     if (status == FD_OK) {
-        status = read_items(survey, reader, wish, false, &more);
+        status = read_items(survey, reader, options, false, &more);
     }
     if (status == FD_OK && more && fd_bytes_in_find(&reader->in, later, 2)) {
         fd_timeline_reader_close(reader);
         fd_timeline_sync_clear(&survey->sync);
-        status = fd_timeline_reader_open(reader, path, wish.privacy, error);
+        status = fd_timeline_reader_open(reader, path, options.privacy, error);
         if (status == FD_OK) {
-            status = read_items(survey, reader, wish, true, &more);
+            status = read_items(survey, reader, options, true, &more);
         }
     }
     return status;
@@ -156,11 +157,11 @@ read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
 
 fd_status
 fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
-                        fd_timeline_wish wish, fd_error *error)
+                        fd_timeline_survey_options options, fd_error *error)
 {
     fd_timeline_reader reader;
     *survey = (fd_timeline_survey){.program = "", .format = ""};
-    fd_status status = read_twice(survey, &reader, path, wish, error);
+    fd_status status = read_twice(survey, &reader, path, options, error);
     survey->is_trace = reader.is_trace;
     survey->size = reader.in.size;
     survey->format = reader.source != NULL ? reader.source->name : "";
@@ -171,8 +172,9 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
     status = status == FD_EFORMAT || status == FD_EVERSION ? FD_OK : status;
     status = status != FD_OK ? status : reader.status;
     fd_timeline_reader_close(&reader);
-    return status == FD_OK ? fd_timeline_sync_settle(&survey->sync, wish.sync)
-                           : status;
+    return status == FD_OK
+             ? fd_timeline_sync_settle(&survey->sync, options.sync)
+             : status;
 }
 
 void

@@ -25,17 +25,17 @@ typedef struct fd_timeline_survey {
     int64_t base_ns;
     bool has_first;
     int64_t first_ns;      /* the earliest time of an event that was read */
-    fd_timeline_sync sync; /* owned; where it was asked for */
+    fd_timeline_sync sync; /* owned; if requested */
     uint64_t size;         /* of the file */
-    char trouble[128];     /* why it is no trace; "" */
+    char trouble[128];     /* why it is not a trace; "" */
 } fd_timeline_survey;
 
-/* What is wanted beside that. */
-typedef struct fd_timeline_wish {
+/* Options of a survey. */
+typedef struct fd_timeline_survey_options {
     bool first;    /* the earliest event */
     uint32_t sync; /* at most so many moments to align clocks by; 0: none */
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
-} fd_timeline_wish;
+} fd_timeline_survey_options;
 
 /* An event that has a time is looked for in so many bytes. */
 enum { FD_TIMELINE_FIRST_BYTES = 1 << 20 };
@@ -43,10 +43,11 @@ enum { FD_TIMELINE_FIRST_BYTES = 1 << 20 };
 /* Of a trace that shows no such moment within so many bytes no more is read. */
 enum { FD_TIMELINE_SYNC_BYTES = 64 << 20 };
 
-/* Reads no further than the begin of the events when the base is told before
- * them and nothing more is wished for. Clear it in any case. */
+/* Read to the begin of the events if the base is before them and no option asks
+ * for more. Clear it in any case. */
 fd_status fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
-                                  fd_timeline_wish wish, fd_error *error);
+                                  fd_timeline_survey_options options,
+                                  fd_error *error);
 void fd_timeline_survey_clear(fd_timeline_survey *survey);
 
 #endif

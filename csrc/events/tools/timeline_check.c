@@ -40,7 +40,7 @@ typedef struct checking {
     bool is_trace;
     uint64_t events; /* of this pass */
     uint64_t done;   /* bytes of the passes before */
-    uint64_t told;
+    uint64_t reported;
     fd_error *error;
 } checking;
 
@@ -312,15 +312,15 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
 }
 
 static fd_status
-tell(checking *c, const fd_timeline_reader *reader)
+report(checking *c, const fd_timeline_reader *reader)
 {
     const fd_check_request *request = c->request;
     uint64_t passes = c->tracks.passes > 0 ? c->tracks.passes + 1 : 1;
     uint64_t done = c->done + reader->in.read;
-    if (request->progress == NULL || done < c->told) {
+    if (request->progress == NULL || done < c->reported) {
         return FD_OK;
     }
-    c->told = done + PROGRESS_STEP;
+    c->reported = done + PROGRESS_STEP;
     return request->progress(request->context, done, passes * reader->in.size)
              ? FD_OK
              : fd_fail(c->error, FD_EINVAL, "stopped");
@@ -352,7 +352,7 @@ read_once(checking *c, const char *path, bool *done)
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take_item(c, &reader, item == FD_TIMELINE_EVENT);
         if (status == FD_OK) {
-            status = tell(c, &reader);
+            status = report(c, &reader);
         }
     }
     status = status == FD_OK ? reader.status : status;

@@ -1,4 +1,4 @@
-/* Whether a trace is what viewers expect it to be, and where it is not. */
+/* The faults of a trace and their places. */
 #ifndef FD_TIMELINE_CHECK_H
 #define FD_TIMELINE_CHECK_H
 
@@ -8,7 +8,7 @@
 typedef struct fd_check_request {
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
     uint32_t most_records;     /* in memory at a time; 0: FD_TRACKS_RECORDS */
-    /* Told now and then how many bytes of how many are read; false stops it
+    /* Called from time to time with the bytes read and their total; false stops it
      * with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
@@ -19,12 +19,12 @@ typedef struct fd_check {
     uint64_t events;
     uint64_t lost_bytes; /* in damaged places */
     uint64_t
-        left_out; /* not looked at: docs/guides/timeline-stats.md, "check" */
-    uint32_t passes;   /* over the file */
+        left_out;    /* not checked: docs/guides/timeline-stats.md, "check" */
+    uint32_t passes; /* over the file */
     char trouble[128]; /* the first damage, in words; "" */
 } fd_check;
 
-/* FD_EFORMAT: it is no trace at all. What is wrong with one is no failure. */
+/* FD_EFORMAT: not a trace. Faults of a trace are results, not failures. */
 fd_status fd_timeline_check_file(const char *path,
                                  const fd_check_request *request,
                                  fd_check *check, fd_error *error);

@@ -37,7 +37,7 @@ typedef struct cutting {
     bool bare;
     uint64_t place; /* of the event */
     uint64_t done;
-    uint64_t told;
+    uint64_t reported;
     fd_error *error;
 } cutting;
 
@@ -45,14 +45,14 @@ typedef fd_status take_item(cutting *c, const fd_timeline_reader *reader,
                             bool is_event);
 
 static fd_status
-tell(cutting *c, const fd_timeline_reader *reader)
+report(cutting *c, const fd_timeline_reader *reader)
 {
     const fd_cut_request *request = c->request;
     uint64_t done = c->done + reader->in.read;
-    if (request->progress == NULL || done < c->told) {
+    if (request->progress == NULL || done < c->reported) {
         return FD_OK;
     }
-    c->told = done + PROGRESS_STEP;
+    c->reported = done + PROGRESS_STEP;
     return request->progress(request->context, done, PASSES * reader->in.size)
              ? FD_OK
              : fd_fail(c->error, FD_EINVAL, "stopped");
@@ -73,7 +73,7 @@ read_all(cutting *c, take_item *take)
         status = take(c, &reader, item == FD_TIMELINE_EVENT);
         c->place += item == FD_TIMELINE_EVENT;
         if (status == FD_OK) {
-            status = tell(c, &reader);
+            status = report(c, &reader);
         }
     }
     status = status == FD_OK ? reader.status : status;
@@ -163,10 +163,13 @@ find_window(cutting *c)
     if (request->steps) {
         return find_steps(c);
     }
-    bool open = request->to >= FD_SLICES_TIME;
-    cut->from_ns =
-        request->from > -FD_SLICES_TIME ? c->first + request->from : c->first;
-    cut->to_ns = open ? INT64_MAX : c->first + request->to;
+    bool fits =
+        request->from != FD_CUT_FROM_START
+        && !__builtin_add_overflow(c->first, request->from, &cut->from_ns);
+    cut->from_ns = fits ? cut->from_ns : c->first;
+    fits = request->to != FD_CUT_TO_END
+        && !__builtin_add_overflow(c->first, request->to, &cut->to_ns);
+    cut->to_ns = fits ? cut->to_ns : INT64_MAX;
     return FD_OK;
 }
 
@@ -267,7 +270,7 @@ take_pairs(cutting *c, const fd_timeline_reader *reader, bool is_event)
              : status;
 }
 
-/* What never ends lasts to the end. */
+/* A slice without an end lasts to the end of the trace. */
 static fd_status
 mark_open(cutting *c)
 {

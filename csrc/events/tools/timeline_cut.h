@@ -16,7 +16,7 @@ typedef struct fd_cut_request {
     bool steps; /* the bounds are numbers of steps; else ns since the start */
     int64_t from; /* the first, FD_CUT_FROM_START */
     int64_t to;   /* behind the last, FD_CUT_TO_END */
-    /* Told now and then how many bytes of how many are read; false stops it
+    /* Called from time to time with the bytes read and their total; false stops it
      * with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
@@ -29,14 +29,14 @@ typedef struct fd_cut_result {
     uint64_t kept;
     uint64_t rows;       /* of metadata, kept too */
     uint64_t flows_left; /* flow events in the window whose flow goes beyond */
-    uint64_t timeless;   /* events without a time or without a ph, left out */
+    uint64_t timeless;   /* events skipped without a time or a ph */
     uint64_t lost;       /* damaged places */
     uint64_t lost_bytes;
     uint64_t repaired;
     char trouble[128]; /* the first damage, in words; "" */
 } fd_cut_result;
 
-/* FD_EINVAL: there is no such step, or nothing in the window; then nothing is
+/* FD_EINVAL: no such step, or no event in the window; then no file is
  * written. */
 fd_status fd_timeline_cut(const fd_cut_request *request, fd_cut_result *cut,
                           fd_error *error);

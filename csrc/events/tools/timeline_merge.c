@@ -10,8 +10,9 @@
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_filter.h"
 #include "events/tools/event_sorter.h"
+#include "events/tools/overlap_count.h"
 #include "events/writers/chrome_writer.h"
-#include "events/writers/perfetto_copy.h"
+#include "events/writers/perfetto_writer.h"
 #include "streams/output_stream.h"
 
 #include <inttypes.h>
@@ -36,11 +37,12 @@ typedef struct merging {
     uint32_t spare_pid;
     uint32_t spare_tid;
     uint32_t processes; /* of the input before */
-    fd_timeline_ties ties;
+    fd_profiler_flows profiler_flows;
     fd_timeline_between between;
+    fd_overlaps overlaps; /* of the input, in Chrome JSON */
     uint64_t events;
     uint64_t done; /* bytes of the inputs read */
-    uint64_t told;
+    uint64_t reported;
     uint64_t total;
     fd_error *error;
 } merging;
@@ -148,7 +150,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
             snprintf(input->trouble, sizeof input->trouble, "%s",
                      status == FD_EFULL
                          ? "more than 65535 processes or 2^20 threads"
-                         : "an event whose ts is no number");
+                         : "an event whose ts is not a number");
         }
         return FD_OK;
     }
@@ -158,6 +160,9 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
         m->text->bytes[before] = ' '; /* no comma before the first */
     }
     m->events += m->native != NULL || m->text->size > before;
+    if (status == FD_OK && m->native == NULL) {
+        status = fd_overlaps_add(&m->overlaps, event, ids->last_thread);
+    }
     if (status == FD_OK && m->sorter != NULL) {
         return put_aside(m, before, time_of(event, &input->clock));
     }
@@ -166,15 +171,15 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
 
 /* The arrow between this call and the same call in another program's trace. */
 static fd_status
-copy_tie(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
-         const fd_timeline_event *event)
+copy_profiler_flow(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
+                   const fd_timeline_event *event)
 {
     fd_timeline_event arrow;
-    if (!fd_timeline_ties_find(&m->ties, event, &arrow)) {
+    if (!fd_profiler_flows_find(&m->profiler_flows, event, &arrow)) {
         return FD_OK;
     }
     uint64_t place = ids->place;
-    ids->place = m->ties.place;
+    ids->place = m->profiler_flows.place;
     fd_status status = copy_event(m, input, ids, &arrow);
     ids->place = place;
     input->events--;
@@ -183,13 +188,13 @@ copy_tie(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
 }
 
 static fd_status
-tell(merging *m, uint64_t read)
+report(merging *m, uint64_t read)
 {
     const fd_timeline_request *request = m->request;
-    if (request->progress == NULL || m->done + read < m->told) {
+    if (request->progress == NULL || m->done + read < m->reported) {
         return FD_OK;
     }
-    m->told = m->done + read + PROGRESS_STEP;
+    m->reported = m->done + read + PROGRESS_STEP;
     return request->progress(request->context, m->done + read, m->total)
              ? FD_OK
              : fd_fail(m->error, FD_EINVAL, "stopped");
@@ -223,7 +228,7 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
             if (status == FD_OK && keeps) {
                 status = copy_event(m, input, ids, &reader->event);
                 if (status == FD_OK) {
-                    status = copy_tie(m, input, ids, &reader->event);
+                    status = copy_profiler_flow(m, input, ids, &reader->event);
                 }
             }
             else if (status == FD_OK && reader->event.phase == 'M') {
@@ -231,7 +236,7 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
             }
         }
         if (status == FD_OK) {
-            status = tell(m, reader->in.read);
+            status = report(m, reader->in.read);
         }
     }
     return status != FD_OK ? status : reader->status;
@@ -296,49 +301,16 @@ end_text(merging *m, fd_timeline_ids *ids)
              : status;
 }
 
-/* From native to native: packets, whose fields are all kept. */
-static fd_status
-copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
-{
-    fd_perfetto_copy copy;
-    char label[256];
-    const fd_perfetto_clock clock = clock_of(m, input);
-    describe(input, label, sizeof label);
-    fd_status status =
-        fd_perfetto_copy_open(&copy, input->path, ids, &m->spare, m->error);
-    if (status == FD_OK) {
-        status = fd_perfetto_copy_begin(&copy, &clock, input->path,
-                                        m->request->output, m->text, m->error);
-    }
-    while (status == FD_OK && fd_perfetto_copy_next(&copy, m->text, &status)) {
-        status = fd_bytes_out_flow(m->out, m->error);
-        status = status == FD_OK ? tell(m, copy.packets.in.read) : status;
-    }
-    if (status == FD_OK) {
-        fd_perfetto_copy_end(&copy, label, m->text);
-    }
-    input->events = copy.copied;
-    m->events += copy.copied;
-    input->lost += copy.packets.lost;
-    input->lost_bytes += copy.packets.lost_bytes;
-    if (copy.packets.trouble[0] != '\0') {
-        snprintf(input->trouble, sizeof input->trouble, "%s",
-                 copy.packets.trouble);
-    }
-    m->done += copy.packets.in.size;
-    fd_perfetto_copy_close(&copy);
-    return status;
-}
-
 /* A recording comes before the other trace of its rank. */
-static fd_timeline_tying
-tying_of(const merging *m, uint32_t place)
+static fd_profiler_flows_side
+side_of(const merging *m, uint32_t place)
 {
     const fd_timeline_input *input = m->inputs.list[place];
     if (!input->beside) {
-        return FD_TYING_NOTHING;
+        return FD_PROFILER_FLOWS_NOTHING;
     }
-    return is_second(m, place) ? FD_TYING_ENDS : FD_TYING_STARTS;
+    return is_second(m, place) ? FD_PROFILER_FLOWS_ENDS
+                               : FD_PROFILER_FLOWS_STARTS;
 }
 
 /* `transfers` is used while the input is read. */
@@ -348,11 +320,12 @@ open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
 {
     fd_status status =
         fd_timeline_input_open(m->inputs.list[place], reader, m->error);
-    ids->tied = status == FD_OK
-             && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
-             && fd_timeline_between_of(&m->between, place, transfers);
-    if (ids->tied) {
-        fd_timeline_recording_tie(&reader->maker, transfers);
+    ids->shares_transfers =
+        status == FD_OK
+        && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
+        && fd_timeline_between_of(&m->between, place, transfers);
+    if (ids->shares_transfers) {
+        fd_timeline_recording_transfers(&reader->maker, transfers);
     }
     return status;
 }
@@ -374,16 +347,14 @@ copy_input(merging *m, uint32_t place)
                            .first = is_second(m, place) ? m->processes : 0,
                            .spare_pid = &m->spare_pid,
                            .spare_tid = &m->spare_tid};
-    fd_timeline_ties_begin(&m->ties, tying_of(m, place), place, &input->clock);
+    fd_profiler_flows_begin(&m->profiler_flows, side_of(m, place), place,
+                            &input->clock);
     fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", place > 0 ? ",\n" : "",
                      (unsigned)input->rank, input->beside ? " " : "",
                      ids.program);
-    if (m->native != NULL
-        && strcmp(input->survey.format, FD_PERFETTO_FORMAT) == 0) {
-        fd_status copied = copy_packets(m, input, &ids);
-        m->processes = ids.processes.count;
-        fd_timeline_ids_clear(&ids);
-        return copied;
+    if (m->native != NULL) {
+        fd_perfetto_writer_begin(
+            m->native, strcmp(input->survey.format, FD_PERFETTO_FORMAT) == 0);
     }
     fd_transfers transfers;
     fd_status status = open_input(m, place, &reader, &ids, &transfers);
@@ -403,6 +374,8 @@ copy_input(merging *m, uint32_t place)
     m->done += reader.in.size;
     m->processes = ids.processes.count;
     input->filtered = filter.left_out;
+    input->overlaps = m->overlaps.count;
+    fd_overlaps_clear(&m->overlaps);
     fd_timeline_filter_clear(&filter);
     fd_timeline_ids_clear(&ids);
     fd_timeline_reader_close(&reader);
@@ -572,7 +545,7 @@ fd_timeline_merge(const fd_timeline_request *request,
     }
     fd_sorter_free(m.sorter);
     fd_perfetto_writer_free(m.native);
-    fd_timeline_ties_clear(&m.ties);
+    fd_profiler_flows_clear(&m.profiler_flows);
     fd_timeline_between_clear(&m.between);
     fd_buffer_clear(&m.metadata);
     fd_timeline_inputs_clear(&m.inputs);

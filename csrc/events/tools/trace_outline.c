@@ -15,7 +15,7 @@ fd_timeline_outline_clear(fd_timeline_outline *outline)
     fd_vector_clear(&outline->processes);
     fd_vector_clear(&outline->steps);
     fd_vector_clear(&outline->ranks);
-    fd_vector_clear(&outline->told);
+    fd_vector_clear(&outline->reported);
 }
 
 static fd_status
@@ -125,7 +125,7 @@ fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
         if (fd_scan_find(row, "rank", &found) && fd_span_u64(found, &rank)
             && rank < FD_TIMELINE_RANKS && fd_scan_find(row, "lost", &found)
             && fd_span_u64(found, &lost) && lost > 0) {
-            status = fd_vector_push(&outline->told,
+            status = fd_vector_push(&outline->reported,
                                     (fd_timeline_rank){.rank = (uint32_t)rank,
                                                        .places_lost = lost});
         }
@@ -203,11 +203,11 @@ add_sums(fd_timeline_outline *outline)
             widen(rank, sums->first, sums->last);
         }
     }
-    for (uint32_t i = 0; i < outline->told.count; i++) {
+    for (uint32_t i = 0; i < outline->reported.count; i++) {
         fd_timeline_rank *rank =
-            find_rank(outline, outline->told.list[i].rank);
+            find_rank(outline, outline->reported.list[i].rank);
         if (rank != NULL) {
-            rank->places_lost += outline->told.list[i].places_lost;
+            rank->places_lost += outline->reported.list[i].places_lost;
         }
     }
 }

@@ -1,5 +1,5 @@
-/* What must be known before slices are counted: the rank of each process,
- * the kinds of slices of a rank, its steps. */
+/* The first pass of statistics: the rank of each process, the kinds of slices of
+ * a rank, its steps. */
 #ifndef FD_TRACE_OUTLINE_H
 #define FD_TRACE_OUTLINE_H
 
@@ -44,9 +44,9 @@ typedef struct fd_timeline_outline {
     fd_timeline_slices slices;
     FD_VECTOR(fd_timeline_process_facts) processes;
     FD_VECTOR(fd_timeline_step) steps;
-    uint64_t steps_lost;               /* beyond FD_OUTLINE_STEPS */
-    FD_VECTOR(fd_timeline_rank) ranks; /* by number */
-    FD_VECTOR(fd_timeline_rank) told;  /* rows of a merge: places lost */
+    uint64_t steps_lost;                  /* beyond FD_OUTLINE_STEPS */
+    FD_VECTOR(fd_timeline_rank) ranks;    /* by number */
+    FD_VECTOR(fd_timeline_rank) reported; /* damaged places in a merge */
 } fd_timeline_outline;
 
 void fd_timeline_outline_clear(fd_timeline_outline *outline);

@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 #include "base/hash.h"
+#include "events/slice_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ enum { POINT = '.', BEFORE_NEXT = '>' };
 typedef struct open_slice {
     int64_t end; /* INT64_MAX: of B, not known yet */
     uint64_t name;
+    bool profiled;
     fd_fault_place place;
 } open_slice;
 
@@ -85,13 +87,15 @@ fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
     char phase = event->phase;
     fd_track_record record = {.time = event->start,
                               .event = place.event,
-                              .byte = place.byte & ((UINT64_C(1) << 56) - 1),
+                              .byte = place.byte & ((UINT64_C(1) << 55) - 1),
                               .what = (unsigned char)phase};
     if (!event->has_start || phase == 0) {
         return FD_OK;
     }
     if (phase == 'X' || phase == 'B' || phase == 'E') {
         record.track = thread_track(event);
+        record.profiled = event->cat.from != NULL
+                       && fd_timeline_is_profiled(fd_span_inside(event->cat));
         record.end =
             fd_timeline_named(event) ? (int64_t)mix(0, event->name) : 0;
         if (phase == 'X'
@@ -165,7 +169,15 @@ close_top(walk *w, int64_t time)
     w->any_closed = true;
 }
 
-/* Complete slices that have ended. */
+static void
+overlap(walk *w, bool profiled, fd_fault_place place)
+{
+    fd_faults_add(w->faults,
+                  profiled ? FD_FAULT_PROFILER_OVERLAP : FD_FAULT_OVERLAP,
+                  place);
+}
+
+/* Close complete slices that have ended. */
 static void
 close_ended(walk *w, int64_t time)
 {
@@ -179,11 +191,11 @@ begin_slice(walk *w, const fd_track_record *record, fd_fault_place place)
 {
     bool whole = record->what == 'X';
     open_slice slice = {whole ? record->end : INT64_MAX, (uint64_t)record->end,
-                        place};
+                        record->profiled, place};
     close_ended(w, record->time);
     if (whole && w->open.count > 0
         && w->open.list[w->open.count - 1].end < record->end) {
-        fd_faults_add(w->faults, FD_FAULT_OVERLAP, place);
+        overlap(w, record->profiled, place);
         return FD_OK;
     }
     return fd_vector_push(&w->open, slice);
@@ -198,10 +210,13 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
         at--;
     }
     uint64_t name = (uint64_t)record->end;
-    if (at == 0
-        || (name != 0 && w->open.list[at - 1].name != 0
-            && w->open.list[at - 1].name != name)) {
+    if (at == 0) {
         fd_faults_add(w->faults, FD_FAULT_END, place);
+        return;
+    }
+    if (name != 0 && w->open.list[at - 1].name != 0
+        && w->open.list[at - 1].name != name) {
+        fd_faults_add(w->faults, FD_FAULT_END_NAME, place);
         return;
     }
     bool crosses = at < w->open.count; /* a complete slice continues */
@@ -209,7 +224,7 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
         crosses = crosses || w->open.list[i].end < record->time;
     }
     if (crosses) {
-        fd_faults_add(w->faults, FD_FAULT_OVERLAP, w->open.list[at - 1].place);
+        overlap(w, w->open.list[at - 1].profiled, w->open.list[at - 1].place);
     }
     memmove(&w->open.list[at - 1], &w->open.list[at],
             (w->open.count - at) * sizeof *w->open.list);
@@ -324,7 +339,7 @@ walk_async(walk *w, const fd_track_record *list, uint32_t count)
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         fd_fault_place place = place_of(&list[i]);
         if (list[i].what == 'b') {
-            status = fd_vector_push(&w->open, (open_slice){0, 0, place});
+            status = fd_vector_push(&w->open, (open_slice){.place = place});
         }
         else if (w->open.count > 0) {
             w->open.count--;

@@ -1,9 +1,9 @@
-/* What must hold of the events of one track together: slices of a thread that
- * nest and end, flows that begin, end and lie in slices, asynchronous pairs.
+/* Checks of the events of one track together: slices of a thread nest and end,
+ * flows begin, end and lie in slices, asynchronous events are pairs.
  *
  * A file is not in the order of time, so the events of a track are collected
- * and sorted first: `passes` times over the file, a part of the tracks each
- * time, so that memory stays bounded.
+ * and sorted first: in `passes` over the file, a part of the tracks in each,
+ * so that memory stays bounded.
  *
  *     record   track | time | end | place: what, number | byte      40 bytes */
 #ifndef FD_TRACK_CHECKS_H
@@ -17,12 +17,13 @@
 enum { FD_TRACKS_RECORDS = 1 << 21 };
 
 typedef struct fd_track_record {
-    uint64_t track; /* hash of what makes the track */
+    uint64_t track; /* hash of process and thread, or of the id */
     int64_t time;
     int64_t end; /* of X; of B and E the hash of the name */
     uint64_t event;
-    uint64_t byte : 56;
-    uint64_t what : 8; /* the phase; what fd_tracks_add makes of it */
+    uint64_t byte : 55;
+    uint64_t profiled : 1; /* a slice of torch.profiler */
+    uint64_t what : 8;     /* the phase, or a kind of fd_tracks_add */
 } fd_track_record;
 
 typedef struct fd_tracks {
@@ -37,14 +38,14 @@ typedef struct fd_tracks {
 
 void fd_tracks_clear(fd_tracks *tracks);
 
-/* Before every pass over the file. */
+/* Begin a pass over the file. */
 void fd_tracks_begin(fd_tracks *tracks);
 
 fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
                         fd_fault_place place);
 
-/* After it: `*done` is false if another pass is needed. Faults of each
- * track are reported once. */
+/* End it: `*done` is false if another pass is needed. Faults of each track
+ * are reported once. */
 fd_status fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done);
 
 #endif

@@ -20,7 +20,7 @@ fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
     }
     fd_vector_clear(&l->lanes);
     fd_vector_clear(&l->threads);
-    fd_vector_clear(&l->due);
+    fd_vector_clear(&l->endings);
     fd_buffer_clear(&l->scratch);
 }
 
@@ -61,8 +61,8 @@ put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
 static void
 sift_up(fd_perfetto_lanes *l, uint32_t at)
 {
-    fd_perfetto_due *heap = l->due.list;
-    fd_perfetto_due one = heap[at];
+    fd_perfetto_ending *heap = l->endings.list;
+    fd_perfetto_ending one = heap[at];
     while (at > 0 && heap[(at - 1) / 2].end > one.end) {
         heap[at] = heap[(at - 1) / 2];
         at = (at - 1) / 2;
@@ -70,15 +70,16 @@ sift_up(fd_perfetto_lanes *l, uint32_t at)
     heap[at] = one;
 }
 
-static fd_perfetto_due
-pop_due(fd_perfetto_lanes *l)
+static fd_perfetto_ending
+pop_ending(fd_perfetto_lanes *l)
 {
-    fd_perfetto_due *heap = l->due.list;
-    fd_perfetto_due first = heap[0];
-    fd_perfetto_due one = heap[--l->due.count];
+    fd_perfetto_ending *heap = l->endings.list;
+    fd_perfetto_ending first = heap[0];
+    fd_perfetto_ending one = heap[--l->endings.count];
     uint32_t at = 0;
-    for (uint32_t next = 1; next < l->due.count; next = 2 * at + 1) {
-        next += next + 1 < l->due.count && heap[next + 1].end < heap[next].end;
+    for (uint32_t next = 1; next < l->endings.count; next = 2 * at + 1) {
+        next +=
+            next + 1 < l->endings.count && heap[next + 1].end < heap[next].end;
         if (heap[next].end >= one.end) {
             break;
         }
@@ -104,8 +105,8 @@ was_written(fd_perfetto_lane *lane, int64_t end)
 
 /* Slices open inside the slice end with it. */
 static fd_status
-end_due(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end,
-        fd_buffer *to)
+end_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end,
+          fd_buffer *to)
 {
     fd_status status = FD_OK;
     bool forced = true;
@@ -123,11 +124,12 @@ static fd_status
 end_before(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
 {
     fd_status status = FD_OK;
-    while (l->due.count > 0 && l->due.list[0].end < time && status == FD_OK) {
-        fd_perfetto_due due = pop_due(l);
-        fd_perfetto_lane *lane = &l->lanes.list[due.lane];
-        if (lane->gone.count == 0 || !was_written(lane, due.end)) {
-            status = end_due(l, lane, due.end, to);
+    while (l->endings.count > 0 && l->endings.list[0].end < time
+           && status == FD_OK) {
+        fd_perfetto_ending ending = pop_ending(l);
+        fd_perfetto_lane *lane = &l->lanes.list[ending.lane];
+        if (lane->gone.count == 0 || !was_written(lane, ending.end)) {
+            status = end_slice(l, lane, ending.end, to);
         }
     }
     return status;
@@ -251,10 +253,11 @@ fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
     }
     fd_perfetto_lane *lane = &l->lanes.list[place];
     if (push(lane, end) != FD_OK
-        || fd_vector_push(&l->due, (fd_perfetto_due){end, place}) != FD_OK) {
+        || fd_vector_push(&l->endings, (fd_perfetto_ending){end, place})
+               != FD_OK) {
         return FD_ENOMEM;
     }
-    sift_up(l, l->due.count - 1);
+    sift_up(l, l->endings.count - 1);
     return put(l, lane->track, FD_PB_TYPE_BEGIN, begin, body, size, to);
 }
 

@@ -1,14 +1,14 @@
 /* Slices of one rank on their tracks, as packets in the order of time.
  *
- * Slices of one track must lie within each other. What overlaps goes to the
- * first further lane of its thread that has room, a track below the thread's:
+ * Slices of one track must lie within each other. An overlapping slice
+ * is in the first free further lane of its thread, a track below it:
  *
  *     thread   [ a              ]   [ d    ]
  *                 [ b ]
  *     lane 1              [ c        ]
  *
- * A slice with a duration is open until its end is due: ends of all lanes wait
- * in one heap, so that no packet lies before the one ahead of it. */
+ * The ends of all slices with a duration wait in one heap, so that packets are in
+ * the order of time. */
 #ifndef FD_PERFETTO_ROWS_H
 #define FD_PERFETTO_ROWS_H
 
@@ -24,28 +24,28 @@ typedef struct fd_perfetto_open {
 
 typedef struct fd_perfetto_lane {
     uint32_t track;
-    uint32_t forced;                  /* ended before their ends came */
+    uint32_t forced;                  /* ended early */
     FD_VECTOR(fd_perfetto_open) open; /* outermost first */
-    FD_VECTOR(int64_t) gone; /* ends in the heap that were written before */
+    FD_VECTOR(int64_t) gone; /* ends in the heap that are already written */
 } fd_perfetto_lane;
 
 typedef FD_VECTOR(uint32_t) fd_perfetto_numbers;
 
-typedef struct fd_perfetto_due {
+typedef struct fd_perfetto_ending {
     int64_t end;
     uint32_t lane;
-} fd_perfetto_due;
+} fd_perfetto_ending;
 
 typedef struct fd_perfetto_lanes {
     fd_perfetto_ticks ticks; /* times are those of the input */
     uint32_t *spare_track;   /* borrowed: the next number of a track */
     FD_VECTOR(fd_perfetto_lane) lanes;
     FD_VECTOR(fd_perfetto_numbers)
-    threads;                        /* their lanes, the own one first */
-    FD_VECTOR(fd_perfetto_due) due; /* a heap, the earliest first */
-    uint64_t aside;                 /* slices in further lanes */
-    uint64_t crossed;               /* ended early, with what they began in */
-    uint64_t alone;                 /* ends without a begin */
+    threads;                               /* their lanes, the own one first */
+    FD_VECTOR(fd_perfetto_ending) endings; /* a heap, the earliest first */
+    uint64_t aside;                        /* slices in further lanes */
+    uint64_t crossed; /* ended early, with their enclosing slice */
+    uint64_t alone;   /* ends without a begin */
     fd_buffer scratch;
 } fd_perfetto_lanes;
 

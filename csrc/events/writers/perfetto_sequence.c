@@ -1,4 +1,5 @@
 /* The second half of the writer: the stored events of an input as packets. */
+#include "events/writers/perfetto_writer.h"
 #include "events/writers/perfetto_writing.h"
 
 #include "base/budget.h"
@@ -135,16 +136,17 @@ put_thread(sending *s, uint32_t thread)
     send(s);
 }
 
-/* A track other than a thread: a counter of a process, or that of global
- * instants. */
+/* A track other than a thread: of a process, or that of global instants. */
 static void
 put_track(sending *s, uint32_t track, uint32_t parent, const char *name,
           bool counts)
 {
     fd_proto_number(&s->message, FD_PB_TRACK_UUID, track);
     fd_proto_text(&s->message, FD_PB_TRACK_NAME, name);
-    if (counts) {
+    if (parent != 0) {
         fd_proto_number(&s->message, FD_PB_TRACK_PARENT, parent);
+    }
+    if (counts) {
         fd_proto_message(&s->message, FD_PB_TRACK_COUNTER, &s->inner);
     }
     fd_proto_message(&s->packet, FD_PB_PACKET_TRACK, &s->message);
@@ -181,6 +183,12 @@ put_tracks(sending *s)
     for (uint32_t i = 0; i < w->threads.count && status == FD_OK; i++) {
         put_thread(s, i);
         status = fd_perfetto_lanes_thread(&s->lanes, w->threads.list[i].track);
+    }
+    for (uint32_t i = 0; i < w->named.count && status == FD_OK; i++) {
+        const fd_perfetto_named *named = &w->named.list[i];
+        put_track(s, named->track, w->processes.list[named->process].track,
+                  fd_text_pool_get(&w->said, named->name), false);
+        status = fd_perfetto_lanes_thread(&s->lanes, named->track);
     }
     for (uint32_t i = 1; i < w->counters.count && status == FD_OK; i++) {
         const char *title = fd_text_pool_get(&w->series, i);
@@ -219,17 +227,18 @@ put_event(sending *s, const fd_sorted *item)
     const char *at = item->bytes + 1;
     const char *end = item->bytes + item->size;
     uint32_t place = (uint32_t)number(&at);
+    uint32_t lane = (place >> 1) + (place & 1 ? s->w->threads.count : 0);
     int64_t duration = (int64_t)number(&at);
     size_t size = (size_t)(end - at);
     int64_t time = item->key;
     switch ((fd_perfetto_what)*item->bytes) {
     case FD_PERFETTO_SLICE:
-        return fd_perfetto_slice(&s->lanes, place, time, time + duration, at,
+        return fd_perfetto_slice(&s->lanes, lane, time, time + duration, at,
                                  size, s->to);
     case FD_PERFETTO_BEGIN:
-        return fd_perfetto_begin(&s->lanes, place, time, at, size, s->to);
+        return fd_perfetto_begin(&s->lanes, lane, time, at, size, s->to);
     case FD_PERFETTO_END:
-        return fd_perfetto_end(&s->lanes, place, time, at, size, s->to);
+        return fd_perfetto_end(&s->lanes, lane, time, at, size, s->to);
     case FD_PERFETTO_INSTANT:
         return fd_perfetto_mark(&s->lanes, place, FD_PB_TYPE_INSTANT, time, at,
                                 size, s->to);
@@ -291,9 +300,13 @@ forget_input(fd_perfetto_writer *w)
     fd_perfetto_texts_clear(&w->texts);
     fd_text_pool_clear(&w->said);
     fd_text_pool_clear(&w->series);
+    fd_map_clear(&w->named_of);
+    w->named_of = (fd_map){.entries = NULL};
     w->processes.count = w->threads.count = w->counters.count = 0;
+    w->named.count = 0;
     w->global = 0;
     w->skipped = 0;
+    w->waits = false;
 }
 
 fd_status
@@ -310,7 +323,8 @@ fd_perfetto_writer_end(fd_perfetto_writer *w, const fd_timeline_ids *ids,
                  .error = error};
     s.lanes.spare_track = &w->spare->track;
     counts->skipped += w->skipped;
-    fd_status status = put_all(&s);
+    fd_status status = fd_perfetto_writer_flush(w, error);
+    status = status == FD_OK ? put_all(&s) : status;
     counts->aside += s.lanes.aside;
     counts->crossed += s.lanes.crossed;
     counts->alone += s.lanes.alone;

@@ -1,3 +1,4 @@
+#include "events/writers/perfetto_writer.h"
 #include "events/writers/perfetto_writing.h"
 
 #include "base/alloc.h"
@@ -51,11 +52,19 @@ fd_perfetto_writer_free(fd_perfetto_writer *w)
         fd_vector_clear(&w->processes);
         fd_vector_clear(&w->threads);
         fd_vector_clear(&w->counters);
+        fd_vector_clear(&w->named);
+        fd_map_clear(&w->named_of);
         fd_buffer_clear(&w->record);
         fd_buffer_clear(&w->body);
         fd_buffer_clear(&w->scratch);
         fd_free(w);
     }
+}
+
+void
+fd_perfetto_writer_begin(fd_perfetto_writer *w, bool nested)
+{
+    w->nested = nested;
 }
 
 static fd_status
@@ -88,6 +97,50 @@ find_thread(taking *t, uint32_t *thread)
         fd_perfetto_thread made = {.track = w->spare->track++,
                                    .process = t->process};
         status = fd_vector_push(&w->threads, made);
+    }
+    return status;
+}
+
+/* The place of a track that is not a thread. */
+static fd_status
+find_named(taking *t, uint32_t *place)
+{
+    fd_perfetto_writer *w = t->w;
+    uint64_t key = t->event->track_id | (t->event->track_id == 0);
+    fd_perfetto_named made = {.process = t->process};
+    *place = fd_map_get(&w->named_of, key);
+    if (*place != 0) {
+        --*place;
+        return FD_OK;
+    }
+    if (w->named.count >= fd_budget(FD_PERFETTO_SERIES)) {
+        return FD_EFULL;
+    }
+    uint32_t parent;
+    fd_span name = fd_perfetto_spell(&w->texts, t->event->track);
+    fd_status status = process_track(w, t->process, &parent);
+    if (status == FD_OK && fd_span_size(name) > 0) {
+        status = fd_text_pool_add(&w->said, name.from, fd_span_size(name),
+                                  &made.name);
+    }
+    made.track = w->spare->track++;
+    *place = w->named.count;
+    status = status == FD_OK ? fd_vector_push(&w->named, made) : status;
+    return status == FD_OK ? fd_map_put(&w->named_of, key, w->named.count)
+                           : status;
+}
+
+/* The lane of a slice, and the track of a mark. */
+static fd_status
+find_lane(taking *t, uint32_t *lane, uint32_t *track)
+{
+    uint32_t place;
+    bool named = t->event->track.from != NULL;
+    fd_status status = named ? find_named(t, &place) : find_thread(t, &place);
+    if (status == FD_OK) {
+        *lane = FD_PERFETTO_LANE(place, named);
+        *track = named ? t->w->named.list[place].track
+                       : t->w->threads.list[place].track;
     }
     return status;
 }
@@ -146,7 +199,26 @@ take_row(taking *t)
     return status;
 }
 
-/* Store the event with its body in the sorter. */
+static uint64_t
+mark_order(const taking *t)
+{
+    return t->w->nested ? 0 : SECOND_MARK;
+}
+
+fd_status
+fd_perfetto_writer_flush(fd_perfetto_writer *w, fd_error *error)
+{
+    bool waits = w->waits;
+    w->waits = false;
+    if (waits && w->record.status != FD_OK) {
+        return w->record.status;
+    }
+    return waits ? fd_sorter_add(w->sorter, w->time, w->second,
+                                 w->record.bytes, w->record.size, error)
+                 : FD_OK;
+}
+
+/* Store the event with its body in the sorter, or until its flows are read. */
 static fd_status
 put_aside(taking *t, fd_perfetto_what what, uint32_t number, uint64_t second,
           uint64_t duration)
@@ -154,18 +226,46 @@ put_aside(taking *t, fd_perfetto_what what, uint32_t number, uint64_t second,
     fd_perfetto_writer *w = t->w;
     uint8_t head[24];
     uint8_t *end = head;
+    fd_status status = fd_perfetto_writer_flush(w, t->error);
+    if (status != FD_OK) {
+        return status;
+    }
     *end++ = (uint8_t)what;
     end = fd_proto_put(end, number);
     end = fd_proto_put(end, duration);
     w->record.size = 0;
     fd_buffer_bytes(&w->record, head, (size_t)(end - head));
     fd_buffer_bytes(&w->record, w->body.bytes, w->body.size);
-    fd_status status =
-        w->body.status != FD_OK ? w->body.status : w->record.status;
-    return status == FD_OK
-             ? fd_sorter_add(w->sorter, t->time, second, w->record.bytes,
-                             w->record.size, t->error)
+    w->waits = true;
+    w->time = t->time;
+    w->second = second;
+    status = w->body.status;
+    return status == FD_OK && !w->nested
+             ? fd_perfetto_writer_flush(w, t->error)
              : status;
+}
+
+/* A flow of the record that waits. */
+static fd_status
+take_flow(taking *t)
+{
+    fd_perfetto_writer *w = t->w;
+    uint64_t id = fd_timeline_ids_number(t->ids, t->event->id);
+    fd_proto_fixed(&w->record,
+                   t->event->phase == 'f' ? FD_PB_EVENT_LAST_FLOWS
+                                          : FD_PB_EVENT_FLOWS,
+                   &id);
+    return w->record.status;
+}
+
+/* The reader names the category of a slice without one after its track. */
+static bool
+has_category(const fd_timeline_event *event)
+{
+    size_t size = fd_span_size(event->track);
+    return event->cat.from != NULL
+        && (event->track.from == NULL || fd_span_size(event->cat) != size
+            || memcmp(event->cat.from, event->track.from, size) != 0);
 }
 
 /* Category and name. */
@@ -176,7 +276,7 @@ put_title(taking *t)
     fd_perfetto_texts *texts = &t->w->texts;
     fd_buffer *body = &t->w->body;
     fd_status status = FD_OK;
-    if (t->event->cat.from != NULL) {
+    if (has_category(t->event)) {
         fd_span text = fd_perfetto_spell(texts, t->event->cat);
         if (fd_span_size(text) > 0) {
             status = fd_perfetto_text(&texts->categories, text,
@@ -215,9 +315,11 @@ static fd_status
 take_slice(taking *t)
 {
     char phase = t->event->phase;
-    uint32_t thread;
-    fd_status status = find_thread(t, &thread);
-    if (status == FD_OK && phase != 'E') {
+    bool begins = phase == 'B' || phase == 'b';
+    uint32_t lane;
+    uint32_t track;
+    fd_status status = find_lane(t, &lane, &track);
+    if (status == FD_OK && (begins || phase == 'X')) {
         status = put_title(t);
         put_binding(t);
     }
@@ -226,8 +328,7 @@ take_slice(taking *t)
     }
     if (status != FD_OK || phase != 'X') {
         return status == FD_OK ? put_aside(
-                   t, phase == 'B' ? FD_PERFETTO_BEGIN : FD_PERFETTO_END,
-                   thread, 0, 0)
+                   t, begins ? FD_PERFETTO_BEGIN : FD_PERFETTO_END, lane, 0, 0)
                                : status;
     }
     int64_t dur = t->event->has_duration && t->event->duration > 0
@@ -239,7 +340,7 @@ take_slice(taking *t)
     uint64_t shorter =
         SECOND_SLICE - 1
         - ((uint64_t)dur < SECOND_SLICE ? (uint64_t)dur : SECOND_SLICE - 1);
-    return put_aside(t, FD_PERFETTO_SLICE, thread, SECOND_SLICE | shorter,
+    return put_aside(t, FD_PERFETTO_SLICE, lane, SECOND_SLICE | shorter,
                      (uint64_t)dur);
 }
 
@@ -248,7 +349,7 @@ take_instant(taking *t)
 {
     char scope = 't';
     uint32_t track = 0;
-    uint32_t thread;
+    uint32_t lane;
     if (t->event->phase != 'R' && t->event->scope != 0) {
         scope = t->event->scope;
     }
@@ -261,30 +362,34 @@ take_instant(taking *t)
         status = process_track(t->w, t->process, &track);
     }
     else {
-        status = find_thread(t, &thread);
-        track = status == FD_OK ? t->w->threads.list[thread].track : 0;
+        status = find_lane(t, &lane, &track);
     }
     status = status == FD_OK ? put_title(t) : status;
     if (status == FD_OK) {
         status = fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->body);
     }
     return status == FD_OK
-             ? put_aside(t, FD_PERFETTO_INSTANT, track, SECOND_MARK, 0)
+             ? put_aside(t, FD_PERFETTO_INSTANT, track, mark_order(t), 0)
              : status;
 }
 
-/* The track of "<name> [id: <id>] <key>". */
-static fd_status
-find_series(taking *t, fd_span key, uint32_t *track)
+/* "<process>:<name> [id: <id>] <key>"; of a native counter "<process>
+ * <track_id>:<its own name>". */
+static void
+put_series(taking *t, fd_span key, fd_buffer *title)
 {
     fd_perfetto_writer *w = t->w;
-    fd_buffer *title = &w->scratch;
-    uint32_t made;
     fd_span parts[3] = {
-        t->event->name, {NULL, NULL}, {key.from - 1, key.to + 1}};
+        t->event->name, fd_timeline_id(t->event), {key.from - 1, key.to + 1}};
     title->size = 0;
+    if (t->event->track.from != NULL) {
+        fd_span text = fd_perfetto_spell(&w->texts, t->event->track);
+        fd_buffer_format(title, "%u %llx:", (unsigned)t->process,
+                         (unsigned long long)t->event->track_id);
+        fd_buffer_bytes(title, text.from, fd_span_size(text));
+        return;
+    }
     fd_buffer_format(title, "%u:", (unsigned)t->process);
-    parts[1] = fd_timeline_id(t->event);
     for (int i = 0; i < 3; i++) {
         if (parts[i].from != NULL) {
             fd_span text = fd_perfetto_spell(&w->texts, parts[i]);
@@ -292,6 +397,16 @@ find_series(taking *t, fd_span key, uint32_t *track)
             fd_buffer_bytes(title, text.from, fd_span_size(text));
         }
     }
+}
+
+/* The track of a counter. */
+static fd_status
+find_series(taking *t, fd_span key, uint32_t *track)
+{
+    fd_perfetto_writer *w = t->w;
+    fd_buffer *title = &w->scratch;
+    uint32_t made;
+    put_series(t, key, title);
     fd_status status = title->status;
     if (w->series.texts.count >= fd_budget(FD_PERFETTO_SERIES)) {
         return FD_EFULL;
@@ -322,7 +437,7 @@ take_value(taking *t, fd_span key, fd_span value)
     }
     fd_status status = find_series(t, key, &track);
     return status == FD_OK
-             ? put_aside(t, FD_PERFETTO_COUNTER, track, SECOND_MARK, 0)
+             ? put_aside(t, FD_PERFETTO_COUNTER, track, mark_order(t), 0)
              : status;
 }
 
@@ -373,8 +488,9 @@ take_joined(taking *t)
 {
     fd_perfetto_writer *w = t->w;
     fd_buffer *legacy = &w->scratch;
-    uint32_t thread;
-    fd_status status = find_thread(t, &thread);
+    uint32_t lane;
+    uint32_t track;
+    fd_status status = find_lane(t, &lane, &track);
     status = status == FD_OK ? put_title(t) : status;
     legacy->size = 0;
     fd_proto_number(legacy, FD_PB_LEGACY_PHASE, (uint64_t)t->event->phase);
@@ -390,8 +506,7 @@ take_joined(taking *t)
         status = fd_perfetto_notes(&w->texts, t->event->args, &w->body);
     }
     return status == FD_OK
-             ? put_aside(t, FD_PERFETTO_LEGACY, w->threads.list[thread].track,
-                         SECOND_MARK, 0)
+             ? put_aside(t, FD_PERFETTO_LEGACY, track, mark_order(t), 0)
              : status;
 }
 
@@ -411,12 +526,14 @@ take(taking *t)
         return take_instant(t);
     case 'C':
         return take_counters(t);
+    case 'b':
+    case 'e':
+        return t->event->track.from != NULL ? take_slice(t) : take_joined(t);
+    case 'n':
+        return t->event->track.from != NULL ? take_instant(t) : take_joined(t);
     case 's':
     case 't':
     case 'f':
-    case 'b':
-    case 'n':
-    case 'e':
     case 'S':
     case 'T':
     case 'p':
@@ -447,5 +564,6 @@ fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
         return FD_EFORMAT;
     }
     w->body.size = 0;
-    return take(&t);
+    bool joins = event->follows && w->waits && w->time == t.time;
+    return joins ? take_flow(&t) : take(&t);
 }

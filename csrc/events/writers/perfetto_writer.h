@@ -11,25 +11,8 @@
 
 #include "events/merged_ids.h"
 #include "events/recorded/perfetto_preamble.h"
+#include "events/writers/perfetto_counts.h"
 #include "streams/output_stream.h"
-
-typedef struct fd_perfetto_writer fd_perfetto_writer;
-
-/* What of an input was changed or dropped. */
-typedef struct fd_perfetto_counts {
-    uint64_t aside;   /* overlapping slices, in a further lane */
-    uint64_t crossed; /* slices ended with the one around them */
-    uint64_t alone;   /* ends without a begin, skipped */
-    uint64_t skipped; /* events that have no native form, skipped */
-    uint64_t early;   /* events before time 0, skipped */
-    uint64_t others;  /* packets of a native input that hold no events */
-} fd_perfetto_counts;
-
-/* The next unused numbers. */
-typedef struct fd_perfetto_spare {
-    uint32_t track;
-    uint32_t sequence;
-} fd_perfetto_spare;
 
 /* `out` and `spare` are borrowed; spills lie beside `output`. NULL without
  * memory. */
@@ -37,6 +20,10 @@ fd_perfetto_writer *fd_perfetto_writer_new(fd_bytes_out *out,
                                            const char *output,
                                            fd_perfetto_spare *spare);
 void fd_perfetto_writer_free(fd_perfetto_writer *writer);
+
+/* Begin an input. `nested`: its slices are begins and ends, in the order of
+ * time with the marks within them. */
+void fd_perfetto_writer_begin(fd_perfetto_writer *writer, bool nested);
 
 /* FD_EFORMAT: no valid time; FD_EFULL: too many processes or threads; in
  * both cases the event is skipped. */

@@ -3,8 +3,9 @@
 #define FD_PERFETTO_WRITING_H
 
 #include "events/tools/event_sorter.h"
+#include "events/writers/perfetto_counts.h"
 #include "events/writers/perfetto_texts.h"
-#include "events/writers/perfetto_writer.h"
+#include "streams/output_stream.h"
 
 enum {
     FD_PERFETTO_SERIES = 1 << 16, /* of counters of an input */
@@ -30,8 +31,16 @@ typedef struct fd_perfetto_one_series {
     uint32_t process;
 } fd_perfetto_one_series;
 
-/* A record of the sorter: what, then a number (the thread of a slice, the track
- * of a mark), the duration of a whole slice, and the body of a TrackEvent. */
+/* A track of a native input that is not a thread. */
+typedef struct fd_perfetto_named {
+    uint32_t track;
+    uint32_t process;
+    uint32_t name; /* in `said`; 0: none */
+} fd_perfetto_named;
+
+/* A record of the sorter: its kind, then a number (of a slice FD_PERFETTO_LANE,
+ * of a mark the track), the duration of a whole slice, and the body of a
+ * TrackEvent. */
 typedef enum fd_perfetto_what {
     FD_PERFETTO_SLICE,
     FD_PERFETTO_BEGIN,
@@ -41,8 +50,12 @@ typedef enum fd_perfetto_what {
     FD_PERFETTO_LEGACY /* flows, asynchronous events: see the body */
 } fd_perfetto_what;
 
+/* The lane of a thread, or of a track that is not one, by their places. */
+#define FD_PERFETTO_LANE(place, named) ((uint32_t)(place) << 1 | (named))
+
 struct fd_perfetto_writer {
     fd_bytes_out *out;
+    bool nested; /* marks stay in their order among begins and ends */
     fd_perfetto_spare *spare;
     fd_sorter *sorter;
     fd_perfetto_texts texts;
@@ -51,11 +64,20 @@ struct fd_perfetto_writer {
     FD_VECTOR(fd_perfetto_thread) threads;      /* the same */
     fd_text_pool series;                        /* process and name */
     FD_VECTOR(fd_perfetto_one_series) counters; /* by their id in `series` */
+    FD_VECTOR(fd_perfetto_named) named;
+    fd_map named_of; /* track_id -> its place + 1 */
     uint32_t global; /* the track of instants of everything; 0: none */
     uint64_t skipped;
+    bool waits; /* `record` is not in the sorter yet: flows may follow */
+    int64_t time;
+    uint64_t second;
     fd_buffer record;
     fd_buffer body;
     fd_buffer scratch;
 };
+
+/* Move the record that waits to the sorter. */
+fd_status fd_perfetto_writer_flush(fd_perfetto_writer *writer,
+                                   fd_error *error);
 
 #endif

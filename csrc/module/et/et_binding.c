@@ -118,10 +118,19 @@ fd_et_summary_py(const fd_et *et, fd_et_format format)
     return fd_columns_with(made, "faults", fault_counts(&et->faults));
 }
 
+/* In the form that its name says, unless another is wanted. */
+static fd_status
+save(const fd_et *et, const char *output, bool timeline, bool workload,
+     fd_error *error)
+{
+    return workload ? fd_et_save_workload(et, output, error)
+                    : fd_et_save(et, output, timeline, error);
+}
+
 /* Read `path` and write `output` unless it is NULL; the summary. */
 static PyObject *
 convert(PyObject *module, const char *path, const char *output, unsigned edges,
-        long long rank, bool timeline)
+        long long rank, bool timeline, bool workload)
 {
     fd_et et;
     fd_et_format format;
@@ -132,7 +141,7 @@ convert(PyObject *module, const char *path, const char *output, unsigned edges,
         status = fd_et_load(&et, path, edges, &format, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
         if (status == FD_OK && output != NULL) {
-            status = fd_et_save(&et, output, timeline, &error);
+            status = save(&et, output, timeline, workload, &error);
         }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_summary_py(&et, format)
@@ -144,19 +153,22 @@ convert(PyObject *module, const char *path, const char *output, unsigned edges,
 PyObject *
 fd_et_convert_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "output",   "edges",
-                            "rank", "timeline", NULL};
+    static char *names[] = {"path",     "output",   "edges", "rank",
+                            "timeline", "workload", NULL};
     PyObject *path = NULL;
     PyObject *output = NULL;
     unsigned edges = FD_ET_ALL_KINDS;
     long long rank = -1;
     int timeline = 0;
+    int workload = 0;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&|$ILp:et_convert", names, PyUnicode_FSConverter,
-            &path, PyUnicode_FSConverter, &output, &edges, &rank, &timeline)) {
-        made = convert(module, PyBytes_AS_STRING(path),
-                       PyBytes_AS_STRING(output), edges, rank, timeline != 0);
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&|$ILpp:et_convert",
+                                    names, PyUnicode_FSConverter, &path,
+                                    PyUnicode_FSConverter, &output, &edges,
+                                    &rank, &timeline, &workload)) {
+        made =
+            convert(module, PyBytes_AS_STRING(path), PyBytes_AS_STRING(output),
+                    edges, rank, timeline != 0, workload != 0);
     }
     Py_XDECREF(path);
     Py_XDECREF(output);
@@ -175,8 +187,8 @@ fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                      &rank)) {
         return NULL;
     }
-    PyObject *made =
-        convert(module, PyBytes_AS_STRING(path), NULL, edges, rank, false);
+    PyObject *made = convert(module, PyBytes_AS_STRING(path), NULL, edges,
+                             rank, false, false);
     Py_DECREF(path);
     return made;
 }
@@ -187,8 +199,16 @@ typedef struct exported {
     PyObject *pytorch;
     PyObject *chakra;
     PyObject *kineto;
+    PyObject *workload; /* NULL: not wanted */
     fd_private private;
 } exported;
+
+/* A path, or None. */
+static int
+take_path(PyObject *object, void *path)
+{
+    return object == Py_None || PyUnicode_FSConverter(object, path);
+}
 
 static fd_status
 save_all(const fd_et *et, const exported *e, fd_error *error)
@@ -197,6 +217,10 @@ save_all(const fd_et *et, const exported *e, fd_error *error)
         fd_et_save(et, PyBytes_AS_STRING(e->pytorch), false, error);
     if (status == FD_OK) {
         status = fd_et_save(et, PyBytes_AS_STRING(e->chakra), false, error);
+    }
+    if (status == FD_OK && e->workload != NULL) {
+        status =
+            fd_et_save_workload(et, PyBytes_AS_STRING(e->workload), error);
     }
     return status != FD_OK
              ? status
@@ -229,22 +253,23 @@ static PyObject *export(PyObject *module, const exported *e, unsigned edges)
 PyObject *
 fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path",  "pytorch", "chakra", "kineto",
-                            "edges", "privacy", NULL};
+    static char *names[] = {"path",  "pytorch", "chakra",   "kineto",
+                            "edges", "privacy", "workload", NULL};
     exported e = {.path = NULL};
     unsigned edges = FD_ET_ALL_KINDS;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&O&O&|$IO&:et_export", names,
+            args, kwargs, "O&O&O&O&|$IO&O&:et_export", names,
             PyUnicode_FSConverter, &e.path, PyUnicode_FSConverter, &e.pytorch,
             PyUnicode_FSConverter, &e.chakra, PyUnicode_FSConverter, &e.kineto,
-            &edges, fd_take_private, &e.private)) {
+            &edges, fd_take_private, &e.private, take_path, &e.workload)) {
         made = export(module, &e, edges);
     }
     Py_XDECREF(e.path);
     Py_XDECREF(e.pytorch);
     Py_XDECREF(e.chakra);
     Py_XDECREF(e.kineto);
+    Py_XDECREF(e.workload);
     return made;
 }
 

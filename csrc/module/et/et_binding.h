@@ -14,6 +14,9 @@ PyObject *fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs);
 /* et_link(path, kineto, output, *, edges, rank) -> dict */
 PyObject *fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
+/* et_identity(path) -> dict */
+PyObject *fd_et_identity_py(PyObject *module, PyObject *path);
+
 /* et_check(inputs) -> dict */
 PyObject *fd_et_check_py(PyObject *module, PyObject *args);
 

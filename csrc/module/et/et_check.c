@@ -32,7 +32,7 @@ static const fd_column ranks_columns[] = {
 static const fd_table ranks_table =
     FD_TABLE("ranks", ranks_columns, fd_et_ranks, false);
 
-/* A call of a rank; its members are None if `call` is 0. */
+/* A call of a rank; without members if `call` is 0. */
 static PyObject *
 call_row(const fd_et_ranks *ranks, uint32_t place, uint32_t call)
 {

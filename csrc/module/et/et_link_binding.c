@@ -1,7 +1,7 @@
-/* et_link(). */
+/* et_link() and et_identity(). */
 #include "module/et/et_binding.h"
 
-#include "et/tools/et_link.h"
+#include "et/tools/link_files.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 
@@ -9,6 +9,7 @@ static const fd_column link_columns[] = {
     FD_COLUMN(fd_et_link, "linked", U64, linked),
     FD_COLUMN(fd_et_link, "only_et", U64, only_et),
     FD_COLUMN(fd_et_link, "only_kineto", U64, only_kineto),
+    FD_COLUMN(fd_et_link, "by_order", U64, by_order),
     FD_COLUMN(fd_et_link, "unnumbered", U64, unnumbered),
     FD_COLUMN(fd_et_link, "renamed", U64, renamed),
     FD_COLUMN(fd_et_link, "again", U64, again),
@@ -37,6 +38,13 @@ link_counts(const fd_et_link *link, const fd_kineto *kineto)
                            fd_record(&kineto_table, kineto, NULL));
 }
 
+static const fd_column identity_columns[] = {
+    FD_COLUMN(fd_et_identity, "pid", U64, pid),
+    FD_COLUMN(fd_et_identity, "rank", I64_OR_NONE, rank),
+};
+static const fd_table identity_table =
+    FD_TABLE("identity", identity_columns, fd_et_identity, false);
+
 /* What the arguments own. */
 typedef struct paths {
     PyObject *et;
@@ -45,7 +53,8 @@ typedef struct paths {
 } paths;
 
 static PyObject *
-run(PyObject *module, const paths *p, unsigned edges, long long rank)
+run(PyObject *module, const paths *p, fd_et_link_options options,
+    long long rank, bool workload)
 {
     fd_et et;
     fd_kineto kineto;
@@ -55,12 +64,13 @@ run(PyObject *module, const paths *p, unsigned edges, long long rank)
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
         status = fd_et_link_files(&et, PyBytes_AS_STRING(p->et),
-                                  PyBytes_AS_STRING(p->kineto), edges, &link,
+                                  PyBytes_AS_STRING(p->kineto), options, &link,
                                   &kineto, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
         if (status == FD_OK) {
-            status =
-                fd_et_save(&et, PyBytes_AS_STRING(p->output), false, &error);
+            const char *output = PyBytes_AS_STRING(p->output);
+            status = workload ? fd_et_save_workload(&et, output, &error)
+                              : fd_et_save(&et, output, false, &error);
         }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_summary_py(&et, FD_ET_PYTORCH)
@@ -76,19 +86,42 @@ run(PyObject *module, const paths *p, unsigned edges, long long rank)
 PyObject *
 fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "kineto", "output", "edges", "rank", NULL};
+    static char *names[] = {"path", "kineto",   "output", "edges",
+                            "rank", "workload", "force",  NULL};
     paths p = {.et = NULL};
     unsigned edges = FD_ET_ALL_KINDS;
     long long rank = -1;
+    int workload = 0;
+    int force = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&O&|$IL:et_link", names, PyUnicode_FSConverter,
+            args, kwargs, "O&O&O&|$ILpp:et_link", names, PyUnicode_FSConverter,
             &p.et, PyUnicode_FSConverter, &p.kineto, PyUnicode_FSConverter,
-            &p.output, &edges, &rank)) {
-        made = run(module, &p, edges, rank);
+            &p.output, &edges, &rank, &workload, &force)) {
+        made = run(module, &p, (fd_et_link_options){edges, force != 0}, rank,
+                   workload != 0);
     }
     Py_XDECREF(p.et);
     Py_XDECREF(p.kineto);
     Py_XDECREF(p.output);
     return made;
+}
+
+PyObject *
+fd_et_identity_py(PyObject *module, PyObject *path)
+{
+    fd_et_identity identity = {.rank = -1};
+    fd_error error = {""};
+    PyObject *encoded;
+    if (!PyUnicode_FSConverter(path, &encoded)) {
+        return NULL;
+    }
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status =
+            fd_et_read_identity(PyBytes_AS_STRING(encoded), &identity, &error);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(encoded);
+    return status == FD_OK ? fd_record(&identity_table, &identity, NULL)
+                           : fd_raise(module, status, &error);
 }

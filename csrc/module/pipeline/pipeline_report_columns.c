@@ -5,18 +5,10 @@
 #include "module/field_tables.h"
 #include "trace/trace_columns.h"
 
-#define NUMBER(row, name, field) \
-    { \
-        name, FD_COLUMN_I64, offsetof(row, field), NULL \
-    }
+#define NUMBER(row, name, field) FD_COLUMN(row, name, I64, field)
 #define NAME(row, name, field, names) \
-    { \
-        name, FD_COLUMN_U8, offsetof(row, field), names \
-    }
-#define TRUTH(row, name, field) \
-    { \
-        name, FD_COLUMN_BOOL, offsetof(row, field), NULL \
-    }
+    FD_COLUMN_OF_NAMES(row, name, U8, field, names)
+#define TRUTH(row, name, field) FD_COLUMN(row, name, BOOL, field)
 #define TABLE(columns, row) \
     { \
         NULL, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \
@@ -83,11 +75,7 @@ typedef struct share_row {
     bool whole, chosen;
 } share_row;
 
-#define PART(name, part) \
-    { \
-        name, FD_COLUMN_I64, \
-            offsetof(share_row, parts) + (part) * sizeof(int64_t), NULL \
-    }
+#define PART(name, part) FD_COLUMN(share_row, name, I64, parts[part])
 
 PyObject *
 fd_pipeline_shares_py(const fd_pipe_report *report)
@@ -322,7 +310,7 @@ fd_pipeline_ifs_py(const fd_pipe_report *report)
         NUMBER(if_row, "to", to),
         NUMBER(if_row, "layer", layer),
         NUMBER(if_row, "saves", saves),
-        {"schedule", FD_COLUMN_U8, offsetof(if_row, schedule), NULL}};
+        FD_COLUMN(if_row, "schedule", U8, schedule)};
     static const fd_table table = TABLE(columns, if_row);
     uint32_t count = report->ifs.list.count;
     if_row *rows = fd_calloc((size_t)count + 1, sizeof *rows);

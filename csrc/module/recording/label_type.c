@@ -75,7 +75,7 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "label(name)\n--\n\n"
-     "A context manager: what runs inside is recorded below a range of this\n"
+     "A context manager: calls inside are recorded below a range of this\n"
      "name. Costs one function call when nothing records."},
     {Py_tp_new, label_new},
     {Py_tp_dealloc, label_dealloc},

@@ -1,4 +1,4 @@
-/* What sessions do for execution traces. */
+/* Sessions: operands of execution traces. */
 #ifndef FD_OPERANDS_BINDING_H
 #define FD_OPERANDS_BINDING_H
 

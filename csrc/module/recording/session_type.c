@@ -476,7 +476,7 @@ static PyMethodDef methods[] = {
                "Store a fact about the run; `json` is its value as text.")},
     {"attach_records", session_attach_records, METH_O,
      PyDoc_STR("attach_records($self, probe, /)\n--\n\n"
-               "Listen to PyTorch's records; answers the layout found.")},
+               "Listen to PyTorch's records; returns their layout.")},
     {"attach_operands", session_attach_operands, METH_VARARGS,
      PyDoc_STR("attach_operands($self, tensor, places, run, on_model, /)\n"
                "--\n\nRecord what goes into operators and modules and out, "

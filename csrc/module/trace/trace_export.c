@@ -68,7 +68,7 @@ free_globs(fd_export_globs *globs)
     fd_free((void *)(uintptr_t)globs->list);
 }
 
-/* How clocks are made one, where several ranks are written. */
+/* Alignment of the clocks of several ranks. */
 typedef struct alignment {
     fd_timeline_align align;
     bool strict;

@@ -1,4 +1,4 @@
-/* Trace.ranks and .figures: what one rank recorded. */
+/* Trace.ranks and .figures: the tables of one rank. */
 #include "module/trace/trace_type.h"
 
 #include "module/field_tables.h"

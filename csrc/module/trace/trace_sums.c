@@ -5,24 +5,6 @@
 #include "profile/group_edges.h"
 #include "profile/profile_rows.h"
 
-static const fd_column row_columns[] = {
-    FD_COLUMN(fd_row, "calls", U64, calls),
-    FD_COLUMN(fd_row, "resumes", U64, resumes),
-    FD_COLUMN(fd_row, "ops", U64, ops),
-    FD_COLUMN(fd_row, "self", U64, self),
-    FD_COLUMN(fd_row, "total", U64, total),
-    FD_COLUMN(fd_row, "backward", I64, backward),
-    FD_COLUMN(fd_row, "async", U64, async),
-    FD_COLUMN(fd_row, "hidden", U64, hidden),
-    FD_COLUMN(fd_row, "gpu_calls", U64, gpu_calls),
-    FD_COLUMN(fd_row, "gpu_self", U64, gpu_self),
-    FD_COLUMN(fd_row, "gpu_total", U64, gpu_total),
-    FD_COLUMN(fd_row, "gpu_starved", U64, gpu_starved),
-    FD_COLUMN(fd_row, "step_mean", DOUBLE, step_mean),
-    FD_COLUMN(fd_row, "step_deviation", DOUBLE, step_deviation),
-};
-static const fd_table rows_table = FD_TABLE("rows", row_columns, fd_row, true);
-
 static const fd_column group_columns[] = {
     FD_COLUMN(fd_group, "where", TEXT, label),
     FD_COLUMN(fd_group, "node", INDEX, node),
@@ -30,15 +12,6 @@ static const fd_column group_columns[] = {
 };
 static const fd_table groups_table =
     FD_TABLE("groups", group_columns, fd_group, true);
-
-static const fd_column edge_columns[] = {
-    FD_COLUMN(fd_edge, "caller", INDEX, caller),
-    FD_COLUMN(fd_edge, "callee", INDEX, callee),
-    FD_COLUMN(fd_edge, "calls", U64, calls),
-    FD_COLUMN(fd_edge, "total", U64, total),
-};
-static const fd_table edges_table =
-    FD_TABLE("edges", edge_columns, fd_edge, false);
 
 static const fd_column coverage_columns[] = {
     FD_COLUMN(fd_coverage, "autograd", U64, autograd),
@@ -77,8 +50,8 @@ group_totals(const fd_trace *trace, const fd_groups *groups,
     PyObject *columns = fd_columns(&groups_table, groups->list.list,
                                    groups->list.count, &groups->labels);
     columns =
-        fd_columns_join(columns, fd_columns(&rows_table, rows.list, rows.count,
-                                            &groups->labels));
+        fd_columns_join(columns, fd_columns(&fd_rows_table, rows.list,
+                                            rows.count, &groups->labels));
     fd_vector_clear(&rows);
     return columns;
 }
@@ -93,8 +66,8 @@ group_edges(const fd_trace *trace, const fd_groups *groups,
         PyErr_NoMemory();
     }
     else {
-        columns =
-            fd_columns(&edges_table, edges.list, edges.count, &groups->labels);
+        columns = fd_columns(&fd_edges_table, edges.list, edges.count,
+                             &groups->labels);
     }
     fd_vector_clear(&edges);
     return columns;

@@ -1,5 +1,4 @@
-/* Trace.nodes, .modules, .contexts: the tables as they are, with sums beside
- * the contexts. */
+/* Trace.nodes, .modules, .contexts: the shared tables, contexts with sums. */
 #include "module/trace/trace_type.h"
 
 #include "module/field_tables.h"

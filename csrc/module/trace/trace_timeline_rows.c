@@ -1,4 +1,4 @@
-/* Trace.strips and .clocks: the timeline as pictures have it. */
+/* Trace.timeline_rows and .clocks: the timeline for pictures. */
 #include "module/errors.h"
 
 #include "events/recorded/recording_inputs.h"
@@ -84,21 +84,24 @@ fd_trace_timeline_rows(PyObject *self, PyObject *args)
     return made;
 }
 
+static const fd_column clock_columns[] = {
+    FD_COLUMN_IN("ns", fd_export_clock, "at_ns", I64, map.at_ns),
+    FD_COLUMN_IN("ns", fd_export_clock, "offset_ns", I64, map.offset_ns),
+    FD_COLUMN(fd_export_clock, "drift_ppt", I64, map.drift_ppt),
+    FD_COLUMN_IN("ns", fd_export_clock, "uncertainty_ns", I64_OR_NONE,
+                 uncertainty_ns),
+};
+static const fd_table clocks_table =
+    FD_TABLE("clocks", clock_columns, fd_export_clock, false);
+
 static PyObject *
 clocks_object(const fd_export_clock *clocks, uint32_t count)
 {
     PyObject *list = PyList_New(count);
     for (uint32_t i = 0; list != NULL && i < count; i++) {
-        const fd_export_clock *clock = &clocks[i];
-        bool known = clock->uncertainty_ns != FD_CLOCK_UNKNOWN;
-        PyObject *uncertainty = known
-                                  ? PyLong_FromLongLong(clock->uncertainty_ns)
-                                  : Py_NewRef(Py_None);
-        PyObject *made = Py_BuildValue(
-            "{s:L,s:L,s:L,s:s,s:N}", "at_ns", (long long)clock->map.at_ns,
-            "offset_ns", (long long)clock->map.offset_ns, "drift_ppt",
-            (long long)clock->map.drift_ppt, "method", clock->method,
-            "uncertainty_ns", uncertainty);
+        PyObject *made =
+            fd_columns_with(fd_record(&clocks_table, &clocks[i], NULL),
+                            "method", PyUnicode_FromString(clocks[i].method));
         if (made == NULL) {
             Py_CLEAR(list);
             break;

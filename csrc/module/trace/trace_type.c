@@ -137,14 +137,12 @@ trace_dump(PyObject *self, PyObject *path)
     if (!PyUnicode_FSConverter(path, &bytes)) {
         return NULL;
     }
-    fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        fd_dump(fd_trace_of(self), &text);
-        status = fd_buffer_save(&text, PyBytes_AS_STRING(bytes), &error);
+        status =
+            fd_dump_save(fd_trace_of(self), PyBytes_AS_STRING(bytes), &error);
     Py_END_ALLOW_THREADS
-    fd_buffer_clear(&text);
     Py_DECREF(bytes);
     if (status != FD_OK) {
         return fd_raise(module_of(self), status, &error);
@@ -190,19 +188,19 @@ static PyMethodDef methods[] = {
     {"dump", trace_dump, METH_O,
      PyDoc_STR("dump($self, path, /)\n--\n\nWrite as JSON.")},
     {"nodes", fd_trace_nodes, METH_NOARGS,
-     PyDoc_STR("nodes($self, /)\n--\n\nColumns, a row a node.")},
+     PyDoc_STR("nodes($self, /)\n--\n\nColumns, one row per node.")},
     {"modules", fd_trace_modules, METH_NOARGS,
-     PyDoc_STR("modules($self, /)\n--\n\nColumns, a row a module instance.")},
+     PyDoc_STR("modules($self, /)\n--\n\nColumns, one row per instance.")},
     {"contexts", fd_trace_contexts, METH_VARARGS,
      PyDoc_STR("contexts($self, rank=-1, steady=False, /)\n--\n\n"
-               "Columns, a row a path of calls; -1 sums over ranks.")},
+               "Columns, one row per call path; -1 sums over ranks.")},
     {"ranks", fd_trace_ranks, METH_NOARGS,
-     PyDoc_STR("ranks($self, /)\n--\n\nOne dict a rank.")},
+     PyDoc_STR("ranks($self, /)\n--\n\nOne dict per rank.")},
     {"figures", fd_trace_figures, METH_VARARGS,
      PyDoc_STR("figures($self, rank, /)\n--\n\nColumns of one rank.")},
     {"table", fd_trace_table, METH_VARARGS,
      PyDoc_STR("table($self, by='function', rank=-1, /)\n--\n\n"
-               "Columns, a row a group.")},
+               "Columns, one row per group.")},
     {"edges", fd_trace_edges, METH_VARARGS,
      PyDoc_STR("edges($self, by='function', rank=-1, /)\n--\n\n"
                "Columns; caller and callee are rows of table(by).")},
@@ -213,19 +211,19 @@ static PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
                "     threshold=0.1, same_speed=False)\n--\n\n"
-               "What changed, a row a group and a row a pair of them.")},
+               "Changes, one row per group and per pair of groups.")},
     {"joined", fd_trace_joined, METH_VARARGS,
      PyDoc_STR("joined($self, after, pairs, /)\n--\n\n"
-               "Two traces as one, two ranks a pair of ranks.")},
+               "Two traces as one, two ranks per pair of ranks.")},
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
-               "Columns, a row a job of one rank.")},
+               "Columns, one row per job of one rank.")},
     {"timeline_rows", fd_trace_timeline_rows, METH_VARARGS,
      PyDoc_STR("timeline_rows($self, rank, most, /)\n--\n\n"
                "The timeline of one rank, its longest calls.")},
     {"clocks", fd_trace_clocks, METH_NOARGS,
      PyDoc_STR("clocks($self, /)\n--\n\n"
-               "How the clocks of ranks are made one.")},
+               "How the clocks of ranks are aligned.")},
     {"export", (PyCFunction)(void (*)(void))fd_trace_export,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("export($self, format, *, rank=-1, style='default',\n"

@@ -5,7 +5,7 @@
 #include "module/state.h"
 #include "profile/call_groups.h"
 
-/* Takes the trace over, in failure too. */
+/* Takes ownership of the trace, also after a failure. */
 PyObject *fd_trace_object(PyObject *module, fd_trace *trace);
 
 /* The trace of a Trace object; borrowed. */

@@ -1,6 +1,7 @@
 #include "pipeline/planner/layer_graph_json.h"
 
 #include "pipeline/planner/decimal_digits.h"
+#include "json/json_scan.h"
 #include "json/json_text.h"
 #include "json/json_writer.h"
 
@@ -247,6 +248,19 @@ read_document(reading *r, const cJSON *document)
     return status;
 }
 
+/* Whether cJSON, which has one failure for both, ran out of memory: the
+ * document is valid and has no escape that cJSON rejects. */
+static bool
+is_valid(const char *text, size_t size)
+{
+    fd_scan scan = {.at = NULL};
+    fd_scan_begin(&scan, text, text + size);
+    bool valid = fd_scan_value(&scan) == FD_SCAN_OK && scan.repairs.count == 0
+              && memmem(text, size, "\\u", 2) == NULL;
+    fd_scan_clear(&scan);
+    return valid;
+}
+
 fd_status
 fd_model_read_json(fd_model *model, const char *text, size_t size,
                    const char *where, fd_error *error)
@@ -254,6 +268,9 @@ fd_model_read_json(fd_model *model, const char *text, size_t size,
     reading r = {.model = model, .where = where, .error = error};
     const char *end = NULL;
     cJSON *document = cJSON_ParseWithLengthOpts(text, size, &end, 0);
+    if (document == NULL && is_valid(text, size)) {
+        return fd_fail(error, FD_ENOMEM, "%s: out of memory", where);
+    }
     if (document == NULL) {
         return fd_fail(error, FD_EFORMAT, "%s: not valid JSON at byte %zu",
                        where, end != NULL ? (size_t)(end - text) : 0);

@@ -1,6 +1,42 @@
 #include "trace/dump/dump_reading.h"
 
+#include "json/json_text.h"
+
 #include <string.h>
+
+/* The members of a rank. */
+enum {
+    RANK,
+    WORLD,
+    PID,
+    COMPLETE,
+    TIMING,
+    STEPS,
+    RECORDED,
+    FILE_BYTES,
+    ID,
+    BOOT_ID,
+    STATE,
+    STEPS_SOURCE,
+    START,
+    COUNTERS,
+    META,
+    NOTES,
+    FIGURES,
+    THREADS,
+    OPEN,
+    LATEST,
+    TOPS,
+    GPU,
+    MEMBERS
+};
+
+static const char *const MEMBER_NAMES[MEMBERS] = {
+    "rank",      "world",        "pid",        "complete", "timing",
+    "steps",     "recorded",     "file_bytes", "id",       "boot_id",
+    "state",     "steps_source", "start",      "counters", "meta",
+    "notes",     "figures",      "threads",    "open",     "latest_steps",
+    "step_tops", "gpu"};
 
 /* Replace the document's context ids in one column by the trace's. */
 static fd_status
@@ -25,7 +61,7 @@ map_contexts(const fd_loading *l, const fd_table *table, const char *name,
 }
 
 static fd_status
-load_rank_table(const fd_loading *l, const cJSON *json, const fd_table *table,
+load_rank_table(const fd_loading *l, fd_span json, const fd_table *table,
                 const char *context_column, fd_loading_rows *to)
 {
     fd_status status = fd_loading_table(l, json, table, to);
@@ -33,7 +69,7 @@ load_rank_table(const fd_loading *l, const cJSON *json, const fd_table *table,
                            : status;
 }
 
-#define LOAD_INTO(vector, table, context_column) \
+#define LOAD_INTO(vector, json, table, context_column) \
     do { \
         fd_loading_rows from; \
         status = load_rank_table(l, json, table, context_column, &from); \
@@ -49,16 +85,16 @@ load_rank_table(const fd_loading *l, const cJSON *json, const fd_table *table,
     } while (0)
 
 static fd_status
-load_rank_tables(const fd_loading *l, const cJSON *json, fd_trace_rank *rank)
+load_rank_tables(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
     fd_status status;
-    LOAD_INTO(&rank->figures, &fd_figures_table, "context");
-    LOAD_INTO(&rank->threads, &fd_threads_table, "root");
-    LOAD_INTO(&rank->open, &fd_open_table, "context");
-    LOAD_INTO(&rank->latest, &fd_steps_table, "");
-    LOAD_INTO(&rank->tops, &fd_tops_table, "context");
-    if (cJSON_GetObjectItemCaseSensitive(json, fd_gpu_table.name) != NULL) {
-        LOAD_INTO(&rank->gpu, &fd_gpu_table, "context");
+    LOAD_INTO(&rank->figures, of[FIGURES], &fd_figures_table, "context");
+    LOAD_INTO(&rank->threads, of[THREADS], &fd_threads_table, "root");
+    LOAD_INTO(&rank->open, of[OPEN], &fd_open_table, "context");
+    LOAD_INTO(&rank->latest, of[LATEST], &fd_steps_table, "");
+    LOAD_INTO(&rank->tops, of[TOPS], &fd_tops_table, "context");
+    if (of[GPU].from != NULL) {
+        LOAD_INTO(&rank->gpu, of[GPU], &fd_gpu_table, "context");
     }
     for (uint32_t i = 0; i < rank->figures.count; i++) {
         if (rank->figures.list[i].context == 0) {
@@ -79,206 +115,193 @@ load_rank_tables(const fd_loading *l, const cJSON *json, fd_trace_rank *rank)
 }
 
 static fd_status
-name_of(const fd_loading *l, const cJSON *json, const char *field,
-        const char *const *names, uint32_t *value)
+load_name(fd_loading *l, fd_span json, const char *field,
+          const char *const *names, uint32_t *value)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, field);
-    for (*value = 0; cJSON_IsString(item) && names[*value] != NULL; ++*value) {
-        if (strcmp(names[*value], item->valuestring) == 0) {
+    fd_status status = fd_loading_text(l, json);
+    for (*value = 0; status == FD_OK && names[*value] != NULL; ++*value) {
+        if (strcmp(names[*value], l->text.bytes) == 0) {
             return FD_OK;
         }
     }
-    return fd_loading_wrong(l, field, "unknown name");
+    return status == FD_ENOMEM ? status
+                               : fd_loading_wrong(l, field, "unknown name");
 }
 
 static fd_status
-hexadecimal(const fd_loading *l, const cJSON *json, const char *name,
-            char to[33])
+load_hexadecimal(fd_loading *l, fd_span json, const char *field, char to[33])
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name);
-    if (!cJSON_IsString(item) || strlen(item->valuestring) != 32
-        || strspn(item->valuestring, "0123456789abcdef") != 32) {
-        return fd_loading_wrong(l, name, "32 hexadecimal digits expected");
+    fd_status status = fd_loading_text(l, json);
+    if (status == FD_ENOMEM) {
+        return status;
     }
-    memcpy(to, item->valuestring, 33);
+    if (status != FD_OK || l->text.size != 32
+        || strspn(l->text.bytes, "0123456789abcdef") != 32) {
+        return fd_loading_wrong(l, field, "32 hexadecimal digits expected");
+    }
+    memcpy(to, l->text.bytes, 33);
     return FD_OK;
 }
 
 static fd_status
-load_start(const fd_loading *l, const cJSON *json, fd_file_anchor *start)
+load_start(const fd_loading *l, fd_span json, fd_file_anchor *start)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, "start");
-    fd_status status =
-        fd_loading_number(l, item, "ticks", UINT64_MAX, &start->ticks);
-    if (status == FD_OK) {
-        status = fd_loading_number(l, item, "monotonic", UINT64_MAX,
-                                   &start->monotonic_ns);
-    }
-    if (status == FD_OK) {
-        status = fd_loading_number(l, item, "boottime", UINT64_MAX,
-                                   &start->boottime_ns);
-    }
-    return status == FD_OK ? fd_loading_number(l, item, "realtime", UINT64_MAX,
-                                               &start->realtime_ns)
-                           : status;
-}
-
-static fd_status
-load_scalars(const fd_loading *l, const cJSON *json, fd_trace_rank *rank)
-{
-    uint64_t narrow[3];
-    static const char *const names[3] = {"rank", "world", "pid"};
+    static const char *const names[] = {"ticks", "monotonic", "boottime",
+                                        "realtime"};
+    uint64_t *const to[] = {&start->ticks, &start->monotonic_ns,
+                            &start->boottime_ns, &start->realtime_ns};
+    fd_span values[4];
     fd_status status = FD_OK;
-    for (int i = 0; i < 3 && status == FD_OK; i++) {
-        status = fd_loading_number(l, json, names[i], UINT32_MAX, &narrow[i]);
-    }
-    if (status != FD_OK) {
-        return status;
-    }
-    rank->rank = (uint32_t)narrow[0];
-    rank->world = (uint32_t)narrow[1];
-    rank->pid = (uint32_t)narrow[2];
-    rank->incomplete =
-        cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(json, "complete")) != 0;
-    rank->timing =
-        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "timing")) != 0;
-    status = fd_loading_number(l, json, "steps", UINT64_MAX, &rank->steps);
-    if (status == FD_OK) {
-        status = fd_loading_number(l, json, "recorded", UINT64_MAX,
-                                   &rank->recorded);
-    }
-    if (status == FD_OK) {
-        status = fd_loading_number(l, json, "file_bytes", UINT64_MAX,
-                                   &rank->file_bytes);
+    fd_scan_members(json, names, 4, values);
+    for (int i = 0; i < 4 && status == FD_OK; i++) {
+        status = fd_loading_number(l, values[i], names[i], UINT64_MAX, to[i]);
     }
     return status;
 }
 
 static fd_status
-load_names(const fd_loading *l, const cJSON *json, fd_trace_rank *rank)
+load_scalars(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
-    fd_status status = hexadecimal(l, json, "id", rank->id);
+    uint32_t *const narrow[] = {&rank->rank, &rank->world, &rank->pid};
+    uint64_t *const wide[] = {&rank->steps, &rank->recorded,
+                              &rank->file_bytes};
+    fd_status status = FD_OK;
+    for (int i = RANK; i <= PID && status == FD_OK; i++) {
+        uint64_t value = 0;
+        status =
+            fd_loading_number(l, of[i], MEMBER_NAMES[i], UINT32_MAX, &value);
+        *narrow[i] = (uint32_t)value;
+    }
+    rank->incomplete = fd_span_is(of[COMPLETE], "false");
+    rank->timing = fd_span_is(of[TIMING], "true");
+    for (int i = STEPS; i <= FILE_BYTES && status == FD_OK; i++) {
+        status = fd_loading_number(l, of[i], MEMBER_NAMES[i], UINT64_MAX,
+                                   wide[i - STEPS]);
+    }
+    return status;
+}
+
+static fd_status
+load_names(fd_loading *l, const fd_span *of, fd_trace_rank *rank)
+{
+    fd_status status = load_hexadecimal(l, of[ID], "id", rank->id);
     if (status == FD_OK) {
-        status = hexadecimal(l, json, "boot_id", rank->boot_id);
+        status = load_hexadecimal(l, of[BOOT_ID], "boot_id", rank->boot_id);
     }
     if (status == FD_OK) {
-        status = name_of(l, json, "state", fd_state_names, &rank->state);
+        status =
+            load_name(l, of[STATE], "state", fd_state_names, &rank->state);
     }
     return status == FD_OK
-             ? name_of(l, json, "steps_source", fd_steps_source_names,
-                       &rank->steps_source)
+             ? load_name(l, of[STEPS_SOURCE], "steps_source",
+                         fd_steps_source_names, &rank->steps_source)
              : status;
 }
 
 static fd_status
-load_counters(const fd_loading *l, const cJSON *json, fd_trace_rank *rank)
+load_counters(const fd_loading *l, fd_span json, fd_trace_rank *rank)
 {
-    const cJSON *counters = cJSON_GetObjectItemCaseSensitive(json, "counters");
+    fd_span values[FD_COUNT_USED];
     fd_status status = FD_OK;
+    fd_scan_members(json, fd_counter_names, FD_COUNT_USED, values);
     for (int i = 0; i < FD_COUNT_USED && status == FD_OK; i++) {
-        const cJSON *item =
-            cJSON_GetObjectItemCaseSensitive(counters, fd_counter_names[i]);
-        if (item != NULL) {
-            status = fd_loading_number(l, counters, fd_counter_names[i],
+        if (values[i].from != NULL) {
+            status = fd_loading_number(l, values[i], fd_counter_names[i],
                                        UINT64_MAX, &rank->counters[i]);
         }
     }
     return status;
 }
 
+/* A JSON value as a text of the trace, in canonical spelling. */
 static fd_status
-load_meta(fd_loading *l, const cJSON *json, fd_trace_rank *rank)
+add_json(fd_loading *l, fd_span json, uint32_t *id)
 {
-    const cJSON *meta = cJSON_GetObjectItemCaseSensitive(json, "meta");
-    const cJSON *item;
+    fd_buffer spelled = {.bytes = NULL};
+    l->text.size = 0;
+    fd_buffer_bytes(&l->text, json.from, fd_span_size(json));
+    fd_buffer_bytes(&l->text, "", 1);
+    if (l->text.status == FD_OK) {
+        fd_json_text(&spelled, l->text.bytes);
+    }
+    fd_status status =
+        l->text.status != FD_OK ? l->text.status : spelled.status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add_clean(&l->trace->texts, spelled.bytes,
+                                        spelled.size, id);
+    }
+    fd_buffer_clear(&spelled);
+    return status;
+}
+
+static fd_status
+load_meta(fd_loading *l, fd_span json, fd_trace_rank *rank)
+{
+    fd_scan scan = {.at = json.from, .end = json.to, .forgets = true};
+    fd_span name;
     fd_status status = FD_OK;
-    cJSON_ArrayForEach(item, meta)
-    {
-        fd_trace_meta made;
-        char *text = cJSON_PrintUnformatted(item);
-        if (text == NULL || item->string == NULL) {
-            cJSON_free(text);
-            return FD_ENOMEM;
-        }
-        status = fd_text_pool_add_clean(&l->trace->texts, item->string,
-                                        strlen(item->string), &made.key);
+    bool first = true;
+    if (fd_scan_mark(&scan, '{') != FD_SCAN_OK) {
+        return FD_OK;
+    }
+    while (status == FD_OK
+           && fd_scan_member(&scan, first, &name) == FD_SCAN_OK) {
+        fd_trace_meta made = {0, 0};
+        const char *from = scan.at;
+        first = false;
+        fd_scan_value(&scan);
+        status = add_json(l, (fd_span){from, scan.at}, &made.json);
         if (status == FD_OK) {
-            status = fd_text_pool_add_clean(&l->trace->texts, text,
-                                            strlen(text), &made.json);
+            status = fd_loading_add_text(
+                l, (fd_span){name.from - 1, name.to + 1}, "meta", &made.key);
         }
-        cJSON_free(text);
         if (status == FD_OK) {
             status = fd_vector_push(&rank->meta, made);
         }
-        if (status != FD_OK) {
-            return status;
-        }
     }
-    return FD_OK;
+    return status;
 }
 
 static fd_status
-load_notes(fd_loading *l, const cJSON *json, fd_trace_rank *rank)
+load_notes(fd_loading *l, fd_span json, fd_trace_rank *rank)
 {
-    const cJSON *notes = cJSON_GetObjectItemCaseSensitive(json, "notes");
-    const cJSON *item;
-    cJSON_ArrayForEach(item, notes)
-    {
-        uint32_t id;
-        if (!cJSON_IsString(item)) {
-            return fd_loading_wrong(l, "notes", "not a string");
-        }
-        if (fd_text_pool_add_clean(&l->trace->texts, item->valuestring,
-                                   strlen(item->valuestring), &id)
-                != FD_OK
-            || fd_vector_push(&rank->notes, id) != FD_OK) {
-            return FD_ENOMEM;
+    fd_scan scan = {.at = NULL};
+    fd_span item;
+    fd_status status = FD_OK;
+    while (status == FD_OK && fd_loading_next(&scan, json, &item)) {
+        uint32_t id = 0;
+        status = fd_loading_add_text(l, item, "notes", &id);
+        if (status == FD_OK) {
+            status = fd_vector_push(&rank->notes, id);
         }
     }
-    return FD_OK;
+    return status;
 }
 
-static fd_status
-load_rank(fd_loading *l, const cJSON *json)
+fd_status
+fd_load_rank(fd_loading *l, fd_span json)
 {
+    fd_span of[MEMBERS];
     fd_trace_rank *rank = fd_trace_add_rank(l->trace);
     if (rank == NULL) {
         return FD_ENOMEM;
     }
-    fd_status status = load_scalars(l, json, rank);
+    fd_scan_members(json, MEMBER_NAMES, MEMBERS, of);
+    fd_status status = load_scalars(l, of, rank);
     if (status == FD_OK) {
-        status = load_names(l, json, rank);
-    }
-    if (status == FD_OK) {
-        status = load_start(l, json, &rank->start);
+        status = load_names(l, of, rank);
     }
     if (status == FD_OK) {
-        status = load_counters(l, json, rank);
+        status = load_start(l, of[START], &rank->start);
     }
     if (status == FD_OK) {
-        status = load_meta(l, json, rank);
+        status = load_counters(l, of[COUNTERS], rank);
     }
     if (status == FD_OK) {
-        status = load_notes(l, json, rank);
+        status = load_meta(l, of[META], rank);
     }
-    return status == FD_OK ? load_rank_tables(l, json, rank) : status;
-}
-
-fd_status
-fd_load_ranks(fd_loading *l, const cJSON *document)
-{
-    const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(document, "ranks");
-    const cJSON *item;
-    fd_status status = FD_OK;
-    if (!cJSON_IsArray(ranks)) {
-        return fd_loading_wrong(l, "ranks", "an array is missing");
+    if (status == FD_OK) {
+        status = load_notes(l, of[NOTES], rank);
     }
-    cJSON_ArrayForEach(item, ranks)
-    {
-        status = load_rank(l, item);
-        if (status != FD_OK) {
-            break;
-        }
-    }
-    return status;
+    return status == FD_OK ? load_rank_tables(l, of, rank) : status;
 }

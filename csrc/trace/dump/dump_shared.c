@@ -5,35 +5,29 @@
 #include <string.h>
 
 fd_status
-fd_load_strings(fd_loading *l, const cJSON *document)
+fd_load_strings(fd_loading *l, fd_span json)
 {
-    const cJSON *strings =
-        cJSON_GetObjectItemCaseSensitive(document, "strings");
-    const cJSON *item;
-    if (!cJSON_IsArray(strings)) {
+    fd_scan scan = {.at = NULL};
+    fd_span item;
+    fd_status status = FD_OK;
+    if (json.from == NULL || *json.from != '[') {
         return fd_loading_wrong(l, "strings", "an array is missing");
     }
-    cJSON_ArrayForEach(item, strings)
-    {
-        uint32_t id;
-        if (!cJSON_IsString(item)) {
-            return fd_loading_wrong(l, "strings", "not a string");
-        }
-        if (fd_text_pool_add_clean(&l->trace->texts, item->valuestring,
-                                   strlen(item->valuestring), &id)
-                != FD_OK
-            || fd_vector_push(&l->texts, id) != FD_OK) {
-            return FD_ENOMEM;
+    while (status == FD_OK && fd_loading_next(&scan, json, &item)) {
+        uint32_t id = 0;
+        status = fd_loading_add_text(l, item, "strings", &id);
+        if (status == FD_OK) {
+            status = fd_vector_push(&l->texts, id);
         }
     }
-    return FD_OK;
+    return status;
 }
 
 fd_status
-fd_load_nodes(fd_loading *l, const cJSON *document)
+fd_load_nodes(fd_loading *l, fd_span json)
 {
     fd_loading_rows from;
-    fd_status status = fd_loading_table(l, document, &fd_nodes_table, &from);
+    fd_status status = fd_loading_table(l, json, &fd_nodes_table, &from);
     const fd_trace_node *nodes = from.list;
     for (uint32_t i = 0; i < from.count && status == FD_OK; i++) {
         uint32_t id = 0;
@@ -52,10 +46,10 @@ fd_load_nodes(fd_loading *l, const cJSON *document)
 }
 
 fd_status
-fd_load_modules(fd_loading *l, const cJSON *document)
+fd_load_modules(fd_loading *l, fd_span json)
 {
     fd_loading_rows from;
-    fd_status status = fd_loading_table(l, document, &fd_modules_table, &from);
+    fd_status status = fd_loading_table(l, json, &fd_modules_table, &from);
     fd_trace_module *modules = from.list;
     for (uint32_t i = 0; i < from.count && status == FD_OK; i++) {
         uint32_t id = 0;
@@ -94,11 +88,10 @@ check_context(const fd_loading *l, fd_trace_context *context, uint32_t count)
 }
 
 fd_status
-fd_load_contexts(fd_loading *l, const cJSON *document)
+fd_load_contexts(fd_loading *l, fd_span json)
 {
     fd_loading_rows from;
-    fd_status status =
-        fd_loading_table(l, document, &fd_contexts_table, &from);
+    fd_status status = fd_loading_table(l, json, &fd_contexts_table, &from);
     fd_trace_context *contexts = from.list;
     for (uint32_t i = 1; i < from.count && status == FD_OK; i++) {
         status = check_context(l, &contexts[i], from.count);

@@ -1,10 +1,14 @@
 #include "trace/dump/dump_reading.h"
 
-#include <errno.h>
+#include "json/json_string.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+enum { MOST_COLUMNS = 32 };
+
+static const uint64_t EXACT = UINT64_C(1) << 53; /* of a JSON number */
 
 fd_status
 fd_loading_wrong(const fd_loading *l, const char *where, const char *what)
@@ -12,56 +16,65 @@ fd_loading_wrong(const fd_loading *l, const char *where, const char *what)
     return fd_fail(l->error, FD_EFORMAT, "%s: %s: %s", l->path, where, what);
 }
 
-bool
-fd_loading_unsigned(const cJSON *json, uint64_t *value)
+/* A whole number from 0 on, above 2^53 written as a string. */
+static bool
+whole(fd_span json, uint64_t *value)
 {
-    if (cJSON_IsString(json)) {
-        char *end;
-        errno = 0;
-        *value = strtoull(json->valuestring, &end, 10);
-        return errno == 0 && end != json->valuestring && *end == '\0'
-            && json->valuestring[0] != '-';
+    double number;
+    if (fd_span_u64(json, value)) {
+        return *value <= EXACT;
     }
-    double number = json->valuedouble;
-    if (!cJSON_IsNumber(json) || !(number >= 0) || number > 9007199254740992.0
-        || number != floor(number)) {
+    if (fd_span_size(json) > 0 && *json.from == '"') {
+        return fd_span_u64(fd_span_inside(json), value);
+    }
+    if (!fd_span_double(json, &number) || !(number >= 0)
+        || number > (double)EXACT || number > floor(number)) {
         return false;
     }
     *value = (uint64_t)number;
     return true;
 }
 
+/* A row, -1 for none; one more in memory. */
 static bool
-cell_value(const fd_loading *l, fd_column_type type, const cJSON *json,
+row(fd_span json, uint64_t *value)
+{
+    if (fd_span_is(json, "-1")) {
+        *value = 0;
+        return true;
+    }
+    return *json.from != '"' && whole(json, value) && ++*value <= UINT32_MAX;
+}
+
+static bool
+cell_value(const fd_loading *l, fd_column_type type, fd_span json,
            uint64_t *value)
 {
-    double number = json->valuedouble;
+    double number;
     switch (type) {
     case FD_COLUMN_INDEX:
-        if (!cJSON_IsNumber(json) || !(number >= -1) || number >= UINT32_MAX
-            || number != floor(number)) {
-            return false;
-        }
-        *value = (uint64_t)(number + 1);
-        return true;
+        return row(json, value);
     case FD_COLUMN_TEXT:
-        if (!fd_loading_unsigned(json, value) || *value >= l->texts.count) {
+        if (!whole(json, value) || *value >= l->texts.count) {
             return false;
         }
         *value = l->texts.list[*value];
         return true;
     case FD_COLUMN_U8:
-        return fd_loading_unsigned(json, value) && *value <= UINT8_MAX;
+        return whole(json, value) && *value <= UINT8_MAX;
     case FD_COLUMN_U32:
-        return fd_loading_unsigned(json, value) && *value <= UINT32_MAX;
+        return whole(json, value) && *value <= UINT32_MAX;
     case FD_COLUMN_U64:
-        return fd_loading_unsigned(json, value);
+        return whole(json, value);
     case FD_COLUMN_BOOL:
-        *value = cJSON_IsTrue(json) != 0;
-        return cJSON_IsBool(json);
+        *value = fd_span_is(json, "true");
+        return *value != 0 || fd_span_is(json, "false");
     case FD_COLUMN_DOUBLE: /* sums of squares */
+        if (!fd_span_double(json, &number)) {
+            return false;
+        }
         memcpy(value, &number, sizeof *value);
-        return cJSON_IsNumber(json) && number >= 0 && isfinite(number);
+        return number >= 0 && isfinite(number);
     case FD_COLUMN_I64:
     case FD_COLUMN_U16:
     case FD_COLUMN_CHARS:
@@ -73,14 +86,45 @@ cell_value(const fd_loading *l, fd_column_type type, const cJSON *json,
 }
 
 fd_status
-fd_loading_number(const fd_loading *l, const cJSON *json, const char *name,
+fd_loading_number(const fd_loading *l, fd_span json, const char *name,
                   uint64_t max, uint64_t *value)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name);
-    return item != NULL && fd_loading_unsigned(item, value) && *value <= max
+    return whole(json, value) && *value <= max
              ? FD_OK
              : fd_loading_wrong(l, name,
                                 "a whole number is missing or out of range");
+}
+
+fd_status
+fd_loading_text(fd_loading *l, fd_span json)
+{
+    if (fd_span_size(json) == 0 || *json.from != '"') {
+        return FD_EFORMAT;
+    }
+    l->text.size = 0;
+    fd_json_string(fd_span_inside(json), &l->text);
+    fd_buffer_bytes(&l->text, "", 1);
+    l->text.size--;
+    return l->text.status;
+}
+
+fd_status
+fd_loading_add_text(fd_loading *l, fd_span json, const char *name,
+                    uint32_t *id)
+{
+    fd_status status = fd_loading_text(l, json);
+    if (status == FD_EFORMAT) {
+        return fd_loading_wrong(l, name, "not a string");
+    }
+    return status == FD_OK ? fd_text_pool_add_clean(
+               &l->trace->texts, l->text.bytes, l->text.size, id)
+                           : status;
+}
+
+static bool
+is_array(fd_span json)
+{
+    return fd_span_size(json) > 0 && *json.from == '[';
 }
 
 /* Numbers of an enumeration must have a name. */
@@ -95,7 +139,7 @@ is_named(const fd_column *column, uint64_t value)
     return false;
 }
 
-/* Columns that earlier dumps are without: all 0. */
+/* Columns missing in earlier dumps: all 0. */
 static bool
 is_new(const char *where)
 {
@@ -103,22 +147,35 @@ is_new(const char *where)
         || strcmp(where, "modules.parameter_bytes") == 0;
 }
 
+bool
+fd_loading_next(fd_scan *scan, fd_span array, fd_span *value)
+{
+    bool first = scan->at == NULL;
+    if (first) {
+        *scan = (fd_scan){.at = array.from, .end = array.to, .forgets = true};
+        if (fd_scan_mark(scan, '[') != FD_SCAN_OK) {
+            return false;
+        }
+    }
+    return fd_scan_element(scan, first, value) == FD_SCAN_OK;
+}
+
 static fd_status
 load_column(const fd_loading *l, const fd_table *table,
-            const fd_column *column, const cJSON *values, fd_loading_rows *to)
+            const fd_column *column, fd_span values, fd_loading_rows *to)
 {
     char where[64];
+    fd_scan scan = {.at = NULL};
+    fd_span item;
     snprintf(where, sizeof where, "%s.%s", table->name, column->name);
-    if (values == NULL && is_new(where)) {
+    if (values.from == NULL && is_new(where)) {
         return FD_OK;
     }
-    if (!cJSON_IsArray(values)) {
+    if (!is_array(values)) {
         return fd_loading_wrong(l, where, "an array is missing");
     }
     uint32_t at = table->from_one;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, values)
-    {
+    while (fd_loading_next(&scan, values, &item)) {
         uint64_t value;
         if (at >= to->count) {
             return fd_loading_wrong(l, where,
@@ -137,28 +194,37 @@ load_column(const fd_loading *l, const fd_table *table,
                                 "fewer values than in the first column");
 }
 
-fd_status
-fd_loading_table(const fd_loading *l, const cJSON *parent,
-                 const fd_table *table, fd_loading_rows *to)
+static fd_status
+make_rows(const fd_table *table, fd_span first, fd_loading_rows *to)
 {
-    const cJSON *json = cJSON_GetObjectItemCaseSensitive(parent, table->name);
-    const cJSON *first =
-        cJSON_GetObjectItemCaseSensitive(json, table->columns[0].name);
+    fd_scan scan = {.at = NULL};
+    fd_span item;
+    size_t count = table->from_one;
+    while (fd_loading_next(&scan, first, &item)) {
+        count++;
+    }
+    to->list = count <= UINT32_MAX ? fd_calloc(count, table->row_bytes) : NULL;
+    to->count = (uint32_t)count;
+    return to->list != NULL ? FD_OK : FD_ENOMEM;
+}
+
+fd_status
+fd_loading_table(const fd_loading *l, fd_span json, const fd_table *table,
+                 fd_loading_rows *to)
+{
+    const char *names[MOST_COLUMNS];
+    fd_span columns[MOST_COLUMNS];
     *to = (fd_loading_rows){NULL, 0};
-    if (!cJSON_IsObject(json) || !cJSON_IsArray(first)) {
+    for (size_t i = 0; i < table->count; i++) {
+        names[i] = table->columns[i].name;
+    }
+    if (!fd_scan_members(json, names, table->count, columns)
+        || !is_array(columns[0])) {
         return fd_loading_wrong(l, table->name, "the table is missing");
     }
-    to->count = (uint32_t)cJSON_GetArraySize(first) + table->from_one;
-    to->list = fd_calloc(to->count, table->row_bytes);
-    if (to->list == NULL) {
-        return FD_ENOMEM;
-    }
-    fd_status status = FD_OK;
+    fd_status status = make_rows(table, columns[0], to);
     for (size_t i = 0; i < table->count && status == FD_OK; i++) {
-        const fd_column *column = &table->columns[i];
-        status = load_column(
-            l, table, column,
-            cJSON_GetObjectItemCaseSensitive(json, column->name), to);
+        status = load_column(l, table, &table->columns[i], columns[i], to);
     }
     return status;
 }

@@ -1,5 +1,6 @@
 #include "trace/dump/dump_writer.h"
 
+#include "base/new_file.h"
 #include "trace/trace_columns.h"
 #include "json/json_text.h"
 #include "json/json_writer.h"
@@ -182,26 +183,73 @@ write_strings(fd_json_writer *w, const fd_trace *trace)
     fd_json_end_array(w);
 }
 
-void
-fd_dump(const fd_trace *trace, fd_buffer *to)
+static void
+write_shared(fd_json_writer *w, const fd_trace *trace)
 {
-    fd_json_writer w = {.to = to};
-    fd_json_begin_object(&w, NULL);
-    fd_json_put_text(&w, "format", "fastdispatch.trace");
-    fd_json_put_u64(&w, "version", 1);
-    write_strings(&w, trace);
-    write_table(&w, &fd_nodes_table, trace->nodes.list, trace->nodes.count);
-    write_table(&w, &fd_modules_table, trace->modules.list,
+    fd_json_begin_object(w, NULL);
+    fd_json_put_text(w, "format", "fastdispatch.trace");
+    fd_json_put_u64(w, "version", 1);
+    write_strings(w, trace);
+    write_table(w, &fd_nodes_table, trace->nodes.list, trace->nodes.count);
+    write_table(w, &fd_modules_table, trace->modules.list,
                 trace->modules.count);
-    write_table(&w, &fd_contexts_table, trace->contexts.list,
+    write_table(w, &fd_contexts_table, trace->contexts.list,
                 trace->contexts.count);
-    fd_json_line(&w);
-    fd_json_begin_array(&w, "ranks");
-    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+    fd_json_line(w);
+    fd_json_begin_array(w, "ranks");
+}
+
+static fd_status
+flush(fd_buffer *text, fd_new_file *to, fd_error *error)
+{
+    fd_status status =
+        text->status == FD_OK
+            ? fd_new_file_write(to, text->bytes, text->size, error)
+            : fd_fail(error, text->status, "%s: %s", to->path,
+                      fd_status_name(text->status));
+    text->size = 0;
+    return status;
+}
+
+/* To a file, rank by rank, if it is not NULL. */
+static fd_status
+write_all(const fd_trace *trace, fd_buffer *text, fd_new_file *to,
+          fd_error *error)
+{
+    fd_json_writer w = {.to = text};
+    fd_status status = FD_OK;
+    write_shared(&w, trace);
+    for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
         write_rank(&w, trace, &trace->ranks.list[i]);
+        status = to != NULL ? flush(text, to, error) : FD_OK;
     }
     w.line = trace->ranks.count == 0;
     fd_json_end_array(&w);
     fd_json_end_object(&w);
-    fd_buffer_bytes(to, "\n", 1);
+    fd_buffer_bytes(text, "\n", 1);
+    return to != NULL && status == FD_OK ? flush(text, to, error) : status;
+}
+
+void
+fd_dump(const fd_trace *trace, fd_buffer *to)
+{
+    write_all(trace, to, NULL, NULL);
+}
+
+fd_status
+fd_dump_save(const fd_trace *trace, const char *path, fd_error *error)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_new_file file;
+    fd_status status = fd_new_file_open(&file, path, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = write_all(trace, &text, &file, error);
+    fd_buffer_clear(&text);
+    if (status != FD_OK) {
+        fd_new_file_drop(&file);
+        return status;
+    }
+    return fd_new_file_keep(&file, error);
 }

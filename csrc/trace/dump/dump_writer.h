@@ -10,4 +10,8 @@
  * be sorted, so that equal traces give equal bytes. */
 void fd_dump(const fd_trace *trace, fd_buffer *to);
 
+/* The same as a file, with one rank in memory at a time. */
+fd_status fd_dump_save(const fd_trace *trace, const char *path,
+                       fd_error *error);
+
 #endif

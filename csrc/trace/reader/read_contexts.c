@@ -107,7 +107,7 @@ merge_contexts(fd_reading *r)
     return status;
 }
 
-/* Numbers of a damaged file can be none at all. */
+/* Numbers of a damaged file can be NaN. */
 static bool
 is_sound(const fd_spread *spread)
 {

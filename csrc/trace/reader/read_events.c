@@ -19,8 +19,8 @@ event_of(const fd_reading *r, uint64_t start, uint64_t ticks, uint16_t thread,
                             .kind = kind};
 }
 
-/* Not an event of its own: it follows the call it is of, unless that was too
- * short to be kept. */
+/* Part of the previous event, the call it belongs to, unless that call was too
+ * short to be recorded. */
 static fd_status
 read_record_id(fd_reading *r, const fd_event *event, uint16_t thread)
 {
@@ -100,7 +100,7 @@ read_run(fd_reading *r, const fd_run *one, uint16_t thread)
     return status;
 }
 
-/* The job that an entry of the open stack is; NO_JOB: none. */
+/* The job of an entry of the open stack; NO_JOB: none. */
 static uint32_t
 open_job(const fd_reading *r, const fd_entry *entry, const fd_trace_event *at)
 {
@@ -116,7 +116,7 @@ open_job(const fd_reading *r, const fd_entry *entry, const fd_trace_event *at)
              : NO_JOB;
 }
 
-/* Innermost first: all of them "end" now. */
+/* Innermost first: all of them end now. */
 static fd_status
 read_open(fd_reading *r, const fd_thread_record *record, uint16_t thread)
 {

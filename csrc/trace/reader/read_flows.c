@@ -19,8 +19,8 @@ since_start(const fd_reading *r, uint64_t tick)
     return fd_reading_ns(r, tick > origin ? tick - origin : 0);
 }
 
-/* It is not an event of its own. Which calls it ties is found when all of them
- * are there: fd_read_flows. */
+/* Not an event: its two calls are found by fd_read_flows when all calls are
+ * known. */
 fd_status
 fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread)
 {

@@ -94,7 +94,7 @@ read_run(fd_reading *r, const fd_run *one)
     return status;
 }
 
-/* Every call that has figures has a line, or one that is lost. */
+/* Every call with figures has an interval, which may be lost. */
 static uint64_t
 written(const fd_reading *r)
 {
@@ -125,8 +125,8 @@ read_events(fd_reading *r)
     return status;
 }
 
-/* The job that was open on the thread when the interval was launched; jobs
- * are in the order of their starts. NULL: it was of none. */
+/* The job that was open on the thread when the interval was launched; jobs are
+ * in the order of their starts. NULL: none was open. */
 static fd_trace_job *
 job_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
 {

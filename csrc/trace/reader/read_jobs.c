@@ -31,7 +31,7 @@ number_threads(fd_reading *r)
     return status;
 }
 
-/* One that is open lasts as long as its thread is known to have run. */
+/* An open job lasts until the last known time of its thread. */
 static uint64_t
 ticks_of(const fd_reading *r, const fd_job *job, bool open)
 {

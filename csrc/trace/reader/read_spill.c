@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A missing file is not an error yet: most recordings have none. */
+/* A missing file is not an error: most recordings have no side file. */
 static fd_status
 open_at(fd_reading *r, const char *path)
 {
@@ -43,8 +43,8 @@ is_ours(const fd_reading *r)
                == 0;
 }
 
-/* The name that the recording gave its side file: the text of a JSON string
- * without escapes, of no other folder. False: it has none. */
+/* The name of the side file in the recording: a JSON string without escapes
+ * and without a folder. False: none. */
 static bool
 noted_name(const fd_reading *r, char name[NAME_MAX + 1])
 {
@@ -72,7 +72,7 @@ noted_name(const fd_reading *r, char name[NAME_MAX + 1])
     return true;
 }
 
-/* If only the recording was moved, within its folder. */
+/* If only the recording was renamed. */
 static fd_status
 open_noted(fd_reading *r, const char *path, const char *name)
 {

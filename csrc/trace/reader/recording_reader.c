@@ -80,7 +80,7 @@ put_meta(fd_reading *r, const fd_trace_meta *meta)
     return fd_vector_push(&r->rank->meta, *meta);
 }
 
-/* Spelled as a dump spells it. */
+/* In the spelling of dumps. */
 static fd_status
 read_json(fd_reading *r, uint32_t id, uint32_t *to)
 {
@@ -146,7 +146,7 @@ note_damage(fd_reading *r)
         status = note(r, "the file is cut short: its last records are lost");
     }
     if (status == FD_OK && r->file.damaged > 0) {
-        snprintf(line, sizeof line, "%u damaged pages were left out",
+        snprintf(line, sizeof line, "%u damaged pages were skipped",
                  r->file.damaged);
         status = note(r, line);
     }
@@ -202,7 +202,8 @@ read_header(fd_reading *r)
     }
 }
 
-/* A killed process did not say how long it recorded: up to its last event. */
+/* A killed process did not store the recorded time: it ends at the last event.
+ * */
 static void
 read_duration(fd_reading *r)
 {

@@ -1,5 +1,5 @@
-/* One reading of a recording file, in parts: what they share. Private to
- * reader.c and read_*.c. */
+/* Shared declarations of the reader of recordings: recording_reader.c and
+ * read_*.c. */
 #ifndef FD_RECORDING_READING_H
 #define FD_RECORDING_READING_H
 
@@ -26,7 +26,7 @@ typedef FD_VECTOR(fd_run) fd_run_list;
 typedef struct fd_reading {
     fd_chunks file;
     fd_chunks spill;  /* the side file; zero without */
-    fd_error trouble; /* why that is missing or not whole; "": it is not */
+    fd_error trouble; /* why it is missing or incomplete; "": it is complete */
     uint64_t missing; /* events for that reason */
     fd_trace *trace;
     fd_trace_rank *rank;
@@ -46,8 +46,8 @@ typedef struct fd_reading {
     bool timeline;                /* wanted */
 } fd_reading;
 
-/* Every chunk of a kind; `view` walks them. No list, no arithmetic on it: that
- * is undefined even for + 0. */
+/* Every chunk of a kind; `view` walks them. Without chunks `list` is NULL, and
+ * arithmetic on NULL is undefined. */
 #define FOR_EACH_CHUNK_OF(chunks, wanted, view) \
     for (const fd_chunk_view *view = (chunks)->list.list; \
          view != NULL && view < (chunks)->list.list + (chunks)->list.count; \
@@ -63,8 +63,8 @@ fd_reading_id(const fd_reading *r, const void *record)
                       / FD_ID_UNIT);
 }
 
-/* A damaged file may have any number: invalid times become 0, too long
- * durations the maximum. */
+/* Times of a damaged file: invalid ones become 0, too long durations the
+ * maximum. */
 static inline uint64_t
 fd_reading_whole(double ns)
 {
@@ -108,23 +108,23 @@ fd_status fd_reading_runs(fd_reading *r, uint32_t kind, uint32_t owner,
 /* Open the side file of the recording at `path`: before the recording itself,
  * so that a live writer's events refer to what will be found there. NULL: its
  * bytes, which may be none. Then, when the recording is open: see that it is
- * the right one. FD_ENOMEM is all that can fail. */
+ * the right one. FD_ENOMEM is the only failure. */
 fd_status fd_spill_open(fd_reading *r, const char *path, const void *base,
                         size_t size);
 fd_status fd_spill_settle(fd_reading *r, const char *path);
 
-/* Of `written` events of an owner that found room those in `runs` are there:
- * how many lay in what is missing of the side file. */
+/* How many of the `written` events of an owner were in missing parts of the
+ * side file; `runs` are those found. */
 uint64_t fd_spill_missing(fd_reading *r, uint64_t written,
                           const fd_run_list *runs);
 
 /* The parts, in the order of reading. */
 fd_status fd_read_shared(fd_reading *r);   /* nodes and modules */
-fd_status fd_read_contexts(fd_reading *r); /* the tree, and its figures */
+fd_status fd_read_contexts(fd_reading *r); /* the tree with its figures */
 fd_status fd_read_threads(fd_reading *r);  /* and what they had open */
 fd_status fd_read_jobs(fd_reading *r);
 fd_status fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
-fd_status fd_read_flows(fd_reading *r);  /* those found, when all is read */
+fd_status fd_read_flows(fd_reading *r);  /* found flows, after all events */
 fd_status fd_read_events(fd_reading *r); /* if the timeline is wanted */
 fd_status fd_read_gpu(fd_reading *r);    /* the same for its lines */
 

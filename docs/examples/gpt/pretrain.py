@@ -133,7 +133,7 @@ def train_step(model: nn.Module, optimizer: torch.optim.Optimizer, tokens: Tenso
 
 
 def pretrain(steps: int, batch: int, config: Config) -> list[float]:
-    """Train for a number of steps and return the loss of each."""
+    """Train for a number of steps; answers the loss of each."""
     torch.manual_seed(0)
     model: nn.Module = GPT(config)
     if dist.is_initialized():

@@ -39,6 +39,10 @@ GROUPS = ("timeline", "et", "pipeline")
 
 BAD_INPUT = 2
 
+_OUT_OF_MEMORY = "out of memory"
+#: The message of threading where the stack of a thread does not fit into memory.
+_NO_THREAD = "can't start new thread"
+
 
 class _Parser(argparse.ArgumentParser):
     """Print each mistake as one line."""
@@ -98,6 +102,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return arguments.function(arguments) or 0
     except Error as error:
         print(f"fastdispatch: {printable(str(error))}", file=sys.stderr)
+        return BAD_INPUT
+    except (MemoryError, RuntimeError) as error:
+        line = str(error)
+        if isinstance(error, RuntimeError) and line != _NO_THREAD:
+            raise
+        print(f"fastdispatch: {printable(line) if _OUT_OF_MEMORY in line else _OUT_OF_MEMORY}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         # The reader closed the pipe. Nothing may be written at exit either.

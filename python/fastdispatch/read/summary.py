@@ -59,9 +59,20 @@ def step_time(ranks: Iterable[Mapping[str, Any]]) -> int:
 
 def phase_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return the time of each phase in the mean step, ns."""
-    steps = [rank["latest_steps"] for rank in ranks]
-    count = max(sum(len(each["begin"]) for each in steps), 1)
-    return {phase: round(sum(sum(each[phase]) for each in steps) / count) for phase in PHASES}
+    times = step_phases(ranks)
+    return {phase: round(sum(times[phase]) / max(len(times[phase]), 1)) for phase in PHASES}
+
+
+def step_phases(ranks: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the time of each phase in every kept step, ns. Step 0 begins with the recording and includes the set-up of
+    the program: it is used only if it is the only one of its rank."""
+    times: dict[str, list[int]] = {phase: [] for phase in PHASES}
+    for rank in ranks:
+        steps = rank["latest_steps"]
+        first = 1 if len(steps["number"]) > 1 and steps["number"][0] == 0 else 0
+        for phase in PHASES:
+            times[phase] += steps[phase][first:]
+    return times
 
 
 def main_role(ranks: Iterable[Mapping[str, Any]]) -> str:

@@ -22,7 +22,8 @@ def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
     hidden = len(calls) + len(rows) - len(calls[:top]) - len(rows[:top])
     more = f"; {grouped(hidden)} more changes (--all)" if hidden else ""
     same = len(diff.rows) - len(diff.changed())
-    yield f"{grouped(same)} of {grouped(len(diff.rows))} {WHAT[diff.by]} are unchanged{more}"
+    apart = ", apart from the speed of the machine" if machine_differs(diff) else ""
+    yield f"{grouped(same)} of {grouped(len(diff.rows))} {WHAT[diff.by]} are unchanged{apart}{more}"
 
 
 WHAT = {"node": "functions and operators", "module": "modules", "package": "packages"}
@@ -38,8 +39,12 @@ def head(diff: Diff) -> Iterator[str]:
         yield f"{side.name}: {steps}{rank}, {seconds(side.whole)} {unit}" + (growth if side is after else "")
     if not diff.by_step:
         yield "one recording has no steps: whole runs are compared, without spread"
-    if abs(diff.speed - 1) >= 0.02:
+    if machine_differs(diff):
         yield f"speed of the machine: all times are {diff.speed:.2f} times as long; changes below exclude this"
+
+
+def machine_differs(diff: Diff) -> bool:
+    return abs(diff.speed - 1) >= 0.02
 
 
 def sign(change: float) -> str:

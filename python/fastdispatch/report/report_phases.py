@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from statistics import pstdev
 
-from fastdispatch.read.summary import PHASES
+from fastdispatch.read.summary import PHASES, step_phases
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_facts import PHASE_BITS, Facts, in_role
 from fastdispatch.report.report_rows import Hidden, Listing, Row
@@ -42,7 +42,7 @@ def _sums(trace: Trace, rank: int | None, role: str) -> list[Counter[str]]:
 
 
 def _row(trace: Trace, rank: int | None, phase: str, per_step: int, sums: Counter[str]) -> Row:
-    of_steps = [each for entry in trace.ranks if rank in (None, entry["rank"]) for each in entry["latest_steps"][phase]]
+    of_steps = step_phases(entry for entry in trace.ranks if rank in (None, entry["rank"]))[phase]
     return Row(
         where=phase,
         kind="phase",

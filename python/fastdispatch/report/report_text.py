@@ -19,6 +19,7 @@ from fastdispatch.report.report_tree import Branch
 from fastdispatch.report.terminal import ENDLESS, print_parts, table, width_of
 
 _NARROWEST = 24
+_WIDEST = 140  # columns of a terminal with room for the resumes of generators
 
 
 def print_report(report: Report, file: IO[str], *, times: bool) -> None:
@@ -94,7 +95,7 @@ class _Drawing:
 
     def neighbours(self, found: Neighbours) -> Table:
         rows = found.rows
-        figures = [("calls", [grouped(found.of.calls + found.of.resumes), *(grouped(row.calls) for row in rows)])]
+        figures = [("calls", [grouped(found.of.calls), *(grouped(row.calls) for row in rows)])]
         if self.report.timing:
             figures.append(("CPU total", [self.time(found.of.total), *(self.time(row.total) for row in rows)]))
         arrow = "called by " if found.side == "callers" else "calls "
@@ -128,7 +129,7 @@ class _Drawing:
 
     def calls(self, rows: Sequence[Row] | Sequence[Branch]) -> list[tuple[str, list[str]]]:
         figures = [("calls", [grouped(row.calls) for row in rows])]
-        if self.wide and any(row.resumes for row in rows):
+        if self.width >= _WIDEST and any(row.resumes for row in rows):
             figures.append(("resumes", [grouped(row.resumes) if row.resumes else "" for row in rows]))
         return figures
 

@@ -1,6 +1,7 @@
 #include "traces.h"
 
 #include "et/call_signatures.h"
+#include "et/tools/et_diff.h"
 
 static void
 numbers(void)

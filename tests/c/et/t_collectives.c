@@ -8,7 +8,7 @@ of_gloo(void)
 {
     CLEAN(fd_et_clear) fd_et et;
     OK(traces_loaded(&et));
-    EQUAL(traces_find(&et, 8)->type, FD_ET_COMP); /* told by what it holds */
+    EQUAL(traces_find(&et, 8)->type, FD_ET_COMP); /* described by the work in it */
     const fd_et_node *work = traces_find(&et, 9);
     EQUAL(work->type, FD_ET_COLL);
     EQUAL(fd_et_comm_of(&et, work)->type, FD_ET_ALL_REDUCE);
@@ -44,7 +44,7 @@ apart(void)
     EQUAL(fd_et_comm_of(&et, traces_find(&et, 4))->tag, 9);
 }
 
-/* NCCL: the kernel is told, by what record_param_comms says. */
+/* NCCL: the kernel, with the facts of record_param_comms. */
 static void
 of_nccl(void)
 {

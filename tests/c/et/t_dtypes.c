@@ -27,7 +27,7 @@ add(fd_buffer *text, unsigned id, const char *types, const char *attrs)
                      id, types, attrs);
 }
 
-/* Told once a node, with the first of them; everything stays. */
+/* Counted once per node, with the first of them; everything is kept. */
 static void
 told(void)
 {

@@ -11,8 +11,8 @@ counted(void)
     fd_et_count_edges(&et, counts);
     EQUAL(counts[FD_ET_ORDER],
           8); /* all below the thread, one after another */
-    EQUAL(counts[FD_ET_GROUP], 0); /* one collective */
-    EQUAL(counts[FD_ET_LAUNCH], 0);
+    EQUAL(counts[FD_ET_GROUP], 0);  /* one collective */
+    EQUAL(counts[FD_ET_LAUNCH], 1); /* from the call of c10d */
     CHECK((traces_edge(&et, 4, 5) & 1U << FD_ET_ORDER) != 0);
     CHECK((traces_edge(&et, 5, 6) & 1U << FD_ET_ORDER) != 0);
     EQUAL(traces_edge(&et, 1, 2), 0);
@@ -54,7 +54,7 @@ of_kernels(void)
     EQUAL(et.edges.count, 2);
 }
 
-/* A stream of a device is none of another with the same number. */
+/* Streams of different devices with the same number differ. */
 static void
 of_devices(void)
 {

@@ -29,4 +29,20 @@ by_name(void)
     SAME(fd_et_format_name(FD_ET_CHAKRA), "Chakra execution trace");
 }
 
-RUN(TEST(by_name))
+/* A byte-order mark, and a head that does not show the format. */
+static void
+late_keys(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et;
+    fd_buffer_text(&text, "\xEF\xBB\xBF\r\n{\"pid\":\n7,\"more\":\"");
+    for (int i = 0; i < 10000; i++) {
+        fd_buffer_text(&text, "0123456789");
+    }
+    fd_buffer_text(&text, "\",\"traceEvents\":[{\"ph\":\"X\",\"name\":"
+                          "\"a\",\"cat\":\"cpu_op\",\"ts\":1,\"dur\":1}]}");
+    OK(traces_load(&et, "a.json", &text, FD_ET_ALL_KINDS, NULL));
+    EQUAL(et.nodes.count, 3);
+}
+
+RUN(TEST(by_name), TEST(late_keys))

@@ -94,5 +94,19 @@ overlaps(void)
     EQUAL(fd_et_overlap(100, 50, 90), INT64_MAX);
 }
 
+static void
+lists(void)
+{
+    static const char spaced[] =
+        "[\r\n 1 ,\t[2, \"a \\\" b\"],\n{\"c d\": \"\\\\\" } ]";
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    uint32_t text;
+    OK(fd_et_add_json(&et, (fd_span){spaced, spaced + sizeof spaced - 1},
+                      &text));
+    SAME(fd_et_text(&et, text), "[1,[2,\"a \\\" b\"],{\"c d\":\"\\\\\"}]");
+    OK(fd_et_add_json(&et, (fd_span){spaced, spaced + 1}, &text));
+    SAME(fd_et_text(&et, text), "[");
+}
+
 RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(communication),
-    TEST(overlaps))
+    TEST(overlaps), TEST(lists))

@@ -68,7 +68,7 @@ calls_of_modules(void)
                      "[5,4,\"range\",\"\",7,1,-1,1,0,10,[],[]]]\n");
 }
 
-/* They are no nodes of an execution trace. */
+/* Calls of modules are not nodes of an execution trace. */
 static void
 calls_of_others(void)
 {

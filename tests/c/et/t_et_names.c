@@ -74,6 +74,15 @@ tensors(void)
     CHECK(!fd_et_next_tensor(&at, end, &tensor));
     CHECK(fd_et_tensor_bytes((fd_span){list, end}, &bytes));
     EQUAL(bytes, 160);
+    static const char spaced[] =
+        "[\n\t[ 7 ,\r\n 8,0 , 40,\n\t\t4 ,\n\"cpu\"\n]\t]";
+    CHECK(fd_et_tensor_bytes((fd_span){spaced, spaced + sizeof spaced - 1},
+                             &bytes));
+    EQUAL(bytes, 160);
+    static const char python[] = "[[7, 8, 0, 40, 4, 'cpu'], [1, 2, 3, 4]]";
+    CHECK(fd_et_tensor_bytes((fd_span){python, python + sizeof python - 1},
+                             &bytes));
+    EQUAL(bytes, 160);
     static const char huge[] = "[[1,1,0,18446744073709551615,8,\"cpu\"]]";
     CHECK(
         !fd_et_tensor_bytes((fd_span){huge, huge + sizeof huge - 1}, &bytes));

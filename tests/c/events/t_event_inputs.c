@@ -2,6 +2,7 @@
 #include "timelines.h"
 
 #include "events/event_inputs.h"
+#include "events/tools/timeline_merge.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ merged(fd_timeline_input *inputs, uint32_t count, fd_buffer *to)
     return status != FD_OK ? status : to->status;
 }
 
-/* A recording of ours and another program's trace of the same rank. */
+/* A recording and another program's trace of the same rank. */
 static void
 two_of_one_rank(void)
 {
@@ -49,13 +50,13 @@ two_of_one_rank(void)
     CHECK(strstr(to.bytes, "\"sort_index\":1026}") != NULL);
     CHECK(strstr(to.bytes, "\"1 fastdispatch\":{") != NULL);
     CHECK(strstr(to.bytes, "\"1 torch.profiler\":{") != NULL);
-    /* 902000 was 0 of ours. */
+    /* 902000 is time 0 of the recording. */
     CHECK(strstr(to.bytes, "\"pid\":1028,\"ts\":2,") != NULL);
     CHECK(strstr(to.bytes, "\"ts\":2.010,\"dur\":0.030,\"name\":\"forward\"")
           != NULL);
 }
 
-/* The lesser recording of a rank in a run directory is left out. */
+/* The second recording of a rank in a run directory is skipped. */
 static void
 two_recordings_of_one_rank(void)
 {

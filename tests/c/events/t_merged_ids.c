@@ -109,7 +109,7 @@ flows(void)
     flow_is("2305843009213693950", 1, "\"0xfffffffffffffff1\"");
 }
 
-/* What is hashed stays with its input, and apart. */
+/* Hashed ids are unique per input. */
 static void
 hashed_flows(void)
 {

@@ -11,6 +11,18 @@ span(const char *text)
 }
 
 static void
+categories_of_torch(void)
+{
+    static const char *const profiled[] = {"cpu_op", "kernel", "gpu_memcpy",
+                                           "cuda_runtime", "Runtime"};
+    static const char *const others[] = {"", "op", "python", "gpu", "job"};
+    for (size_t i = 0; i < sizeof profiled / sizeof *profiled; i++) {
+        CHECK(fd_timeline_is_profiled(span(profiled[i])));
+        CHECK(!fd_timeline_is_profiled(span(others[i])));
+    }
+}
+
+static void
 kinds(void)
 {
     static const struct {
@@ -96,4 +108,4 @@ job_types(void)
     }
 }
 
-RUN(TEST(kinds), TEST(plain_names), TEST(job_types))
+RUN(TEST(categories_of_torch), TEST(kinds), TEST(plain_names), TEST(job_types))

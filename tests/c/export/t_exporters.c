@@ -24,7 +24,7 @@ unknown_formats(void)
     CHECK(fd_exporter_find("do") == NULL);
 }
 
-/* Behind what the buffer holds, from a recording, changing nothing in it. */
+/* Appended to the buffer, from a recording, which does not change. */
 static void
 formats_append(void)
 {

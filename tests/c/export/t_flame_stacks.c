@@ -13,7 +13,7 @@ static const picture_call run[] = {
     {OTHER(0, FD_NODE_THREAD, "worker", 0, 0)},
 };
 
-/* "+1 +2 -2 -1": what is opened and closed, by index. */
+/* "+1 +2 -2 -1": contexts opened and closed, by index. */
 static void
 walk(const fd_stacks *stacks, fd_buffer *to)
 {
@@ -57,7 +57,7 @@ by_calls(void)
     SAME(fd_stacks_unit(&stacks), "calls");
 }
 
-/* Nothing was on a GPU: calls say more than an empty picture. */
+/* No GPU time: calls are used instead. */
 static void
 what_is_nowhere_is_calls(void)
 {

@@ -3,7 +3,7 @@
 
 static const picture_call run[] = {
     {OTHER(0, FD_NODE_THREAD, "main", 0, 5)},
-    {USER(1, "a.py::step", 2, 0)},
+    {USER(1, "a.py::step", 2, 0), .resumes = 7},
     {OP(2, "aten::mm", 3, 20)},
     {OTHER(2, FD_NODE_RANGE, "a;b\nc", 1, 9)},
 };

@@ -3,7 +3,7 @@
 
 #include "et/et_file.h"
 #include "et/et_order.h"
-#include "et/tools/et_link.h"
+#include "et/tools/link_files.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -20,7 +20,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_use_et(&et);
     }
     fd_et_clear(&et);
-    status = fd_et_link_files(&et, "damaged", "damaged", FD_ET_ALL_KINDS,
+    status = fd_et_link_files(&et, "damaged", "damaged",
+                              (fd_et_link_options){FD_ET_ALL_KINDS, true},
                               &link, &kineto, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     if (status == FD_OK) {

@@ -2,7 +2,7 @@
 #include "traces.h"
 
 #include "et/readers/from_kineto.h"
-#include "et/tools/et_link.h"
+#include "et/tools/link_files.h"
 
 /* Without an execution trace. */
 static void
@@ -27,8 +27,9 @@ use_linked(bool uses)
     fd_et et;
     fd_et_link link;
     fd_kineto kineto;
-    fd_status status = fd_et_link_files(&et, "whole.json", "damaged.json",
-                                        FD_ET_ALL_KINDS, &link, &kineto, NULL);
+    fd_status status = fd_et_link_files(
+        &et, "whole.json", "damaged.json",
+        (fd_et_link_options){FD_ET_ALL_KINDS, true}, &link, &kineto, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     if (status == FD_OK && uses) {
         fuzz_use_et(&et);

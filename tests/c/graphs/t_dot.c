@@ -31,7 +31,7 @@ the_style_that_was_asked_for(void)
     CHECK(picture_lacks(&p, "cluster"));
 }
 
-/* Whatever the order that the trace was put together in. */
+/* In any order of construction of the trace. */
 static void
 equal_traces_are_equal_bytes(void)
 {

@@ -88,7 +88,7 @@ titles(void)
     CHECK(picture_has(&p, "<B>A&amp;B.&lt;lambda&gt;@4</B>"));
     CHECK(picture_has(
         &p, "<B>f234567890123456789012345678901234567890ABCD" MORE "</B>"));
-    /* An empty one is no dot language. */
+    /* An empty label is invalid in the dot language. */
     CHECK(picture_has(&p, "<B>(no name)</B>" DARK));
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A reader's code calls torch; 10 000 ns in all. */
+/* User code calls torch; 10 000 ns in total. */
 static const picture_call run[] = {
     {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
     {USER(1, "train.py::main", 1, 1000)},
@@ -77,7 +77,7 @@ the_rest_is_counted_by_reason(void)
     EQUAL(selection->small, 5);
 }
 
-/* Nothing but frameworks: no reader's code, so nothing that it calls. */
+/* Only frameworks: no user code, so no callees of it. */
 static void
 a_framework_alone_is_folded(void)
 {
@@ -101,7 +101,7 @@ a_framework_alone_is_folded(void)
     EQUAL(p.graph.selection.functions[FD_FOLDED_OTHER], 2);
 }
 
-/* One context where it is called by a reader is enough. */
+/* One context in which user code calls it is enough. */
 static void
 drawn_for_one_path(void)
 {
@@ -259,7 +259,7 @@ a_crowd_raises_the_threshold(void)
     EQUAL(p.graph.selection.operators[FD_DRAWN], 40);
     EQUAL(p.graph.selection.operators[FD_SMALL], 30);
     EQUAL(p.graph.selection.small, 229);
-    p.options.min_percent = 0; /* who asks for all gets all */
+    p.options.min_percent = 0; /* --all draws all */
     OK(picture_graph(&p));
     EQUAL(p.graph.selection.functions[FD_DRAWN], 71);
     EQUAL(p.graph.selection.operators[FD_DRAWN], 70);
@@ -282,7 +282,7 @@ globs_decide_last(void)
     EQUAL(picture_visibility(&p, "megatron/model.py:[GPT]:forward"),
           FD_JOINED);
     EQUAL(picture_visibility(&p, "train.py:[]:tiny"), FD_JOINED);
-    /* Operators were not asked for: there is nothing to delete. */
+    /* Operators were not requested: none can be deleted. */
     EQUAL(picture_visibility(&p, "aten::mm"), FD_LEFT_OUT);
     EQUAL(p.graph.selection.functions[FD_DELETED], 3);
     EQUAL(p.graph.selection.functions[FD_JOINED], 2);

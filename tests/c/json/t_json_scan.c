@@ -181,6 +181,65 @@ words_of_values(void)
     }
 }
 
+static void
+elements_of_arrays(void)
+{
+    static const char text[] = "[ 1, \"a,]\" ,[2,3],{}]x";
+    static const char *const values[] = {"1", "\"a,]\"", "[2,3]", "{}"};
+    fd_scan scan = {.at = text, .end = text + strlen(text), .forgets = true};
+    fd_span value;
+    EQUAL(fd_scan_mark(&scan, '['), FD_SCAN_OK);
+    for (size_t i = 0; i < 4; i++) {
+        EQUAL(fd_scan_element(&scan, i == 0, &value), FD_SCAN_OK);
+        CHECK(fd_span_is(value, values[i]));
+    }
+    EQUAL(fd_scan_element(&scan, false, &value), FD_SCAN_DONE);
+    CHECK(*scan.at == 'x');
+    scan = (fd_scan){.at = text + 2, .end = text + 3, .forgets = true};
+    EQUAL(fd_scan_element(&scan, true, &value), FD_SCAN_CUT);
+    scan = (fd_scan){.at = text + 2, .end = text + 4, .forgets = true};
+    EQUAL(fd_scan_element(&scan, false, &value), FD_SCAN_BAD);
+}
+
+static void
+members_by_name(void)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    static const char text[] = "{\"b\":[1],\"x\":0,\"a\":2,\"b\":3}";
+    fd_span object = {text, text + strlen(text)};
+    fd_span values[3];
+    CHECK(fd_scan_members(object, names, 3, values));
+    CHECK(fd_span_is(values[0], "2") && fd_span_is(values[1], "3"));
+    CHECK(values[2].from == NULL);
+    object.to--;
+    CHECK(!fd_scan_members(object, names, 3, values));
+    CHECK(!fd_scan_members((fd_span){NULL, NULL}, names, 3, values));
+    CHECK(values[0].from == NULL);
+}
+
+static void
+doubles(void)
+{
+    static const struct {
+        const char *text;
+        double value;
+        bool good;
+    } cases[] = {
+        {"0", 0, true},    {"-2.5", -2.5, true}, {"1e3", 1000, true},
+        {"", 0, false},    {"1x", 0, false},     {"0x10", 0, false},
+        {"nan", 0, false}, {"\"1\"", 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i].text;
+        double value = 0;
+        bool good =
+            fd_span_double((fd_span){text, text + strlen(text)}, &value);
+        EQUAL(good, cases[i].good);
+        CHECK(!good || !(value < cases[i].value || value > cases[i].value));
+    }
+}
+
 RUN(TEST(values), TEST(odd_bytes_at_any_place), TEST(nesting_has_a_limit),
     TEST(repairs_have_a_limit), TEST(members), TEST(unsigned_numbers),
-    TEST(words_of_values))
+    TEST(words_of_values), TEST(elements_of_arrays), TEST(members_by_name),
+    TEST(doubles))

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Two functions of one key, told apart by a line in one recording alone. */
+/* Two functions of one key, distinguished by a line in one recording only. */
 static void
 lines_part_nothing(void)
 {

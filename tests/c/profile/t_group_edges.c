@@ -27,7 +27,7 @@ graph(const fd_trace *trace, fd_grouping grouping, fd_groups *groups,
     return status;
 }
 
-/* The edge between two labels; "" is no caller. */
+/* The edge between two labels; "" means no caller. */
 static fd_edge
 edge_of(const fd_edges *edges, const fd_groups *groups, const char *caller,
         const char *callee)
@@ -67,8 +67,8 @@ edges_of_a_recording(void)
     }
 }
 
-/* Without the operators their callers' callees stay: what is in no group is
- * contracted. */
+/* Contexts without a group are contracted: callees of operators become callees
+ * of their callers. */
 static void
 contraction(void)
 {
@@ -86,7 +86,7 @@ contraction(void)
     OK(graph(trace, FD_BY_FUNCTION, &groups, &edges));
     EQUAL(edges.count, 2);
     fd_edge edge = edge_of(&edges, &groups, ":[]:a", ":[]:b");
-    EQUAL(edge.calls, 5);
+    CHECK(edge.calls == 3 && edge.resumes == 2);
     EQUAL(edge.total, 4);
     EQUAL(edge_of(&edges, &groups, "", ":[]:a").total, 7);
 }

@@ -79,7 +79,7 @@ what_changed_beyond_the_machine(void)
     EQUAL(row_of(&c, "aten::item")->said & FD_DIFF_NEW, FD_DIFF_NEW);
 }
 
-/* Four steps that are alike; of them `dear` is in so many. */
+/* Four steps that are alike; `dear` is in that many of them. */
 static void
 in_steps(fd_trace *trace, uint32_t of_dear)
 {
@@ -94,7 +94,7 @@ in_steps(fd_trace *trace, uint32_t of_dear)
     }
 }
 
-/* What is in one step alone has nothing that noise is told by. */
+/* The noise of a function in a single step is unknown. */
 static void
 one_step_says_nothing(void)
 {
@@ -112,6 +112,35 @@ one_step_says_nothing(void)
               steps == 1 ? 0 : FD_DIFF_SLOWER);
         EQUAL(row_of(&c, "a.py:[]:same")->said, 0);
     }
+}
+
+/* Most of the functions are as fast as before: a module that is slower is not
+ * the machine, although its time is in that of the modules around it. */
+static void
+slower_modules_are_not_the_machine(void)
+{
+    static const picture_call fast[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+        {USER(1, "a.py::step", 10, 3000)},
+        {USER(2, "a.py:GPT:forward", 10, 100), .module = ""},
+        {USER(3, "a.py:Block:forward", 10, 1000), .module = "block"},
+    };
+    static const picture_call slow[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+        {USER(1, "a.py::step", 10, 3000)},
+        {USER(2, "a.py:GPT:forward", 10, 100), .module = ""},
+        {USER(3, "a.py:Block:forward", 10, 2000), .module = "block"},
+    };
+    CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+    OK(PICTURE(&c.before, fast));
+    OK(PICTURE(&c.after, slow));
+    fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
+                                         {c.after.trace, FD_ALL_RANKS}},
+                               .grouping = FD_BY_MODULE,
+                               .threshold = 0.1};
+    OK(fd_diff_make(&c.diff, &request));
+    CHECK(c.diff.speed > 0.999 && c.diff.speed < 1.001);
+    EQUAL(row_of(&c, "block")->said, FD_DIFF_SLOWER);
 }
 
 static void
@@ -157,5 +186,6 @@ nothing_with_nothing(void)
 }
 
 RUN(TEST(what_changed_beyond_the_machine), TEST(one_step_says_nothing),
+    TEST(slower_modules_are_not_the_machine),
     TEST(ranks_of_one_run_share_no_speed), TEST(calls_by_their_ends),
     TEST(nothing_with_nothing))

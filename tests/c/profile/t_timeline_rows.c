@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Strips as text: thread, depth and context, start and duration. */
+/* Rows as text: thread, depth and context, start and duration. */
 static void
 describe(const fd_timeline_rows *rows, fd_buffer *to)
 {

@@ -23,7 +23,7 @@ sum_of_self(const fixture *f, const fd_tree *tree)
     return sum;
 }
 
-/* Whatever is called: self times add up to the time that passed. */
+/* Self times add up to the elapsed time, for any calls. */
 static void
 self_times_telescope(void)
 {
@@ -78,7 +78,7 @@ self_goes_to_the_running(void)
     CHECK(f.main->current == f.main->root);
 }
 
-/* A processor whose counter is behind takes nothing away. */
+/* A counter that steps back subtracts no time. */
 static void
 clock_steps_back(void)
 {
@@ -140,8 +140,8 @@ recursion_folds_at_8(void)
     EQUAL(path[0]->self, 1);
 }
 
-/* Through another function in between it folds too; the alias is remembered
- * and not made again. */
+/* Recursion through another function folds, too; the alias is stored and not
+ * made again. */
 static void
 mutual_recursion_folds(void)
 {
@@ -183,7 +183,7 @@ folding_nodes_absorb(void)
 }
 
 /* Past the bound: an <overflow> below the caller, then the tree's own; no
- * context is lost, no time either, and it never returns NULL. */
+ * context and no time is lost, and the result is never NULL. */
 static void
 overflow_below_the_caller(void)
 {
@@ -215,7 +215,7 @@ overflow_below_the_caller(void)
     CHECK(fd_tree_child(f.main, f.main->root, &known) == callers[1]);
 }
 
-/* A node that found no room counts under <overflow> as well. */
+/* A node without room counts under <overflow>, too. */
 static void
 no_node_overflows(void)
 {
@@ -226,7 +226,8 @@ no_node_overflows(void)
     EQUAL(context->node, f.recording->overflow_node);
 }
 
-/* The smallest recording filled to the brim: nothing is dropped uncounted. */
+/* The smallest recording, filled completely: every dropped record is counted.
+ * */
 static void
 tiny_recording(void)
 {
@@ -321,7 +322,7 @@ stack_grows_with_its_entries(void)
     CHECK(in_file[0].context != 0 && in_file[capacity].context != 0);
 }
 
-/* The hints: the latest child, and what followed it last time. */
+/* The hints: the latest child, and its last successor. */
 static void
 hints(void)
 {
@@ -343,8 +344,7 @@ hints(void)
     EQUAL(fd_tree_id(f.main, next), ids[0]);
 }
 
-/* A chunk of contexts that loses its place in the list for want of memory
- * would never have its steps closed. */
+/* Steps of a chunk of contexts that is not in the list would never end. */
 static void
 every_chunk_is_listed(void)
 {

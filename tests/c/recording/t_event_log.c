@@ -111,7 +111,7 @@ or_the_oldest_are_overwritten(void)
     EQUAL(f.main->record->events_lost, FIRST);
 }
 
-/* What a thread had open when it ended has ended; a range that moves down has
+/* Calls open at the end of a thread have ended; a range that moves down has
  * not, and contracted frames have no line. */
 static void
 entries_that_are_no_end_of_a_call(void)

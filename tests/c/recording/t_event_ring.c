@@ -114,7 +114,7 @@ or_there_is_none(void)
     CHECK(next(&s) == NULL);
 }
 
-/* Not in memory, where there is no name to put it beside. */
+/* Not for a recording in memory, which has no name. */
 static void
 what_has_no_side_file(void)
 {
@@ -136,14 +136,14 @@ one_that_is_not_needed_goes(void)
     CHECK(access("plenty.fd.events", F_OK) != 0);
 }
 
-/* A recording that replaces another takes its side file away; what is no side
- * file it leaves, and refuses to write there. */
+/* A recording that replaces another removes its side file; another kind of
+ * file stays, and is an error. */
 static void
 one_of_a_recording_that_is_replaced_goes(void)
 {
     CLEAN(clear) series s;
     CLEAN(fixture_clear) fixture again = {.recording = NULL};
-    unlink("twice.fd.events"); /* no recording: it would be in the way */
+    unlink("twice.fd.events"); /* no recording: an error */
     OK(open_series(&s, "twice.fd", 100 * 1024, false));
     CHECK(next(&s) != NULL && next(&s) != NULL && next(&s) != NULL);
     fixture_stop(&s.f);

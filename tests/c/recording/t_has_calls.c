@@ -18,7 +18,7 @@ answer(const char *path)
     return called;
 }
 
-/* A thread's root is no call: it is there as soon as anything runs. */
+/* The root of a thread is not a call: it always exists. */
 static void
 one_call_is_enough(void)
 {
@@ -35,7 +35,7 @@ one_call_is_enough(void)
     EQUAL(answer("none.fd"), true);
 }
 
-/* Only where there is another block of contexts than the first. */
+/* Only in another block of contexts than the first. */
 static void
 in_a_later_block(void)
 {

@@ -57,7 +57,7 @@ nothing_above_the_top_comes_back(void)
           == fd_tree_context(f.main, f.main->stack[0].context));
 }
 
-/* The drawing in stack.h, step by step. */
+/* The diagram in open_entries.h, step by step. */
 static void
 range_outlives_its_enter(void)
 {
@@ -86,7 +86,7 @@ range_outlives_its_enter(void)
     EQUAL(child->parent, f.main->stack[1].context);
 }
 
-/* Ranges stay open when the frame below them returns; what is no range ends. */
+/* Ranges stay open when the frame below them returns; other entries end. */
 static void
 close_keeps_ranges(void)
 {
@@ -109,7 +109,7 @@ close_keeps_ranges(void)
     CHECK(f.main->current == f.main->root);
 }
 
-/* A range that ends with nothing inside is a context all the same. */
+/* An empty range gets a context, too. */
 static void
 empty_range_is_counted_once(void)
 {
@@ -130,7 +130,7 @@ empty_range_is_counted_once(void)
     EQUAL(f.main->current->calls, 1);
 }
 
-/* Time of a pending range goes to what runs below it. */
+/* Time of a pending range is charged to the entry below it. */
 static void
 pending_time(void)
 {

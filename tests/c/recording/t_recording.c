@@ -71,7 +71,7 @@ ids_differ(void)
     CHECK(differ);
 }
 
-/* Too little room, or a disk that is full: an error, and no file left. */
+/* Too little room, or a full disk: an error, and no file remains. */
 static void
 no_room_to_start(void)
 {

@@ -53,8 +53,8 @@ bound_is_counted(void)
     OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
 }
 
-/* The disk is full (a limit on the size of files stands for it): a status,
- * the file unchanged, no signal when the mapping is written to. */
+/* A full disk (simulated by a limit on the size of files): a status, an
+ * unchanged file, and no signal when the mapping is written. */
 static void
 full_disk(void)
 {
@@ -79,7 +79,7 @@ full_disk(void)
     memset(fd_chunk_records(first), 1, FD_PAGE - sizeof *first);
 }
 
-/* No room for the header even: nothing is left behind. */
+/* No room for the header: no file remains. */
 static void
 full_from_the_start(void)
 {
@@ -120,7 +120,7 @@ live_file_is_not_taken(void)
     OK(fd_file_create(&other, "live.fd", MB, NULL));
 }
 
-/* After the end a late thread's stores go nowhere, and harm nobody. */
+/* After the end, stores of a late thread do not reach the file. */
 static void
 finish_keeps_what_is_there(void)
 {
@@ -160,7 +160,7 @@ file_starts_with(const char *path, const char *text)
     return same;
 }
 
-/* A forked child lets go: its stores do not reach the file, and its parent
+/* A forked child detaches: its stores do not reach the file, and its parent
  * keeps the lock. */
 static void
 detach_in_a_child(void)
@@ -182,8 +182,8 @@ detach_in_a_child(void)
     STATUS(fd_file_create(&other, "forked.fd", MB, NULL), FD_ECONFLICT);
 }
 
-/* In a process of its own: record, fork, and tell the child's number once it
- * has let go. Both wait to be killed. */
+/* In a separate process: record, fork, and report the pid of the child after
+ * it has detached. Both wait to be killed. */
 static void
 record_and_fork(const char *path, int tell)
 {
@@ -199,7 +199,7 @@ record_and_fork(const char *path, int tell)
     _exit(pause());
 }
 
-/* A child that was forked and lives on is no writer. */
+/* A forked child that outlives its parent is not a writer. */
 static void
 killed_while_a_child_lives(void)
 {
@@ -227,8 +227,8 @@ killed_while_a_child_lives(void)
     CHECK(lives);
 }
 
-/* The number of a closed descriptor may be that of a file of the program's:
- * it keeps its length and stays open, and ours goes on. */
+/* The number of a closed descriptor may be that of a file of the program's: it
+ * keeps its length and stays open, and recording continues. */
 static void
 descriptors_are_closed(void)
 {
@@ -261,7 +261,8 @@ descriptors_are_closed(void)
     EQUAL(info.st_size, 2 * FD_PAGE);
 }
 
-/* Nobody sees a file before it is whole, and one that never is goes. */
+/* A file is not visible before it is complete, and an incomplete one is
+ * removed. */
 static void
 published_at_once(void)
 {

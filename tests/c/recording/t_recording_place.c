@@ -86,8 +86,8 @@ who_writes(void)
     EQUAL(writer, FD_WRITER_GONE);
 }
 
-/* Where there are no locks a finished recording is known as such, and of
- * another one nothing is: it is not replaced, and not called killed. */
+/* Without locks a finished recording is recognized; the state of another one
+ * is unknown: it is not replaced, and not reported as killed. */
 static void
 where_there_are_no_locks(void)
 {
@@ -169,8 +169,8 @@ killed_in_between(void)
     SAME(names_in("killed"), "rank.fd");
 }
 
-/* What is no recording is neither replaced nor waited for, under each of the
- * names; and what was there is as it was. */
+/* Other kinds of entries under each of the names are neither replaced nor
+ * waited for, and the previous files stay. */
 static void
 what_is_in_the_way(void)
 {

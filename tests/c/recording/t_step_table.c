@@ -98,7 +98,7 @@ ring_and_phases(void)
     EQUAL(steps[1].top[2].context, 0);
 }
 
-/* Only the most expensive are kept, in order, and the ring goes round. */
+/* Only the most expensive are kept, in order, and the ring wraps around. */
 static void
 tops_and_laps(void)
 {
@@ -125,7 +125,8 @@ tops_and_laps(void)
     EQUAL(fd_file_header(&f.recording->file)->steps, FD_STEPS_KEPT + 2);
 }
 
-/* A stronger way to see steps discards those of the weaker, and silences it. */
+/* A stronger source of steps discards those of the weaker one, and disables
+ * it. */
 static void
 stronger_source_wins(void)
 {
@@ -152,7 +153,8 @@ stronger_source_wins(void)
     EQUAL(header->steps, 1);
 }
 
-/* What other threads did in a step is in their spreads, not in its phases. */
+/* Figures of other threads in a step are in their spreads, not in its phases.
+ * */
 static void
 other_threads(void)
 {

@@ -182,6 +182,27 @@ missing_files(void)
     SAME(error.text, "/dev/null: not a regular file");
 }
 
+static void
+seeks_in_plain_files(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_bytes_in_close) fd_bytes_in in = {.fd = -1};
+    CLEAN(fd_bytes_in_close) fd_bytes_in gzip = {.fd = -1};
+    numbers(&text, 1000);
+    OK(text.status);
+    OK(fixture_write("plain", text.bytes, text.size));
+    OK(fd_bytes_in_open(&in, "plain", NULL));
+    CHECK(fd_bytes_in_more(&in));
+    in.at = in.end;
+    OK(fd_bytes_in_seek(&in, 6));
+    CHECK(fd_bytes_in_more(&in));
+    CHECK(memcmp(in.at, "3\n4\n", 4) == 0);
+    EQUAL(fd_bytes_in_offset(&in, in.at), 6);
+    OK(packed("packed.gz", &text));
+    OK(fd_bytes_in_open(&gzip, "packed.gz", NULL));
+    STATUS(fd_bytes_in_seek(&gzip, 6), FD_EIO);
+}
+
 RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_what_is_needed),
     TEST(damaged_gzip), TEST(members_of_gzip), TEST(finds_across_windows),
-    TEST(missing_files))
+    TEST(missing_files), TEST(seeks_in_plain_files))

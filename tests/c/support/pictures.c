@@ -1,5 +1,7 @@
 #include "pictures.h"
 
+#include "graphs/graph_regions.h"
+
 #include "export/exporters.h"
 #include "trace/canonical_order.h"
 
@@ -155,7 +157,8 @@ fd_status
 picture_graph(picture *p)
 {
     fd_graph_clear(&p->graph);
-    return fd_graph_make(&p->graph, p->trace, &p->options);
+    fd_status status = fd_graph_make(&p->graph, p->trace, &p->options);
+    return status == FD_OK ? fd_regions_make(&p->graph) : status;
 }
 
 fd_dot_picture

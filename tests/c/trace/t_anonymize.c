@@ -34,7 +34,7 @@ names_of_the_user_go(void)
     EQUAL(trace->contexts.count, contexts);
 }
 
-/* Numbers about clocks stay, what went wrong with them does not. */
+/* Numbers about clocks stay; texts of failures do not. */
 static void
 facts_without_names_stay(void)
 {

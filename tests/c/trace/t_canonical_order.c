@@ -37,7 +37,8 @@ add_nodes(fd_trace *trace, const uint32_t *order, uint32_t *ids)
     return status;
 }
 
-/* Context n hangs below n / 3, with an origin far away; places are shuffled. */
+/* Context n hangs below n / 3, with an origin far away; places are
+ * shuffled. */
 static fd_status
 scrambled(fd_trace **made, uint32_t seed)
 {
@@ -124,7 +125,7 @@ everything_moves_along(void)
     CHECK(trace->sorted);
 }
 
-/* What no context uses is dropped, with its texts. */
+/* Nodes and modules without a context are dropped, with their texts. */
 static void
 unused_is_dropped(void)
 {

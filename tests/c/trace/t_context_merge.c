@@ -15,8 +15,8 @@ with_a_node(void)
     return trace;
 }
 
-/* Children before parents, origins far away: ids come out in an order that a
- * single pass can use. */
+/* Children before parents, origins far away: ids are in an order that a single
+ * pass can use. */
 static void
 any_order(void)
 {

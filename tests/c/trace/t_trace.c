@@ -48,8 +48,8 @@ add_or_find(void)
     }
 }
 
-/* Of two descriptions of one node the same one stays, whichever came first:
- * a merge must not depend on the order. */
+/* Of two descriptions of one node the same one is used, in any order: a merge
+ * must not depend on the order. */
 static void
 descriptions_settle(void)
 {
@@ -153,7 +153,7 @@ parameters_settle(void)
     EQUAL(trace->modules.list[id].parameter_bytes, 40);
 }
 
-/* Deeper than any model: the name is cut, not the program. */
+/* Deeper than any model: the name is cut. */
 static void
 deep_modules(void)
 {

@@ -35,7 +35,7 @@ width(fd_column_type type)
     return 0;
 }
 
-/* Every column lies in its row, has a name of its own and overlaps none. */
+/* Every column is within its row, has a unique name and overlaps no other. */
 static void
 columns_are_apart(void)
 {

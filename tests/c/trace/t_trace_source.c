@@ -77,7 +77,7 @@ what_is_refused(void)
     SAME(error.text, "nothing: no recording (*.fd) in this directory");
 }
 
-/* One damaged file does not spoil a directory, and is named. */
+/* A damaged file in a directory is skipped and named. */
 static void
 directory_with_a_bad_file(void)
 {
@@ -92,7 +92,7 @@ directory_with_a_bad_file(void)
     OK(fd_source_open(&trace, "mixed", false, NULL));
     EQUAL(trace->ranks.count, 2);
     EQUAL(trace->ranks.list[0].notes.count, 1);
-    SAME(note(trace, 0), "left out: mixed/rank00002.fd: cut off within the "
+    SAME(note(trace, 0), "skipped: mixed/rank00002.fd: cut off within the "
                          "header, nothing is readable");
 }
 
@@ -108,7 +108,7 @@ manifest_names_the_run(void)
                  "\"ranks\":[{\"rank\":0,\"file\":\"rank00000.fd\"},7]}"));
     OK(fd_source_open(&trace, "named", false, NULL));
     EQUAL(trace->ranks.count, 1);
-    SAME(note(trace, 0), "left out: named/rank00007.fd: not named in "
+    SAME(note(trace, 0), "skipped: named/rank00007.fd: not named in "
                          "manifest.json, so of an earlier run");
 }
 
@@ -121,7 +121,7 @@ damaged_manifest(void)
     OK(text_file("torn/manifest.json", "{\"ranks\":[{\"ra"));
     OK(fd_source_open(&trace, "torn", false, NULL));
     EQUAL(trace->ranks.count, 1);
-    SAME(note(trace, 0), "left out: torn/manifest.json: not valid JSON, all "
+    SAME(note(trace, 0), "skipped: torn/manifest.json: not valid JSON, all "
                          "recordings beside it are read");
 }
 
@@ -142,7 +142,8 @@ folders_of_machines(void)
     EQUAL(trace->ranks.list[0].notes.count, 0);
 }
 
-/* A second process of one rank: the plain name counts, the other is named. */
+/* A second process of one rank: the plain name is used, the other one is
+ * named. */
 static void
 one_rank_twice(void)
 {
@@ -152,7 +153,7 @@ one_rank_twice(void)
     OK(fixture_recorded("twice/rank00000.fd", 0, NULL));
     OK(fd_source_open(&trace, "twice", false, NULL));
     EQUAL(trace->ranks.count, 1);
-    CHECK(strstr(note(trace, 0), "left out: twice/rank00000.4711.fd: rank 0 "
+    CHECK(strstr(note(trace, 0), "skipped: twice/rank00000.4711.fd: rank 0 "
                                  "is there already")
           != NULL);
 }

@@ -12,7 +12,18 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import et_convert
-from fastdispatch.cli.et.et_files import ENDINGS, GRAPHS, PICTURES, add_edges, each, list_traces, tell, warnings
+from fastdispatch.cli.et.et_files import (
+    ENDINGS,
+    GRAPHS,
+    PICTURES,
+    add_edges,
+    add_layout,
+    each,
+    list_traces,
+    tell,
+    warnings,
+    write_groups,
+)
 from fastdispatch.cli.output import new_folder, write
 from fastdispatch.cli.paths import Input, Output, check_output
 from fastdispatch.page.graphviz import drawn
@@ -43,15 +54,21 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     convert.add_argument(
         "--timeline", action="store_true", help="write a Chrome trace (.json) with a row per thread and stream"
     )
+    add_layout(convert, ".json outputs are in the JSON form of Chakra's feeder")
     add_edges(convert)
     convert.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     files = list_traces(arguments.paths)
-    outputs = name_outputs(arguments.output, files, arguments.timeline)
+    json_end = arguments.timeline or arguments.layout == "workload-graph"
+    if arguments.timeline and arguments.layout:
+        raise Error("--timeline and --layout exclude each other")
+    outputs = name_outputs(arguments.output, files, json_end)
     with place_of(outputs, arguments.output):
         rows = each(convert_one(arguments, files, outputs), len(files))
+    if arguments.layout:
+        write_groups(Path(outputs[0]).parent, rows)
     for (path, _), output, row in zip(files, outputs, rows, strict=True):
         for line in warnings(row):
             tell(f"{path}: {line}")
@@ -67,7 +84,15 @@ def convert_one(
         path, rank = files[place]
         if outputs[place].endswith(PICTURES) and not arguments.timeline:
             return draw(path, outputs[place], arguments.edges, rank)
-        return et_convert(path, outputs[place], edges=arguments.edges, rank=rank, timeline=arguments.timeline)
+        workload = arguments.layout == "workload-graph" and outputs[place].endswith((".json", ".json.gz"))
+        return et_convert(
+            path,
+            outputs[place],
+            edges=arguments.edges,
+            rank=rank,
+            timeline=arguments.timeline,
+            workload=workload,
+        )
 
     return convert
 
@@ -81,9 +106,9 @@ def draw(path: str, output: str, edges: int, rank: int) -> dict[str, Any]:
     return row
 
 
-def name_outputs(output: str, files: list[tuple[str, int]], timeline: bool) -> list[str]:
+def name_outputs(output: str, files: list[tuple[str, int]], json_end: bool) -> list[str]:
     """Return an output per file; raise Error if one of them is an input."""
-    made = _names(output, files, timeline)
+    made = _names(output, files, json_end)
     if len(set(made)) < len(made):
         raise Error(f"{output}: two traces of the same rank would be written to one file: give different names")
     for one in made:
@@ -97,7 +122,7 @@ def place_of(outputs: list[str], output: str) -> AbstractContextManager[None]:
     return new_folder(folder) if any(Path(one).parent == folder for one in outputs) else nullcontext()
 
 
-def _names(output: str, files: list[tuple[str, int]], timeline: bool) -> list[str]:
+def _names(output: str, files: list[tuple[str, int]], json_end: bool) -> list[str]:
     place = re.search(r"%0?\d*d", output)
     if place:
         return [output[: place.start()] + place[0] % rank + output[place.end() :] for _, rank in files]
@@ -107,5 +132,5 @@ def _names(output: str, files: list[tuple[str, int]], timeline: bool) -> list[st
         raise Error(f"{output}: {len(files)} traces need separate files: write %d for the rank, or give a folder")
     if not output.endswith("/") and Path(output).suffix and not Path(output).is_dir():
         raise Error(f"{output}: write a name that ends in {', '.join(OUTPUTS)}, or a folder")
-    end = "json" if timeline else "et"
+    end = "json" if json_end else "et"
     return [str(Path(output) / f"trace.{rank}.{end}") for _, rank in files]

@@ -76,7 +76,7 @@ def pair(
 
 
 def sort(made: dict[str, Any]) -> None:
-    """What changed most comes first."""
+    """Sort rows by the size of their change, largest first."""
     made["names"].sort(key=lambda row: (-abs(row["count"][1] - row["count"][0]), -abs(row["ns"][1] - row["ns"][0])))
     made["changed"].sort(key=lambda row: -row["count"])
     made["only"].sort(key=lambda row: -row["nodes"])
@@ -152,7 +152,7 @@ def only_row(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def table(title: str, names: tuple[str, ...], rows: list[tuple[str, ...]], top: int) -> None:
-    """Nothing where there is nothing to say."""
+    """Print a table, unless it is empty."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
-import re
 from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import et_export
-from fastdispatch.cli.et.et_files import add_edges, each, rank_of, tell, warnings
-from fastdispatch.cli.output import new_folder, write
+from fastdispatch.cli.et.et_files import add_edges, add_layout, each, rank_of, tell, warnings, write_groups
+from fastdispatch.cli.output import new_folder
 from fastdispatch.cli.paths import Input, OutputFolder
 from fastdispatch.cli.timeline.timeline_merge import in_folder
 from fastdispatch.read import privacy
 from fastdispatch.read.summary import grouped
 
-#: A folder of their own: HTA takes every .json in the folder it is given for one.
+#: A separate folder: HTA reads every .json file of its folder as a trace.
 KINETO = "kineto"
 
 
@@ -37,12 +35,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="DIR",
         help="output folder, for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json",
     )
-    export.add_argument(
-        "--layout",
-        choices=("astra-sim",),
-        help="astra-sim: also write comm_groups.json, the ranks of each process group, for --comm-group-configuration; "
-        "the prefix of the workload is DIR/trace",
-    )
+    add_layout(export, "trace.RANK.json in the JSON form of Chakra's feeder")
     add_edges(export)
     export.set_defaults(function=run)
 
@@ -56,27 +49,19 @@ def run(arguments: argparse.Namespace) -> None:
         path, rank = files[place]
         pytorch, chakra = folder / f"et_{rank}.json", folder / f"trace.{rank}.et"
         kineto = folder / KINETO / f"kineto_{rank}.json"
-        return et_export(path, pytorch, chakra, kineto, edges=arguments.edges, privacy=hidden)
+        workload = folder / f"trace.{rank}.json" if arguments.layout == "workload-graph" else None
+        return et_export(path, pytorch, chakra, kineto, edges=arguments.edges, privacy=hidden, workload=workload)
 
     with new_folder(folder / KINETO):
         rows = each(export, len(files))
     if arguments.layout:
-        write(folder / "comm_groups.json", (json.dumps(groups_of(rows), indent=1) + "\n").encode())
+        write_groups(folder, rows)
     for (path, rank), row in zip(files, rows, strict=True):
         for line in warnings(row):
             tell(f"{path}: {line}")
         tell(
             f"{folder / f'trace.{rank}.et'}: {grouped(row['nodes'])} nodes, {grouped(row['dependencies'])} dependencies"
         )
-
-
-def groups_of(rows: list[dict[str, Any]]) -> dict[str, list[int]]:
-    """Ranks of each process group, by the name that nodes have; a group without ranks is of all."""
-    groups: dict[str, list[int]] = {}
-    for group in (group for row in rows for group in row["groups"]):
-        ranks = [int(rank) for rank in re.findall(r"\d+", group["ranks"])]
-        groups[group["name"]] = ranks or list(range(rows[0]["world"]))
-    return groups
 
 
 def recordings(paths: list[str]) -> list[tuple[Path, int]]:

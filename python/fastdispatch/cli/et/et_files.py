@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -12,15 +13,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fastdispatch import Error
+from fastdispatch.cli.output import write
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.page.graphviz import FORMS
 from fastdispatch.read.regular import open_regular
 
-#: Why a node waits for another; as the C core numbers them.
+#: Kinds of dependencies, in the order of the C core.
 KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")
 ALL = (1 << len(KINDS)) - 1
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
-#: What traces are written as and not read from: the core writes the first, Graphviz draws the others.
+#: Formats for output only: the core writes the first, Graphviz the others.
 GRAPHS = (".graphml", ".graphml.gz", ".dot", ".dot.gz")
 PICTURES = tuple(FORMS)
 #: Traces that are in memory at a time.
@@ -39,6 +41,29 @@ def add_edges(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_layout(parser: argparse.ArgumentParser, workload: str) -> None:
+    parser.add_argument(
+        "--layout",
+        choices=("astra-sim", "workload-graph"),
+        help="astra-sim: also write comm_groups.json, the ranks of each process group, for "
+        f"--comm-group-configuration; workload-graph: the same, and {workload}",
+    )
+
+
+def write_groups(folder: Path, rows: list[dict[str, Any]]) -> None:
+    write(folder / "comm_groups.json", (json.dumps(groups_of(rows), indent=1) + "\n").encode())
+
+
+def groups_of(rows: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """Return the ranks of each process group by name; a group without a list of ranks has all."""
+    groups: dict[str, list[int]] = {}
+    for row in rows:
+        for group in row["groups"]:
+            ranks = [int(rank) for rank in re.findall(r"\d+", group["ranks"])]
+            groups[group["name"]] = ranks or list(range(group["size"] or row["world"] or len(rows)))
+    return groups
+
+
 def parse_edges(text: str) -> int:
     """Return ``order,launch`` as a mask; ``-data,-group``: all except these."""
     names = text.split(",")
@@ -51,7 +76,7 @@ def parse_edges(text: str) -> int:
 
 
 def list_traces(paths: Sequence[str]) -> list[tuple[str, int]]:
-    """Each file with its rank: the one in its name, else its place."""
+    """Return each file with its rank: the one in its name, else its place."""
     files: list[Path] = []
     for path in map(Path, paths):
         if not path.is_dir():
@@ -69,24 +94,32 @@ def list_traces(paths: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def once(found: list[Path]) -> list[Path]:
-    """A rank that a folder holds in both forms counts once: as its ``.et``, which has what was linked."""
+    """Keep one file per rank: the ``.et`` if a folder has both forms, because it has the linked times."""
     both = {rank_of(path.name) for path in found if ".et" in path.suffixes[-2:]} - {-1}
     return [path for path in found if ".et" in path.suffixes[-2:] or rank_of(path.name) not in both]
 
 
 def is_trace(path: Path) -> bool:
-    """By its first bytes: a folder may hold Kineto traces too."""
+    """Whether a file is an execution trace, by its content: a folder may have Kineto traces too."""
     if not path.name.endswith(ENDINGS):
         return False
-    return ".et" in path.suffixes[-2:] or re.match(rb'\s*\{\s*"schema"\s*:', head_of(path, 256)) is not None
+    return ".et" in path.suffixes[-2:] or form_of(path) == "et"
 
 
 def is_kineto(path: Path) -> bool:
-    return path.name.endswith((".json", ".json.gz")) and b'"traceEvents"' in head_of(path, 1 << 16)
+    return path.name.endswith((".json", ".json.gz")) and form_of(path) == "kineto"
+
+
+def form_of(path: Path) -> str:
+    """Return ``et``, ``kineto`` or nothing, by the first of the keys that only one of the two has."""
+    keys = re.findall(rb'"(traceEvents|nodes|ctrl_deps|schema|workload_graph)"\s*:', head_of(path, 1 << 16))
+    if b"traceEvents" in keys and b"nodes" not in keys[: keys.index(b"traceEvents")]:
+        return "kineto"
+    return "et" if {b"schema", b"workload_graph"} & set(keys) or {b"nodes", b"ctrl_deps"} <= set(keys) else ""
 
 
 def head_of(path: Path, size: int) -> bytes:
-    """The first bytes of a file, unpacked; empty where it cannot be read, which the command reports."""
+    """Return the first bytes of a file, unpacked; empty if it cannot be read, which the command reports."""
     import gzip
     import zlib
 
@@ -98,14 +131,18 @@ def head_of(path: Path, size: int) -> bytes:
 
 
 def rank_of(name: str) -> int:
-    """``t.3.et``, ``rank-3.json``, ``et_3.json``; -1 without a number."""
+    """Return the rank in ``t.3.et``, ``rank3.json`` or ``et_3.json``; -1 without one. Digits within words,
+    versions and times do not count."""
     stem = name.split(".gz")[0].rpartition(".")[0]
-    found = re.search(r"rank[-_=.]?(\d{1,6})", stem) or re.search(r"(\d{1,6})\D*$", stem)
+    found = re.search(r"(?<![A-Za-z])rank[-_=.]?(\d{1,6})(?!\d)", stem)
+    if found is None:
+        alone = list(re.finditer(r"(?<![A-Za-z0-9])(?<!\d\.)(\d{1,6})(?![A-Za-z0-9])(?!\.\d)", stem))
+        found = alone[-1] if alone else None
     return int(found[1]) if found else -1
 
 
 def each(function: Callable[[int], Answer], count: int) -> list[Answer]:
-    """Traces of many ranks side by side, a few in memory at a time: the C core runs without the interpreter's lock."""
+    """Process traces of many ranks in parallel, a few in memory at a time: the C core releases the GIL."""
     with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
         return list(pool.map(function, range(count)))
 
@@ -115,12 +152,12 @@ def tell(line: str) -> None:
 
 
 def warnings(row: dict[str, Any]) -> Iterator[str]:
-    """A line for each thing that was wrong with a trace, and what became of it."""
+    """Yield a line per kind of fault of a trace."""
     faults = row["faults"]
     if row["format"] == "Kineto trace":
         yield (
-            "a Kineto trace alone: tensors, schemas and process groups without a kernel are not in it, so neither are "
-            "dependencies of data; fastdispatch et link adds it to the execution trace of the same run"
+            "a Kineto trace alone: it lacks tensors, schemas and process groups without a kernel, and so dependencies "
+            "of data; fastdispatch et link adds it to the execution trace of the same run"
         )
     if faults["lost"]:
         places = "place" if faults["lost"] == 1 else "places"
@@ -131,20 +168,20 @@ def warnings(row: dict[str, Any]) -> Iterator[str]:
     elif not row["finished"]:
         yield "without finish_ts: the program was stopped while it recorded"
     said = {
-        "repaired": "names and values that were no JSON repaired",
-        "wrong": "fields of a wrong type left out",
-        "duplicates": "nodes whose id came before have new ids",
-        "orphans": "nodes whose parent is not there stand alone",
-        "dangling": "dependencies on nodes that are not there left out",
-        "collectives_unknown": "collectives of a kind that is not known",
+        "repaired": "names and values with invalid JSON repaired",
+        "wrong": "fields of a wrong type skipped",
+        "duplicates": "nodes with a duplicate id have new ids",
+        "orphans": "nodes with a missing parent have none",
+        "dangling": "dependencies on missing nodes skipped",
+        "collectives_unknown": "collectives of an unknown kind",
     }
     for key, text in said.items():
         if faults[key]:
             yield f"{faults[key]} {text}"
     if faults["dtypes_unknown"]:
-        yield f"{faults['dtypes_unknown']} nodes with a dtype that is not known, the first {faults['dtype']}"
+        yield f"{faults['dtypes_unknown']} nodes with an unknown dtype, the first {faults['dtype']}"
     if faults["cycles"]:
         cut = ", ".join(f"{count} {kind}" for kind, count in faults["cut"].items() if count)
         yield f"{faults['cycles']} cycles cut ({cut}), the first {faults['cycle']}"
     if faults["renumbered"]:
-        yield f"all {faults['renumbered']} nodes have new ids: theirs did not grow along the dependencies"
+        yield f"all {faults['renumbered']} nodes have new ids: the old ones did not increase along the dependencies"

@@ -8,13 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
-from fastdispatch._core import et_link
+from fastdispatch._core import et_identity, et_link
 from fastdispatch.cli.et import et_convert
 from fastdispatch.cli.et.et_convert import name_outputs, place_of
-from fastdispatch.cli.et.et_files import add_edges, each, is_trace, list_traces, rank_of, tell, warnings
+from fastdispatch.cli.et.et_files import (
+    add_edges,
+    add_layout,
+    each,
+    is_kineto,
+    list_traces,
+    rank_of,
+    tell,
+    warnings,
+    write_groups,
+)
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.read.summary import grouped
+
+NOTHING = 1  # was linked
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,7 +34,8 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "link",
         help="add times and kernels of Kineto traces to execution traces",
         description="Join PyTorch's execution traces with torch.profiler's traces of the same ranks, by "
-        '"Record function id".',
+        '"Record function id". Exit status: 0 linked, 1 a trace of which nothing was linked, 2 not a trace, or traces '
+        "of different ranks, processes or times.",
     )
     link.add_argument(
         "et", type=Input, metavar="ET", help="execution trace of PyTorch, or folder of traces, one per rank"
@@ -43,24 +56,35 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="output file: Chakra (.et) or PyTorch (.json), compressed if the name ends in .gz; for several ranks a "
         "name with %%d for the rank, or a folder",
     )
+    link.add_argument(
+        "--force", action="store_true", help="link traces of different ranks, processes or times all the same"
+    )
+    add_layout(link, ".json outputs are in the JSON form of Chakra's feeder")
     add_edges(link)
     link.set_defaults(function=run)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     if arguments.kineto is None:
         et_convert.run(argparse.Namespace(**vars(arguments), paths=[arguments.et], timeline=False))
-        return
+        return 0
     files = list_traces([arguments.et])
     pairs = pair(files, Path(arguments.kineto))
-    outputs = name_outputs(arguments.output, files, False)
+    workload = arguments.layout == "workload-graph"
+    outputs = name_outputs(arguments.output, files, workload)
 
     def link(place: int) -> dict[str, Any]:
         path, rank = files[place]
-        return et_link(path, pairs[place], outputs[place], edges=arguments.edges, rank=rank)
+        output = outputs[place]
+        form = workload and output.endswith((".json", ".json.gz"))
+        return et_link(
+            path, pairs[place], output, edges=arguments.edges, rank=rank, workload=form, force=arguments.force
+        )
 
     with place_of(outputs, arguments.output):
         rows = each(link, len(files))
+    if arguments.layout:
+        write_groups(Path(outputs[0]).parent, rows)
     for (path, _), kineto, output, row in zip(files, pairs, outputs, rows, strict=True):
         for line in warnings(row):
             tell(f"{path}: {line}")
@@ -68,33 +92,67 @@ def run(arguments: argparse.Namespace) -> None:
             tell(f"{kineto}: {line}")
         counts = f"{grouped(row['nodes'])} nodes, {grouped(row['link']['linked'])} operators linked"
         tell(f"{output}: {counts}, {grouped(row['gpu'])} on the GPU, {grouped(row['dependencies'])} dependencies")
+    return 0 if all(row["link"]["linked"] for row in rows) else NOTHING
 
 
 def pair(files: list[tuple[str, int]], kineto: Path) -> list[str]:
-    """The Kineto trace of each rank: in a folder by the number in its name."""
+    """Return the Kineto trace of each execution trace: by process and rank in the files, then by rank in the names."""
     if not kineto.is_dir():
         if len(files) != 1:
             raise Error(f"{kineto}: one Kineto trace for {len(files)} execution traces: give a folder of them")
         return [str(kineto)]
-    found = [path for path in kineto.iterdir() if path.name.endswith((".json", ".json.gz")) and not is_trace(path)]
-    traces = {rank_of(path.name): str(path) for path in sorted(found, key=lambda path: natural(path.name))}
-    missing = [str(rank) for _, rank in files if rank not in traces]
-    if missing:
-        raise Error(f"{kineto}: no Kineto trace of rank {', '.join(missing)}")
-    return [traces[rank] for _, rank in files]
+    found = [path for path in kineto.iterdir() if path.name.endswith((".json", ".json.gz")) and is_kineto(path)]
+    traces = [str(path) for path in sorted(found, key=lambda path: natural(path.name))]
+    if not traces:
+        raise Error(f"{kineto}: no Kineto trace in this folder")
+    paths = [path for path, _ in files]
+    known = each(lambda place: et_identity([*paths, *traces][place]), len(paths) + len(traces))
+    chosen = [match(path, known[place], traces, known[len(paths) :]) for place, path in enumerate(paths)]
+    for path in chosen:
+        same = [one for one, other in zip(paths, chosen, strict=True) if other == path]
+        if len(same) > 1:
+            raise Error(f"{path}: fits {' and '.join(same)}: give them one by one")
+    return chosen
+
+
+def match(path: str, own: dict[str, Any], traces: list[str], known: list[dict[str, Any]]) -> str:
+    """Return the Kineto trace of an execution trace."""
+    rank = rank_of(Path(path).name)
+    fits = {}
+    for trace, other in zip(traces, known, strict=True):
+        facts = [(own[key], other[key]) for key in ("pid", "rank") if own[key] not in (0, None)]
+        facts = [pair for pair in facts if pair[1] not in (0, None)]
+        if all(one == two for one, two in facts):
+            its = rank_of(Path(trace).name) if other["rank"] is None else other["rank"]
+            fits[trace] = (len(facts), rank >= 0 and its == rank)
+    best = [trace for trace, score in fits.items() if score == max(fits.values())]
+    if len(best) == 1:
+        return best[0]
+    what = describe(own, rank)
+    if not best:
+        raise Error(f"{Path(traces[0]).parent}: no Kineto trace of {what}, of which is {path}")
+    raise Error(f"{path}: {' and '.join(best)} may each be the Kineto trace of {what}: give the one to link")
+
+
+def describe(own: dict[str, Any], rank: int) -> str:
+    number = own["rank"] if own["rank"] is not None else rank
+    words = [f"rank {number}"] if number >= 0 else []
+    words += [f"process {own['pid']}"] if own["pid"] else []
+    return ", ".join(words) or "an unknown rank and process"
 
 
 def unlinked(link: dict[str, Any]) -> Iterator[str]:
-    """What could not be linked, and why."""
+    """Yield a line per kind of thing that could not be linked."""
     if link["lost"]:
         yield f"{link['trouble']}: {link['lost']} damaged places, {link['lost_bytes']} bytes lost"
     said = {
-        "only_et": "nodes of the execution trace are not in the Kineto trace: no times of their own",
+        "only_et": "nodes of the execution trace are not in the Kineto trace: without times",
         "only_kineto": "operators of the Kineto trace are not in the execution trace: skipped",
+        "by_order": 'operators found by name and order: the Kineto trace has no "Record function id"',
         "unnumbered": 'operators without a "Record function id": skipped',
         "again": "operators with a duplicate number: skipped",
-        "by_external": 'kernels without a launch: put below the operator of their "External id"',
-        "alone": "kernels that nothing launched: they stand alone",
+        "by_external": 'kernels without a launch: placed below the operator of their "External id"',
+        "alone": "kernels without a launch and an operator: kept without a parent",
         "timeless": "events with an invalid time: skipped",
     }
     for key, text in said.items():

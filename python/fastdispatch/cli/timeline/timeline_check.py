@@ -20,8 +20,8 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     check = actions.add_parser(
         "check",
         help="check traces for faults",
-        description="Check traces for faults and print where they are. Exit status: 0 valid, 1 faults found, 2 not a "
-        "trace.",
+        description="Check traces for faults and print where they are. Traits that profilers write by design are "
+        "notes. Exit status: 0 no faults, 1 faults found, 2 not a trace.",
     )
     check.add_argument("paths", nargs="+", type=Input, metavar="PATH", help="traces, or folders of traces")
     check.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -44,13 +44,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def lines(file: dict[str, Any]) -> list[str]:
-    """Return one line per kind of fault, with the places of the first ones."""
-    broken = sum(fault["count"] for fault in file["faults"] if fault["broken"])
-    state = "whole" if file["whole"] else f"broken: {grouped(broken)} faults"
-    found = [f"{file['file']}: {state}, {grouped(file['events'])} events"]
+    """Return the lines of a file: one per kind of fault or note, with the first places."""
+    faults, notes = (
+        sum(fault["count"] for fault in file["faults"] if fault["broken"] is broken) for broken in (True, False)
+    )
+    state = "whole" if file["whole"] else f"broken: {grouped(faults)} faults"
+    noted = f", {grouped(notes)} notes" if notes else ""
+    found = [f"{file['file']}: {state}{noted}, {grouped(file['events'])} events"]
     for fault in file["faults"]:
         where = file["trouble"] if fault["kind"] == "damage" else "; ".join(map(place, fault["first"]))
-        note = "" if fault["broken"] else " (no fault)"
+        note = "" if fault["broken"] else " (note)"
         found.append(f"  {grouped(fault['count'])} {fault['what']}{note}{': ' + where if where else ''}")
         found.append(f"    {fault['remedy']}")
     if file["left_out"]:

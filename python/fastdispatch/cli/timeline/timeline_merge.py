@@ -25,24 +25,25 @@ from fastdispatch.record.files import MANIFEST, entries
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
 
-#: Of a trace whose name says no rank: greater numbers are times or process ids.
+#: Greater numbers in names of traces are times or process ids.
 MOST_RANKS = 1 << 21
 
 MOST_STEPS = (1 << 64) - 1
 
-#: Of the files in a folder that are taken.
+#: Endings of timelines in a folder.
 ENDINGS = (".fd", *(kind + end for kind in (".json", ".pftrace", ".perfetto-trace") for end in ("", ".gz")))
-#: What does not come out as it was, in a native trace or from one.
+#: Events that a merge changes or skips.
 NATIVE = {
-    "aside": "slices overlap others of their thread and lie beside them",
-    "crossed": "slices end with the one they began in",
-    "alone": "ends without a begin left out",
-    "skipped": "events that have no native form left out",
-    "early": "events before time 0 left out",
-    "others": "packets that hold no events left out",
+    "aside": "slices that overlap others of their thread were moved to a track below",
+    "crossed": "slices were ended with their enclosing slice",
+    "alone": "ends without a begin skipped",
+    "skipped": "events without a native form skipped",
+    "early": "events before time 0 skipped",
+    "others": "packets skipped that are not events (ftrace, samples and the like)",
+    "overlaps": "slices partly overlap others of their thread: Perfetto drops them from Chrome JSON, not from .pftrace",
 }
 
-#: What a merge, or a cut of one, begins with: Chrome JSON, and a packet of a native trace.
+#: The begin of a merge, or of a cut of one: Chrome JSON, and a packet of a native trace.
 MERGED = re.compile(rb'\{\s?"mergedFiles":(\d{1,9}),|\x0a.{6}fastdispatch: (\d{1,9}) files', re.DOTALL)
 
 #: The log of a worker of Paddle.
@@ -149,8 +150,8 @@ def paddle_folder(paths: Sequence[str]) -> str:
 
 
 def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator[tuple[str, int]]:
-    """Each file with the rank that its name suggests. Logs of several folders are of so many machines, in the order of
-    the folders, with equally many devices."""
+    """Yield each file with the rank in its name. Several folders with logs are machines in the order of the folders,
+    with equally many devices."""
     logs = [path for path in files if LOG.fullmatch(path.name)]
     folders = list(dict.fromkeys(path.parent for path in logs))
     per_machine = 1 + max((device_of(path) for path in logs), default=0)
@@ -178,18 +179,18 @@ def parse_steps(text: str) -> tuple[int, int]:
     bounds = re.fullmatch(r"(\d*):(\d*)", text, re.ASCII)
     first, end = (int(bounds[1] or 0), int(bounds[2] or MOST_STEPS)) if bounds else (1, 0)
     if not 0 <= first < end <= MOST_STEPS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no range of steps, such as 5:8")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 5:8")
     return first, end
 
 
 def parse_last(text: str) -> int:
     if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps, such as 10")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps: write e.g. 10")
     return int(text)
 
 
 def last_steps(recordings: Sequence[str], count: int) -> tuple[int, int]:
-    """The steps of recordings that ended last on all of them."""
+    """Return the range of the last steps that all recordings have."""
     ends = []
     for path in recordings:
         rank = load(path).ranks[0]
@@ -214,7 +215,7 @@ def parse_ranks(text: str) -> list[int]:
 
 
 def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -> list[Path]:
-    """Files as given, those of folders in natural order. What an earlier merge wrote there is no input."""
+    """Return the given files, and those of folders in natural order, without earlier merges in these folders."""
     files: list[Path] = []
     for path in map(Path, paths):
         if not path.is_dir():
@@ -226,7 +227,7 @@ def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -
         whole = [each for each in found if not is_merge(each)]
         for each in found if whole else []:
             if each not in whole:
-                tell(f"{each}: left out: made by an earlier merge of several files")
+                tell(f"{each}: skipped: made by an earlier merge of several files")
         found = whole or found
         if not found:
             where = "its folders machine*" if multi_machine else "this folder"
@@ -236,7 +237,7 @@ def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -
 
 
 def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]:
-    """The timelines of a folder: of a run directory the recordings that its manifest names, as every command does."""
+    """Yield the timelines of a folder; of a run directory only the recordings that its manifest names."""
     named = manifest(folder)
     for path in sorted(folder.iterdir(), key=lambda each: natural(each.name)):
         if path.is_dir():
@@ -245,32 +246,32 @@ def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]
         elif not is_timeline(path.name) or not path.is_file() or os.path.realpath(path) == output:
             continue
         elif path.suffix == ".fd" and named is not None and path.name not in named:
-            tell(f"{path}: left out: not named in {MANIFEST}, so of an earlier run")
+            tell(f"{path}: skipped: of an earlier run (not named in {MANIFEST})")
         else:
             yield path
 
 
 def is_merge(path: Path) -> bool:
-    """Whether we merged it of several files: it says so first."""
+    """Return whether the file begins like a merge of several files."""
     if path.suffix == ".fd" or not path.name.endswith(ENDINGS):
         return False
     try:
         with open_regular(path) as file:
             head = MERGED.match(gzip.GzipFile(fileobj=file).read(48) if path.suffix == ".gz" else file.read(48))
     except (OSError, EOFError, zlib.error):
-        return False  # the merge says what is wrong with it
+        return False  # the merge reports the error
     return head is not None and int(head[1] or head[2]) > 1
 
 
 def is_timeline(name: str) -> bool:
-    """Paddle's tool, and ours, write pictures among the logs."""
+    """Skip manifests, and results of Paddle's tool among its logs."""
     return bool(LOG.fullmatch(name)) or (
         name.endswith(ENDINGS) and name != MANIFEST and not name.startswith("pipeline_profile")
     )
 
 
 def manifest(folder: Path) -> set[str] | None:
-    """The recordings of the run that is in a folder; None without such a list."""
+    """Return the recordings in the manifest of a folder; None without a manifest."""
     return {entry["file"] for entry in entries(folder)} or None
 
 
@@ -314,7 +315,7 @@ def warnings(
     used = [row for row in rows if row["used"]]
     for row in rows:
         if not row["used"] and not row["left_out"]:
-            yield f"{row['file']}: left out: {row['trouble']}"
+            yield f"{row['file']}: skipped: {row['trouble']}"
         elif row["used"] and (row["lost"] or row["repaired"]):
             yield f"{row['file']}: {', '.join(faults(row))}"
         others = [f"{row[key]} {what}" for key, what in NATIVE.items() if row[key]]
@@ -335,7 +336,7 @@ def clock_warnings(used: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
         yield f"no common clock: the times of {named} are unchanged"
     guessed = [row["rank"] for row in used if row["align"] == "wall"]
     if align in ("pingpong", "collective", "p2p") and guessed:
-        yield f"no {align} to align rank {spans(guessed)} by: the wall clock was taken"
+        yield f"no {align} to align rank {spans(guessed)} by: the wall clock is used"
 
 
 def faults(row: dict[str, Any]) -> Iterator[str]:

@@ -73,7 +73,7 @@ def warnings(files: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
     yield from clock_warnings([row for row in files if row["used"]], align)
     for row in files:
         if not row["used"]:
-            yield f"{row['file']}: left out: {row['trouble']}"
+            yield f"{row['file']}: skipped: {row['trouble']}"
             continue
         faults = []
         if row["lost"]:

@@ -24,7 +24,7 @@ const views = [flame, graph, table, modules, timeline, source, ranks, about];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 
-const parts = Object.fromEntries(["tabs", "weight", "query", "matches", "package", "kind", "phase", "rank", "said", "min", "theme", "reset", "views", "details", "legend"]
+const parts = Object.fromEntries(["tabs", "weight", "query", "found", "package", "kind", "phase", "rank", "said", "min", "theme", "reset", "views", "details", "legend"]
     .map((name) => [name, document.getElementById(name)]));
 
 const hosts = new Map(); // of the views that were opened
@@ -65,11 +65,11 @@ function showTabs() {
 function showMatches() {
     const matched = matches();
     if (matched === null) {
-        parts.matches.textContent = "";
+        parts.found.textContent = "";
         return;
     }
     const { functions, value, whole } = found(matched);
-    parts.matches.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
+    parts.found.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
 }
 
 /** The legend of a comparison. */

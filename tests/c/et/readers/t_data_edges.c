@@ -20,7 +20,7 @@ reads_and_writes(void)
     EQUAL(et.edges.count, 5);         /* and 6 -> 20 */
 }
 
-/* What was read is written only afterwards. */
+/* A write waits for the reads before it. */
 static void
 written_after_read(void)
 {
@@ -43,10 +43,10 @@ written_after_read(void)
 
 #define X "[[1,5,0,3,4,\"cpu\"]]"
 
-/* Thread 2 writes, then 3 in the middle of a call of 2, which then reads: times
- * say so, where the calls of one thread come after those of the other. */
+/* Thread 2 writes, then thread 3 within a call of thread 2, which then reads:
+ * by times, and without times by ids. */
 static void
-threads_among_each_other(void)
+interleaved_threads(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     CLEAN(fd_et_clear) fd_et et;
@@ -67,12 +67,18 @@ threads_among_each_other(void)
         node->flags |= FD_ET_TIMED;
         node->start_ns = times[i][0];
         node->dur_ns = times[i][1];
+        node->tid = i == 1 || i == 4 ? 2 : 1;
     }
-    OK(fd_et_find_edges(&et, data));
-    EQUAL(traces_edge(&et, 5, 6), data);
-    EQUAL(traces_edge(&et, 6, 7), data);
-    EQUAL(et.edges.count, 2);
+    for (int timed = 1; timed >= 0; timed--) {
+        et.nodes.list[fd_et_place(&et, 6) - 1].flags &=
+            (uint8_t)(timed != 0 ? 0xFF : ~FD_ET_TIMED);
+        et.edges.count = 0;
+        OK(fd_et_find_edges(&et, data));
+        EQUAL(traces_edge(&et, 5, 6), data);
+        EQUAL(traces_edge(&et, 6, 7), data);
+        EQUAL(et.edges.count, 2);
+    }
 }
 
 RUN(TEST(reads_and_writes), TEST(written_after_read),
-    TEST(threads_among_each_other))
+    TEST(interleaved_threads))

@@ -62,7 +62,7 @@ lists_like_pytorch(void)
          "\"Tensor(nullptr (uninitialized))\"]");
 }
 
-/* Whatever the words are, the lists are JSON. */
+/* Lists of random words are JSON. */
 static void
 damaged_words(void)
 {

@@ -61,8 +61,8 @@ check(const uint64_t (*rows)[7], const uint32_t *flags,
     }
 }
 
-/* 0 encloses 1, which fills it but for its ends, and 2 of no length at its
- * own begin; 3 was not timed; 4 is on another stream of another device. */
+/* 0 encloses 1, which fills it except for its ends, and 2 of length 0 at its
+ * begin; 3 was not timed; 4 is on another stream of another device. */
 static void
 stretches(void)
 {
@@ -78,9 +78,9 @@ stretches(void)
     check(rows, NULL, wanted, 6);
 }
 
-/* Two threads on one stream: 1 began while 0 was at it and ends after it; what
- * begins and ends with the call around it leaves that nothing; 4 never ended on
- * the host, and its numbers are damaged. */
+/* Two threads on one stream: 1 began while 0 was at it and ends after it; a
+ * call that begins and ends with the call around it leaves no time to that; 4
+ * never ended on the host, and its numbers are damaged. */
 static void
 overlaps(void)
 {

@@ -62,7 +62,7 @@ of_a_recording(void)
     EQUAL(steps.count, 2);
     const fd_kineto_step *first = &steps.list[0];
     const fd_kineto_step *second = &steps.list[1];
-    /* What encloses both is of none. */
+    /* A call that encloses both belongs to neither. */
     EQUAL(first->begin, 2000);
     EQUAL(first->end, 4000);
     EQUAL(first->number, 0);

@@ -17,7 +17,7 @@ whole(void)
     EQUAL(traces_find(&et, 5)->parent, fd_et_place(&et, 4));
 }
 
-/* Cut at every byte: what was whole is there, and the rest is counted. */
+/* Cut at many bytes: complete nodes are read, and the rest is counted. */
 static void
 cut_short(void)
 {

@@ -167,8 +167,8 @@ load_times(fd_et *et, unsigned a, unsigned b)
     return status;
 }
 
-/* The second rank's change is not lost in the sum; a short call that takes
- * twice as long is no news. */
+/* The change of the second rank is not lost in the sum; a short call that takes
+ * twice as long is not reported. */
 static void
 times(void)
 {

@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/tools/et_link.h"
+#include "et/tools/link_files.h"
 #include "fixtures.h"
 
 #include <string.h>
@@ -35,8 +35,9 @@ link_texts(fd_et *et, const char *kineto, fd_et_link *link, fd_error *error)
     }
     fd_buffer_clear(&text);
     if (status == FD_OK) {
-        status = fd_et_link_files(et, "et.json", "k.json", FD_ET_ALL_KINDS,
-                                  link, &read, error);
+        fd_et_link_options options = {.kinds = FD_ET_ALL_KINDS};
+        status = fd_et_link_files(et, "et.json", "k.json", options, link,
+                                  &read, error);
         fd_kineto_clear(&read);
     }
     return status;

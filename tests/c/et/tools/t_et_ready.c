@@ -61,7 +61,7 @@ static const struct {
     {synced, {"none", 0}, 80000},
     {synced, {"k", 0.5}, 63000},
     {synced, {"k", 0}, 46000},
-    {synced, {"s", 0.5}, 75000}, /* what it does after the kernel */
+    {synced, {"s", 0.5}, 75000}, /* its time after the kernel */
     {synced, {"l", 2}, 114000},  /* and its kernel */
     {elsewhere, {"none", 0}, 100000},
     {elsewhere, {"p", 0.5}, 80000},

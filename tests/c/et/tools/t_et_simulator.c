@@ -71,7 +71,7 @@ together(void)
         EQUAL(s.end, cases[i].end);
         EQUAL(s.ranks[0].nodes[1].end, s.ranks[1].nodes[1].end);
         EQUAL(s.broken, 0);
-        /* What it did once it does again. */
+        /* A second run repeats the first. */
         OK(fd_et_sim_run(&s, &cases[i].changes));
         EQUAL(s.end, cases[i].end);
     }
@@ -122,7 +122,7 @@ circle(void)
     OK(make(&traces[0], &ranks, 0, 40));
     OK(make(&traces[1], &ranks, 1, 41));
     ranks.matches = 2;
-    /* Each is still in its first when the other comes to its second. */
+    /* Each is still in its first when the other reaches its second. */
     traces[0].nodes.list[0].dur_ns = traces[1].nodes.list[0].dur_ns = 20;
     for (uint32_t r = 0; r < 2; r++) {
         fd_et_rank *rank = &ranks.ranks.list[r];

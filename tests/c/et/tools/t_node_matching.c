@@ -55,7 +55,7 @@ found(void)
         uint64_t matches[2];
     } cases[] = {{{"a1", "a2"}, {4, 5}}, /* the same */
                  {{"a2", "a1"}, {5, 4}}, /* by signature */
-                 {{"a3", "a1"}, {5, 4}}, /* what is left, by name */
+                 {{"a3", "a1"}, {5, 4}}, /* the rest, by name */
                  {{"a3", "a4"}, {4, 5}},
                  {{"b1", "a2"}, {0, 5}}, /* and what they call */
                  {{"b1", "b2"}, {0, 0}}};

@@ -46,7 +46,7 @@ round_trip(void)
     EQUAL(traces_edge(&again, 6, 20) & waits, 1U << FD_ET_GIVEN);
 }
 
-/* Lists that are no JSON, as Python spells them, do not break the document. */
+/* Lists in Python's spelling, which is not JSON, do not break the document. */
 static void
 odd_lists(void)
 {

@@ -5,12 +5,12 @@
 
 /* The phase of the arrow at an event and its time; 0: none. */
 static int64_t
-arrow(fd_timeline_ties *ties, const char *text)
+arrow(fd_profiler_flows *flows, const char *text)
 {
     fd_timeline_event event;
     fd_timeline_event made;
     if (fixture_event(text, &event) != FD_OK
-        || !fd_timeline_ties_find(ties, &event, &made)) {
+        || !fd_profiler_flows_find(flows, &event, &made)) {
         return 0;
     }
     bool whole = made.has_start && made.encloses == (made.phase == 'f')
@@ -29,37 +29,37 @@ arrow(fd_timeline_ties *ties, const char *text)
 static void
 from_a_recording_to_the_other_trace(void)
 {
-    CLEAN(fd_timeline_ties_clear) fd_timeline_ties ties = {.place = 9};
-    EQUAL(arrow(&ties, CALL("1", "7")), 0);
-    fd_timeline_ties_begin(&ties, FD_TYING_STARTS, 0,
-                           &(fd_clock_map){.offset_ns = 1000});
-    EQUAL(arrow(&ties, CALL("1.5", "7")), START(1500));
-    EQUAL(arrow(&ties, CALL("2", "7")), 0); /* twice: not both */
-    fd_timeline_ties_begin(&ties, FD_TYING_ENDS, 1,
-                           &(fd_clock_map){.offset_ns = 500});
-    EQUAL(ties.place, 0);
-    EQUAL(arrow(&ties, CALL("2.5", "8")), 0);
-    EQUAL(arrow(&ties, CALL("2.5", "7")), END(2500));
-    EQUAL(arrow(&ties, CALL("2.5", "7")), 0);
-    fd_timeline_ties_begin(&ties, FD_TYING_STARTS, 2,
-                           &(fd_clock_map){.offset_ns = 0});
-    fd_timeline_ties_begin(&ties, FD_TYING_ENDS, 3,
-                           &(fd_clock_map){.offset_ns = 0});
-    EQUAL(ties.place, 2);
-    EQUAL(arrow(&ties, CALL("2.5", "7")), 0); /* of the rank before */
+    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.place = 9};
+    EQUAL(arrow(&flows, CALL("1", "7")), 0);
+    fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_STARTS, 0,
+                            &(fd_clock_map){.offset_ns = 1000});
+    EQUAL(arrow(&flows, CALL("1.5", "7")), START(1500));
+    EQUAL(arrow(&flows, CALL("2", "7")), 0); /* twice: not both */
+    fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_ENDS, 1,
+                            &(fd_clock_map){.offset_ns = 500});
+    EQUAL(flows.place, 0);
+    EQUAL(arrow(&flows, CALL("2.5", "8")), 0);
+    EQUAL(arrow(&flows, CALL("2.5", "7")), END(2500));
+    EQUAL(arrow(&flows, CALL("2.5", "7")), 0);
+    fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_STARTS, 2,
+                            &(fd_clock_map){.offset_ns = 0});
+    fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_ENDS, 3,
+                            &(fd_clock_map){.offset_ns = 0});
+    EQUAL(flows.place, 2);
+    EQUAL(arrow(&flows, CALL("2.5", "7")), 0); /* of the rank before */
 }
 
 /* On the clock of the merge ours begins at 2500 ns, theirs at 2000. */
 static void
 an_arrow_ends_after_it_starts(void)
 {
-    CLEAN(fd_timeline_ties_clear) fd_timeline_ties ties = {.place = 0};
-    fd_timeline_ties_begin(&ties, FD_TYING_STARTS, 0,
-                           &(fd_clock_map){.offset_ns = 1000});
-    EQUAL(arrow(&ties, CALL("1.5", "7")), START(1500));
-    fd_timeline_ties_begin(&ties, FD_TYING_ENDS, 1,
-                           &(fd_clock_map){.offset_ns = 0});
-    EQUAL(arrow(&ties, CALL("2", "7")), END(2501));
+    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.place = 0};
+    fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_STARTS, 0,
+                            &(fd_clock_map){.offset_ns = 1000});
+    EQUAL(arrow(&flows, CALL("1.5", "7")), START(1500));
+    fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_ENDS, 1,
+                            &(fd_clock_map){.offset_ns = 0});
+    EQUAL(arrow(&flows, CALL("2", "7")), END(2501));
 }
 
 static void
@@ -76,11 +76,11 @@ what_has_no_number(void)
         "\"args\":{\"Record function id\":7}}",
         "{}",
     };
-    CLEAN(fd_timeline_ties_clear) fd_timeline_ties ties = {.place = 0};
-    fd_timeline_ties_begin(&ties, FD_TYING_STARTS, 0,
-                           &(fd_clock_map){.offset_ns = 0});
+    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.place = 0};
+    fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_STARTS, 0,
+                            &(fd_clock_map){.offset_ns = 0});
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        EQUAL(arrow(&ties, texts[i]), 0);
+        EQUAL(arrow(&flows, texts[i]), 0);
     }
 }
 

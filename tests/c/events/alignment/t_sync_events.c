@@ -96,8 +96,8 @@ ends_of_their_own(void)
     }
 }
 
-/* A receive that is told by the range of the back end inside, and another
- * around a collective. */
+/* A receive whose end is that of the back end's range inside, and another around
+ * a collective. */
 static void
 messages_in_pairs(void)
 {

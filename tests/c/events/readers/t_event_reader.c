@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* What comes of a text: "m:<key>" and the phases of events, one after another;
- * then places and bytes lost, and why. */
+/* The items of a text: "m:<key>" and the phases of events; then the lost places
+ * and bytes, and the reason. */
 static fd_status
 read_text(const char *text, size_t size, fd_buffer *to)
 {
@@ -120,7 +120,7 @@ damage_in_the_middle(void)
          "XC|1 places, 12 bytes, not JSON at byte 12"},
         {"[7,{\"ph\":\"X\"},{\"ph\":\"C\"}]",
          "XC|1 places, 1 bytes, no event at byte 1"},
-        /* objects within the damaged event are no events */
+        /* objects within the damaged event are not events */
         {"[{\"ph\":\"X\"},{\"args\":[! {\"a\":1},{\"a\":2}]},{\"ph\":\"C\"}]",
          "XC|1 places, 30 bytes, not JSON at byte 21"},
         {"[{\"ph\" 1},{\"ph\":\"X\"},{\"ph\" 2},{\"ph\":\"C\"}]",

@@ -12,7 +12,7 @@
     INFO "3), type = forward" REST "job_end_time = 1697793307254.006104"
 #define FOUND "forward_3/2 1697793307213760986+40245118;"
 
-/* What is in a line: jobs, "first N;", "bad;". */
+/* The contents of a line: jobs, "first N;", "bad;". */
 static void
 describe(const char *text, char to[256])
 {

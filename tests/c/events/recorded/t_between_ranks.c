@@ -25,9 +25,9 @@ work(fixture *f, const char *kind, uint32_t micro_batch, uint32_t stage,
     fixture_work(10);
 }
 
-/* Stage 1 takes what stage 0 sends, 100 ns later, and sends it on. Stage 0
- * sends one that nobody takes. Stage 2 is of stage 1's rank, and takes its own
- * in a step that does not end. */
+/* Stage 1 receives from stage 0, 100 ns later, and sends on. Stage 0 has one send
+ * without a receive. Stage 2 is in the rank of stage 1, and receives in a step
+ * that does not end. */
 static void
 perform(fixture *f, uint32_t rank)
 {

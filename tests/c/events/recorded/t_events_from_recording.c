@@ -60,7 +60,7 @@ losses_are_told(void)
           != NULL);
 }
 
-/* Of files that are no recording of ours names cannot be hidden. */
+/* Names can be hidden only in recordings. */
 static void
 names_are_hidden(void)
 {
@@ -84,7 +84,7 @@ names_are_hidden(void)
     OK(fixture_write("export.json", "{\"traceEvents\":[]}", 18));
     STATUS(fd_timeline_reader_open(&other, "export.json", &privacy, &error),
            FD_EINVAL);
-    CHECK(strncmp(error.text, "export.json: names are hidden", 29) == 0);
+    CHECK(strncmp(error.text, "export.json: not a recording", 28) == 0);
 }
 
 static void

@@ -84,8 +84,8 @@ a_sequence_begins(void)
     EQUAL(native_number(&f, FD_PB_DEFAULTS_TRACK_EVENT), 0);
 }
 
-/* Half a nanosecond more each: the first snapshot is exact, the next comes
- * where it is 10 wrong. */
+/* Each is half a nanosecond longer: the first snapshot is exact, the next follows
+ * after an error of 10 ns. */
 static void
 ticks_drift(void)
 {

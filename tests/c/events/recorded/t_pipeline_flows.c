@@ -15,21 +15,21 @@ typedef struct job_wish {
 } job_wish;
 
 static fd_status
-add_job(fd_trace *trace, fd_trace_rank *rank, const job_wish *wish)
+add_job(fd_trace *trace, fd_trace_rank *rank, const job_wish *options)
 {
     fd_trace_job job = {.context = 1,
-                        .micro_batch = wish->micro_batch + 1,
-                        .stage = wish->stage + 1,
-                        .peer = wish->peer + 1,
-                        .flags = wish->flags,
-                        .start = wish->start,
-                        .duration = wish->end - wish->start};
-    fd_trace_event event = {.start = wish->start,
+                        .micro_batch = options->micro_batch + 1,
+                        .stage = options->stage + 1,
+                        .peer = options->peer + 1,
+                        .flags = options->flags,
+                        .start = options->start,
+                        .duration = options->end - options->start};
+    fd_trace_event event = {.start = options->start,
                             .duration = job.duration,
                             .context = rank->jobs.count,
                             .kind = FD_EVENT_JOB};
-    fd_status status = fd_text_pool_add(&trace->texts, wish->kind,
-                                        strlen(wish->kind), &job.kind);
+    fd_status status = fd_text_pool_add(&trace->texts, options->kind,
+                                        strlen(options->kind), &job.kind);
     status = status == FD_OK ? fd_vector_push(&rank->jobs, job) : status;
     return status == FD_OK ? fd_vector_push(&rank->events, event) : status;
 }
@@ -121,7 +121,7 @@ of_what_is_written(void)
     CHECK(found.ends == NULL);
 }
 
-/* A slice has one tie in Chrome's form. */
+/* A slice has one flow in Chrome JSON. */
 static void
 a_send_that_launches(void)
 {

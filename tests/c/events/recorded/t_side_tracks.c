@@ -49,7 +49,7 @@ phases_within_their_steps(void)
     }
 }
 
-/* Up at the launch, down where the GPU has passed; what happens at once is one
+/* Up at the launch, down when the GPU has finished; simultaneous changes are one
  * value; one device after the other. */
 static void
 calls_in_flight(void)

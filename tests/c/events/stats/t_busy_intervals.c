@@ -29,7 +29,7 @@ one_rank(void)
     EQUAL(sums.exposed, 5);
 }
 
-/* Too many intervals: the shortest gaps go, and are told. */
+/* Too many intervals: the shortest gaps are closed and counted. */
 static void
 bounded(void)
 {

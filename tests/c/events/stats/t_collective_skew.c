@@ -37,7 +37,7 @@ matched(void)
     }
 }
 
-/* What a rank has more often, or alone, is not guessed at. */
+/* Collectives that only some ranks have are not matched. */
 static void
 unmatched(void)
 {

@@ -112,8 +112,8 @@ records_larger_than_a_window(void)
     CHECK(item.bytes == NULL);
 }
 
-/* Records of every size around the budget, and far above it, between small
- * ones: all of them come out whole. */
+/* Records of sizes around the budget and far above it, between small ones, are
+ * unchanged. */
 static void
 records_larger_than_the_budget(void)
 {

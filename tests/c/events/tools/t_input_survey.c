@@ -9,10 +9,10 @@
 static fd_status
 survey(const char *text, bool find_first, fd_timeline_survey *found)
 {
-    const fd_timeline_wish wish = {.first = find_first};
+    const fd_timeline_survey_options options = {.first = find_first};
     fd_status status = fixture_write("trace.json", text, strlen(text));
     return status == FD_OK
-             ? fd_timeline_survey_read(found, "trace.json", wish, NULL)
+             ? fd_timeline_survey_read(found, "trace.json", options, NULL)
              : status;
 }
 
@@ -36,7 +36,7 @@ what_is_told(void)
          "3 of 0; 7"},
         {"{" EVENTS ",\"viztracer_metadata\":{\"baseTimeNanoseconds\":9}}",
          "-1 of 0; 9"},
-        /* what is told before the events is enough with a base, not without */
+        /* members before the events are enough with a base */
         {"{\"baseTimeNanoseconds\":7," EVENTS
          ",\"distributedInfo\":{\"rank\":3}}",
          "-1 of 0; 7"},
@@ -85,7 +85,8 @@ no_traces(void)
     }
     fd_timeline_survey found;
     STATUS(fd_timeline_survey_read(&found, "absent",
-                                   (fd_timeline_wish){.sync = 0}, NULL),
+                                   (fd_timeline_survey_options){.sync = 0},
+                                   NULL),
            FD_EIO);
 }
 

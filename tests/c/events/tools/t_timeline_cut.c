@@ -161,7 +161,7 @@ what_is_refused(void)
     }
 }
 
-/* What is whole is kept; values that are no JSON are written as JSON. */
+/* Intact events are kept; invalid values are written as JSON. */
 static void
 damaged(void)
 {

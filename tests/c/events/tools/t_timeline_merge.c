@@ -190,7 +190,7 @@ damaged_inputs(void)
     SAME(inputs[1].trouble, "not JSON at byte 89");
     EQUAL(inputs[2].events, 1);
     EQUAL(inputs[2].lost, 1);
-    SAME(inputs[2].trouble, "an event whose ts is no number");
+    SAME(inputs[2].trouble, "an event whose ts is not a number");
 }
 
 static bool

@@ -101,7 +101,7 @@ files(void)
     EQUAL(o.ranks.list[1].steps.list[0].number, 7);
 }
 
-/* Steps of the streams count where there are any. */
+/* Steps of the streams count if there are any. */
 static void
 gpu_steps(void)
 {

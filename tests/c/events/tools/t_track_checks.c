@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* One event: phase, thread or id, time, end or name. */
+/* One event: phase, thread or id, time, duration, name. */
 typedef struct given {
     char phase;
     const char *where;
@@ -108,11 +108,34 @@ overlaps(void)
 }
 
 static void
+overlaps_of_a_profiler(void)
+{
+    static const char *const cats[] = {"\"kernel\"", "\"kernel\"", "\"x\""};
+    CLEAN(fd_tracks_clear) fd_tracks tracks = {.pass = 0};
+    fd_faults faults = {.count = {0}};
+    bool done;
+    for (int i = 0; i < 3; i++) {
+        fd_timeline_event event = {.phase = 'X',
+                                   .cat = span(cats[i]),
+                                   .has_start = true,
+                                   .has_duration = true,
+                                   .start = i,
+                                   .duration = 10};
+        OK(fd_tracks_add(&tracks, &event, (fd_fault_place){1, 1}));
+    }
+    OK(fd_tracks_end(&tracks, &faults, &done));
+    EQUAL(faults.count[FD_FAULT_PROFILER_OVERLAP], 1);
+    EQUAL(faults.count[FD_FAULT_OVERLAP], 1);
+    EQUAL(fd_faults_broken(&faults), 1);
+}
+
+static void
 ends(void)
 {
     JUDGE({'E', "1", 5, 0, "\"a\""}, {'B', "1", 10, 0, "\"a\""},
           {'E', "1", 12, 0, "\"other\""}, {'B', "2", 10, 0, "\"b\""});
-    EQUAL(faults.count[FD_FAULT_END], 2);
+    EQUAL(faults.count[FD_FAULT_END], 1);
+    EQUAL(faults.count[FD_FAULT_END_NAME], 1);
     EQUAL(faults.count[FD_FAULT_BEGIN], 2);
     EQUAL(sum(&faults), 4);
 }
@@ -166,5 +189,5 @@ passes(void)
     EQUAL(long_one.left_out, 290); /* one thread alone is too long */
 }
 
-RUN(TEST(sound), TEST(overlaps), TEST(ends), TEST(flows), TEST(asyncs),
-    TEST(passes))
+RUN(TEST(sound), TEST(overlaps), TEST(overlaps_of_a_profiler), TEST(ends),
+    TEST(flows), TEST(asyncs), TEST(passes))

@@ -111,7 +111,7 @@ what_is_refused(void)
     STATUS(fd_load(&trace, ".", &error), FD_EIO);
 }
 
-/* Cut anywhere it is no JSON; behind it only space may follow. */
+/* A cut document is not JSON; only space may follow a complete one. */
 static void
 cut_and_continued(void)
 {
@@ -135,7 +135,7 @@ cut_and_continued(void)
     CHECK(size > 1000);
 }
 
-/* Nesting without an end uses no stack without an end. */
+/* Deep nesting uses a bounded stack. */
 static void
 too_deep(void)
 {

@@ -30,7 +30,7 @@ rank_of(const cJSON *document)
         cJSON_GetObjectItemCaseSensitive(document, "ranks"), 0);
 }
 
-/* Another reader of JSON finds in the document what the trace holds. */
+/* Another JSON reader finds the content of the trace. */
 static void
 document_says_what_is_there(void)
 {
@@ -100,7 +100,7 @@ large_numbers_are_strings(void)
     }
 }
 
-/* Doubles in full, whatever the user's locale writes for a decimal point. */
+/* Doubles have all digits, and a point in any locale. */
 static void
 doubles(void)
 {
@@ -118,7 +118,8 @@ doubles(void)
     SAME(foreign.bytes, plain.bytes);
 }
 
-/* A fact that is no JSON comes out as a string, so the document stays one. */
+/* A fact that is not JSON is written as a string, so the document stays valid.
+ * */
 static void
 facts_that_are_no_json(void)
 {
@@ -149,5 +150,23 @@ empty_trace(void)
     EQUAL(again->ranks.count, 0);
 }
 
+static void
+saved_rank_by_rank(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer saved = {.bytes = NULL};
+    OK(fixture_trace(&trace, 0, "run"));
+    fd_dump(trace, &text);
+    OK(text.status);
+    OK(fd_dump_save(trace, "saved.json", NULL));
+    OK(fixture_read("saved.json", &saved));
+    EQUAL(saved.size, text.size);
+    CHECK(memcmp(saved.bytes, text.bytes, text.size) == 0);
+    fd_error error = {""};
+    STATUS(fd_dump_save(trace, "absent/saved.json", &error), FD_EIO);
+}
+
 RUN(TEST(document_says_what_is_there), TEST(large_numbers_are_strings),
-    TEST(doubles), TEST(facts_that_are_no_json), TEST(empty_trace))
+    TEST(doubles), TEST(facts_that_are_no_json), TEST(empty_trace),
+    TEST(saved_rank_by_rank))

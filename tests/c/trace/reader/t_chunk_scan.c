@@ -2,6 +2,7 @@
 #include "fixtures.h"
 
 #include "trace/reader/chunk_scan.h"
+#include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 
 #include <fcntl.h>
@@ -41,8 +42,8 @@ view_of(const fd_chunks *chunks, uint32_t kind)
     return NULL;
 }
 
-/* Events are read when they are wanted, or not at all when their owner has
- * begun to fill the chunk anew. */
+/* Events are read on request, and not if their owner has started to refill the
+ * chunk. */
 static void
 events_of_one_lap(void)
 {
@@ -71,7 +72,7 @@ events_of_one_lap(void)
     CHECK(records == NULL);
 }
 
-/* What happens to the file afterwards changes nothing of what was read. */
+/* Later changes of the file do not affect the records read. */
 static void
 what_was_read_stays(void)
 {
@@ -91,7 +92,7 @@ what_was_read_stays(void)
     CHECK(records == NULL);
 }
 
-/* Traces of it are made of figures alone; the rest is not even read. */
+/* Traces are made of figures only; other chunks are not read. */
 static void
 only_what_is_wanted(void)
 {
@@ -132,8 +133,8 @@ longer_than_any(void)
     CHECK(truncate("long.fd", 0) == 0);
 }
 
-/* What a hostile neighbour does to a file for as long as it lives: bits are
- * flipped, words replaced, the file is truncated and grows again. */
+/* A hostile process: it flips bits and replaces words of the file, truncates
+ * and extends it, until it is killed. */
 static void
 rewrite_for_ever(const char *path, const fd_buffer *bytes)
 {
@@ -161,8 +162,8 @@ rewrite_for_ever(const char *path, const fd_buffer *bytes)
 
 enum { READINGS = 2000 };
 
-/* Read by turns as a trace with its timeline and as chunks, whatever state the
- * file is in. Without a crash is all that is asked. */
+/* Read alternately as a trace with its timeline and as chunks, in any state of
+ * the file: it must not crash. */
 static bool
 read_often(const char *path, uint32_t *good)
 {
@@ -202,7 +203,7 @@ rewritten_while_it_is_read(void)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     CHECK(lived && sound);
-    CHECK(good > READINGS / 20); /* most are refused at their header */
+    CHECK(good > READINGS / 20); /* most headers are invalid */
 }
 
 RUN(TEST(events_of_one_lap), TEST(what_was_read_stays),

@@ -42,7 +42,7 @@ threads_of_a_role_join(void)
           trace->ranks.list[0].threads.list[2].root);
 }
 
-/* What never ran is left out, unless something below it did. */
+/* Contexts that never ran are skipped, unless one below them did. */
 static void
 idle_contexts(void)
 {

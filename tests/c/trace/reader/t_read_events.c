@@ -44,8 +44,8 @@ only_where_it_is_wanted(void)
     EQUAL(trace->ranks.list[0].threads.list[0].events, 1);
 }
 
-/* Written over a weaker source's steps; of a kind and of a context that are
- * none. */
+/* Written over a weaker source's steps; of an invalid kind and of an invalid
+ * context. */
 static void
 what_does_not_count(void)
 {

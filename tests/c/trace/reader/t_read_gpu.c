@@ -22,7 +22,8 @@ put(fixture *f, fd_gpu_figures *figures, uint32_t context, uint64_t ns)
     fd_gpu_figures_add(figures, &sample);
 }
 
-/* Figures and lines find their context; those of none are left out. */
+/* Figures and lines find their context; those without a context are skipped.
+ * */
 static void
 figures_and_events(void)
 {
@@ -60,7 +61,7 @@ figures_and_events(void)
 }
 
 /* The job that was open when it was launched has the interval; one launched
- * outside, or of what is no job, is nobody's. */
+ * outside of jobs has none. */
 static void
 of_jobs(void)
 {

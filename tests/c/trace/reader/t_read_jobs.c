@@ -116,7 +116,7 @@ merged_as_they_are(void)
     EQUAL(rank->events.list[1].context, 0);
 }
 
-/* A job of a node that is none is left out, and its line is lost. */
+/* A job with an invalid node is skipped, and its line is lost. */
 static void
 damaged_ones_are_left_out(void)
 {

@@ -9,7 +9,8 @@ clear(fd_reading *r)
     fd_chunks_close(&r->file);
 }
 
-/* By what came before them, not by place; of their kind and owner only. */
+/* Ordered by the number of earlier records, not by place; of one kind and
+ * owner. */
 static void
 in_the_order_of_writing(void)
 {

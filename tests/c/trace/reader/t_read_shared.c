@@ -44,7 +44,7 @@ nodes_as_recorded(void)
          "GPT");
 }
 
-/* Bytes that are no UTF-8, and a NUL within, are replaced. */
+/* Invalid UTF-8 and NUL bytes are replaced. */
 static void
 broken_texts(void)
 {

@@ -138,7 +138,7 @@ found_after_a_move(void)
     CHECK(is_whole(both));
 }
 
-/* Of the thread and of the GPU: what was read and what is lost are all. */
+/* Events of the thread and of the GPU: those read plus those lost are all. */
 static bool
 is_counted(const fd_trace *trace)
 {
@@ -179,7 +179,7 @@ of_another_recording(void)
           != NULL);
 }
 
-/* One that never had a side file does not care what lies beside it. */
+/* A recording without a side file ignores the files beside it. */
 static void
 beside_a_recording_without(void)
 {
@@ -197,7 +197,7 @@ static void
 cut_short(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
-    unlink("cut.fd.events"); /* so short that nobody knows it again */
+    unlink("cut.fd.events"); /* too short to be recognized */
     OK(recorded("cut.fd"));
     OK(fixture_read("cut.fd.events", &bytes));
     size_t size = bytes.size;

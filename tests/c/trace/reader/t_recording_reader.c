@@ -74,7 +74,7 @@ facts_of_a_recording(void)
     EQUAL(rank->tops.list[0].context, fixture_find(trace, "train"));
 }
 
-/* Later facts replace earlier ones; the ring is told from its oldest step. */
+/* Later facts replace earlier ones; the ring starts at its oldest step. */
 static void
 ring_and_facts_settle(void)
 {
@@ -215,8 +215,8 @@ any_bit_flipped(void)
     }
 }
 
-/* The page that holds the callers is gone: what they called hangs below
- * <lost>, with its figures. */
+/* The page that holds the callers is gone: their callees are below <lost>,
+ * with their figures. */
 static void
 orphans_are_kept(void)
 {
@@ -239,7 +239,7 @@ orphans_are_kept(void)
     EQUAL(trace->contexts.list[child].parent, lost);
     EQUAL(trace->ranks.list[0].notes.count, 2);
     SAME(fd_trace_text(trace, trace->ranks.list[0].notes.list[0]),
-         "1 damaged pages were left out");
+         "1 damaged pages were skipped");
     CHECK(fixture_sound(trace));
 }
 

@@ -1,0 +1,195 @@
+#include "et/acyclic_edges.h"
+
+#include <stdlib.h>
+
+/* The algorithm of Pearce and Kelly: nodes have ranks in a topological order.
+ * An edge against that order moves only the nodes between its ends. */
+
+/* Nodes visited in all searches, per node and edge of the graph: beyond that,
+ * edges against the order are dropped. */
+enum { EFFORT = 64 };
+
+typedef struct ranked {
+    uint32_t rank;
+    uint32_t place;
+} ranked;
+
+typedef FD_VECTOR(ranked) ranked_list;
+
+typedef struct ordering {
+    const fd_et_edge *edges;
+    uint32_t *rank;     /* per node */
+    uint32_t *first[2]; /* per node, edges out of it and into it, + 1 ... */
+    uint32_t *next[2];  /* ... and per edge, the next of that node */
+    uint32_t *mark;     /* per node, the last round that visited it */
+    uint32_t round;
+    uint64_t effort;      /* left */
+    ranked_list sides[2]; /* after the edge's end, and before its start */
+    uint32_t *ranks;      /* room for those of one search */
+} ordering;
+
+static void
+release(ordering *o)
+{
+    fd_free(o->rank);
+    fd_free(o->mark);
+    fd_free(o->ranks);
+    for (int i = 0; i < 2; i++) {
+        fd_free(o->first[i]);
+        fd_free(o->next[i]);
+        fd_vector_clear(&o->sides[i]);
+    }
+}
+
+static void
+connect(ordering *o, uint32_t edge)
+{
+    uint32_t ends[2] = {o->edges[edge].from, o->edges[edge].to};
+    for (int i = 0; i < 2; i++) {
+        o->next[i][edge] = o->first[i][ends[i]];
+        o->first[i][ends[i]] = edge + 1;
+    }
+}
+
+static fd_status
+prepare(ordering *o, const fd_et *et, const uint32_t *order, uint32_t first)
+{
+    size_t nodes = (size_t)et->nodes.count + 1;
+    size_t edges = (size_t)et->edges.count + 1;
+    *o = (ordering){.edges = et->edges.list,
+                    .effort = EFFORT * (uint64_t)(nodes + edges)};
+    o->rank = fd_calloc(nodes, sizeof *o->rank);
+    o->mark = fd_calloc(nodes, sizeof *o->mark);
+    o->ranks = fd_calloc(nodes, sizeof *o->ranks);
+    bool done = o->rank != NULL && o->mark != NULL && o->ranks != NULL;
+    for (int i = 0; i < 2; i++) {
+        o->first[i] = fd_calloc(nodes, sizeof **o->first);
+        o->next[i] = fd_calloc(edges, sizeof **o->next);
+        done = done && o->first[i] != NULL && o->next[i] != NULL;
+    }
+    if (!done) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        o->rank[order[i]] = i;
+    }
+    for (uint32_t i = 0; i < first; i++) {
+        connect(o, i);
+    }
+    return FD_OK;
+}
+
+static fd_status
+visit(ordering *o, int side, uint32_t place)
+{
+    if (o->mark[place] == o->round) {
+        return FD_OK;
+    }
+    o->mark[place] = o->round;
+    o->effort -= o->effort > 0;
+    return fd_vector_push(&o->sides[side], (ranked){o->rank[place], place});
+}
+
+/* List the nodes that are reached from one end of an edge without passing the
+ * rank of its other end: forward from `to`, or backward from `from`. */
+static fd_status
+search(ordering *o, int side, uint32_t begin, uint32_t limit)
+{
+    o->round++;
+    o->sides[side].count = 0;
+    fd_status status = visit(o, side, begin);
+    for (uint32_t i = 0; i < o->sides[side].count && status == FD_OK; i++) {
+        uint32_t at = o->first[side][o->sides[side].list[i].place];
+        while (at != 0 && status == FD_OK) {
+            const fd_et_edge *edge = &o->edges[at - 1];
+            uint32_t place = side == 0 ? edge->to : edge->from;
+            if (side == 0 ? o->rank[place] <= limit
+                          : o->rank[place] >= limit) {
+                status = visit(o, side, place);
+            }
+            at = o->next[side][at - 1];
+        }
+    }
+    return status;
+}
+
+static int
+by_rank(const void *a, const void *b)
+{
+    const ranked *one = a;
+    const ranked *other = b;
+    return one->rank < other->rank ? -1 : one->rank > other->rank;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+    const uint32_t *one = a;
+    const uint32_t *other = b;
+    return *one < *other ? -1 : *one > *other;
+}
+
+/* The nodes before the edge get the lowest ranks of both sides. */
+static void
+reorder(ordering *o)
+{
+    uint32_t count = 0;
+    for (int side = 1; side >= 0; side--) {
+        ranked_list *list = &o->sides[side];
+        qsort(list->list, list->count, sizeof *list->list, by_rank);
+        for (uint32_t i = 0; i < list->count; i++) {
+            o->ranks[count++] = list->list[i].rank;
+        }
+    }
+    qsort(o->ranks, count, sizeof *o->ranks, by_number);
+    count = 0;
+    for (int side = 1; side >= 0; side--) {
+        for (uint32_t i = 0; i < o->sides[side].count; i++) {
+            o->rank[o->sides[side].list[i].place] = o->ranks[count++];
+        }
+    }
+}
+
+/* `*closes`: the edge closes a cycle, or that is too expensive to find out. */
+static fd_status
+insert(ordering *o, uint32_t edge, bool *closes)
+{
+    uint32_t from = o->edges[edge].from;
+    uint32_t to = o->edges[edge].to;
+    *closes = false;
+    if (o->rank[from] > o->rank[to]) {
+        if (o->effort == 0) {
+            *closes = true;
+            return FD_OK;
+        }
+        fd_status status = search(o, 0, to, o->rank[from]);
+        *closes = o->mark[from] == o->round;
+        if (status != FD_OK || *closes) {
+            return status;
+        }
+        status = search(o, 1, from, o->rank[to]);
+        if (status != FD_OK) {
+            return status;
+        }
+        reorder(o);
+    }
+    connect(o, edge);
+    return FD_OK;
+}
+
+fd_status
+fd_et_keep_acyclic(fd_et *et, const uint32_t *order, uint32_t first)
+{
+    ordering o;
+    uint32_t kept = first;
+    fd_status status = prepare(&o, et, order, first);
+    for (uint32_t i = first; i < et->edges.count && status == FD_OK; i++) {
+        bool closes;
+        et->edges.list[kept] = et->edges.list[i];
+        status = insert(&o, kept, &closes);
+        kept += !closes;
+    }
+    et->edges.count = status == FD_OK ? kept : et->edges.count;
+    release(&o);
+    return status;
+}

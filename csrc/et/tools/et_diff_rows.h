@@ -1,0 +1,78 @@
+/* The parts of a comparison of execution traces. */
+#ifndef FD_ET_DIFF_ROWS_H
+#define FD_ET_DIFF_ROWS_H
+
+#include "et/et_graph.h"
+
+/* Name, shapes, types and communication of a call: texts of fd_et_diff. */
+typedef struct fd_et_signature {
+    uint32_t name;
+    uint32_t shapes[2]; /* of inputs, of outputs */
+    uint32_t types[2];
+    uint32_t comm; /* collective, size, group, peers; 0: none */
+} fd_et_signature;
+
+/* What differs between two signatures. */
+enum {
+    FD_ET_SHAPES_DIFFER = 1,
+    FD_ET_TYPES_DIFFER = 2,
+    FD_ET_COMMS_DIFFER = 4
+};
+
+/* On how many ranks, and on which first. */
+typedef struct fd_et_diff_ranks {
+    uint32_t count;
+    uint32_t last; /* + 1 */
+    int64_t first;
+} fd_et_diff_ranks;
+
+typedef struct fd_et_diff_name {
+    uint32_t name;
+    uint64_t count[2];      /* on all ranks */
+    int64_t ns[2];          /* with what the calls enclose */
+    uint64_t rank_count[2]; /* on the rank that is being added */
+    int64_t rank_ns[2];
+    fd_et_diff_ranks counts; /* where counts differ, and where times do */
+    fd_et_diff_ranks times;
+} fd_et_diff_name;
+
+/* A call in both traces with another signature. */
+typedef struct fd_et_diff_change {
+    uint32_t signatures[2]; /* in `signatures`, + 1 */
+    uint32_t what;          /* FD_ET_SHAPES_DIFFER ... */
+    uint64_t count;
+    uint64_t id[2]; /* the first */
+    fd_et_diff_ranks ranks;
+} fd_et_diff_change;
+
+/* A call only in one trace, below one that is in both. */
+typedef struct fd_et_diff_only {
+    uint32_t side;
+    uint32_t name;
+    uint32_t parent; /* its name; 0: it has none */
+    uint64_t count;
+    uint64_t nodes; /* with all below them */
+    uint64_t id;    /* the first */
+    fd_et_diff_ranks ranks;
+} fd_et_diff_only;
+
+typedef struct fd_et_diff {
+    double threshold; /* relative; below 0: times are not compared */
+    uint32_t ranks;   /* that were compared */
+    uint64_t nodes[2];
+    uint64_t paired;
+    uint32_t timed[2];                /* ranks with times */
+    FD_VECTOR(fd_et_diff_name) names; /* all, equal ones too */
+    FD_VECTOR(fd_et_diff_change) changed;
+    FD_VECTOR(fd_et_diff_only) only;
+    FD_VECTOR(fd_et_signature) signatures;
+    uint64_t edges[FD_ET_KINDS][2];
+    uint64_t shared[FD_ET_KINDS]; /* between nodes that are in both */
+    fd_text_pool texts;
+    fd_text_pool keys; /* signatures as bytes */
+    fd_map name_rows;  /* name + 1 -> row + 1 */
+    fd_map changed_rows;
+    fd_map only_rows[2];
+} fd_et_diff;
+
+#endif

@@ -1,0 +1,24 @@
+/* Which process of which run a trace is of, as far as its content says. */
+#ifndef FD_TRACE_IDENTITY_H
+#define FD_TRACE_IDENTITY_H
+
+#include "et/readers/kineto_reader.h"
+
+typedef struct fd_et_identity {
+    uint64_t pid;     /* 0: not known */
+    int64_t rank;     /* -1: not known */
+    int64_t begin_ns; /* since 1970; 0: not known */
+    int64_t end_ns;
+    bool local; /* the times are those of an unknown time zone */
+} fd_et_identity;
+
+fd_et_identity fd_et_identity_of(const fd_et *et);
+fd_et_identity fd_et_identity_of_kineto(const fd_kineto *kineto);
+
+/* FD_EFORMAT, with what differs, if the Kineto trace is of another rank,
+ * process or time. */
+fd_status fd_et_compare_identity(const fd_et_identity *et,
+                                 const fd_et_identity *kineto,
+                                 const char *path, fd_error *error);
+
+#endif

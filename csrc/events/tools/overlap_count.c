@@ -1,0 +1,80 @@
+#include "events/tools/overlap_count.h"
+
+#include "base/budget.h"
+
+#include <string.h>
+
+enum { MOST_OPEN = 1 << 12 /* of a thread */ };
+
+void
+fd_overlaps_clear(fd_overlaps *overlaps)
+{
+    for (uint32_t i = 0; i < overlaps->threads.count; i++) {
+        fd_vector_clear(&overlaps->threads.list[i]);
+    }
+    fd_vector_clear(&overlaps->threads);
+    *overlaps = (fd_overlaps){.count = 0};
+}
+
+/* Of slices that begin at one time the longest is the outermost. */
+static uint32_t
+place_of(const fd_overlap_thread *open, fd_overlap_slice slice)
+{
+    uint32_t place = open->count;
+    while (place > 0 && open->list[place - 1].start == slice.start
+           && open->list[place - 1].end < slice.end) {
+        place--;
+    }
+    return place;
+}
+
+static fd_status
+insert(fd_overlap_thread *open, uint32_t place, fd_overlap_slice slice)
+{
+    if (open->count >= fd_budget(MOST_OPEN)) {
+        return FD_OK;
+    }
+    fd_status status = fd_vector_push(open, slice);
+    if (status == FD_OK && place + 1 < open->count) {
+        memmove(&open->list[place + 1], &open->list[place],
+                (open->count - 1 - place) * sizeof slice);
+        open->list[place] = slice;
+    }
+    return status;
+}
+
+static fd_status
+add(fd_overlaps *overlaps, fd_overlap_thread *open, fd_overlap_slice slice)
+{
+    if (open->count > 0 && slice.start < open->list[open->count - 1].start) {
+        open->count = 0; /* an earlier time: begin anew */
+    }
+    while (open->count > 0 && open->list[open->count - 1].end <= slice.start) {
+        open->count--;
+    }
+    uint32_t place = place_of(open, slice);
+    if (place > 0 && open->list[place - 1].end < slice.end) {
+        overlaps->count++;
+        return FD_OK;
+    }
+    return insert(open, place, slice);
+}
+
+fd_status
+fd_overlaps_add(fd_overlaps *overlaps, const fd_timeline_event *event,
+                uint32_t thread)
+{
+    fd_overlap_slice slice;
+    if (event->tid.from == NULL
+        || !fd_timeline_interval(event, &slice.start, &slice.end)) {
+        return FD_OK;
+    }
+    while (overlaps->threads.count <= thread) {
+        fd_overlap_thread made = {.count = 0};
+        fd_status status = fd_vector_push(&overlaps->threads, made);
+        if (status != FD_OK) {
+            return status;
+        }
+    }
+    return add(overlaps, &overlaps->threads.list[thread], slice);
+}

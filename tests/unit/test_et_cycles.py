@@ -1,0 +1,183 @@
+"""Derived dependencies: each collective is one node, and no dependency that was derived closes a cycle."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastdispatch import cli
+from fastdispatch._core import et_convert, et_info
+from fastdispatch.cli.et.et_files import KINDS
+from tests.chakra.pairs import node
+
+ROOT = node(1, 1, "[pytorch|profiler|execution_trace|process]", 0)
+GROUPS = [{"pg_name": "0", "pg_desc": "default", "ranks": [0, 1], "group_size": 2}]
+
+
+def root(number: int, tid: int = 1) -> dict[str, Any]:
+    made = node(number, 1, "[pytorch|profiler|execution_trace|thread]", 0)
+    made["attrs"][4]["value"] = tid
+    return made
+
+
+def tensor(storage: int, elements: int = 8) -> list[Any]:
+    return [storage + 1000, storage, 0, elements, 4, "cuda:0"]
+
+
+def write(path: Path, nodes: list[dict[str, Any]]) -> Path:
+    head = {"schema": "1.1.1-chakra.0.0.4", "pid": 7, "time": "2026-11-22 05:02:45", "start_ts": 5}
+    path.write_text(json.dumps(head | {"nodes": [*nodes, ROOT], "finish_ts": 9}))
+    return path
+
+
+def edges_of(path: Path, folder: Path) -> list[tuple[int, int]]:
+    et_convert(path, folder / "edges.graphml")
+    text = (folder / "edges.graphml").read_text()
+    return [(int(a), int(b)) for a, b in re.findall(r'<edge source="n?(\d+)" target="n?(\d+)"', text)]
+
+
+def params(number: int, parent: int, what: str, storage: int) -> dict[str, Any]:
+    """What NCCL's process group records around each collective."""
+    made = node(number, parent, "record_param_comms", number)
+    values = [[tensor(storage)], 7, ["0", "default"], 0, what, [], [], 0, 1, 2]
+    types = ["GenericList[Tensor(float)]", "Int", "Tuple[String,String]", "Int", "String"]
+    made["inputs"] = {"values": values, "shapes": [[[8]]], "types": types, "strides": [[[1]]]}
+    texts = {"collective_name": what, "dtype": "Float", "pg_name": "0"}
+    made["attrs"] += [{"name": key, "type": "string", "value": value} for key, value in texts.items()]
+    made["attrs"].append({"name": "in_msg_nelems", "type": "uint64", "value": 8})
+    return made
+
+
+@pytest.mark.parametrize("work", ["nccl:all_reduce", "gloo:all_reduce", "ucc:allreduce", "mpi:all_reduce"])
+@pytest.mark.parametrize("inner", [True, False])
+def test_a_collective_is_one_node(work: str, inner: bool, tmp_path: Path) -> None:
+    """Below record_param_comms or beside it, with c10d's call around both."""
+    nodes = [root(2)]
+    for number in (10, 20, 30):
+        nodes += [
+            node(number, 2, "c10d::allreduce_", number, "c10d::allreduce_()", ([[tensor(5)]], [[tensor(5)]])),
+            params(number + 1, number, "allreduce", 5),
+            node(number + 2, number + 1 if inner else number, work, number + 2, "", ([[tensor(5)]], [])),
+        ]
+    row = et_info(write(tmp_path / "et.json", nodes))
+    assert row["communication"] == {"ALL_REDUCE": {"count": 3, "bytes": 96, "ns": 0}}
+    assert row["edges"]["group"] == 2
+    assert row["faults"]["collectives_unknown"] == 0
+
+
+@pytest.mark.parametrize("around", ["record_param_comms", "nccl:all_reduce"])
+def test_the_kernel_of_a_collective_is_that_node(around: str, tmp_path: Path) -> None:
+    kernel = node(13, 11 if around == "record_param_comms" else 12, "ncclDevKernel_AllReduce_Sum_f32", 11)
+    kernel |= {"cat": "kernel", "ph": "X", "ts": 5, "inclusive_dur": 4, "exclusive_dur": 4, "stream": 20}
+    nodes = [
+        root(2),
+        node(10, 2, "c10d::allreduce_", 10, "c10d::allreduce_()", ([[tensor(5)]], [[tensor(5)]])),
+        params(11, 10, "allreduce", 5),
+        node(12, 11, "nccl:all_reduce", 12, "", ([[tensor(5)]], [])),
+        kernel,
+    ]
+    row = et_info(write(tmp_path / "et.json", nodes))
+    assert row["communication"] == {"ALL_REDUCE": {"count": 1, "bytes": 32, "ns": 4000}}
+
+
+def test_two_collectives_of_one_call(tmp_path: Path) -> None:
+    nodes = [root(2), node(10, 2, "c10d::allgather_", 10, "c10d::allgather_()")]
+    nodes += [node(number, 10, "nccl:all_gather", number, "", ([[tensor(number)]], [])) for number in (11, 12)]
+    assert et_info(write(tmp_path / "et.json", nodes))["communication"]["ALL_GATHER"]["count"] == 2
+
+
+def test_threads_take_turns_by_id(tmp_path: Path) -> None:
+    """Forward, backward on another thread, optimizer: data passes in the order of ids, not thread by thread."""
+    nodes = [
+        root(2, 1),
+        root(11, 2),
+        node(10, 2, "aten::mm", 10, "aten::mm()", ([tensor(1)], [tensor(2)])),
+        node(12, 11, "MmBackward0", 12, "aten::mm()", ([tensor(2)], [tensor(3)])),
+        node(14, 2, "aten::add_", 14, "aten::add_(Tensor(a!) x)", ([tensor(1), tensor(3)], [tensor(1)])),
+    ]
+    path = write(tmp_path / "et.json", nodes)
+    assert et_info(path)["edges"]["data"] == 3
+    assert set(edges_of(path, tmp_path)) >= {(10, 12), (12, 14), (10, 14)}
+
+
+def test_a_cycle_that_the_file_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [root(2), node(3, 2, "a", 3), node(4, 2, "b", 4) | {"inter_thread_dep": 5}, node(5, 2, "c", 5)]
+    path = write(tmp_path / "et.json", nodes)
+    assert cli.main(["et", "check", str(path)]) == 1
+    assert "1 cycles cut (1 given), the first of order, given; dropped the edge from 5 (c) to 4 (b)" in (
+        capsys.readouterr().out
+    )
+
+
+NAMES = ["aten::mm", "aten::add_", "c10d::allreduce_", "c10d::recv_", "gloo:all_reduce", "gloo:recv", "nccl:all_reduce"]
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Calls on several threads, nested, with tensors of few storages, in any order."""
+    threads = draw(st.integers(1, 3))
+    nodes = [root(number + 2, number) for number in range(threads)]
+    parents = {thread: [thread + 2] for thread in range(threads)}
+    timed = draw(st.booleans())
+    for number in range(10, 10 + 2 * draw(st.integers(0, 24)), 2):
+        thread = draw(st.integers(0, threads - 1))
+        parent = draw(st.sampled_from(parents[thread]))
+        sides = [
+            [tensor(storage) for storage in draw(st.lists(st.integers(1, 4), max_size=3))]
+            for _ in ("inputs", "outputs")
+        ]
+        name = draw(st.sampled_from(NAMES))
+        schema = f"{name}(Tensor(a!) x)" if name.endswith("_") else f"{name}()" if "::" in name else ""
+        made = node(number, parent, name, number, schema, sides)
+        if timed:
+            times = draw(st.integers(1, 200)), draw(st.integers(0, 90))
+            made |= {"ts": times[0], "inclusive_dur": times[1], "exclusive_dur": times[1]}
+        nodes.append(made)
+        parents[thread] = draw(st.sampled_from([[*parents[thread], number], [parent, number], parents[thread]]))
+    return draw(st.permutations(nodes))
+
+
+@settings(max_examples=300, deadline=None)
+@given(traces())
+def test_no_derived_dependency_closes_a_cycle(nodes: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "et.json", nodes)
+        row = et_info(path)
+        assert row["faults"]["cycles"] == 0
+        assert not any(row["faults"]["cut"].values())
+        sorter: TopologicalSorter[int] = TopologicalSorter()
+        for before, after in edges_of(path, Path(folder)):
+            sorter.add(after, before)
+        sorter.prepare()
+
+
+def test_work_waits_for_its_call(tmp_path: Path) -> None:
+    """PyTorch puts work of gloo, and the next call, below whatever is open on the thread of the caller."""
+
+    def call(number: int, parent: int, storage: int) -> dict[str, Any]:
+        return node(number, parent, "c10d::allreduce_", number, "c10d::allreduce_()", ([[tensor(storage)]], []))
+
+    def work(number: int, parent: int, storage: int) -> dict[str, Any]:
+        return node(number, parent, "gloo:all_reduce", number, "", ([tensor(storage)], []))
+
+    nodes = [root(2), call(10, 2, 1), node(11, 2, "aten::mm", 11, "aten::mm()"), work(12, 11, 1)]
+    nodes += [call(20, 2, 2), work(21, 20, 2), call(30, 20, 3), work(31, 20, 3)]
+    nodes += [call(40, 2, 4), call(41, 2, 5), work(42, 41, 4), work(43, 2, 5)]
+    path = write(tmp_path / "et.json", nodes)
+    for kinds in (255, 1 << KINDS.index("launch")):
+        row = et_info(path, edges=kinds)
+        assert row["communication"]["ALL_REDUCE"]["count"] == 5
+        assert row["edges"]["launch"] == 5
+    made = et_convert(path, tmp_path / "edges.graphml", edges=1 << KINDS.index("launch"))
+    assert made["dependencies"] == 5
+    text = (tmp_path / "edges.graphml").read_text()
+    found = {(int(a), int(b)) for a, b in re.findall(r'<edge source="n?(\d+)" target="n?(\d+)"', text)}
+    assert found == {(10, 12), (20, 21), (30, 31), (40, 42), (41, 43)}

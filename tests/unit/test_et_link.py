@@ -1,0 +1,193 @@
+"""Execution traces joined with Kineto traces: by order without numbers, of the same rank and run, or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastdispatch import cli
+from fastdispatch._core import et_info, et_link
+from fastdispatch.cli.et.et_files import rank_of
+from tests.chakra.pairs import node, write_pair
+
+
+def change(path: Path, **members: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | members, indent=1))
+
+
+def strip_numbers(kineto: Path) -> None:
+    """As PyTorch of 2023 wrote it."""
+    document = json.loads(kineto.read_text())
+    for event in document["traceEvents"]:
+        event["args"].pop("Record function id", None)
+    kineto.write_text(json.dumps(document))
+
+
+def test_joined_by_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    et, kineto = write_pair(tmp_path, 40)
+    whole = et_link(et, kineto, tmp_path / "whole.et")
+    strip_numbers(kineto)
+    made = et_link(et, kineto, tmp_path / "order.et")
+    assert made["link"] | {"by_order": 0} == whole["link"]
+    assert made["link"]["by_order"] == made["link"]["linked"] == 42
+    assert (tmp_path / "order.et").read_bytes() == (tmp_path / "whole.et").read_bytes()
+    assert cli.main(["et", "link", str(et), str(kineto), "-o", str(tmp_path / "a.et")]) == 0
+    assert '42 operators found by name and order: the Kineto trace has no "Record function id"' in (
+        capsys.readouterr().err
+    )
+
+
+def number_calls(et: Path, kineto: Path) -> None:
+    """Autograd's numbers of calls."""
+    document, trace = json.loads(et.read_text()), json.loads(kineto.read_text())
+    for each in document["nodes"]:
+        values = {attr["name"]: attr for attr in each["attrs"]}
+        values["seq_id"]["value"] = values["rf_id"]["value"] or -1
+    for event in trace["traceEvents"]:
+        if event["cat"] == "cpu_op":
+            event["args"]["Sequence number"] = event["args"]["Record function id"]
+    et.write_text(json.dumps(document))
+    kineto.write_text(json.dumps(trace))
+
+
+def test_joined_by_order_with_calls_missing(tmp_path: Path) -> None:
+    """The first calls and some in the middle are not in the Kineto trace."""
+    et, kineto = write_pair(tmp_path, 60)
+    number_calls(et, kineto)
+    whole = et_link(et, kineto, tmp_path / "whole.json")
+    strip_numbers(kineto)
+    document = json.loads(kineto.read_text())
+    calls = [event for event in document["traceEvents"] if event["cat"] == "cpu_op"]
+    gone = [*calls[:3], *calls[20:24]]
+    document["traceEvents"] = [event for event in document["traceEvents"] if event not in gone]
+    kineto.write_text(json.dumps(document))
+    made = et_link(et, kineto, tmp_path / "order.json")
+    assert made["link"]["by_order"] == whole["link"]["linked"] - 7
+
+    def times(name: str) -> dict[int, Any]:
+        nodes = json.loads((tmp_path / name).read_text())["nodes"]
+        rf = ({attr["name"]: attr["value"] for attr in node["attrs"]}["rf_id"] for node in nodes)
+        return {number: node.get("ts") for number, node in zip(rf, nodes, strict=True) if "cat" not in node}
+
+    before, after = times("whole.json"), times("order.json")
+    same = [number for number in before if before[number] == after[number]]
+    assert len(same) >= len(before) - 7
+    assert et_info(tmp_path / "order.json")["gpu"] == 60
+
+
+def ranks(folder: Path, names: list[str], pids: list[int]) -> Path:
+    """A folder with files of both kinds per rank, which differ in process and rank alone."""
+    (folder / "et").mkdir()
+    (folder / "kineto").mkdir()
+    for rank, (name, pid) in enumerate(zip(names, pids, strict=True)):
+        et, kineto = write_pair(folder, 8)
+        change(et, pid=pid)
+        trace = json.loads(kineto.read_text())
+        for event in trace["traceEvents"]:
+            event["pid"] = pid if event["cat"] != "kernel" else 0
+        kineto.write_text(json.dumps(trace | {"distributedInfo": {"rank": rank, "world_size": len(names)}}))
+        et.rename(folder / "et" / f"et_{rank}.json")
+        kineto.rename(folder / "kineto" / name)
+    return folder
+
+
+def link(*arguments: object) -> int:
+    return cli.main(["et", "link", *map(str, arguments)])
+
+
+def test_pairs_by_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The names say the opposite of what is inside."""
+    folder = ranks(tmp_path, ["kineto_1.json", "kineto_0.json"], [70, 71])
+    assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
+    assert [et_info(folder / "out" / f"trace.{rank}.et")["rank"] for rank in range(2)] == [0, 1]
+    capsys.readouterr()
+    assert link(folder / "et" / "et_0.json", folder / "kineto", "-o", folder / "a.et") == 0
+    (folder / "kineto" / "kineto_1.json").unlink()
+    assert link(folder / "et" / "et_0.json", folder / "kineto", "-o", folder / "b.et") == 2
+    assert "no Kineto trace of rank 0, process 70" in capsys.readouterr().err
+    assert not (folder / "b.et").exists()
+
+
+def test_pairs_by_rank_where_processes_are_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in containers."""
+    folder = ranks(tmp_path, ["a.json", "b.json"], [7, 7])
+    assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
+    assert [et_info(folder / "out" / f"trace.{rank}.et")["rank"] for rank in range(2)] == [0, 1]
+    (folder / "et" / "et_1.json").rename(folder / "et" / "GPT2.json")
+    capsys.readouterr()
+    assert link(folder / "et" / "GPT2.json", folder / "kineto", "-o", folder / "b.et") == 2
+    assert "may each be the Kineto trace of process 7" in capsys.readouterr().err
+
+
+def test_another_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ranks(tmp_path, ["a.json", "b.json"], [70, 71])
+    et, kineto = folder / "et" / "et_0.json", folder / "kineto" / "b.json"
+    assert link(et, kineto, "-o", folder / "a.et") == 2
+    said = capsys.readouterr().err
+    assert f"{kineto}: a Kineto trace of process 71, but the execution trace is of process 70" in said
+    assert not (folder / "a.et").exists()
+    assert link(et, kineto, "-o", folder / "a.et", "--force") == 0
+
+
+def test_another_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """NCCL's process group names the own rank of each collective."""
+    et, kineto = write_pair(tmp_path, 8)
+    document = json.loads(et.read_text())
+    group = json.dumps([{"pg_name": "0", "pg_desc": "d", "ranks": [2, 3], "group_size": 2}])
+    label = node(5000, 2, "## process_group:init ##", 5000)
+    label["inputs"] = {"values": [group], "shapes": [[]], "types": ["String"], "strides": [[]]}
+    call = node(5001, 2, "record_param_comms", 5001)
+    call["inputs"] = {"values": [7, ["0", "d"], 1], "types": ["Int", "Tuple[String,String]", "Int"], "shapes": []}
+    call["attrs"].append({"name": "collective_name", "type": "string", "value": "allreduce"})
+    et.write_text(json.dumps(document | {"nodes": [*document["nodes"], label, call]}))
+    assert link(et, kineto, "-o", tmp_path / "a.et") == 2
+    assert "a Kineto trace of rank 0, but the execution trace is of rank 3" in capsys.readouterr().err
+    change(kineto, distributedInfo={"rank": 3, "world_size": 4})
+    assert link(et, kineto, "-o", tmp_path / "a.et") == 0
+
+
+def test_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The execution trace names its start in an unknown time zone."""
+    et, kineto = write_pair(tmp_path, 8)
+    start = 1795323765 * 10**9  # 2026-11-22 05:02:45 UTC
+    for hours, status in ((0, 0), (-12, 0), (14, 0), (17, 2), (-40, 2), (24 * 30, 2)):
+        change(kineto, baseTimeNanoseconds=start + hours * 3600 * 10**9)
+        assert link(et, kineto, "-o", tmp_path / "a.et") == status, hours
+    assert "a Kineto trace of 2026-12-22 05:02 UTC, but the execution trace is of 2026-11-22 05:02 local time" in (
+        capsys.readouterr().err
+    )
+
+
+def test_nothing_was_linked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    et, kineto = write_pair(tmp_path, 8)
+    trace = json.loads(kineto.read_text())
+    for event in trace["traceEvents"]:
+        event["args"]["Record function id"] = 10**6
+    kineto.write_text(json.dumps(trace))
+    assert link(et, kineto, "-o", tmp_path / "a.et") == 1
+    assert "nothing was linked" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [
+        ("et_3.json", 3),
+        ("trace.10.et", 10),
+        ("rank-12.json.gz", 12),
+        ("rank00004.et", 4),
+        ("a.rank=2.x.json", 2),
+        ("pt2.json", -1),
+        ("GPT2_et.json", -1),
+        ("resnet_1gpu_et.json", -1),
+        ("dlrm_pt2_3.json", 3),
+        ("torch2.1_et.json", -1),
+        ("torch-2.13.0.json", -1),
+        ("host_8782.1669999999999.pt.trace.json", -1),
+        ("frank7.json", -1),
+    ],
+)
+def test_ranks_in_names(name: str, rank: int) -> None:
+    assert rank_of(name) == rank
