@@ -165,6 +165,26 @@ class Small(nn.Module):
         return self.last(first.mean(1, keepdim=True).to(torch.float64).float())
 
 
+class Losing(nn.Module):
+    """Losses within the model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x)
+        return F.cross_entropy(y, classes, ignore_index=3) + F.mse_loss(y, x, reduction="sum")
+
+
+def test_losses_are_called_as_functions() -> None:
+    graph = profile(Losing(), (torch.ones(2, 4), torch.zeros(2, dtype=torch.long)), steps=1, warmup=0)
+    calls = [node.about["call"] for node in graph.nodes if "loss" in node.name]
+    assert calls[0].startswith("torch.nn.functional.cross_entropy(%0, %1, ") and "reduction='mean'" in calls[0]
+    assert "ignore_index=3" in calls[0]
+    assert calls[1] == "torch.nn.functional.mse_loss(%0, %1, reduction='sum')"
+
+
 SCRIPT = """
 import sys
 import torch

@@ -17,6 +17,9 @@ _DTYPES = (
     *("complex128", "bool", "qint8", "quint8", "qint32", "bfloat16"),
 )
 _FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+#: Operators of losses whose function has another name, and the values of their parameter ``reduction``.
+_LOSSES = {"cross_entropy_loss": "cross_entropy", "nll_loss_nd": "nll_loss"}
+_REDUCTIONS = ("none", "mean", "sum")
 _LAST = 2**63 - 1  # of a slice without an end
 
 
@@ -135,7 +138,21 @@ class CallText:
             return f"{source}[{', '.join(':' if each is None else self._text(each) for each in values[1])}]"
         return ""
 
+    def _loss(self) -> str:
+        """Return the call of a loss, whose function has other parameters than its operator."""
+        name = _LOSSES.get(self._base, self._base)
+        if not hasattr(torch.nn.functional, name):
+            raise _Untold
+        texts = []
+        for place, (each, value) in enumerate(self._by_place):
+            reduction = each.name == "reduction" and value in (0, 1, 2)
+            text = repr(_REDUCTIONS[value]) if reduction else self._text(value, each.kind)
+            texts.append(text if place < 2 else f"{each.name}={text}")
+        return f"torch.nn.functional.{name}({', '.join(texts)})"
+
     def _written(self) -> str:
+        if self._base in _LOSSES or any(each.name == "reduction" for each, _ in self._by_place):
+            return self._loss()
         texts = [self._text(value, each.kind) for each, value in self._by_place]
         named = [f"{each.name}={self._text(value, each.kind)}" for each, value in self._by_name]
         first = self._by_place[0] if self._by_place else None

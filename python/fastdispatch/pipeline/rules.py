@@ -41,4 +41,4 @@ def rule(
 
 def _encodable(text: str) -> str:
     """Replace lone surrogates, as the recorder does in names."""
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
