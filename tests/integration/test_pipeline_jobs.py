@@ -143,7 +143,7 @@ def test_bytes_are_those_of_the_tensors(deepspeed: Run, torch_runs: dict[str, Ru
             if row["kind"] in TRANSFERRED
         )
     first = [bytes_of(deepspeed, kind, iteration=0) for kind in ("SA", "RA")]
-    assert first == [[1024 + activation, *[activation] * 3]] * 2  # the first transfer includes the description of the tensor
+    assert first == [[1024 + activation, *[activation] * 3]] * 2  # with the description of the tensor
     assert set(bytes_of(megatron, *TRANSFERRED, iteration=1)) == {4 * 2 * 8 * 4}  # length, micro-batch, width
     layer = 16 * 16 + 16
     assert bytes_of(deepspeed, "RD", iteration=1) == [2 * layer * 4, (layer + 4 * 16 + 4) * 4]

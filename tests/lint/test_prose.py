@@ -1,20 +1,15 @@
 """Plain English in pages, comments, docstrings and messages.
 
-``python -m tests.lint.test_prose [FOLDER...]`` prints the findings. A folder may not have more than prose.json allows;
-pages have none. ``--lower`` writes the present counts to prose.json, unless their sum has risen (counts may move with
-files).
+``python -m tests.lint.test_prose [FOLDER...]`` prints the findings.
 """
 
 from __future__ import annotations
 
 import ast
 import io
-import json
 import re
 import sys
 import tokenize
-import warnings
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +17,6 @@ import pytest
 
 from .tree import ROOT, name, tracked
 
-ALLOWED = Path(__file__).parent / "prose.json"
 GENERATED = {"docs/reference/cli.md"}  # from help texts of python/
 QUOTING = {"CONTRIBUTING.md", "tests/lint/test_prose.py"}  # they show the words
 
@@ -118,40 +112,18 @@ def files() -> list[Path]:
     return [path for path in tracked() if path.suffix in READERS and name(path) not in GENERATED | QUOTING]
 
 
-def counted() -> Counter[str]:
-    counts: Counter[str] = Counter()
+def lines(places: list[str]) -> Iterator[str]:
+    """The findings below folders, or in files whose names begin so; all without places."""
     for path in files():
-        counts[folder(path)] += sum(1 for _ in findings(path))
-    return counts
-
-
-COUNTS: Counter[str] = Counter()
-
-
-@pytest.mark.parametrize("place", sorted({folder(path) for path in files()}))
-def test_plain_english(place: str) -> None:
-    if not COUNTS:
-        COUNTS.update(counted())
-    allowed = json.loads(ALLOWED.read_text()).get(place, 0)
-    assert COUNTS[place] <= allowed, f"more than {allowed}: python -m tests.lint.test_prose {place}"
-    if COUNTS[place] < allowed:
-        warnings.warn(f"{place}: {COUNTS[place]} of {allowed}: python -m tests.lint.test_prose --lower", stacklevel=1)
-
-
-def main(arguments: list[str]) -> int:
-    if arguments == ["--lower"]:
-        now = {place: count for place, count in sorted(counted().items()) if count}
-        if ALLOWED.exists() and sum(now.values()) > sum(json.loads(ALLOWED.read_text()).values()):
-            print("more findings than before", file=sys.stderr)
-            return 1
-        ALLOWED.write_text(json.dumps(now, indent=1) + "\n")
-        return 0
-    for path in files():
-        if not arguments or folder(path) in arguments or name(path).startswith(tuple(arguments)):
+        if not places or folder(path) in places or name(path).startswith(tuple(places)):
             for line, rule, text in findings(path):
-                print(f"{name(path)}:{line}: {rule}: ...{text}...  ({RULES[rule][1]})")
-    return 0
+                yield f"{name(path)}:{line}: {rule}: ...{text}...  ({RULES[rule][1]})"
+
+
+@pytest.mark.parametrize("path", files(), ids=name)
+def test_plain_english(path: Path) -> None:
+    assert [*findings(path)] == [], f"python -m tests.lint.test_prose {name(path)}"
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    print("\n".join(lines(sys.argv[1:])))

@@ -8,7 +8,8 @@ of_gloo(void)
 {
     CLEAN(fd_et_clear) fd_et et;
     OK(traces_loaded(&et));
-    EQUAL(traces_find(&et, 8)->type, FD_ET_COMP); /* described by the work in it */
+    EQUAL(traces_find(&et, 8)->type,
+          FD_ET_COMP); /* described by the work in it */
     const fd_et_node *work = traces_find(&et, 9);
     EQUAL(work->type, FD_ET_COLL);
     EQUAL(fd_et_comm_of(&et, work)->type, FD_ET_ALL_REDUCE);
