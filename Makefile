@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo check test test-consumers test-python test-c test-versions test-matrix test-cpython test-sanitized test-soak soak lint format bench bench-peers clean
+.PHONY: help demo check test test-consumers test-python test-c test-versions test-matrix test-cpython test-sanitized test-soak soak corpus lint format bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python
 
 test-matrix: $(VENV)/bin/python ## Tests on newer Pythons and other PyTorches, in environments of Debian's packages (root, some GB)
 	$(BIN)/python -m tests.matrix $(VENV)/matrix --write
+
+corpus: $(VENV)/.install ## Run every reader over the traces in DIR, which other programs wrote, and print a table
+	$(BIN)/python -m tests.corpus $(DIR)
 
 test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on every version; all of the list with ALL=1
 	$(BIN)/python -m tests.cpython 3.11 3.12 3.13 --jobs 2 $(if $(ALL),,--short)

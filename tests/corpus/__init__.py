@@ -1,0 +1,1 @@
+"""The readers on a folder of files that other programs wrote."""
