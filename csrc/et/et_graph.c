@@ -29,18 +29,25 @@ fd_et_add(fd_et *et)
     return &et->nodes.list[et->nodes.count - 1];
 }
 
+/* Add the text of a buffer, which is freed. */
+static fd_status
+add_buffer(fd_et *et, fd_buffer *made, uint32_t *text)
+{
+    fd_status status = made->status;
+    if (status == FD_OK) {
+        status =
+            fd_text_pool_add_clean(&et->texts, made->bytes, made->size, text);
+    }
+    fd_buffer_clear(made);
+    return status;
+}
+
 fd_status
 fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text)
 {
     fd_buffer said = {.bytes = NULL};
     fd_json_string(inside, &said);
-    fd_status status = said.status;
-    if (status == FD_OK) {
-        status =
-            fd_text_pool_add_clean(&et->texts, said.bytes, said.size, text);
-    }
-    fd_buffer_clear(&said);
-    return status;
+    return add_buffer(et, &said, text);
 }
 
 static bool
@@ -82,13 +89,7 @@ fd_et_add_json(fd_et *et, fd_span value, uint32_t *text)
     }
     fd_buffer made = {.bytes = NULL};
     put_compact(value, &made);
-    fd_status status = made.status;
-    if (status == FD_OK) {
-        status =
-            fd_text_pool_add_clean(&et->texts, made.bytes, made.size, text);
-    }
-    fd_buffer_clear(&made);
-    return status;
+    return add_buffer(et, &made, text);
 }
 
 fd_status

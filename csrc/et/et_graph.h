@@ -16,6 +16,7 @@
 #include "base/vector.h"
 #include "trace/interned_texts.h"
 #include "json/json_scan.h"
+#include "json/json_writer.h"
 
 #include <stdbool.h>
 
@@ -211,6 +212,15 @@ static inline const char *
 fd_et_text(const fd_et *et, uint32_t id)
 {
     return fd_text_pool_get(&et->texts, id);
+}
+
+/* Write a text as a member of an object. */
+static inline void
+fd_et_put_text(fd_json_writer *json, const char *key, const fd_et *et,
+               uint32_t text)
+{
+    fd_json_put_bytes(json, key, fd_et_text(et, text),
+                      fd_text_pool_size(&et->texts, text));
 }
 
 static inline int64_t

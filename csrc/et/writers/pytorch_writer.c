@@ -15,13 +15,6 @@ typedef struct writing {
     bool trusted;  /* lists came from JSON */
 } writing;
 
-static void
-put_text(writing *w, const char *key, uint32_t text)
-{
-    fd_json_put_bytes(&w->json, key, fd_et_text(w->et, text),
-                      fd_text_pool_size(&w->et->texts, text));
-}
-
 /* Microseconds, with three decimals unless they are whole. */
 static void
 put_us(writing *w, const char *key, int64_t ns)
@@ -59,7 +52,7 @@ put_list(writing *w, const char *key, uint32_t text)
     }
     else {
         fd_json_begin_array(&w->json, key);
-        put_text(w, NULL, text);
+        fd_et_put_text(&w->json, NULL, w->et, text);
         fd_json_end_array(&w->json);
     }
 }
@@ -96,7 +89,7 @@ static void
 end_string(writing *w, uint32_t text)
 {
     fd_json_put_text(&w->json, "type", "string");
-    put_text(w, "value", text);
+    fd_et_put_text(&w->json, "value", w->et, text);
     fd_json_end_object(&w->json);
 }
 
@@ -118,7 +111,7 @@ static void
 put_other(writing *w, const fd_et_attr *attr)
 {
     fd_json_begin_object(&w->json, NULL);
-    put_text(w, "name", attr->name);
+    fd_et_put_text(&w->json, "name", w->et, attr->name);
     switch (fd_chakra_wire(attr->field)) {
     case FD_PROTO_VARINT:
         put_varint(w, attr);
@@ -226,7 +219,7 @@ put_linked(writing *w, const fd_et_node *node)
     }
     fd_json_put_text(&w->json, "ph", "X");
     if (node->category != 0) {
-        put_text(w, "cat", node->category);
+        fd_et_put_text(&w->json, "cat", w->et, node->category);
     }
     else {
         fd_json_put_text(&w->json, "cat", "kernel");
@@ -236,7 +229,7 @@ put_linked(writing *w, const fd_et_node *node)
         fd_json_put_u64(&w->json, "fd_device", node->device);
     }
     if (comm != NULL && comm->group != 0) {
-        put_text(w, "pg_name", comm->group);
+        fd_et_put_text(&w->json, "pg_name", w->et, comm->group);
     }
 }
 
@@ -247,7 +240,7 @@ put_node(writing *w, uint32_t place)
     fd_json_line(&w->json);
     fd_json_begin_object(&w->json, NULL);
     fd_json_put_u64(&w->json, "id", node->id);
-    put_text(w, "name", node->name);
+    fd_et_put_text(&w->json, "name", w->et, node->name);
     fd_json_put_u64(&w->json, "ctrl_deps",
                     node->parent == 0
                         ? node->parent_id
@@ -271,7 +264,7 @@ fd_et_write_pytorch(const fd_et *et, fd_bytes_out *out, fd_error *error)
     fd_json_begin_object(&w.json, NULL);
     fd_json_put_text(&w.json, "schema", schema);
     fd_json_put_u64(&w.json, "pid", et->pid);
-    put_text(&w, "time", et->time);
+    fd_et_put_text(&w.json, "time", et, et->time);
     fd_json_put_i64(&w.json, "start_ts", et->start_ts);
     fd_json_begin_array(&w.json, "nodes");
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {

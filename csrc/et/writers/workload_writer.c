@@ -9,13 +9,6 @@ typedef struct writing {
 } writing;
 
 static void
-put_text(writing *w, const char *key, uint32_t text)
-{
-    fd_json_put_bytes(&w->json, key, fd_et_text(w->et, text),
-                      fd_text_pool_size(&w->et->texts, text));
-}
-
-static void
 put_deps(writing *w, uint32_t place)
 {
     const fd_et *et = w->et;
@@ -57,7 +50,7 @@ put_comm(writing *w, const fd_et_node *node)
     fd_json_put_i64(&w->json, "comm_dst", known(comm->dst));
     fd_json_put_i64(&w->json, "comm_tag", known(comm->tag));
     if (comm->group != 0) {
-        put_text(w, "pg_name", comm->group);
+        fd_et_put_text(&w->json, "pg_name", w->et, comm->group);
     }
 }
 
@@ -69,7 +62,7 @@ put_node(writing *w, uint32_t place)
     fd_json_line(&w->json);
     fd_json_begin_object(&w->json, NULL);
     fd_json_put_u64(&w->json, "Id", node->id);
-    put_text(w, "Name", node->name);
+    fd_et_put_text(&w->json, "Name", w->et, node->name);
     fd_json_put_u64(&w->json, "NodeType", node->type);
     put_deps(w, place);
     fd_json_put_i64(&w->json, "runtime", fd_plus(ns, 500) / 1000);

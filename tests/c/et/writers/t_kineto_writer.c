@@ -2,7 +2,7 @@
 
 #include "fixtures.h"
 
-#include "et/tools/et_link.h"
+#include "et/tools/link_files.h"
 
 #include <string.h>
 
@@ -147,8 +147,9 @@ kernels_linked(void)
     OK(recorded_on_gpu(&et));
     OK(fd_et_save(&et, "h.json", false, NULL));
     OK(fd_et_save_kineto(&et, "l.json", NULL));
-    OK(fd_et_link_files(&again, "h.json", "l.json", FD_ET_ALL_KINDS, &link, &k,
-                        NULL));
+    OK(fd_et_link_files(&again, "h.json", "l.json",
+                        (fd_et_link_options){FD_ET_ALL_KINDS, false}, &link,
+                        &k, NULL));
     EQUAL(link.kernels, 2);
     EQUAL(link.alone + link.by_external, 0);
     EQUAL(again.nodes.count, et.nodes.count);
@@ -177,7 +178,8 @@ linked(void)
     uint32_t nodes = et.nodes.count;
     OK(fd_et_save(&et, "e.json", false, NULL));
     OK(fd_et_save_kineto(&et, "k.json.gz", NULL));
-    OK(fd_et_link_files(&again, "e.json", "k.json.gz", FD_ET_ALL_KINDS, &link,
+    OK(fd_et_link_files(&again, "e.json", "k.json.gz",
+                        (fd_et_link_options){FD_ET_ALL_KINDS, false}, &link,
                         &k, NULL));
     EQUAL(link.linked + 3, nodes); /* two roots, and what has not ended */
     EQUAL(link.renamed + link.only_kineto + link.alone, 0);
