@@ -98,7 +98,7 @@ def test_the_page_of_both_stages(run: Path) -> None:
     file = run / "page.html"
     file.write_bytes(page(fastdispatch.load(run, timeline=True), "alexnet", Wanted()))
     with launched() as browser, opened(browser, file, "query=train_batch") as shown:
-        assert shown.locator("#answer").inner_text().split(" ")[0] != "0"
+        assert shown.locator("#found").inner_text().split(" ")[0] != "0"
         for view in ("graph", "table", "modules", "source", "ranks", "about"):
             look(shown, view=view)
             assert shown.locator(f"#view-{view}").is_visible()

@@ -200,7 +200,7 @@ def test_the_interpreter_ends_well_with_everything_hooked(kind: str, status: int
         ({"max_mb": 0}, "max_mb=0"),
         ({"max_mb": 5000}, "max_mb=5000"),
         ({"steps": "x:y"}, "steps=x:y"),
-        ({"steps": "5:5"}, "empty"),
+        ({"steps": "5:5"}, "no step is selected"),
         ({"steps": "1:2", "schedule": lambda step: 3}, "give only one"),
         ({"keep": []}, "keep"),
         ({"keep": [""]}, "keep"),

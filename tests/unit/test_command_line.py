@@ -96,7 +96,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert main(["et", "export", "run", "-o", "ets"]) == 0
     shutil.copy("ets/trace.0.et", "a.et")
     shutil.copy("ets/et_0.json", "b.json")
-    Path("kineto.json").write_text(json.dumps({"traceEvents": [OPERATOR | {"args": {"Record function id": 3}}]}))
+    operator = OPERATOR | {"pid": json.loads(Path("b.json").read_text())["pid"], "args": {"Record function id": 3}}
+    Path("kineto.json").write_text(json.dumps({"traceEvents": [operator]}))
     Path("graph.txt").write_text(LAYER.format("a") + LAYER.format("b") + "\ta -- b\n")
     Path("gate.toml").write_text("new_operators = false\n")
     Path("weights").write_text("1\n2\n")

@@ -155,5 +155,5 @@ def test_a_rank_that_becomes_known_late_replaces_nothing_of_its_own_run(tmp_path
 
 def test_a_directory_without_a_free_name_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(files, "_is_free", lambda folder, name: False)
-    with pytest.raises(fastdispatch.Error, match="no name is free for a recording of rank 3"):
+    with pytest.raises(fastdispatch.Error, match="all names for a recording of rank 3 are in use"):
         files.free_name(files.open_folder(tmp_path), 3)
