@@ -82,6 +82,16 @@ NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3
 PARSER = cli.parser()
 
 
+def kineto_operator(trace: dict[str, Any]) -> dict[str, Any]:
+    """The first operator of an execution trace as torch.profiler writes it."""
+    for node in trace["nodes"]:
+        for attribute in node["attrs"]:
+            if attribute["name"] == "rf_id" and node["name"].startswith("aten::"):
+                arguments = {"Record function id": attribute["value"]}
+                return OPERATOR | {"name": node["name"], "pid": trace["pid"], "args": arguments}
+    raise AssertionError("no operator")
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Every kind of input, in the folder where the tests then work."""
@@ -96,8 +106,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert main(["et", "export", "run", "-o", "ets"]) == 0
     shutil.copy("ets/trace.0.et", "a.et")
     shutil.copy("ets/et_0.json", "b.json")
-    operator = OPERATOR | {"pid": json.loads(Path("b.json").read_text())["pid"], "args": {"Record function id": 3}}
-    Path("kineto.json").write_text(json.dumps({"traceEvents": [operator]}))
+    Path("kineto.json").write_text(
+        json.dumps({"traceEvents": [kineto_operator(json.loads(Path("b.json").read_text()))]})
+    )
     Path("graph.txt").write_text(LAYER.format("a") + LAYER.format("b") + "\ta -- b\n")
     Path("gate.toml").write_text("new_operators = false\n")
     Path("weights").write_text("1\n2\n")
