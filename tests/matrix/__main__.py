@@ -114,13 +114,12 @@ def main() -> int:
 
 
 def write(rows: list[str]) -> None:
-    """Replace the rows of the same versions, keep the others."""
-    head, _, tail = SUPPORT.read_text().partition("|---|---|---|---|---|---|---|---|---|---|\n")
-    kept = {tuple(line.split(" | ")[:2]): line for line in tail.splitlines() if line.startswith("|")}
-    kept |= {tuple(line.split(" | ")[:2]): line for line in rows}
-    rest = "\n".join(line for line in tail.splitlines() if not line.startswith("|"))
-    table = "\n".join(kept[key] for key in sorted(kept))
-    SUPPORT.write_text(f"{head}|---|---|---|---|---|---|---|---|---|---|\n{table}\n{rest}".rstrip() + "\n")
+    """Replace the rows of the same versions in the first table of the page, keep the others."""
+    head, rule, tail = SUPPORT.read_text().partition("|---|---|---|---|---|---|---|---|---|---|\n")
+    table, blank, rest = tail.partition("\n\n")
+    kept = {tuple(line.split(" | ")[:2]): line for line in [*filter(None, table.splitlines()), *rows]}
+    lines = "\n".join(kept[key] for key in sorted(kept))
+    SUPPORT.write_text(f"{head}{rule}{lines}{blank}{rest}")
 
 
 if __name__ == "__main__":

@@ -31,8 +31,10 @@ def test_outcomes_per_source(tmp_path: Path) -> None:
 def test_rows_of_other_versions_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "support.md"
     rule = "|" + "---|" * 10
-    page.write_text(f"# Head\n\n{rule}\n| 3.13 | 2.6 | 1 |\n| 3.14 | none | 2 |\n\n## After\n\ntext\n")
+    page.write_text(
+        f"# Head\n\n{rule}\n| 3.13 | 2.6 | 1 |\n| 3.14 | none | 2 |\n\n## After\n\n| a |\n|---|\n| 3.15 | text |\n"
+    )
     monkeypatch.setattr(matrix, "SUPPORT", page)
     matrix.write(["| 3.14 | none | 3 |", "| 3.14 | 2.14 | 4 |"])
     rows = "| 3.13 | 2.6 | 1 |\n| 3.14 | 2.14 | 4 |\n| 3.14 | none | 3 |\n"
-    assert page.read_text() == f"# Head\n\n{rule}\n{rows}\n## After\n\ntext\n"
+    assert page.read_text() == f"# Head\n\n{rule}\n{rows}\n## After\n\n| a |\n|---|\n| 3.15 | text |\n"
