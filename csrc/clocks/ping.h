@@ -1,6 +1,6 @@
 /* The difference between the clocks of two processes: the client sends a
  * request, the server replies with its CLOCK_BOOTTIME, and the client stores
- * both times of its own clock. With datagrams, an outside host cannot keep a
+ * both times of its clock. With datagrams, an outside host cannot keep a
  * connection open or fill a table:
  *
  *     client     token 16 B, number 8 B

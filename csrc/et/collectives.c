@@ -190,7 +190,7 @@ level_of(const fd_et *et, uint32_t place)
                                false);
 }
 
-/* The call of communication around a node, + 1; 0: there is none. PyTorch puts
+/* The call of communication around a node, + 1; 0: no call. PyTorch puts
  * a call below whatever is open on its thread, also below the call before. */
 static uint32_t
 comm_around(const fd_et *et, uint32_t place)
@@ -370,7 +370,7 @@ may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
     return false;
 }
 
-/* The innermost c10d call around work, + 1; 0: there is none. */
+/* The innermost c10d call around work, + 1; 0: no call. */
 static uint32_t
 call_around(const fd_et *et, uint32_t place)
 {

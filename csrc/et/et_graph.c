@@ -254,7 +254,7 @@ sort_nodes(fd_et *et)
     return status;
 }
 
-/* Cut cycles of parents. There are none if every parent precedes its child, as
+/* Cut cycles of parents. No cycle exists if every parent precedes its child, as
  * in all files that are not damaged. */
 static fd_status
 cut_circles(fd_et *et)

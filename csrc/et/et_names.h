@@ -43,8 +43,8 @@ fd_et_comm_level fd_et_comm_level_of(const char *name, bool gpu);
  * kind), FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP without communication. */
 fd_et_type fd_et_comm_type(const char *name, int32_t *coll);
 
-/* The bytes of the tensors in a list of values of PyTorch; false if there are
- * none. */
+/* The bytes of the tensors in a list of values of PyTorch; false without
+ * tensors. */
 bool fd_et_tensor_bytes(fd_span values, uint64_t *bytes);
 
 /* A tensor, without its device. */

@@ -42,8 +42,8 @@ put_pooled(const fd_graphml_writer *w, const char *key,
     }
 }
 
-/* The columns of whole numbers and doubles; without times, if there are
- * none. */
+/* The columns of whole numbers and doubles; without times if the
+ * recording has none. */
 static void
 put_figures(const fd_graphml_writer *w, const fd_table *table, bool timed,
             const void *row)

@@ -268,7 +268,7 @@ compare(comparison *c, uint32_t end)
 }
 
 /* The schedule of the latest training iteration, or of the latest evaluation
- * if there was none. */
+ * without one. */
 static void
 note_schedule(comparison *c)
 {

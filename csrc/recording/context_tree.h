@@ -74,7 +74,7 @@ fd_tree *fd_tree_attach(fd_recording *recording, const char *role,
 void fd_tree_start(fd_tree *tree);
 
 /* Bring the running context up to `now` and stop the clock. The stack stays
- * as it is: it shows what was open. */
+ * as it is, with the calls that were open. */
 void fd_tree_settle(fd_tree *tree, uint64_t now);
 
 /* The thread has ended: the next one with its role may have the tree. */

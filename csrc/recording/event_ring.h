@@ -5,7 +5,7 @@
  *
  * Events have a share of the recording. When it is used up, the next chunk is
  * in the side file, if the recording has one, or the oldest is reused, or
- * there is none. All functions are called under the recording's lock. */
+ * the timeline stops. All functions are called under the recording's lock. */
 #ifndef FD_EVENT_RING_H
 #define FD_EVENT_RING_H
 

@@ -37,7 +37,7 @@ count_lost(const fd_tree *tree)
     fd_file_count(&tree->recording->file, FD_COUNT_OP_CALLS_FULL);
 }
 
-/* Store the words; 0 (and `*size` 0) when there are none, or no room. */
+/* Store the words; 0 (and `*size` 0) without words, or without room. */
 static uint64_t
 store_words(fd_tree *tree, uint32_t *size)
 {

@@ -10,7 +10,7 @@
 void fd_rank_label(const fd_trace *trace, const fd_trace_rank *rank,
                    fd_buffer *to);
 
-/* The last fact with a key, as JSON; NULL if there is none. */
+/* The last fact with a key, as JSON; NULL without one. */
 const char *fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank,
                          const char *key);
 

@@ -683,4 +683,4 @@ class ClockClient:
     def __new__(cls, address: str, port: int, token: bytes) -> Self: ...
     def finish(self) -> tuple[list[tuple[int, int, int]], str]:
         """Send a last burst and stop the thread, within about 20 ms. Return (sent, replied, received) in ns of
-        CLOCK_BOOTTIME of the client, the server and the client, and the reason if there are none."""
+        CLOCK_BOOTTIME of the client, the server and the client, and the reason if no reply arrived."""

@@ -30,7 +30,7 @@ RULES: dict[str, tuple[str, str]] = {
         r"|finds|found|comes|came|goes|lies|ended|ends|began|asks|runs|ran|stands|stood|takes|took)\b(?![^.;]*\?)",
         "a noun as subject: 'calls without room are counted', not 'what finds no room is counted'",
     ),
-    "none": (r"(?<!there )\b(?:is|are|was|were) (?-i:none)\b", "'invalid', 'missing', 'no X'"),
+    "none": (r"\b(?:is|are|was|were) (?-i:none)\b", "'invalid', 'missing', 'no X'"),
     "ours": (r"\bof (?:ours|theirs|yours)\b", "'own', or the name of the owner"),
     "least": (r"\bthe least\b(?! common)", "'minimum', 'at least', 'shortest'"),
     "per": (

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 from tests.matrix.environments import (
     MATRIX,
+    REPORT,
     ROOT,
     TREE,
     Environment,
@@ -83,10 +84,10 @@ def check(folder: Path, row: Environment) -> Outcome:
         versions = inside(root, f"{python} -c '{VERSIONS}'").stdout
         script = (
             f"cd {TREE}; git init -q .; git add -A; OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 {python} -m pytest -q "
-            "--continue-on-collection-errors --timeout 300 --junitxml /root/report.xml " + " ".join(row.tests)
+            f"--continue-on-collection-errors --timeout 300 --junitxml {REPORT} " + " ".join(row.tests)
         )
         inside(root, script)
-    return read(root / "root" / "report.xml", versions)
+    return read(root / REPORT.lstrip("/"), versions)
 
 
 def main() -> int:

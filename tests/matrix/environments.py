@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 DISTRIBUTION = "/usr/lib/python3/dist-packages"
-#: Inside an environment: the tree, the packages without PyTorch, and the virtual environments.
-TREE, PACKAGES, VENVS = "/root/fastdispatch", "/root/packages", "/root/venvs"
+#: Inside an environment: the tree, the packages without PyTorch, the virtual environments, the results.
+TREE, PACKAGES, VENVS, REPORT = "/srv/fastdispatch", "/srv/packages", "/srv/venvs", "/srv/report.xml"
 BUILD = (
     "gcc make git pkg-config libcjson-dev zlib1g-dev graphviz python3-dev python3-venv python3-pip python3-setuptools"
 )

@@ -137,7 +137,7 @@ is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Skip from the damage to "{" and an id. False if there is none. */
+/* Skip from the damage to "{" and an id. False without one. */
 static bool
 skip_damage(reading *r)
 {

@@ -171,19 +171,19 @@ answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         schedule_dict(pipeline, request));
 }
 
-/* Whether there is such a schedule; NULL and no micro-batches: none. */
+/* Whether the schedule is known; no name and no micro-batches: no schedule. */
 static bool
 take_schedule(fd_pipeline_request *request, const char *name)
 {
     if ((name == NULL) != (request->micro_batches == 0)) {
         PyErr_SetString(PyExc_ValueError,
-                        "a schedule has micro-batches, and these one");
+                        "give both a schedule and micro-batches, or neither");
         return false;
     }
     request->schedule =
         name == NULL ? FD_SCHEDULE_GPIPE : fd_schedule_named(name);
     if (request->schedule == FD_SCHEDULES) {
-        PyErr_Format(PyExc_ValueError, "schedule '%s': there is none", name);
+        PyErr_Format(PyExc_ValueError, "unknown schedule '%s'", name);
         return false;
     }
     return true;

@@ -169,7 +169,7 @@ static PyMethodDef client_methods[] = {
     {"finish", client_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
                "Send a last burst and stop the thread. Return the pings, and\n"
-               "the reason if there are none.")},
+               "the reason if no reply arrived.")},
     {NULL, NULL, 0, NULL},
 };
 

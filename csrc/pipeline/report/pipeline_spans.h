@@ -43,7 +43,7 @@ typedef struct fd_pipe_choice {
 
 /* `shares`, one a cell and zero, get start, end, whole, chosen. The answer is
  * the place of the iteration to draw: of those chosen the one in the middle by
- * length; -1: there is none. Where no iteration is whole all are chosen. */
+ * length; -1: no iteration. If no iteration is whole, all are chosen. */
 int32_t fd_pipeline_iteration_spans(fd_pipe_share *shares, const fd_pipe *p,
                                     const fd_pipe_choice *choice);
 

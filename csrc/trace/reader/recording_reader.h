@@ -16,7 +16,7 @@ fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
 fd_status fd_reader_read_memory(fd_trace **trace, const void *base,
                                 size_t size, bool timeline, fd_error *error);
 
-/* The same with its side file, of size 0 if there is none. */
+/* The same with its side file, which is empty if it does not exist. */
 typedef struct fd_memory {
     const void *base;
     size_t size;

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 
 from fastdispatch import load
-from fastdispatch.cli.paths import Input, OutputFile
+from fastdispatch.cli.paths import Input, add_output
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("dump", help="write a recording as JSON", description="Write a recording as JSON.")
     parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
-    parser.add_argument(
-        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="write the JSON to FILE"
-    )
+    add_output(parser, "write the JSON to FILE")
     parser.set_defaults(function=run)
 
 

@@ -11,7 +11,7 @@ from fastdispatch import Error, Trace, load
 from fastdispatch.cli import svg_command
 from fastdispatch.cli.numbers import whole
 from fastdispatch.cli.output import make_folder, write
-from fastdispatch.cli.paths import DotFile, Input, Output, OutputFile
+from fastdispatch.cli.paths import DotFile, Input, Output, add_output
 from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.read import tables
 from fastdispatch.read.privacy import shown
@@ -36,9 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Write call_graph_<rank>.json, one per rank: two sorted lists, functions and 'caller->callee'.",
     )
     callgraph.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
-    callgraph.add_argument(
-        "-o", dest="output", required=True, type=Output, metavar="PATH", help="output folder, or FILE.json for one rank"
-    )
+    add_output(callgraph, "output folder, or FILE.json for one rank", Output, "PATH")
     callgraph.add_argument("--ops", action="store_true", help="include operators")
     callgraph.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     callgraph.set_defaults(function=export_callgraph)
@@ -67,14 +65,7 @@ def add_timeline(
         name, help=what, description=f"Write a {what}. The recording needs a timeline: record with --timeline."
     )
     parser.add_argument("path", type=Input, metavar="PATH", help="recording or run directory")
-    parser.add_argument(
-        "-o",
-        dest="output",
-        required=True,
-        type=OutputFile,
-        metavar="FILE",
-        help="output file; compressed if the name ends in .gz",
-    )
+    add_output(parser, "output file; compressed if the name ends in .gz")
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     parser.add_argument("--no-flows", action="store_true", help="omit arrows between slices")
     parser.add_argument(
@@ -120,27 +111,13 @@ def add_tables(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "sqlite", help="all tables as an SQLite database", description="Write all tables as an SQLite database."
     )
     sqlite.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
-    sqlite.add_argument(
-        "-o",
-        dest="output",
-        required=True,
-        type=OutputFile,
-        metavar="FILE",
-        help="output file; an existing file is replaced",
-    )
+    add_output(sqlite, "output file; an existing file is replaced")
     sqlite.set_defaults(function=export_sqlite)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
-    parser.add_argument(
-        "-o",
-        dest="output",
-        required=True,
-        type=OutputFile,
-        metavar="FILE",
-        help="output file; compressed if the name ends in .gz",
-    )
+    add_output(parser, "output file; compressed if the name ends in .gz")
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
 
 

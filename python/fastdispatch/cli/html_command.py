@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastdispatch import Error, load
 from fastdispatch.cli.numbers import within
 from fastdispatch.cli.output import write
-from fastdispatch.cli.paths import Input, OutputFile
+from fastdispatch.cli.paths import Input, add_output
 from fastdispatch.read.privacy import is_anonymous, shown
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ and ranks. The file includes all its data and needs no network."""
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("html", help="write a self-contained HTML report", description=_DESCRIPTION)
     parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
-    parser.add_argument(
-        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="write the report to FILE"
-    )
+    add_output(parser, "write the report to FILE")
     parser.add_argument(
         "--source", action="store_true", help="include the source code of functions, where their files are found"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fastdispatch import merge
-from fastdispatch.cli.paths import Input, OutputFile
+from fastdispatch.cli.paths import Input, add_output
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -17,9 +17,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "paths", nargs="+", type=Input, metavar="PATH", help="recordings, dumps, merges, run directories"
     )
-    parser.add_argument(
-        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="write the merge (JSON) to FILE"
-    )
+    add_output(parser, "write the merge (JSON) to FILE")
     parser.set_defaults(function=run)
 
 

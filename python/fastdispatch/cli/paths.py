@@ -40,6 +40,13 @@ class OutputFile(Given):
     """A file to write, in an existing folder."""
 
 
+def add_output(
+    parser: argparse.ArgumentParser, help: str, kind: type[Given] = OutputFile, metavar: str = "FILE"
+) -> None:
+    """Add the option ``-o`` of a command that writes one file or folder."""
+    parser.add_argument("-o", dest="output", required=True, type=kind, metavar=metavar, help=help)
+
+
 class SvgFile(OutputFile):
     """An SVG image."""
 

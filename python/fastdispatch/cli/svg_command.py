@@ -8,7 +8,7 @@ from fastdispatch import Error, Trace, load
 from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import percent, whole
 from fastdispatch.cli.output import write
-from fastdispatch.cli.paths import Input, OutputFile, Picture
+from fastdispatch.cli.paths import Input, OutputFile, Picture, add_output
 from fastdispatch.read.gate import matches
 
 
@@ -23,7 +23,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def add_options(parser: argparse.ArgumentParser, kind: type[OutputFile], output: str) -> None:
     """Add the options of this command and of ``export dot``."""
     parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
-    parser.add_argument("-o", dest="output", required=True, type=kind, metavar="FILE", help=output)
+    add_output(parser, output, kind)
     parser.add_argument(
         "--style", choices=("default", "classic"), default="default", help="colour scheme (default: default)"
     )

@@ -25,7 +25,7 @@ from fastdispatch.cli.et.et_files import (
     write_groups,
 )
 from fastdispatch.cli.output import new_folder, write
-from fastdispatch.cli.paths import Input, Output, check_output
+from fastdispatch.cli.paths import Input, Output, add_output, check_output
 from fastdispatch.page.graphviz import drawn
 from fastdispatch.read.summary import grouped
 
@@ -42,14 +42,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     convert.add_argument(
         "paths", nargs="+", type=Input, metavar="ET", help="traces, one per rank, or folders of traces"
     )
-    convert.add_argument(
-        "-o",
-        dest="output",
-        required=True,
-        type=Output,
-        metavar="FILE",
-        help="output file: Chakra (.et), PyTorch (.json), graph (.graphml, .dot) or image (.svg, .png, .pdf), "
+    add_output(
+        convert,
+        "output file: Chakra (.et), PyTorch (.json), graph (.graphml, .dot) or image (.svg, .png, .pdf), "
         "compressed if the name ends in .gz; for several ranks a name with %%d for the rank, or a folder",
+        Output,
     )
     convert.add_argument(
         "--timeline", action="store_true", help="write a Chrome trace (.json) with a row per thread and stream"

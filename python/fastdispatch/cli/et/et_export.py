@@ -10,7 +10,7 @@ from fastdispatch import Error
 from fastdispatch._core import et_export
 from fastdispatch.cli.et.et_files import add_edges, add_layout, each, rank_of, tell, warnings, write_groups
 from fastdispatch.cli.output import new_folder
-from fastdispatch.cli.paths import Input, OutputFolder
+from fastdispatch.cli.paths import Input, OutputFolder, add_output
 from fastdispatch.cli.timeline.timeline_merge import in_folder
 from fastdispatch.read import privacy
 from fastdispatch.read.summary import grouped
@@ -27,13 +27,8 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "formats of PyTorch and Chakra, and the matching trace of torch.profiler (Kineto).",
     )
     export.add_argument("paths", nargs="+", type=Input, metavar="RUN", help="recordings, or run directories")
-    export.add_argument(
-        "-o",
-        dest="output",
-        required=True,
-        type=OutputFolder,
-        metavar="DIR",
-        help="output folder, for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json",
+    add_output(
+        export, "output folder, for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json", OutputFolder, "DIR"
     )
     add_layout(export, "trace.RANK.json in the JSON form of Chakra's feeder")
     add_edges(export)

@@ -22,7 +22,7 @@ from fastdispatch.cli.et.et_files import (
     warnings,
     write_groups,
 )
-from fastdispatch.cli.paths import Input, Output
+from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.read.summary import grouped
 
@@ -47,14 +47,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         nargs="?",
         help="trace of torch.profiler, or folder of traces; without an execution trace give only KINETO",
     )
-    link.add_argument(
-        "-o",
-        dest="output",
-        required=True,
-        type=Output,
-        metavar="FILE",
-        help="output file: Chakra (.et) or PyTorch (.json), compressed if the name ends in .gz; for several ranks a "
+    add_output(
+        link,
+        "output file: Chakra (.et) or PyTorch (.json), compressed if the name ends in .gz; for several ranks a "
         "name with %%d for the rank, or a folder",
+        Output,
     )
     link.add_argument(
         "--force", action="store_true", help="link traces of different ranks, processes or times all the same"

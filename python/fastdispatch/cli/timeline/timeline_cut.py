@@ -11,7 +11,7 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import timeline_cut
-from fastdispatch.cli.paths import Input, OutputFile
+from fastdispatch.cli.paths import Input, add_output
 from fastdispatch.cli.timeline.timeline_merge import last_steps, parse_last, progress_bar
 from fastdispatch.read import privacy
 from fastdispatch.read.summary import grouped
@@ -29,14 +29,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "stay complete.",
     )
     cut.add_argument("path", type=Input, metavar="PATH", help="trace")
-    cut.add_argument(
-        "-o",
-        dest="output",
-        required=True,
-        type=OutputFile,
-        metavar="FILE",
-        help="output file; compressed if the name ends in .gz",
-    )
+    add_output(cut, "output file; compressed if the name ends in .gz")
     window = cut.add_mutually_exclusive_group(required=True)
     window.add_argument(
         "--time", type=parse_times, metavar="A:B", help="time since the start, e.g. 1.5s:2s, :200ms or 3s:"

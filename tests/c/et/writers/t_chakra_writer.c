@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The attribute of a node, its bytes in `value`; its field, 0: there is none. */
+/* The attribute of a node, its bytes in `value`; its field, 0: no such attribute. */
 static uint32_t
 find_attr(const fd_proto_field *node, const char *name, fd_proto_field *value)
 {

@@ -17,8 +17,8 @@ clear_values(fd_counter_values *values)
     fd_vector_clear(values);
 }
 
-/* End to end within their step, in the order of a step; of one that was only
- * "other" there are none. */
+/* End to end within their step, in the order of a step; a step that was only
+ * "other" has no phase. */
 static void
 phases_within_their_steps(void)
 {
