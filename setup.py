@@ -10,13 +10,16 @@ Environment:
   FASTDISPATCH_DEBUG=1    -O0 -g3 with assertions
   FASTDISPATCH_SANITIZE=1 AddressSanitizer and UndefinedBehaviorSanitizer
   FASTDISPATCH_TSAN=1     ThreadSanitizer
+  FASTDISPATCH_TARGET     name of the processor that CC compiles for, if it is another one
 """
 
 import contextlib
 import os
+import platform
 import shlex
 import subprocess
 import sys
+import sysconfig
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
@@ -30,7 +33,7 @@ ROOT = Path(__file__).parent
 
 #: The folders of csrc/, each of which includes only itself and those before it: others are not on its include path.
 LAYERS = (
-    "base json streams recording clocks trace profile pipeline graphs events export et gpu capture module"
+    "base json streams recording clocks trace profile columns pipeline graphs events export et gpu capture module"
 ).split()
 
 #: What capture/ includes: it runs in the training process and must not depend on code that reads recordings.
@@ -41,24 +44,40 @@ WARNINGS = (
     "-Wpointer-arith -Wundef -Wcast-qual -Wswitch-enum -Wformat=2 -Wnull-dereference"
 ).split()
 
-NO_CJSON = """
-fastdispatch needs the cJSON library (libcjson) and its header, and found neither in
-  1. CJSON_DIR      a folder with include/cjson/cJSON.h and lib/libcjson.so
-  2. CONDA_PREFIX   an active conda environment with the package cjson
-  3. pkg-config     libcjson
-Install it (Debian, Ubuntu: apt-get install libcjson-dev; Fedora: dnf install cjson-devel;
-conda: conda install -c conda-forge cjson) or point CJSON_DIR at it.
-"""
+def missing(name, variable, header, package, debian, fedora, conda):
+    """Return one line with the missing library, the places of the search, and the packages to install."""
+    return (
+        f"fastdispatch needs {name} and its header, and neither {variable}, CONDA_PREFIX nor pkg-config ({package}) has "
+        f"them: apt-get install {debian} (Fedora: dnf install {fedora}; conda: conda install -c conda-forge {conda}), or "
+        f"set {variable} to a folder with include/{header} and lib/"
+    )
 
 
-NO_ZLIB = """
-fastdispatch needs the zlib library (libz) and its header, and found neither in
-  1. ZLIB_DIR       a folder with include/zlib.h and lib/libz.so
-  2. CONDA_PREFIX   an active conda environment with the package zlib
-  3. pkg-config     zlib
-Install it (Debian, Ubuntu: apt-get install zlib1g-dev; Fedora: dnf install zlib-devel;
-conda: conda install -c conda-forge zlib) or point ZLIB_DIR at it.
-"""
+NO_CJSON = missing("cJSON", "CJSON_DIR", "cjson/cJSON.h", "libcjson", "libcjson-dev", "cjson-devel", "cjson")
+NO_ZLIB = missing("zlib", "ZLIB_DIR", "zlib.h", "zlib", "zlib1g-dev", "zlib-devel", "zlib")
+
+
+def check_platform():
+    """Exit with one line where the recorder cannot work."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if not (3, 11) <= sys.version_info[:2] < (3, 16) or sys.implementation.name != "cpython":
+        sys.exit(f"fastdispatch supports CPython 3.11 to 3.15, and this is {sys.implementation.name} {version}")
+    system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform)
+    if sys.platform != "linux":
+        sys.exit(f"fastdispatch records on Linux only: it cannot be built on {system}")
+    if sys.maxsize < 2**32 or sys.byteorder != "little":
+        sys.exit(f"fastdispatch needs a 64-bit little-endian processor: it cannot be built on {platform.machine()}")
+    if "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""):
+        sys.exit("fastdispatch needs glibc: it is not tested with musl; use an image that is not Alpine")
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        sys.exit(
+            "fastdispatch needs a Python with the GIL: its tables of functions rely on it "
+            "use python3.14 instead of python3.14t"
+        )
+
+
+#: The symbols of static libraries stay inside: the program may use another version of the same library.
+HIDDEN = "-Wl,--exclude-libs,ALL"
 
 
 def switched_on(name):
@@ -105,30 +124,51 @@ def libraries():
     cjson = library("CJSON_DIR", "cjson/cJSON.h", "libcjson", NO_CJSON)
     zlib = library("ZLIB_DIR", "zlib.h", "zlib", NO_ZLIB)
     keys = ("include_dirs", "library_dirs", "runtime_library_dirs")
-    return {key: list(dict.fromkeys([*cjson.get(key, []), *zlib.get(key, [])])) for key in keys}
+    found = {key: list(dict.fromkeys([*cjson.get(key, []), *zlib.get(key, [])])) for key in keys}
+    return found | {"extra_link_args": [linked("cjson", found["library_dirs"]), linked("z", found["library_dirs"])]}
+
+
+def linked(name, folders):
+    """The static library where the linker accepts it, so that a wheel does not need it; else the shared one."""
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
+
+    def run(*options):
+        return subprocess.run([*compiler, *options], capture_output=True, text=True, check=False)
+
+    try:
+        places = [*(Path(folder) / f"lib{name}.a" for folder in folders)]
+        places += [Path(run(f"-print-file-name=lib{name}.a").stdout.strip())]
+        for archive in filter(Path.is_file, places):
+            whole = ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive", HIDDEN]
+            if run("-shared", "-o", os.devnull, *whole).returncode == 0:
+                return str(archive)
+    except OSError:
+        pass  # the compilation reports that there is no compiler
+    return f"-l{name}"
 
 
 def variant():
     """The folder below build/; each set of options has its own folder of objects."""
     switches = [name for name in ("DEV", "DEBUG", "SANITIZE", "TSAN") if switched_on(f"FASTDISPATCH_{name}")]
-    return "-".join(switches).lower() or "plain"
+    return "-".join([*switches, os.environ.get("FASTDISPATCH_TARGET", "")]).strip("-").lower() or "plain"
 
 
 def flags():
-    options = ["-std=c11", "-D_GNU_SOURCE", "-fvisibility=hidden", "-g"]
+    # Frame pointers let perf and other profilers walk through the recorder.
+    options = ["-std=c11", "-D_GNU_SOURCE", "-fvisibility=hidden", "-g", "-fno-omit-frame-pointer"]
     if switched_on("FASTDISPATCH_DEV"):
         options += [*WARNINGS, "-Werror"]
     if switched_on("FASTDISPATCH_DEBUG"):
         options += ["-O0", "-g3", "-UNDEBUG"]
     else:
         options += ["-O2"]
-    link = []
+    link = [HIDDEN, *(["-Wl,--strip-all"] if variant() == "plain" else [])]
     if switched_on("FASTDISPATCH_SANITIZE"):
         sanitize = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
-        options += [*sanitize, "-fno-omit-frame-pointer", "-O1", "-UNDEBUG"]
+        options += [*sanitize, "-O1", "-UNDEBUG"]
         link += sanitize
     if switched_on("FASTDISPATCH_TSAN"):
-        options += ["-fsanitize=thread", "-fno-omit-frame-pointer", "-O1"]
+        options += ["-fsanitize=thread", "-O1"]
         link += ["-fsanitize=thread"]
     return options, link
 
@@ -173,17 +213,15 @@ def extension():
         # The library is linked again after a change of its sources.
         depends=[*files(".h", below_python=False), *layers()["depends"], *layers()["sources"]],
         include_dirs=found.pop("include_dirs"),
-        libraries=["fd", "cjson", "z"],
+        libraries=["fd"],
         # CPython's own headers do not pass our warnings.
         extra_compile_args=[*compile_args, f"-isystem{python_include()}"],
-        extra_link_args=link_args,
+        extra_link_args=[*link_args, *found.pop("extra_link_args")],
         **found,
     )
 
 
 def python_include():
-    import sysconfig
-
     return sysconfig.get_paths()["include"]
 
 
@@ -229,20 +267,26 @@ class BuildCore(build_ext):
 
 
 class BuildWithStartup(build_py):
-    """Also install the .pth file that starts a recording when FASTDISPATCH=1."""
+    """Also install the files that start a recording when FASTDISPATCH=1: .start (PEP 829) and .pth (before 3.15)."""
+
+    FILES = ("fastdispatch-startup.pth", "fastdispatch-startup.start")
 
     def run(self):
         super().run()
-        target = Path(self.build_lib) / "fastdispatch-startup.pth"
-        self.copy_file(str(ROOT / "python" / "fastdispatch-startup.pth"), str(target))
+        # An editable installation has only links to the sources, except for these files.
+        folder = self.get_finalized_command("install").install_purelib if self.editable_mode else self.build_lib
+        for name in self.FILES:
+            self.copy_file(str(ROOT / "python" / name), str(Path(folder) / name))
 
     def get_source_files(self):
-        return [*super().get_source_files(), "python/fastdispatch-startup.pth"]
+        return [*super().get_source_files(), *(f"python/{name}" for name in self.FILES)]
 
     def get_outputs(self, include_bytecode=1):
-        return [*super().get_outputs(include_bytecode), str(Path(self.build_lib) / "fastdispatch-startup.pth")]
+        own = [] if self.editable_mode else [str(Path(self.build_lib) / name) for name in self.FILES]
+        return [*super().get_outputs(include_bytecode), *own]
 
 
+check_platform()
 setup(
     libraries=[("fd", layers())],
     ext_modules=[extension()],

@@ -10,8 +10,8 @@
 
 enum { FIRST_ROOM = 1024 };
 
-static char *
-reserve(fd_buffer *buffer, size_t size)
+char *
+fd_buffer_grow(fd_buffer *buffer, size_t size)
 {
     if (buffer->status != FD_OK) {
         return NULL;
@@ -41,16 +41,6 @@ fd_buffer_clear(fd_buffer *buffer)
 {
     fd_free(buffer->bytes);
     *buffer = (fd_buffer){NULL, 0, 0, FD_OK};
-}
-
-void
-fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size)
-{
-    char *to = size > 0 ? reserve(buffer, size) : NULL;
-    if (to != NULL) {
-        memcpy(to, bytes, size);
-        buffer->size += size;
-    }
 }
 
 void

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct fd_buffer {
     char *bytes; /* owned; not NUL-terminated */
@@ -20,7 +21,25 @@ typedef struct fd_buffer {
 /* Zero-initialised memory is an empty buffer. */
 void fd_buffer_clear(fd_buffer *buffer);
 
-void fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size);
+/* Make room for `size` more bytes, which begin at the result. NULL: `status` is
+ * a failure. */
+char *fd_buffer_grow(fd_buffer *buffer, size_t size);
+
+static inline void
+fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size)
+{
+    if (size == 0) {
+        return;
+    }
+    bool fits = buffer->status == FD_OK && buffer->room - buffer->size >= size;
+    char *to =
+        fits ? buffer->bytes + buffer->size : fd_buffer_grow(buffer, size);
+    if (to != NULL) {
+        memcpy(to, bytes, size);
+        buffer->size += size;
+    }
+}
+
 void fd_buffer_text(fd_buffer *buffer, const char *text);
 
 /* Whether `more` bytes keep it within `budget`, which is a bound on its size:

@@ -93,8 +93,8 @@ set_peer(fd_et_comm *comm, fd_et_type type, int32_t peer)
 
 /* Facts of a call of c10d. */
 static void
-ask_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
-         fd_et_comm *comm)
+read_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
+          fd_et_comm *comm)
 {
     fd_span values = text_span(et, call->in.values);
     uint32_t place = place_of_rank(fd_et_text(et, call->name));
@@ -111,8 +111,8 @@ ask_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
 /* (tensors,) seq, (group, description), rank, name, ...: from the group on,
  * wherever that is. */
 static fd_status
-ask_params(fd_et *et, const fd_et_node *node, fd_et_type type,
-           fd_et_comm *comm)
+read_params(fd_et *et, const fd_et_node *node, fd_et_type type,
+            fd_et_comm *comm)
 {
     fd_span values = text_span(et, node->in.values);
     fd_span types = text_span(et, node->in.types);
@@ -143,7 +143,7 @@ ask_params(fd_et *et, const fd_et_node *node, fd_et_type type,
 }
 
 static void
-ask_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
+read_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
 {
     for (uint32_t i = 0; i < node->attr_count; i++) {
         const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
@@ -164,16 +164,16 @@ ask_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
 
 /* Facts of a communication from its node or a node around it. */
 static fd_status
-ask(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
+read_node(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
 {
     const fd_et_node *node = &et->nodes.list[place];
     uint64_t bytes;
     fd_status status = FD_OK;
-    ask_attrs(et, node, comm);
+    read_attrs(et, node, comm);
     if (strcmp(fd_et_text(et, node->name), "record_param_comms") == 0) {
-        status = ask_params(et, node, type, comm);
+        status = read_params(et, node, type, comm);
     }
-    ask_call(et, node, type, comm);
+    read_call(et, node, type, comm);
     /* The device of a barrier follows from its operands. */
     if (comm->bytes < 0 && comm->type != FD_ET_BARRIER
         && fd_et_tensor_bytes(text_span(et, node->in.values), &bytes)
@@ -270,20 +270,21 @@ find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
 /* Collect the facts about a communication from its node and the calls around
  * it, up to the call that started it: `call`, + 1. */
 static fd_status
-ask_around(fd_et *et, uint32_t place, uint32_t call, fd_et_type type,
-           fd_et_comm *comm)
+read_around(fd_et *et, uint32_t place, uint32_t call, fd_et_type type,
+            fd_et_comm *comm)
 {
     bool around = call == 0 || is_around(et, call, place);
-    fd_status status = ask(et, place, type, comm);
+    fd_status status = read_node(et, place, type, comm);
     uint32_t at = place + 1;
     for (int i = 0; i < MOST_ABOVE && around && status == FD_OK; i++) {
         at = at == call ? 0 : comm_around(et, at - 1);
         if (at == 0) {
             return FD_OK;
         }
-        status = ask(et, at - 1, type, comm);
+        status = read_node(et, at - 1, type, comm);
     }
-    return status == FD_OK && !around ? ask(et, call - 1, type, comm) : status;
+    return status == FD_OK && !around ? read_node(et, call - 1, type, comm)
+                                      : status;
 }
 
 static fd_status
@@ -301,7 +302,7 @@ describe(fd_et *et, uint32_t place, uint32_t call)
     fd_et_comm comm = *fd_et_comm_of(et, &et->nodes.list[place]);
     comm.type = coll;
     et->faults.untyped += type == FD_ET_COLL && coll < 0;
-    fd_status status = ask_around(et, place, call, type, &comm);
+    fd_status status = read_around(et, place, call, type, &comm);
     if (comm.group == 0 && et->groups.count == 1) {
         comm.group = et->groups.list[0].name;
     }

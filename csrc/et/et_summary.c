@@ -63,6 +63,23 @@ count_rows(const fd_et_node *node, fd_map *rows, fd_et_summary *s)
     return fd_map_put(rows, row, 1);
 }
 
+/* PyTorch names operators `aten::mm`; its autograd engine has further "::". */
+static bool
+is_operator_name(const char *name)
+{
+    const char *colons = strstr(name, "::");
+    return colons != NULL && colons > name && strstr(colons + 2, "::") == NULL
+        && strpbrk(name, " ()/<") == NULL;
+}
+
+/* Kineto traces have no schemas. */
+static bool
+is_operator(const fd_et *et, const fd_et_node *node)
+{
+    return (node->flags & FD_ET_GPU) == 0
+        && (node->schema != 0 || is_operator_name(fd_et_text(et, node->name)));
+}
+
 fd_status
 fd_et_summarize(const fd_et *et, fd_et_summary *s)
 {
@@ -75,7 +92,7 @@ fd_et_summarize(const fd_et *et, fd_et_summary *s)
         s->types[node->type < FD_ET_TYPES ? node->type : 0]++;
         s->cpu += !gpu;
         s->gpu += gpu;
-        s->operators += node->schema != 0 && !gpu;
+        s->operators += is_operator(et, node);
         s->steps +=
             strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13) == 0
             && !gpu;

@@ -17,7 +17,7 @@ typedef struct fd_et_summary {
     uint64_t deps; /* pairs: an edge may be of several kinds */
     uint64_t cpu;
     uint64_t gpu;
-    uint64_t operators; /* with a schema */
+    uint64_t operators; /* with a schema, or with such a name */
     uint64_t threads;
     uint64_t streams;
     uint64_t timed;   /* nodes that the file gives times for */

@@ -11,7 +11,7 @@ is_timed(const fd_et_node *node)
 /* Parents without times get the time range of their children: from the end of
  * the walk, so that a parent is complete before its own parent. */
 static void
-stretch(fd_et *et, const uint32_t *order)
+extend_parents(fd_et *et, const uint32_t *order)
 {
     for (uint32_t i = et->nodes.count; i-- > 0;) {
         const fd_et_node *node = &et->nodes.list[order[i]];
@@ -97,7 +97,7 @@ fd_et_fill_times(fd_et *et)
     uint32_t *order = fd_malloc((size_t)et->nodes.count * sizeof *order);
     fd_status status = order == NULL ? FD_ENOMEM : fd_et_walk(et, order);
     if (status == FD_OK) {
-        stretch(et, order);
+        extend_parents(et, order);
         follow(et, order);
     }
     fd_free(order);

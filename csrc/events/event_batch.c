@@ -1,5 +1,7 @@
 #include "events/event_batch.h"
 
+#include "json/json_writer.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,10 +61,24 @@ add(fd_event_batch *batch, const fd_batch_item *item)
     }
 }
 
+fd_timeline_event *
+fd_batch_new(fd_event_batch *batch)
+{
+    if (batch->status == FD_OK) {
+        batch->status = fd_vector_reserve(&batch->items, 1);
+    }
+    if (batch->status != FD_OK) {
+        return &batch->refused;
+    }
+    fd_batch_item *item = &batch->items.list[batch->items.count++];
+    memset(item, 0, sizeof *item);
+    return &item->event;
+}
+
 void
 fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event)
 {
-    add(batch, &(fd_batch_item){.event = *event});
+    *fd_batch_new(batch) = *event;
 }
 
 void
@@ -158,6 +174,13 @@ fd_batch_number(fd_event_batch *batch, uint64_t number)
 }
 
 fd_span
+fd_batch_id(fd_event_batch *batch, uint64_t id)
+{
+    fd_timeline_put_id(id, fd_batch_compose(batch));
+    return fd_batch_composed(batch);
+}
+
+fd_span
 fd_batch_format(fd_event_batch *batch, const char *format, ...)
 {
     char text[256];
@@ -169,4 +192,25 @@ fd_batch_format(fd_event_batch *batch, const char *format, ...)
                 : (size_t)size >= sizeof text ? sizeof text - 1
                                               : (size_t)size;
     return fd_batch_text(batch, text, kept);
+}
+
+fd_span
+fd_batch_text_object(fd_event_batch *batch, const char *key, const char *text,
+                     size_t size)
+{
+    fd_json_writer w = {.to = fd_batch_compose(batch)};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_bytes(&w, key, text, size);
+    fd_json_end_object(&w);
+    return fd_batch_composed(batch);
+}
+
+fd_span
+fd_batch_number_object(fd_event_batch *batch, const char *key, uint64_t number)
+{
+    fd_json_writer w = {.to = fd_batch_compose(batch)};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_u64(&w, key, number);
+    fd_json_end_object(&w);
+    return fd_batch_composed(batch);
 }

@@ -19,9 +19,10 @@ typedef struct fd_batch_chunk fd_batch_chunk;
 
 typedef struct fd_event_batch {
     FD_VECTOR(fd_batch_item) items;
-    uint32_t next;          /* item to be read */
-    fd_batch_chunk *chunks; /* owned; texts, the latest chunk first */
-    fd_buffer text;         /* the text that is being composed */
+    uint32_t next;             /* item to be read */
+    fd_batch_chunk *chunks;    /* owned; texts, the latest chunk first */
+    fd_buffer text;            /* the text that is being composed */
+    fd_timeline_event refused; /* that there was no memory for */
     fd_status status;
 } fd_event_batch;
 
@@ -30,6 +31,9 @@ void fd_batch_clear(fd_event_batch *batch);
 /* Forget all items and texts, keep some memory. */
 void fd_batch_reset(fd_event_batch *batch);
 
+/* Add an empty event, to be filled before the next. */
+fd_timeline_event *fd_batch_new(fd_event_batch *batch);
+
 /* Add an event, or a member. Their spans are static, or made here. */
 void fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event);
 void fd_batch_member(fd_event_batch *batch, const char *key, fd_span value);
@@ -37,12 +41,19 @@ void fd_batch_member(fd_event_batch *batch, const char *key, fd_span value);
 /* Add the members of an object, whose text is copied. */
 void fd_batch_members(fd_event_batch *batch, fd_span object);
 
-/* Store a text; a JSON string; a number. Valid until the reset. */
+/* Store a text; a JSON string; a number; an id. Valid until the reset. */
 fd_span fd_batch_text(fd_event_batch *batch, const char *text, size_t size);
 fd_span fd_batch_json(fd_event_batch *batch, const char *text, size_t size);
 fd_span fd_batch_number(fd_event_batch *batch, uint64_t number);
+fd_span fd_batch_id(fd_event_batch *batch, uint64_t id);
 fd_span fd_batch_format(fd_event_batch *batch, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Store an object with one member. */
+fd_span fd_batch_text_object(fd_event_batch *batch, const char *key,
+                             const char *text, size_t size);
+fd_span fd_batch_number_object(fd_event_batch *batch, const char *key,
+                               uint64_t number);
 
 /* Begin a text that is appended to; store it. */
 fd_buffer *fd_batch_compose(fd_event_batch *batch);

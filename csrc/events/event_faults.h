@@ -39,12 +39,18 @@ typedef enum fd_fault {
 
 typedef struct fd_fault_text {
     const char *id;
-    bool broken; /* false: a note, the file is whole */
-    const char *what;
+    bool broken;      /* false: a note, the file is whole */
+    const char *noun; /* in the singular */
+    const char *what; /* the rest, the same in the plural */
     const char *remedy;
 } fd_fault_text;
 
 extern const fd_fault_text fd_fault_texts[FD_FAULT_KINDS];
+
+/* "event without a name" for 1, "events without a name". */
+enum { FD_FAULT_TEXT = 96 };
+void fd_fault_describe(fd_fault fault, uint64_t count,
+                       char text[FD_FAULT_TEXT]);
 
 enum { FD_FAULT_PLACES = 3 };
 

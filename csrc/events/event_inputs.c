@@ -104,13 +104,13 @@ check_ranks(fd_timeline_inputs *used, fd_error *error)
         bool again = a != NULL && a->rank == b->rank;
         if (again && is_ours(a) && is_ours(b) && of_one_folder(a, b)) {
             b->used = false;
-            snprintf(b->trouble, sizeof b->trouble, "rank %u is there already",
-                     (unsigned)b->rank);
+            snprintf(b->trouble, sizeof b->trouble,
+                     "rank %u is in another input", (unsigned)b->rank);
             continue;
         }
         if (again && is_ours(a) == is_ours(b)) {
             return fd_fail(error, FD_ECONFLICT,
-                           "rank %u is there twice: %s and %s",
+                           "rank %u is in two inputs: %s and %s",
                            (unsigned)a->rank, a->path, b->path);
         }
         if (again) {
@@ -176,8 +176,7 @@ find_steps(const fd_timeline_request *request, fd_timeline_input *input,
         input->windows, input, request->first_step, request->end_step, error);
     if (status == FD_OK && !input->windows->all.any) {
         input->used = false;
-        snprintf(input->trouble, sizeof input->trouble,
-                 "none of these steps in it");
+        snprintf(input->trouble, sizeof input->trouble, "none of these steps");
     }
     return status;
 }

@@ -28,7 +28,7 @@ open_dump(fd_timeline_maker *maker, fd_bytes_in *in, const char *path,
     (void)in;
     (void)path;
     return fd_fail(error, FD_EFORMAT,
-                   "a dump holds no timeline: give its recording (.fd)");
+                   "a dump has no timeline: use the recording (.fd)");
 }
 
 static const fd_timeline_source sources[] = {

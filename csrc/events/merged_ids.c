@@ -199,19 +199,7 @@ fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id)
 void
 fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id, fd_buffer *to)
 {
-    static const char digits[] = "0123456789abcdef";
-    uint64_t number = fd_timeline_ids_number(ids, id);
-    char text[20];
-    size_t at = sizeof text;
-    text[--at] = '"';
-    do {
-        text[--at] = digits[number & 15];
-        number >>= 4;
-    } while (number > 0);
-    text[--at] = 'x';
-    text[--at] = '0';
-    text[--at] = '"';
-    fd_buffer_bytes(to, text + at, sizeof text - at);
+    fd_timeline_put_id(fd_timeline_ids_number(ids, id), to);
 }
 
 fd_status
@@ -244,18 +232,17 @@ fd_timeline_ids_take(fd_timeline_ids *ids, const fd_timeline_event *event,
     int64_t thousandths;
     fd_status status = process_of(ids, event, process);
     *taken = false;
-    if (status != FD_OK || event->phase != 'M' || event->args.from == NULL
-        || event->name.from == NULL) {
+    if (status != FD_OK || event->phase != 'M' || event->name.from == NULL
+        || fd_timeline_args(event).from == NULL) {
         return status;
     }
     fd_span what = fd_span_inside(event->name);
     bool names = fd_span_is(what, "process_name");
     *taken = names || fd_span_is(what, "process_sort_index");
-    if (names && fd_scan_find(event->args, "name", &value)) {
+    if (names && fd_timeline_find(event, "name", &value)) {
         status = fd_timeline_ids_name(ids, *process, value);
     }
-    else if (*taken && !names
-             && fd_scan_find(event->args, "sort_index", &value)
+    else if (*taken && !names && fd_timeline_find(event, "sort_index", &value)
              && fd_decimal_ns(fd_span_inside(value), &thousandths)) {
         ids->processes.list[*process].sort_index = thousandths;
         ids->processes.list[*process].sorted = true;
@@ -319,7 +306,8 @@ fd_timeline_ids_title(const fd_timeline_ids *ids, fd_span label, fd_span name,
     fd_buffer_bytes(to, label.from, fd_span_size(label));
     fd_buffer_text(to, ids->program[0] != '\0' ? " | " : "");
     fd_buffer_text(to, ids->program);
-    fd_buffer_text(to, fd_span_size(name) > 0 ? " | " : "");
+    bool labelled = fd_span_size(label) > 0 || ids->program[0] != '\0';
+    fd_buffer_text(to, labelled && fd_span_size(name) > 0 ? " | " : "");
     fd_buffer_bytes(to, name.from, fd_span_size(name));
 }
 

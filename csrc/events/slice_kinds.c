@@ -120,6 +120,20 @@ device_kind(fd_span cat, fd_span name)
     return is_one_of(cat, copies) ? FD_IS_COPY : 0;
 }
 
+static bool
+is_runtime(fd_span cat)
+{
+    static const char *const ends[] = {"_runtime", "_driver"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t size = strlen(ends[i]);
+        if (fd_span_size(cat) > size
+            && memcmp(cat.to - size, ends[i], size) == 0) {
+            return true;
+        }
+    }
+    return fd_span_is(cat, "Runtime");
+}
+
 static uint32_t
 job_kind(fd_span cat, fd_span name)
 {
@@ -144,12 +158,14 @@ job_kind(fd_span cat, fd_span name)
         "allreduce", "all_gather", "allgather", "reduce_scatter",
         "broadcast", "p2p",        NULL};
     /* Functions may have such names, too: their category is a file. */
-    static const char *const marks[] = {"", "user_annotation", "range", NULL};
+    static const char *const annotations[] = {"", "user_annotation", "range",
+                                              NULL};
     fd_span type = fd_timeline_job_type(name);
     bool same = fd_span_size(cat) == fd_span_size(type)
              && memcmp(cat.from, type.from, fd_span_size(cat)) == 0;
     if (!fd_span_is(cat, "job")
-        && !(is_one_of(type, types) && (same || is_one_of(cat, marks)))) {
+        && !(is_one_of(type, types)
+             && (same || is_one_of(cat, annotations)))) {
         return 0;
     }
     return FD_IS_JOB
@@ -186,6 +202,9 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
     bool sums = fd_span_is(cat, "phase") && begins(name, "phase: ");
     if (begins(cat, "gpu_") || fd_span_is(cat, "Trace") || sums) {
         return FD_IS_AROUND;
+    }
+    if (is_runtime(cat)) {
+        return FD_IS_RUNTIME;
     }
     if (begins_one_of(name, backends)) {
         return FD_IS_COMMUNICATION | FD_IS_BACKEND;

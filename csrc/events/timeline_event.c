@@ -2,13 +2,37 @@
 
 #include <string.h>
 
+void
+fd_timeline_put_id(uint64_t id, fd_buffer *to)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[20];
+    size_t at = sizeof text;
+    text[--at] = '"';
+    do {
+        text[--at] = digits[id & 15];
+        id >>= 4;
+    } while (id > 0);
+    text[--at] = 'x';
+    text[--at] = '0';
+    text[--at] = '"';
+    fd_buffer_bytes(to, text + at, sizeof text - at);
+}
+
+bool
+fd_timeline_find(const fd_timeline_event *event, const char *name,
+                 fd_span *value)
+{
+    fd_span args = fd_timeline_args(event);
+    return args.from != NULL && fd_scan_find(args, name, value);
+}
+
 fd_span
 fd_timeline_argument_text(const fd_timeline_event *event, const char *name)
 {
     fd_span value;
-    bool found =
-        event->args.from != NULL && fd_scan_find(event->args, name, &value);
-    return found ? fd_span_inside(value) : (fd_span){NULL, NULL};
+    return fd_timeline_find(event, name, &value) ? fd_span_inside(value)
+                                                 : (fd_span){NULL, NULL};
 }
 
 bool

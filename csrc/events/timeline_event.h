@@ -33,13 +33,13 @@ typedef struct fd_timeline_event {
     fd_span local_id;  /* of id2 */
     fd_span global_id; /* of id2 */
     fd_span bind_id;
-    fd_span args;
-    fd_span rest;      /* other members, each with a comma before it */
-    fd_span track;     /* name of a native track that is not a thread */
-    uint64_t track_id; /* of it */
-    uint64_t offset;   /* of the event in the content of the file */
-    uint32_t size;     /* of it there, in bytes */
-    uint32_t repairs;  /* values that were not JSON */
+    fd_span args; /* see fd_timeline_args */
+    fd_span rest; /* other members, each with a comma before it */
+    const struct fd_perfetto_event *native; /* its form in a native trace */
+    fd_span (*native_args)(const struct fd_perfetto_event *native);
+    uint64_t offset;  /* of the event in the content of the file */
+    uint32_t size;    /* of it there, in bytes */
+    uint32_t repairs; /* values that were not JSON */
 } fd_timeline_event;
 
 /* The text of a value: without quotes if it is a string. */
@@ -65,7 +65,24 @@ fd_timeline_id(const fd_timeline_event *event)
                                          : event->id;
 }
 
-/* A member of the arguments, without quotes. */
+/* Append an id as both viewers read it: "0x1f". */
+void fd_timeline_put_id(uint64_t id, fd_buffer *to);
+
+/* The arguments as an object. Those of native events are converted by each
+ * call. */
+static inline fd_span
+fd_timeline_args(const fd_timeline_event *event)
+{
+    return event->args.from != NULL || event->native == NULL
+             ? event->args
+             : event->native_args(event->native);
+}
+
+/* A member of the arguments. */
+bool fd_timeline_find(const fd_timeline_event *event, const char *name,
+                      fd_span *value);
+
+/* The same, without quotes. */
 fd_span fd_timeline_argument_text(const fd_timeline_event *event,
                                   const char *name);
 

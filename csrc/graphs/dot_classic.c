@@ -66,7 +66,7 @@ begin(const fd_dot_picture *p)
              "graph [bgcolor=gray, ratio=compress%s]\n"
              "node [shape=plaintext, style=filled, fontsize=16]\n"
              "edge [penwidth=2.0]\n",
-             fd_dot_limits(p->graph));
+             p->limits);
     fd_dot_begin(p->dot, "callgraph", defaults);
 }
 

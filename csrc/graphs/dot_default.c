@@ -9,16 +9,14 @@
 
 enum { TITLE = 44, WHERE = 34 };
 
-typedef struct palette {
-    const char *back;
-    const char *line;
-} palette;
-
-/* Of the clusters: the project, torch, other packages in turn. */
-static const palette palettes[] = {
-    {"#EEF4FB", "#A9C4E4"}, {"#FBF4EA", "#E2C9A0"}, {"#EFF8F0", "#A9D3AE"},
-    {"#F6F0FA", "#CBB3DE"}, {"#FBEFF2", "#E3B1BE"}, {"#EEF7F8", "#A5CFD4"}};
-enum { PALETTES = sizeof palettes / sizeof *palettes };
+/* Backgrounds of clusters, tints of the colours of packages on the page
+ * (page/assets/page.css): others, project, torch, aten, autograd, stdlib, and
+ * the two other packages with most time. A cluster has no frame that an edge
+ * could be drawn over. */
+static const char *const tints[] = {"#F0F1F3", "#FDEFDC", "#DDF0FE",
+                                    "#E7F9EA", "#F5E4F3", "#F1EBDD",
+                                    "#DDFBFD", "#FBE3E9"};
+enum { FIRST_FREE = 6, TINTS = sizeof tints / sizeof *tints };
 
 /* From white to orange-red with the time spent here. The root of the share:
  * half of all time in one box is rare, and 5 % must be visible. */
@@ -162,27 +160,66 @@ write_box(const fd_dot_picture *p, uint32_t at)
     }
 }
 
-static const palette *
-look_of(const char *package, uint32_t number)
+/* The number of a package with a fixed colour; 0: none. */
+static uint32_t
+fixed_tint(const char *package)
 {
-    if (strcmp(package, "project") == 0) {
-        return &palettes[0];
+    static const char *const fixed[] = {"project", "torch", "aten", "autograd",
+                                        "stdlib"};
+    for (uint32_t i = 0; i < FIRST_FREE - 1; i++) {
+        if (strcmp(package, fixed[i]) == 0) {
+            return i + 1;
+        }
     }
-    return strcmp(package, "torch") == 0
-             ? &palettes[1]
-             : &palettes[2 + number % (PALETTES - 2)];
+    return 0;
+}
+
+/* Time in the Python functions of each package; the caller frees it. */
+static uint64_t *
+package_times(const fd_dot_picture *p)
+{
+    const fd_graph *graph = p->graph;
+    uint64_t *times = fd_calloc(graph->packages.list.count, sizeof *times);
+    for (uint32_t i = 1; i < p->trace->contexts.count && times != NULL; i++) {
+        uint32_t node = p->trace->contexts.list[i].node;
+        if (p->trace->nodes.list[node].kind == FD_NODE_PYTHON) {
+            times[graph->packages.of_context[i]] += graph->totals.list[i].self;
+        }
+    }
+    return times;
+}
+
+static const char *
+tint_of(const fd_dot_picture *p, uint32_t package, const uint64_t *times)
+{
+    const fd_groups *packages = &p->graph->packages;
+    const char *name = fd_groups_label(packages, package);
+    uint32_t at = fixed_tint(name);
+    if (at != 0) {
+        return tints[at];
+    }
+    at = FIRST_FREE;
+    for (uint32_t other = 1; other < packages->list.count; other++) {
+        const char *label = fd_groups_label(packages, other);
+        bool before =
+            times[other] > times[package]
+            || (times[other] == times[package] && strcmp(label, name) < 0);
+        at += before && times[other] > 0 && fixed_tint(label) == 0;
+    }
+    return at < TINTS ? tints[at] : tints[0];
 }
 
 static void
-write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
+write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package,
+              const uint64_t *times)
 {
     const char *name = fd_groups_label(&p->graph->packages, package);
-    const palette *look = look_of(name, package);
+    const char *tint = tint_of(p, package, times);
     fd_dot_begin_cluster(p->dot, region);
     fd_dot_put_label(p->dot, name, TITLE);
     fd_dot_put_tooltip(p->dot, name, TITLE);
-    fd_dot_put_text(p->dot, "bgcolor", look->back);
-    fd_dot_put_text(p->dot, "color", look->line);
+    fd_dot_put_text(p->dot, "bgcolor", tint);
+    fd_dot_put_text(p->dot, "color", tint);
     fd_dot_put_word(p->dot, "labelloc", "t");
     fd_dot_put_text(p->dot, "fontcolor", "#5B6570");
     fd_dot_end_attributes(p->dot);
@@ -198,13 +235,19 @@ static void
 write_clusters(const fd_dot_picture *p)
 {
     uint32_t written = 0; /* regions are numbered in the order of boxes */
+    uint64_t *times = package_times(p);
+    if (times == NULL) {
+        p->to->status = FD_ENOMEM;
+        return;
+    }
     for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
         const fd_box *box = &p->graph->boxes.list[i];
         if (box->region > written) {
             written = box->region;
-            write_cluster(p, written, box->package);
+            write_cluster(p, written, box->package, times);
         }
     }
+    fd_free(times);
 }
 
 static uint64_t
@@ -276,7 +319,7 @@ begin(const fd_dot_picture *p)
              "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
              "margin=\"0.1,0.05\"]\n"
              "edge [color=\"#5F6B7A\", arrowsize=0.7]\n",
-             fd_dot_limits(p->graph));
+             p->limits);
     fd_dot_begin(p->dot, "callgraph", defaults);
 }
 

@@ -10,7 +10,8 @@ typedef struct fd_dot_picture {
     const fd_export_options *options;
     const fd_graph *graph;
     fd_dot_writer *dot;
-    fd_buffer *to; /* of `dot` */
+    fd_buffer *to;      /* of `dot` */
+    const char *limits; /* further attributes of the graph */
 } fd_dot_picture;
 
 /* As the call graphs of Megatron-DeepSpeed scripts. */
@@ -25,10 +26,6 @@ void fd_dot_legend(const fd_dot_picture *picture);
 
 /* Of the time that shares refer to; at most 1 (other threads may have more). */
 double fd_dot_share(const fd_dot_picture *picture, uint64_t part);
-
-/* Further attributes of a large graph, which limit the layout: Graphviz needs
- * a minute for 3 000 boxes without them and seconds with them. */
-const char *fd_dot_limits(const fd_graph *graph);
 
 /* "1 call", "2 000 calls"; "already running" for 0. */
 void fd_dot_calls(fd_buffer *to, uint64_t count);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FUNCTIONS = 60, MAX_OPERATORS = 40 };
+/* The functions of each of these that are drawn without a threshold. */
+typedef enum part { OF_USER, OPERATORS, OF_LIBRARY, PARTS } part;
+static const uint32_t limits[PARTS] = {60, 40, 24};
 
 static const double DEFAULT_MIN_PERCENT = 0.1;
 
@@ -139,7 +141,7 @@ walk_context(folder *f, uint32_t id)
 static void
 start(folder *f)
 {
-    bool folds = f->options->style == FD_STYLE_DEFAULT && !f->options->all;
+    bool collapses = f->options->style == FD_STYLE_DEFAULT && !f->options->all;
     for (uint32_t i = 1; i < f->trace->contexts.count; i++) {
         const fd_trace_context *context = &f->trace->contexts.list[i];
         const fd_trace_node *node = &f->trace->nodes.list[context->node];
@@ -150,7 +152,9 @@ start(folder *f)
                        : FD_FOLDED_OTHER;
             bool classic_range = f->options->style == FD_STYLE_CLASSIC
                               && node->kind == FD_NODE_RANGE;
-            *state = classic_range ? FD_LEFT_OUT : folds ? *state : FD_DRAWN;
+            *state = classic_range ? FD_LEFT_OUT
+                   : collapses     ? *state
+                                   : FD_DRAWN;
         }
         else if ((node->kind == FD_NODE_OP || node->kind == FD_NODE_AUTOGRAD)
                  && f->options->ops != FD_OPS_NONE) {
@@ -199,6 +203,19 @@ is_operator(const folder *f, uint32_t group)
     return kind == FD_NODE_OP || kind == FD_NODE_AUTOGRAD;
 }
 
+static part
+part_of(const folder *f, uint32_t group)
+{
+    const fd_trace_node *node =
+        &f->trace->nodes.list[f->groups->list.list[group].node];
+    if (is_operator(f, group)) {
+        return OPERATORS;
+    }
+    return node->kind == FD_NODE_PYTHON && node->from != FD_FROM_USER
+             ? OF_LIBRARY
+             : OF_USER;
+}
+
 static void
 drop_small(folder *f, uint32_t group)
 {
@@ -217,23 +234,25 @@ downwards(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The total that `limit` of the drawn functions (or operators) reach; others
- * with just as much are drawn too. */
+/* The total that as many functions of a part as its limit reach; others with
+ * just as much are drawn too. Functions of libraries that were already running
+ * are above the code of the user and do not count. */
 static fd_status
-total_of_last(const folder *f, bool operators, uint32_t limit, uint64_t *total)
+total_of_last(const folder *f, part wanted, uint64_t *total)
 {
     FD_VECTOR(uint64_t) totals = {NULL, 0, 0};
     fd_status status = fd_vector_reserve(&totals, f->groups->list.count);
     for (uint32_t g = 1; g < f->groups->list.count && status == FD_OK; g++) {
-        if (f->selection->visibility[g] == FD_DRAWN
-            && is_operator(f, g) == operators) {
-            totals.list[totals.count++] = f->rows->list[g].total;
+        const fd_row *row = &f->rows->list[g];
+        if (f->selection->visibility[g] == FD_DRAWN && part_of(f, g) == wanted
+            && (wanted != OF_LIBRARY || row->calls > 0)) {
+            totals.list[totals.count++] = row->total;
         }
     }
     *total = 0;
-    if (totals.count > limit) {
+    if (totals.count > limits[wanted]) {
         qsort(totals.list, totals.count, sizeof *totals.list, downwards);
-        *total = totals.list[limit - 1];
+        *total = totals.list[limits[wanted] - 1];
     }
     fd_vector_clear(&totals);
     return status;
@@ -246,18 +265,15 @@ fold_small(folder *f, uint64_t whole)
     double percent = limited ? DEFAULT_MIN_PERCENT : f->options->min_percent;
     double least = percent / 100 * (double)whole;
     f->selection->min_percent = percent;
-    uint64_t last[2] = {0, 0};
+    uint64_t last[PARTS] = {0, 0, 0};
     fd_status status = FD_OK;
-    if (limited) {
-        status = total_of_last(f, false, MAX_FUNCTIONS, &last[0]);
-    }
-    if (limited && status == FD_OK) {
-        status = total_of_last(f, true, MAX_OPERATORS, &last[1]);
+    for (int i = 0; limited && i < PARTS && status == FD_OK; i++) {
+        status = total_of_last(f, (part)i, &last[i]);
     }
     for (uint32_t g = 1; g < f->groups->list.count && status == FD_OK; g++) {
         uint64_t total = f->rows->list[g].total;
         if (f->selection->visibility[g] == FD_DRAWN
-            && ((double)total < least || total < last[is_operator(f, g)])) {
+            && ((double)total < least || total < last[part_of(f, g)])) {
             drop_small(f, g);
         }
     }
@@ -290,14 +306,14 @@ count_all(folder *f)
 static fd_status
 decide(folder *f, uint64_t whole)
 {
-    bool folds = f->options->style == FD_STYLE_DEFAULT && !f->options->all;
+    bool collapses = f->options->style == FD_STYLE_DEFAULT && !f->options->all;
     start(f);
-    for (uint32_t i = 1; i < f->trace->contexts.count && folds; i++) {
+    for (uint32_t i = 1; i < f->trace->contexts.count && collapses; i++) {
         walk_context(f, i);
     }
     apply_globs(f);
     fd_status status = FD_OK;
-    if (folds || f->options->min_percent > 0) {
+    if (collapses || f->options->min_percent > 0) {
         status = fold_small(f, whole);
     }
     return status == FD_OK ? count_all(f) : status;

@@ -486,7 +486,7 @@ add_word(fd_span word, char *to, size_t room)
 bool
 fd_span_words(fd_span value, char *to, size_t room)
 {
-    static const char marks[] = ", ";
+    static const char separators[] = ", ";
     fd_scan scan = {.at = value.from, .end = value.to, .forgets = true};
     to[0] = '\0';
     if (is_plain(value)) {
@@ -501,10 +501,12 @@ fd_span_words(fd_span value, char *to, size_t room)
         fd_span each = {from, scan.at};
         if (result == FD_SCAN_OK
             && !(is_plain(name) && is_plain(each)
-                 && add_word((fd_span){marks, marks + (first ? 0 : 2)}, to,
-                             room)
+                 && add_word(
+                     (fd_span){separators, separators + (first ? 0 : 2)}, to,
+                     room)
                  && add_word(name, to, room)
-                 && add_word((fd_span){marks + 1, marks + 2}, to, room)
+                 && add_word((fd_span){separators + 1, separators + 2}, to,
+                             room)
                  && add_word(each, to, room))) {
             result = FD_SCAN_BAD;
         }

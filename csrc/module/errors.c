@@ -2,6 +2,63 @@
 
 #include <string.h>
 
+/* Owned; for functions without the module. */
+static PyObject *value_error;
+static PyObject *index_error;
+
+PyObject *
+fd_value_error(void)
+{
+    return value_error;
+}
+
+PyObject *
+fd_index_error(void)
+{
+    return index_error;
+}
+
+/* Add a subclass of Error and of a built-in class. -1 with an exception. */
+static int
+add_class(PyObject *module, const char *name, PyObject *builtin,
+          const char *doc, PyObject **to)
+{
+    PyObject *bases =
+        PyTuple_Pack(2, fd_module_state_of(module)->error, builtin);
+    PyObject *made = bases == NULL
+                       ? NULL
+                       : PyErr_NewExceptionWithDoc(name, doc, bases, NULL);
+    Py_XDECREF(bases);
+    if (made == NULL) {
+        return -1;
+    }
+    Py_XSETREF(*to, made);
+    return PyModule_AddObjectRef(module, strrchr(name, '.') + 1, made);
+}
+
+int
+fd_errors_init(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    state->error = PyErr_NewExceptionWithDoc(
+        "fastdispatch.Error",
+        "Invalid input or an invalid request. The text is one line: the\n"
+        "fault, its place, and a remedy.",
+        NULL, NULL);
+    if (state->error == NULL
+        || PyModule_AddObjectRef(module, "Error", state->error) < 0) {
+        return -1;
+    }
+    if (add_class(module, "fastdispatch.ArgumentError", PyExc_ValueError,
+                  "An invalid argument, also a ValueError.", &value_error)
+        < 0) {
+        return -1;
+    }
+    return add_class(module, "fastdispatch.RangeError", PyExc_IndexError,
+                     "A number out of range, also an IndexError.",
+                     &index_error);
+}
+
 PyObject *
 fd_raise(PyObject *module, fd_status status, const fd_error *error)
 {

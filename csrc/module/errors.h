@@ -9,4 +9,12 @@
  * `error`. Returns NULL, so that a function ends in one line. */
 PyObject *fd_raise(PyObject *module, fd_status status, const fd_error *error);
 
+/* Borrowed: the classes for invalid arguments, of fastdispatch.Error and of
+ * ValueError or IndexError. */
+PyObject *fd_value_error(void);
+PyObject *fd_index_error(void);
+
+/* Add Error and these classes to the module. -1 with an exception. */
+int fd_errors_init(PyObject *module);
+
 #endif

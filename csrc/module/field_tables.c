@@ -42,6 +42,9 @@ cell_object(const fd_column *column, const void *row,
         return PyLong_FromLongLong((long long)value);
     case FD_COLUMN_CHARS:
         return decode(chars, strlen(chars));
+    case FD_COLUMN_STRING:
+        memcpy(&chars, chars, sizeof chars);
+        return decode(chars, strlen(chars));
     case FD_COLUMN_U8:
     case FD_COLUMN_U16:
     case FD_COLUMN_U32:
@@ -191,4 +194,19 @@ PyObject *
 fd_module_paths(const fd_trace *trace)
 {
     return texts_of(trace, trace->modules.count, fd_trace_module_name);
+}
+
+PyObject *
+fd_number_list(const uint32_t *numbers, uint32_t count)
+{
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        PyObject *number = PyLong_FromUnsignedLong(numbers[i]);
+        if (number == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+    }
+    return list;
 }

@@ -46,4 +46,7 @@ PyObject *fd_text_object(const fd_text_pool *texts, uint32_t id);
 PyObject *fd_node_keys(const fd_trace *trace);
 PyObject *fd_module_paths(const fd_trace *trace);
 
+/* A new list. */
+PyObject *fd_number_list(const uint32_t *numbers, uint32_t count);
+
 #endif

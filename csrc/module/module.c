@@ -20,6 +20,7 @@
 #include "module/recording/folder_type.h"
 #include "module/state.h"
 
+#include <signal.h>
 #include <string.h>
 
 static bool
@@ -35,12 +36,32 @@ prepare_process(void)
     return prepared;
 }
 
+/* Signals that are not sent by other processes end this one. */
+static void
+block_signals(sigset_t *before)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    sigset_t all;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        sigdelset(&all, faults[i]);
+    }
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+/* In a forked child: remove the hooks and call function(). Handlers of signals
+ * run afterwards: an exception that they raise would be lost in a function
+ * that a fork calls. */
 static PyObject *
-after_fork(PyObject *module, PyObject *unused)
+after_fork(PyObject *module, PyObject *function)
 {
     (void)module;
-    (void)unused;
+    sigset_t before;
+    block_signals(&before);
     fd_session_forked();
+    Py_XDECREF(PyObject_CallNoArgs(function));
+    PyErr_Clear();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     Py_RETURN_NONE;
 }
 
@@ -101,9 +122,9 @@ static PyMethodDef functions[] = {
     {"set_own_folder", set_own_folder, METH_O,
      PyDoc_STR("set_own_folder($module, path, /)\n--\n\n"
                "Functions of files below this folder are never nodes.")},
-    {"after_fork", after_fork, METH_NOARGS,
-     PyDoc_STR("after_fork($module, /)\n--\n\n"
-               "Take the evaluator out of a forked child.")},
+    {"after_fork", after_fork, METH_O,
+     PyDoc_STR("after_fork($module, function, /)\n--\n\n"
+               "Remove the hooks from a forked child; call function().")},
     {"gpu_runtime", gpu_runtime, METH_NOARGS,
      PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
                "The CUDA library that this process has loaded.")},
@@ -204,17 +225,10 @@ static PyMethodDef functions[] = {
 static int
 execute(PyObject *module)
 {
-    fd_module_state *state = fd_module_state_of(module);
     if (fd_interpreter_check() < 0 || !prepare_process()) {
         return -1;
     }
-    state->error = PyErr_NewExceptionWithDoc(
-        "fastdispatch.Error",
-        "Input or a request that fastdispatch cannot take. The text is one\n"
-        "line: what happened, where, and what to do.",
-        NULL, NULL);
-    if (state->error == NULL
-        || PyModule_AddObjectRef(module, "Error", state->error) < 0) {
+    if (fd_errors_init(module) < 0) {
         return -1;
     }
     int (*const types[])(PyObject *) = {

@@ -7,14 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct fd_telling {
-    PyObject *progress; /* borrowed; called with (done, total); None: not
+typedef struct fd_progress_call {
+    PyObject *function; /* borrowed; called with (done, total); None: not
                             reported */
     bool raised;        /* true: an exception of it or of a signal handler is
                            set */
-} fd_telling;
+} fd_progress_call;
 
 /* Called without the GIL. False: stop, also after a signal such as Ctrl-C. */
-bool fd_tell(void *context, uint64_t done, uint64_t total);
+bool fd_report_progress(void *context, uint64_t done, uint64_t total);
 
 #endif

@@ -48,7 +48,8 @@ module_pattern(const fd_trace *trace, uint32_t module, fd_buffer *to)
     fd_buffer_clear(&name);
 }
 
-/* The package of an operator is its namespace. */
+/* The package of an operator is its namespace. Garbage collections are apart
+ * from other ranges. */
 static void
 package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
 {
@@ -59,6 +60,10 @@ package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
     }
     else if (node->kind == FD_NODE_OP && colon != NULL) {
         fd_buffer_bytes(to, name, (size_t)(colon - name) + 2);
+    }
+    else if (fd_trace_is_collection(trace,
+                                    (uint32_t)(node - trace->nodes.list))) {
+        fd_buffer_text(to, "gc:");
     }
     else {
         static const char *const names[FD_NODE_KINDS] = {

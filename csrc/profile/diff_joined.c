@@ -66,6 +66,12 @@ add_rest(adding *a, fd_trace_rank *rank, const fd_trace_rank *from)
         figure.context = a->ids->contexts[figure.context];
         status = fd_vector_push(&rank->gpu, figure);
     }
+    for (uint32_t i = 0; i < from->measures.count && status == FD_OK; i++) {
+        fd_trace_measure measure = from->measures.list[i];
+        measure.context = a->ids->contexts[measure.context];
+        measure.detail = a->ids->texts[measure.detail];
+        status = fd_vector_push(&rank->measures, measure);
+    }
     for (uint32_t i = 0; i < from->threads.count && status == FD_OK; i++) {
         fd_trace_thread thread = from->threads.list[i];
         thread.role = a->ids->texts[thread.role];

@@ -34,7 +34,8 @@ enum {
     FD_DIFF_GONE = 2,
     FD_DIFF_CALLS = 4, /* another number of them */
     FD_DIFF_SLOWER = 8,
-    FD_DIFF_FASTER = 16
+    FD_DIFF_FASTER = 16,
+    FD_DIFF_COLLECTION = 32 /* garbage collections: not compared */
 };
 
 typedef struct fd_diff_row {
@@ -57,6 +58,7 @@ typedef struct fd_diff {
     FD_VECTOR(fd_diff_call) calls;
     uint64_t steps[2];  /* of each side; 0, 0: whole runs are compared */
     double whole[2];    /* ns of all self time of a step */
+    bool selected;      /* both sides are reduced to some steps */
     bool by_least;      /* fastest steps are known and compared, too */
     double speed;       /* after / before of unchanged functions: the speed of
                            the machine. Times are compared after division by it

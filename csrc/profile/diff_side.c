@@ -58,7 +58,11 @@ find_row(adding *a, uint32_t group, uint32_t *row)
     const fd_group *made = &a->groups.list.list[group];
     const char *label = fd_groups_label(&a->groups, group);
     fd_diff_row fresh = {
-        .kind = groups_nodes(a) ? a->trace->nodes.list[made->node].kind : 0};
+        .kind = groups_nodes(a) ? a->trace->nodes.list[made->node].kind : 0,
+        .said = a->request->grouping != FD_BY_MODULE
+                     && fd_trace_is_collection(a->trace, made->node)
+                  ? FD_DIFF_COLLECTION
+                  : 0};
     fd_status status = fd_text_pool_add(
         &diff->keys, label, key_size(a, label, made->node), &fresh.key);
     if (status != FD_OK) {
@@ -109,6 +113,22 @@ add_rows(adding *a)
         }
     }
     return status;
+}
+
+/* Garbage collections happen at any moment, so the calls of a module are
+ * counted without them. */
+static void
+subtract_collections(adding *a)
+{
+    for (uint32_t i = 1; i < a->trace->contexts.count; i++) {
+        uint32_t row = a->row_of[a->groups.of_context[i]];
+        if (row != 0
+            && fd_trace_is_collection(a->trace,
+                                      a->trace->contexts.list[i].node)) {
+            a->join->diff->rows.list[row - 1].side[a->side].calls -=
+                (double)a->totals.list[i].calls / a->steps;
+        }
+    }
 }
 
 /* Spreads of the contexts of a group are added as if fully correlated: an
@@ -207,6 +227,9 @@ fd_diff_add(fd_diff_join *join, const fd_diff_request *request, int side)
     fd_status status = sum_up(&a, request->sides[side].rank);
     if (status == FD_OK) {
         status = add_rows(&a);
+    }
+    if (status == FD_OK && request->grouping == FD_BY_MODULE) {
+        subtract_collections(&a);
     }
     if (status == FD_OK) {
         add_spreads(&a);

@@ -13,6 +13,10 @@ static const double DEVIATIONS = 2;
 /* Minimum share of the time of a step that a change is reported for. */
 static const double LEAST_SHARE = 0.005;
 
+/* Of calls that one side never makes, the other must make so many in as many
+ * steps: fewer may be of a rare event that is in its selected steps only. */
+static const double FEWEST_CALLS = 3;
+
 /* Functions with a smaller share are not used for the speed of the machine. */
 static const double SPEED_SHARE = 0.001;
 
@@ -72,7 +76,7 @@ common_ratio(const fd_diff *diff, figure *of, double *speed)
         const fd_diff_row *row = &diff->rows.list[i];
         double before = of(&row->side[0]);
         double after = of(&row->side[1]);
-        if ((row->said & FD_DIFF_CALLS) == 0
+        if ((row->said & (FD_DIFF_CALLS | FD_DIFF_COLLECTION)) == 0
             && before > SPEED_SHARE * diff->whole[0] && after > 0) {
             status = fd_vector_push(&list, ((ratio){after / before, before}));
         }
@@ -85,9 +89,20 @@ common_ratio(const fd_diff *diff, figure *of, double *speed)
     return status;
 }
 
+static bool
+is_rare(const fd_diff *diff, double before, double after)
+{
+    double calls = before > 0 ? before * (double)diff->steps[1]
+                              : after * (double)diff->steps[0];
+    return diff->selected && calls < FEWEST_CALLS;
+}
+
 static uint8_t
 calls_said(const fd_diff *diff, double before, double after)
 {
+    if ((before <= 0 || after <= 0) && is_rare(diff, before, after)) {
+        return 0;
+    }
     bool same_length = diff->steps[0] == diff->steps[1];
     bool differ = same_length ? before < after || before > after
                               : fabs(before - after) >= 0.5;
@@ -155,16 +170,29 @@ find_speeds_by_node(fd_diff *diff, const fd_diff_request *request)
     return status;
 }
 
+/* Of a row + 1. */
+static bool
+is_collection(const fd_diff *diff, uint32_t row)
+{
+    return row != 0 && diff->rows.list[row - 1].said == FD_DIFF_COLLECTION;
+}
+
 static fd_status
 judge(fd_diff *diff, const fd_diff_request *request)
 {
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];
-        row->said = calls_said(diff, row->side[0].calls, row->side[1].calls);
+        if (row->said != FD_DIFF_COLLECTION) {
+            row->said =
+                calls_said(diff, row->side[0].calls, row->side[1].calls);
+        }
     }
     for (uint32_t i = 0; i < diff->calls.count; i++) {
         fd_diff_call *call = &diff->calls.list[i];
-        call->said = calls_said(diff, call->calls[0], call->calls[1]);
+        call->said = is_collection(diff, call->caller)
+                          || is_collection(diff, call->callee)
+                       ? FD_DIFF_COLLECTION
+                       : calls_said(diff, call->calls[0], call->calls[1]);
     }
     fd_status status = FD_OK;
     if (!request->same_speed) {
@@ -174,9 +202,23 @@ judge(fd_diff *diff, const fd_diff_request *request)
     }
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];
-        row->said |= time_said(diff, row, request->threshold);
+        if (row->said != FD_DIFF_COLLECTION) {
+            row->said |= time_said(diff, row, request->threshold);
+        }
     }
     return status;
+}
+
+/* Whether all ranks of a side are reduced to some steps. */
+static bool
+is_selected(const fd_diff_side *side)
+{
+    for (uint32_t i = 0; i < side->trace->ranks.count; i++) {
+        if (!side->trace->ranks.list[i].window.applied) {
+            return false;
+        }
+    }
+    return true;
 }
 
 fd_status
@@ -190,6 +232,8 @@ fd_diff_make(fd_diff *diff, const fd_diff_request *request)
         diff->steps[0] = 0;
         diff->steps[1] = 0;
     }
+    diff->selected = diff->steps[0] > 0 && is_selected(&request->sides[0])
+                  && is_selected(&request->sides[1]);
     diff->by_least = diff->steps[0] > 1 && diff->steps[1] > 1
                   && request->grouping != FD_BY_MODULE;
     fd_diff_join join = {.diff = diff};

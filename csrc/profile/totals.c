@@ -58,9 +58,10 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
             continue;
         }
         totals->steps += from->steps;
+        bool slowest_step = evened && !from->window.applied;
         for (uint32_t k = 0; k < from->figures.count; k++) {
             const fd_figure *figure = &from->figures.list[k];
-            fd_figure made = evened ? steady(figure) : *figure;
+            fd_figure made = slowest_step ? steady(figure) : *figure;
             add_figure(&totals->list[figure->context], &made,
                        trace->contexts.list[figure->context].flags);
         }

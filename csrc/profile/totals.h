@@ -46,7 +46,8 @@ fd_status fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank);
 /* The same, but in self, total, backward and the spread of self the slowest
  * step of each context counts like the mean of its other steps: most often
  * the first one, in which libraries load, allocate and choose. Contexts of
- * fewer than two steps are as they are. */
+ * fewer than two steps are as they are, and so are selected steps, which do
+ * not include the first ones. */
 fd_status fd_totals_sum_steady(fd_totals *totals, const fd_trace *trace,
                                int rank);
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "recording/thread_clock.h"
 
 #include <string.h>
 
@@ -445,12 +446,34 @@ fd_tree_attach(fd_recording *recording, const char *role, uint32_t system_id)
     return tree;
 }
 
+/* CPU time before this instant is not part of the record. */
+static void
+start_cpu(fd_tree *tree)
+{
+    const fd_thread_record *record = tree->record;
+    uint64_t now = 0;
+    tree->cpu_known = fd_file_header(&tree->recording->file)->timing != 0
+                   && fd_thread_cpu(record->system_id, &now);
+    tree->cpu_offset = now - record->cpu;
+}
+
+void
+fd_tree_read_cpu(fd_tree *tree)
+{
+    uint64_t now;
+    if (tree->record->attached != 0 && tree->cpu_known
+        && fd_thread_cpu(tree->record->system_id, &now)) {
+        tree->record->cpu = now - tree->cpu_offset;
+    }
+}
+
 void
 fd_tree_start(fd_tree *tree)
 {
     fd_tree_close(tree, 0); /* open when the last window ended */
     tree->pending = 0;
     tree->ops.open.count = 0;
+    start_cpu(tree);
     tree->record->attached = fd_clock_ticks();
     tree->record->last = tree->record->attached;
 }
@@ -465,6 +488,7 @@ fd_tree_settle(fd_tree *tree, uint64_t now)
     if (fd_file_header(&tree->recording->file)->timing != 0) {
         fd_tree_tick(tree, now);
     }
+    fd_tree_read_cpu(tree);
     record->covered += record->last - record->attached;
     record->attached = 0;
 }
@@ -490,5 +514,7 @@ fd_tree_free(fd_tree *tree)
     fd_vector_clear(&tree->chunks);
     fd_events_clear(&tree->events);
     fd_op_log_clear(&tree->ops);
+    fd_map_clear(&tree->measures.index);
+    fd_map_clear(&tree->measures.formulas);
     fd_free(tree);
 }

@@ -20,6 +20,7 @@
 #define FD_CONTEXT_TREE_H
 
 #include "base/vector.h"
+#include "recording/measures/measure_rows.h"
 #include "recording/open_operators.h"
 #include "recording/shared_tables.h"
 
@@ -41,9 +42,10 @@ typedef struct fd_tree {
     fd_thread_record *record; /* in the file */
     uint32_t pending;         /* open ranges that have no context yet */
 
-    fd_events events; /* the timeline; empty without */
-    fd_pool jobs;     /* empty before the first one */
-    fd_op_log ops;    /* for execution traces */
+    fd_events events;     /* the timeline; empty without */
+    fd_pool jobs;         /* empty before the first one */
+    fd_op_log ops;        /* for execution traces */
+    fd_measures measures; /* empty before the first one */
 
     fd_recording *recording; /* borrowed */
     fd_context *root;
@@ -55,6 +57,8 @@ typedef struct fd_tree {
     /* Contexts by hash of their caller, one per slot: a hint that the hook
      * checks before it looks anything up. */
     uint32_t recent[FD_TREE_RECENT];
+    uint64_t cpu_offset; /* of the thread's clock from `cpu` of its record */
+    bool cpu_known;      /* the clock could be read when it was attached */
     struct fd_tree *next;
 } fd_tree;
 
@@ -76,6 +80,9 @@ void fd_tree_start(fd_tree *tree);
 /* Bring the running context up to `now` and stop the clock. The stack stays
  * as it is, with the calls that were open. */
 void fd_tree_settle(fd_tree *tree, uint64_t now);
+
+/* Read the CPU time of the attached thread into its record. Under the lock. */
+void fd_tree_read_cpu(fd_tree *tree);
 
 /* The thread has ended: the next one with its role may have the tree. */
 void fd_tree_release(fd_tree *tree);
@@ -109,6 +116,15 @@ fd_tree_id(const fd_tree *tree, const fd_context *context)
 {
     return (uint32_t)((size_t)((const char *)context - tree->base)
                       / FD_ID_UNIT);
+}
+
+/* The spreads parallel to a chunk of contexts; NULL without. */
+static inline fd_spread *
+fd_tree_spreads(const fd_file *file, const fd_chunk *hot)
+{
+    return hot->partner == 0
+             ? NULL
+             : fd_chunk_records(fd_file_record(file, hot->partner));
 }
 
 static inline uint32_t

@@ -31,6 +31,8 @@ fd_limits_of(size_t max_mb)
         .max_events = bytes / 2,
         .max_jobs = bytes / 8,
         .max_op_calls = bytes / 2,
+        .max_snapshots = bytes / 8,
+        .max_measures = bytes / 8,
     };
 }
 

@@ -60,7 +60,11 @@ enum {
     FD_CHUNK_JOBS = 13,     /* one owner each */
     FD_CHUNK_OP_CALLS = 14, /* for execution traces, one owner each */
     FD_CHUNK_OPERANDS = 15, /* of those: words */
-    FD_CHUNK_SCHEMAS = 16
+    FD_CHUNK_SCHEMAS = 16,
+    FD_CHUNK_SNAPSHOTS = 17,        /* states at the ends of steps */
+    FD_CHUNK_SNAPSHOT_FIGURES = 18, /* of those: figures of contexts */
+    FD_CHUNK_SNAPSHOT_THREADS = 19, /* of those: threads */
+    FD_CHUNK_MEASURES = 20          /* cold: measured figures of contexts */
 };
 
 /* Kinds of nodes. */
@@ -172,6 +176,8 @@ enum {
                                   long or unreadable */
     FD_COUNT_CLASSES_FULL,     /* calls recorded without their class: no room
                                   */
+    FD_COUNT_SNAPSHOTS_FULL,   /* ends of steps without room for a snapshot */
+    FD_COUNT_MEASURES_FULL,    /* measurements without room for a record */
     FD_COUNT_USED
 };
 
@@ -278,8 +284,8 @@ typedef struct fd_context {
 /* The figures of one context per step. Minimum, maximum and sums are over the
  * steps in which it was active. */
 typedef struct fd_spread {
-    uint64_t self_mark;  /* writer: fd_context.self at the last step end */
-    uint32_t calls_mark; /* writer: fd_context.calls + resumes, low bits */
+    uint64_t self_mark;  /* fd_context.self at the last step end */
+    uint32_t calls_mark; /* fd_context.calls + resumes then, low bits */
     uint32_t steps;      /* steps in which it was active */
     uint64_t pending;    /* writer: ticks of its children this step */
     double self_squares; /* sum of squares, ticks^2 */
@@ -288,8 +294,8 @@ typedef struct fd_spread {
     float self_max;
     float total_min;
     float total_max;
-    uint32_t last_step; /* number of the last step in which it was active */
-    uint32_t unused;
+    uint32_t last_step;    /* number of the last step in which it was active */
+    uint32_t resumes_mark; /* fd_context.resumes then, low bits */
 } fd_spread;
 
 typedef struct fd_thread_record {
@@ -306,7 +312,13 @@ typedef struct fd_thread_record {
     uint64_t served;        /* threads so far */
     uint64_t events;        /* of the timeline, written or lost */
     uint64_t events_lost;   /* without room, or overwritten */
-    uint64_t unused[6];
+    uint64_t cpu;           /* ns of CPU time of the threads, latest reading */
+    uint64_t step_last;     /* at the last step end: `last`, */
+    uint64_t step_covered;  /* the time covered up to it, */
+    uint64_t step_cpu;      /* `cpu`, */
+    uint32_t step_context;  /* and the running context; 0: not attached */
+    uint32_t unused;
+    uint64_t unused2;
 } fd_thread_record;
 
 /* One open call. Entry 0 is the outermost. */
@@ -514,6 +526,43 @@ typedef struct fd_step {
     fd_step_top top[FD_STEP_TOP];    /* most expensive contexts, by self */
 } fd_step;
 
+/* The state at the end of a step. The first record is that of the last step
+ * that has ended; its figures are the marks in fd_spread and fd_thread_record.
+ */
+typedef struct fd_snapshot {
+    uint64_t number;   /* of the step */
+    uint64_t steps;    /* ended steps */
+    uint64_t tick;     /* end of the step */
+    uint64_t recorded; /* ticks recorded up to it */
+    uint64_t figures;  /* fd_snapshot_figure records up to its last one */
+    uint64_t threads;  /* fd_snapshot_thread records */
+    uint32_t source;   /* of the steps: FD_STEPS_* */
+    uint32_t thread;   /* that ended the step: record */
+    uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of stepping threads in all
+                                        steps */
+    uint64_t unused;
+} fd_snapshot;
+
+/* A context that was active since the snapshot before; sums since the start,
+ * of the steps as in fd_spread. */
+typedef struct fd_snapshot_figure {
+    uint32_t context;
+    uint32_t steps;
+    uint64_t calls;
+    uint64_t resumes;
+    uint64_t self;
+    double self_squares;
+    double total_squares;
+} fd_snapshot_figure;
+
+typedef struct fd_snapshot_thread {
+    uint32_t thread;  /* record */
+    uint32_t context; /* running; 0: no thread is attached */
+    uint64_t last;    /* as in fd_thread_record */
+    uint64_t covered; /* up to `last`, the present thread included */
+    uint64_t cpu;
+} fd_snapshot_thread;
+
 /* A fact about the run: two strings, the value is JSON. The last one with a
  * key counts. */
 typedef struct fd_meta {
@@ -539,5 +588,8 @@ static_assert(sizeof(fd_event) == 24, "event record");
 static_assert(sizeof(fd_gpu_record) == 64, "GPU figure record");
 static_assert(sizeof(fd_gpu_event) == 40, "GPU event record");
 static_assert(sizeof(fd_step) == 152, "step record");
+static_assert(sizeof(fd_snapshot) == 128, "snapshot record");
+static_assert(sizeof(fd_snapshot_figure) == 48, "figures of a snapshot");
+static_assert(sizeof(fd_snapshot_thread) == 32, "threads of a snapshot");
 
 #endif

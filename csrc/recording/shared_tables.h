@@ -17,9 +17,11 @@ typedef struct fd_limits {
     uint32_t max_nodes;
     uint32_t max_modules;
     uint32_t max_contexts;
-    size_t max_events;   /* bytes */
-    size_t max_jobs;     /* bytes */
-    size_t max_op_calls; /* bytes */
+    size_t max_events;    /* bytes */
+    size_t max_jobs;      /* bytes */
+    size_t max_op_calls;  /* bytes */
+    size_t max_snapshots; /* bytes */
+    size_t max_measures;  /* bytes */
 } fd_limits;
 
 typedef struct fd_recording {
@@ -36,6 +38,7 @@ typedef struct fd_recording {
     fd_timeline timeline;  /* set before the first thread is attached */
     size_t job_bytes;
     size_t op_call_bytes;
+    size_t measure_bytes;
     fd_pool schemas; /* fd_schema */
     _Atomic uint32_t contexts;
     uint32_t folded_node;

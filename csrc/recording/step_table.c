@@ -14,15 +14,6 @@ slot(const fd_recording *recording, uint64_t number)
     return &recording->steps[number % FD_STEPS_KEPT];
 }
 
-/* The spreads parallel to a chunk of contexts; NULL without. */
-static fd_spread *
-spreads_of(const fd_file *file, const fd_chunk *hot)
-{
-    return hot->partner == 0
-             ? NULL
-             : fd_chunk_records(fd_file_record(file, hot->partner));
-}
-
 /* Discard the steps so far: figures since the start belong to the step that
  * ends now. */
 static void
@@ -33,10 +24,11 @@ discard(fd_steps *steps, fd_header *header)
     header->steps = 0;
     steps->number = header->first_step;
     steps->begin = header->resumed;
+    fd_snapshots_discard(&steps->snapshots);
     for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
         for (uint32_t i = 0; i < tree->chunks.count; i++) {
             const fd_chunk *hot = tree->chunks.list[i];
-            fd_spread *spreads = spreads_of(&recording->file, hot);
+            fd_spread *spreads = fd_tree_spreads(&recording->file, hot);
             if (spreads != NULL) {
                 memset(spreads, 0, hot->used * sizeof *spreads);
             }
@@ -93,11 +85,25 @@ close_context(const fd_context *context, fd_spread *spread, uint64_t number,
               total, first);
         spread->steps++;
         spread->last_step = (uint32_t)number;
-        spread->self_mark = context->self;
+        spread->self_mark += *self;
         spread->calls_mark = calls;
+        spread->resumes_mark = (uint32_t)context->resumes;
         spread->pending = 0;
     }
     return total;
+}
+
+/* Asynchronous work is in no sum of a step, but in snapshots. */
+static READS_RUNNING_COUNTERS void
+mark_async(const fd_context *context, fd_spread *spread, uint64_t number)
+{
+    uint32_t calls = (uint32_t)(context->calls + context->resumes);
+    if (context->self != spread->self_mark || calls != spread->calls_mark) {
+        spread->self_mark = context->self;
+        spread->calls_mark = calls;
+        spread->resumes_mark = (uint32_t)context->resumes;
+        spread->last_step = (uint32_t)number;
+    }
 }
 
 /* Children were created after their parents, so one pass from the newest to
@@ -107,10 +113,11 @@ close_chunk(fd_tree *tree, fd_chunk *hot, fd_step *step, uint64_t number)
 {
     const fd_context *contexts = fd_chunk_records(hot);
     const fd_file *file = &tree->recording->file;
-    fd_spread *spreads = spreads_of(file, hot);
+    fd_spread *spreads = fd_tree_spreads(file, hot);
     for (uint32_t i = spreads != NULL ? hot->used : 0; i-- > 0;) {
         const fd_context *context = &contexts[i];
         if ((context->flags & FD_CONTEXT_ASYNC) != 0) {
+            mark_async(context, &spreads[i], number);
             continue;
         }
         uint64_t self;
@@ -165,7 +172,7 @@ end_step(fd_steps *steps, fd_tree *tree, fd_header *header)
     }
     steps->begin = now;
     steps->number++;
-    header->steps++;
+    fd_snapshots_end(&steps->snapshots, tree, step);
 }
 
 bool

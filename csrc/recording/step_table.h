@@ -4,12 +4,13 @@
 #ifndef FD_STEP_TABLE_H
 #define FD_STEP_TABLE_H
 
-#include "recording/context_tree.h"
+#include "recording/snapshot_table.h"
 
 typedef struct fd_steps {
     fd_recording *recording; /* borrowed */
     uint64_t begin;          /* tick at which the running step began */
     uint64_t number;         /* of the running step */
+    fd_snapshots snapshots;
 } fd_steps;
 
 void fd_steps_init(fd_steps *steps, fd_recording *recording);

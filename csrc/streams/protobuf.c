@@ -50,7 +50,7 @@ fd_proto_message(fd_buffer *to, uint32_t field, fd_buffer *message)
 }
 
 bool
-fd_proto_varint(const char **at, const char *end, uint64_t *value)
+fd_proto_long_varint(const char **at, const char *end, uint64_t *value)
 {
     *value = 0;
     for (int shift = 0; shift < 70 && *at < end; shift += 7) {
@@ -76,12 +76,10 @@ fixed(fd_proto_reader *reader, fd_proto_field *field, int size)
     return true;
 }
 
-static bool
-content(fd_proto_reader *reader, fd_proto_field *field)
+bool
+fd_proto_content(fd_proto_reader *reader, fd_proto_field *field)
 {
     switch (field->wire) {
-    case FD_PROTO_VARINT:
-        return fd_proto_varint(&reader->at, reader->end, &field->value);
     case FD_PROTO_FIXED64:
         return fixed(reader, field, 8);
     case FD_PROTO_FIXED32:
@@ -99,24 +97,4 @@ content(fd_proto_reader *reader, fd_proto_field *field)
     field->size = (size_t)field->value;
     reader->at += field->size;
     return true;
-}
-
-bool
-fd_proto_next(fd_proto_reader *reader, fd_proto_field *field)
-{
-    uint64_t tag;
-    if (reader->at >= reader->end || reader->bad) {
-        return false;
-    }
-    *field = (fd_proto_field){.from = reader->at, .bytes = ""};
-    reader->bad = true;
-    if (!fd_proto_varint(&reader->at, reader->end, &tag) || tag > UINT32_MAX
-        || tag >> 3 == 0) {
-        return false;
-    }
-    field->number = (uint32_t)(tag >> 3);
-    field->wire = (uint32_t)tag & 7;
-    reader->bad = !content(reader, field);
-    field->to = reader->at;
-    return !reader->bad;
 }

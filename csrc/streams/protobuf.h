@@ -52,8 +52,7 @@ typedef struct fd_proto_field {
     uint64_t value;    /* of a number */
     const char *bytes; /* of FD_PROTO_BYTES */
     size_t size;
-    const char *from; /* the whole field: its tag ... */
-    const char *to;   /* ... to its end */
+    const char *from; /* of the whole field */
 } fd_proto_field;
 
 /* A message in memory, field by field. */
@@ -69,10 +68,52 @@ fd_proto_read(const char *bytes, size_t size)
     return (fd_proto_reader){bytes, bytes + size, false};
 }
 
-/* False at the end and at a malformed field. */
-bool fd_proto_next(fd_proto_reader *reader, fd_proto_field *field);
+/* A number of at most ten bytes; false if it does not end before `end`. */
+bool fd_proto_long_varint(const char **at, const char *end, uint64_t *value);
 
-/* A number of at most ten bytes; false when it does not end before `end`. */
-bool fd_proto_varint(const char **at, const char *end, uint64_t *value);
+static inline bool
+fd_proto_varint(const char **at, const char *end, uint64_t *value)
+{
+    if (*at < end && (unsigned char)**at < 0x80) {
+        *value = (unsigned char)*(*at)++;
+        return true;
+    }
+    return fd_proto_long_varint(at, end, value);
+}
+
+/* Read a field of another wire type than a number. */
+bool fd_proto_content(fd_proto_reader *reader, fd_proto_field *field);
+
+/* False at the end and at a malformed field. */
+static inline bool
+fd_proto_next(fd_proto_reader *reader, fd_proto_field *field)
+{
+    uint64_t tag;
+    if (reader->at >= reader->end || reader->bad) {
+        return false;
+    }
+    reader->bad = true;
+    field->from = reader->at;
+    if (!fd_proto_varint(&reader->at, reader->end, &tag) || tag > UINT32_MAX
+        || tag >> 3 == 0) {
+        return false;
+    }
+    field->number = (uint32_t)(tag >> 3);
+    field->wire = (uint32_t)tag & 7;
+    field->bytes = "";
+    field->size = 0;
+    reader->bad = field->wire == FD_PROTO_VARINT
+                    ? !fd_proto_varint(&reader->at, reader->end, &field->value)
+                    : !fd_proto_content(reader, field);
+    return !reader->bad;
+}
+
+/* Append the field that was just read. */
+static inline void
+fd_proto_copy(fd_buffer *to, const fd_proto_reader *reader,
+              const fd_proto_field *field)
+{
+    fd_buffer_bytes(to, field->from, (size_t)(reader->at - field->from));
+}
 
 #endif

@@ -289,6 +289,12 @@ hide_rank(anonymizer *h, fd_trace_rank *rank)
             status = hide(h, kind);
         }
     }
+    for (uint32_t i = 0; i < rank->measures.count && status == FD_OK; i++) {
+        fd_trace_measure *measure = &rank->measures.list[i];
+        if (measure->kind != FD_MEASURE_SHAPES) {
+            status = hide(h, &measure->detail);
+        }
+    }
     static const char note[] = "a note about skipped data is hidden";
     for (uint32_t i = 0; i < rank->notes.count && status == FD_OK; i++) {
         status = fd_text_pool_add(&h->trace->texts, note, sizeof note - 1,

@@ -185,10 +185,51 @@ by_figure(const void *a, const void *b)
 }
 
 static int
+by_mark_figure(const void *a, const void *b)
+{
+    return by_number(((const fd_mark_figure *)a)->context,
+                     ((const fd_mark_figure *)b)->context);
+}
+
+static void
+sort_mark_figures(fd_mark_figure *list, uint32_t count, const uint32_t *place)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        list[i].context = place[list[i].context];
+    }
+    if (count > 0) {
+        qsort(list, count, sizeof *list, by_mark_figure);
+    }
+}
+
+static int
 by_gpu_figure(const void *a, const void *b)
 {
     return by_number(((const fd_gpu_figure *)a)->context,
                      ((const fd_gpu_figure *)b)->context);
+}
+
+static int
+by_measure(const void *left, const void *right, void *context)
+{
+    const fd_trace_measure *a = left;
+    const fd_trace_measure *b = right;
+    int order = by_number(a->context, b->context);
+    order = order != 0 ? order : by_number(a->kind, b->kind);
+    order = order != 0 ? order : by_number(a->flags, b->flags);
+    return order != 0 ? order : by_text(context, a->detail, b->detail);
+}
+
+static void
+sort_measures(fd_trace *trace, fd_trace_rank *rank, const uint32_t *place)
+{
+    for (uint32_t i = 0; i < rank->measures.count; i++) {
+        rank->measures.list[i].context = place[rank->measures.list[i].context];
+    }
+    if (rank->measures.count > 0) {
+        qsort_r(rank->measures.list, rank->measures.count,
+                sizeof *rank->measures.list, by_measure, trace);
+    }
 }
 
 static int
@@ -200,9 +241,46 @@ by_rank(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->id, b->id);
 }
 
+static int
+by_spread(const void *a, const void *b)
+{
+    return by_number(((const fd_rank_spread *)a)->context,
+                     ((const fd_rank_spread *)b)->context);
+}
+
+static int
+by_bucket(const void *left, const void *right)
+{
+    const fd_rank_bucket *a = left;
+    const fd_rank_bucket *b = right;
+    int order = by_number(a->context, b->context);
+    order = order != 0 ? order : by_number(a->figure, b->figure);
+    return order != 0 ? order : by_number(a->bucket, b->bucket);
+}
+
+static void
+renumber_spreads(fd_trace_rank *rank, const uint32_t *place)
+{
+    for (uint32_t i = 0; i < rank->spreads.count; i++) {
+        rank->spreads.list[i].context = place[rank->spreads.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->buckets.count; i++) {
+        rank->buckets.list[i].context = place[rank->buckets.list[i].context];
+    }
+    if (rank->spreads.count > 0) {
+        qsort(rank->spreads.list, rank->spreads.count,
+              sizeof *rank->spreads.list, by_spread);
+    }
+    if (rank->buckets.count > 0) {
+        qsort(rank->buckets.list, rank->buckets.count,
+              sizeof *rank->buckets.list, by_bucket);
+    }
+}
+
 static void
 renumber_rank(fd_trace_rank *rank, const uint32_t *place)
 {
+    renumber_spreads(rank, place);
     for (uint32_t i = 0; i < rank->figures.count; i++) {
         rank->figures.list[i].context = place[rank->figures.list[i].context];
     }
@@ -210,6 +288,11 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *place)
         qsort(rank->figures.list, rank->figures.count,
               sizeof *rank->figures.list, by_figure);
     }
+    fd_step_window *window = &rank->window;
+    sort_mark_figures(window->figures_from.list, window->figures_from.count,
+                      place);
+    sort_mark_figures(window->figures_to.list, window->figures_to.count,
+                      place);
     for (uint32_t i = 0; i < rank->gpu.count; i++) {
         rank->gpu.list[i].context = place[rank->gpu.list[i].context];
     }
@@ -269,6 +352,7 @@ renumber(fd_trace *trace, const sorting *s, const uint32_t *place)
     }
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         renumber_rank(&trace->ranks.list[i], place);
+        sort_measures(trace, &trace->ranks.list[i], place);
     }
 }
 

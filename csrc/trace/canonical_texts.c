@@ -37,6 +37,8 @@ each_text(fd_trace *trace, visit *see, void *context)
         fd_trace_rank *rank = &trace->ranks.list[i];
         each_in(&fd_threads_table, rank->threads.list, rank->threads.count,
                 see, context);
+        each_in(&fd_measures_table, rank->measures.list, rank->measures.count,
+                see, context);
         each_in(&fd_jobs_table, rank->jobs.list, rank->jobs.count, see,
                 context);
         for (uint32_t k = 0; k < rank->meta.count; k++) {

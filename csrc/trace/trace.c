@@ -29,10 +29,14 @@ fd_trace_rank_clear(fd_trace_rank *rank)
 {
     fd_vector_clear(&rank->figures);
     fd_vector_clear(&rank->gpu);
+    fd_vector_clear(&rank->measures);
     fd_vector_clear(&rank->threads);
     fd_vector_clear(&rank->open);
     fd_vector_clear(&rank->latest);
     fd_vector_clear(&rank->tops);
+    fd_vector_clear(&rank->marks);
+    fd_vector_clear(&rank->window.figures_from);
+    fd_vector_clear(&rank->window.figures_to);
     fd_vector_clear(&rank->events);
     fd_vector_clear(&rank->record_ids);
     fd_vector_clear(&rank->jobs);
@@ -41,6 +45,8 @@ fd_trace_rank_clear(fd_trace_rank *rank)
     fd_vector_clear(&rank->gpu_events);
     fd_vector_clear(&rank->meta);
     fd_vector_clear(&rank->notes);
+    fd_vector_clear(&rank->spreads);
+    fd_vector_clear(&rank->buckets);
 }
 
 void
@@ -224,6 +230,16 @@ fd_figure_add(fd_figure *figure, const fd_figure *more)
     figure->stepped += more->stepped;
     figure->self_squares += more->self_squares;
     figure->total_squares += more->total_squares;
+}
+
+bool
+fd_trace_is_collection(const fd_trace *trace, uint32_t node)
+{
+    static const char prefix[] = "gc:gen";
+    const fd_trace_node *of = &trace->nodes.list[node];
+    return of->kind == FD_NODE_RANGE
+        && strncmp(fd_trace_text(trace, of->name), prefix, sizeof prefix - 1)
+               == 0;
 }
 
 void

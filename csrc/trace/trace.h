@@ -12,7 +12,7 @@
 #ifndef FD_TRACE_H
 #define FD_TRACE_H
 
-#include "recording/recording_format.h"
+#include "recording/measures/measure_format.h"
 #include "trace/interned_texts.h"
 
 #include <stdbool.h>
@@ -64,6 +64,38 @@ typedef struct fd_figure {
     double total_squares;
 } fd_figure;
 
+/* The smallest and the largest value of a figure over ranks, each with the
+ * first rank that has it. */
+typedef struct fd_rank_range {
+    uint64_t min;
+    uint64_t max;
+    uint32_t min_rank;
+    uint32_t max_rank;
+} fd_rank_range;
+
+/* One context over many ranks, in a trace whose ranks are summed
+ * (columns/rank_reduction.h). Squares are as in fd_figure, but whole numbers of
+ * 128 bits: their sum does not depend on the order. */
+typedef struct fd_rank_spread {
+    uint32_t context;
+    uint32_t ranks; /* that have figures here */
+    fd_rank_range calls;
+    fd_rank_range self;
+    fd_rank_range total;
+    uint64_t self_squares[2]; /* the lower 64 bits first */
+    uint64_t total_squares[2];
+} fd_rank_spread;
+
+enum { FD_SKETCH_SELF, FD_SKETCH_TOTAL, FD_SKETCHES };
+
+/* Ranks whose figure of a context is in one bucket (base/log_buckets.h). */
+typedef struct fd_rank_bucket {
+    uint32_t context;
+    uint32_t figure; /* FD_SKETCH_* */
+    uint32_t bucket;
+    uint32_t ranks;
+} fd_rank_bucket;
+
 /* The GPU figures of one context, in sampled steps (docs/guides/gpu.md). */
 typedef struct fd_gpu_figure {
     uint32_t context;
@@ -73,6 +105,19 @@ typedef struct fd_gpu_figure {
     uint64_t starved;
     uint64_t launch_bound; /* intervals */
 } fd_gpu_figure;
+
+/* A measured figure of one context; ordered by context, kind, flags and the
+ * text of the detail, each combination once. */
+typedef struct fd_trace_measure {
+    uint32_t context;
+    uint32_t kind;   /* FD_MEASURE_* */
+    uint32_t flags;  /* FD_MEASURE_GRAD */
+    uint32_t detail; /* text */
+    uint64_t count;
+    uint64_t sum;
+    uint64_t max;
+    uint64_t other;
+} fd_trace_measure;
 
 /* An interval: a line of the timeline of a stream. */
 typedef struct fd_trace_gpu_event {
@@ -102,9 +147,43 @@ typedef struct fd_trace_thread {
     uint64_t self;    /* sum of self over its tree: equal to covered */
     uint64_t events;  /* of the timeline, kept or lost */
     uint64_t events_lost;
+    uint64_t cpu;          /* ns of CPU time; 0: not known */
+    uint64_t covered_from; /* at the beginning of the selected steps */
+    uint64_t covered_to;   /* at their end */
+    uint64_t cpu_from;
+    uint64_t cpu_to;
     uint64_t last; /* ns since the start of the recording: the latest event of
                       a running thread; not dumped */
 } fd_trace_thread;
+
+/* The end of a step at which figures of all contexts are known. */
+typedef struct fd_trace_mark {
+    uint64_t number;            /* of the step */
+    uint64_t steps;             /* ended steps, with this one */
+    uint64_t end;               /* ns since the start of the recording */
+    uint64_t recorded;          /* ns recorded up to it */
+    uint64_t phases[FD_PHASES]; /* self time of stepping threads so far */
+} fd_trace_mark;
+
+/* The figures of one context at such an end. */
+typedef struct fd_mark_figure {
+    uint32_t context;
+    uint32_t steps; /* as in fd_figure, like all others */
+    uint64_t calls;
+    uint64_t resumes;
+    uint64_t self;
+    double self_squares;
+    double total_squares;
+} fd_mark_figure;
+
+/* The selected steps of a rank: after one mark, up to another. */
+typedef struct fd_step_window {
+    uint32_t from; /* index of a mark plus 1; 0: the start of the recording */
+    uint32_t to;   /* 0: no steps are selected */
+    FD_VECTOR(fd_mark_figure) figures_from; /* by context, each once */
+    FD_VECTOR(fd_mark_figure) figures_to;
+    bool applied; /* the figures of the rank are of these steps */
+} fd_step_window;
 
 typedef struct fd_trace_step {
     uint64_t number;
@@ -193,8 +272,13 @@ typedef struct fd_trace_meta {
     uint32_t json;
 } fd_trace_meta;
 
+/* The number of a sum of ranks. */
+#define FD_RANK_SUM UINT32_MAX
+
 typedef struct fd_trace_rank {
     uint32_t rank;
+    uint32_t reduced; /* ranks that it is the sum of; 0: it is one */
+    uint32_t first;   /* the lowest of them */
     uint32_t world;
     uint32_t pid;
     uint32_t state;  /* FD_STATE_*; RUNNING also after a kill */
@@ -204,6 +288,7 @@ typedef struct fd_trace_rank {
     uint32_t steps_source;
     uint64_t steps;    /* ended steps */
     uint64_t recorded; /* ns during which it recorded */
+    uint64_t whole;    /* the same of all steps, if some are selected */
     uint64_t file_bytes;
     char id[33]; /* of the recording, hexadecimal */
     char boot_id[33];
@@ -211,10 +296,15 @@ typedef struct fd_trace_rank {
     uint64_t counters[FD_COUNTERS];
     FD_VECTOR(fd_figure) figures; /* by context, each once */
     FD_VECTOR(fd_gpu_figure) gpu; /* the same; empty without a GPU */
+    FD_VECTOR(fd_trace_measure)
+    measures; /* empty without CallGraph(measure)
+                                           */
     FD_VECTOR(fd_trace_thread) threads;
     FD_VECTOR(fd_open_call) open;
     FD_VECTOR(fd_trace_step) latest; /* the last steps, oldest first */
     FD_VECTOR(fd_trace_top) tops;    /* of those steps */
+    FD_VECTOR(fd_trace_mark) marks;  /* by step */
+    fd_step_window window;
     FD_VECTOR(fd_trace_event)
     events; /* if the timeline was requested; by thread, then by end */
     FD_VECTOR(fd_trace_record) record_ids;    /* by event */
@@ -226,7 +316,10 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_trace_flow) flows; /* of the timeline */
     uint64_t flows_lost; /* one of their calls is not in the timeline */
     FD_VECTOR(fd_trace_meta) meta;
-    FD_VECTOR(uint32_t) notes; /* texts: one line per damage */
+    FD_VECTOR(uint32_t) notes;         /* texts: one line per damage */
+    FD_VECTOR(fd_rank_spread) spreads; /* of a sum of ranks, by context */
+    FD_VECTOR(fd_rank_bucket)
+    buckets; /* the same; by context, figure, bucket */
 } fd_trace_rank;
 
 typedef struct fd_trace {
@@ -265,6 +358,9 @@ void fd_figure_add(fd_figure *figure, const fd_figure *more);
 void fd_trace_node_key(const fd_trace *trace, uint32_t node, fd_buffer *to);
 void fd_trace_module_name(const fd_trace *trace, uint32_t module,
                           fd_buffer *to);
+
+/* Whether the node is a garbage collection: the range gc:gen0, 1 or 2. */
+bool fd_trace_is_collection(const fd_trace *trace, uint32_t node);
 
 /* Of an event; 0 without. */
 uint64_t fd_trace_record_id(const fd_trace_rank *rank, uint32_t event);

@@ -41,7 +41,12 @@ const char *const fd_counter_names[] = {"nodes_full",
                                         "op_calls_full",
                                         "operands_cut",
                                         "classes_full",
+                                        "snapshots_full",
+                                        "measures_full",
                                         NULL};
+
+const char *const fd_measure_names[] = {
+    "none", "steps", "flops", "elementwise", "unknown", "shapes", NULL};
 
 static const fd_column nodes[] = {
     FD_COLUMN_OF_NAMES(fd_trace_node, "kind", U8, kind, fd_kind_names),
@@ -96,6 +101,17 @@ static const fd_column gpu[] = {
     FD_COLUMN(fd_gpu_figure, "launch_bound", U64, launch_bound),
 };
 
+static const fd_column measures[] = {
+    FD_COLUMN(fd_trace_measure, "context", INDEX, context),
+    FD_COLUMN_OF_NAMES(fd_trace_measure, "kind", U32, kind, fd_measure_names),
+    FD_COLUMN(fd_trace_measure, "flags", U32, flags),
+    FD_COLUMN(fd_trace_measure, "detail", TEXT, detail),
+    FD_COLUMN(fd_trace_measure, "count", U64, count),
+    FD_COLUMN(fd_trace_measure, "sum", U64, sum),
+    FD_COLUMN(fd_trace_measure, "max", U64, max),
+    FD_COLUMN(fd_trace_measure, "other", U64, other),
+};
+
 static const fd_column threads[] = {
     FD_COLUMN(fd_trace_thread, "role", TEXT, role),
     FD_COLUMN(fd_trace_thread, "system_id", U32, system_id),
@@ -106,6 +122,37 @@ static const fd_column threads[] = {
     FD_COLUMN_IN("ns", fd_trace_thread, "self", U64, self),
     FD_COLUMN(fd_trace_thread, "events", U64, events),
     FD_COLUMN(fd_trace_thread, "events_lost", U64, events_lost),
+    FD_COLUMN_IN("ns", fd_trace_thread, "cpu", U64, cpu),
+    FD_COLUMN_IN("ns", fd_trace_thread, "covered_from", U64, covered_from),
+    FD_COLUMN_IN("ns", fd_trace_thread, "covered_to", U64, covered_to),
+    FD_COLUMN_IN("ns", fd_trace_thread, "cpu_from", U64, cpu_from),
+    FD_COLUMN_IN("ns", fd_trace_thread, "cpu_to", U64, cpu_to),
+};
+
+static const fd_column marks[] = {
+    FD_COLUMN(fd_trace_mark, "number", U64, number),
+    FD_COLUMN(fd_trace_mark, "steps", U64, steps),
+    FD_COLUMN_IN("ns", fd_trace_mark, "end", U64, end),
+    FD_COLUMN_IN("ns", fd_trace_mark, "recorded", U64, recorded),
+    FD_COLUMN_IN("ns", fd_trace_mark, "other", U64, phases[FD_PHASE_OTHER]),
+    FD_COLUMN_IN("ns", fd_trace_mark, "forward", U64,
+                 phases[FD_PHASE_FORWARD]),
+    FD_COLUMN_IN("ns", fd_trace_mark, "backward", U64,
+                 phases[FD_PHASE_BACKWARD]),
+    FD_COLUMN_IN("ns", fd_trace_mark, "optimizer", U64,
+                 phases[FD_PHASE_OPTIMIZER]),
+    FD_COLUMN_IN("ns", fd_trace_mark, "data", U64, phases[FD_PHASE_DATA]),
+};
+
+static const fd_column mark_figures[] = {
+    FD_COLUMN(fd_mark_figure, "context", INDEX, context),
+    FD_COLUMN(fd_mark_figure, "calls", U64, calls),
+    FD_COLUMN(fd_mark_figure, "resumes", U64, resumes),
+    FD_COLUMN_IN("ns", fd_mark_figure, "self", U64, self),
+    FD_COLUMN(fd_mark_figure, "steps", U32, steps),
+    FD_COLUMN_IN("ns^2", fd_mark_figure, "self_squares", DOUBLE, self_squares),
+    FD_COLUMN_IN("ns^2", fd_mark_figure, "total_squares", DOUBLE,
+                 total_squares),
 };
 
 static const fd_column open_calls[] = {
@@ -155,6 +202,33 @@ static const fd_column tops[] = {
     FD_COLUMN_IN("ns", fd_trace_top, "self", U64, self),
 };
 
+#define SPREAD_OF(field, unit) \
+    FD_COLUMN_IN(unit, fd_rank_spread, #field "_min", U64, field.min), \
+        FD_COLUMN_IN(unit, fd_rank_spread, #field "_max", U64, field.max), \
+        FD_COLUMN(fd_rank_spread, #field "_min_rank", U32, field.min_rank), \
+        FD_COLUMN(fd_rank_spread, #field "_max_rank", U32, field.max_rank)
+
+static const fd_column spreads[] = {
+    FD_COLUMN(fd_rank_spread, "context", INDEX, context),
+    FD_COLUMN(fd_rank_spread, "ranks", U32, ranks),
+    SPREAD_OF(calls, NULL),
+    SPREAD_OF(self, "ns"),
+    SPREAD_OF(total, "ns"),
+    FD_COLUMN(fd_rank_spread, "self_squares_low", U64, self_squares[0]),
+    FD_COLUMN(fd_rank_spread, "self_squares_high", U64, self_squares[1]),
+    FD_COLUMN(fd_rank_spread, "total_squares_low", U64, total_squares[0]),
+    FD_COLUMN(fd_rank_spread, "total_squares_high", U64, total_squares[1]),
+};
+
+static const char *const sketch_names[] = {"self", "total", NULL};
+
+static const fd_column buckets[] = {
+    FD_COLUMN(fd_rank_bucket, "context", INDEX, context),
+    FD_COLUMN_OF_NAMES(fd_rank_bucket, "figure", U32, figure, sketch_names),
+    FD_COLUMN(fd_rank_bucket, "bucket", U32, bucket),
+    FD_COLUMN(fd_rank_bucket, "ranks", U32, ranks),
+};
+
 const fd_table fd_nodes_table = FD_TABLE("nodes", nodes, fd_trace_node, true);
 const fd_table fd_modules_table =
     FD_TABLE("modules", modules, fd_trace_module, true);
@@ -163,8 +237,15 @@ const fd_table fd_contexts_table =
 const fd_table fd_figures_table =
     FD_TABLE("figures", figures, fd_figure, false);
 const fd_table fd_gpu_table = FD_TABLE("gpu", gpu, fd_gpu_figure, false);
+const fd_table fd_measures_table =
+    FD_TABLE("measures", measures, fd_trace_measure, false);
 const fd_table fd_threads_table =
     FD_TABLE("threads", threads, fd_trace_thread, false);
+const fd_table fd_marks_table = FD_TABLE("marks", marks, fd_trace_mark, false);
+const fd_table fd_settled_from_table =
+    FD_TABLE("settled_from", mark_figures, fd_mark_figure, false);
+const fd_table fd_settled_to_table =
+    FD_TABLE("settled_to", mark_figures, fd_mark_figure, false);
 const fd_table fd_open_table =
     FD_TABLE("open", open_calls, fd_open_call, false);
 const fd_table fd_steps_table =
@@ -173,6 +254,14 @@ const fd_table fd_jobs_table = FD_TABLE("jobs", jobs, fd_trace_job, false);
 const fd_table fd_tops_table =
     FD_TABLE("step_tops", tops, fd_trace_top, false);
 
+const fd_table fd_spreads_table =
+    FD_TABLE("spreads", spreads, fd_rank_spread, false);
+const fd_table fd_buckets_table =
+    FD_TABLE("buckets", buckets, fd_rank_bucket, false);
+
+static_assert(sizeof fd_measure_names / sizeof *fd_measure_names
+                  == FD_MEASURE_KINDS + 1,
+              "every kind of measure has a name");
 static_assert(sizeof fd_counter_names / sizeof *fd_counter_names
                   == FD_COUNT_USED + 1,
               "every counter has a name");
@@ -206,6 +295,7 @@ fd_cell(const fd_column *column, const void *row)
         memcpy(&u64, at, sizeof u64);
         return u64;
     case FD_COLUMN_CHARS:
+    case FD_COLUMN_STRING:
         break;
     }
     return 0;
@@ -239,6 +329,7 @@ fd_cell_set(const fd_column *column, void *row, uint64_t value)
         memcpy(at, &value, sizeof value);
         break;
     case FD_COLUMN_CHARS:
+    case FD_COLUMN_STRING:
         break;
     }
 }

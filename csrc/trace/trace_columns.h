@@ -19,6 +19,7 @@ typedef enum fd_column_type {
     FD_COLUMN_I64,
     FD_COLUMN_U16,
     FD_COLUMN_CHARS,        /* char[], with a NUL */
+    FD_COLUMN_STRING,       /* const char *, with a NUL */
     FD_COLUMN_TEXT_OR_NONE, /* id of a text; Python None for 0 */
     FD_COLUMN_I64_OR_NONE   /* int64_t; Python None if negative */
 } fd_column_type;
@@ -64,6 +65,7 @@ extern const char *const fd_from_names[];
 extern const char *const fd_phase_names[];
 extern const char *const fd_state_names[];
 extern const char *const fd_steps_source_names[];
+extern const char *const fd_measure_names[]; /* FD_MEASURE_KINDS of them */
 extern const char *const fd_counter_names[]; /* FD_COUNT_USED of them */
 
 extern const fd_table fd_nodes_table;
@@ -71,14 +73,20 @@ extern const fd_table fd_modules_table;
 extern const fd_table fd_contexts_table;
 extern const fd_table fd_figures_table;
 extern const fd_table fd_gpu_table;
+extern const fd_table fd_measures_table;
 extern const fd_table fd_threads_table;
+extern const fd_table fd_marks_table;
+extern const fd_table fd_settled_from_table; /* of the settled steps */
+extern const fd_table fd_settled_to_table;
 extern const fd_table fd_open_table;
 extern const fd_table fd_steps_table;
 extern const fd_table fd_tops_table;
+extern const fd_table fd_spreads_table; /* of a sum of ranks */
+extern const fd_table fd_buckets_table;
 extern const fd_table fd_jobs_table; /* in no dump */
 
 /* The value of a cell as an unsigned number, as it is in the struct; 0 of
- * FD_COLUMN_CHARS. */
+ * FD_COLUMN_CHARS and FD_COLUMN_STRING. */
 uint64_t fd_cell(const fd_column *column, const void *row);
 void fd_cell_set(const fd_column *column, void *row, uint64_t value);
 

@@ -26,6 +26,12 @@ check_ranks(const fd_trace *into, const fd_trace *from, const char *name,
         const fd_trace_rank *other = &into->ranks.list[i];
         const char *run = fd_merge_run_id(from, rank);
         const char *other_run = fd_merge_run_id(into, other);
+        if (other->rank == rank->rank && rank->reduced > 0) {
+            return fd_fail(error, FD_ECONFLICT,
+                           "%s: a second reduced merge: reduce the "
+                           "recordings of both together",
+                           name);
+        }
         if (other->rank == rank->rank) {
             return fd_fail(error, FD_ECONFLICT,
                            "%s: rank %u is there already (recording %.8s, "
@@ -101,7 +107,7 @@ map_contexts(fd_trace *into, const fd_trace *from, maps *m)
         contexts[i].module = m->modules[contexts[i].module];
     }
     fd_status status =
-        fd_contexts_merge(into, contexts, NULL, count, m->contexts);
+        fd_contexts_merge(into, contexts, m->wanted, count, m->contexts);
     fd_free(contexts);
     return status;
 }
@@ -167,10 +173,14 @@ copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
 {
     fd_status status = COPY(to, from, figures);
     status |= COPY(to, from, gpu);
+    status |= COPY(to, from, measures);
     status |= COPY(to, from, threads);
     status |= COPY(to, from, open);
     status |= COPY(to, from, latest);
     status |= COPY(to, from, tops);
+    status |= COPY(to, from, marks);
+    status |= COPY(to, from, window.figures_from);
+    status |= COPY(to, from, window.figures_to);
     status |= COPY(to, from, events);
     status |= COPY(to, from, record_ids);
     status |= COPY(to, from, jobs);
@@ -179,7 +189,22 @@ copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
     status |= COPY(to, from, gpu_events);
     status |= COPY(to, from, meta);
     status |= COPY(to, from, notes);
+    status |= COPY(to, from, spreads);
+    status |= COPY(to, from, buckets);
     return status == FD_OK ? FD_OK : FD_ENOMEM;
+}
+
+static void
+renumber_window(fd_step_window *window, const uint32_t *contexts)
+{
+    for (uint32_t i = 0; i < window->figures_from.count; i++) {
+        fd_mark_figure *figure = &window->figures_from.list[i];
+        figure->context = contexts[figure->context];
+    }
+    for (uint32_t i = 0; i < window->figures_to.count; i++) {
+        fd_mark_figure *figure = &window->figures_to.list[i];
+        figure->context = contexts[figure->context];
+    }
 }
 
 static void
@@ -189,8 +214,14 @@ renumber_rank(fd_trace_rank *rank, const maps *m)
         fd_figure *figure = &rank->figures.list[i];
         figure->context = m->contexts[figure->context];
     }
+    renumber_window(&rank->window, m->contexts);
     for (uint32_t i = 0; i < rank->gpu.count; i++) {
         rank->gpu.list[i].context = m->contexts[rank->gpu.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->measures.count; i++) {
+        fd_trace_measure *measure = &rank->measures.list[i];
+        measure->context = m->contexts[measure->context];
+        measure->detail = m->texts[measure->detail];
     }
     for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
         fd_trace_gpu_event *event = &rank->gpu_events.list[i];
@@ -225,10 +256,18 @@ renumber_rank(fd_trace_rank *rank, const maps *m)
     for (uint32_t i = 0; i < rank->notes.count; i++) {
         rank->notes.list[i] = m->texts[rank->notes.list[i]];
     }
+    for (uint32_t i = 0; i < rank->spreads.count; i++) {
+        fd_rank_spread *spread = &rank->spreads.list[i];
+        spread->context = m->contexts[spread->context];
+    }
+    for (uint32_t i = 0; i < rank->buckets.count; i++) {
+        fd_rank_bucket *bucket = &rank->buckets.list[i];
+        bucket->context = m->contexts[bucket->context];
+    }
 }
 
-static fd_status
-add_ranks(fd_trace *into, const fd_trace *from, const maps *m)
+fd_status
+fd_merge_ranks(fd_trace *into, const fd_trace *from, const fd_merge_ids *m)
 {
     for (uint32_t i = 0; i < from->ranks.count; i++) {
         fd_trace_rank rank = from->ranks.list[i];
@@ -259,7 +298,7 @@ fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
     maps m = {.lineless = false};
     status = fd_merge_shared(into, from, &m);
     if (status == FD_OK) {
-        status = add_ranks(into, from, &m);
+        status = fd_merge_ranks(into, from, &m);
     }
     if (status != FD_OK) {
         fd_fail(error, status, "%s: %s", name, fd_status_name(status));

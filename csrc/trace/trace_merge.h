@@ -13,17 +13,21 @@ fd_status fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
 
 /* Ids of a trace on the left, of the one it was added to on the right. */
 typedef struct fd_merge_ids {
-    bool lineless;   /* functions that differ only by their line are one */
-    uint32_t *texts; /* all owned */
+    bool lineless;      /* functions that differ only by their line are one */
+    const bool *wanted; /* borrowed; contexts to add, with those that they
+                           depend on; NULL: all */
+    uint32_t *texts;    /* all owned */
     uint32_t *nodes;
     uint32_t *modules;
     uint32_t *contexts;
 } fd_merge_ids;
 
-/* Add all but the ranks. `ids` is empty except `lineless`; clear it in any
- * case. */
+/* Add all but the ranks. `ids` is empty except `lineless` and `wanted`; clear
+ * it in any case. Then add the ranks. */
 fd_status fd_merge_shared(fd_trace *into, const fd_trace *from,
                           fd_merge_ids *ids);
+fd_status fd_merge_ranks(fd_trace *into, const fd_trace *from,
+                         const fd_merge_ids *ids);
 void fd_merge_ids_clear(fd_merge_ids *ids);
 
 /* The id of the run of a rank, as JSON text; "" if unknown. */

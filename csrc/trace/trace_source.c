@@ -5,6 +5,7 @@
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 #include "trace/run_manifest.h"
+#include "trace/step_window.h"
 #include "trace/trace_merge.h"
 
 #include <ctype.h>
@@ -26,7 +27,8 @@ typedef struct candidate {
 /* One directory being read. */
 typedef struct directory {
     fd_trace *trace;
-    bool timeline; /* wanted */
+    bool timeline;                /* wanted */
+    const fd_steps_wanted *steps; /* borrowed; NULL: all */
     FD_VECTOR(candidate) candidates;
     FD_VECTOR(char *) notes; /* owned: skipped inputs */
 } directory;
@@ -46,8 +48,23 @@ read_head(const char *path, void *head, size_t room, size_t *size,
     return status;
 }
 
+/* A dump has the figures of its settled steps only. */
 static fd_status
-open_file(fd_trace **trace, const char *path, bool timeline, fd_error *error)
+load_dump(fd_trace **trace, const char *path, const fd_steps_wanted *steps,
+          fd_error *error)
+{
+    if (steps != NULL && steps->range) {
+        return fd_fail(error, FD_EFORMAT,
+                       "%s: a dump has all steps and the settled ones: give "
+                       "the recording to select others",
+                       path);
+    }
+    return fd_load(trace, path, error);
+}
+
+static fd_status
+open_file(fd_trace **trace, const char *path, bool timeline,
+          const fd_steps_wanted *steps, fd_error *error)
 {
     char head[HEAD] = "";
     size_t size;
@@ -59,14 +76,14 @@ open_file(fd_trace **trace, const char *path, bool timeline, fd_error *error)
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
     if (fd_chunks_match(head, size)) {
-        return fd_reader_read(trace, path, timeline, error);
+        return fd_reader_read_steps(trace, path, timeline, steps, error);
     }
     size_t at = memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (at < size && isspace((unsigned char)head[at])) {
         at++;
     }
     if (at < size && head[at] == '{') {
-        return fd_load(trace, path, error);
+        return load_dump(trace, path, steps, error);
     }
     if (fd_chunks_match_spill(head, size)) {
         return fd_fail(error, FD_EFORMAT,
@@ -101,7 +118,7 @@ add_file(directory *d, const char *path)
 {
     fd_trace *one = NULL;
     fd_error error = {""};
-    fd_status status = open_file(&one, path, d->timeline, &error);
+    fd_status status = open_file(&one, path, d->timeline, d->steps, &error);
     if (status == FD_OK) {
         status = fd_merge_add(d->trace, one, path, &error);
     }
@@ -284,9 +301,10 @@ add_notes(directory *d)
 
 static fd_status
 open_directory(fd_trace **trace, const char *path, bool timeline,
-               fd_error *error)
+               const fd_steps_wanted *steps, fd_error *error)
 {
-    directory d = {.trace = fd_trace_new(), .timeline = timeline};
+    directory d = {
+        .trace = fd_trace_new(), .timeline = timeline, .steps = steps};
     fd_status status =
         d.trace == NULL ? FD_ENOMEM : add_folder(&d, path, false, error);
     if (status == FD_OK) {
@@ -318,26 +336,28 @@ open_directory(fd_trace **trace, const char *path, bool timeline,
 }
 
 static fd_status
-open_one(fd_trace **trace, const char *path, bool timeline, fd_error *error)
+open_one(fd_trace **trace, const char *path, bool timeline,
+         const fd_steps_wanted *steps, fd_error *error)
 {
     struct stat info;
     *trace = NULL;
     if (stat(path, &info) != 0) {
         return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
     }
-    return S_ISDIR(info.st_mode) ? open_directory(trace, path, timeline, error)
-                                 : open_file(trace, path, timeline, error);
+    return S_ISDIR(info.st_mode)
+             ? open_directory(trace, path, timeline, steps, error)
+             : open_file(trace, path, timeline, steps, error);
 }
 
 static fd_status
 merge_all(fd_trace **trace, const char *const *paths, size_t count,
-          bool timeline, fd_error *error)
+          bool timeline, const fd_steps_wanted *steps, fd_error *error)
 {
     fd_trace *merged = fd_trace_new();
     fd_status status = merged != NULL ? FD_OK : FD_ENOMEM;
     for (size_t i = 0; i < count && status == FD_OK; i++) {
         fd_trace *one;
-        status = open_one(&one, paths[i], timeline, error);
+        status = open_one(&one, paths[i], timeline, steps, error);
         if (status == FD_OK) {
             status = fd_merge_add(merged, one, paths[i], error);
         }
@@ -347,15 +367,37 @@ merge_all(fd_trace **trace, const char *const *paths, size_t count,
     return status;
 }
 
-fd_status
-fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
-                   bool timeline, fd_error *error)
+/* Whether all ranks have the wanted range. */
+static fd_status
+check_range(const fd_trace *trace, fd_error *error)
 {
-    fd_status status = count == 1
-                         ? open_one(trace, paths[0], timeline, error)
-                         : merge_all(trace, paths, count, timeline, error);
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        const fd_trace_rank *rank = &trace->ranks.list[i];
+        if (rank->window.to == 0) {
+            return fd_fail(error, FD_EFORMAT,
+                           "rank %u: %s, so none can be selected", rank->rank,
+                           rank->steps == 0
+                               ? "no steps were recorded"
+                               : "the recording has no snapshots of steps");
+        }
+    }
+    return FD_OK;
+}
+
+fd_status
+fd_source_open_steps(fd_trace **trace, const char *const *paths, size_t count,
+                     bool timeline, const fd_steps_wanted *steps,
+                     fd_error *error)
+{
+    fd_status status =
+        count == 1 ? open_one(trace, paths[0], timeline, steps, error)
+                   : merge_all(trace, paths, count, timeline, steps, error);
     if (status == FD_OK) {
         status = fd_trace_sort(*trace);
+    }
+    if (status == FD_OK && steps != NULL) {
+        status = steps->range ? check_range(*trace, error) : FD_OK;
+        status = status == FD_OK ? fd_window_apply(trace) : status;
     }
     if (status == FD_ENOMEM) {
         fd_fail(error, status, "%s: out of memory",
@@ -366,6 +408,13 @@ fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
         *trace = NULL;
     }
     return status;
+}
+
+fd_status
+fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
+                   bool timeline, fd_error *error)
+{
+    return fd_source_open_steps(trace, paths, count, timeline, NULL, error);
 }
 
 fd_status

@@ -2,7 +2,7 @@
 #ifndef FD_TRACE_SOURCE_H
 #define FD_TRACE_SOURCE_H
 
-#include "trace/trace.h"
+#include "trace/settled_steps.h"
 
 /* Open a recording, a dump or merge, or a run directory: the recordings that
  * its manifest.json names (all *.fd without one), and those of its machine*
@@ -15,5 +15,11 @@ fd_status fd_source_open(fd_trace **trace, const char *path, bool timeline,
 /* Open and merge several. */
 fd_status fd_source_open_all(fd_trace **trace, const char *const *paths,
                              size_t count, bool timeline, fd_error *error);
+
+/* The same, reduced to the wanted steps (fd_window_apply) unless `steps` is
+ * NULL. FD_EFORMAT if a range of steps is not there to select. */
+fd_status fd_source_open_steps(fd_trace **trace, const char *const *paths,
+                               size_t count, bool timeline,
+                               const fd_steps_wanted *steps, fd_error *error);
 
 #endif

@@ -1,6 +1,7 @@
-"""Stand-in libraries: the CUDA runtime and PyTorch's libc10_cuda, for machines without a GPU, and another user of
+"""Stand-in libraries: the CUDA runtime and libc10_cuda, an unknown libtorch_cpu, and another user of
 PEP 523."""
 
+import os
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -24,6 +25,14 @@ def build_evaluator(folder: Path) -> Path:
         ["cc", "-O2", "-fPIC", "-shared", f"-I{include}", "-o", library, HERE / "evaluator.c"],
         check=True,
     )
+    return library
+
+
+def build_libtorch(folder: Path, *, functions: bool) -> Path:
+    """A library with the name of PyTorch's: the one of libtorch.c, or an empty one without its functions."""
+    library = folder / "libtorch_cpu.so"
+    source = [f"-I{HERE.parent.parent / 'csrc'}", HERE / "libtorch.c"] if functions else ["-xc", os.devnull]
+    subprocess.run(["cc", "-O2", "-fPIC", "-shared", "-o", library, *source], check=True)
     return library
 
 

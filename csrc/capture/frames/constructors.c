@@ -11,8 +11,8 @@
 static int tool = -1;
 static int watcher = -1;
 
-/* Whether the hook has just opened this frame. An unhooked entry may remain
- * from an earlier frame at the same address. */
+/* Whether the hook has just opened this frame, or found no room for it. An
+ * unhooked entry may remain from an earlier frame at the same address. */
 static bool
 has_entry(const fd_thread *thread, const fd_frame *frame)
 {
@@ -22,15 +22,17 @@ has_entry(const fd_thread *thread, const fd_frame *frame)
     }
     uint32_t depth = fd_tree_depth(thread->tree);
     const fd_entry *top = depth > 0 ? &thread->tree->stack[depth - 1] : NULL;
-    return top == NULL || top->owner != (uintptr_t)frame
-        || (top->flags & FD_ENTRY_UNHOOKED) == 0;
+    return thread->beyond > 0
+        || (top != NULL && top->owner == (uintptr_t)frame
+            && (top->flags & FD_ENTRY_UNHOOKED) == 0);
 }
 
 static PyObject *
-on_start(PyObject *module, PyObject *const *args, Py_ssize_t count)
+on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
-    (void)module;
+    (void)self;
     (void)count;
+    (void)names;
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
     if (has_entry(fd_thread_self, frame)) {
@@ -52,17 +54,18 @@ on_start(PyObject *module, PyObject *const *args, Py_ssize_t count)
  * only be reported for all code, which other tools would notice: the next
  * event of the thread detects that the frame has ended. */
 static PyObject *
-on_end(PyObject *module, PyObject *const *args, Py_ssize_t count)
+on_end(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
-    (void)module;
+    (void)self;
     (void)count;
+    (void)names;
     const fd_code *known = fd_code_known((const PyCodeObject *)args[0]);
     if (known == NULL || !known->constructor) {
         Py_RETURN_NONE;
     }
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
-    fd_thread *thread = fd_calls_monitored(state, frame, NULL);
+    fd_thread *thread = fd_calls_ending(state, frame);
     int64_t at = thread == NULL
                    ? -1
                    : fd_stack_find(thread->tree, frame, FD_ENTRY_FRAME);
@@ -73,14 +76,9 @@ on_end(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef on_start_method = {
-    "on_start", (PyCFunction)(void (*)(void))on_start, METH_FASTCALL, NULL};
-static PyMethodDef on_end_method = {
-    "on_end", (PyCFunction)(void (*)(void))on_end, METH_FASTCALL, NULL};
-
 static fd_monitored events[] = {
-    {"PY_START", &on_start_method, true, 0},
-    {"PY_RETURN", &on_end_method, true, 0},
+    FD_MONITORED("PY_START", on_start, true),
+    FD_MONITORED("PY_RETURN", on_end, true),
 };
 enum { EVENTS = sizeof events / sizeof *events };
 

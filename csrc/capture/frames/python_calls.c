@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "capture/frames/notebook_calls.h"
 #include "capture/process/guard.h"
 #include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
@@ -23,13 +24,13 @@ tick(const fd_thread *thread)
     }
 }
 
-/* The context of a call from the current context; it becomes the prediction
- * for the next call. */
+/* The context of a call from `caller`; it becomes the prediction for the next
+ * call from the current context. */
 static fd_context *
-context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
+context_of(fd_tree *tree, fd_context *caller, const fd_function *function,
+           const fd_code *known)
 {
-    fd_context *context =
-        fd_tree_unfolded(tree, tree->current, &function->callee);
+    fd_context *context = fd_tree_unfolded(tree, caller, &function->callee);
     context->callee = known->id;
     context->receiver = function->receiver;
     fd_tree_note(tree, fd_tree_id(tree, context));
@@ -76,6 +77,25 @@ repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
     return context;
 }
 
+/* The folded context that absorbs a call, NULL if the call is recorded;
+ * `caller` is the context from which it is then called. */
+static fd_context *
+absorbing(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
+          fd_context **caller)
+{
+    fd_tree *tree = thread->tree;
+    fd_context *context = fd_tree_absorbing(tree, tree->current);
+    *caller = tree->current;
+    if (context == NULL) {
+        return fd_notebook_absorbing(thread, code, known);
+    }
+    if (fd_notebook_unfolds(thread, code, known)) {
+        *caller = fd_notebook_caller(tree);
+        return NULL;
+    }
+    return context;
+}
+
 /* The context of any other call; NULL for a dropped function, and if the
  * recording has ended. */
 static fd_context *
@@ -83,7 +103,8 @@ resolve(fd_thread *thread, PyCodeObject *code, const fd_code *known,
         const fd_frame *frame)
 {
     fd_tree *tree = thread->tree;
-    fd_context *context = fd_tree_absorbing(tree, tree->current);
+    fd_context *caller;
+    fd_context *context = absorbing(thread, code, known, &caller);
     if (context != NULL && !fd_function_unfolds(thread, code, known)) {
         return context;
     }
@@ -92,7 +113,7 @@ resolve(fd_thread *thread, PyCodeObject *code, const fd_code *known,
         return NULL;
     }
     uint32_t *slot = recent_slot(tree, known, fd_receiver_type(known, frame));
-    context = context_of(tree, &function, known);
+    context = context_of(tree, caller, &function, known);
     *slot = fd_tree_id(tree, context);
     return context;
 }
@@ -178,14 +199,18 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
     thread->frame = at >= 0 ? caller : NULL;
 }
 
-/* A constructor that 3.13 enters without the evaluator hook. */
+/* The running call of a constructor that 3.13 entered without the evaluator
+ * hook, and that no event counts. */
 static bool
-is_hidden(const PyCodeObject *code)
+is_uncounted(const fd_thread *thread, const fd_frame *frame)
 {
 #if FD_HAS_HIDDEN_CONSTRUCTORS
-    return PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
+    const PyCodeObject *code = fd_frame_code(frame);
+    return thread->session->calls == FD_CALLS_FRAME
+        && PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
 #else
-    (void)code;
+    (void)thread;
+    (void)frame;
     return false;
 #endif
 }
@@ -206,7 +231,8 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
     }
     uint32_t flags = FD_ENTRY_FRAME | FD_ENTRY_UNHOOKED;
     fd_tree *tree = thread->tree;
-    fd_context *context = fd_tree_absorbing(tree, tree->current);
+    fd_context *caller;
+    fd_context *context = absorbing(thread, code, known, &caller);
     if (context != NULL) {
         push(thread, context, frame, flags);
         return;
@@ -216,9 +242,9 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
         flags |= FD_ENTRY_CONTRACTED;
     }
     else {
-        context = context_of(thread->tree, &function, known);
+        context = context_of(tree, caller, &function, known);
     }
-    if (synced && is_hidden(code)) {
+    if (synced && is_uncounted(thread, frame)) {
         context->flags |= FD_CONTEXT_HIDDEN;
         context->calls++;
         fd_file_count(&thread->tree->recording->file, FD_COUNT_HIDDEN_FRAMES);
@@ -242,6 +268,26 @@ entries_by_frame(const fd_tree *tree)
     return map;
 }
 
+static bool
+is_hooked(const fd_tree *tree, const fd_frame *frame)
+{
+    int64_t at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
+    return at >= 0 && (tree->stack[at].flags & FD_ENTRY_UNHOOKED) == 0;
+}
+
+/* The nearest Python frame at or above `frame`. A frame whose start is still
+ * to be reported runs in its caller until then. */
+static fd_frame *
+started(const fd_tree *tree, fd_frame *frame)
+{
+    frame = fd_frame_python(frame);
+    while (frame != NULL && fd_frame_is_starting(frame)
+           && !is_hooked(tree, frame)) {
+        frame = fd_frame_python(frame->previous);
+    }
+    return frame;
+}
+
 /* The Python frames from `current` outwards to the first one with an entry;
  * sets `at` to that entry, or -1. */
 static uint32_t
@@ -251,7 +297,7 @@ count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
     fd_map map = {NULL, 0, 0};
     *at = -1;
     for (fd_frame *frame = current; frame != NULL;
-         frame = fd_frame_python(frame->previous)) {
+         frame = started(tree, frame->previous)) {
         if (count == SHORT_WALK) {
             map = entries_by_frame(tree);
         }
@@ -272,7 +318,7 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
 {
     int64_t at;
     fd_frame *few[SHORT_WALK];
-    fd_frame *frame = fd_frame_python(current);
+    fd_frame *frame = started(thread->tree, current);
     uint32_t count = count_unknown(thread->tree, frame, &at);
     fd_frame **frames =
         count <= SHORT_WALK ? few : fd_malloc(count * sizeof(fd_frame *));
@@ -287,7 +333,7 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
     }
     for (uint32_t i = 0; i < count; i++) {
         frames[i] = frame;
-        frame = fd_frame_python(frame->previous);
+        frame = started(thread->tree, frame->previous);
     }
     while (count > 0) {
         push_unhooked(thread, frames[--count], synced);
@@ -370,7 +416,8 @@ prepare(fd_session *session, PyThreadState *state, fd_frame *caller,
     if (thread->tree == NULL || thread->serial != session->serial) {
         return false;
     }
-    if (caller != thread->frame && session->calls != FD_CALLS_OFF) {
+    if (caller != thread->frame && session->calls != FD_CALLS_OFF
+        && started(thread->tree, caller) != thread->frame) {
         fd_calls_match(thread, caller);
     }
     fd_stack_settle(thread->tree);
@@ -389,6 +436,23 @@ fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
     bool ready = prepare(session, state, caller, frame);
     errno = error;
     return ready;
+}
+
+fd_thread *
+fd_calls_ending(PyThreadState *state, fd_frame *frame)
+{
+    fd_thread *thread = fd_thread_self;
+    if (thread == NULL || thread->busy || thread->tree == NULL
+        || thread->synced != fd_process_generation()
+        || thread->serial != fd_process_serial()) {
+        return fd_calls_prepare(state, frame, NULL) ? fd_thread_self : NULL;
+    }
+    if (thread->frame != frame) {
+        int error = errno;
+        fd_calls_match(thread, frame);
+        errno = error;
+    }
+    return thread;
 }
 
 fd_thread *

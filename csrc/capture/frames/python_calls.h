@@ -15,9 +15,13 @@ bool fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame);
  * not record the event. */
 fd_thread *fd_calls_ready(void);
 
+/* The calling thread, prepared for the end of `frame`, its innermost one.
+ * Keeps open ranges pending: they may move below the frame. NULL: do not
+ * record the event. */
+fd_thread *fd_calls_ending(PyThreadState *state, fd_frame *frame);
+
 /* The calling thread, prepared for an event of sys.monitoring: `frame` was
- * entered from `caller`, or with `frame` NULL, `caller` is about to end. NULL:
- * do not record the event. */
+ * entered from `caller`. NULL: do not record the event. */
 static inline fd_thread *
 fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
 {

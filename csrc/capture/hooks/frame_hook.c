@@ -1,16 +1,13 @@
 #include "capture/hooks/frame_hook.h"
 
 #include "capture/engines/engine_pipeline.h"
-#include "capture/frames/python_calls.h"
+#include "capture/hooks/plain_calls.h"
 #include "capture/hooks/step_calls.h"
 #include "capture/operands/layer_operands.h"
 #include "capture/operators/nvtx.h"
-#include "capture/operators/records.h"
 #include "capture/process/guard.h"
 #include "capture/process/thread_stack.h"
 #include "capture/timers/call_timers.h"
-
-#define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* The next evaluator of the chain; NULL: CPython's own. */
 static _PyFrameEvalFunction next_evaluator;
@@ -107,9 +104,6 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
         fd_timers_update_stream(thread);
         fd_timers_begin(thread, 0);
     }
-    if ((known->special & FD_CODE_MAKES_NODE) != 0) {
-        fd_records_makes_node(thread);
-    }
     PyObject *result = (known->special & FD_CODE_JOB) == 0
                          ? evaluate(state, frame, throwing)
                          : evaluate_job(state, frame, throwing, thread, known);
@@ -185,72 +179,43 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
-/* The context of an earlier call from the current context, or NULL. */
-static inline fd_context *
-known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+/* False: do not record the call. */
+FD_INLINE bool
+is_ready(PyThreadState *state, fd_frame *frame)
 {
-    fd_context *context = fd_calls_repeated(tree, known, type);
-    return FD_UNLIKELY(context == NULL) ? fd_calls_recent(tree, known, type)
-                                        : context;
-}
-
-/* TSC_TIMELINE and OTHER_CLOCK write the timeline if enabled; GPU_TIMED does
- * not use the shortest path. */
-typedef enum evaluator_clock {
-    NO_CLOCK,
-    TSC,
-    TSC_TIMELINE,
-    OTHER_CLOCK,
-    GPU_TIMED
-} evaluator_clock;
-
-static inline __attribute__((always_inline)) void
-tick(fd_tree *tree, const evaluator_clock clock)
-{
-    if (clock != NO_CLOCK) {
-        fd_tree_tick(tree, fd_clock_ticks_of(clock != OTHER_CLOCK));
+    const fd_thread *thread = fd_thread_self;
+    fd_frame *caller = fd_frame_current(state);
+    if (FD_UNLIKELY(thread->generation != fd_process_generation()
+                    || thread->frame != caller)) {
+        return fd_calls_prepare(state, fd_frame_python(caller), frame);
     }
+    return true;
 }
 
-/* The shortest path, for the same call as last time from the same context: no
- * look-up, no lock, no allocation, one cache line of the recording. Always
- * inlined: the clock as an argument at run time would cost a test and a
- * spilled register before and after the call, a seventh of the total. */
-static inline __attribute__((always_inline)) PyObject *
+FD_INLINE PyObject *
 record(PyThreadState *state, fd_frame *frame, int throwing,
-       const evaluator_clock clock)
+       const fd_call_clock clock)
 {
-    fd_thread *thread = fd_thread_self;
-    uint32_t generation = fd_process_generation();
-    if (FD_UNLIKELY(thread->generation != generation
-                    || thread->frame != fd_frame_current(state))) {
-        if (!fd_calls_prepare(state, fd_frame_python(fd_frame_current(state)),
-                              frame)) {
-            return evaluate(state, frame, throwing);
-        }
-        generation = thread->synced;
+    if (!is_ready(state, frame)) {
+        return evaluate(state, frame, throwing);
     }
+    fd_thread *thread = fd_thread_self;
+    uint32_t generation = thread->synced;
     const fd_code *known = fd_code_known(fd_frame_code(frame));
-    if (clock == GPU_TIMED
-        || FD_UNLIKELY(known == NULL || known->special != 0)) {
+    if (FD_UNLIKELY(known == NULL || known->special != 0)) {
         return evaluate_other(state, frame, throwing);
     }
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
     const PyTypeObject *type =
         known->slot < 0 ? NULL : Py_TYPE(fd_frame_local(frame, known->slot));
-    fd_context *context = known_context(tree, known, type);
-    if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
+    fd_context *context = fd_plain_context(tree, known, type);
+    if (FD_UNLIKELY(context == NULL)) {
         return evaluate_other(state, frame, throwing);
     }
-    tick(tree, clock);
     fd_context *parent = tree->current;
     const fd_frame *caller = thread->frame;
-    uint32_t id = fd_tree_id(tree, context);
-    parent->last_child = id;
-    context->calls++;
-    fd_tree_push(tree, context, id, frame, FD_ENTRY_FRAME);
-    thread->frame = frame;
+    fd_plain_open(thread, context, frame, clock);
 
     PyObject *result = evaluate(state, frame, throwing);
 
@@ -262,13 +227,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
         fd_calls_leave(thread, depth, frame, caller);
         return result;
     }
-    tick(tree, clock);
-    if (clock > TSC && tree->events.chunk != NULL) {
-        fd_tree_called(tree, &tree->stack[depth], tree->current,
-                       FD_TIMELINE_PYTHON);
-    }
-    fd_tree_return(tree, depth, parent);
-    thread->frame = caller;
+    fd_plain_close(thread, depth, parent, caller, clock);
     return result;
 }
 
@@ -281,31 +240,33 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
 static FD_PLACED PyObject *
 timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, TSC);
+    return record(state, frame, throwing, FD_TSC);
 }
 
 static FD_PLACED PyObject *
 timeline_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, TSC_TIMELINE);
+    return record(state, frame, throwing, FD_TSC_TIMELINE);
 }
 
+/* Calls with GPU timers do not use the shortest path. */
 static PyObject *
 gpu_timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, GPU_TIMED);
+    return is_ready(state, frame) ? evaluate_other(state, frame, throwing)
+                                  : evaluate(state, frame, throwing);
 }
 
 static PyObject *
 slow_clock_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, OTHER_CLOCK);
+    return record(state, frame, throwing, FD_OTHER_CLOCK);
 }
 
 static FD_PLACED PyObject *
 counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, NO_CLOCK);
+    return record(state, frame, throwing, FD_NO_CLOCK);
 }
 
 /* Between windows: detect steps, record nothing. */

@@ -1,10 +1,9 @@
 #include "capture/hooks/monitor.h"
 
 #include "capture/engines/engine_pipeline.h"
-#include "capture/frames/python_calls.h"
+#include "capture/hooks/plain_calls.h"
 #include "capture/hooks/step_calls.h"
 #include "capture/operators/nvtx.h"
-#include "capture/operators/records.h"
 #include "capture/python/monitoring.h"
 #include "capture/timers/call_timers.h"
 
@@ -14,38 +13,23 @@ static int tool = -1;
 static fd_hook purpose;
 static bool paused; /* has the id, without events */
 
+/* No event reports the call that creates a generator: count it when the
+ * generator starts, without time. */
 static void
-tick(const fd_thread *thread)
+count_start(fd_tree *tree, uint32_t depth)
 {
-    if (thread->session->timed) {
-        fd_tree_tick(thread->tree, fd_clock_ticks());
+    const fd_entry *entry = &tree->stack[depth];
+    if ((entry->flags & FD_ENTRY_CONTRACTED) == 0) {
+        fd_context *context = fd_tree_context(tree, entry->context);
+        context->calls++;
+        if (tree->events.chunk != NULL) {
+            fd_tree_called(tree, entry, context, FD_TIMELINE_PYTHON);
+        }
     }
 }
 
-/* The shortest path, as in frame_hook.c; false: not a plain repetition. */
-static bool
-repeat(fd_thread *thread, const fd_code *known, fd_frame *frame)
-{
-    fd_tree *tree = thread->tree;
-    if (known->special != 0 || fd_tree_depth(tree) == tree->record->capacity
-        || fd_timers_frames(&thread->session->timers)) {
-        return false;
-    }
-    fd_context *context =
-        fd_calls_repeated(tree, known, fd_receiver_type(known, frame));
-    if (context == NULL) {
-        return false;
-    }
-    tick(thread);
-    uint32_t id = fd_tree_id(tree, context);
-    tree->current->last_child = id;
-    context->calls++;
-    fd_tree_push(tree, context, id, frame, FD_ENTRY_FRAME);
-    return true;
-}
-
 static void
-enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
+enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame, bool starts)
 {
     const fd_code *known = fd_code_of(thread, code);
     if (known == NULL) {
@@ -58,11 +42,19 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
         thread->generation = 0;
         return;
     }
-    if ((special & FD_CODE_PLUMBING) == 0 && !repeat(thread, known, frame)) {
+    if ((special & FD_CODE_PLUMBING) == 0) {
         if ((special & FD_CODE_EVENTS) != 0) {
             fd_events_called(thread, special);
         }
+        uint32_t generation = thread->synced;
         uint32_t depth = fd_calls_enter(thread, code, known, frame);
+        if (fd_process_generation() != generation) {
+            return; /* a filter stopped it */
+        }
+        if (starts && depth != FD_NO_ENTRY
+            && (special & FD_CODE_GENERATOR) != 0) {
+            count_start(thread->tree, depth);
+        }
         if (depth != FD_NO_ENTRY
             && fd_timers_frames(&thread->session->timers)) {
             fd_timers_update_stream(thread);
@@ -70,9 +62,6 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
         }
     }
     thread->frame = frame;
-    if ((special & FD_CODE_MAKES_NODE) != 0) {
-        fd_records_makes_node(thread);
-    }
     if ((special & FD_CODE_JOB) != 0) {
         fd_pipeline_entered(thread, known->jobs, frame);
     }
@@ -81,17 +70,11 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
 static void
 leave(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
 {
-    fd_tree *tree = thread->tree;
+    const fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
-    if (depth > 0 && tree->stack[depth - 1].owner == (uintptr_t)frame) {
-        fd_thread_end_timers(thread, depth - 1, false);
-        tick(thread);
-        fd_tree_close(tree, depth - 1);
-        thread->frame = caller;
-    }
-    else {
-        fd_calls_leave(thread, depth, frame, caller);
-    }
+    bool topmost =
+        depth > 0 && tree->stack[depth - 1].owner == (uintptr_t)frame;
+    fd_calls_leave(thread, topmost ? depth - 1 : depth, frame, caller);
     if (fd_timers_frames(&thread->session->timers)) {
         fd_timers_update_stream(thread);
     }
@@ -119,24 +102,6 @@ unmute(const fd_frame *frame)
     return true;
 }
 
-static PyObject *
-on_enter(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    (void)module;
-    (void)count;
-    PyThreadState *state = PyThreadState_Get();
-    fd_frame *frame = fd_frame_current(state);
-    fd_frame *caller = fd_frame_python(frame->previous);
-    PyCodeObject *code = (PyCodeObject *)args[0];
-    if (purpose != FD_HOOK_WATCHING) {
-        fd_thread *thread = fd_calls_monitored(state, caller, frame);
-        if (thread != NULL) {
-            enter(thread, code, frame);
-        }
-    }
-    Py_RETURN_NONE;
-}
-
 /* After the entry was closed: handling the event may end the recording. */
 static void
 handle_return(uint16_t special)
@@ -152,7 +117,7 @@ static void
 left(PyThreadState *state, fd_frame *frame, uint16_t special, PyObject *result)
 {
     fd_frame *caller = fd_frame_python(frame->previous);
-    fd_thread *thread = fd_calls_monitored(state, frame, NULL);
+    fd_thread *thread = fd_calls_ending(state, frame);
     if (thread == NULL) {
         return;
     }
@@ -180,46 +145,206 @@ ended(PyObject *code, PyObject *result)
     }
 }
 
-static PyObject *
-on_leave(PyObject *module, PyObject *const *args, Py_ssize_t count)
+/* The callbacks: args are the code object, an offset, and the result or the
+ * exception of PY_RETURN, PY_YIELD, PY_UNWIND and PY_THROW. */
+
+static void
+entered(PyObject *code, bool starts)
 {
-    (void)module;
+    PyThreadState *state = PyThreadState_Get();
+    fd_frame *frame = fd_frame_current(state);
+    fd_frame *caller = fd_frame_python(frame->previous);
+    if (purpose != FD_HOOK_WATCHING) {
+        fd_thread *thread = fd_calls_monitored(state, caller, frame);
+        if (thread != NULL) {
+            enter(thread, (PyCodeObject *)code, frame, starts);
+        }
+    }
+}
+
+static PyObject *
+on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    (void)self;
     (void)count;
+    (void)names;
+    entered(args[0], true);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+on_resume(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    (void)self;
+    (void)count;
+    (void)names;
+    entered(args[0], false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+on_leave(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    (void)self;
+    (void)count;
+    (void)names;
     ended(args[0], args[2]);
     Py_RETURN_NONE;
 }
 
 static PyObject *
-on_unwind(PyObject *module, PyObject *const *args, Py_ssize_t count)
+on_unwind(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
-    (void)module;
+    (void)self;
     (void)count;
+    (void)names;
     ended(args[0], NULL);
     Py_RETURN_NONE;
 }
 
-static PyMethodDef on_enter_method = {
-    "on_enter", (PyCFunction)(void (*)(void))on_enter, METH_FASTCALL, NULL};
-static PyMethodDef on_leave_method = {
-    "on_leave", (PyCFunction)(void (*)(void))on_leave, METH_FASTCALL, NULL};
+/* The class of a plain call. A `self` that closures use is in a cell. */
+FD_INLINE const PyTypeObject *
+plain_type(const fd_code *known, const fd_frame *frame)
+{
+    if (known->slot < 0) {
+        return NULL;
+    }
+    const PyObject *value = fd_frame_local(frame, known->slot);
+    return FD_UNLIKELY(PyCell_Check(value)) ? fd_receiver_type(known, frame)
+                                            : Py_TYPE(value);
+}
 
-static PyMethodDef on_unwind_method = {
-    "on_unwind", (PyCFunction)(void (*)(void))on_unwind, METH_FASTCALL, NULL};
+/* The caller of a frame, if it is the innermost known one: directly, or
+ * through C code. */
+FD_INLINE bool
+is_called_from(const fd_frame *frame, const fd_frame *caller)
+{
+    fd_frame *previous = frame->previous;
+    return previous == caller || fd_frame_python(previous) == caller;
+}
+
+/* False: not on the shortest path. */
+FD_INLINE bool
+enter_plain(const PyObject *code, const fd_call_clock clock)
+{
+    fd_thread *thread = fd_thread_self;
+    const fd_code *known = fd_code_known((const PyCodeObject *)code);
+    if (FD_UNLIKELY(thread == NULL
+                    || thread->generation != fd_process_generation()
+                    || known == NULL || known->special != 0)) {
+        return false;
+    }
+    const fd_frame *frame = fd_frame_current(PyThreadState_Get());
+    if (FD_UNLIKELY(!is_called_from(frame, thread->frame))) {
+        return false;
+    }
+    fd_context *context =
+        fd_plain_context(thread->tree, known, plain_type(known, frame));
+    if (FD_UNLIKELY(context == NULL)) {
+        return false;
+    }
+    fd_plain_open(thread, context, frame, clock);
+    return true;
+}
+
+/* The frame below a plain entry, at `depth`, which is that of `frame`. */
+FD_INLINE const fd_frame *
+caller_of(const fd_tree *tree, uint32_t depth, const fd_frame *frame)
+{
+    fd_frame *previous = frame->previous;
+    return depth > 0 && tree->stack[depth - 1].owner == (uintptr_t)previous
+             ? previous
+             : fd_frame_python(previous);
+}
+
+/* The same for the end of a call. */
+FD_INLINE bool
+leave_plain(const PyObject *code, const fd_call_clock clock)
+{
+    fd_thread *thread = fd_thread_self;
+    const fd_code *known = fd_code_known((const PyCodeObject *)code);
+    if (FD_UNLIKELY(thread == NULL
+                    || thread->generation != fd_process_generation()
+                    || known == NULL || known->special != 0)) {
+        return false;
+    }
+    const fd_frame *frame = fd_frame_current(PyThreadState_Get());
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    if (FD_UNLIKELY(thread->frame != frame || depth < 2
+                    || tree->stack[depth - 1].owner != (uintptr_t)frame)) {
+        return false;
+    }
+    depth--;
+    fd_plain_close(thread, depth,
+                   fd_tree_context(tree, tree->stack[depth - 1].context),
+                   caller_of(tree, depth, frame), clock);
+    return true;
+}
+
+/* A pair of callbacks per clock. */
+#define FD_PLAIN_CALLBACKS(name, clock) \
+    static PyObject *enter_##name(PyObject *self, PyObject *const *args, \
+                                  size_t count, PyObject *names) \
+    { \
+        if (!enter_plain(args[0], clock)) { \
+            return on_start(self, args, count, names); \
+        } \
+        Py_RETURN_NONE; \
+    } \
+    static PyObject *leave_##name(PyObject *self, PyObject *const *args, \
+                                  size_t count, PyObject *names) \
+    { \
+        if (!leave_plain(args[0], clock)) { \
+            return on_leave(self, args, count, names); \
+        } \
+        Py_RETURN_NONE; \
+    }
+
+FD_PLAIN_CALLBACKS(timed, FD_TSC)
+FD_PLAIN_CALLBACKS(timeline, FD_TSC_TIMELINE)
+FD_PLAIN_CALLBACKS(slow_clock, FD_OTHER_CLOCK)
+FD_PLAIN_CALLBACKS(counted, FD_NO_CLOCK)
 
 static fd_monitored events[] = {
-    {"PY_START", &on_enter_method, false, 0},
-    {"PY_RESUME", &on_enter_method, false, 0},
-    {"PY_THROW", &on_enter_method, false, 0},
-    {"PY_RETURN", &on_leave_method, false, 0},
-    {"PY_YIELD", &on_leave_method, false, 0},
-    {"PY_UNWIND", &on_unwind_method, false, 0},
+    FD_MONITORED("PY_START", on_start, false),
+    FD_MONITORED("PY_RETURN", on_leave, false),
+    FD_MONITORED("PY_RESUME", on_resume, false),
+    FD_MONITORED("PY_THROW", on_resume, false),
+    FD_MONITORED("PY_YIELD", on_leave, false),
+    FD_MONITORED("PY_UNWIND", on_unwind, false),
 };
-enum { EVENTS = sizeof events / sizeof *events };
+enum { STARTS, RETURNS, EVENTS = sizeof events / sizeof *events };
+
+/* Other callbacks are the same for all hooks: generators are never on the
+ * shortest path. */
+static void
+select_callbacks(fd_hook hook)
+{
+    bool tsc = fd_clock_is_tsc;
+    vectorcallfunc start = on_start;
+    vectorcallfunc end = on_leave;
+    if (hook == FD_HOOK_COUNTED) {
+        start = enter_counted;
+        end = leave_counted;
+    }
+    else if (hook == FD_HOOK_TIMED) {
+        start = tsc ? enter_timed : enter_slow_clock;
+        end = tsc ? leave_timed : leave_slow_clock;
+    }
+    else if (hook == FD_HOOK_TIMELINE) {
+        start = tsc ? enter_timeline : enter_slow_clock;
+        end = tsc ? leave_timeline : leave_slow_clock;
+    }
+    events[STARTS].call = start;
+    events[RETURNS].call = end;
+}
 
 fd_status
 fd_monitor_install(fd_hook hook, fd_error *error)
 {
     purpose = hook;
+    select_callbacks(hook);
     if (tool < 0) {
         tool = fd_monitoring_open(events, EVENTS, error);
         paused = false;

@@ -310,6 +310,73 @@ fd_operands_outputs(fd_op_log *log, const void *record)
     return put_values(log, outputs_of(record), 0);
 }
 
+/* Reading in place. */
+
+static const value *
+value_at(fd_operand_list list, uint32_t at, uint32_t tag)
+{
+    const value *v = (const value *)list.values + at;
+    return at < list.count && v->tag == tag ? v : NULL;
+}
+
+fd_operand_list
+fd_operands_of(const void *record)
+{
+    value_list list = inputs_of(record);
+    return (fd_operand_list){list.begin, (uint32_t)count_of(list)};
+}
+
+/* The sizes of more than five dimensions are elsewhere. */
+bool
+fd_operands_tensor(fd_operand_list list, uint32_t at, fd_tensor_view *to)
+{
+    const value *v = value_at(list, at, known.tags.tensor);
+    const shape *found;
+    if (v == NULL || v->payload == 0) {
+        return false;
+    }
+    found = (const shape *)(uintptr_t)(v->payload + known.shape);
+    if (!found->has_device || found->dimensions > MOST_DIMENSIONS) {
+        return false;
+    }
+    *to = (fd_tensor_view){
+        .dimensions = (uint32_t)found->dimensions,
+        .dtype = found->dtype,
+        .sizes = found->dimensions > INLINE_DIMENSIONS ? found->elsewhere
+                                                       : found->here,
+        .elements = found->elements,
+    };
+    return true;
+}
+
+bool
+fd_operands_bool(fd_operand_list list, uint32_t at, bool *to)
+{
+    const value *v = value_at(list, at, known.tags.boolean);
+    *to = v != NULL && (v->payload & 1) != 0;
+    return v != NULL;
+}
+
+bool
+fd_operands_int(fd_operand_list list, uint32_t at, int64_t *to)
+{
+    const value *v = value_at(list, at, known.tags.integer);
+    *to = v != NULL ? (int64_t)v->payload : 0;
+    return v != NULL;
+}
+
+bool
+fd_operands_list(fd_operand_list list, uint32_t at, fd_operand_list *to)
+{
+    const value *v = value_at(list, at, known.tags.list);
+    if (v == NULL) {
+        return false;
+    }
+    value_list found = boxed_list(v);
+    *to = (fd_operand_list){found.begin, (uint32_t)count_of(found)};
+    return true;
+}
+
 /* The self-test. */
 
 static bool

@@ -22,6 +22,29 @@ fd_status fd_operands_attach(fd_session *session, fd_thread *thread,
                              const fd_operands_sample *sample, PyObject *run,
                              fd_error *error);
 
+/* The inputs of an operator in place, valid until it returns. */
+typedef struct fd_operand_list {
+    const void *values;
+    uint32_t count;
+} fd_operand_list;
+
+typedef struct fd_tensor_view {
+    uint32_t dimensions;
+    uint16_t dtype;       /* c10::ScalarType */
+    const int64_t *sizes; /* inside the tensor */
+    int64_t elements;
+} fd_tensor_view;
+
+fd_operand_list fd_operands_of(const void *record);
+
+/* Operand `at`, counted from 0; false: it is missing, or of another type. */
+bool fd_operands_tensor(fd_operand_list list, uint32_t at, fd_tensor_view *to);
+bool fd_operands_bool(fd_operand_list list, uint32_t at, bool *to);
+
+/* A list of lists, of tensors, of numbers: operand `at` as operands. */
+bool fd_operands_list(fd_operand_list list, uint32_t at, fd_operand_list *to);
+bool fd_operands_int(fd_operand_list list, uint32_t at, int64_t *to);
+
 /* Append the inputs, or at the end the outputs, of `record` as words
  * (recording/recording_format.h). False: some were truncated. */
 bool fd_operands_inputs(fd_op_log *log, const void *record);

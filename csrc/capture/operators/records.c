@@ -1,6 +1,7 @@
 #include "capture/operators/records.h"
 
 #include "capture/operators/backward.h"
+#include "capture/operators/measured_calls.h"
 #include "capture/operators/native_thread.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/operator_calls.h"
@@ -11,6 +12,18 @@
 
 /* Of the registered callbacks; 0: none. */
 static uint64_t handle;
+
+/* The running context may create the next autograd node. */
+static inline void
+store_number(fd_thread *thread, const void *record)
+{
+    int64_t number =
+        (int64_t)fd_record_word(record, fd_record_layout->sequence);
+    if (number >= 0) {
+        fd_node_number(thread, (uint64_t)number,
+                       fd_record_word(record, FD_RECORD_THREAD));
+    }
+}
 
 static inline void
 start_operator(fd_thread *thread, const void *record, bool timed)
@@ -25,12 +38,7 @@ start_operator(fd_thread *thread, const void *record, bool timed)
     fd_thread_tick(thread, timed);
     fd_tree *tree = thread->tree;
     fd_node_push(tree, fd_node_enter(tree, node, 0), record, FD_ENTRY_OP);
-    int64_t number =
-        (int64_t)fd_record_word(record, fd_record_layout->sequence);
-    if (number >= 0) {
-        fd_node_number(thread, (uint64_t)number,
-                       fd_record_word(record, FD_RECORD_THREAD));
-    }
+    store_number(thread, record);
 }
 
 static void
@@ -44,7 +52,8 @@ start_range(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* An operation of C++ code with a text as name. */
+/* An operation of C++ code with a text as name. That of a custom autograd
+ * function begins before its node is created, and has its number. */
 static void
 start_named(fd_thread *thread, const void *record, bool timed)
 {
@@ -52,6 +61,7 @@ start_named(fd_thread *thread, const void *record, bool timed)
     fd_thread_tick(thread, timed);
     fd_node_push(thread->tree, fd_node_enter(thread->tree, node, 0), record,
                  FD_ENTRY_OP);
+    store_number(thread, record);
 }
 
 static __attribute__((noinline)) void
@@ -234,6 +244,9 @@ traced_start(void **result, const void *record)
     fd_thread *thread = start(result, record, true);
     if (thread != NULL) {
         uint32_t call = fd_op_call_start(thread, record);
+        if (thread->session->measures.on) {
+            fd_measured_start(thread, record);
+        }
         if (thread->session->timers.sampling) {
             start_timer(thread, record, call);
         }
@@ -257,6 +270,36 @@ traced_end(const void *record, void *context)
         end(thread, record, true, true);
         fd_native_leave(thread);
     }
+}
+
+/* With or without GPU timers and times; ended as without figures. */
+static void *
+measured_start(void **result, const void *record)
+{
+    fd_thread *thread = start(result, record, true);
+    if (thread != NULL) {
+        if (thread->session->measures.on) {
+            fd_measured_start(thread, record);
+        }
+        if (thread->session->timers.sampling) {
+            start_timer(thread, record, 0);
+        }
+        fd_native_leave(thread);
+    }
+    return result;
+}
+
+static void *
+measured_counted_start(void **result, const void *record)
+{
+    fd_thread *thread = start(result, record, false);
+    if (thread != NULL) {
+        if (thread->session->measures.on) {
+            fd_measured_start(thread, record);
+        }
+        fd_native_leave(thread);
+    }
+    return result;
 }
 
 static void *
@@ -316,6 +359,10 @@ fd_records_listen(const fd_session *session)
         .sampling_probability = 1.0,
         .needs_ids = session->recording->timeline.numbers,
     };
+    if (session->measures.ready) {
+        callback.start = timed ? measured_start : measured_counted_start;
+        callback.needs_inputs = true;
+    }
     if (session->operands) {
         callback.start = traced_start;
         callback.end = traced_end;
@@ -333,14 +380,5 @@ fd_records_ignore(void)
     if (handle != 0) {
         fd_torch.remove_callback(handle);
         handle = 0;
-    }
-}
-
-void
-fd_records_makes_node(fd_thread *thread)
-{
-    if (handle != 0) {
-        fd_node_number(thread, fd_torch.next_number(),
-                       fd_torch.current_thread());
     }
 }

@@ -17,8 +17,4 @@ fd_status fd_records_attach(fd_session *session, fd_thread *thread,
 void fd_records_listen(const fd_session *session);
 void fd_records_ignore(void);
 
-/* Before Function.apply creates an autograd node: the current context is the
- * origin of the node. */
-void fd_records_makes_node(fd_thread *thread);
-
 #endif

@@ -10,6 +10,16 @@
 
 #include <stdatomic.h>
 
+enum { FD_GENERATIONS = 3 }; /* of CPython's garbage collector */
+
+/* Garbage collections while a session recorded. */
+typedef struct fd_collections {
+    uint32_t serial; /* of the session; 0: none */
+    uint64_t runs[FD_GENERATIONS];
+    uint64_t collected[FD_GENERATIONS]; /* objects */
+    uint64_t uncollectable[FD_GENERATIONS];
+} fd_collections;
+
 typedef struct fd_process_state {
     /* Changes whenever recording starts or stops. A thread whose copy differs
      * has to synchronize before its next event. */
@@ -24,6 +34,8 @@ typedef struct fd_process_state {
     int collecting;           /* whether it was enabled before */
     uint32_t sessions;        /* last serial */
     uint64_t dispatched;      /* calls recorded by dispatch modes */
+
+    fd_collections collections;
 
     char
         *own_folder; /* owned; of fastdispatch itself, which is not recorded */

@@ -1,6 +1,18 @@
 #include "capture/python/monitoring.h"
 
+#include <stddef.h>
 #include <stdio.h>
+
+/* Called through its vectorcall slot: a PyCFunction costs two more calls and a
+ * check of the recursion depth. */
+PyTypeObject fd_monitored_type = {
+    PyVarObject_HEAD_INIT(NULL, 0) /* */
+        .tp_name = "fastdispatch.callback",
+    .tp_basicsize = sizeof(fd_monitored),
+    .tp_vectorcall_offset = offsetof(fd_monitored, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+};
 
 /* sys.monitoring; NULL with an exception. */
 static PyObject *
@@ -76,14 +88,13 @@ static int
 add(PyObject *module, int tool, PyObject *names, fd_monitored *monitored)
 {
     PyObject *event = PyObject_GetAttrString(names, monitored->event);
-    PyObject *callback = PyCFunction_New(monitored->callback, NULL);
     int result = -1;
-    if (event != NULL && callback != NULL) {
+    if (event != NULL) {
         monitored->bit = PyLong_AsLong(event);
-        result = set_callback(module, tool, monitored->bit, callback);
+        result =
+            set_callback(module, tool, monitored->bit, (PyObject *)monitored);
     }
     Py_XDECREF(event);
-    Py_XDECREF(callback);
     return result;
 }
 
@@ -107,7 +118,7 @@ static int
 add_all(PyObject *module, int tool, fd_monitored *events, size_t count)
 {
     PyObject *names = PyObject_GetAttrString(module, "events");
-    int result = names == NULL ? -1 : 0;
+    int result = names == NULL ? -1 : PyType_Ready(&fd_monitored_type);
     for (size_t i = 0; i < count && result == 0; i++) {
         result = add(module, tool, names, &events[i]);
     }

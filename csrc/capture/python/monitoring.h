@@ -7,12 +7,20 @@
 #include "base/status.h"
 #include "capture/python/pyframe.h"
 
+/* An event and its callback, a static object that is never freed. */
 typedef struct fd_monitored {
-    const char *event; /* a name in sys.monitoring.events */
-    PyMethodDef *callback;
+    PyObject_HEAD vectorcallfunc call; /* may change at any time */
+    const char *event;                 /* a name in sys.monitoring.events */
     bool local; /* enabled per code object; else for all code */
     long bit;   /* of the event; set by fd_monitoring_open */
 } fd_monitored;
+
+extern PyTypeObject fd_monitored_type;
+
+#define FD_MONITORED(event, call, local) \
+    { \
+        PyObject_HEAD_INIT(&fd_monitored_type) call, event, local, 0 \
+    }
 
 /* Claim a tool id and enable these events. Returns the id, or -1 if none is
  * free; the message names the tools that have them. */

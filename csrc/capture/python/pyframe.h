@@ -14,6 +14,9 @@
 #endif
 #include <Python.h>
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030D0000
+#include <opcode_ids.h>
+#endif
 #if PY_VERSION_HEX < 0x030C0000
 #include <internal/pycore_interp.h>
 #endif
@@ -106,6 +109,19 @@ static inline bool
 fd_frame_is_resumed(const fd_frame *frame)
 {
     return frame->owner == FRAME_OWNED_BY_GENERATOR;
+}
+
+/* Whether the start or the resumption of a monitored frame has not been
+ * reported yet. 3.13+ runs collections and signal handlers before the event. */
+static inline bool
+fd_frame_is_starting(const fd_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return frame->instr_ptr->op.code == INSTRUMENTED_RESUME;
+#else
+    (void)frame;
+    return false;
+#endif
 }
 
 /* The nearest Python frame at or above `frame`. */

@@ -25,6 +25,7 @@ static const fd_rule rules[] = {
 
     /* `python -m` */
     {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},
+    {"/bin/ipython", "<module>", FD_CODE_PLUMBING, 0},
 
     /* Imports: hundreds of thousands of paths. */
     {"<frozen importlib", NULL, 0, FD_NODE_FOLD},
@@ -32,6 +33,8 @@ static const fd_rule rules[] = {
 
     {"torch/distributed/distributed_c10d.py", "init_process_group",
      FD_CODE_CHANGES, 0},
+    {"multiprocessing/context.py", "SpawnProcess._after_fork", FD_CODE_CHANGES,
+     0},
 
     {"torch/cuda/nvtx.py", "range_push", FD_CODE_NVTX, 0},
     {"torch/cuda/nvtx.py", "range_pop", FD_CODE_NVTX, 0},
@@ -53,7 +56,6 @@ static const fd_rule rules[] = {
     {"torch/autograd/__init__.py", "backward", 0, FD_PHASE_BACKWARD},
     {"torch/autograd/__init__.py", "grad", 0, FD_PHASE_BACKWARD},
     {"torch/autograd/graph.py", "_engine_run_backward", 0, FD_PHASE_BACKWARD},
-    {"torch/autograd/function.py", "Function.apply", FD_CODE_MAKES_NODE, 0},
     {"torch/_tensor.py", "Tensor.backward", 0, FD_PHASE_BACKWARD},
     {"torch/optim/optimizer.py",
      "Optimizer.profile_hook_step.<locals>.wrapper", FD_CODE_OPTIMIZER,

@@ -4,6 +4,7 @@
 #include "capture/engines/engine_pipeline.h"
 #include "capture/frames/constructors.h"
 #include "capture/frames/python_calls.h"
+#include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
 #include "capture/operators/records.h"
@@ -28,6 +29,7 @@ free_session(fd_session *session)
     fd_origins_clear(&session->origins);
     fd_map_clear(&session->nodes);
     fd_map_clear(&session->models);
+    fd_map_clear(&session->owners);
     fd_pipeline_free(session->pipeline);
     fd_timer_plan_clear(&session->timers); /* writes to the recording */
     if (session->recording != NULL) {
@@ -186,6 +188,7 @@ resume(fd_session *session)
     }
     fd_recording_resume(session->recording);
     fd_steps_begin(&session->steps, session->step, fd_clock_ticks());
+    fd_measure_plan_begin(&session->measures, session->steps.number);
     session->running = true;
     session->unhooked = false;
     fd_process_next_generation();
@@ -195,6 +198,7 @@ resume(fd_session *session)
     }
     install(session, false);
     fd_calls_ready(); /* adds the current frames of this thread */
+    fd_collections_watch(session);
     if (session->ops == FD_OPS_RECORD) {
         fd_records_listen(session);
     }
@@ -208,11 +212,16 @@ pause_recording(fd_session *session)
     const fd_thread *thread = fd_thread_self;
     session->running = false;
     fd_process_next_generation();
+    fd_collections_ignore();
     fd_records_ignore();
     session->stuck |=
         !fd_sections_wait(thread != NULL ? &thread->section : NULL);
     fd_asyncs_forget(&session->asyncs, &session->recording->file);
     fd_timers_pause(session);
+    if (!session->stuck && thread != NULL
+        && thread->serial == session->serial) {
+        fd_measure_plan_end(&session->measures, thread->tree, false);
+    }
     if (session->pipeline != NULL && !session->stuck) {
         fd_pipeline_pause(session->pipeline);
     }
@@ -355,6 +364,20 @@ sample(fd_session *session, fd_thread *thread)
     }
 }
 
+static void
+end_step(fd_session *session, const fd_thread *thread, uint32_t source)
+{
+    fd_measure_plan *plan = &session->measures;
+    if (plan->kinds != 0
+        && source > fd_file_header(&session->recording->file)->steps_source) {
+        fd_measure_plan_discard(thread->tree);
+    }
+    if (fd_steps_end(&session->steps, thread->tree, source)) {
+        fd_measure_plan_end(plan, thread->tree, true);
+        fd_measure_plan_begin(plan, session->steps.number);
+    }
+}
+
 void
 fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 {
@@ -370,7 +393,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     bool stronger = source > header->steps_source;
     if (session->running && thread->serial == session->serial
         && thread->tree != NULL) {
-        fd_steps_end(&session->steps, thread->tree, source);
+        end_step(session, thread, source);
     }
     header->steps_source = source;
     session->step = stronger ? 1 : session->step + 1;
@@ -466,7 +489,7 @@ fd_session_init(void)
         PyErr_NoMemory();
         return -1;
     }
-    return 0;
+    return fd_collections_init();
 }
 
 void
@@ -474,5 +497,6 @@ fd_session_forked(void)
 {
     fd_frame_hook_remove();
     fd_monitor_remove();
+    fd_collections_ignore();
     fd_constructors_release();
 }

@@ -113,6 +113,9 @@ static void
 place_generated(const char *file, fd_place *place)
 {
     bool frozen = strncmp(file, "<frozen ", 8) == 0;
+    if (strncmp(file, "<ipython-input-", 15) == 0) {
+        return; /* a cell: of the program */
+    }
     place->from = frozen ? FD_FROM_STDLIB : FD_FROM_GENERATED;
     snprintf(place->package, sizeof place->package, "%s",
              frozen ? "stdlib" : "generated");

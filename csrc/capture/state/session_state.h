@@ -6,6 +6,7 @@
 #include "capture/process/thread.h"
 #include "capture/state/async_calls.h"
 #include "capture/state/instances.h"
+#include "capture/state/measure_plan.h"
 #include "capture/state/module_paths.h"
 #include "capture/state/operators.h"
 #include "capture/state/origins.h"
@@ -68,6 +69,7 @@ typedef struct fd_session {
     fd_origins origins;
     fd_asyncs asyncs;
     fd_timer_plan timers;
+    fd_measure_plan measures;
     /* Owned; NULL if the timeline has no jobs: engines/pipeline_state.h */
     struct fd_engine_pipeline *pipeline;
     /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
@@ -75,7 +77,10 @@ typedef struct fd_session {
                        uint32_t source);
     fd_map nodes;  /* code id << 32 | class id -> node */
     fd_map models; /* address of a module of an on_model call -> 1 */
-    bool fold;     /* record imports and compilers as one <folded> */
+    fd_map owners; /* code id -> whose code: frames/notebook_calls.h */
+    uint64_t kernel_threads; /* the last thread of a notebook's kernel; 0: not
+                                in a notebook */
+    bool fold;               /* record imports and compilers as one <folded> */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
     bool stuck;    /* a thread never left its section: memory is not freed */

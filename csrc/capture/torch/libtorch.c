@@ -8,27 +8,45 @@ fd_libtorch fd_torch;
 
 static const char LIBRARY[] = "/libtorch_cpu.so";
 
+/* Paths, borrowed from the loader. */
+typedef struct loaded {
+    const char *first; /* NULL: PyTorch is not loaded */
+    const char *other; /* NULL: there is one */
+} loaded;
+
 /* Distributions add a version to the name: libtorch_cpu.so.2.6. */
 static int
-is_libtorch(struct dl_phdr_info *info, size_t size, void *path)
+note_libtorch(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
+    loaded *found = context;
     const char *name = strrchr(info->dlpi_name, '/');
     if (name == NULL || strncmp(name, LIBRARY, sizeof LIBRARY - 1) != 0) {
         return 0;
     }
-    *(const char **)path = info->dlpi_name;
-    return 1;
+    *(found->first == NULL ? &found->first : &found->other) = info->dlpi_name;
+    return found->other != NULL;
 }
 
 /* Python loads extension libraries privately, so RTLD_DEFAULT does not see
- * them; a handle to the loaded one does. */
+ * them; a handle to the loaded one does. NULL with an error. */
 static void *
-loaded_library(void)
+loaded_library(fd_error *error)
 {
-    const char *path = NULL;
-    dl_iterate_phdr(is_libtorch, &path);
-    return path == NULL ? NULL : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    loaded found = {0};
+    dl_iterate_phdr(note_libtorch, &found);
+    if (found.other != NULL) {
+        fd_fail(error, FD_EINVAL, "two PyTorch libraries are loaded: %s, %s",
+                found.first, found.other);
+        return NULL;
+    }
+    void *library = found.first == NULL
+                      ? NULL
+                      : dlopen(found.first, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) {
+        fd_fail(error, FD_EINVAL, "no library libtorch_cpu.so is loaded");
+    }
+    return library;
 }
 
 typedef struct wanted {
@@ -40,10 +58,9 @@ typedef struct wanted {
 static fd_status
 find_all(const wanted *list, size_t count, fd_error *error)
 {
-    void *library = loaded_library();
+    void *library = loaded_library(error);
     if (library == NULL) {
-        return fd_fail(error, FD_EINVAL,
-                       "no library libtorch_cpu.so is loaded");
+        return FD_EINVAL;
     }
     for (size_t i = 0; i < count; i++) {
         void *address = dlsym(library, list[i].symbol);
@@ -89,7 +106,7 @@ fd_libtorch_find_printer(fd_error *error)
                              "IcESaIcEED1Ev"},
     };
     fd_status status = find_all(list, sizeof list / sizeof *list, error);
-    void *library = loaded_library();
+    void *library = loaded_library(error);
     void *table =
         library == NULL ? NULL : dlsym(library, "_ZTVN4c10d12ProcessGroupE");
     /* Two words precede the functions: offset to top and type. */

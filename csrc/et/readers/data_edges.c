@@ -176,7 +176,7 @@ write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
     return status;
 }
 
-/* An output that was an input is a view, unless the schema marks it as
+/* An output that was an input is a view, unless the schema declares it as
  * written: "Tensor(a!)". Receive buffers are written in any case. */
 static fd_status
 write_outputs(finding *f, uint32_t place)

@@ -68,12 +68,6 @@ fd_words_tensor(fd_words *words, fd_operand *tensor)
 }
 
 static void
-put_text(fd_buffer *to, const char *text)
-{
-    fd_buffer_text(to, text);
-}
-
-static void
 put_numbers(fd_buffer *to, const uint64_t *numbers, uint32_t count)
 {
     fd_json_writer w = {.to = to};
@@ -90,19 +84,19 @@ fd_et_put_device(fd_buffer *to, uint64_t head)
     uint32_t kind = head >> 16 & 0xff;
     int8_t index = (int8_t)(head >> 24 & 0xff);
     size_t known = sizeof devices / sizeof *devices;
-    put_text(to, "\"");
-    put_text(to, kind < known ? devices[kind] : "unknown");
+    fd_buffer_text(to, "\"");
+    fd_buffer_text(to, kind < known ? devices[kind] : "unknown");
     if (index >= 0) {
         fd_buffer_format(to, ":%d", index);
     }
-    put_text(to, "\"");
+    fd_buffer_text(to, "\"");
 }
 
 static void
 put_no_shape(listing *l)
 {
-    put_text(&l->shapes, "[]");
-    put_text(&l->strides, "[]");
+    fd_buffer_text(&l->shapes, "[]");
+    fd_buffer_text(&l->strides, "[]");
 }
 
 static void
@@ -121,9 +115,9 @@ put_tensor(listing *l, const fd_operand *operand)
     fd_json_end_array(&w);
     put_numbers(&l->shapes, sizes, operand->number);
     put_numbers(&l->strides, sizes + operand->number, operand->number);
-    put_text(&l->types, "Tensor(");
-    put_text(&l->types, dtype->cpp);
-    put_text(&l->types, ")");
+    fd_buffer_text(&l->types, "Tensor(");
+    fd_buffer_text(&l->types, dtype->cpp);
+    fd_buffer_text(&l->types, ")");
 }
 
 /* JSON has no infinities. */
@@ -151,36 +145,36 @@ put_scalar(listing *l, const fd_operand *operand)
     switch (operand->kind) {
     case FD_OPERAND_INT:
         fd_json_put_i64(&w, NULL, (int64_t)operand->more[0]);
-        put_text(&l->types, "Int");
+        fd_buffer_text(&l->types, "Int");
         break;
     case FD_OPERAND_DOUBLE:
         put_double(&w, operand->more[0]);
-        put_text(&l->types, "Double");
+        fd_buffer_text(&l->types, "Double");
         break;
     case FD_OPERAND_BOOL:
         fd_json_put_bool(&w, NULL, operand->number != 0);
-        put_text(&l->types, "Bool");
+        fd_buffer_text(&l->types, "Bool");
         break;
     case FD_OPERAND_TEXT:
         fd_et_put_private(l->anonymizer, &l->values,
                           (const char *)operand->more, operand->number);
-        put_text(&l->types, "String");
+        fd_buffer_text(&l->types, "String");
         break;
     case FD_OPERAND_DEVICE:
         fd_et_put_device(&l->values, operand->head);
-        put_text(&l->types, "Device");
+        fd_buffer_text(&l->types, "Device");
         break;
     case FD_OPERAND_UNDEFINED:
-        put_text(&l->values, "[0,0,0,0,0,\"\"]");
-        put_text(&l->types, "Tensor(nullptr (uninitialized))");
+        fd_buffer_text(&l->values, "[0,0,0,0,0,\"\"]");
+        fd_buffer_text(&l->types, "Tensor(nullptr (uninitialized))");
         break;
     case FD_OPERAND_NONE:
         fd_json_put_text(&w, NULL, "<None>");
-        put_text(&l->types, "None");
+        fd_buffer_text(&l->types, "None");
         break;
     default:
         fd_json_put_text(&w, NULL, "<Object>");
-        put_text(&l->types, "Object");
+        fd_buffer_text(&l->types, "Object");
     }
 }
 
@@ -189,9 +183,9 @@ static bool put_operand(listing *l, fd_words *words, int depth);
 static void
 put_all(listing *l, const char *text)
 {
-    put_text(&l->values, text);
-    put_text(&l->shapes, text);
-    put_text(&l->strides, text);
+    fd_buffer_text(&l->values, text);
+    fd_buffer_text(&l->shapes, text);
+    fd_buffer_text(&l->strides, text);
 }
 
 /* The types of a list are one text: "GenericList[Int,Int]". */
@@ -199,11 +193,11 @@ static void
 put_list(listing *l, fd_words *words, uint32_t count, int depth)
 {
     put_all(l, "[");
-    put_text(&l->types, "GenericList[");
+    fd_buffer_text(&l->types, "GenericList[");
     for (uint32_t i = 0; i < count && words->at < words->end; i++) {
         if (i > 0) {
             put_all(l, ",");
-            put_text(&l->types, ",");
+            fd_buffer_text(&l->types, ",");
         }
         if (!put_operand(l, words, depth)) {
             put_all(l, "[]");
@@ -211,7 +205,7 @@ put_list(listing *l, fd_words *words, uint32_t count, int depth)
         }
     }
     put_all(l, "]");
-    put_text(&l->types, "]");
+    fd_buffer_text(&l->types, "]");
 }
 
 static bool
@@ -240,20 +234,20 @@ fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
     listing l = {.ids = ids, .anonymizer = anonymizer};
     const char *between = "";
     put_all(&l, "[");
-    put_text(&l.types, "[");
+    fd_buffer_text(&l.types, "[");
     while (words.at < words.end) {
         put_all(&l, between);
-        put_text(&l.types, between);
-        put_text(&l.types, "\"");
+        fd_buffer_text(&l.types, between);
+        fd_buffer_text(&l.types, "\"");
         if (!put_operand(&l, &words, 0)) {
             put_all(&l, "[]"); /* the rest is damaged */
             words.at = words.end;
         }
-        put_text(&l.types, "\"");
+        fd_buffer_text(&l.types, "\"");
         between = ",";
     }
     put_all(&l, "]");
-    put_text(&l.types, "]");
+    fd_buffer_text(&l.types, "]");
     fd_status status[] = {
         fd_text_pool_take(&et->texts, &l.values, &io->values),
         fd_text_pool_take(&et->texts, &l.shapes, &io->shapes),

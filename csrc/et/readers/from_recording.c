@@ -202,9 +202,6 @@ find_schemas(making *m)
     return status;
 }
 
-/* -- ids
- * ------------------------------------------------------------------- */
-
 static void
 give_ids(making *m, uint32_t from, uint32_t to)
 {
@@ -280,15 +277,6 @@ number_all(making *m)
     return status;
 }
 
-/* -- nodes
- * ----------------------------------------------------------------- */
-
-static fd_status
-put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
-{
-    return fd_text_pool_add_clean(&et->texts, text, size, id);
-}
-
 /* The name: the part before the overload, or the first operand. */
 static fd_status
 put_name(making *m, fd_tensor_call *call, fd_et_node *node)
@@ -298,21 +286,22 @@ put_name(making *m, fd_tensor_call *call, fd_et_node *node)
     if (call->raw->schema == 0) {
         bool good =
             fd_words_next(&call->in, &first) && first.kind == FD_OPERAND_TEXT;
-        return put_text(m->et, good ? (const char *)first.more : "",
-                        good ? first.number : 0, &node->name);
+        return fd_text_pool_add_clean(&m->et->texts,
+                                      good ? (const char *)first.more : "",
+                                      good ? first.number : 0, &node->name);
     }
     if (name == NULL) {
         return FD_OK;
     }
     const char *dot = memchr(name->bytes, '.', name->size);
-    fd_status status = put_text(
-        m->et, name->bytes,
+    fd_status status = fd_text_pool_add_clean(
+        &m->et->texts, name->bytes,
         dot == NULL ? name->size : (size_t)(dot - name->bytes), &node->name);
     const fd_string *schema =
         fd_chunks_string(&m->file, fd_map_get(&m->schemas, call->raw->schema));
-    return status == FD_OK && schema != NULL
-             ? put_text(m->et, schema->bytes, schema->size, &node->schema)
-             : status;
+    return status == FD_OK && schema != NULL ? fd_text_pool_add_clean(
+               &m->et->texts, schema->bytes, schema->size, &node->schema)
+                                             : status;
 }
 
 static int64_t
@@ -475,7 +464,8 @@ put_root(making *m, const root *thread)
     int size =
         snprintf(name, sizeof name, "[pytorch|profiler|execution_trace|%s]",
                  thread == NULL ? "process" : "thread");
-    return put_text(m->et, name, (size_t)size, &node->name);
+    return fd_text_pool_add_clean(&m->et->texts, name, (size_t)size,
+                                  &node->name);
 }
 
 static fd_status

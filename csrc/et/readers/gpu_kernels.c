@@ -206,12 +206,6 @@ fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels)
     return status;
 }
 
-static fd_status
-put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
-{
-    return fd_text_pool_add_clean(&et->texts, text, size, id);
-}
-
 /* Not the name of the call, by which et diff compares; and no name by which
  * other programs detect kernels of communication. */
 static fd_status
@@ -221,8 +215,9 @@ put_name(fd_et *et, fd_et_node *node, uint32_t call)
     int size = snprintf(name, sizeof name, "fastdispatch interval: %s",
                         fd_et_text(et, call));
     size_t room = sizeof name - 1;
-    return put_text(et, name, (size_t)size < room ? (size_t)size : room,
-                    &node->name);
+    return fd_text_pool_add_clean(&et->texts, name,
+                                  (size_t)size < room ? (size_t)size : room,
+                                  &node->name);
 }
 
 static fd_status
@@ -231,15 +226,19 @@ put_facts(fd_et *et, fd_et_node *node, int64_t launch_ns)
     fd_et_attr launch = {.field = FD_CHAKRA_INT64};
     fd_et_attr timing = {.field = FD_CHAKRA_STRING};
     launch.number = (uint64_t)launch_ns;
-    fd_status status = put_text(et, "kernel", 6, &node->category);
+    fd_status status =
+        fd_text_pool_add_clean(&et->texts, "kernel", 6, &node->category);
     if (status == FD_OK) {
-        status = put_text(et, "fd_launch_ns", 12, &launch.name);
+        status = fd_text_pool_add_clean(&et->texts, "fd_launch_ns", 12,
+                                        &launch.name);
     }
     if (status == FD_OK) {
-        status = put_text(et, "fd_timing", 9, &timing.name);
+        status =
+            fd_text_pool_add_clean(&et->texts, "fd_timing", 9, &timing.name);
     }
     if (status == FD_OK) {
-        status = put_text(et, "cuda_event", 10, &timing.text);
+        status =
+            fd_text_pool_add_clean(&et->texts, "cuda_event", 10, &timing.text);
     }
     if (status == FD_OK) {
         status = fd_et_add_attr(et, node, launch);

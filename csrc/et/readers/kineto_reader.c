@@ -17,7 +17,7 @@ fd_kineto_clear(fd_kineto *kineto)
 }
 
 /* The arguments of an event that we look at. */
-typedef struct told {
+typedef struct event_args {
     fd_span rf_id;
     fd_span external;
     fd_span correlation;
@@ -33,10 +33,10 @@ typedef struct told {
     fd_span shapes;
     fd_span types;
     fd_span strides;
-} told;
+} event_args;
 
 static void
-read_args(fd_span args, told *t)
+read_args(fd_span args, event_args *t)
 {
     const struct {
         const char *name;
@@ -58,7 +58,7 @@ read_args(fd_span args, told *t)
                   {"Input Strides", &t->strides}};
     fd_scan scan = {.at = args.from, .end = args.to, .forgets = true};
     fd_span name;
-    *t = (told){.rf_id = {NULL, NULL}};
+    *t = (event_args){.rf_id = {NULL, NULL}};
     if (args.from == NULL || fd_scan_mark(&scan, '{') != FD_SCAN_OK) {
         return;
     }
@@ -80,7 +80,8 @@ static uint64_t
 number(fd_span value)
 {
     uint64_t found;
-    return value.from != NULL && fd_span_u64(value, &found) ? found : 0;
+    bool any = value.from != NULL && fd_span_u64(value, &found);
+    return any && found != UINT64_MAX ? found : 0;
 }
 
 /* A stream may be -1, or a pointer. */
@@ -177,7 +178,7 @@ kind_of(fd_span cat)
 
 static fd_status
 take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
-            const told *t, fd_kineto_kernel kernel)
+            const event_args *t, fd_kineto_kernel kernel)
 {
     uint64_t elements;
     fd_status status = add_text(et, event->name, &kernel.name);
@@ -211,7 +212,7 @@ add_list(fd_et *et, fd_span value, uint32_t *text)
 }
 
 static fd_status
-take_inputs(fd_et *et, const told *t, fd_et_io *in)
+take_inputs(fd_et *et, const event_args *t, fd_et_io *in)
 {
     fd_status status = add_list(et, t->values, &in->values);
     if (status == FD_OK) {
@@ -236,8 +237,8 @@ note_process(fd_kineto *k, fd_span pid, const fd_kineto_op *op)
 }
 
 static fd_status
-take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event, const told *t,
-        fd_kineto_op op)
+take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
+        const event_args *t, fd_kineto_op op)
 {
     op.rf_id = number(t->rf_id);
     op.external = number(t->external);
@@ -263,7 +264,7 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
     kind of = kind_of(cat);
     int64_t start;
     int64_t dur = 0;
-    told t;
+    event_args t;
     k->events++;
     if (event->phase != 'X' || of == OTHER || event->name.from == NULL) {
         return FD_OK;
@@ -274,7 +275,7 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
         k->timeless++;
         return FD_OK;
     }
-    read_args(event->args, &t);
+    read_args(fd_timeline_args(event), &t);
     switch (of) {
     case OP:
         return take_op(k, et, event, &t,

@@ -3,12 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t
-end_of(const fd_et_node *node)
-{
-    return fd_et_end(node);
-}
-
 static bool
 is_call(const fd_et_node *node)
 {
@@ -39,8 +33,8 @@ find_labels(const fd_et *et, fd_kineto_steps *steps)
         uint32_t number;
         if (is_call(node) && is_label(fd_et_text(et, node->name), &number)) {
             status = fd_vector_push(
-                steps, (fd_kineto_step){node->start_ns, end_of(node), number,
-                                        i + 1, 0, false});
+                steps, (fd_kineto_step){node->start_ns, fd_et_end(node),
+                                        number, i + 1, 0, false});
         }
     }
     return status;
@@ -77,11 +71,11 @@ find_recorded(const fd_et *et, const uint8_t *none, fd_kineto_steps *steps)
             steps->count > 0 ? &steps->list[steps->count - 1] : NULL;
         if (last == NULL || node->step - 1 != last->number) {
             status = fd_vector_push(
-                steps, (fd_kineto_step){node->start_ns, end_of(node),
+                steps, (fd_kineto_step){node->start_ns, fd_et_end(node),
                                         node->step - 1, 0, 0, false});
         }
-        else if (end_of(node) > last->end) {
-            last->end = end_of(node);
+        else if (fd_et_end(node) > last->end) {
+            last->end = fd_et_end(node);
         }
     }
     return status;
@@ -132,17 +126,17 @@ fd_status
 fd_kineto_find_steps(const fd_et *et, fd_kineto_steps *steps)
 {
     fd_status status = find_labels(et, steps);
-    uint8_t *marks = fd_calloc((size_t)et->nodes.count + 1, 2);
-    if (status == FD_OK && marks == NULL) {
+    uint8_t *flags = fd_calloc((size_t)et->nodes.count + 1, 2);
+    if (status == FD_OK && flags == NULL) {
         status = FD_ENOMEM;
     }
     if (status == FD_OK && steps->count == 0) {
-        mark_spanning(et, marks);
-        status = find_recorded(et, marks, steps);
+        mark_spanning(et, flags);
+        status = find_recorded(et, flags, steps);
     }
     if (status == FD_OK) {
-        find_leaves(et, marks + et->nodes.count, steps);
+        find_leaves(et, flags + et->nodes.count, steps);
     }
-    fd_free(marks);
+    fd_free(flags);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Training steps of a trace, for readers that ask for ProfilerStep#N. */
+/* Training steps of a trace, for readers that require ProfilerStep#N. */
 #ifndef FD_KINETO_STEPS_H
 #define FD_KINETO_STEPS_H
 

@@ -9,7 +9,7 @@
  * list.
  *
  *   tensor  {"id", "storage", "at": address, "dtype", "shape", "bytes",
- *            "extent": bytes of the storage that it needs, "value": number}
+ *            "extent": bytes of the storage up to its last element, "value": number}
  *   list    [...], of a tuple {"tuple": [...]}
  *   dict    {"dict": [[key, value], ...]}
  *   device  {"device": "cpu"}; objects without data {"other": kind}

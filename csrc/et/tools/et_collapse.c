@@ -144,9 +144,9 @@ make_any(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
          uint32_t most)
 {
     fd_status status = FD_EFULL;
-    for (int way = FD_ET_EACH; way <= FD_ET_BY_NAME && status == FD_EFULL;
-         way++) {
-        collapsed->mode = (fd_et_collapse_mode)way;
+    for (int mode = FD_ET_EACH; mode <= FD_ET_BY_NAME && status == FD_EFULL;
+         mode++) {
+        collapsed->mode = (fd_et_collapse_mode)mode;
         status = make_boxes(collapsed, et, calls, most);
     }
     if (status == FD_EFULL) {

@@ -34,8 +34,6 @@ check_times(const fd_et *traces, uint32_t count, fd_et_estimate *e,
                          "Kineto traces first (fastdispatch et link)");
 }
 
-/* -- steps ----------------------------------------------------------------- */
-
 static bool
 is_step(const fd_et *et, const fd_et_node *node)
 {
@@ -131,8 +129,6 @@ add_steps(const fd_et_simulation *simulation, fd_et_version version,
     }
     return status;
 }
-
-/* -- the critical path ----------------------------------------------------- */
 
 /* Add a part of the path to those of its name and rank. */
 static fd_status

@@ -74,7 +74,7 @@ join_ops(linking *l)
         if (place != 0) {
             join(l, op, place - 1);
         }
-        if (op->external != 0 && op->external != UINT64_MAX) {
+        if (op->external != 0) {
             status = fd_map_put(&l->by_external, op->external, i + 1);
         }
     }
@@ -184,13 +184,13 @@ match_calls(linking *l)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < k->ops.count && status == FD_OK; i++) {
         uint64_t external = k->ops.list[i].external;
-        if (external != 0 && external != UINT64_MAX) {
+        if (external != 0) {
             status = fd_map_put(&l->by_external, external, i + 1);
         }
     }
     for (uint32_t i = 0; i < k->calls.count && status == FD_OK; i++) {
         uint64_t correlation = k->calls.list[i].correlation;
-        if (correlation != 0 && correlation != UINT64_MAX) {
+        if (correlation != 0) {
             status = fd_map_put(&l->by_call, correlation, i + 1);
         }
     }
@@ -206,7 +206,7 @@ launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
                       : fd_map_get(&l->by_call, kernel->correlation);
     *when = call != 0 ? l->k->calls.list[call - 1].start : kernel->start;
     uint32_t op = call != 0 ? l->k->calls.list[call - 1].op : 0;
-    if (op == 0 && kernel->external != 0 && kernel->external != UINT64_MAX) {
+    if (op == 0 && kernel->external != 0) {
         op = fd_map_get(&l->by_external, kernel->external);
         l->link->by_external += op != 0;
     }

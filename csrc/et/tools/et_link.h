@@ -18,6 +18,7 @@ typedef struct fd_et_link {
     uint64_t kernels;
     uint64_t by_external; /* kernels without a launch: by "External id" */
     uint64_t alone;       /* kernels without a launch or an operator */
+    bool compared;        /* both files state their rank or process */
     char example[200];    /* the first that was renamed, in words; "" */
 } fd_et_link;
 

@@ -207,8 +207,6 @@ fd_et_sim_make(fd_et_simulation *s, const fd_et *traces, uint32_t count,
     return status;
 }
 
-/* -- jobs ------------------------------------------------------------------ */
-
 /* Two jobs per node; ranks one after the other. */
 static uint32_t
 arrival_of(const fd_et_simulation *s, fd_et_ref at)
@@ -341,8 +339,6 @@ order_jobs(fd_et_simulation *s)
     }
 }
 
-/* -- durations ------------------------------------------------------------- */
-
 /* When, measured, the last of those had arrived that a node waits for. */
 static int64_t
 measured_arrival(const fd_et_simulation *s, fd_et_ref me)
@@ -415,8 +411,6 @@ find_durations(fd_et_simulation *s, const fd_et_changes *changes)
     }
     return FD_OK;
 }
-
-/* -- results --------------------------------------------------------------- */
 
 /* The last to arrive of those that a completion waited for. */
 static fd_et_ref

@@ -56,13 +56,6 @@ begin(writing *w, const char *phase, uint64_t row)
 }
 
 static void
-put_text(writing *w, const char *key, uint32_t text)
-{
-    fd_json_put_bytes(&w->json, key, fd_et_text(w->et, text),
-                      fd_text_pool_size(&w->et->texts, text));
-}
-
-static void
 put_args(writing *w, const fd_et_node *node)
 {
     const fd_et_comm *comm = fd_et_comm_of(w->et, node);
@@ -72,7 +65,7 @@ put_args(writing *w, const fd_et_node *node)
     if (comm != NULL && node->type >= FD_ET_SEND) {
         fd_json_put_text(&w->json, "collective", fd_et_coll_name(comm->type));
         fd_json_put_i64(&w->json, "bytes", comm->bytes);
-        put_text(w, "Process Group Name", comm->group);
+        fd_et_put_text(&w->json, "Process Group Name", w->et, comm->group);
     }
     fd_json_end_object(&w->json);
 }
@@ -91,7 +84,7 @@ put_slice(writing *w, uint32_t place)
     fd_json_put_milli(&w->json, "ts", start_of(w, place));
     fd_json_put_milli(&w->json, "dur", length_of(w, place));
     fd_json_put_text(&w->json, "cat", cat);
-    put_text(w, "name", node->name);
+    fd_et_put_text(&w->json, "name", w->et, node->name);
     put_args(w, node);
     fd_json_end_object(&w->json);
 }

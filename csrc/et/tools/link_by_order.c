@@ -5,7 +5,11 @@
 
 /* Consecutive calls that only one of the traces has, and calls that must agree
  * after them. */
-enum { LOOK_AHEAD = 256, CONTEXT = 4 };
+enum { MOST_SKIPPED = 256, CONTEXT = 4 };
+
+/* Calls of two threads that start within this time may have another order in
+ * each trace. */
+enum { UNORDERED_NS = 100000 };
 
 /* The calls of one thread, as a part of a list. */
 typedef struct thread {
@@ -19,12 +23,27 @@ typedef struct entry {
     int64_t seq; /* autograd's number; -1: none */
     uint32_t name;
     uint32_t place; /* of the node, or of the operator */
+    bool found;     /* in the other trace */
 } entry;
 
 typedef struct side {
     FD_VECTOR(entry) calls; /* by thread, and then by start */
     FD_VECTOR(thread) threads;
 } side;
+
+/* The places between which the node of an operator is: after the nodes of
+ * operators that started clearly before it, before those of later ones. */
+typedef struct bound {
+    uint32_t first;
+    uint32_t end;
+} bound;
+
+typedef struct joining {
+    side nodes;
+    side ops;
+    fd_kineto *k;
+    bound *bounds; /* owned; per operator */
+} joining;
 
 static int
 by_thread(const void *a, const void *b)
@@ -33,6 +52,16 @@ by_thread(const void *a, const void *b)
     const entry *other = b;
     return one->thread != other->thread
              ? (one->thread < other->thread ? -1 : 1)
+         : one->place < other->place ? -1
+                                     : one->place > other->place;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    const entry *one = a;
+    const entry *other = b;
+    return one->name != other->name  ? (one->name < other->name ? -1 : 1)
          : one->place < other->place ? -1
                                      : one->place > other->place;
 }
@@ -73,7 +102,7 @@ list_nodes(const fd_et *et, side *s)
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         if ((node->flags & others) == 0) {
-            entry each = {node->tid, node->seq, node->name, i};
+            entry each = {node->tid, node->seq, node->name, i, false};
             status = fd_vector_push(&s->calls, each);
         }
     }
@@ -87,29 +116,32 @@ list_ops(const fd_kineto *k, side *s)
     qsort(k->ops.list, k->ops.count, sizeof *k->ops.list, by_start);
     for (uint32_t i = 0; i < k->ops.count && status == FD_OK; i++) {
         const fd_kineto_op *op = &k->ops.list[i];
-        entry each = {op->thread, op->seq, op->name, i};
+        entry each = {op->thread, op->seq, op->name, i, false};
         status = fd_vector_push(&s->calls, each);
     }
     return status == FD_OK ? split(s) : status;
 }
 
+/* Whether a node may be an operator. */
 static bool
-equal(const entry *one, const entry *other)
+equal(const joining *j, const entry *node, const entry *op)
 {
-    return one->name == other->name
-        && (one->seq < 0 || other->seq < 0 || one->seq == other->seq);
+    const bound *b = &j->bounds[op->place];
+    return node->name == op->name && node->place >= b->first
+        && node->place < b->end
+        && (node->seq < 0 || op->seq < 0 || node->seq == op->seq);
 }
 
 /* How many of the next calls of both sides are equal. */
 static int64_t
-agreement(const entry *one, const entry *one_end, const entry *other,
-          const entry *other_end)
+agreement(const joining *j, const entry *node, const entry *node_end,
+          const entry *op, const entry *op_end)
 {
     int64_t count = 0;
-    while (count < CONTEXT && one < one_end && other < other_end
-           && equal(one, other)) {
-        one++;
-        other++;
+    while (count < CONTEXT && node < node_end && op < op_end
+           && equal(j, node, op)) {
+        node++;
+        op++;
         count++;
     }
     return count;
@@ -118,19 +150,19 @@ agreement(const entry *one, const entry *one_end, const entry *other,
 /* Skip calls of one side until the next ones agree: the fewest, or some more if
  * then more agree. */
 static void
-skip(const entry **one, const entry *one_end, const entry **other,
-     const entry *other_end)
+skip(const joining *j, const entry **node, const entry *node_end,
+     const entry **op, const entry *op_end)
 {
     int64_t best = INT64_MAX;
     int64_t steps[2] = {1, 1};
-    for (int64_t i = 1; i <= LOOK_AHEAD && i - 2 * CONTEXT < best; i++) {
+    for (int64_t i = 1; i <= MOST_SKIPPED && i - 2 * CONTEXT < best; i++) {
         for (int which = 0; which < 2; which++) {
-            int64_t room = which == 0 ? one_end - *one : other_end - *other;
+            int64_t room = which == 0 ? node_end - *node : op_end - *op;
             int64_t count =
                 i >= room
                     ? 0
-                    : agreement(*one + (which == 0 ? i : 0), one_end,
-                                *other + (which == 1 ? i : 0), other_end);
+                    : agreement(j, *node + (which == 0 ? i : 0), node_end,
+                                *op + (which == 1 ? i : 0), op_end);
             if (count > 0 && i - 2 * count < best) {
                 best = i - 2 * count;
                 steps[which] = i;
@@ -138,102 +170,176 @@ skip(const entry **one, const entry *one_end, const entry **other,
             }
         }
     }
-    *one += steps[0];
-    *other += steps[1];
+    *node += steps[0];
+    *op += steps[1];
 }
 
-/* How many calls two threads have in common, in order. If `k` is not NULL, they
- * are stored, and the thread of the nodes keeps the others. */
+static void
+store(joining *j, const entry *node, const entry *op)
+{
+    j->k->ops.list[op->place].place = node->place + 1;
+    j->nodes.calls.list[node - j->nodes.calls.list].found = true;
+    j->ops.calls.list[op - j->ops.calls.list].found = true;
+}
+
+/* How many calls two threads have in common, in order. */
 static uint32_t
-align(const side *nodes, const side *ops, thread *node, const thread *op,
-      fd_kineto *k)
+align(joining *j, const thread *of_nodes, const thread *of_ops, bool stores)
 {
     uint32_t count = 0;
-    entry *kept = nodes->calls.list + node->first;
-    const entry *one = kept;
-    const entry *one_end = nodes->calls.list + node->end;
-    const entry *other = ops->calls.list + op->first;
-    const entry *other_end = ops->calls.list + op->end;
-    while (one < one_end && other < other_end) {
-        const entry *from = one;
-        bool same = equal(one, other);
-        if (same && k != NULL) {
-            k->ops.list[other->place].place = one->place + 1;
-        }
-        if (same) {
-            one++;
-            other++;
-            count++;
+    const entry *node = j->nodes.calls.list + of_nodes->first;
+    const entry *node_end = j->nodes.calls.list + of_nodes->end;
+    const entry *op = j->ops.calls.list + of_ops->first;
+    const entry *op_end = j->ops.calls.list + of_ops->end;
+    while (node < node_end && op < op_end) {
+        if (!equal(j, node, op)) {
+            skip(j, &node, node_end, &op, op_end);
             continue;
         }
-        skip(&one, one_end, &other, other_end);
-        while (k != NULL && from < one) {
-            *kept++ = *from++;
+        if (stores) {
+            store(j, node, op);
         }
-    }
-    while (k != NULL && one < one_end) {
-        *kept++ = *one++;
-    }
-    if (k != NULL) {
-        node->end = (uint32_t)(kept - nodes->calls.list);
+        node++;
+        op++;
+        count++;
     }
     return count;
 }
 
-/* Threads have other numbers in each trace: those with the most calls in common
- * are the same. PyTorch puts work that others do on the thread of the caller,
- * so that one thread of an execution trace may be several. */
+/* Nodes and operators are in the order of their start. */
 static void
-align_threads(side *nodes, side *ops, fd_kineto *k)
+find_bounds(joining *j)
 {
-    for (uint32_t round = 0; round < ops->threads.count; round++) {
-        thread *best[2] = {NULL, NULL};
-        uint32_t most = 0;
-        for (uint32_t i = 0; i < nodes->threads.count; i++) {
-            for (uint32_t j = 0; j < ops->threads.count; j++) {
-                thread *pair[2] = {&nodes->threads.list[i],
-                                   &ops->threads.list[j]};
-                uint32_t count = pair[1]->used
-                                   ? 0
-                                   : align(nodes, ops, pair[0], pair[1], NULL);
-                if (count > most) {
-                    most = count;
-                    best[0] = pair[0];
-                    best[1] = pair[1];
-                }
+    const fd_kineto *k = j->k;
+    uint32_t first = 0;
+    for (uint32_t i = 0, at = 0; i < k->ops.count; i++) {
+        int64_t before = k->ops.list[i].start - UNORDERED_NS;
+        for (; k->ops.list[at].start < before; at++) {
+            uint32_t place = k->ops.list[at].place;
+            first = place > first ? place : first;
+        }
+        j->bounds[i].first = first;
+    }
+    uint32_t end = UINT32_MAX;
+    for (uint32_t i = k->ops.count, at = k->ops.count; i-- > 0;) {
+        int64_t after = k->ops.list[i].start + UNORDERED_NS;
+        for (; k->ops.list[at - 1].start > after; at--) {
+            uint32_t place = k->ops.list[at - 1].place;
+            end = place != 0 && place - 1 < end ? place - 1 : end;
+        }
+        j->bounds[i].end = end;
+    }
+}
+
+/* The two threads with the most calls in common; false: no such threads. */
+static bool
+find_pair(joining *j, thread *pair[2])
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < j->nodes.threads.count; i++) {
+        for (uint32_t n = 0; n < j->ops.threads.count; n++) {
+            thread *of_nodes = &j->nodes.threads.list[i];
+            thread *of_ops = &j->ops.threads.list[n];
+            bool used = of_nodes->used || of_ops->used;
+            uint32_t count = used ? 0 : align(j, of_nodes, of_ops, false);
+            if (count > most) {
+                most = count;
+                pair[0] = of_nodes;
+                pair[1] = of_ops;
             }
         }
-        if (most == 0) {
-            return;
-        }
-        align(nodes, ops, best[0], best[1], k);
-        best[1]->used = true;
     }
+    return most > 0;
+}
+
+/* Threads have other numbers in each trace: those with the most calls in common
+ * are the same. */
+static void
+align_threads(joining *j)
+{
+    thread *pair[2];
+    find_bounds(j);
+    while (find_pair(j, pair)) {
+        align(j, pair[0], pair[1], true);
+        pair[0]->used = true;
+        pair[1]->used = true;
+        find_bounds(j);
+    }
+}
+
+/* Calls that were not found, by name and then by start. */
+static void
+keep_missing(side *s)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->calls.count; i++) {
+        if (!s->calls.list[i].found) {
+            s->calls.list[count++] = s->calls.list[i];
+        }
+    }
+    s->calls.count = count;
+    if (count > 0) {
+        qsort(s->calls.list, count, sizeof *s->calls.list, by_name);
+    }
+}
+
+/* An execution trace may have the work of other threads on the thread of its
+ * caller: the n-th node of a name is the n-th operator of the other threads,
+ * within its bounds. */
+static void
+find_work(joining *j)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < j->ops.calls.count; i++) {
+        const entry *op = &j->ops.calls.list[i];
+        const entry *node = j->nodes.calls.list + at;
+        const entry *end = j->nodes.calls.list + j->nodes.calls.count;
+        uint32_t first = j->bounds[op->place].first;
+        while (node < end
+               && (node->name < op->name
+                   || (node->name == op->name && node->place < first))) {
+            node++;
+        }
+        if (node < end && equal(j, node, op)) {
+            store(j, node++, op);
+        }
+        at = (uint32_t)(node - j->nodes.calls.list);
+    }
+}
+
+static bool
+is_numbered(const fd_kineto *kineto)
+{
+    for (uint32_t i = 0; i < kineto->ops.count; i++) {
+        if (kineto->ops.list[i].rf_id != 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 fd_status
 fd_et_link_by_order(const fd_et *et, fd_kineto *kineto)
 {
-    side nodes = {.calls = {NULL, 0, 0}};
-    side ops = {.calls = {NULL, 0, 0}};
-    for (uint32_t i = 0; i < kineto->ops.count; i++) {
-        if (kineto->ops.list[i].rf_id != 0) {
-            return FD_OK;
-        }
-    }
-    if (kineto->ops.count == 0) {
+    if (kineto->ops.count == 0 || is_numbered(kineto)) {
         return FD_OK;
     }
-    fd_status status = list_nodes(et, &nodes);
+    joining j = {.k = kineto};
+    j.bounds = fd_calloc(kineto->ops.count, sizeof *j.bounds);
+    fd_status status = j.bounds == NULL ? FD_ENOMEM : list_nodes(et, &j.nodes);
     if (status == FD_OK) {
-        status = list_ops(kineto, &ops);
+        status = list_ops(kineto, &j.ops);
     }
     if (status == FD_OK) {
-        align_threads(&nodes, &ops, kineto);
+        align_threads(&j);
+        keep_missing(&j.nodes);
+        keep_missing(&j.ops);
+        find_work(&j);
     }
-    fd_vector_clear(&nodes.calls);
-    fd_vector_clear(&nodes.threads);
-    fd_vector_clear(&ops.calls);
-    fd_vector_clear(&ops.threads);
+    fd_vector_clear(&j.nodes.calls);
+    fd_vector_clear(&j.nodes.threads);
+    fd_vector_clear(&j.ops.calls);
+    fd_vector_clear(&j.ops.threads);
+    fd_free(j.bounds);
     return status;
 }

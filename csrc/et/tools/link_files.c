@@ -9,7 +9,7 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
                  fd_error *error)
 {
     fd_et_format format;
-    fd_et_identity identities[2];
+    fd_et_identity identity = {.rank = -1};
     *read = (fd_kineto){.events = 0};
     fd_status status = fd_et_read(et, path, &format, error);
     if (status == FD_OK && format != FD_ET_PYTORCH) {
@@ -21,17 +21,21 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
         status = fd_et_find_groups(et);
     }
     if (status == FD_OK) {
-        identities[0] = fd_et_identity_of(et);
+        status = fd_et_identity_of(&identity, et);
+    }
+    if (status == FD_OK) {
         status = fd_kineto_read(read, et, kineto, error);
     }
+    fd_et_identity other = fd_et_identity_of_kineto(read);
     if (status == FD_OK && !options.forced) {
-        identities[1] = fd_et_identity_of_kineto(read);
-        status = fd_et_compare_identity(&identities[0], &identities[1], kineto,
-                                        error);
+        status = fd_et_compare_identity(&identity, &other, kineto, error);
     }
     if (status == FD_OK) {
         status = fd_et_link_kineto(et, read, link);
+        link->compared = (identity.pid != 0 && other.pid != 0)
+                      || (identity.rank >= 0 && other.rank >= 0);
     }
+    fd_et_identity_clear(&identity);
     return status == FD_OK ? fd_et_complete(et, options.kinds) : status;
 }
 
@@ -42,6 +46,7 @@ fd_et_read_identity(const char *path, fd_et_identity *identity,
     fd_et et;
     fd_kineto kineto = {.events = 0};
     fd_et_format format;
+    *identity = (fd_et_identity){.rank = -1};
     fd_status status = fd_et_read(&et, path, &format, error);
     if (status == FD_OK && format == FD_ET_KINETO) {
         fd_et_clear(&et);
@@ -50,7 +55,9 @@ fd_et_read_identity(const char *path, fd_et_identity *identity,
     }
     else if (status == FD_OK) {
         status = fd_et_find_groups(&et);
-        *identity = fd_et_identity_of(&et);
+        if (status == FD_OK) {
+            status = fd_et_identity_of(identity, &et);
+        }
     }
     fd_kineto_clear(&kineto);
     fd_et_clear(&et);

@@ -16,7 +16,7 @@ fd_status fd_et_link_files(fd_et *et, const char *path, const char *kineto,
                            fd_et_link_options options, fd_et_link *link,
                            fd_kineto *read, fd_error *error);
 
-/* The identity of a file of either kind; Chakra's, too. */
+/* The identity of a file of any kind. Clear it in any case. */
 fd_status fd_et_read_identity(const char *path, fd_et_identity *identity,
                               fd_error *error);
 

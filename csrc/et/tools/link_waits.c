@@ -67,13 +67,13 @@ map_rows(waits *w)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < w->k->syncs.count && status == FD_OK; i++) {
         uint64_t correlation = w->k->syncs.list[i].correlation;
-        if (correlation != 0 && correlation != UINT64_MAX) {
+        if (correlation != 0) {
             status = fd_map_put(&w->syncs, correlation, i + 1);
         }
     }
     for (uint32_t i = 0; i < w->k->calls.count && status == FD_OK; i++) {
         uint64_t correlation = w->k->calls.list[i].correlation;
-        if (correlation != 0 && correlation != UINT64_MAX) {
+        if (correlation != 0) {
             status = fd_map_put(&w->calls, correlation, i + 1);
         }
     }

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define SECOND INT64_C(1000000000)
@@ -31,16 +33,92 @@ parse_time(const char *text)
     return good ? seconds * SECOND : 0;
 }
 
-fd_et_identity
-fd_et_identity_of(const fd_et *et)
+/* Whether a list of ranks, as JSON, has this one. */
+static bool
+has_rank(const char *list, uint32_t rank)
 {
-    fd_et_identity made = {.pid = et->pid, .local = true};
-    made.rank = et->rank >= 0 ? et->rank : fd_et_find_rank(et);
-    made.begin_ns = parse_time(fd_et_text(et, et->time));
+    while (*list != '\0') {
+        list += strcspn(list, "0123456789");
+        char *end = NULL;
+        if (*list != '\0' && strtoul(list, &end, 10) == rank) {
+            return true;
+        }
+        list = end == NULL ? list : end;
+    }
+    return false;
+}
+
+static fd_status
+add_members(fd_et_identity *identity, const char *list)
+{
+    fd_status status = FD_OK;
+    for (list += strcspn(list, "0123456789"); *list != '\0' && status == FD_OK;
+         list += strcspn(list, "0123456789")) {
+        char *end;
+        unsigned long rank = strtoul(list, &end, 10);
+        status = fd_vector_push(&identity->members, (uint32_t)rank);
+        list = end;
+    }
+    return status;
+}
+
+static void
+keep_members(fd_et_identity *identity, const char *list)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < identity->members.count; i++) {
+        uint32_t rank = identity->members.list[i];
+        if (has_rank(list, rank)) {
+            identity->members.list[count++] = rank;
+        }
+    }
+    identity->members.count = count;
+}
+
+static fd_status
+find_members(fd_et_identity *identity, const fd_et *et)
+{
+    fd_status status = FD_OK;
+    bool any = false;
+    for (uint32_t i = 0; i < et->groups.count && status == FD_OK; i++) {
+        const char *list = fd_et_text(et, et->groups.list[i].ranks);
+        if (list[strcspn(list, "0123456789")] == '\0') {
+            continue; /* all ranks */
+        }
+        if (any) {
+            keep_members(identity, list);
+        }
+        else {
+            status = add_members(identity, list);
+        }
+        any = true;
+    }
+    return status;
+}
+
+fd_status
+fd_et_identity_of(fd_et_identity *identity, const fd_et *et)
+{
+    *identity = (fd_et_identity){.pid = et->pid, .local = true};
+    identity->rank = et->rank >= 0 ? et->rank : fd_et_find_rank(et);
+    identity->begin_ns = parse_time(fd_et_text(et, et->time));
     int64_t ms = fd_minus(et->finish_ts, et->start_ts);
     bool known = et->finished && ms > 0 && ms < INT64_MAX / 1000000;
-    made.end_ns = fd_plus(made.begin_ns, known ? ms * 1000000 : 0);
-    return made;
+    identity->end_ns = fd_plus(identity->begin_ns, known ? ms * 1000000 : 0);
+    if (identity->rank >= 0) {
+        return FD_OK;
+    }
+    fd_status status = find_members(identity, et);
+    if (identity->members.count == 1) {
+        identity->rank = identity->members.list[0];
+    }
+    return status;
+}
+
+void
+fd_et_identity_clear(fd_et_identity *identity)
+{
+    fd_vector_clear(&identity->members);
 }
 
 fd_et_identity
@@ -75,6 +153,17 @@ is_other_time(const fd_et_identity *et, const fd_et_identity *kineto)
             || kineto->begin_ns > et->end_ns + ZONES);
 }
 
+static bool
+is_member(const fd_et_identity *et, int64_t rank)
+{
+    for (uint32_t i = 0; i < et->members.count; i++) {
+        if (et->members.list[i] == rank) {
+            return true;
+        }
+    }
+    return et->members.count == 0;
+}
+
 fd_status
 fd_et_compare_identity(const fd_et_identity *et, const fd_et_identity *kineto,
                        const char *path, fd_error *error)
@@ -84,6 +173,13 @@ fd_et_compare_identity(const fd_et_identity *et, const fd_et_identity *kineto,
                        "%s: a Kineto trace of rank %" PRId64
                        ", but the execution trace is of rank %" PRId64,
                        path, kineto->rank, et->rank);
+    }
+    if (et->rank < 0 && kineto->rank >= 0 && !is_member(et, kineto->rank)) {
+        return fd_fail(error, FD_EFORMAT,
+                       "%s: a Kineto trace of rank %" PRId64
+                       ", which is not in all process groups of the execution "
+                       "trace",
+                       path, kineto->rank);
     }
     if (et->pid != 0 && kineto->pid != 0 && et->pid != kineto->pid) {
         return fd_fail(error, FD_EFORMAT,

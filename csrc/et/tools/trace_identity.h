@@ -1,18 +1,24 @@
-/* Which process of which run a trace is of, as far as its content says. */
+/* Rank, process and time of a trace, as far as its content states them. */
 #ifndef FD_TRACE_IDENTITY_H
 #define FD_TRACE_IDENTITY_H
 
 #include "et/readers/kineto_reader.h"
 
 typedef struct fd_et_identity {
-    uint64_t pid;     /* 0: not known */
-    int64_t rank;     /* -1: not known */
+    uint64_t pid; /* 0: not known */
+    int64_t rank; /* -1: not known */
+    FD_VECTOR(uint32_t)
+    members;          /* without a rank: the ranks that are in all
+                                    process groups; none: not known */
     int64_t begin_ns; /* since 1970; 0: not known */
     int64_t end_ns;
     bool local; /* the times are those of an unknown time zone */
 } fd_et_identity;
 
-fd_et_identity fd_et_identity_of(const fd_et *et);
+/* The caller clears it, also after an error. A trace lists only the process
+ * groups that contain its rank: the rank is the one that all of them have. */
+fd_status fd_et_identity_of(fd_et_identity *identity, const fd_et *et);
+void fd_et_identity_clear(fd_et_identity *identity);
 fd_et_identity fd_et_identity_of_kineto(const fd_kineto *kineto);
 
 /* FD_EFORMAT, with what differs, if the Kineto trace is of another rank,

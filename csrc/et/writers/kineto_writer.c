@@ -52,13 +52,6 @@ row_of(const fd_et_node *node)
     return node->thread != 0 ? node->thread : node->tid;
 }
 
-static void
-put_text(writing *w, const char *key, uint32_t text)
-{
-    fd_json_put_bytes(&w->json, key, fd_et_text(w->et, text),
-                      fd_text_pool_size(&w->et->texts, text));
-}
-
 /* Everything of an event up to its arguments. */
 static void
 begin(writing *w, const char *cat, const char *name, uint64_t pid,
@@ -85,8 +78,6 @@ end(writing *w)
     fd_json_end_object(&w->json);
 }
 
-/* -- header ---------------------------------------------------------------- */
-
 /* A group without a list has all ranks. */
 static void
 put_ranks(writing *w, const fd_et_group *group)
@@ -112,8 +103,8 @@ put_groups(writing *w)
     for (uint32_t i = 0; i < et->groups.count; i++) {
         const fd_et_group *group = &et->groups.list[i];
         fd_json_begin_object(&w->json, NULL);
-        put_text(w, "pg_name", group->name);
-        put_text(w, "pg_desc", group->about);
+        fd_et_put_text(&w->json, "pg_name", w->et, group->name);
+        fd_et_put_text(&w->json, "pg_desc", w->et, group->about);
         fd_json_put_u64(&w->json, "pg_size", group->size);
         put_ranks(w, group);
         fd_json_end_object(&w->json);
@@ -141,7 +132,7 @@ put_head(writing *w)
     fd_json_end_object(json);
     fd_json_line(json);
     if (et->host != 0) {
-        put_text(w, "host_name", et->host);
+        fd_et_put_text(&w->json, "host_name", w->et, et->host);
         fd_json_line(json);
     }
     fd_json_put_text(json, "displayTimeUnit", "ms");
@@ -210,8 +201,6 @@ put_names(writing *w)
     return status;
 }
 
-/* -- events ---------------------------------------------------------------- */
-
 static void
 put_comm(writing *w, const fd_et_node *node)
 {
@@ -224,7 +213,7 @@ put_comm(writing *w, const fd_et_node *node)
                      : node->type == FD_ET_RECV ? "RECV"
                                                 : fd_et_coll_name(comm->type));
     if (comm->group != 0) {
-        put_text(w, "Process Group Name", comm->group);
+        fd_et_put_text(&w->json, "Process Group Name", w->et, comm->group);
     }
     if (comm->bytes >= 0) {
         fd_json_put_i64(&w->json, "fd_bytes", comm->bytes);

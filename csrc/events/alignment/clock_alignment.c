@@ -140,11 +140,11 @@ is_same_host(const aligning *a, uint32_t place, const fd_clock_fit *fit,
 
 /* The best known of those that are not done; then its whole host. */
 static bool
-accept_next(aligning *a, fd_timeline_way way, bool automatic)
+accept_next(aligning *a, fd_timeline_method method, bool automatic)
 {
-    static const fd_timeline_align ways[] = {
+    static const fd_timeline_align methods[] = {
         FD_ALIGN_PINGPONG, FD_ALIGN_COLLECTIVE, FD_ALIGN_P2P};
-    const fd_timeline_estimate *of = a->estimates.of[way];
+    const fd_timeline_estimate *of = a->estimates.of[method];
     uint32_t best = a->count;
     for (uint32_t i = 0; i < a->count; i++) {
         if (of[i].found && !is_done(a->inputs[i])
@@ -158,22 +158,22 @@ accept_next(aligning *a, fd_timeline_way way, bool automatic)
     }
     fd_clock_fit fit = of[best].fit;
     bool same = automatic && is_same_host(a, best, &of[best].fit, &fit);
-    accept(a->inputs[best], same ? FD_ALIGN_HOST : ways[way],
+    accept(a->inputs[best], same ? FD_ALIGN_HOST : methods[method],
            same ? &fit : &of[best].fit);
     return true;
 }
 
 static void
-accept_way(aligning *a, fd_timeline_way way, bool automatic)
+accept_method(aligning *a, fd_timeline_method method, bool automatic)
 {
     do {
         if (automatic) {
             accept_hosts(a);
         }
-    } while (accept_next(a, way, automatic));
+    } while (accept_next(a, method, automatic));
 }
 
-/* By the wall clock: how good that is nobody knows. */
+/* By the wall clock, with an unknown error. */
 static void
 accept_walls(aligning *a)
 {
@@ -188,7 +188,7 @@ accept_walls(aligning *a)
     }
 }
 
-/* The first that knows the wall clock: the merge has its base. */
+/* The first with a wall clock: the merge has its base. */
 static uint32_t
 choose_reference(const aligning *a)
 {
@@ -247,25 +247,26 @@ move_base(aligning *a)
     }
 }
 
-static fd_timeline_way
-way_of(fd_timeline_align align)
+static fd_timeline_method
+method_of(fd_timeline_align align)
 {
-    return align == FD_ALIGN_PINGPONG   ? FD_WAY_PINGPONG
-         : align == FD_ALIGN_COLLECTIVE ? FD_WAY_COLLECTIVE
-         : align == FD_ALIGN_P2P        ? FD_WAY_P2P
-                                        : FD_WAYS;
+    return align == FD_ALIGN_PINGPONG   ? FD_METHOD_PINGPONG
+         : align == FD_ALIGN_COLLECTIVE ? FD_METHOD_COLLECTIVE
+         : align == FD_ALIGN_P2P        ? FD_METHOD_P2P
+                                        : FD_METHODS;
 }
 
-/* How far another way would have put an input's times. */
+/* How far another method would have put an input's times. */
 static void
 find_residuals(aligning *a)
 {
     for (uint32_t i = 0; i < a->count; i++) {
         fd_timeline_input *input = a->inputs[i];
-        for (int way = 0; way < FD_WAYS && !input->has_residual; way++) {
-            const fd_timeline_estimate *e = &a->estimates.of[way][i];
+        for (int method = 0; method < FD_METHODS && !input->has_residual;
+             method++) {
+            const fd_timeline_estimate *e = &a->estimates.of[method][i];
             if (i != a->reference && is_done(input) && e->found
-                && way != (int)way_of(input->align)) {
+                && method != (int)method_of(input->align)) {
                 int64_t at = e->fit.map.at_ns;
                 __int128 apart = (__int128)fd_clock_apply(&input->clock, at)
                                - fd_clock_apply(&e->fit.map, at);
@@ -302,9 +303,9 @@ choose(aligning *a, fd_timeline_align align)
     const fd_clock_fit none = {.uncertainty_ns = 0};
     bool automatic = align == FD_ALIGN_AUTO;
     accept(a->inputs[a->reference], FD_ALIGN_REFERENCE, &none);
-    for (int way = 0; way < FD_WAYS; way++) {
-        if (automatic || way == (int)way_of(align)) {
-            accept_way(a, (fd_timeline_way)way, automatic);
+    for (int method = 0; method < FD_METHODS; method++) {
+        if (automatic || method == (int)method_of(align)) {
+            accept_method(a, (fd_timeline_method)method, automatic);
         }
     }
     accept_walls(a);
@@ -323,15 +324,15 @@ is_alone(const aligning *a)
 static fd_status
 align_by_moments(aligning *a, fd_timeline_align align)
 {
-    fd_timeline_witness *witnesses = fd_calloc(a->count, sizeof *witnesses);
-    if (witnesses == NULL) {
+    fd_estimate_input *inputs = fd_calloc(a->count, sizeof *inputs);
+    if (inputs == NULL) {
         return FD_ENOMEM;
     }
     for (uint32_t i = 0; i < a->count; i++) {
-        witnesses[i] = (fd_timeline_witness){a->inputs[i]->rank,
-                                             &a->inputs[i]->survey.sync};
+        inputs[i] = (fd_estimate_input){a->inputs[i]->rank,
+                                        &a->inputs[i]->survey.sync};
     }
-    fd_status status = fd_timeline_estimates_make(&a->estimates, witnesses,
+    fd_status status = fd_timeline_estimates_make(&a->estimates, inputs,
                                                   a->count, a->reference);
     if (status == FD_OK) {
         choose(a, align);
@@ -401,7 +402,7 @@ fd_timeline_align_check(fd_timeline_input *const *inputs, uint32_t count,
     if (ranks.size > 0 && status == FD_OK) {
         status =
             fd_fail(error, FD_EINVAL,
-                    "how far off the clock may be is not known of rank "
+                    "unknown clock error of rank "
                     "%.*s: omit --require-aligned-clocks or record with pings "
                     "(docs/concepts/clocks.md)",
                     (int)(ranks.size < MOST_LISTED ? ranks.size : MOST_LISTED),

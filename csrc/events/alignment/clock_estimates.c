@@ -14,14 +14,14 @@ input_of(const fd_timeline_estimates *e, uint32_t rank)
     uint32_t high = e->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (e->witnesses[middle].rank < rank) {
+        if (e->inputs[middle].rank < rank) {
             low = middle + 1;
         }
         else {
             high = middle;
         }
     }
-    return low < e->count && e->witnesses[low].rank == rank ? low : NO_INPUT;
+    return low < e->count && e->inputs[low].rank == rank ? low : NO_INPUT;
 }
 
 static void
@@ -68,8 +68,8 @@ static fd_status
 ping_by(const fd_timeline_estimates *e, uint32_t from, uint32_t to,
         bool backwards, ping_list *pings)
 {
-    const fd_timeline_sync *sync = e->witnesses[backwards ? to : from].sync;
-    uint32_t peer = e->witnesses[backwards ? from : to].rank;
+    const fd_timeline_sync *sync = e->inputs[backwards ? to : from].sync;
+    uint32_t peer = e->inputs[backwards ? from : to].rank;
     fd_status status = FD_OK;
     pings->count = 0;
     for (uint32_t i = 0; i < sync->pings.count && status == FD_OK; i++) {
@@ -96,12 +96,13 @@ static fd_status
 try_ping(fd_timeline_estimates *e, uint32_t own, uint32_t other,
          bool backwards, ping_list *pings, bool *any)
 {
-    fd_timeline_estimate *list = e->of[FD_WAY_PINGPONG];
+    fd_timeline_estimate *list = e->of[FD_METHOD_PINGPONG];
     fd_clock_fit fit;
     fd_status status = ping_by(e, own, other, backwards, pings);
-    const fd_timeline_sync *asker = e->witnesses[backwards ? other : own].sync;
-    const fd_timeline_sync *peer = e->witnesses[backwards ? own : other].sync;
-    if (status == FD_OK && fit_pings(asker, peer, pings, &fit)) {
+    const fd_timeline_sync *requester =
+        e->inputs[backwards ? other : own].sync;
+    const fd_timeline_sync *peer = e->inputs[backwards ? own : other].sync;
+    if (status == FD_OK && fit_pings(requester, peer, pings, &fit)) {
         fit = backwards ? inverse(&fit) : fit;
         add(&list[own], &fit, &list[other]);
         *any = true;
@@ -114,10 +115,10 @@ try_ping(fd_timeline_estimates *e, uint32_t own, uint32_t other,
 static fd_status
 spread_pings(fd_timeline_estimates *e, ping_list *pings, bool *any)
 {
-    fd_timeline_estimate *list = e->of[FD_WAY_PINGPONG];
+    fd_timeline_estimate *list = e->of[FD_METHOD_PINGPONG];
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < e->count && status == FD_OK; i++) {
-        const fd_timeline_sync *sync = e->witnesses[i].sync;
+        const fd_timeline_sync *sync = e->inputs[i].sync;
         for (uint32_t k = 0; k < sync->pings.count && status == FD_OK; k++) {
             uint32_t peer = sync->pings.list[k].peer;
             if (k > 0 && peer == sync->pings.list[k - 1].peer) {
@@ -153,14 +154,14 @@ collect_parts(fd_timeline_estimates *e)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < e->count; i++) {
-        count += e->witnesses[i].sync->parts.count;
+        count += e->inputs[i].sync->parts.count;
     }
     e->parts = fd_calloc(count + 1, sizeof *e->parts);
     if (e->parts == NULL) {
         return FD_ENOMEM;
     }
     for (uint32_t i = 0; i < e->count; i++) {
-        const fd_timeline_sync *sync = e->witnesses[i].sync;
+        const fd_timeline_sync *sync = e->inputs[i].sync;
         for (uint32_t k = 0; k < sync->parts.count; k++) {
             e->parts[e->part_count] = sync->parts.list[k];
             e->parts[e->part_count++].member = i;
@@ -179,7 +180,7 @@ estimate_collectives(fd_timeline_estimates *e, uint32_t reference)
                                           members, e->count);
     }
     for (uint32_t i = 0; i < e->count && status == FD_OK; i++) {
-        e->of[FD_WAY_COLLECTIVE][i] =
+        e->of[FD_METHOD_COLLECTIVE][i] =
             (fd_timeline_estimate){members[i].found, members[i].fit};
     }
     fd_free(members);
@@ -234,9 +235,9 @@ other_end(const fd_timeline_estimates *e, uint32_t own,
         return NULL;
     }
     fd_timeline_message like = *message;
-    like.peer = e->witnesses[own].rank;
+    like.peer = e->inputs[own].rank;
     like.received = !message->received;
-    return find_message(e->witnesses[*other].sync, &like);
+    return find_message(e->inputs[*other].sync, &like);
 }
 
 /* From the messages from `from` on, all with one peer. */
@@ -244,8 +245,8 @@ static fd_status
 try_messages(fd_timeline_estimates *e, uint32_t own, uint32_t from,
              uint32_t to, bound_list *bounds, bool *any)
 {
-    const fd_timeline_sync *sync = e->witnesses[own].sync;
-    fd_timeline_estimate *list = e->of[FD_WAY_P2P];
+    const fd_timeline_sync *sync = e->inputs[own].sync;
+    fd_timeline_estimate *list = e->of[FD_METHOD_P2P];
     uint32_t other = NO_INPUT;
     fd_status status = FD_OK;
     fd_clock_fit fit;
@@ -271,10 +272,10 @@ static fd_status
 spread_messages(fd_timeline_estimates *e, uint32_t own, bound_list *bounds,
                 bool *any)
 {
-    const fd_timeline_sync *sync = e->witnesses[own].sync;
+    const fd_timeline_sync *sync = e->inputs[own].sync;
     fd_status status = FD_OK;
     for (uint32_t i = 0, next; i < sync->messages.count && status == FD_OK
-                               && !e->of[FD_WAY_P2P][own].found;
+                               && !e->of[FD_METHOD_P2P][own].found;
          i = next) {
         for (next = i;
              next < sync->messages.count
@@ -282,7 +283,7 @@ spread_messages(fd_timeline_estimates *e, uint32_t own, bound_list *bounds,
              next++) {
         }
         uint32_t other = input_of(e, sync->messages.list[i].peer);
-        if (other != NO_INPUT && e->of[FD_WAY_P2P][other].found) {
+        if (other != NO_INPUT && e->of[FD_METHOD_P2P][other].found) {
             status = try_messages(e, own, i, next, bounds, any);
         }
     }
@@ -306,17 +307,16 @@ estimate_messages(fd_timeline_estimates *e)
 }
 
 fd_status
-fd_timeline_estimates_make(fd_timeline_estimates *e,
-                           fd_timeline_witness *witnesses, uint32_t count,
-                           uint32_t reference)
+fd_timeline_estimates_make(fd_timeline_estimates *e, fd_estimate_input *inputs,
+                           uint32_t count, uint32_t reference)
 {
-    *e = (fd_timeline_estimates){.witnesses = witnesses, .count = count};
-    for (int way = 0; way < FD_WAYS; way++) {
-        e->of[way] = fd_calloc(count, sizeof *e->of[way]);
-        if (e->of[way] == NULL) {
+    *e = (fd_timeline_estimates){.inputs = inputs, .count = count};
+    for (int method = 0; method < FD_METHODS; method++) {
+        e->of[method] = fd_calloc(count, sizeof *e->of[method]);
+        if (e->of[method] == NULL) {
             return FD_ENOMEM;
         }
-        e->of[way][reference].found = true;
+        e->of[method][reference].found = true;
     }
     fd_status status = estimate_pings(e);
     status = status == FD_OK ? estimate_collectives(e, reference) : status;
@@ -326,12 +326,12 @@ fd_timeline_estimates_make(fd_timeline_estimates *e,
 void
 fd_timeline_estimates_clear(fd_timeline_estimates *e)
 {
-    for (int way = 0; way < FD_WAYS; way++) {
-        fd_free(e->of[way]);
+    for (int method = 0; method < FD_METHODS; method++) {
+        fd_free(e->of[method]);
     }
     fd_free(e->parts);
-    fd_free(e->witnesses);
-    *e = (fd_timeline_estimates){.witnesses = NULL};
+    fd_free(e->inputs);
+    *e = (fd_timeline_estimates){.inputs = NULL};
 }
 
 /* A collective: parts that are one after the other. */
@@ -355,7 +355,7 @@ static void
 check_messages(const fd_timeline_estimates *e, uint32_t own,
                const fd_clock_map *maps, uint64_t *found)
 {
-    const fd_timeline_sync *sync = e->witnesses[own].sync;
+    const fd_timeline_sync *sync = e->inputs[own].sync;
     for (uint32_t i = 0; i < sync->messages.count; i++) {
         const fd_timeline_message *message = &sync->messages.list[i];
         uint32_t other;

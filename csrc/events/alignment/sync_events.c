@@ -93,9 +93,10 @@ kind_of(const fd_timeline_event *event, fd_span name)
         return 0;
     }
     uint64_t kind = fd_hash_bytes(what, strlen(what));
-    kind = hash_of(kind, member(event->args, "Process Group Name"));
-    kind = hash_of(kind,
-                   member(event->args, gloo ? "Input Dims" : "In msg nelems"));
+    kind =
+        hash_of(kind, fd_timeline_argument_text(event, "Process Group Name"));
+    kind = hash_of(kind, fd_timeline_argument_text(
+                             event, gloo ? "Input Dims" : "In msg nelems"));
     return kind != 0 ? kind : 1;
 }
 
@@ -103,7 +104,7 @@ static fd_clock_part
 make_part(uint64_t kind, const fd_timeline_event *event, int64_t begin)
 {
     fd_clock_part part = {.kind = kind, .begin = begin};
-    fd_span order = member(event->args, "Seq");
+    fd_span order = fd_timeline_argument_text(event, "Seq");
     part.total = order.from == NULL || !fd_span_u64(order, &part.order);
     return part;
 }
@@ -161,14 +162,14 @@ describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
                   fd_span name, fd_sync_slice *slice)
 {
     fd_timeline_message *message = &slice->message;
-    fd_span inputs;
     sync->receiving = false;
     message->received = begins(name, "c10d::recv_");
-    if ((!message->received && !fd_span_is(name, "c10d::send"))
-        || event->args.from == NULL
-        || !fd_scan_find(event->args, "Concrete Inputs", &inputs)
-        || !take_peer(message, element(inputs, INPUT_PEER),
-                      element(inputs, INPUT_TAG))) {
+    if (!message->received && !fd_span_is(name, "c10d::send")) {
+        return;
+    }
+    fd_span inputs = fd_timeline_argument_text(event, "Concrete Inputs");
+    if (!take_peer(message, element(inputs, INPUT_PEER),
+                   element(inputs, INPUT_TAG))) {
         return;
     }
     slice->what = message->received ? FD_SYNC_RECEIVING : FD_SYNC_MESSAGE;
@@ -200,9 +201,30 @@ describe_named(const fd_timeline_event *event, fd_span name,
     if (!slice->message.received && !begins(name, "send")) {
         return;
     }
-    fd_span tag = member(event->args, "tag");
-    tag = tag.from != NULL ? tag : member(event->args, "micro_batch");
-    if (take_peer(&slice->message, member(event->args, "peer"), tag)) {
+    fd_span tag = fd_timeline_argument_text(event, "tag");
+    tag = tag.from != NULL ? tag
+                           : fd_timeline_argument_text(event, "micro_batch");
+    if (take_peer(&slice->message, fd_timeline_argument_text(event, "peer"),
+                  tag)) {
+        slice->what = FD_SYNC_MESSAGE;
+    }
+}
+
+/* A kernel of NCCL that sends or receives: PyTorch adds its peer. */
+static void
+describe_kernel(const fd_timeline_event *event, fd_span name,
+                fd_sync_slice *slice)
+{
+    static const fd_span no_tag = {NULL, NULL};
+    if (!begins(name, "ncclDev") && !begins(name, "ncclKernel")) {
+        return;
+    }
+    fd_span peer = fd_timeline_argument_text(event, "Dst Rank");
+    slice->message.received = peer.from == NULL;
+    if (slice->message.received) {
+        peer = fd_timeline_argument_text(event, "Src Rank");
+    }
+    if (take_peer(&slice->message, peer, no_tag)) {
         slice->what = FD_SYNC_MESSAGE;
     }
 }
@@ -222,6 +244,9 @@ describe(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
     else if (kind != 0) {
         slice.what = FD_SYNC_PART;
         slice.part = make_part(kind, event, begin);
+    }
+    else if (begins(name, "nccl")) {
+        describe_kernel(event, name, &slice);
     }
     else {
         describe_named(event, name, &slice);

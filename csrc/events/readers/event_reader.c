@@ -377,8 +377,9 @@ event(fd_timeline_reader *r)
 static void
 fill(fd_timeline_reader *r)
 {
-    fd_error why = {""};
+    fd_error why;
     fd_timeline_maker *maker = &r->maker;
+    why.text[0] = '\0';
     fd_batch_reset(&r->batch);
     fd_status status = maker->fill(maker, &r->batch, &why);
     status = r->batch.status != FD_OK ? r->batch.status : status;

@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 #include "events/readers/paddle_line.h"
+#include "json/json_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,7 +99,7 @@ look(paddle *p, fd_error *error)
     }
     return p->bad > 0
              ? fd_fail(error, FD_EFORMAT,
-                       "none of its %llu lines of the profiler is whole",
+                       "none of the %llu lines of the profiler is complete",
                        (unsigned long long)p->bad)
              : fd_fail(error, FD_EFORMAT,
                        "no line \"Profiler Info: Job\" in it");
@@ -126,16 +127,17 @@ put_head(const paddle *p, fd_event_batch *batch)
         fd_batch_member(batch, "host_name",
                         fd_batch_json(batch, p->machine, strlen(p->machine)));
     }
-    fd_batch_member(batch, "paddle",
-                    fd_batch_format(batch,
-                                    "{\"device\":%u,\"jobs\":%" PRIu64
-                                    ",\"first_step\":%" PRIu64 "}",
-                                    (unsigned)p->device, p->jobs,
-                                    p->first_step));
-    put_row(
-        p, "\"process_name\"", 0,
-        fd_batch_format(batch, "{\"name\":\"GPU %u\"}", (unsigned)p->device),
-        batch);
+    fd_json_writer w = {.to = fd_batch_compose(batch)};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_u64(&w, "device", p->device);
+    fd_json_put_u64(&w, "jobs", p->jobs);
+    fd_json_put_u64(&w, "first_step", p->first_step);
+    fd_json_end_object(&w);
+    fd_batch_member(batch, "paddle", fd_batch_composed(batch));
+    char name[16];
+    int size = snprintf(name, sizeof name, "GPU %u", (unsigned)p->device);
+    put_row(p, "\"process_name\"", 0,
+            fd_batch_text_object(batch, "name", name, (size_t)size), batch);
     put_row(p, "\"thread_name\"", STEPS,
             fd_batch_static("{\"name\":\"Steps\"}"), batch);
     put_row(p, "\"thread_name\"", JOBS, fd_batch_static("{\"name\":\"Jobs\"}"),
@@ -164,7 +166,7 @@ end_step(paddle *p, fd_event_batch *batch)
             slice(p, STEPS, p->step_start, p->step_end, batch);
         event.cat = fd_batch_static("\"step\"");
         event.name = fd_batch_format(batch, "\"step %" PRIu64 "\"", step);
-        event.args = fd_batch_format(batch, "{\"step\":%" PRIu64 "}", step);
+        event.args = fd_batch_number_object(batch, "step", step);
         fd_batch_event(batch, &event);
     }
 }
@@ -185,14 +187,14 @@ put_job(paddle *p, const fd_paddle_job *job, fd_event_batch *batch)
     event.cat = fd_batch_format(batch, "\"%.*s\"", size, job->type.from);
     event.name = fd_batch_format(batch, "\"%.*s_%" PRIu64 "\"", size,
                                  job->type.from, job->number);
-    fd_buffer *args = fd_batch_compose(batch);
-    fd_buffer_format(args, "{\"job\":%" PRIu64 ",\"micro_batch\":%" PRIu64,
-                     job->number, job->micro_batch);
+    fd_json_writer w = {.to = fd_batch_compose(batch)};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_u64(&w, "job", job->number);
+    fd_json_put_u64(&w, "micro_batch", job->micro_batch);
     if (p->steps > 0) {
-        fd_buffer_format(args, ",\"step\":%" PRIu64,
-                         p->first_step + p->steps - 1);
+        fd_json_put_u64(&w, "step", p->first_step + p->steps - 1);
     }
-    fd_buffer_text(args, "}");
+    fd_json_end_object(&w);
     event.args = fd_batch_composed(batch);
     fd_batch_event(batch, &event);
 }
@@ -208,9 +210,8 @@ finish(const paddle *p, fd_timeline_maker *maker, fd_error *error)
     return p->log.trouble != NULL
              ? fd_fail(error, FD_EFORMAT, "%s", p->log.trouble)
              : fd_fail(error, FD_EFORMAT,
-                       "%" PRIu64 " jobs that cannot be read, the first in "
-                       "line %" PRIu64,
-                       p->bad, p->first_bad);
+                       "%" PRIu64 " invalid job%s, the first in line %" PRIu64,
+                       p->bad, p->bad == 1 ? "" : "s", p->first_bad);
 }
 
 static void

@@ -84,13 +84,13 @@ find(fd_span line, const char *text)
 fd_paddle_found
 fd_paddle_line_next(fd_span *line, fd_paddle_job *job, uint64_t *first_step)
 {
-    static const char job_mark[] = "Profiler Info: Job (";
-    static const char step_mark[] = "Schedule Profiler start at step ";
-    const char *at = find(*line, job_mark);
+    static const char job_prefix[] = "Profiler Info: Job (";
+    static const char step_prefix[] = "Schedule Profiler start at step ";
+    const char *at = find(*line, job_prefix);
     const char *step =
-        find((fd_span){line->from, at != NULL ? at : line->to}, step_mark);
+        find((fd_span){line->from, at != NULL ? at : line->to}, step_prefix);
     if (step != NULL) {
-        line->from = step + sizeof step_mark - 1;
+        line->from = step + sizeof step_prefix - 1;
         return take_number(line, first_step)
                     && take_text(line, " and end at step ")
                  ? FD_PADDLE_FIRST_STEP
@@ -100,6 +100,6 @@ fd_paddle_line_next(fd_span *line, fd_paddle_job *job, uint64_t *first_step)
         line->from = line->to;
         return FD_PADDLE_NOTHING;
     }
-    line->from = at + sizeof job_mark - 1;
+    line->from = at + sizeof job_prefix - 1;
     return take_job(line, job) ? FD_PADDLE_JOB : FD_PADDLE_BAD;
 }

@@ -328,13 +328,13 @@ static fd_status
 write_event(profile *p, row *r, const fd_timeline_event *event)
 {
     slice made = {.row = r};
-    if (event->args.from == NULL || event->name.from == NULL
-        || event->cat.from == NULL
+    fd_span own = fd_timeline_args(event);
+    if (own.from == NULL || event->name.from == NULL || event->cat.from == NULL
         || !fd_timeline_interval(event, &made.begin, &made.end)) {
         return FD_OK;
     }
     fd_buffer args = {.bytes = NULL};
-    bool wanted = write_args(p, r, event->args, &args);
+    bool wanted = write_args(p, r, own, &args);
     fd_status status = args.status;
     if (wanted && status == FD_OK) {
         made.begin = fd_clock_apply(&r->input->clock, made.begin);

@@ -2,11 +2,9 @@
 
 #include "events/recorded/perfetto_fields.h"
 #include "json/json_scan.h"
+#include "json/json_writer.h"
 
-#include <inttypes.h>
-#include <locale.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Deeper values are null, and deeper JSON is text: readers have a bound too. */
@@ -18,32 +16,18 @@ typedef struct printing {
     fd_buffer *to;
 } printing;
 
-void
-fd_perfetto_real(uint64_t bits, fd_buffer *to)
+/* A whole double has a decimal too: "1.0". */
+static void
+put_real(double value, fd_buffer *to)
 {
-    char text[64];
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    if (!isfinite(value)) {
-        fd_buffer_text(to, "null");
-        return;
-    }
-    int size = snprintf(text, sizeof text, "%.17g", value);
-    char *point = strchr(text, *localeconv()->decimal_point);
-    if (point != NULL) {
-        *point = '.';
-    }
-    fd_buffer_bytes(to, text, (size_t)size);
-    if (strpbrk(text, ".e") == NULL) {
+    size_t from = to->size;
+    fd_json_writer w = {.to = to};
+    fd_json_put_double(&w, NULL, value);
+    if (isfinite(value) && to->status == FD_OK
+        && memchr(to->bytes + from, '.', to->size - from) == NULL
+        && memchr(to->bytes + from, 'e', to->size - from) == NULL) {
         fd_buffer_text(to, ".0");
     }
-}
-
-static void
-put_signed(int64_t value, fd_buffer *to)
-{
-    fd_buffer_text(to, value < 0 ? "-" : "");
-    fd_buffer_u64(to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 static void
@@ -161,6 +145,7 @@ static bool
 put_field(const printing *p, const fd_proto_field *annotation,
           const fd_proto_field *f, int depth)
 {
+    double real;
     bool bytes = f->wire == FD_PROTO_BYTES;
     switch (f->number) {
     case FD_PB_NOTE_BOOL:
@@ -170,13 +155,15 @@ put_field(const printing *p, const fd_proto_field *annotation,
         fd_buffer_u64(p->to, f->value);
         return true;
     case FD_PB_NOTE_INT:
-        put_signed((int64_t)f->value, p->to);
+        fd_json_put_i64(&(fd_json_writer){.to = p->to}, NULL,
+                        (int64_t)f->value);
         return true;
     case FD_PB_NOTE_DOUBLE:
-        fd_perfetto_real(f->value, p->to);
+        memcpy(&real, &f->value, sizeof real);
+        put_real(real, p->to);
         return true;
     case FD_PB_NOTE_POINTER:
-        fd_buffer_format(p->to, "\"0x%" PRIx64 "\"", f->value);
+        fd_timeline_put_id(f->value, p->to);
         return true;
     case FD_PB_NOTE_STRING_IID:
         put_interned(p, FD_PB_INTERNED_NOTE_STRING, f->value);
@@ -217,12 +204,58 @@ put_value(const printing *p, const fd_proto_field *annotation, int depth)
     fd_buffer_text(p->to, "null");
 }
 
-void
-fd_perfetto_arg(const fd_perfetto_tables *tables, const fd_perfetto_from *from,
-                const fd_proto_field *annotation, bool first, fd_buffer *to)
+fd_span
+fd_perfetto_counter_name(const fd_perfetto_event *event, fd_span *series)
 {
-    printing p = {tables, from, to};
-    fd_buffer_text(to, first ? "" : ",");
-    put_name(&p, annotation);
-    put_value(&p, annotation, 0);
+    static const char value[] = "value";
+    const fd_text_pool *texts = &event->tables->texts;
+    const char *name = fd_text_pool_get(texts, event->track->name);
+    const char *end = name + fd_text_pool_size(texts, event->track->name);
+    const char *space = memrchr(name, ' ', (size_t)(end - name));
+    *series = space != NULL ? (fd_span){space + 1, end}
+                            : (fd_span){value, value + sizeof value - 1};
+    return (fd_span){name, space != NULL ? space : end};
+}
+
+static void
+put_counter(const fd_perfetto_event *event, fd_buffer *to)
+{
+    fd_span series;
+    fd_json_writer w = {.to = to};
+    fd_perfetto_counter_name(event, &series);
+    fd_json_begin_object(&w, NULL);
+    fd_json_key(&w, series.from, fd_span_size(series));
+    if (event->is_real || event->track->unit != 1) {
+        put_real(event->real * (double)event->track->unit, to);
+    }
+    else {
+        fd_json_put_i64(&w, NULL, (int64_t)event->value);
+    }
+    fd_json_end_object(&w);
+}
+
+fd_span
+fd_perfetto_args(const fd_perfetto_event *event)
+{
+    fd_proto_field f;
+    fd_proto_reader r =
+        fd_proto_read(event->message.bytes, event->message.size);
+    fd_buffer *to = fd_batch_compose(event->batch);
+    printing p = {event->tables, event->from, to};
+    if (event->type == FD_PB_TYPE_COUNTER) {
+        put_counter(event, to);
+    }
+    while (event->has_notes && fd_proto_next(&r, &f)) {
+        if (f.number == FD_PB_EVENT_NOTE && f.wire == FD_PROTO_BYTES) {
+            fd_buffer_text(to, to->size == 0 ? "{" : ",");
+            put_name(&p, &f);
+            put_value(&p, &f, 0);
+        }
+    }
+    if (event->has_notes) {
+        fd_buffer_text(to, "}");
+    }
+    return to->size > 0 || to->status != FD_OK
+             ? fd_batch_composed(event->batch)
+             : (fd_span){NULL, NULL};
 }

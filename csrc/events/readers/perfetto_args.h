@@ -1,16 +1,15 @@
-/* Annotations of a native event as the members of a JSON object. */
+/* The arguments of a native event as a JSON object. */
 #ifndef FD_PERFETTO_ARGS_H
 #define FD_PERFETTO_ARGS_H
 
-#include "events/readers/perfetto_tables.h"
+#include "events/readers/native_event.h"
 
-/* Append ',' unless `first`, then "name":value. */
-void fd_perfetto_arg(const fd_perfetto_tables *tables,
-                     const fd_perfetto_from *from,
-                     const fd_proto_field *annotation, bool first,
-                     fd_buffer *to);
+/* Its annotations, or the value of a counter; absent: it has none. */
+fd_span fd_perfetto_args(const fd_perfetto_event *event);
 
-/* Append a double: exact, and still one when it is whole; no number is null. */
-void fd_perfetto_real(uint64_t bits, fd_buffer *to);
+/* Split the name of a counter: "GPU busy" is the series "busy" of "GPU", which
+ * viewers join again. A name of one word is of the series "value". */
+fd_span fd_perfetto_counter_name(const fd_perfetto_event *event,
+                                 fd_span *series);
 
 #endif

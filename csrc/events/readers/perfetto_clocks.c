@@ -7,7 +7,7 @@ enum {
     FIRST_OWN_CLOCK = 64, /* of a sequence */
     FIRST_COMMON_CLOCK = 128,
     MOST_CLOCKS = 256,
-    MOST_TOLD = 1 << 20 /* of a clock; the last stands for those beyond */
+    MOST_PAIRS = 1 << 20 /* of a clock; the last stands for those beyond */
 };
 
 void
@@ -146,7 +146,7 @@ add_pair(fd_perfetto_clock_of *clock, const reading *r, uint32_t by,
     }
     while (clock->pairs.count > 0
            && (clock->pairs.list[clock->pairs.count - 1].at >= r->at
-               || clock->pairs.count >= fd_budget(MOST_TOLD))) {
+               || clock->pairs.count >= fd_budget(MOST_PAIRS))) {
         clock->pairs.count--;
     }
     clock->by = by;

@@ -4,12 +4,9 @@
 #include "events/readers/perfetto_args.h"
 #include "events/recorded/perfetto_fields.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum { MOST_OPEN = 1 << 12 };
-
-typedef fd_perfetto_event happening;
 
 /* The fields of a legacy event. */
 typedef struct legacy {
@@ -19,79 +16,56 @@ typedef struct legacy {
     uint32_t id_field; /* which of the ids it is; 0: none */
     uint64_t id;
     bool binds_enclosing;
+    bool has_bind_id;
+    uint64_t bind_id;
+    uint64_t direction; /* of `bind_id`: 1 in, 2 out, 3 both */
 } legacy;
 
 static uint32_t
-text_field(happening *h, const fd_proto_field *f, fd_status *status)
+text_field(fd_perfetto_event *h, const fd_proto_field *f, fd_status *status)
 {
     return fd_perfetto_keep_text(h->tables, f->bytes, f->size, status);
 }
 
-/* A text of the tables as JSON; 0: absent. */
-static fd_span
-text_of(happening *h, uint32_t text)
+/* Without a name. */
+static fd_timeline_event *
+add_event(fd_perfetto_event *h, char phase)
 {
-    const fd_text_pool *texts = &h->tables->texts;
-    return text == 0 ? (fd_span){NULL, NULL}
-                     : fd_batch_json(h->batch, fd_text_pool_get(texts, text),
-                                     fd_text_pool_size(texts, text));
-}
-
-static fd_timeline_event
-begin_event(happening *h, char phase)
-{
-    uint32_t pid = 0;
-    fd_perfetto_pid_of(h->tables, h->track, &pid);
-    fd_timeline_event event = {.phase = phase,
-                               .has_start = true,
-                               .start = h->time,
-                               .pid = fd_batch_number(h->batch, pid)};
-    if (h->track->kind == FD_PERFETTO_THREAD) {
-        event.tid = fd_batch_number(h->batch, h->track->tid);
+    fd_perfetto_track *track = h->track;
+    fd_timeline_event *event = fd_batch_new(h->batch);
+    if (track->pid_text.from == NULL) {
+        uint32_t pid = 0;
+        fd_event_batch *to = &h->tables->spelled;
+        fd_perfetto_pid_of(h->tables, track, &pid);
+        track->pid_text = fd_batch_number(to, pid);
+        track->tid_text = fd_perfetto_on_thread(h)
+                            ? fd_batch_number(to, track->tid)
+                            : (fd_span){NULL, NULL};
+        h->batch->status = to->status != FD_OK ? to->status : h->batch->status;
     }
-    else if (h->track->kind != FD_PERFETTO_PROCESS
-             || (h->type != FD_PB_TYPE_INSTANT && h->legacy.bytes == NULL)) {
-        event.track_id = h->track->uuid;
-        event.track = h->track->name == 0 ? fd_batch_static("\"\"")
-                                          : text_of(h, h->track->name);
-    }
+    event->phase = phase;
+    event->has_start = true;
+    event->start = h->time;
+    event->pid = track->pid_text;
+    event->tid = track->tid_text;
     return event;
 }
 
-/* With a name, a category and the annotations: all is known of the event. */
-static void
-finish_event(happening *h, fd_timeline_event *event, uint32_t category,
-             uint32_t name)
+static fd_timeline_event *
+add_named(fd_perfetto_event *h, char phase, uint32_t category, uint32_t name)
 {
-    fd_proto_field f;
-    fd_proto_reader r = fd_proto_read(h->message->bytes, h->message->size);
-    event->cat = text_of(h, category);
-    event->name = text_of(h, name);
-    fd_buffer *args = fd_batch_compose(h->batch);
-    while (h->has_notes && fd_proto_next(&r, &f)) {
-        if (f.number == FD_PB_EVENT_NOTE && f.wire == FD_PROTO_BYTES) {
-            bool first = args->size == 0;
-            fd_buffer_text(args, first ? "{" : "");
-            fd_perfetto_arg(h->tables, h->from, &f, first, args);
-        }
-    }
-    if (args->size > 0) {
-        fd_buffer_text(args, "}");
-        event->args = fd_batch_composed(h->batch);
-    }
-    fd_batch_event(h->batch, event);
-}
-
-static fd_span
-hex(happening *h, uint64_t id)
-{
-    return fd_batch_format(h->batch, "\"0x%" PRIx64 "\"", id);
+    fd_timeline_event *event = add_event(h, phase);
+    event->cat = fd_perfetto_json(h->tables, category, h->batch);
+    event->name = fd_perfetto_json(h->tables, name, h->batch);
+    event->native = h;
+    event->native_args = fd_perfetto_args;
+    return event;
 }
 
 /* Slices of a track that is not a thread have an id in Chrome JSON instead of a
  * stack. */
 static fd_status
-put_beside(happening *h, char phase)
+put_beside(fd_perfetto_event *h, char phase)
 {
     fd_perfetto_track *track = h->track;
     uint32_t category = h->category != 0 ? h->category : track->name;
@@ -112,82 +86,68 @@ put_beside(happening *h, char phase)
             return FD_ENOMEM;
         }
     }
-    fd_timeline_event event = begin_event(h, phase);
-    event.local_id = hex(h, track->uuid);
-    finish_event(h, &event, category, name);
+    fd_timeline_event *event = add_named(h, phase, category, name);
+    event->local_id = fd_batch_id(h->batch, track->uuid);
     return FD_OK;
 }
 
+static void
+put_binding(fd_perfetto_event *h, const legacy *l, fd_timeline_event *event)
+{
+    if (l->has_bind_id) {
+        event->bind_id = fd_batch_id(h->batch, l->bind_id);
+        event->flow_in = (l->direction & 1) != 0;
+        event->flow_out = (l->direction & 2) != 0;
+    }
+}
+
 static fd_status
-put_slice(happening *h)
+put_slice(fd_perfetto_event *h, const legacy *l)
 {
     bool begins = h->type == FD_PB_TYPE_BEGIN;
-    if (h->track->kind != FD_PERFETTO_THREAD) {
+    if (!fd_perfetto_on_thread(h)) {
         return put_beside(h, begins ? 'b' : 'e');
     }
-    fd_timeline_event event = begin_event(h, begins ? 'B' : 'E');
-    finish_event(h, &event, h->category, h->name);
+    put_binding(h, l, add_named(h, begins ? 'B' : 'E', h->category, h->name));
     return FD_OK;
 }
 
 static fd_status
-put_instant(happening *h)
+put_instant(fd_perfetto_event *h)
 {
-    if (h->track->kind != FD_PERFETTO_THREAD
-        && h->track->kind != FD_PERFETTO_PROCESS) {
+    if (!fd_perfetto_on_thread(h) && !fd_perfetto_on_process(h)) {
         return put_beside(h, 'n');
     }
-    fd_timeline_event event = begin_event(h, 'i');
-    event.scope = h->track->kind == FD_PERFETTO_THREAD ? 't' : 'p';
-    finish_event(h, &event, h->category, h->name);
+    add_named(h, 'i', h->category, h->name)->scope =
+        fd_perfetto_on_thread(h) ? 't' : 'p';
     return FD_OK;
 }
 
-static double
-counted(happening *h)
-{
-    double value;
-    memcpy(&value, &h->value, sizeof value);
-    value = h->is_real ? value : (double)(int64_t)h->value;
-    h->track->total = h->track->incremental ? h->track->total + value : value;
-    return h->track->total * (double)h->track->unit;
-}
-
-/* "GPU busy" is the series "busy" of the counter "GPU": viewers join them
- * again. */
 static void
-put_counter(happening *h)
+put_counter(fd_perfetto_event *h)
 {
-    const char *name = fd_text_pool_get(&h->tables->texts, h->track->name);
-    const char *space = strrchr(name, ' ');
-    size_t size = space != NULL ? (size_t)(space - name) : strlen(name);
-    double value = counted(h);
-    fd_timeline_event event = begin_event(h, 'C');
-    event.name = fd_batch_json(h->batch, name, size);
-    fd_buffer *args = fd_batch_compose(h->batch);
-    fd_buffer_text(args, "{");
-    fd_buffer_json(args, space != NULL ? space + 1 : "value",
-                   space != NULL ? strlen(space + 1) : 5);
-    fd_buffer_text(args, ":");
-    if (h->is_real || h->track->incremental || h->track->unit != 1) {
-        uint64_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        fd_perfetto_real(bits, args);
+    fd_span series;
+    fd_perfetto_track *track = h->track;
+    if (!h->is_real) {
+        h->real = (double)(int64_t)h->value;
     }
-    else {
-        fd_buffer_format(args, "%" PRId64, (int64_t)h->value);
+    if (track->incremental) {
+        track->total += h->real;
+        h->real = track->total;
+        h->is_real = true;
     }
-    fd_buffer_text(args, "}");
-    event.args = fd_batch_composed(h->batch);
-    fd_batch_event(h->batch, &event);
+    fd_timeline_event *event = add_event(h, 'C');
+    fd_span name = fd_perfetto_counter_name(h, &series);
+    event->name = fd_batch_json(h->batch, name.from, fd_span_size(name));
+    event->native = h;
+    event->native_args = fd_perfetto_args;
 }
 
 static fd_status
-read_legacy(happening *h, legacy *l)
+read_legacy(fd_perfetto_event *h, legacy *l)
 {
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(h->legacy.bytes, h->legacy.size);
-    *l = (legacy){.phase = 0};
     while (fd_proto_next(&r, &f)) {
         switch (f.number) {
         case FD_PB_LEGACY_PHASE:
@@ -212,6 +172,13 @@ read_legacy(happening *h, legacy *l)
         case FD_PB_LEGACY_BINDS_ENCLOSING:
             l->binds_enclosing = f.value != 0;
             break;
+        case FD_PB_LEGACY_BIND_ID:
+            l->has_bind_id = true;
+            l->bind_id = f.value;
+            break;
+        case FD_PB_LEGACY_DIRECTION:
+            l->direction = f.value;
+            break;
         default:
             break;
         }
@@ -221,34 +188,37 @@ read_legacy(happening *h, legacy *l)
 
 /* The phase of Chrome JSON is a field of it. */
 static void
-put_legacy(happening *h, const legacy *l)
+put_legacy(fd_perfetto_event *h, const legacy *l)
 {
-    fd_timeline_event event = begin_event(h, l->phase);
-    if (l->id_field == FD_PB_LEGACY_ID) {
-        event.id = hex(h, l->id);
-    }
-    else if (l->id_field == FD_PB_LEGACY_LOCAL_ID) {
-        event.local_id = hex(h, l->id);
-    }
-    else if (l->id_field == FD_PB_LEGACY_GLOBAL_ID) {
-        event.global_id = hex(h, l->id);
+    h->is_legacy = true;
+    h->name = h->name != 0 ? h->name : l->name;
+    fd_timeline_event *event = add_named(h, l->phase, h->category, h->name);
+    if (l->id_field != 0) {
+        *(l->id_field == FD_PB_LEGACY_ID         ? &event->id
+          : l->id_field == FD_PB_LEGACY_LOCAL_ID ? &event->local_id
+                                                 : &event->global_id) =
+            fd_batch_id(h->batch, l->id);
     }
     if (l->phase == 'X' && l->duration_us <= INT64_MAX / 1000) {
-        event.has_duration = true;
-        event.duration = (int64_t)l->duration_us * 1000;
+        event->has_duration = true;
+        event->duration = (int64_t)l->duration_us * 1000;
     }
-    event.encloses = l->binds_enclosing;
-    finish_event(h, &event, h->category, h->name != 0 ? h->name : l->name);
+    event->encloses = l->binds_enclosing;
+    put_binding(h, l, event);
 }
 
 fd_status
-fd_perfetto_event_put(happening *h)
+fd_perfetto_event_put(fd_perfetto_event *h)
 {
-    legacy l;
+    legacy l = {.phase = '\0'};
+    fd_status status = h->legacy.bytes != NULL ? read_legacy(h, &l) : FD_OK;
+    if (status != FD_OK) {
+        return status;
+    }
     switch (h->type) {
     case FD_PB_TYPE_BEGIN:
     case FD_PB_TYPE_END:
-        return put_slice(h);
+        return put_slice(h, &l);
     case FD_PB_TYPE_INSTANT:
         return put_instant(h);
     case FD_PB_TYPE_COUNTER:
@@ -259,22 +229,20 @@ fd_perfetto_event_put(happening *h)
     default:
         break;
     }
-    fd_status status = h->legacy.bytes != NULL ? read_legacy(h, &l) : FD_OK;
-    if (status == FD_OK && h->legacy.bytes != NULL && l.phase != '\0') {
+    if (h->legacy.bytes != NULL && l.phase != '\0') {
         put_legacy(h, &l);
     }
-    return status;
+    return FD_OK;
 }
 
 void
-fd_perfetto_event_flow(happening *h, char phase, uint64_t id)
+fd_perfetto_event_flow(fd_perfetto_event *h, char phase, uint64_t id)
 {
-    fd_timeline_event event = begin_event(h, phase);
-    event.id = hex(h, id);
-    event.encloses = phase == 'f';
-    event.follows = true;
-    event.cat = event.name = fd_batch_static("\"flow\"");
-    fd_batch_event(h->batch, &event);
+    fd_timeline_event *event = add_event(h, phase);
+    event->id = fd_batch_id(h->batch, id);
+    event->encloses = phase == 'f';
+    event->follows = true;
+    event->cat = event->name = fd_batch_static("\"flow\"");
 }
 
 bool
@@ -286,12 +254,13 @@ fd_perfetto_event_is_flow(uint32_t number)
 }
 
 /* Several categories are one text, as in Chrome JSON: "a,b". */
-static uint32_t
-add_category(happening *h, uint32_t category, fd_status *status)
+static void
+add_category(fd_perfetto_event *h, uint32_t category, fd_status *status)
 {
     const fd_text_pool *texts = &h->tables->texts;
     if (h->category == 0 || category == 0) {
-        return category != 0 ? category : h->category;
+        h->category = category != 0 ? category : h->category;
+        return;
     }
     fd_buffer both = {.bytes = NULL};
     fd_buffer_bytes(&both, fd_text_pool_get(texts, h->category),
@@ -301,74 +270,82 @@ add_category(happening *h, uint32_t category, fd_status *status)
                     fd_text_pool_size(texts, category));
     *status = both.status;
     if (both.status == FD_OK) {
-        category =
+        h->category =
             fd_perfetto_keep_text(h->tables, both.bytes, both.size, status);
     }
     fd_buffer_clear(&both);
-    return category;
 }
 
-/* Packed numbers. */
+/* One number, or several packed. */
 static void
-add_categories(happening *h, const fd_proto_field *f, fd_status *status)
+add_categories(fd_perfetto_event *h, const fd_proto_field *f,
+               fd_status *status)
 {
     const char *at = f->bytes;
-    uint64_t iid;
-    while (*status == FD_OK && at < f->bytes + f->size
-           && fd_proto_varint(&at, f->bytes + f->size, &iid)) {
-        h->category = add_category(
+    const char *end = f->bytes + f->size;
+    uint64_t iid = f->value;
+    bool more = f->wire != FD_PROTO_BYTES || fd_proto_varint(&at, end, &iid);
+    while (more && *status == FD_OK) {
+        add_category(
             h, fd_perfetto_interned(h->from, FD_PB_INTERNED_CATEGORY, iid),
             status);
+        more = at < end && fd_proto_varint(&at, end, &iid);
     }
 }
 
+static void
+read_value(fd_perfetto_event *h, const fd_proto_field *f)
+{
+    h->has_value = true;
+    h->is_real = f->number == FD_PB_EVENT_DOUBLE_COUNTER;
+    h->value = f->value;
+    memcpy(&h->real, &f->value, sizeof h->real);
+}
+
 fd_status
-fd_perfetto_event_read(happening *h, uint64_t *uuid)
+fd_perfetto_event_read(fd_perfetto_event *h, uint64_t *uuid)
 {
     fd_proto_field f;
     fd_status status = FD_OK;
-    fd_proto_reader r = fd_proto_read(h->message->bytes, h->message->size);
+    fd_proto_reader r = fd_proto_read(h->message.bytes, h->message.size);
     h->legacy.bytes = NULL;
     while (status == FD_OK && fd_proto_next(&r, &f)) {
         bool bytes = f.wire == FD_PROTO_BYTES;
-        if (f.number == FD_PB_EVENT_TYPE) {
+        switch (f.number) {
+        case FD_PB_EVENT_TYPE:
             h->type = f.value;
-        }
-        else if (f.number == FD_PB_EVENT_TRACK) {
+            break;
+        case FD_PB_EVENT_TRACK:
             *uuid = f.value;
-        }
-        else if (f.number == FD_PB_EVENT_NAME_IID) {
+            break;
+        case FD_PB_EVENT_NAME_IID:
             h->name =
                 fd_perfetto_interned(h->from, FD_PB_INTERNED_NAME, f.value);
-        }
-        else if (f.number == FD_PB_EVENT_NAME && bytes) {
-            h->name = text_field(h, &f, &status);
-        }
-        else if (f.number == FD_PB_EVENT_CATEGORY_IID && bytes) {
+            break;
+        case FD_PB_EVENT_NAME:
+            h->name = bytes ? text_field(h, &f, &status) : h->name;
+            break;
+        case FD_PB_EVENT_CATEGORY_IID:
             add_categories(h, &f, &status);
-        }
-        else if (f.number == FD_PB_EVENT_CATEGORY_IID) {
-            h->category =
-                add_category(h,
-                             fd_perfetto_interned(
-                                 h->from, FD_PB_INTERNED_CATEGORY, f.value),
-                             &status);
-        }
-        else if (f.number == FD_PB_EVENT_CATEGORY && bytes) {
-            h->category = add_category(h, text_field(h, &f, &status), &status);
-        }
-        else if (f.number == FD_PB_EVENT_COUNTER
-                 || f.number == FD_PB_EVENT_DOUBLE_COUNTER) {
-            h->has_value = true;
-            h->is_real = f.number == FD_PB_EVENT_DOUBLE_COUNTER;
-            h->value = f.value;
-        }
-        else if (f.number == FD_PB_EVENT_LEGACY && bytes) {
-            h->legacy = f;
-        }
-        else {
-            h->has_notes = h->has_notes || f.number == FD_PB_EVENT_NOTE;
+            break;
+        case FD_PB_EVENT_CATEGORY:
+            add_category(h, bytes ? text_field(h, &f, &status) : 0, &status);
+            break;
+        case FD_PB_EVENT_COUNTER:
+        case FD_PB_EVENT_DOUBLE_COUNTER:
+            read_value(h, &f);
+            break;
+        case FD_PB_EVENT_LEGACY:
+            h->legacy = bytes ? f : h->legacy;
+            break;
+        case FD_PB_EVENT_NOTE:
+            h->has_notes = h->has_notes || bytes;
+            h->has_more = true;
+            break;
+        default:
+            h->has_more = true;
             h->has_flows = h->has_flows || fd_perfetto_event_is_flow(f.number);
+            break;
         }
     }
     return r.bad ? FD_EFORMAT : status;

@@ -2,26 +2,7 @@
 #ifndef FD_PERFETTO_EVENT_H
 #define FD_PERFETTO_EVENT_H
 
-#include "events/event_batch.h"
-#include "events/readers/perfetto_tables.h"
-
-typedef struct fd_perfetto_event {
-    fd_perfetto_tables *tables;
-    const fd_perfetto_from *from;
-    fd_perfetto_track *track;
-    int64_t time;
-    uint64_t type;
-    uint32_t category; /* texts */
-    uint32_t name;
-    bool has_value;
-    bool is_real;
-    bool has_notes;
-    bool has_flows;
-    uint64_t value;        /* of a counter, or its bits */
-    fd_proto_field legacy; /* bytes NULL: none */
-    const fd_proto_field *message;
-    fd_event_batch *batch;
-} fd_perfetto_event;
+#include "events/readers/native_event.h"
 
 /* Whether a field of an event is a flow that it begins, continues or ends. */
 bool fd_perfetto_event_is_flow(uint32_t number);

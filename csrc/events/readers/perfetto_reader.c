@@ -5,6 +5,7 @@
 #include "events/readers/perfetto_event.h"
 #include "events/recorded/perfetto_fields.h"
 #include "events/recorded/perfetto_preamble.h"
+#include "json/json_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ typedef struct flow {
 typedef struct reading {
     fd_packets packets;
     fd_perfetto_tables tables;
+    fd_perfetto_event event; /* of the last packet: its events refer to it */
     FD_VECTOR(flow) flows;
     fd_map flow_of;    /* id -> its place + 1 */
     uint64_t others;   /* packets with other content */
@@ -133,13 +135,12 @@ put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
 }
 
 static fd_status
-take_flows(reading *r, fd_perfetto_event *event,
-           const fd_perfetto_packet *packet)
+take_flows(reading *r, fd_perfetto_event *event)
 {
     fd_proto_field f;
     fd_status status = FD_OK;
     fd_proto_reader reader =
-        fd_proto_read(packet->event.bytes, packet->event.size);
+        fd_proto_read(event->message.bytes, event->message.size);
     while (status == FD_OK && fd_proto_next(&reader, &f)) {
         if (fd_perfetto_event_is_flow(f.number)) {
             status = put_flows(r, event, &f);
@@ -151,26 +152,28 @@ take_flows(reading *r, fd_perfetto_event *event,
 static fd_status
 take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
 {
-    fd_perfetto_event event = {.tables = &r->tables,
-                               .from = packet->from,
-                               .time = packet->time,
-                               .message = &packet->event,
-                               .batch = batch};
-    uint64_t uuid = packet->from != NULL ? packet->from->track : 0;
+    fd_perfetto_event *event = &r->event;
     if (!r->second) {
-        return take_flows(r, &event, packet);
+        event->time = packet->time;
+        event->message = packet->event;
+        return take_flows(r, event);
     }
-    fd_status status = fd_perfetto_event_read(&event, &uuid);
+    *event = (fd_perfetto_event){.tables = &r->tables,
+                                 .from = packet->from,
+                                 .time = packet->time,
+                                 .message = packet->event,
+                                 .batch = batch};
+    uint64_t uuid = packet->from != NULL ? packet->from->track : 0;
+    fd_status status = fd_perfetto_event_read(event, &uuid);
     if (status != FD_OK) {
         return status;
     }
-    event.track = fd_perfetto_track_of(&r->tables, uuid, &status);
-    if (event.track == NULL) {
+    event->track = fd_perfetto_track_of(&r->tables, uuid, &status);
+    if (event->track == NULL) {
         return status;
     }
-    status = fd_perfetto_event_put(&event);
-    return status == FD_OK && event.has_flows ? take_flows(r, &event, packet)
-                                              : status;
+    status = fd_perfetto_event_put(event);
+    return status == FD_OK && event->has_flows ? take_flows(r, event) : status;
 }
 
 /* Take one packet; false at the end. */
@@ -207,10 +210,12 @@ put_origin(const char *origin, fd_event_batch *batch)
         fd_batch_member(batch, "mergedFiles", fd_batch_number(batch, number));
     }
     else if (sscanf(origin, FD_PERFETTO_EXPORT, &number, &world) == 2) {
-        fd_batch_member(batch, "distributedInfo",
-                        fd_batch_format(batch,
-                                        "{\"rank\":%u,\"world_size\":%u}",
-                                        number, world));
+        fd_json_writer w = {.to = fd_batch_compose(batch)};
+        fd_json_begin_object(&w, NULL);
+        fd_json_put_u64(&w, "rank", number);
+        fd_json_put_u64(&w, "world_size", world);
+        fd_json_end_object(&w);
+        fd_batch_member(batch, "distributedInfo", fd_batch_composed(batch));
         fd_batch_member(batch, "recordings", fd_batch_static("[]"));
     }
 }
@@ -244,6 +249,15 @@ put_row(const fd_perfetto_track *track, const char *what, fd_span args,
     fd_batch_event(batch, &row);
 }
 
+static fd_span
+text_row(const reading *r, const char *key, uint32_t text,
+         fd_event_batch *batch)
+{
+    const fd_text_pool *texts = &r->tables.texts;
+    return fd_batch_text_object(batch, key, fd_text_pool_get(texts, text),
+                                fd_text_pool_size(texts, text));
+}
+
 static void
 put_rows(reading *r, const fd_perfetto_track *track, fd_event_batch *batch)
 {
@@ -252,28 +266,21 @@ put_rows(reading *r, const fd_perfetto_track *track, fd_event_batch *batch)
         return;
     }
     if (track->name != 0) {
-        fd_buffer *args = fd_batch_compose(batch);
-        fd_buffer_text(args, "{\"name\":");
-        fd_buffer_json(args, fd_text_pool_get(&r->tables.texts, track->name),
-                       fd_text_pool_size(&r->tables.texts, track->name));
-        fd_buffer_text(args, "}");
         put_row(track, thread ? "\"thread_name\"" : "\"process_name\"",
-                fd_batch_composed(batch), batch);
+                text_row(r, "name", track->name, batch), batch);
     }
     if (track->labels != 0) {
-        fd_buffer *args = fd_batch_compose(batch);
-        fd_buffer_text(args, "{\"labels\":");
-        fd_buffer_json(args, fd_text_pool_get(&r->tables.texts, track->labels),
-                       fd_text_pool_size(&r->tables.texts, track->labels));
-        fd_buffer_text(args, "}");
-        put_row(track, "\"process_labels\"", fd_batch_composed(batch), batch);
+        put_row(track, "\"process_labels\"",
+                text_row(r, "labels", track->labels, batch), batch);
     }
     if (track->sorted) {
+        fd_json_writer w = {.to = fd_batch_compose(batch)};
+        fd_json_begin_object(&w, NULL);
+        fd_json_put_i64(&w, "sort_index", track->sort_index);
+        fd_json_end_object(&w);
         put_row(track,
                 thread ? "\"thread_sort_index\"" : "\"process_sort_index\"",
-                fd_batch_format(batch, "{\"sort_index\":%" PRId64 "}",
-                                track->sort_index),
-                batch);
+                fd_batch_composed(batch), batch);
     }
 }
 
@@ -288,9 +295,9 @@ end(const reading *r, fd_timeline_maker *maker, fd_error *error)
     }
     return r->timeless == 0
              ? FD_OK
-             : fd_fail(error, FD_EFORMAT,
-                       "%llu events of a clock that is not known",
-                       (unsigned long long)r->timeless);
+             : fd_fail(error, FD_EFORMAT, "%llu event%s with an unknown clock",
+                       (unsigned long long)r->timeless,
+                       r->timeless == 1 ? "" : "s");
 }
 
 static fd_status
@@ -305,12 +312,11 @@ fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
     while (batch->items.count < enough && r->row < r->tables.tracks.count) {
         put_rows(r, &r->tables.tracks.list[r->row++], batch);
     }
-    while (batch->items.count < enough && batch->status == FD_OK) {
+    /* Events refer to their packet: one at a time. */
+    while (batch->items.count == 0 && batch->status == FD_OK) {
         if (!take_packet(r, batch, &status)) {
             maker->read = r->packets.in.read;
-            return status != FD_OK || batch->items.count > 0
-                     ? status
-                     : end(r, maker, error);
+            return status != FD_OK ? status : end(r, maker, error);
         }
     }
     maker->read = r->packets.in.read;

@@ -13,6 +13,7 @@ fd_perfetto_tables_rewind(fd_perfetto_tables *t)
     fd_vector_clear(&t->sequences);
     fd_perfetto_clocks_clear(&t->clocks);
     fd_map_clear(&t->sequence_of);
+    t->last_sequence = 0;
 }
 
 void
@@ -23,6 +24,8 @@ fd_perfetto_tables_clear(fd_perfetto_tables *t)
     }
     fd_perfetto_tables_rewind(t);
     fd_text_pool_clear(&t->texts);
+    fd_vector_clear(&t->json);
+    fd_batch_clear(&t->spelled);
     fd_vector_clear(&t->tracks);
     fd_map_clear(&t->track_of);
 }
@@ -37,7 +40,11 @@ key_of(uint64_t uuid)
 fd_perfetto_track *
 fd_perfetto_track_of(fd_perfetto_tables *t, uint64_t uuid, fd_status *status)
 {
-    uint32_t place = fd_map_get(&t->track_of, key_of(uuid));
+    uint32_t place = t->last_track;
+    if (place != 0 && t->tracks.list[place - 1].uuid == uuid) {
+        return &t->tracks.list[place - 1];
+    }
+    place = fd_map_get(&t->track_of, key_of(uuid));
     if (place == 0) {
         fd_perfetto_track made = {.uuid = uuid, .unit = 1};
         if (t->tracks.count >= fd_budget(FD_PERFETTO_MOST_TRACKS)) {
@@ -51,22 +58,56 @@ fd_perfetto_track_of(fd_perfetto_tables *t, uint64_t uuid, fd_status *status)
         }
         place = t->tracks.count;
     }
+    t->last_track = place;
     return &t->tracks.list[place - 1];
 }
 
+const fd_perfetto_track *
+fd_perfetto_parent(const fd_perfetto_tables *t, const fd_perfetto_track *track)
+{
+    uint32_t place = track->parent == 0
+                       ? 0
+                       : fd_map_get(&t->track_of, key_of(track->parent));
+    return place == 0 ? NULL : &t->tracks.list[place - 1];
+}
+
 bool
-fd_perfetto_pid_of(fd_perfetto_tables *t, const fd_perfetto_track *track,
+fd_perfetto_pid_of(const fd_perfetto_tables *t, const fd_perfetto_track *track,
                    uint32_t *pid)
 {
     for (int i = 0; i < FD_PERFETTO_PARENTS && !track->has_pid; i++) {
-        uint32_t place = fd_map_get(&t->track_of, key_of(track->parent));
-        if (track->parent == 0 || place == 0) {
+        track = fd_perfetto_parent(t, track);
+        if (track == NULL) {
             return false;
         }
-        track = &t->tracks.list[place - 1];
     }
     *pid = track->pid;
     return track->has_pid;
+}
+
+fd_span
+fd_perfetto_json(fd_perfetto_tables *t, uint32_t text, fd_event_batch *batch)
+{
+    static const fd_span none = {NULL, NULL};
+    bool stored = text < FD_PERFETTO_MOST_JSON;
+    while (stored && t->json.count <= text && batch->status == FD_OK) {
+        batch->status = fd_vector_push(&t->json, none);
+    }
+    if (text == 0 || batch->status != FD_OK) {
+        return none;
+    }
+    fd_span *json = stored ? &t->json.list[text] : NULL;
+    if (json == NULL || json->from == NULL) {
+        fd_event_batch *to = stored ? &t->spelled : batch;
+        fd_span made = fd_batch_json(to, fd_text_pool_get(&t->texts, text),
+                                     fd_text_pool_size(&t->texts, text));
+        batch->status = to->status;
+        if (json == NULL) {
+            return made;
+        }
+        *json = made;
+    }
+    return *json;
 }
 
 static uint64_t
@@ -97,7 +138,11 @@ fd_perfetto_keep_text(fd_perfetto_tables *t, const char *text, size_t size,
 static fd_perfetto_from *
 sequence_of(fd_perfetto_tables *t, uint32_t id, fd_status *status)
 {
-    uint32_t place = fd_map_get(&t->sequence_of, (uint64_t)id + 1);
+    uint32_t place = t->last_sequence;
+    if (place != 0 && t->sequences.list[place - 1].id == id) {
+        return &t->sequences.list[place - 1];
+    }
+    place = fd_map_get(&t->sequence_of, (uint64_t)id + 1);
     if (place == 0) {
         if (t->sequences.count >= fd_budget(FD_PERFETTO_MOST_SEQUENCES)) {
             return NULL;
@@ -112,6 +157,7 @@ sequence_of(fd_perfetto_tables *t, uint32_t id, fd_status *status)
         }
         place = t->sequences.count;
     }
+    t->last_sequence = place;
     return &t->sequences.list[place - 1];
 }
 
@@ -187,11 +233,26 @@ take_thread(fd_perfetto_tables *t, fd_perfetto_track *track,
     }
 }
 
+/* Fields as a text; the buffer is cleared. */
+static uint32_t
+keep_fields(fd_perfetto_tables *t, fd_buffer *fields, fd_status *status)
+{
+    uint32_t text = 0;
+    *status = fields->status != FD_OK ? fields->status : *status;
+    if (*status == FD_OK && fields->size > 0) {
+        text = fd_perfetto_keep_text(t, fields->bytes, fields->size, status);
+    }
+    fd_buffer_clear(fields);
+    return text;
+}
+
 static void
-take_counter(fd_perfetto_track *track, const fd_proto_field *message)
+take_counter(fd_perfetto_tables *t, fd_perfetto_track *track,
+             const fd_proto_field *message, fd_status *status)
 {
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(message->bytes, message->size);
+    fd_buffer same = {.bytes = NULL};
     track->kind = FD_PERFETTO_COUNTS;
     while (fd_proto_next(&r, &f)) {
         if (f.number == FD_PB_COUNTER_UNIT_MULTIPLIER && f.value != 0) {
@@ -199,8 +260,21 @@ take_counter(fd_perfetto_track *track, const fd_proto_field *message)
         }
         else if (f.number == FD_PB_COUNTER_INCREMENTAL) {
             track->incremental = f.value != 0;
+            continue;
         }
+        fd_proto_copy(&same, &r, &f);
     }
+    track->counter = keep_fields(t, &same, status);
+}
+
+/* Order of siblings, description: the numbers of TrackDescriptor from
+ * FD_PB_TRACK_ORDERING on, except names. */
+static bool
+is_rest(uint32_t number)
+{
+    return number >= FD_PB_TRACK_ORDERING
+        && number <= FD_PB_TRACK_MERGE_KEY_INT
+        && number != FD_PB_TRACK_ATRACE_NAME;
 }
 
 static fd_status
@@ -220,6 +294,8 @@ take_track(fd_perfetto_tables *t, const fd_proto_field *message)
     if (track == NULL) {
         return status;
     }
+    fd_buffer rest = {.bytes = NULL};
+    track->pid_text = (fd_span){NULL, NULL};
     r = fd_proto_read(message->bytes, message->size);
     while (fd_proto_next(&r, &f) && status == FD_OK) {
         bool bytes = f.wire == FD_PROTO_BYTES;
@@ -233,20 +309,26 @@ take_track(fd_perfetto_tables *t, const fd_proto_field *message)
             take_thread(t, track, &f, &status);
         }
         else if (f.number == FD_PB_TRACK_COUNTER && bytes) {
-            take_counter(track, &f);
+            take_counter(t, track, &f, &status);
         }
         else if ((f.number == FD_PB_TRACK_NAME
                   || f.number == FD_PB_TRACK_STATIC_NAME
                   || f.number == FD_PB_TRACK_ATRACE_NAME)
                  && bytes && track->name == 0) {
             track->name = fd_perfetto_keep_text(t, f.bytes, f.size, &status);
+            track->has_name = true;
+        }
+        else if (is_rest(f.number)) {
+            fd_proto_copy(&rest, &r, &f);
         }
     }
+    track->rest = keep_fields(t, &rest, &status);
     track->kind =
         track->kind == FD_PERFETTO_UNKNOWN ? FD_PERFETTO_OTHER : track->kind;
     return status;
 }
 
+/* Source locations are stored as their fields without the number. */
 static fd_status
 take_text(fd_perfetto_tables *t, fd_perfetto_from *from, uint32_t kind,
           const fd_proto_field *message)
@@ -255,15 +337,21 @@ take_text(fd_perfetto_tables *t, fd_perfetto_from *from, uint32_t kind,
     uint64_t iid = 0;
     uint32_t text = 0;
     fd_status status = FD_OK;
+    fd_buffer source = {.bytes = NULL};
     fd_proto_reader r = fd_proto_read(message->bytes, message->size);
     while (fd_proto_next(&r, &f)) {
         if (f.number == FD_PB_INTERNED_IID) {
             iid = f.value;
         }
+        else if (kind == FD_PB_INTERNED_SOURCE) {
+            fd_proto_copy(&source, &r, &f);
+        }
         else if (f.number == FD_PB_INTERNED_TEXT && f.wire == FD_PROTO_BYTES) {
             text = fd_perfetto_keep_text(t, f.bytes, f.size, &status);
         }
     }
+    text = kind == FD_PB_INTERNED_SOURCE ? keep_fields(t, &source, &status)
+                                         : text;
     if (status == FD_OK && iid != 0 && text != 0
         && from->interned.count < fd_budget(FD_PERFETTO_MOST_INTERNED)) {
         status = fd_map_put(&from->interned, interned_key(kind, iid), text);
@@ -282,6 +370,8 @@ take_interned(fd_perfetto_tables *t, fd_perfetto_from *from,
         bool known = f.number == FD_PB_INTERNED_CATEGORY
                   || f.number == FD_PB_INTERNED_NAME
                   || f.number == FD_PB_INTERNED_NOTE_NAME
+                  || f.number == FD_PB_INTERNED_SOURCE
+                  || f.number == FD_PB_INTERNED_NOTE_TYPE
                   || f.number == FD_PB_INTERNED_NOTE_STRING;
         if (known && f.wire == FD_PROTO_BYTES) {
             status = take_text(t, from, f.number, &f);

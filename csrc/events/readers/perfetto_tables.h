@@ -4,6 +4,7 @@
 #define FD_PERFETTO_TABLES_H
 
 #include "base/map.h"
+#include "events/event_batch.h"
 #include "events/readers/perfetto_clocks.h"
 #include "streams/protobuf.h"
 #include "trace/interned_texts.h"
@@ -13,6 +14,7 @@ enum {
     FD_PERFETTO_MOST_SEQUENCES = 1 << 16,
     FD_PERFETTO_MOST_TEXT = 16 << 20,    /* bytes of all texts */
     FD_PERFETTO_MOST_INTERNED = 1 << 20, /* of a sequence */
+    FD_PERFETTO_MOST_JSON = 1 << 16,     /* texts whose JSON is stored */
     FD_PERFETTO_PARENTS = 64
 };
 
@@ -29,15 +31,20 @@ typedef struct fd_perfetto_track {
     uint64_t parent;
     fd_perfetto_track_kind kind;
     bool has_pid;
+    bool has_name; /* which may be empty */
     uint32_t pid;
     uint32_t tid;
-    uint32_t name;   /* in `texts`; 0: none */
-    uint32_t labels; /* of a process; the same */
+    fd_span pid_text; /* absent until it is needed, in `spelled` */
+    fd_span tid_text; /* the same */
+    uint32_t name;    /* in `texts`; 0: none */
+    uint32_t labels;  /* of a process; the same */
     bool sorted;
     int64_t sort_index;
-    int64_t unit;             /* of a counter */
-    bool incremental;         /* the same */
-    double total;             /* of one that is */
+    uint32_t counter; /* text: its descriptor except `incremental` */
+    uint32_t rest;    /* text: fields of the descriptor without a member */
+    int64_t unit;     /* of a counter */
+    bool incremental; /* the same */
+    double total;     /* of one that is */
     FD_VECTOR(uint32_t) open; /* texts of open slices: category, name */
 } fd_perfetto_track;
 
@@ -51,10 +58,14 @@ typedef struct fd_perfetto_from {
 
 typedef struct fd_perfetto_tables {
     fd_text_pool texts;
+    FD_VECTOR(fd_span) json; /* the first texts as JSON, in `spelled` */
+    fd_event_batch spelled;
     FD_VECTOR(fd_perfetto_track) tracks;
     fd_map track_of; /* uuid -> its place + 1 */
     FD_VECTOR(fd_perfetto_from) sequences;
     fd_map sequence_of;        /* id + 1 -> its place + 1 */
+    uint32_t last_sequence;    /* the place + 1 of that of the last packet */
+    uint32_t last_track;       /* the same of a track */
     fd_perfetto_clocks clocks; /* those of the whole trace */
     bool has_base;
     int64_t base_ns; /* real time less boot time */
@@ -85,14 +96,22 @@ fd_status fd_perfetto_tables_take(fd_perfetto_tables *tables,
 fd_perfetto_track *fd_perfetto_track_of(fd_perfetto_tables *tables,
                                         uint64_t uuid, fd_status *status);
 
+/* The track around a track. NULL: none. */
+const fd_perfetto_track *fd_perfetto_parent(const fd_perfetto_tables *tables,
+                                            const fd_perfetto_track *track);
+
 /* The pid of a track or of what is around it; false: none. */
-bool fd_perfetto_pid_of(fd_perfetto_tables *tables,
+bool fd_perfetto_pid_of(const fd_perfetto_tables *tables,
                         const fd_perfetto_track *track, uint32_t *pid);
 
 /* A text of a sequence by its kind (a field of InternedData) and number; 0:
  * not known. */
 uint32_t fd_perfetto_interned(const fd_perfetto_from *from, uint32_t kind,
                               uint64_t iid);
+
+/* A text as JSON, valid until the reset of `batch`. 0: absent. */
+fd_span fd_perfetto_json(fd_perfetto_tables *tables, uint32_t text,
+                         fd_event_batch *batch);
 
 /* A text, 0 when there is no more room. */
 uint32_t fd_perfetto_keep_text(fd_perfetto_tables *tables, const char *text,

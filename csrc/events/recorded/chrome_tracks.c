@@ -3,7 +3,6 @@
 #include "base/sums.h"
 #include "events/recorded/side_tracks.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static fd_timeline_event
@@ -22,11 +21,7 @@ fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank, bool thread,
 {
     fd_timeline_event row = begin_row(
         batch, rank, thread ? "\"thread_name\"" : "\"process_name\"", tid);
-    fd_buffer *args = fd_batch_compose(batch);
-    fd_buffer_text(args, "{\"name\":");
-    fd_buffer_json(args, text, size);
-    fd_buffer_text(args, "}");
-    row.args = fd_batch_composed(batch);
+    row.args = fd_batch_text_object(batch, "name", text, size);
     fd_batch_event(batch, &row);
 }
 
@@ -37,7 +32,7 @@ fd_chrome_place(fd_event_batch *batch, const fd_trace_rank *rank, bool thread,
     fd_timeline_event row = begin_row(
         batch, rank,
         thread ? "\"thread_sort_index\"" : "\"process_sort_index\"", tid);
-    row.args = fd_batch_format(batch, "{\"sort_index\":%u}", place);
+    row.args = fd_batch_number_object(batch, "sort_index", place);
     fd_batch_event(batch, &row);
 }
 
@@ -89,8 +84,7 @@ put_value(const fd_chrome_tracks *tracks, const char *name,
         .pid = fd_batch_number(batch, tracks->rank->rank + 1),
         .tid = fd_batch_number(batch, 0),
         .name = fd_batch_json(batch, name, strlen(name)),
-        .args =
-            fd_batch_format(batch, "{\"value\":%" PRIu64 "}", value->value)};
+        .args = fd_batch_number_object(batch, "value", value->value)};
     fd_batch_event(batch, &event);
 }
 

@@ -113,8 +113,7 @@ slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
     event.has_duration = true;
     event.duration = fd_minus(shown(w, end), event.start);
     if (arrow.id != 0) {
-        event.bind_id = fd_batch_format(w->batch, "\"0x%llx\"",
-                                        (unsigned long long)arrow.id);
+        event.bind_id = fd_batch_id(w->batch, arrow.id);
         event.flow_in = arrow.ends;
         event.flow_out = !arrow.ends;
     }
@@ -183,8 +182,8 @@ put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
         made.args = fd_batch_static("{\"open\":true}");
     }
     else if (record_id != 0) {
-        made.args = fd_batch_format(w->batch, "{\"Record function id\":%llu}",
-                                    (unsigned long long)record_id);
+        made.args =
+            fd_batch_number_object(w->batch, "Record function id", record_id);
     }
     fd_batch_event(w->batch, &made);
 }
@@ -240,7 +239,7 @@ put_async(writer *w, const fd_trace_event *event, uint32_t number)
         fd_timeline_event made =
             at(w, end ? 'e' : 'b', thread_track(w, event->thread),
                event->start + (end ? event->duration : 0));
-        made.local_id = fd_batch_format(w->batch, "\"0x%x\"", number);
+        made.local_id = fd_batch_id(w->batch, number);
         made.name = fd_span_of(&w->json[name.name]);
         made.cat = fd_batch_static("\"async\"");
         fd_batch_event(w->batch, &made);

@@ -1,5 +1,7 @@
 #include "events/stats/duration_digest.h"
 
+#include "base/log_buckets.h"
+
 #include <string.h>
 
 void
@@ -7,28 +9,6 @@ fd_digest_clear(fd_digest *digest)
 {
     fd_vector_clear(&digest->buckets);
     *digest = (fd_digest){.count = 0};
-}
-
-static uint16_t
-bucket_of(uint64_t value, uint32_t bits)
-{
-    if (value < UINT64_C(1) << bits) {
-        return (uint16_t)value; /* exact */
-    }
-    uint32_t exponent = 63 - (uint32_t)__builtin_clzll(value) - bits;
-    return (uint16_t)((exponent << bits) + (uint32_t)(value >> exponent));
-}
-
-/* The middle of a bucket. */
-static uint64_t
-value_of(uint16_t bucket, uint32_t bits)
-{
-    if (bucket < 2u << bits) {
-        return bucket; /* one value wide */
-    }
-    uint32_t exponent = ((uint32_t)bucket >> bits) - 1;
-    uint64_t from = (uint64_t)(bucket - (exponent << bits)) << exponent;
-    return from + ((UINT64_C(1) << exponent) - 1) / 2;
 }
 
 static fd_status
@@ -49,7 +29,7 @@ fd_status
 fd_digest_add(fd_digest *digest, uint64_t value)
 {
     uint32_t bits = FD_DIGEST_BITS - digest->widened;
-    uint16_t bucket = bucket_of(value, bits);
+    uint16_t bucket = fd_log_bucket(value, bits);
     uint32_t low = 0;
     uint32_t high = digest->buckets.count;
     while (low < high) {
@@ -87,7 +67,8 @@ fd_digest_widen(fd_digest *digest)
     uint32_t before = FD_DIGEST_BITS - digest->widened++;
     for (uint32_t i = 0; i < digest->buckets.count; i++) {
         fd_digest_bucket each = digest->buckets.list[i];
-        each.bucket = bucket_of(value_of(each.bucket, before), before - 1);
+        each.bucket = fd_log_bucket(fd_log_bucket_middle(each.bucket, before),
+                                    before - 1);
         if (kept > 0 && digest->buckets.list[kept - 1].bucket == each.bucket) {
             digest->buckets.list[kept - 1].count += each.count;
         }
@@ -109,8 +90,8 @@ fd_digest_at(const fd_digest *digest, double share)
         fd_digest_bucket each = digest->buckets.list[i];
         seen += each.count;
         if (seen >= place) {
-            uint64_t value =
-                value_of(each.bucket, FD_DIGEST_BITS - digest->widened);
+            uint64_t value = fd_log_bucket_middle(
+                each.bucket, FD_DIGEST_BITS - digest->widened);
             return value < digest->least ? digest->least
                  : value > digest->most  ? digest->most
                                          : value;
@@ -122,5 +103,5 @@ fd_digest_at(const fd_digest *digest, double share)
 double
 fd_digest_error(uint32_t widened)
 {
-    return 1.0 / (double)(UINT64_C(2) << (FD_DIGEST_BITS - widened));
+    return fd_log_bucket_error(FD_DIGEST_BITS - widened);
 }

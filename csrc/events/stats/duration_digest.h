@@ -1,9 +1,6 @@
-/* Many durations as a few figures: counts in buckets whose width is a fixed
- * share of their value, so that every percentile is off by half of that share
- * at most. Only buckets in use take room.
- *
- *     value   1 0 1 1 0 1 1 | 0 1 1 0 ...   in binary
- *             bucket: 1 + 6 bits              its width: 1/64 of it at most */
+/* Many durations as a few figures: counts in buckets (base/log_buckets.h), so
+ * that every percentile is off by half of the share of a bucket at most. Only
+ * buckets in use take room. */
 #ifndef FD_DURATION_DIGEST_H
 #define FD_DURATION_DIGEST_H
 

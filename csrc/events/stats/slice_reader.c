@@ -23,10 +23,13 @@ static void
 go_on(fd_timeline_slices *slices, uint32_t process, uint32_t thread)
 {
     fd_text_pool texts = slices->texts;
+    bool facts = slices->facts;
     slices->texts = (fd_text_pool){.bytes = {.bytes = NULL}};
     fd_timeline_slices_clear(slices);
-    *slices = (fd_timeline_slices){
-        .first_process = process, .first_thread = thread, .texts = texts};
+    *slices = (fd_timeline_slices){.facts = facts,
+                                   .first_process = process,
+                                   .first_thread = thread,
+                                   .texts = texts};
 }
 
 /* Id 0 is there before any other. */
@@ -117,11 +120,12 @@ describe_group(fd_timeline_slices *slices, const fd_timeline_event *event,
                                        "In msg nelems", "dtype"};
     fd_span value;
     fd_span group = {NULL, NULL};
-    if (event->args.from == NULL) {
+    fd_span args = fd_timeline_args(event);
+    if (args.from == NULL) {
         return FD_OK;
     }
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        bool there = fd_scan_find(event->args, same[i], &value);
+        bool there = fd_scan_find(args, same[i], &value);
         slice->group =
             hash_of(slice->group, there ? value : (fd_span){NULL, NULL});
     }
@@ -145,6 +149,20 @@ describe_job(fd_timeline_slices *slices, const fd_timeline_event *event,
                   &slice->type);
 }
 
+static void
+read_facts(const fd_timeline_event *event, fd_span name, fd_slice *slice)
+{
+    if (slice->kind & (FD_IS_KERNEL | FD_IS_COPY | FD_IS_RUNTIME)) {
+        fd_gpu_facts_read(event, &slice->gpu);
+    }
+    if (slice->kind & FD_IS_COPY) {
+        slice->gpu.copy = fd_copy_kind_of(name);
+    }
+    if (slice->kind & FD_IS_COMMUNICATION) {
+        fd_message_read(event, name, &slice->message);
+    }
+}
+
 static fd_status
 describe(fd_timeline_slices *slices, const fd_timeline_event *event,
          fd_slice *slice)
@@ -158,6 +176,9 @@ describe(fd_timeline_slices *slices, const fd_timeline_event *event,
     slice->kind |= fd_timeline_kind_of(cat, name, &step);
     if (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
         slice->step = step <= INT64_MAX ? (int64_t)step : INT64_MAX;
+    }
+    if (slices->facts) {
+        read_facts(event, name, slice);
     }
     fd_status status =
         number(&slices->texts, cat, FD_SLICES_NAMES, &slice->cat);

@@ -6,6 +6,8 @@
 #include "base/map.h"
 #include "clocks/clock_fit.h"
 #include "events/slice_kinds.h"
+#include "events/stats/gpu_facts.h"
+#include "events/stats/message_sizes.h"
 #include "trace/interned_texts.h"
 
 enum {
@@ -32,8 +34,10 @@ typedef struct fd_slice {
     uint32_t thread;  /* the same, over all processes */
     uint32_t cat;     /* in `texts` */
     uint32_t name;
-    uint32_t type; /* of a job */
-    uint32_t pg;   /* process group of a collective, as it is named */
+    uint32_t type;      /* of a job */
+    uint32_t pg;        /* process group of a collective, as it is named */
+    fd_gpu_facts gpu;   /* with `facts`: of kernels, copies, launches */
+    fd_message message; /* with `facts`: of communication */
 } fd_slice;
 
 typedef struct fd_slice_open {
@@ -44,6 +48,8 @@ typedef struct fd_slice_open {
 } fd_slice_open;
 
 typedef struct fd_timeline_slices {
+    bool facts; /* set by the caller: also read what a slice says about GPUs
+                   and communication */
     uint32_t first_process; /* those of the files before */
     uint32_t first_thread;
     fd_text_pool pids;

@@ -12,7 +12,8 @@ typedef struct counting {
     const fd_stats_request *request;
     fd_stats *stats;
     fd_timeline_input *file;
-    fd_timeline_outline outline; /* of all files of its rank */
+    fd_timeline_outline outline;        /* of all files of its rank */
+    FD_VECTOR(fd_kernel_kinds) kernels; /* by place among its ranks */
     uint64_t done; /* bytes of the files read; every one is read twice */
     uint64_t reported;
     uint64_t total;
@@ -31,6 +32,10 @@ fd_stats_clear(fd_stats *stats)
     fd_tally_clear(&stats->tally);
     fd_skew_clear(&stats->skew);
     fd_lanes_clear(&stats->lanes);
+    fd_vector_clear(&stats->kernels);
+    fd_stream_table_clear(&stats->streams);
+    fd_copies_clear(&stats->copies);
+    fd_messages_clear(&stats->messages);
 }
 
 const char *
@@ -168,6 +173,85 @@ tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
     return status == FD_OK && is_job ? tally_job(c, rank, slice) : status;
 }
 
+static fd_kernel_kinds *
+kernels_of(counting *c, uint32_t place)
+{
+    fd_status status = FD_OK;
+    while (status == FD_OK && c->kernels.count <= place) {
+        status = fd_vector_push(&c->kernels, (fd_kernel_kinds){.any = false});
+    }
+    return status == FD_OK ? &c->kernels.list[place] : NULL;
+}
+
+/* A kernel or a copy. */
+static fd_status
+take_activity(counting *c, uint32_t place, const fd_slice *slice)
+{
+    fd_stats *stats = c->stats;
+    uint32_t rank = c->outline.ranks.list[place].rank;
+    bool copies = (slice->kind & FD_IS_COPY) != 0;
+    fd_gpu_activity activity = {
+        slice->gpu.correlation, slice->start, slice->end,    slice->gpu.device,
+        slice->gpu.stream,      rank,         slice->thread, copies};
+    fd_kernel_kinds *kernels = kernels_of(c, place);
+    if (kernels == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_kernel_kinds_add(kernels, work_of(FD_BASIS_GPU, slice->kind),
+                        slice->start, slice->end);
+    fd_status status = fd_stream_table_activity(&stats->streams, &activity);
+    if (status == FD_OK && copies) {
+        status = fd_copies_add(&stats->copies, rank, &slice->gpu,
+                               (uint64_t)(slice->end - slice->start));
+    }
+    return status;
+}
+
+/* Only record_param_comms of the calls says what is sent. */
+static fd_status
+take_transfer(counting *c, uint32_t rank, const fd_slice *slice)
+{
+    fd_text_pool *texts = &c->stats->slices.texts;
+    const char *name = fd_text_pool_get(texts, slice->name);
+    bool kernel = (slice->kind & FD_IS_KERNEL) != 0;
+    bool backend = (slice->kind & FD_IS_BACKEND) != 0;
+    if (!kernel && !backend && strcmp(name, "record_param_comms") != 0) {
+        return FD_OK;
+    }
+    fd_message_slice transfer = {.message = slice->message,
+                                 .correlation = slice->gpu.correlation,
+                                 .start = slice->start,
+                                 .end = slice->end,
+                                 .rank = rank,
+                                 .thread = slice->thread,
+                                 .group = slice->pg,
+                                 .level = kernel  ? FD_MESSAGE_KERNEL
+                                        : backend ? FD_MESSAGE_BACKEND
+                                                  : FD_MESSAGE_CALL,
+                                 .launches = !kernel
+                                          && strncmp(name, "gloo:", 5) != 0
+                                          && strncmp(name, "mpi:", 4) != 0};
+    return fd_messages_add(&c->stats->messages, &transfer);
+}
+
+static fd_status
+take_facts(counting *c, uint32_t place, const fd_slice *slice)
+{
+    uint32_t rank = c->outline.ranks.list[place].rank;
+    fd_status status = FD_OK;
+    if (slice->kind & FD_IS_RUNTIME && slice->gpu.correlation != 0) {
+        fd_gpu_launch launch = {slice->gpu.correlation, slice->start,
+                                slice->end, rank, slice->thread};
+        return fd_stream_table_launch(&c->stats->streams, &launch);
+    }
+    if (slice->kind & (FD_IS_KERNEL | FD_IS_COPY)) {
+        status = take_activity(c, place, slice);
+    }
+    return status == FD_OK && slice->kind & FD_IS_COMMUNICATION
+             ? take_transfer(c, rank, slice)
+             : status;
+}
+
 static fd_status
 take_slice(counting *c, fd_slice *slice)
 {
@@ -186,6 +270,9 @@ take_slice(counting *c, fd_slice *slice)
         status = fd_lanes_add(&stats->lanes, place, slice->thread,
                               work_of(basis_of(rank->kinds), slice->kind),
                               slice->start, slice->end);
+    }
+    if (status == FD_OK) {
+        status = take_facts(c, place, slice);
     }
     if (status == FD_OK && is_matched(rank->kinds, slice->kind)) {
         fd_collective collective = {slice->group, slice->start, slice->end,
@@ -285,6 +372,15 @@ add_steps(counting *c, uint32_t place)
             step.end = next->end;
         }
     }
+    if (status == FD_OK && place < c->kernels.count
+        && c->kernels.list[place].any) {
+        fd_kernel_kinds *kernels = &c->kernels.list[place];
+        kernels->rank = rank->rank;
+        status = fd_kernel_kinds_measure(kernels, &work);
+        if (status == FD_OK) {
+            status = fd_vector_push(&stats->kernels, *kernels);
+        }
+    }
     fd_rank_work_clear(&work);
     return status;
 }
@@ -298,7 +394,7 @@ add_rank(counting *c, uint32_t place, uint64_t lost)
     for (uint32_t i = 0; i < stats->ranks.count; i++) {
         if (stats->ranks.list[i].rank == rank->rank) {
             return fd_fail(c->error, FD_ECONFLICT,
-                           "%s: rank %u is in another file, too",
+                           "%s: rank %u is also in another file",
                            c->file->path, (unsigned)rank->rank);
         }
     }
@@ -333,6 +429,7 @@ count_slices(counting *c, fd_timeline_input **files, uint32_t count)
     fd_timeline_slices *slices = &c->stats->slices;
     fd_status status = FD_OK;
     fd_timeline_slices_restart(slices);
+    slices->facts = true;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         c->file = files[i];
         status = read_file(c, take_for_figures);
@@ -361,7 +458,15 @@ count_files(counting *c, fd_timeline_input **files, uint32_t count)
             status = add_rank(c, i, lost);
         }
     }
+    fd_stream_table_sort(&c->stats->streams);
+    if (status == FD_OK) {
+        status = fd_messages_finish(&c->stats->messages, &c->stats->streams);
+    }
+    if (status == FD_OK) {
+        status = fd_stream_table_finish(&c->stats->streams);
+    }
     c->stats->steps_lost += c->outline.steps_lost;
+    fd_vector_clear(&c->kernels);
     fd_lanes_clear(&c->stats->lanes);
     fd_timeline_outline_clear(&c->outline);
     return status;

@@ -6,6 +6,9 @@
 #include "events/alignment/clock_alignment.h"
 #include "events/stats/busy_intervals.h"
 #include "events/stats/collective_skew.h"
+#include "events/stats/copy_table.h"
+#include "events/stats/kernel_kinds.h"
+#include "events/stats/message_table.h"
 #include "events/stats/stats_table.h"
 #include "events/tools/trace_outline.h"
 
@@ -56,6 +59,10 @@ typedef struct fd_stats {
     fd_tally tally;
     fd_skew skew;
     fd_lanes lanes;
+    FD_VECTOR(fd_kernel_kinds) kernels; /* of ranks with work on GPUs */
+    fd_stream_table streams;
+    fd_copies copies;
+    fd_messages messages;
     uint64_t steps_lost;
 } fd_stats;
 

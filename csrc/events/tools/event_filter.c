@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { LEFT_OUT_SHIFT = 16, KEPT_MASK = (1 << LEFT_OUT_SHIFT) - 1 };
+enum { SKIPPED_SHIFT = 16, KEPT_MASK = (1 << SKIPPED_SHIFT) - 1 };
 
 static void
 widen(fd_timeline_window *window, int64_t begin, int64_t end)
@@ -93,7 +93,6 @@ starts(fd_span value, const char *text)
 static uint64_t
 own_device(const fd_timeline_event *event)
 {
-    fd_span value;
     uint64_t device;
     fd_span cat = fd_timeline_text(event->cat);
     bool on_gpu = fd_span_size(cat) > 0
@@ -101,8 +100,7 @@ own_device(const fd_timeline_event *event)
     if (!on_gpu) {
         return 0;
     }
-    if (event->args.from != NULL && fd_scan_find(event->args, "device", &value)
-        && fd_span_u64(value, &device)) {
+    if (fd_timeline_argument(event, "device", &device)) {
         return device + 1;
     }
     return event->pid.from != NULL
@@ -115,14 +113,11 @@ own_device(const fd_timeline_event *event)
 static uint64_t
 labelled_device(const fd_timeline_event *event)
 {
-    fd_span value;
     uint64_t device;
-    if (event->phase != 'M' || !text_is(event->name, "process_labels")
-        || event->args.from == NULL
-        || !fd_scan_find(event->args, "labels", &value)) {
+    if (event->phase != 'M' || !text_is(event->name, "process_labels")) {
         return 0;
     }
-    value = fd_span_inside(value);
+    fd_span value = fd_timeline_argument_text(event, "labels");
     if (!starts(value, "GPU ")) {
         return 0;
     }
@@ -209,18 +204,18 @@ keep_pair(fd_timeline_filter *filter, const fd_timeline_event *event,
     uint64_t key = join_key(event);
     uint32_t counts = fd_map_get(&filter->open, key);
     uint32_t kept = counts & KEPT_MASK;
-    uint32_t left_out = counts >> LEFT_OUT_SHIFT;
+    uint32_t skipped = counts >> SKIPPED_SHIFT;
     if (begins) {
         *keeps = is_inside(filter, event);
         kept += *keeps && kept < KEPT_MASK;
-        left_out += !*keeps && kept > 0 && left_out < KEPT_MASK;
+        skipped += !*keeps && kept > 0 && skipped < KEPT_MASK;
     }
     else {
-        *keeps = left_out == 0 && kept > 0;
+        *keeps = skipped == 0 && kept > 0;
         kept -= *keeps;
-        left_out -= left_out > 0;
+        skipped -= skipped > 0;
     }
-    return fd_map_put(&filter->open, key, left_out << LEFT_OUT_SHIFT | kept);
+    return fd_map_put(&filter->open, key, skipped << SKIPPED_SHIFT | kept);
 }
 
 static fd_status
@@ -258,6 +253,6 @@ fd_timeline_filter_keeps(fd_timeline_filter *filter,
     if (status == FD_OK && *keeps && filter->windows != NULL) {
         status = of_wanted_step(filter, event, keeps);
     }
-    filter->left_out += !*keeps;
+    filter->skipped += !*keeps;
     return status;
 }

@@ -38,7 +38,7 @@ typedef struct fd_timeline_filter {
     fd_text_pool pids;
     FD_VECTOR(uint64_t) devices; /* of each pid, plus 1; 0: none known */
     fd_map open; /* thread or id -> begins kept, later begins skipped */
-    uint64_t left_out;
+    uint64_t skipped;
 } fd_timeline_filter;
 
 void fd_timeline_filter_clear(fd_timeline_filter *filter);

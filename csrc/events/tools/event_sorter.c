@@ -161,12 +161,12 @@ refused(const fd_sorter *s, const char *what, int reason, fd_error *error)
     const char *folder;
     int size = (int)folder_of(s, &folder);
     return fd_fail(error, FD_EIO,
-                   "%.*s: cannot %s what is being sorted: %s (TMPDIR chooses "
+                   "%.*s: cannot %s temporary data: %s (TMPDIR selects "
                    "another folder)",
                    size, folder, what, strerror(reason));
 }
 
-/* A file that is gone when we are, however we end. */
+/* An unlinked file: it disappears with the process. */
 static fd_status
 open_file(const fd_sorter *s, int *fd, fd_error *error)
 {
@@ -176,11 +176,11 @@ open_file(const fd_sorter *s, int *fd, fd_error *error)
     int length =
         snprintf(path, sizeof path, "%.*s/fastdispatch.XXXXXX", size, folder);
     if (length < 0 || length >= PATH) {
-        return refused(s, "keep", ENAMETOOLONG, error);
+        return refused(s, "store", ENAMETOOLONG, error);
     }
     *fd = mkostemp(path, 02000000 /* O_CLOEXEC */);
     if (*fd < 0) {
-        return refused(s, "keep", errno, error);
+        return refused(s, "store", errno, error);
     }
     unlink(path);
     return FD_OK;
@@ -195,7 +195,7 @@ flush(fd_sorter *s, int fd, fd_error *error)
     while (status == FD_OK && size > 0) {
         ssize_t written = write(fd, from, size);
         if (written < 0 && errno != EINTR) {
-            status = refused(s, "keep", errno, error);
+            status = refused(s, "store", errno, error);
         }
         from += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
@@ -373,17 +373,10 @@ pop(fd_sorter *s, head *record, fd_error *error)
 {
     cursor *c = &s->cursors[s->heap[0]];
     *record = c->head;
-    fd_status status = FD_OK;
     s->item.size = 0;
-    for (uint64_t done = 0; done < record->size && status == FD_OK;) {
-        char part[4096];
-        uint64_t rest = record->size - done;
-        size_t size = rest < sizeof part ? (size_t)rest : sizeof part;
-        status = take(s, c, part, size, error);
-        fd_buffer_bytes(&s->item, part, size);
-        done += size;
-    }
-    status = status == FD_OK ? s->item.status : status;
+    char *to = fd_buffer_grow(&s->item, record->size + 1); /* never empty */
+    fd_status status =
+        to != NULL ? take(s, c, to, record->size, error) : s->item.status;
     status = status == FD_OK ? advance(s, c, error) : status;
     if (c->ended) {
         s->heap[0] = s->heap[--s->left];
@@ -476,12 +469,11 @@ next_record(fd_sorter *s, fd_sorted *item, fd_error *error)
 {
     head record;
     fd_status status = pop(s, &record, error);
-    fd_buffer_bytes(&s->item, "", 1); /* never NULL */
     item->key = record.key;
     item->second = record.second;
     item->size = (uint32_t)record.size;
     item->bytes = s->item.bytes;
-    return status == FD_OK ? s->item.status : status;
+    return status;
 }
 
 fd_status

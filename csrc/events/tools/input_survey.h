@@ -43,7 +43,7 @@ enum { FD_TIMELINE_FIRST_BYTES = 1 << 20 };
 /* Of a trace that shows no such moment within so many bytes no more is read. */
 enum { FD_TIMELINE_SYNC_BYTES = 64 << 20 };
 
-/* Read to the begin of the events if the base is before them and no option asks
+/* Read to the begin of the events if the base is before them and no option needs
  * for more. Clear it in any case. */
 fd_status fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
                                   fd_timeline_survey_options options,

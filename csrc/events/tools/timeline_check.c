@@ -84,8 +84,7 @@ name_process(checking *c, const fd_timeline_event *event, process *of,
 {
     fd_span name;
     uint32_t id;
-    if (event->args.from == NULL || !fd_scan_find(event->args, "name", &name)
-        || *name.from != '"') {
+    if (!fd_timeline_find(event, "name", &name) || *name.from != '"') {
         fault(c, FD_FAULT_METADATA, place);
         return FD_OK;
     }
@@ -123,8 +122,7 @@ check_row(checking *c, const fd_timeline_event *event, process *of,
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (fd_span_is(what, rows[i][0])
-            && (event->args.from == NULL
-                || !fd_scan_find(event->args, rows[i][1], &value))) {
+            && !fd_timeline_find(event, rows[i][1], &value)) {
             fault(c, FD_FAULT_METADATA, place);
         }
     }
@@ -217,7 +215,7 @@ check_event(checking *c, const fd_timeline_event *event, fd_fault_place place)
         && fd_timeline_id(event).from == NULL) {
         fault(c, FD_FAULT_ID, place);
     }
-    if (phase == 'C' && !counts(event->args)) {
+    if (phase == 'C' && !counts(fd_timeline_args(event))) {
         fault(c, FD_FAULT_COUNTER, place);
     }
 }

@@ -1,11 +1,16 @@
 #include "events/tools/timeline_cut.h"
 
 #include "base/budget.h"
+#include "events/readers/perfetto_reader.h"
+#include "events/tools/input_survey.h"
+#include "events/tools/timeline_merge.h"
 #include "events/tools/trace_outline.h"
 #include "events/writers/chrome_writer.h"
+#include "events/writers/perfetto_writer.h"
 #include "streams/output_stream.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -28,9 +33,12 @@ typedef struct cutting {
     FD_VECTOR(uint64_t)
     keep; /* one bit per event: part of a pair in the window */
     fd_map flows;
+    uint64_t merged;   /* files of a merge; 0: not one */
     fd_bytes_out *out; /* third reading */
     fd_buffer *text;
-    bool begun; /* the outermost brace or bracket is written */
+    fd_perfetto_writer *native; /* owned; NULL: Chrome JSON */
+    fd_timeline_ids ids;        /* of a native trace */
+    bool begun;                 /* the outermost brace or bracket is written */
     bool in_events;
     bool had_events;
     bool any; /* an item of the current level is written */
@@ -96,7 +104,12 @@ static fd_status
 take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
 {
     const fd_timeline_event *event = &reader->event;
+    uint64_t number;
     if (!is_event) {
+        bool merged = fd_span_is(reader->key, "mergedFiles")
+                   && fd_span_u64(reader->value, &number)
+                   && number <= UINT32_MAX;
+        c->merged = merged ? number : c->merged;
         return FD_OK;
     }
     if (event->phase != 'M' && event->phase != 0 && event->has_start
@@ -143,11 +156,12 @@ find_steps(cutting *c)
     }
     return least > most
              ? fd_fail(c->error, FD_EINVAL,
-                       "%s: no steps in it (ProfilerStep#N, or a track of "
-                       "steps): cut by --time",
+                       "%s: no steps (ProfilerStep#N or a track of steps): "
+                       "use --time",
                        request->path)
              : fd_fail(c->error, FD_EINVAL,
-                       "%s: no such steps: it has %" PRId64 " to %" PRId64,
+                       "%s: no such steps: the trace has %" PRId64
+                       " to %" PRId64,
                        request->path, least, most);
 }
 
@@ -403,6 +417,98 @@ end_output(cutting *c)
     fd_buffer_text(c->text, c->bare ? "\n" : "\n}\n");
 }
 
+/* An event without a valid time, or of a process too many, is skipped. */
+static fd_status
+take_native(cutting *c, const fd_timeline_reader *reader, bool is_event)
+{
+    const fd_timeline_event *event = &reader->event;
+    uint64_t number;
+    if (!is_event) {
+        if (fd_span_is(reader->key, "otherPackets")
+            && fd_span_u64(reader->value, &number)) {
+            c->cut->native.others = number;
+        }
+        return FD_OK;
+    }
+    if (!is_kept(c, event)) {
+        return FD_OK;
+    }
+    fd_status status =
+        fd_perfetto_writer_event(c->native, event, &c->ids, c->error);
+    bool skipped = status == FD_EFORMAT || status == FD_EFULL;
+    c->cut->repaired += event->repairs;
+    c->cut->rows += event->phase == 'M';
+    c->cut->kept += event->phase != 'M' && !skipped;
+    c->cut->timeless += skipped;
+    return skipped         ? FD_OK
+         : status != FD_OK ? status
+                           : fd_bytes_out_flow(c->out, c->error);
+}
+
+/* Processes keep the names that a merge gave them; those of one rank get its
+ * number. */
+static fd_status
+write_native(cutting *c, const fd_timeline_survey *survey)
+{
+    char origin[48] = "fastdispatch: cut";
+    char label[32] = "";
+    fd_perfetto_spare spare = {1, 1};
+    uint32_t spare_pid = FD_TIMELINE_RANKS * (uint32_t)FD_TIMELINE_PIDS;
+    uint32_t spare_tid = FD_TIMELINE_FIRST_TID;
+    bool ranked = survey->has_rank && c->merged == 0;
+    const fd_perfetto_clock clock = {.step_ns = fd_perfetto_step(0),
+                                     .has_base = survey->has_base,
+                                     .base_ns = survey->base_ns};
+    if (c->merged > 0) {
+        snprintf(origin, sizeof origin, FD_PERFETTO_MERGE,
+                 (unsigned)c->merged);
+    }
+    if (ranked) {
+        snprintf(label, sizeof label, "rank %u", (unsigned)survey->rank);
+    }
+    c->ids = (fd_timeline_ids){.rank = ranked ? survey->rank : 0,
+                               .inputs = 1,
+                               .label = label,
+                               .program = "",
+                               .spare_pid = &spare_pid,
+                               .spare_tid = &spare_tid};
+    fd_perfetto_origin(c->text, origin);
+    c->native = fd_perfetto_writer_new(c->out, c->request->output, &spare);
+    if (c->native == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_perfetto_writer_begin(c->native,
+                             strcmp(survey->format, FD_PERFETTO_FORMAT) == 0);
+    fd_status status = read_all(c, take_native);
+    if (status == FD_OK) {
+        uint64_t others = c->cut->native.others;
+        status = fd_perfetto_writer_end(c->native, &c->ids, &clock, label,
+                                        &c->cut->native, c->error);
+        c->cut->native.others = others;
+    }
+    fd_perfetto_writer_free(c->native);
+    fd_timeline_ids_clear(&c->ids);
+    return status;
+}
+
+static fd_status
+write_events(cutting *c)
+{
+    fd_timeline_survey survey;
+    if (!fd_timeline_is_native(c->request->output)) {
+        return read_all(c, take_output);
+    }
+    fd_status status = fd_timeline_survey_read(
+        &survey, c->request->path,
+        (fd_timeline_survey_options){.privacy = c->request->privacy},
+        c->error);
+    if (status == FD_OK) {
+        status = write_native(c, &survey);
+    }
+    fd_timeline_survey_clear(&survey);
+    return status;
+}
+
 static fd_status
 write_output(cutting *c)
 {
@@ -412,17 +518,19 @@ write_output(cutting *c)
         return status;
     }
     c->text = fd_bytes_out_text(c->out);
-    status = read_all(c, take_output);
+    status = write_events(c);
     if (status == FD_OK && c->cut->kept == 0) {
         status = fd_fail(c->error, FD_EINVAL,
-                         "%s: no event there: it lasts %.9g s, from 0 on",
+                         "%s: no event in this window: the trace lasts %.9g s",
                          c->request->path, (double)(c->last - c->first) / 1e9);
     }
     if (status != FD_OK) {
         fd_bytes_out_drop(c->out);
         return status;
     }
-    end_output(c);
+    if (!fd_timeline_is_native(c->request->output)) {
+        end_output(c);
+    }
     return fd_bytes_out_keep(c->out, c->error);
 }
 

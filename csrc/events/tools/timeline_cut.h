@@ -4,6 +4,7 @@
 #define FD_TIMELINE_CUT_H
 
 #include "events/readers/event_reader.h"
+#include "events/writers/perfetto_counts.h"
 
 /* A bound that is not given. */
 #define FD_CUT_FROM_START INT64_MIN
@@ -11,7 +12,7 @@
 
 typedef struct fd_cut_request {
     const char *path;
-    const char *output;
+    const char *output;        /* native Perfetto if its name says so */
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
     bool steps; /* the bounds are numbers of steps; else ns since the start */
     int64_t from; /* the first, FD_CUT_FROM_START */
@@ -33,7 +34,8 @@ typedef struct fd_cut_result {
     uint64_t lost;       /* damaged places */
     uint64_t lost_bytes;
     uint64_t repaired;
-    char trouble[128]; /* the first damage, in words; "" */
+    fd_perfetto_counts native; /* of a native trace */
+    char trouble[128];         /* the first damage, in words; "" */
 } fd_cut_result;
 
 /* FD_EINVAL: no such step, or no event in the window; then no file is

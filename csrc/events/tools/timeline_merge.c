@@ -14,6 +14,7 @@
 #include "events/writers/chrome_writer.h"
 #include "events/writers/perfetto_writer.h"
 #include "streams/output_stream.h"
+#include "json/json_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ typedef struct merging {
     fd_perfetto_writer *native; /* owned; NULL: the output is Chrome JSON */
     fd_perfetto_spare spare;
     fd_buffer metadata; /* "<rank>":{...}, ... */
-    char unit[8];       /* displayTimeUnit of the first that has one, quoted */
+    char unit[8];       /* displayTimeUnit of the first that has one */
     fd_timeline_clock clock;
     uint32_t spare_pid;
     uint32_t spare_tid;
@@ -84,7 +85,7 @@ keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
     *any = true;
     if (fd_span_is(key, "displayTimeUnit") && m->unit[0] == '\0'
         && (fd_span_is(value, "\"ms\"") || fd_span_is(value, "\"ns\""))) {
-        memcpy(m->unit, value.from, fd_span_size(value));
+        memcpy(m->unit, value.from + 1, 2);
     }
 }
 
@@ -150,7 +151,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
             snprintf(input->trouble, sizeof input->trouble, "%s",
                      status == FD_EFULL
                          ? "more than 65535 processes or 2^20 threads"
-                         : "an event whose ts is not a number");
+                         : "an event with a ts that is not a number");
         }
         return FD_OK;
     }
@@ -373,7 +374,7 @@ copy_input(merging *m, uint32_t place)
     }
     m->done += reader.in.size;
     m->processes = ids.processes.count;
-    input->filtered = filter.left_out;
+    input->filtered = filter.skipped;
     input->overlaps = m->overlaps.count;
     fd_overlaps_clear(&m->overlaps);
     fd_timeline_filter_clear(&filter);
@@ -383,72 +384,75 @@ copy_input(merging *m, uint32_t place)
 }
 
 static void
-write_known(fd_buffer *to, const char *name, bool known, int64_t ns)
+put_known(fd_json_writer *w, const char *key, bool known, int64_t ns)
 {
-    fd_buffer_format(to, ",\"%s\":", name);
     if (known) {
-        fd_buffer_format(to, "%" PRId64, ns);
+        fd_json_put_i64(w, key, ns);
     }
     else {
-        fd_buffer_text(to, "null");
+        fd_json_put_null(w, key);
     }
 }
 
 static void
-write_alignment(fd_buffer *to, const fd_timeline_input *input)
+put_alignment(fd_json_writer *w, const fd_timeline_input *input)
 {
-    int64_t drift = input->clock.drift_ppt;
-    fd_buffer_format(to,
-                     ",\"align\":\"%s\",\"offset_ns\":%" PRId64
-                     ",\"at_ns\":%" PRId64 ",\"drift_ppb\":%s%" PRId64
-                     ".%03" PRId64,
-                     fd_timeline_align_name(input->align),
-                     input->clock.offset_ns, input->clock.at_ns,
-                     drift < 0 ? "-" : "", (drift < 0 ? -drift : drift) / 1000,
-                     (drift < 0 ? -drift : drift) % 1000);
-    write_known(to, "uncertainty_ns", fd_timeline_is_calibrated(input),
-                input->uncertainty_ns);
-    write_known(to, "residual_ns", input->has_residual, input->residual_ns);
-    fd_buffer_format(to, ",\"violations\":%" PRIu64 "}", input->violations);
+    fd_json_put_text(w, "align", fd_timeline_align_name(input->align));
+    fd_json_put_i64(w, "offset_ns", input->clock.offset_ns);
+    fd_json_put_i64(w, "at_ns", input->clock.at_ns);
+    fd_json_put_milli(w, "drift_ppb", input->clock.drift_ppt);
+    put_known(w, "uncertainty_ns", fd_timeline_is_calibrated(input),
+              input->uncertainty_ns);
+    put_known(w, "residual_ns", input->has_residual, input->residual_ns);
+    fd_json_put_u64(w, "violations", input->violations);
 }
 
 static void
-write_rank(fd_buffer *to, const fd_timeline_input *input)
+put_rank(fd_json_writer *w, const fd_timeline_input *input)
 {
-    const char *name = fd_timeline_name(input);
-    fd_buffer_text(to, "{\"file\":");
-    fd_buffer_json(to, name, strlen(name));
-    fd_buffer_format(to,
-                     ",\"rank\":%u,\"program\":\"%s\",\"events\":%" PRIu64
-                     ",\"arrows\":%" PRIu64 ",\"filtered\":%" PRIu64
-                     ",\"lost\":%" PRIu64 ",\"lost_bytes\":%" PRIu64
-                     ",\"repaired\":%" PRIu64 ",\"trouble\":",
-                     (unsigned)input->rank, input->survey.program,
-                     input->events, input->arrows, input->filtered,
-                     input->lost, input->lost_bytes, input->repaired);
-    fd_buffer_json(to, input->trouble, strlen(input->trouble));
-    write_alignment(to, input);
+    fd_json_line(w);
+    fd_json_begin_object(w, NULL);
+    fd_json_put_text(w, "file", fd_timeline_name(input));
+    fd_json_put_u64(w, "rank", input->rank);
+    fd_json_put_text(w, "program", input->survey.program);
+    fd_json_put_u64(w, "events", input->events);
+    fd_json_put_u64(w, "arrows", input->arrows);
+    fd_json_put_u64(w, "filtered", input->filtered);
+    fd_json_put_u64(w, "lost", input->lost);
+    fd_json_put_u64(w, "lost_bytes", input->lost_bytes);
+    fd_json_put_u64(w, "repaired", input->repaired);
+    fd_json_put_text(w, "trouble", input->trouble);
+    put_alignment(w, input);
+    fd_json_end_object(w);
 }
 
 static void
 write_end(merging *m)
 {
-    fd_buffer *to = m->text;
-    fd_buffer_text(to, "\n],\n\"displayTimeUnit\":");
-    fd_buffer_text(to, m->unit[0] != '\0' ? m->unit : "\"ms\"");
+    fd_json_writer w = {.to = m->text, .comma = true};
+    fd_buffer_text(w.to, "\n]");
+    fd_json_line(&w);
+    fd_json_put_text(&w, "displayTimeUnit",
+                     m->unit[0] != '\0' ? m->unit : "ms");
     if (m->clock.has_base) {
-        fd_buffer_format(to, ",\n\"baseTimeNanoseconds\":%" PRId64,
-                         m->clock.base_ns);
+        fd_json_line(&w);
+        fd_json_put_i64(&w, "baseTimeNanoseconds", m->clock.base_ns);
     }
-    fd_buffer_text(to, ",\n\"ranks\":[\n");
+    fd_json_line(&w);
+    fd_json_begin_array(&w, "ranks");
     for (uint32_t i = 0; i < m->inputs.count; i++) {
-        fd_buffer_text(to, i > 0 ? ",\n" : "");
-        write_rank(to, m->inputs.list[i]);
+        put_rank(&w, m->inputs.list[i]);
     }
-    fd_buffer_text(to, "\n],\n\"metadata\":{");
-    fd_buffer_bytes(to, m->metadata.bytes, m->metadata.size);
-    fd_buffer_text(to, "}}\n");
-    to->status = m->metadata.status != FD_OK ? m->metadata.status : to->status;
+    fd_json_line(&w);
+    fd_json_end_array(&w);
+    fd_json_line(&w);
+    fd_json_begin_object(&w, "metadata");
+    fd_buffer_bytes(w.to, m->metadata.bytes, m->metadata.size);
+    fd_json_end_object(&w);
+    fd_json_end_object(&w);
+    fd_buffer_text(w.to, "\n");
+    w.to->status =
+        m->metadata.status != FD_OK ? m->metadata.status : w.to->status;
 }
 
 /* Without any event, a damaged input is an error. */
@@ -487,8 +491,10 @@ write_all(merging *m)
         status = m->native != NULL ? FD_OK : FD_ENOMEM;
     }
     else {
-        fd_buffer_format(m->text, "{\"mergedFiles\":%u,\"traceEvents\":[",
-                         (unsigned)m->inputs.count);
+        fd_json_writer w = {.to = m->text};
+        fd_json_begin_object(&w, NULL);
+        fd_json_put_u64(&w, "mergedFiles", m->inputs.count);
+        fd_json_begin_array(&w, "traceEvents");
     }
     for (uint32_t i = 0; i < m->inputs.count; i++) {
         m->total += m->inputs.list[i]->survey.size;

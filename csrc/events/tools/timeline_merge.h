@@ -9,8 +9,8 @@
  * .perfetto-trace, and .gz may follow. */
 bool fd_timeline_is_native(const char *path);
 
-/* A rank that is there twice is FD_ECONFLICT; inputs none of which holds a
- * trace, FD_EFORMAT: then nothing is written. */
+/* FD_ECONFLICT: a rank has two inputs. FD_EFORMAT: no input has a trace. In both
+ * cases nothing is written. */
 fd_status fd_timeline_merge(const fd_timeline_request *request,
                             fd_timeline_input *inputs, uint32_t count,
                             fd_error *error);

@@ -13,7 +13,7 @@ fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
 {
     for (uint32_t i = 0; i < l->lanes.count; i++) {
         fd_vector_clear(&l->lanes.list[i].open);
-        fd_vector_clear(&l->lanes.list[i].gone);
+        fd_vector_clear(&l->lanes.list[i].written);
     }
     for (uint32_t i = 0; i < l->threads.count; i++) {
         fd_vector_clear(&l->threads.list[i]);
@@ -92,11 +92,11 @@ pop_ending(fd_perfetto_lanes *l)
 
 /* Whether an end was written early. */
 static bool
-was_written(fd_perfetto_lane *lane, int64_t end)
+is_written(fd_perfetto_lane *lane, int64_t end)
 {
-    for (uint32_t i = 0; i < lane->gone.count; i++) {
-        if (lane->gone.list[i] == end) {
-            lane->gone.list[i] = lane->gone.list[--lane->gone.count];
+    for (uint32_t i = 0; i < lane->written.count; i++) {
+        if (lane->written.list[i] == end) {
+            lane->written.list[i] = lane->written.list[--lane->written.count];
             return true;
         }
     }
@@ -128,7 +128,7 @@ end_before(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
            && status == FD_OK) {
         fd_perfetto_ending ending = pop_ending(l);
         fd_perfetto_lane *lane = &l->lanes.list[ending.lane];
-        if (lane->gone.count == 0 || !was_written(lane, ending.end)) {
+        if (lane->written.count == 0 || !is_written(lane, ending.end)) {
             status = end_slice(l, lane, ending.end, to);
         }
     }
@@ -141,7 +141,7 @@ end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time,
         fd_buffer *to)
 {
     int64_t end = lane->open.list[--lane->open.count].end;
-    fd_status status = fd_vector_push(&lane->gone, end);
+    fd_status status = fd_vector_push(&lane->written, end);
     return status == FD_OK
              ? put(l, lane->track, FD_PB_TYPE_END, time, NULL, 0, to)
              : status;

@@ -26,7 +26,7 @@ typedef struct fd_perfetto_lane {
     uint32_t track;
     uint32_t forced;                  /* ended early */
     FD_VECTOR(fd_perfetto_open) open; /* outermost first */
-    FD_VECTOR(int64_t) gone; /* ends in the heap that are already written */
+    FD_VECTOR(int64_t) written; /* ends in the heap that are already written */
 } fd_perfetto_lane;
 
 typedef FD_VECTOR(uint32_t) fd_perfetto_numbers;

@@ -52,13 +52,22 @@ begin_sequence(sending *s, const fd_sorted *first)
     }
 }
 
+/* Of a source location the text is its fields. */
 static void
-put_texts(sending *s, const fd_text_pool *pool, uint32_t field)
+put_texts(sending *s, const fd_perfetto_pool *from, uint32_t field)
 {
+    const fd_text_pool *pool = &from->texts;
     for (uint32_t i = 1; i < pool->texts.count; i++) {
         fd_proto_number(&s->inner, FD_PB_INTERNED_IID, i);
-        fd_proto_bytes(&s->inner, FD_PB_INTERNED_TEXT,
-                       fd_text_pool_get(pool, i), fd_text_pool_size(pool, i));
+        if (field == FD_PB_INTERNED_SOURCE) {
+            fd_buffer_bytes(&s->inner, fd_text_pool_get(pool, i),
+                            fd_text_pool_size(pool, i));
+        }
+        else {
+            fd_proto_bytes(&s->inner, FD_PB_INTERNED_TEXT,
+                           fd_text_pool_get(pool, i),
+                           fd_text_pool_size(pool, i));
+        }
         fd_proto_message(&s->message, field, &s->inner);
         if (s->message.size > fd_budget(TEXTS_PER_PACKET)
             || i + 1 == pool->texts.count) {
@@ -99,8 +108,8 @@ put_process(sending *s, uint32_t process, uint32_t place)
     fd_proto_text(&s->inner, FD_PB_PROCESS_LABEL, s->label);
     if (p->labels != 0) {
         fd_proto_bytes(&s->inner, FD_PB_PROCESS_LABEL,
-                       fd_text_pool_get(&s->w->said, p->labels),
-                       fd_text_pool_size(&s->w->said, p->labels));
+                       fd_text_pool_get(&s->w->stored, p->labels),
+                       fd_text_pool_size(&s->w->stored, p->labels));
     }
     fd_proto_number(&s->message, FD_PB_TRACK_UUID, p->track);
     fd_proto_message(&s->message, FD_PB_TRACK_PROCESS, &s->inner);
@@ -122,8 +131,8 @@ put_thread(sending *s, uint32_t thread)
     }
     text->size = 0;
     if (t->name != 0) {
-        fd_buffer_bytes(text, fd_text_pool_get(&s->w->said, t->name),
-                        fd_text_pool_size(&s->w->said, t->name));
+        fd_buffer_bytes(text, fd_text_pool_get(&s->w->stored, t->name),
+                        fd_text_pool_size(&s->w->stored, t->name));
     }
     else {
         const char *was = fd_text_pool_get(&s->ids->names, known->was);
@@ -136,13 +145,17 @@ put_thread(sending *s, uint32_t thread)
     send(s);
 }
 
-/* A track other than a thread: of a process, or that of global instants. */
+/* A track other than a thread: of a process, or that of global instants. The
+ * further fields of a counter are in `inner`, those of its descriptor in
+ * `message`. `name` is NULL for none. */
 static void
 put_track(sending *s, uint32_t track, uint32_t parent, const char *name,
           bool counts)
 {
     fd_proto_number(&s->message, FD_PB_TRACK_UUID, track);
-    fd_proto_text(&s->message, FD_PB_TRACK_NAME, name);
+    if (name != NULL) {
+        fd_proto_text(&s->message, FD_PB_TRACK_NAME, name);
+    }
     if (parent != 0) {
         fd_proto_number(&s->message, FD_PB_TRACK_PARENT, parent);
     }
@@ -175,6 +188,13 @@ put_processes(sending *s)
     return status;
 }
 
+static void
+put_stored(const sending *s, fd_buffer *to, uint32_t stored)
+{
+    fd_buffer_bytes(to, fd_text_pool_get(&s->w->stored, stored),
+                    fd_text_pool_size(&s->w->stored, stored));
+}
+
 static fd_status
 put_tracks(sending *s)
 {
@@ -186,8 +206,15 @@ put_tracks(sending *s)
     }
     for (uint32_t i = 0; i < w->named.count && status == FD_OK; i++) {
         const fd_perfetto_named *named = &w->named.list[i];
-        put_track(s, named->track, w->processes.list[named->process].track,
-                  fd_text_pool_get(&w->said, named->name), false);
+        if (!named->described) {
+            put_stored(s, &s->message, named->rest);
+            put_stored(s, &s->inner, named->counter);
+            put_track(s, named->track, named->parent,
+                      named->has_name
+                          ? fd_text_pool_get(&w->stored, named->name)
+                          : NULL,
+                      named->counts);
+        }
         status = fd_perfetto_lanes_thread(&s->lanes, named->track);
     }
     for (uint32_t i = 1; i < w->counters.count && status == FD_OK; i++) {
@@ -278,6 +305,7 @@ put_all(sending *s)
     put_texts(s, &w->texts.categories, FD_PB_INTERNED_CATEGORY);
     put_texts(s, &w->texts.names, FD_PB_INTERNED_NAME);
     put_texts(s, &w->texts.notes, FD_PB_INTERNED_NOTE_NAME);
+    put_texts(s, &w->texts.sources, FD_PB_INTERNED_SOURCE);
     while (status == FD_OK && item.bytes != NULL) {
         status = put_event(s, &item);
         if (status == FD_EFULL) {
@@ -298,12 +326,10 @@ static void
 forget_input(fd_perfetto_writer *w)
 {
     fd_perfetto_texts_clear(&w->texts);
-    fd_text_pool_clear(&w->said);
+    fd_text_pool_clear(&w->stored);
     fd_text_pool_clear(&w->series);
-    fd_map_clear(&w->named_of);
-    w->named_of = (fd_map){.entries = NULL};
     w->processes.count = w->threads.count = w->counters.count = 0;
-    w->named.count = 0;
+    w->named.count = w->places.count = 0;
     w->global = 0;
     w->skipped = 0;
     w->waits = false;

@@ -11,30 +11,80 @@
 
 enum { LONGEST_NUMBER = 128 };
 
+static void
+clear_pool(fd_perfetto_pool *pool)
+{
+    fd_text_pool_clear(&pool->texts);
+    fd_vector_clear(&pool->ids);
+}
+
 void
 fd_perfetto_texts_clear(fd_perfetto_texts *texts)
 {
-    fd_text_pool_clear(&texts->names);
-    fd_text_pool_clear(&texts->categories);
-    fd_text_pool_clear(&texts->notes);
+    clear_pool(&texts->names);
+    clear_pool(&texts->categories);
+    clear_pool(&texts->notes);
+    clear_pool(&texts->sources);
     fd_buffer_clear(&texts->scratch);
 }
 
+/* 0: it is empty, or there is no room for it. */
+static fd_status
+find_text(fd_text_pool *pool, fd_span text, uint32_t *id)
+{
+    size_t size = fd_span_size(text);
+    *id = 0;
+    return size == 0 || pool->texts.count >= fd_budget(FD_PERFETTO_TEXTS)
+                || !fd_buffer_fits(&pool->bytes, size,
+                                   fd_budget(FD_PERFETTO_TEXT_BYTES))
+             ? FD_OK
+             : fd_text_pool_add(pool, text.from, size, id);
+}
+
+static fd_status
+put_text(uint32_t id, fd_span text, uint32_t iid_field, uint32_t text_field,
+         fd_buffer *to)
+{
+    if (id != 0) {
+        fd_proto_number(to, iid_field, id);
+    }
+    else {
+        fd_proto_bytes(to, text_field, text.from, fd_span_size(text));
+    }
+    return to->status;
+}
+
 fd_status
-fd_perfetto_text(fd_text_pool *pool, fd_span text, uint32_t iid_field,
+fd_perfetto_text(fd_perfetto_pool *pool, fd_span text, uint32_t iid_field,
                  uint32_t text_field, fd_buffer *to)
 {
     uint32_t id;
-    size_t size = fd_span_size(text);
-    if (size == 0 || pool->texts.count >= fd_budget(FD_PERFETTO_TEXTS)
-        || !fd_buffer_fits(&pool->bytes, size,
-                           fd_budget(FD_PERFETTO_TEXT_BYTES))) {
-        fd_proto_bytes(to, text_field, text.from, size);
+    fd_status status = find_text(&pool->texts, text, &id);
+    return status == FD_OK ? put_text(id, text, iid_field, text_field, to)
+                           : status;
+}
+
+fd_status
+fd_perfetto_text_of(fd_perfetto_pool *pool, const fd_text_pool *from,
+                    uint32_t text, uint32_t iid_field, uint32_t text_field,
+                    fd_buffer *to)
+{
+    if (text < pool->ids.count && pool->ids.list[text] != 0) {
+        fd_proto_number(to, iid_field, pool->ids.list[text]);
         return to->status;
     }
-    fd_status status = fd_text_pool_add(pool, text.from, size, &id);
-    fd_proto_number(to, iid_field, id);
-    return status != FD_OK ? status : to->status;
+    const char *bytes = fd_text_pool_get(from, text);
+    fd_span span = {bytes, bytes + fd_text_pool_size(from, text)};
+    uint32_t id;
+    fd_status status = find_text(&pool->texts, span, &id);
+    while (status == FD_OK && id != 0 && pool->ids.count <= text) {
+        status = fd_vector_push(&pool->ids, 0);
+    }
+    if (status == FD_OK && id != 0) {
+        pool->ids.list[text] = id;
+    }
+    return status == FD_OK ? put_text(id, span, iid_field, text_field, to)
+                           : status;
 }
 
 fd_span
@@ -55,9 +105,8 @@ fd_perfetto_spell(fd_perfetto_texts *texts, fd_span value)
                      texts->scratch.bytes + texts->scratch.size};
 }
 
-/* A message of unknown length: its head is put before it at its end. */
-static void
-end_message(fd_buffer *to, uint32_t field, size_t from)
+void
+fd_perfetto_end_message(fd_buffer *to, uint32_t field, size_t from)
 {
     uint8_t head[20];
     size_t size = to->size - from;
@@ -163,7 +212,7 @@ put_empty(fd_buffer *to, uint64_t type)
 {
     size_t from = to->size;
     fd_proto_number(to, FD_PB_NESTED_TYPE, type);
-    end_message(to, FD_PB_NOTE_NESTED, from);
+    fd_perfetto_end_message(to, FD_PB_NOTE_NESTED, from);
 }
 
 static fd_status put_value(fd_perfetto_texts *texts, fd_scan *scan,
@@ -179,7 +228,7 @@ put_items(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
     for (bool more = any; more && status == FD_OK;) {
         size_t from = to->size;
         status = put_value(texts, scan, to);
-        end_message(to, FD_PB_NOTE_ITEM, from);
+        fd_perfetto_end_message(to, FD_PB_NOTE_ITEM, from);
         fd_scan_space(scan);
         more = *scan->at == ',';
         scan->at += more;
@@ -209,7 +258,7 @@ put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
             fd_perfetto_spell(texts, (fd_span){key.from - 1, key.to + 1}),
             FD_PB_NOTE_NAME_IID, FD_PB_NOTE_NAME, to);
         status = status == FD_OK ? put_value(texts, scan, to) : status;
-        end_message(to, field, from);
+        fd_perfetto_end_message(to, field, from);
     }
     return status;
 }

@@ -12,17 +12,19 @@
 /* Order of events of one time: begins and ends as read, complete slices
  * from the longest, then marks, which lie within them. */
 #define SECOND_SLICE (UINT64_C(1) << 62)
-#define SECOND_MARK (UINT64_C(2) << 62)
+#define SECOND_POINT (UINT64_C(2) << 62)
 
 /* One event while it is stored. */
-typedef struct taking {
+typedef struct storing {
     fd_perfetto_writer *w;
     const fd_timeline_event *event;
     fd_timeline_ids *ids;
     uint32_t process;
-    int64_t time; /* ns, by the clock of the input */
+    uint32_t lane;  /* of a slice: see find_lane */
+    uint32_t track; /* the same, of a mark */
+    int64_t time;   /* ns, by the clock of the input */
     fd_error *error;
-} taking;
+} storing;
 
 fd_perfetto_writer *
 fd_perfetto_writer_new(fd_bytes_out *out, const char *output,
@@ -47,13 +49,13 @@ fd_perfetto_writer_free(fd_perfetto_writer *w)
     if (w != NULL) {
         fd_sorter_free(w->sorter);
         fd_perfetto_texts_clear(&w->texts);
-        fd_text_pool_clear(&w->said);
+        fd_text_pool_clear(&w->stored);
         fd_text_pool_clear(&w->series);
         fd_vector_clear(&w->processes);
         fd_vector_clear(&w->threads);
         fd_vector_clear(&w->counters);
         fd_vector_clear(&w->named);
-        fd_map_clear(&w->named_of);
+        fd_vector_clear(&w->places);
         fd_buffer_clear(&w->record);
         fd_buffer_clear(&w->body);
         fd_buffer_clear(&w->scratch);
@@ -67,106 +69,54 @@ fd_perfetto_writer_begin(fd_perfetto_writer *w, bool nested)
     w->nested = nested;
 }
 
-static fd_status
-process_track(fd_perfetto_writer *w, uint32_t process, uint32_t *track)
-{
-    while (w->processes.count <= process) {
-        if (fd_vector_push(&w->processes, (fd_perfetto_process){0, 0})
-            != FD_OK) {
-            return FD_ENOMEM;
-        }
-    }
-    fd_perfetto_process *p = &w->processes.list[process];
-    p->track = p->track != 0 ? p->track : w->spare->track++;
-    *track = p->track;
-    return FD_OK;
-}
-
 /* Viewers show an event without a tid on the main thread. */
 static fd_status
-find_thread(taking *t, uint32_t *thread)
+find_thread(storing *t, uint32_t *thread)
 {
     static const char zero[] = "0";
-    fd_perfetto_writer *w = t->w;
     fd_span tid = t->event->tid.from != NULL ? t->event->tid
                 : t->event->pid.from != NULL ? t->event->pid
                                              : (fd_span){zero, zero + 1};
-    fd_status status = fd_timeline_ids_thread(
-        t->ids, t->ids->processes.list[t->process].pid, tid, thread);
-    while (status == FD_OK && w->threads.count <= *thread) {
-        fd_perfetto_thread made = {.track = w->spare->track++,
-                                   .process = t->process};
-        status = fd_vector_push(&w->threads, made);
-    }
-    return status;
-}
-
-/* The place of a track that is not a thread. */
-static fd_status
-find_named(taking *t, uint32_t *place)
-{
-    fd_perfetto_writer *w = t->w;
-    uint64_t key = t->event->track_id | (t->event->track_id == 0);
-    fd_perfetto_named made = {.process = t->process};
-    *place = fd_map_get(&w->named_of, key);
-    if (*place != 0) {
-        --*place;
-        return FD_OK;
-    }
-    if (w->named.count >= fd_budget(FD_PERFETTO_SERIES)) {
-        return FD_EFULL;
-    }
-    uint32_t parent;
-    fd_span name = fd_perfetto_spell(&w->texts, t->event->track);
-    fd_status status = process_track(w, t->process, &parent);
-    if (status == FD_OK && fd_span_size(name) > 0) {
-        status = fd_text_pool_add(&w->said, name.from, fd_span_size(name),
-                                  &made.name);
-    }
-    made.track = w->spare->track++;
-    *place = w->named.count;
-    status = status == FD_OK ? fd_vector_push(&w->named, made) : status;
-    return status == FD_OK ? fd_map_put(&w->named_of, key, w->named.count)
-                           : status;
+    return fd_perfetto_thread_of(t->w, t->ids, t->process, tid, thread);
 }
 
 /* The lane of a slice, and the track of a mark. */
 static fd_status
-find_lane(taking *t, uint32_t *lane, uint32_t *track)
+find_lane(storing *t)
 {
-    uint32_t place;
-    bool named = t->event->track.from != NULL;
-    fd_status status = named ? find_named(t, &place) : find_thread(t, &place);
+    uint32_t thread;
+    if (t->event->native != NULL) {
+        return FD_OK; /* see find_native */
+    }
+    fd_status status = find_thread(t, &thread);
     if (status == FD_OK) {
-        *lane = FD_PERFETTO_LANE(place, named);
-        *track = named ? t->w->named.list[place].track
-                       : t->w->threads.list[place].track;
+        t->lane = FD_PERFETTO_LANE(thread, false);
+        t->track = t->w->threads.list[thread].track;
     }
     return status;
 }
 
 /* Store the text of a row. */
 static fd_status
-keep_said(taking *t, const char *name, uint32_t *said)
+keep_value(storing *t, const char *name, uint32_t *stored)
 {
     fd_perfetto_writer *w = t->w;
     fd_span value;
-    if (t->event->args.from == NULL
-        || !fd_scan_find(t->event->args, name, &value)
-        || !fd_buffer_fits(&w->said.bytes, fd_span_size(value),
+    if (!fd_timeline_find(t->event, name, &value)
+        || !fd_buffer_fits(&w->stored.bytes, fd_span_size(value),
                            fd_budget(FD_PERFETTO_ROWS))) {
         w->skipped++;
         return FD_OK;
     }
     value = fd_perfetto_spell(&w->texts, value);
     fd_status status = w->texts.scratch.status;
-    return status == FD_OK ? fd_text_pool_add(&w->said, value.from,
-                                              fd_span_size(value), said)
+    return status == FD_OK ? fd_text_pool_add(&w->stored, value.from,
+                                              fd_span_size(value), stored)
                            : status;
 }
 
 static fd_status
-take_row(taking *t)
+take_row(storing *t)
 {
     fd_perfetto_writer *w = t->w;
     fd_span what = t->event->name.from != NULL ? fd_span_inside(t->event->name)
@@ -174,8 +124,8 @@ take_row(taking *t)
     uint32_t thread;
     if (fd_span_is(what, "process_labels")) {
         uint32_t track;
-        fd_status status = process_track(w, t->process, &track);
-        return status == FD_OK ? keep_said(
+        fd_status status = fd_perfetto_process_track(w, t->process, &track);
+        return status == FD_OK ? keep_value(
                    t, "labels", &w->processes.list[t->process].labels)
                                : status;
     }
@@ -186,12 +136,12 @@ take_row(taking *t)
     }
     fd_status status = find_thread(t, &thread);
     if (status == FD_OK && names) {
-        status = keep_said(t, "name", &w->threads.list[thread].name);
+        status = keep_value(t, "name", &w->threads.list[thread].name);
     }
     fd_span value;
     int64_t thousandths;
-    if (status == FD_OK && !names && t->event->args.from != NULL
-        && fd_scan_find(t->event->args, "sort_index", &value)
+    if (status == FD_OK && !names
+        && fd_timeline_find(t->event, "sort_index", &value)
         && fd_decimal_ns(fd_span_inside(value), &thousandths)) {
         w->threads.list[thread].sorted = true;
         w->threads.list[thread].sort_index = thousandths / 1000;
@@ -200,9 +150,9 @@ take_row(taking *t)
 }
 
 static uint64_t
-mark_order(const taking *t)
+mark_order(const storing *t)
 {
-    return t->w->nested ? 0 : SECOND_MARK;
+    return t->w->nested ? 0 : SECOND_POINT;
 }
 
 fd_status
@@ -220,7 +170,7 @@ fd_perfetto_writer_flush(fd_perfetto_writer *w, fd_error *error)
 
 /* Store the event with its body in the sorter, or until its flows are read. */
 static fd_status
-put_aside(taking *t, fd_perfetto_what what, uint32_t number, uint64_t second,
+put_aside(storing *t, fd_perfetto_what what, uint32_t number, uint64_t second,
           uint64_t duration)
 {
     fd_perfetto_writer *w = t->w;
@@ -247,7 +197,7 @@ put_aside(taking *t, fd_perfetto_what what, uint32_t number, uint64_t second,
 
 /* A flow of the record that waits. */
 static fd_status
-take_flow(taking *t)
+take_flow(storing *t)
 {
     fd_perfetto_writer *w = t->w;
     uint64_t id = fd_timeline_ids_number(t->ids, t->event->id);
@@ -258,25 +208,37 @@ take_flow(taking *t)
     return w->record.status;
 }
 
-/* The reader names the category of a slice without one after its track. */
-static bool
-has_category(const fd_timeline_event *event)
+static fd_status
+put_native_title(storing *t, const fd_perfetto_event *native)
 {
-    size_t size = fd_span_size(event->track);
-    return event->cat.from != NULL
-        && (event->track.from == NULL || fd_span_size(event->cat) != size
-            || memcmp(event->cat.from, event->track.from, size) != 0);
+    fd_perfetto_texts *texts = &t->w->texts;
+    const fd_text_pool *from = &native->tables->texts;
+    fd_buffer *body = &t->w->body;
+    fd_status status = FD_OK;
+    if (native->category != 0) {
+        status = fd_perfetto_text_of(
+            &texts->categories, from, native->category,
+            FD_PB_EVENT_CATEGORY_IID, FD_PB_EVENT_CATEGORY, body);
+    }
+    return status == FD_OK && native->name != 0
+             ? fd_perfetto_text_of(&texts->names, from, native->name,
+                                   FD_PB_EVENT_NAME_IID, FD_PB_EVENT_NAME,
+                                   body)
+             : status;
 }
 
 /* Category and name. */
 static fd_status
-put_title(taking *t)
+put_title(storing *t)
 {
     static const char unnamed[] = "[No name]";
     fd_perfetto_texts *texts = &t->w->texts;
     fd_buffer *body = &t->w->body;
     fd_status status = FD_OK;
-    if (has_category(t->event)) {
+    if (t->event->native != NULL) {
+        return put_native_title(t, t->event->native);
+    }
+    if (t->event->cat.from != NULL) {
         fd_span text = fd_perfetto_spell(texts, t->event->cat);
         if (fd_span_size(text) > 0) {
             status = fd_perfetto_text(&texts->categories, text,
@@ -293,9 +255,18 @@ put_title(taking *t)
              : status;
 }
 
+static fd_status
+put_args(storing *t)
+{
+    fd_perfetto_writer *w = t->w;
+    return t->event->native != NULL
+             ? fd_native_fields(&w->texts, t->event->native, &w->body)
+             : fd_perfetto_notes(&w->texts, t->event->args, &w->body);
+}
+
 /* The flow of a slice with a bind_id. */
 static void
-put_binding(taking *t)
+put_binding(storing *t)
 {
     fd_buffer *legacy = &t->w->scratch;
     bool in = t->event->flow_in;
@@ -312,24 +283,19 @@ put_binding(taking *t)
 }
 
 static fd_status
-take_slice(taking *t)
+take_slice(storing *t)
 {
     char phase = t->event->phase;
     bool begins = phase == 'B' || phase == 'b';
-    uint32_t lane;
-    uint32_t track;
-    fd_status status = find_lane(t, &lane, &track);
+    fd_status status = find_lane(t);
     if (status == FD_OK && (begins || phase == 'X')) {
         status = put_title(t);
         put_binding(t);
     }
-    if (status == FD_OK) {
-        status = fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->body);
-    }
+    status = status == FD_OK ? put_args(t) : status;
     if (status != FD_OK || phase != 'X') {
-        return status == FD_OK ? put_aside(
-                   t, begins ? FD_PERFETTO_BEGIN : FD_PERFETTO_END, lane, 0, 0)
-                               : status;
+        uint32_t what = begins ? FD_PERFETTO_BEGIN : FD_PERFETTO_END;
+        return status == FD_OK ? put_aside(t, what, t->lane, 0, 0) : status;
     }
     int64_t dur = t->event->has_duration && t->event->duration > 0
                     ? t->event->duration
@@ -340,55 +306,43 @@ take_slice(taking *t)
     uint64_t shorter =
         SECOND_SLICE - 1
         - ((uint64_t)dur < SECOND_SLICE ? (uint64_t)dur : SECOND_SLICE - 1);
-    return put_aside(t, FD_PERFETTO_SLICE, lane, SECOND_SLICE | shorter,
+    return put_aside(t, FD_PERFETTO_SLICE, t->lane, SECOND_SLICE | shorter,
                      (uint64_t)dur);
 }
 
 static fd_status
-take_instant(taking *t)
+take_instant(storing *t)
 {
     char scope = 't';
-    uint32_t track = 0;
-    uint32_t lane;
     if (t->event->phase != 'R' && t->event->scope != 0) {
         scope = t->event->scope;
     }
     fd_status status = FD_OK;
     if (scope == 'g') {
         t->w->global = t->w->global != 0 ? t->w->global : t->w->spare->track++;
-        track = t->w->global;
+        t->track = t->w->global;
     }
     else if (scope == 'p') {
-        status = process_track(t->w, t->process, &track);
+        status = fd_perfetto_process_track(t->w, t->process, &t->track);
     }
     else {
-        status = find_lane(t, &lane, &track);
+        status = find_lane(t);
     }
     status = status == FD_OK ? put_title(t) : status;
-    if (status == FD_OK) {
-        status = fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->body);
-    }
+    status = status == FD_OK ? put_args(t) : status;
     return status == FD_OK
-             ? put_aside(t, FD_PERFETTO_INSTANT, track, mark_order(t), 0)
+             ? put_aside(t, FD_PERFETTO_INSTANT, t->track, mark_order(t), 0)
              : status;
 }
 
-/* "<process>:<name> [id: <id>] <key>"; of a native counter "<process>
- * <track_id>:<its own name>". */
+/* "<process>:<name> [id: <id>] <key>" */
 static void
-put_series(taking *t, fd_span key, fd_buffer *title)
+put_series(storing *t, fd_span key, fd_buffer *title)
 {
     fd_perfetto_writer *w = t->w;
     fd_span parts[3] = {
         t->event->name, fd_timeline_id(t->event), {key.from - 1, key.to + 1}};
     title->size = 0;
-    if (t->event->track.from != NULL) {
-        fd_span text = fd_perfetto_spell(&w->texts, t->event->track);
-        fd_buffer_format(title, "%u %llx:", (unsigned)t->process,
-                         (unsigned long long)t->event->track_id);
-        fd_buffer_bytes(title, text.from, fd_span_size(text));
-        return;
-    }
     fd_buffer_format(title, "%u:", (unsigned)t->process);
     for (int i = 0; i < 3; i++) {
         if (parts[i].from != NULL) {
@@ -401,7 +355,7 @@ put_series(taking *t, fd_span key, fd_buffer *title)
 
 /* The track of a counter. */
 static fd_status
-find_series(taking *t, fd_span key, uint32_t *track)
+find_series(storing *t, fd_span key, uint32_t *track)
 {
     fd_perfetto_writer *w = t->w;
     fd_buffer *title = &w->scratch;
@@ -425,7 +379,7 @@ find_series(taking *t, fd_span key, uint32_t *track)
 }
 
 static fd_status
-take_value(taking *t, fd_span key, fd_span value)
+take_value(storing *t, fd_span key, fd_span value)
 {
     uint32_t track;
     fd_buffer *body = &t->w->body;
@@ -442,9 +396,14 @@ take_value(taking *t, fd_span key, fd_span value)
 }
 
 static fd_status
-take_counters(taking *t)
+take_counters(storing *t)
 {
-    fd_span object = t->event->args;
+    const fd_perfetto_event *native = t->event->native;
+    if (native != NULL && native->type == FD_PB_TYPE_COUNTER) {
+        fd_native_value(native, &t->w->body);
+        return put_aside(t, FD_PERFETTO_COUNTER, t->track, mark_order(t), 0);
+    }
+    fd_span object = fd_timeline_args(t->event);
     fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
     fd_status status = FD_OK;
     fd_span key;
@@ -454,7 +413,7 @@ take_counters(taking *t)
         t->w->skipped++;
         return FD_OK;
     }
-    status = process_track(t->w, t->process, &unused);
+    status = fd_perfetto_process_track(t->w, t->process, &unused);
     while (status == FD_OK
            && fd_scan_member(&scan, first, &key) == FD_SCAN_OK) {
         const char *from = scan.at;
@@ -469,7 +428,7 @@ take_counters(taking *t)
 
 /* The scope of an id is in its field. */
 static bool
-put_id(taking *t, fd_buffer *legacy)
+put_id(storing *t, fd_buffer *legacy)
 {
     const fd_timeline_event *event = t->event;
     fd_span id = fd_timeline_id(event);
@@ -484,13 +443,11 @@ put_id(taking *t, fd_buffer *legacy)
 
 /* Flows and asynchronous events: legacy events of Perfetto. */
 static fd_status
-take_joined(taking *t)
+take_joined(storing *t)
 {
     fd_perfetto_writer *w = t->w;
     fd_buffer *legacy = &w->scratch;
-    uint32_t lane;
-    uint32_t track;
-    fd_status status = find_lane(t, &lane, &track);
+    fd_status status = find_lane(t);
     status = status == FD_OK ? put_title(t) : status;
     legacy->size = 0;
     fd_proto_number(legacy, FD_PB_LEGACY_PHASE, (uint64_t)t->event->phase);
@@ -502,16 +459,22 @@ take_joined(taking *t)
         fd_proto_number(legacy, FD_PB_LEGACY_BINDS_ENCLOSING, 1);
     }
     fd_proto_message(&w->body, FD_PB_EVENT_LEGACY, legacy);
-    if (status == FD_OK) {
-        status = fd_perfetto_notes(&w->texts, t->event->args, &w->body);
-    }
+    status = status == FD_OK ? put_args(t) : status;
     return status == FD_OK
-             ? put_aside(t, FD_PERFETTO_LEGACY, track, mark_order(t), 0)
+             ? put_aside(t, FD_PERFETTO_LEGACY, t->track, mark_order(t), 0)
              : status;
 }
 
+/* A slice or an instant of a native track that is not a thread: see
+ * readers/perfetto_event.c. */
+static bool
+is_on_track(const fd_timeline_event *event)
+{
+    return event->native != NULL && !event->native->is_legacy;
+}
+
 static fd_status
-take(taking *t)
+take(storing *t)
 {
     switch (t->event->phase) {
     case 'M':
@@ -528,9 +491,9 @@ take(taking *t)
         return take_counters(t);
     case 'b':
     case 'e':
-        return t->event->track.from != NULL ? take_slice(t) : take_joined(t);
+        return is_on_track(t->event) ? take_slice(t) : take_joined(t);
     case 'n':
-        return t->event->track.from != NULL ? take_instant(t) : take_joined(t);
+        return is_on_track(t->event) ? take_instant(t) : take_joined(t);
     case 's':
     case 't':
     case 'f':
@@ -546,17 +509,32 @@ take(taking *t)
     return FD_OK;
 }
 
+static fd_status
+find_native(storing *t, const fd_perfetto_event *native)
+{
+    fd_perfetto_place place;
+    fd_status status = fd_perfetto_place_of(t->w, t->ids, native->tables,
+                                            native->track, &place);
+    t->process = place.process;
+    t->lane = place.lane;
+    t->track = place.track;
+    return status;
+}
+
 fd_status
 fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
                          fd_timeline_ids *ids, fd_error *error)
 {
-    taking t = {.w = w,
-                .event = event,
-                .ids = ids,
-                .time = event->start,
-                .error = error};
-    bool taken;
-    fd_status status = fd_timeline_ids_take(ids, event, &t.process, &taken);
+    storing t = {.w = w,
+                 .event = event,
+                 .ids = ids,
+                 .time = event->start,
+                 .error = error};
+    bool taken = false;
+    fd_status status =
+        event->native != NULL && event->phase != 'M'
+            ? find_native(&t, event->native)
+            : fd_timeline_ids_take(ids, event, &t.process, &taken);
     if (status != FD_OK || taken) {
         return status;
     }

@@ -1,10 +1,11 @@
-/* What the two halves of the writer share: taking events, writing packets. */
+/* What the two halves of the writer share: storing events, writing packets. */
 #ifndef FD_PERFETTO_WRITING_H
 #define FD_PERFETTO_WRITING_H
 
+#include "events/merged_ids.h"
 #include "events/tools/event_sorter.h"
+#include "events/writers/native_fields.h"
 #include "events/writers/perfetto_counts.h"
-#include "events/writers/perfetto_texts.h"
 #include "streams/output_stream.h"
 
 enum {
@@ -14,13 +15,13 @@ enum {
 
 typedef struct fd_perfetto_process {
     uint32_t track;  /* 0: none yet */
-    uint32_t labels; /* in `said`; 0: none */
+    uint32_t labels; /* in `stored`; 0: none */
 } fd_perfetto_process;
 
 typedef struct fd_perfetto_thread {
     uint32_t track;
     uint32_t process;
-    uint32_t name; /* in `said`; 0: none */
+    uint32_t name; /* in `stored`; 0: none */
     bool sorted;
     int64_t sort_index;
 } fd_perfetto_thread;
@@ -34,9 +35,22 @@ typedef struct fd_perfetto_one_series {
 /* A track of a native input that is not a thread. */
 typedef struct fd_perfetto_named {
     uint32_t track;
-    uint32_t process;
-    uint32_t name; /* in `said`; 0: none */
+    uint32_t parent;  /* a track */
+    uint32_t name;    /* in `stored`; 0: none */
+    uint32_t rest;    /* in `stored`: other fields of its descriptor */
+    uint32_t counter; /* in `stored`: fields of CounterDescriptor */
+    bool has_name;    /* which may be empty */
+    bool counts;      /* it is of a counter */
+    bool described;   /* it is that of a process */
 } fd_perfetto_named;
+
+/* A track of a native input, by its place there. */
+typedef struct fd_perfetto_place {
+    bool known;
+    uint32_t process;
+    uint32_t lane;
+    uint32_t track;
+} fd_perfetto_place;
 
 /* A record of the sorter: its kind, then a number (of a slice FD_PERFETTO_LANE,
  * of a mark the track), the duration of a whole slice, and the body of a
@@ -59,13 +73,13 @@ struct fd_perfetto_writer {
     fd_perfetto_spare *spare;
     fd_sorter *sorter;
     fd_perfetto_texts texts;
-    fd_text_pool said;
+    fd_text_pool stored;
     FD_VECTOR(fd_perfetto_process) processes;   /* by their place in the ids */
     FD_VECTOR(fd_perfetto_thread) threads;      /* the same */
     fd_text_pool series;                        /* process and name */
     FD_VECTOR(fd_perfetto_one_series) counters; /* by their id in `series` */
     FD_VECTOR(fd_perfetto_named) named;
-    fd_map named_of; /* track_id -> its place + 1 */
+    FD_VECTOR(fd_perfetto_place) places;
     uint32_t global; /* the track of instants of everything; 0: none */
     uint64_t skipped;
     bool waits; /* `record` is not in the sorter yet: flows may follow */
@@ -75,6 +89,21 @@ struct fd_perfetto_writer {
     fd_buffer body;
     fd_buffer scratch;
 };
+
+/* The track of a process, and the place of a thread. */
+fd_status fd_perfetto_process_track(fd_perfetto_writer *writer,
+                                    uint32_t process, uint32_t *track);
+fd_status fd_perfetto_thread_of(fd_perfetto_writer *writer,
+                                fd_timeline_ids *ids, uint32_t process,
+                                fd_span tid, uint32_t *thread);
+
+/* The process, lane and track of a track of a native input; those around it
+ * get numbers too. FD_EFULL: too many. */
+fd_status fd_perfetto_place_of(fd_perfetto_writer *writer,
+                               fd_timeline_ids *ids,
+                               const fd_perfetto_tables *tables,
+                               const fd_perfetto_track *track,
+                               fd_perfetto_place *place);
 
 /* Move the record that waits to the sorter. */
 fd_status fd_perfetto_writer_flush(fd_perfetto_writer *writer,

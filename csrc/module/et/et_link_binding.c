@@ -16,6 +16,7 @@ static const fd_column link_columns[] = {
     FD_COLUMN(fd_et_link, "kernels", U64, kernels),
     FD_COLUMN(fd_et_link, "by_external", U64, by_external),
     FD_COLUMN(fd_et_link, "alone", U64, alone),
+    FD_COLUMN(fd_et_link, "compared", BOOL, compared),
     FD_COLUMN(fd_et_link, "example", CHARS, example),
 };
 static const fd_table link_table =
@@ -122,6 +123,12 @@ fd_et_identity_py(PyObject *module, PyObject *path)
             fd_et_read_identity(PyBytes_AS_STRING(encoded), &identity, &error);
     Py_END_ALLOW_THREADS
     Py_DECREF(encoded);
-    return status == FD_OK ? fd_record(&identity_table, &identity, NULL)
-                           : fd_raise(module, status, &error);
+    PyObject *made = status == FD_OK
+                       ? fd_record(&identity_table, &identity, NULL)
+                       : fd_raise(module, status, &error);
+    made = fd_columns_with(
+        made, "members",
+        fd_number_list(identity.members.list, identity.members.count));
+    fd_et_identity_clear(&identity);
+    return made;
 }

@@ -25,7 +25,7 @@ typedef struct arguments {
     int strict;
     int sorted;
     fd_private private;
-    fd_telling telling;
+    fd_progress_call progress;
 } arguments;
 
 static void
@@ -44,7 +44,7 @@ take_rank(PyObject *object, uint32_t *rank)
 {
     unsigned long number = PyLong_AsUnsignedLong(object);
     if (PyErr_Occurred() == NULL && number >= FD_TIMELINE_RANKS) {
-        PyErr_Format(PyExc_ValueError, "rank %lu is too large", number);
+        PyErr_Format(fd_value_error(), "rank %lu is too large", number);
     }
     *rank = (uint32_t)number;
     return PyErr_Occurred() == NULL;
@@ -138,7 +138,7 @@ fd_take_align(PyObject *value, void *to)
         }
     }
     if (name != NULL) {
-        PyErr_Format(PyExc_ValueError, "align=%s is unknown", name);
+        PyErr_Format(fd_value_error(), "align=%s is unknown", name);
     }
     return 0;
 }
@@ -213,14 +213,14 @@ merge(PyObject *module, arguments *a)
                                    .paddle = a->paddle,
                                    .named_durations = a->named_durations,
                                    .sorted = a->sorted != 0,
-                                   .progress = fd_tell,
-                                   .context = &a->telling};
+                                   .progress = fd_report_progress,
+                                   .context = &a->progress};
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
         status = fd_timeline_merge(&request, a->inputs, a->count, &error);
     Py_END_ALLOW_THREADS
-    if (a->telling.raised) {
+    if (a->progress.raised) {
         return NULL;
     }
     return status == FD_OK ? rows(a) : fd_raise(module, status, &error);
@@ -254,7 +254,7 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
         && take_steps(&a, steps)) {
         a.paddle = paddle != 0;
         a.named_durations = named_durations != 0;
-        a.telling.progress = progress;
+        a.progress.function = progress;
         made = merge(module, &a);
     }
     clear(&a);

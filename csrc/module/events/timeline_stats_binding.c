@@ -5,6 +5,7 @@
 #include "events/stats/timeline_stats.h"
 #include "module/anonymize_binding.h"
 #include "module/errors.h"
+#include "module/events/timeline_stats_rows.h"
 #include "module/progress_binding.h"
 
 /* What the arguments own while the files are read. */
@@ -16,7 +17,7 @@ typedef struct arguments {
     uint32_t *ranks; /* owned; NULL: all */
     size_t rank_count;
     fd_private private;
-    fd_telling telling;
+    fd_progress_call progress;
 } arguments;
 
 static bool
@@ -66,51 +67,11 @@ take_ranks(arguments *a, PyObject *list)
     return a->ranks != NULL || PyErr_NoMemory() != NULL;
 }
 
-/* Put a new reference into a dict; false with an exception set. */
-static bool
-put(PyObject *dict, const char *name, PyObject *value)
-{
-    bool good = value != NULL && PyDict_SetItemString(dict, name, value) == 0;
-    Py_XDECREF(value);
-    return good;
-}
-
-static bool
-append(PyObject *list, PyObject *value)
-{
-    bool good = value != NULL && PyList_Append(list, value) == 0;
-    Py_XDECREF(value);
-    return good;
-}
-
 static PyObject *
 number_or_none(int64_t number)
 {
     return number == FD_NO_STEP ? Py_NewRef(Py_None)
                                 : PyLong_FromLongLong(number);
-}
-
-/* The inside of a JSON string, as it is spelled. */
-static PyObject *
-text(const fd_stats *stats, uint32_t id)
-{
-    const fd_text_pool *texts = &stats->slices.texts;
-    return PyUnicode_DecodeUTF8(fd_text_pool_get(texts, id),
-                                (Py_ssize_t)fd_text_pool_size(texts, id),
-                                "replace");
-}
-
-static PyObject *
-figures(const fd_digest *d)
-{
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "count",
-                         (unsigned long long)d->count, "total",
-                         (unsigned long long)d->total, "min",
-                         (unsigned long long)d->least, "p50",
-                         (unsigned long long)fd_digest_at(d, 0.5), "p95",
-                         (unsigned long long)fd_digest_at(d, 0.95), "p99",
-                         (unsigned long long)fd_digest_at(d, 0.99), "max",
-                         (unsigned long long)d->most);
 }
 
 static PyObject *
@@ -134,7 +95,7 @@ file_rows(const arguments *a)
             (unsigned long long)file->repaired, "unpaired",
             (unsigned long long)file->unpaired, "timeless",
             (unsigned long long)file->timeless, "trouble", file->trouble);
-        if (!append(list, row)) {
+        if (!fd_rows_append(list, row)) {
             Py_CLEAR(list);
         }
     }
@@ -159,7 +120,7 @@ rank_rows(const fd_stats *stats)
                           (unsigned long long)rank->calls_lost, "places_lost",
                           (unsigned long long)rank->places_lost, "steps",
                           rank->steps, "began_last", last);
-        if (!append(list, row)) {
+        if (!fd_rows_append(list, row)) {
             Py_CLEAR(list);
         }
     }
@@ -180,32 +141,58 @@ step_rows(const fd_stats *stats)
             (long long)work->busy, "compute", (long long)work->compute,
             "communication", (long long)work->communication, "exposed",
             (long long)work->exposed, "copies", (long long)work->copies);
-        if (!append(list, row)) {
+        if (!fd_rows_append(list, row)) {
             Py_CLEAR(list);
         }
     }
     return list;
 }
 
+static fd_span
+span_of(const fd_text_pool *texts, uint32_t id)
+{
+    const char *from = fd_text_pool_get(texts, id);
+    return (fd_span){from, from + fd_text_pool_size(texts, id)};
+}
+
+/* Of the work of a GPU, else None. */
+static PyObject *
+kind_of(const fd_stats *stats, const fd_tally_key *key)
+{
+    const fd_text_pool *texts = &stats->slices.texts;
+    uint64_t step;
+    uint32_t kind = fd_timeline_kind_of(span_of(texts, key->cat),
+                                        span_of(texts, key->name), &step);
+    if ((kind & (FD_IS_KERNEL | FD_IS_COPY)) == 0) {
+        return Py_NewRef(Py_None);
+    }
+    return PyUnicode_FromString(fd_kernel_kind_name(
+        kind & FD_IS_COPY ? 2 : (kind & FD_IS_COMMUNICATION) != 0));
+}
+
 static PyObject *
 tally_row(const fd_stats *stats, const fd_tally_row *row)
 {
-    PyObject *made = figures(&row->figures);
+    PyObject *made = fd_rows_figures(&row->figures);
     const fd_tally_key *key = &row->key;
     bool good = made != NULL;
     if (key->of != FD_TALLY_NAME) {
-        good = good && put(made, "rank", PyLong_FromUnsignedLong(key->rank));
+        good = good
+            && fd_rows_put(made, "rank", PyLong_FromUnsignedLong(key->rank));
     }
     if (key->of == FD_TALLY_JOB) {
-        good = good && put(made, "stage", number_or_none(key->stage))
-            && put(made, "step", number_or_none(key->step))
-            && put(made, "type", text(stats, key->name));
+        good = good && fd_rows_put(made, "stage", number_or_none(key->stage))
+            && fd_rows_put(made, "step", number_or_none(key->step))
+            && fd_rows_put(made, "type", fd_rows_text(stats, key->name));
     }
     else {
-        good = good && put(made, "category", text(stats, key->cat));
+        good = good
+            && fd_rows_put(made, "category", fd_rows_text(stats, key->cat));
     }
     if (key->of == FD_TALLY_NAME) {
-        good = good && put(made, "name", text(stats, key->name));
+        good = good
+            && fd_rows_put(made, "name", fd_rows_text(stats, key->name))
+            && fd_rows_put(made, "kind", kind_of(stats, key));
     }
     if (!good) {
         Py_CLEAR(made);
@@ -219,7 +206,8 @@ tally_rows(const fd_stats *stats, fd_tally_of of)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < stats->tally.rows.count; i++) {
         const fd_tally_row *row = &stats->tally.rows.list[i];
-        if (row->key.of == of && !append(list, tally_row(stats, row))) {
+        if (row->key.of == of
+            && !fd_rows_append(list, tally_row(stats, row))) {
             Py_CLEAR(list);
         }
     }
@@ -234,12 +222,13 @@ skew_rows(const fd_stats *stats)
         const fd_skew_row *row = &stats->skew.rows.list[i];
         PyObject *made = Py_BuildValue(
             "{s:N,s:N,s:I,s:K,s:K,s:N,s:N,s:I}", "name",
-            text(stats, row->name), "group", text(stats, row->group), "ranks",
-            row->ranks, "matched", (unsigned long long)row->matched,
-            "unmatched", (unsigned long long)row->unmatched, "begin",
-            figures(&row->begin), "end", figures(&row->end), "worst_rank",
-            row->worst_rank);
-        if (!append(list, made)) {
+            fd_rows_text(stats, row->name), "group",
+            fd_rows_text(stats, row->group), "ranks", row->ranks, "matched",
+            (unsigned long long)row->matched, "unmatched",
+            (unsigned long long)row->unmatched, "begin",
+            fd_rows_figures(&row->begin), "end", fd_rows_figures(&row->end),
+            "worst_rank", row->worst_rank);
+        if (!fd_rows_append(list, made)) {
             Py_CLEAR(list);
         }
     }
@@ -250,24 +239,33 @@ static PyObject *
 answer(const arguments *a, const fd_stats *stats)
 {
     PyObject *made = Py_BuildValue(
-        "{s:d,s:L,s:K,s:K,s:K,s:K}", "error",
+        "{s:d,s:L,s:K,s:K,s:K,s:K,s:K,s:K}", "error",
         fd_digest_error(stats->tally.widened), "gap_ns",
         (long long)stats->lanes.gap, "closed_ns",
         (unsigned long long)stats->lanes.closed_ns, "steps_left_out",
         (unsigned long long)stats->steps_lost, "values_left_out",
         (unsigned long long)stats->tally.left_out, "collectives_left_out",
-        (unsigned long long)stats->skew.left_out);
+        (unsigned long long)stats->skew.left_out, "gpu_events_left_out",
+        (unsigned long long)stats->streams.left_out, "messages_left_out",
+        (unsigned long long)stats->messages.left_out);
     if (made != NULL
-        && put(made, "base_ns",
-               stats->has_base ? PyLong_FromLongLong(stats->base_ns)
-                               : Py_NewRef(Py_None))
-        && put(made, "files", file_rows(a))
-        && put(made, "ranks", rank_rows(stats))
-        && put(made, "steps", step_rows(stats))
-        && put(made, "jobs", tally_rows(stats, FD_TALLY_JOB))
-        && put(made, "categories", tally_rows(stats, FD_TALLY_CATEGORY))
-        && put(made, "names", tally_rows(stats, FD_TALLY_NAME))
-        && put(made, "collectives", skew_rows(stats))) {
+        && fd_rows_put(made, "base_ns",
+                       stats->has_base ? PyLong_FromLongLong(stats->base_ns)
+                                       : Py_NewRef(Py_None))
+        && fd_rows_put(made, "files", file_rows(a))
+        && fd_rows_put(made, "ranks", rank_rows(stats))
+        && fd_rows_put(made, "steps", step_rows(stats))
+        && fd_rows_put(made, "jobs", tally_rows(stats, FD_TALLY_JOB))
+        && fd_rows_put(made, "categories",
+                       tally_rows(stats, FD_TALLY_CATEGORY))
+        && fd_rows_put(made, "names", tally_rows(stats, FD_TALLY_NAME))
+        && fd_rows_put(made, "collectives", skew_rows(stats))
+        && fd_rows_put(made, "limits", fd_rows_limits())
+        && fd_rows_put(made, "gpus", fd_rows_kernels(stats))
+        && fd_rows_put(made, "streams", fd_rows_streams(stats))
+        && fd_rows_put(made, "launches", fd_rows_launches(stats))
+        && fd_rows_put(made, "copies", fd_rows_copies(stats))
+        && fd_rows_put(made, "messages", fd_rows_messages(stats))) {
         return made;
     }
     Py_XDECREF(made);
@@ -280,8 +278,8 @@ count(PyObject *module, arguments *a)
     fd_stats_request request = {.align = a->align,
                                 .ranks = a->ranks,
                                 .rank_count = a->rank_count,
-                                .progress = fd_tell,
-                                .context = &a->telling};
+                                .progress = fd_report_progress,
+                                .context = &a->progress};
     fd_stats stats;
     fd_error error = {""};
     fd_status status;
@@ -290,7 +288,7 @@ count(PyObject *module, arguments *a)
         status =
             fd_timeline_stats(&request, a->files, a->count, &stats, &error);
     Py_END_ALLOW_THREADS
-    if (!a->telling.raised) {
+    if (!a->progress.raised) {
         made = status == FD_OK ? answer(a, &stats)
                                : fd_raise(module, status, &error);
     }
@@ -313,7 +311,7 @@ fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                     fd_take_align, &a.align, &ranks, &progress,
                                     fd_take_private, &a.private)
         && take_files(&a, inputs) && take_ranks(&a, ranks)) {
-        a.telling.progress = progress;
+        a.progress.function = progress;
         made = count(module, &a);
     }
     Py_XDECREF(a.paths);

@@ -32,13 +32,15 @@ fault_rows(const fd_faults *faults)
     PyObject *list = PyList_New(0);
     for (int i = 0; list != NULL && i < FD_FAULT_KINDS; i++) {
         const fd_fault_text *text = &fd_fault_texts[i];
+        char what[FD_FAULT_TEXT];
         if (faults->count[i] == 0) {
             continue;
         }
+        fd_fault_describe((fd_fault)i, faults->count[i], what);
         PyObject *row = Py_BuildValue(
             "{s:s,s:O,s:K,s:s,s:s,s:N}", "kind", text->id, "broken",
             text->broken ? Py_True : Py_False, "count",
-            (unsigned long long)faults->count[i], "what", text->what, "remedy",
+            (unsigned long long)faults->count[i], "what", what, "remedy",
             text->remedy, "first", place_rows(faults->first[i]));
         if (row == NULL || PyList_Append(list, row) != 0) {
             Py_CLEAR(list);
@@ -66,14 +68,15 @@ fd_timeline_check_py(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *names[] = {"path", "progress", "privacy", NULL};
     PyObject *path = NULL;
     fd_private private = {.requested = false};
-    fd_telling telling = {.progress = Py_None};
-    fd_check_request request = {.progress = fd_tell, .context = &telling};
+    fd_progress_call progress = {.function = Py_None};
+    fd_check_request request = {.progress = fd_report_progress,
+                                .context = &progress};
     fd_check check;
     fd_error error = {""};
     fd_status status;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$OO&:timeline_check",
                                      names, PyUnicode_FSConverter, &path,
-                                     &telling.progress, fd_take_private,
+                                     &progress.function, fd_take_private,
                                      &private)) {
         return NULL;
     }
@@ -83,7 +86,7 @@ fd_timeline_check_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                         &check, &error);
     Py_END_ALLOW_THREADS
     Py_DECREF(path);
-    return telling.raised  ? NULL
+    return progress.raised ? NULL
          : status == FD_OK ? check_answer(&check)
                            : fd_raise(module, status, &error);
 }
@@ -92,14 +95,20 @@ static PyObject *
 cut_answer(const fd_cut_result *cut)
 {
     return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s}", "events",
-        (unsigned long long)cut->events, "kept", (unsigned long long)cut->kept,
-        "rows", (unsigned long long)cut->rows, "flows_left",
-        (unsigned long long)cut->flows_left, "timeless",
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s}",
+        "events", (unsigned long long)cut->events, "kept",
+        (unsigned long long)cut->kept, "rows", (unsigned long long)cut->rows,
+        "flows_left", (unsigned long long)cut->flows_left, "timeless",
         (unsigned long long)cut->timeless, "lost",
         (unsigned long long)cut->lost, "lost_bytes",
         (unsigned long long)cut->lost_bytes, "repaired",
-        (unsigned long long)cut->repaired, "trouble", cut->trouble);
+        (unsigned long long)cut->repaired, "aside",
+        (unsigned long long)cut->native.aside, "crossed",
+        (unsigned long long)cut->native.crossed, "alone",
+        (unsigned long long)cut->native.alone, "skipped",
+        (unsigned long long)cut->native.skipped, "early",
+        (unsigned long long)cut->native.early, "others",
+        (unsigned long long)cut->native.others, "trouble", cut->trouble);
 }
 
 /* A bound of the window, None for none. */
@@ -122,8 +131,9 @@ fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
     PyObject *from;
     PyObject *to;
     int steps = 0;
-    fd_telling telling = {.progress = Py_None};
-    fd_cut_request request = {.progress = fd_tell, .context = &telling};
+    fd_progress_call progress = {.function = Py_None};
+    fd_cut_request request = {.progress = fd_report_progress,
+                              .context = &progress};
     fd_cut_result cut;
     fd_error error = {""};
     fd_status status;
@@ -131,7 +141,7 @@ fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
     if (PyArg_ParseTupleAndKeywords(
             args, kwargs, "O&O&OO|$pOO&:timeline_cut", names,
             PyUnicode_FSConverter, &path, PyUnicode_FSConverter, &output,
-            &from, &to, &steps, &telling.progress, fd_take_private, &private)
+            &from, &to, &steps, &progress.function, fd_take_private, &private)
         && take_bound(from, FD_CUT_FROM_START, &request.from)
         && take_bound(to, FD_CUT_TO_END, &request.to)) {
         request.path = PyBytes_AS_STRING(path);
@@ -141,7 +151,7 @@ fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
         Py_BEGIN_ALLOW_THREADS
             status = fd_timeline_cut(&request, &cut, &error);
         Py_END_ALLOW_THREADS
-        made = telling.raised  ? NULL
+        made = progress.raised ? NULL
              : status == FD_OK ? cut_answer(&cut)
                                : fd_raise(module, status, &error);
     }

@@ -12,7 +12,7 @@ take_levels(fd_costs *costs, PyObject *machines, PyObject *bandwidths)
 {
     Py_ssize_t levels = PyList_GET_SIZE(machines);
     if (levels != PyList_GET_SIZE(bandwidths) || levels > FD_PLAN_LEVELS) {
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(fd_value_error(),
                      "machines and bandwidths: as many, at most %d",
                      FD_PLAN_LEVELS);
         return false;
@@ -149,8 +149,8 @@ is_complete(const fd_pipeline *pipeline, const fd_pipeline_request *request)
 }
 
 static PyObject *
-answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-       const fd_model *model)
+result_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+          const fd_model *model)
 {
     return Py_BuildValue(
         "{s:I,s:I,s:N,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
@@ -176,14 +176,14 @@ static bool
 take_schedule(fd_pipeline_request *request, const char *name)
 {
     if ((name == NULL) != (request->micro_batches == 0)) {
-        PyErr_SetString(PyExc_ValueError,
+        PyErr_SetString(fd_value_error(),
                         "give both a schedule and micro-batches, or neither");
         return false;
     }
     request->schedule =
         name == NULL ? FD_SCHEDULE_GPIPE : fd_schedule_named(name);
     if (request->schedule == FD_SCHEDULES) {
-        PyErr_Format(PyExc_ValueError, "unknown schedule '%s'", name);
+        PyErr_Format(fd_value_error(), "unknown schedule '%s'", name);
         return false;
     }
     return true;
@@ -202,7 +202,7 @@ take_watch(fd_pipeline_request *request, PyObject *watch, Py_buffer *view)
     }
     if (view->len < (Py_ssize_t)sizeof(fd_watch)
         || (uintptr_t)view->buf % _Alignof(fd_watch) != 0) {
-        PyErr_SetString(PyExc_ValueError, "watch: three numbers, array('d')");
+        PyErr_SetString(fd_value_error(), "watch: three numbers, array('d')");
         return false;
     }
     request->watch = view->buf;
@@ -221,7 +221,7 @@ search(PyObject *self, const fd_pipeline_request *request)
     Py_END_ALLOW_THREADS
     PyObject *made =
         status == FD_OK
-            ? answer(&pipeline, request, fd_model_of(self))
+            ? result_of(&pipeline, request, fd_model_of(self))
             : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
     fd_pipeline_clear(&pipeline);
     return made;
@@ -267,7 +267,7 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     request.second = second != 0;
     request.gains = gains != 0;
     if (memory < FD_MEMORY_FREE || memory > FD_MEMORY_FLUSHED) {
-        PyErr_Format(PyExc_ValueError, "memory=%d: 0 to 3", memory);
+        PyErr_Format(fd_value_error(), "memory=%d: 0 to 3", memory);
     }
     else if (take_levels(costs, machines, bandwidths)
              && take_schedule(&request, schedule)

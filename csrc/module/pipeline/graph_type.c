@@ -3,7 +3,7 @@
 #include "module/pipeline/graph_type.h"
 
 #include "module/errors.h"
-#include "module/pipeline/plan_type.h"
+#include "module/field_tables.h"
 #include "pipeline/planner/graph_shape.h"
 #include "pipeline/planner/layer_graph_json.h"
 #include "pipeline/planner/layer_graph_text.h"
@@ -111,7 +111,7 @@ graph_compressed(PyObject *self, PyObject *unused)
 }
 
 static PyObject *
-answer(PyObject *self, fd_status status, bool yes)
+truth_of(PyObject *self, fd_status status, bool yes)
 {
     fd_error error = {""};
     return status == FD_OK
@@ -125,7 +125,7 @@ graph_is_series_parallel(PyObject *self, PyObject *unused)
     (void)unused;
     bool yes = false;
     fd_status status = fd_shape_is_series_parallel(fd_model_of(self), &yes);
-    return answer(self, status, yes);
+    return truth_of(self, status, yes);
 }
 
 static PyObject *
@@ -138,7 +138,7 @@ graph_is_same(PyObject *self, PyObject *other)
     bool yes = false;
     fd_status status =
         fd_shape_is_same(fd_model_of(self), fd_model_of(other), &yes);
-    return answer(self, status, yes);
+    return truth_of(self, status, yes);
 }
 
 static PyObject *
@@ -151,7 +151,7 @@ graph_order(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"order", graph_order, METH_NOARGS,
-     PyDoc_STR("order($self, /)\n--\n\nEach node after what it needs.")},
+     PyDoc_STR("order($self, /)\n--\n\nEach node after its inputs.")},
     {"compressed", graph_compressed, METH_NOARGS,
      PyDoc_STR("compressed($self, /)\n--\n\nBranches as one node each.")},
     {"is_series_parallel", graph_is_series_parallel, METH_NOARGS,

@@ -2,6 +2,7 @@
 #include "capture/engines/engine_jobs.h"
 #include "capture/frames/python_calls.h"
 #include "capture/python/utf8_text.h"
+#include "module/errors.h"
 #include "module/state.h"
 
 /* mb, stage, chunk, peer */
@@ -24,7 +25,7 @@ take_number(PyObject *value, const char *name, uint32_t *to)
         return false;
     }
     if (number < 0 || number >= INT32_MAX) {
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(fd_value_error(),
                      "job: %s=%zd: a number from 0 to 2147483646", name,
                      number);
         return false;

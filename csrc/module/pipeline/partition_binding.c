@@ -18,7 +18,7 @@ find_cut(const char *name, fd_cut *cut)
             return true;
         }
     }
-    PyErr_Format(PyExc_ValueError,
+    PyErr_Format(fd_value_error(),
                  "method=%s: one of uniform, balanced, bottleneck", name);
     return false;
 }
@@ -88,7 +88,7 @@ fd_partition_py(PyObject *module, PyObject *args)
     }
     Py_ssize_t entries = PyList_GET_SIZE(sums);
     if (entries < 1 || entries > INT32_MAX) {
-        PyErr_SetString(PyExc_ValueError, "sums: from one entry on");
+        PyErr_SetString(fd_value_error(), "sums: from one entry on");
         return NULL;
     }
     if (stages < 0 || stages > FD_STAGES_MAX) {

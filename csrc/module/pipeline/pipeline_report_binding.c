@@ -4,7 +4,6 @@
 #include "events/recorded/pipeline_aligned.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
-#include "module/pipeline/plan_type.h"
 #include "module/trace/trace_type.h"
 
 /* What the arguments own while the report is made. */
@@ -29,7 +28,7 @@ take_known(arguments *a, PyObject *list)
 {
     Py_ssize_t count = (Py_ssize_t)a->trace->ranks.count;
     if (PyList_GET_SIZE(list) != count) {
-        PyErr_SetString(PyExc_ValueError, "known: one a rank");
+        PyErr_SetString(fd_value_error(), "known: one a rank");
         return false;
     }
     a->known = fd_calloc((size_t)count + 1, sizeof *a->known);
@@ -66,7 +65,7 @@ take_layers(arguments *a, PyObject *layers)
             return false;
         }
         if (i > 0 && layer < a->layers[i - 1]) {
-            PyErr_SetString(PyExc_ValueError, "layers: none below another");
+            PyErr_SetString(fd_value_error(), "layers: none below another");
             return false;
         }
         a->layers[i] = layer;
@@ -86,7 +85,7 @@ take_weights(arguments *a, PyObject *weights)
     uint32_t stages = a->request.layers.stages;
     Py_ssize_t count = PyList_Check(weights) ? PyList_GET_SIZE(weights) : 0;
     if (count < (Py_ssize_t)a->layers[stages]) {
-        PyErr_SetString(PyExc_ValueError, "weights: one a layer");
+        PyErr_SetString(fd_value_error(), "weights: one a layer");
         return false;
     }
     a->weights = fd_calloc((size_t)count + 1, sizeof *a->weights);
@@ -143,8 +142,8 @@ schedule(const fd_pipe_report *report)
         : found->mixed        ? "mixed"
                               : "posted",
         "ideal", theory(&report->ifs.ideal), "stages",
-        theory(&report->ifs.stages), "base", theory(&report->ifs.base), "held",
-        in_flight, "buffers",
+        theory(&report->ifs.stages), "base", theory(&report->ifs.base),
+        "in_flight", in_flight, "buffers",
         fd_number_list(found->plan.buffers, found->plan.stages));
 }
 
@@ -174,7 +173,7 @@ waits(const fd_pipe_report *report)
 }
 
 static PyObject *
-answer(const fd_pipe_report *report)
+result_of(const fd_pipe_report *report)
 {
     const fd_pipe *p = &report->pipeline;
     PyObject *made = Py_BuildValue(
@@ -182,7 +181,7 @@ answer(const fd_pipe_report *report)
         (unsigned)p->stages, "chunks", (unsigned)p->chunks, "globals",
         (unsigned)p->globals, "lines", (unsigned)p->lines, "guessed",
         p->guessed ? Py_True : Py_False, "evals", (unsigned)p->evals,
-        "unknown", (unsigned)p->unknown, "aimless", (unsigned)p->aimless,
+        "unknown", (unsigned)p->unknown, "undirected", (unsigned)p->undirected,
         "matched", (unsigned)report->matches.matched, "local",
         (unsigned)report->matches.local, "early", (unsigned)report->early,
         "drawn_line", (unsigned)report->drawn_line);
@@ -195,7 +194,7 @@ answer(const fd_pipe_report *report)
     made = fd_columns_with(made, "shares", fd_pipeline_shares_py(report));
     made = fd_columns_with(made, "waits", waits(report));
     made =
-        fd_columns_with(made, "stretches", fd_pipeline_stretches_py(report));
+        fd_columns_with(made, "intervals", fd_pipeline_intervals_py(report));
     made = fd_columns_with(made, "path", fd_pipeline_path_py(report));
     made = fd_columns_with(made, "jobs", fd_pipeline_jobs_py(report));
     made = fd_columns_with(made, "open", fd_pipeline_open_py(report));
@@ -214,8 +213,8 @@ report_of(PyObject *module, arguments *a)
         status = fd_timeline_pipeline(&report, a->trace, a->known, &a->request,
                                       &error);
     Py_END_ALLOW_THREADS
-    PyObject *made =
-        status == FD_OK ? answer(&report) : fd_raise(module, status, &error);
+    PyObject *made = status == FD_OK ? result_of(&report)
+                                     : fd_raise(module, status, &error);
     fd_pipe_report_clear(&report);
     return made;
 }

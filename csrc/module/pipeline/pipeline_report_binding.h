@@ -14,7 +14,7 @@ PyObject *fd_pipeline_report_py(PyObject *module, PyObject *args,
 /* Tables of a report as columns (pipeline_report_columns.c). */
 PyObject *fd_pipeline_ranks_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_shares_py(const fd_pipe_report *report);
-PyObject *fd_pipeline_stretches_py(const fd_pipe_report *report);
+PyObject *fd_pipeline_intervals_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_path_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_ifs_py(const fd_pipe_report *report);
 

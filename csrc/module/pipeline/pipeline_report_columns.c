@@ -70,7 +70,7 @@ fd_pipeline_ranks_py(const fd_pipe_report *report)
 }
 
 typedef struct share_row {
-    int64_t rank, iteration, start, end, held, bytes;
+    int64_t rank, iteration, start, end, in_flight, bytes;
     int64_t parts[FD_PARTS];
     bool whole, chosen;
 } share_row;
@@ -85,7 +85,7 @@ fd_pipeline_shares_py(const fd_pipe_report *report)
         NUMBER(share_row, "iteration", iteration),
         NUMBER(share_row, "start", start),
         NUMBER(share_row, "end", end),
-        NUMBER(share_row, "held", held),
+        NUMBER(share_row, "in_flight", in_flight),
         NUMBER(share_row, "bytes", bytes),
         TRUTH(share_row, "whole", whole),
         TRUTH(share_row, "chosen", chosen),
@@ -118,7 +118,7 @@ fd_pipeline_shares_py(const fd_pipe_report *report)
                                .iteration = p->iterations.list[j],
                                .start = share->start,
                                .end = share->end,
-                               .held = share->in_flight,
+                               .in_flight = share->in_flight,
                                .bytes = (int64_t)share->bytes,
                                .whole = share->whole,
                                .chosen = share->chosen};
@@ -165,12 +165,12 @@ job_row_of(const fd_pipe_report *report, uint32_t job)
 }
 
 PyObject *
-fd_pipeline_stretches_py(const fd_pipe_report *report)
+fd_pipeline_intervals_py(const fd_pipe_report *report)
 {
-    uint32_t count = report->idle.stretches.count;
+    uint32_t count = report->idle.intervals.count;
     span_row *rows = fd_calloc((size_t)count + 1, sizeof *rows);
     for (uint32_t i = 0; i < count && rows != NULL; i++) {
-        const fd_pipe_stretch *from = &report->idle.stretches.list[i];
+        const fd_pipe_interval *from = &report->idle.intervals.list[i];
         rows[i] = (span_row){
             .rank = rank_number(&report->pipeline, from->at),
             .start = from->start,

@@ -26,7 +26,7 @@ take_kind(priced *to, const fd_plan *plan, int kind, PyObject *list)
 {
     uint32_t count = fd_plan_globals(plan);
     if (!PyList_Check(list) || PyList_GET_SIZE(list) != (Py_ssize_t)count) {
-        PyErr_Format(PyExc_ValueError, "%s: a list of %u integers",
+        PyErr_Format(fd_value_error(), "%s: a list of %u integers",
                      fd_job_kind_name((fd_job_kind)kind), (unsigned)count);
         return false;
     }
@@ -61,7 +61,7 @@ take(priced *to, const fd_plan *plan, PyObject *prices)
         }
     }
     if (known != PyDict_GET_SIZE(prices)) {
-        PyErr_SetString(PyExc_ValueError, "prices of an unknown kind");
+        PyErr_SetString(fd_value_error(), "prices of an unknown kind");
         return false;
     }
     to->times = fd_calloc(plan->jobs.count, sizeof *to->times);
@@ -103,7 +103,7 @@ figures(const fd_plan *plan, const fd_replay *replay,
 }
 
 static PyObject *
-answer(PyObject *self, const priced *with, bool blocking, bool times)
+result_of(PyObject *self, const priced *with, bool blocking, bool times)
 {
     const fd_plan *plan = fd_plan_of(self);
     fd_replay replay;
@@ -147,7 +147,7 @@ fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     priced with = {.times = NULL};
     PyObject *made = take(&with, fd_plan_of(self), prices)
-                       ? answer(self, &with, blocking != 0, times != 0)
+                       ? result_of(self, &with, blocking != 0, times != 0)
                        : NULL;
     clear(&with);
     return made;

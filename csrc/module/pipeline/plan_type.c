@@ -22,7 +22,7 @@ take_counts(fd_plan_request *request, const Py_ssize_t *counts)
                                 &request->chunks, &request->group};
     for (size_t i = 0; i < 4; i++) {
         if (counts[i] < 0 || counts[i] > INT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "%zd is out of range", counts[i]);
+            PyErr_Format(fd_value_error(), "%zd is out of range", counts[i]);
             return false;
         }
         *fields[i] = (uint32_t)counts[i];
@@ -46,7 +46,7 @@ plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     request.schedule = fd_schedule_named(name);
     if (request.schedule == FD_SCHEDULES) {
-        PyErr_Format(PyExc_ValueError, "schedule '%s' is unknown", name);
+        PyErr_Format(fd_value_error(), "schedule '%s' is unknown", name);
         return NULL;
     }
     plan_object *self = (plan_object *)type->tp_alloc(type, 0);
@@ -69,21 +69,6 @@ plan_dealloc(PyObject *self)
     fd_plan_clear(&((plan_object *)self)->plan);
     type->tp_free(self);
     Py_DECREF(type);
-}
-
-PyObject *
-fd_number_list(const uint32_t *numbers, uint32_t count)
-{
-    PyObject *list = PyList_New((Py_ssize_t)count);
-    for (uint32_t i = 0; list != NULL && i < count; i++) {
-        PyObject *number = PyLong_FromUnsignedLong(numbers[i]);
-        if (number == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
-    }
-    return list;
 }
 
 static PyObject *
@@ -123,7 +108,7 @@ stage_fits(const fd_plan *plan, Py_ssize_t stage)
     if (stage >= 0 && stage < (Py_ssize_t)plan->stages) {
         return true;
     }
-    PyErr_Format(PyExc_IndexError, "stage %zd: the plan has %u stages", stage,
+    PyErr_Format(fd_index_error(), "stage %zd: the plan has %u stages", stage,
                  (unsigned)plan->stages);
     return false;
 }
@@ -142,7 +127,7 @@ text_object(fd_buffer *text)
 static PyObject *
 plan_table(PyObject *self, PyObject *argument)
 {
-    Py_ssize_t stage = PyNumber_AsSsize_t(argument, PyExc_IndexError);
+    Py_ssize_t stage = PyNumber_AsSsize_t(argument, fd_index_error());
     const fd_plan *plan = fd_plan_of(self);
     if (PyErr_Occurred() != NULL || !stage_fits(plan, stage)) {
         return NULL;

@@ -9,9 +9,6 @@
 /* Borrowed from the object. */
 const fd_plan *fd_plan_of(PyObject *self);
 
-/* A new list. */
-PyObject *fd_number_list(const uint32_t *numbers, uint32_t count);
-
 /* plan_replay.c */
 PyObject *fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs);
 

@@ -64,6 +64,26 @@ label_exit(PyObject *self, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
+/* label(name)(function): the wrapper is Python, for coroutines as well. */
+static PyObject *
+label_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"function", NULL};
+    PyObject *function;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:label", names,
+                                     &function)) {
+        return NULL;
+    }
+    PyObject *module = PyImport_ImportModule("fastdispatch.record.decorators");
+    PyObject *result =
+        module == NULL
+            ? NULL
+            : PyObject_CallMethod(module, "labelled", "OO",
+                                  ((label_object *)self)->name, function);
+    Py_XDECREF(module);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"__enter__", label_enter, METH_NOARGS,
      PyDoc_STR("__enter__($self, /)\n--\n\nThe range begins.")},
@@ -75,10 +95,12 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "label(name)\n--\n\n"
-     "A context manager: calls inside are recorded below a range of this\n"
-     "name. Costs one function call when nothing records."},
+     "A context manager, or a decorator of a function: calls inside are\n"
+     "recorded below a range of this name. Costs one function call when\n"
+     "nothing records."},
     {Py_tp_new, label_new},
     {Py_tp_dealloc, label_dealloc},
+    {Py_tp_call, label_call},
     {Py_tp_methods, methods},
     {0, NULL},
 };

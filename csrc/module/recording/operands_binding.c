@@ -24,9 +24,12 @@ fd_session_attach_operands(PyObject *module, fd_session *session,
     if (status != FD_OK) {
         return fd_raise(module, status, &error);
     }
-    Py_XSETREF(session->tensor, Py_NewRef(Py_TYPE(tensor)));
-    Py_XSETREF(session->on_model, Py_NewRef(on_model));
-    session->operands = true;
+    if (on_model != Py_None) {
+        Py_XSETREF(session->tensor, Py_NewRef(Py_TYPE(tensor)));
+        Py_XSETREF(session->on_model, Py_NewRef(on_model));
+        session->operands = true;
+    }
+    session->measures.ready = true;
     if (session->running) {
         fd_records_ignore();
         fd_records_listen(session);

@@ -19,7 +19,7 @@ static const uint8_t *
 token_of(PyObject *bytes)
 {
     if (PyBytes_GET_SIZE(bytes) != FD_PING_TOKEN) {
-        PyErr_SetString(PyExc_ValueError, "a token has 16 bytes");
+        PyErr_SetString(fd_value_error(), "a token has 16 bytes");
         return NULL;
     }
     return (const uint8_t *)PyBytes_AS_STRING(bytes);

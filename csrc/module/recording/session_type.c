@@ -1,4 +1,6 @@
 /* fastdispatch._core.Session: one recording session. */
+#include "capture/frames/notebook_calls.h"
+#include "capture/hooks/collection_hook.h"
 #include "capture/operators/records.h"
 #include "capture/session/session.h"
 #include "capture/timers/call_timers.h"
@@ -83,7 +85,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"path",     "max_mb",   "timing",    "calls",
                             "fold",     "prefixes", "rank",      "world",
                             "keep",     "schedule", "on_change", "on_ready",
-                            "timeline", "folder",   NULL};
+                            "timeline", "folder",   "notebook",  NULL};
     PyObject *path = Py_None;
     PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
@@ -95,13 +97,15 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int timing = 1;
     int calls = FD_CALLS_FRAME;
     int fold = 1;
+    int notebook = 0;
     unsigned int rank = 0;
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$ipipOIIOOOOO&O:Session", names, &path, &max_mb,
+            args, kwargs, "|O$ipipOIIOOOOO&Op:Session", names, &path, &max_mb,
             &timing, &calls, &fold, &prefixes, &rank, &world, &keep, &schedule,
-            &on_change, &on_ready, fd_session_timeline, &timeline, &folder)) {
+            &on_change, &on_ready, fd_session_timeline, &timeline, &folder,
+            &notebook)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb, timing);
@@ -111,6 +115,9 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_session *session = session_of(self);
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
+    if (notebook) {
+        fd_notebook_begin(session);
+    }
     fd_error error = {""};
     fd_status status =
         fd_recording_plan(session->recording, &timeline, &error);
@@ -336,6 +343,16 @@ session_attach_operands(PyObject *self, PyObject *args)
 }
 
 static PyObject *
+session_measure(PyObject *self, PyObject *args)
+{
+    fd_measure_plan *plan = &session_of(self)->measures;
+    if (!PyArg_ParseTuple(args, "II:measure", &plan->kinds, &plan->every)) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
 session_sample_gpu(PyObject *self, PyObject *args)
 {
     int ops;
@@ -371,6 +388,13 @@ session_pipeline(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return fd_pipeline_facts(session_of(self));
+}
+
+static PyObject *
+session_collections(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return fd_collections_counts(session_of(self));
 }
 
 static PyObject *
@@ -481,6 +505,9 @@ static PyMethodDef methods[] = {
      PyDoc_STR("attach_operands($self, tensor, places, run, on_model, /)\n"
                "--\n\nRecord what goes into operators and modules and out, "
                "for execution traces.")},
+    {"measure", session_measure, METH_VARARGS,
+     PyDoc_STR("measure($self, kinds, every, /)\n"
+               "--\n\nMeasure operators, in some steps.")},
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
      PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
                "--\n\nTime calls on the GPU, in some steps.")},
@@ -490,6 +517,9 @@ static PyMethodDef methods[] = {
     {"pipeline", session_pipeline, METH_NOARGS,
      PyDoc_STR("pipeline($self, /)\n--\n\n"
                "What was seen of a pipeline engine, or None.")},
+    {"collections", session_collections, METH_NOARGS,
+     PyDoc_STR("collections($self, /)\n--\n\n"
+               "Runs, collected and uncollectable objects per generation.")},
     {"trace", (PyCFunction)(void (*)(void))session_trace,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("trace($self, /, *, timeline=False)\n--\n\n"
@@ -516,7 +546,7 @@ static PyType_Slot slots[] = {
      "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
      "        on_change=None, on_ready=None, timeline=None, "
-     "folder=None)\n--\n\n"
+     "folder=None, notebook=False)\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},

@@ -1,4 +1,5 @@
 /* Trace.diff() and .joined(): two traces, or two ranks, compared. */
+#include "module/errors.h"
 #include "module/trace/trace_type.h"
 
 #include "base/alloc.h"
@@ -110,7 +111,7 @@ fd_trace_joined(PyObject *self, PyObject *args)
     }
     uint32_t count = (uint32_t)PyList_GET_SIZE(pairs);
     if (count == 0) {
-        PyErr_SetString(PyExc_ValueError, "joined: no ranks");
+        PyErr_SetString(fd_value_error(), "joined: no ranks");
         return NULL;
     }
     fd_diff_side *sides = fd_calloc(2 * (size_t)count, sizeof *sides);

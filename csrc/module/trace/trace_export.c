@@ -16,7 +16,7 @@ choose(const char *what, const char *name, const char *const *names)
             return i;
         }
     }
-    PyErr_Format(PyExc_ValueError, "%s=%s is unknown", what, name);
+    PyErr_Format(fd_value_error(), "%s=%s is unknown", what, name);
     return -1;
 }
 
@@ -153,7 +153,7 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     options.no_flows = flows == 0;
     const fd_exporter *exporter = fd_exporter_find(format);
     if (exporter == NULL) {
-        return PyErr_Format(PyExc_ValueError, "format=%s is unknown", format);
+        return PyErr_Format(fd_value_error(), "format=%s is unknown", format);
     }
     PyObject *made = NULL;
     if ((hide == NULL || take_globs(hide, &options.hide))

@@ -1,8 +1,10 @@
 /* Trace.ranks and .figures: the tables of one rank. */
+#include "module/errors.h"
 #include "module/trace/trace_type.h"
 
 #include "module/field_tables.h"
 #include "profile/totals.h"
+#include "trace/settled_steps.h"
 #include "trace/trace_columns.h"
 
 static const fd_column rank_columns[] = {
@@ -71,6 +73,56 @@ threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
                                                rank->threads.count, texts));
 }
 
+/* A window as numbers of steps; None without one. */
+static PyObject *
+window_of(const fd_trace_rank *rank, uint32_t from, uint32_t to)
+{
+    if (to == 0) {
+        Py_RETURN_NONE;
+    }
+    static const fd_trace_mark start = {.number = 0};
+    const fd_trace_mark *marks = rank->marks.list;
+    const fd_trace_mark *before = from > 0 ? &marks[from - 1] : &start;
+    const fd_trace_mark *last = &marks[to - 1];
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:I,s:I}", "first",
+        (unsigned long long)(from > 0 ? before->number + 1 : marks[0].number),
+        "last", (unsigned long long)last->number, "steps",
+        (unsigned long long)(last->steps - before->steps), "skipped",
+        (unsigned long long)before->steps, "from", (unsigned int)from, "to",
+        (unsigned int)to);
+}
+
+/* The settled steps, whatever the figures are of. */
+static PyObject *
+settled_of(const fd_trace_rank *rank)
+{
+    static const char *const verdicts[] = {"settled", "varying", "few",
+                                           "unmarked", "untimed"};
+    fd_settled found = fd_settle(rank);
+    PyObject *made =
+        Py_BuildValue("{s:s,s:d}", "verdict", verdicts[found.verdict],
+                      "slower", found.slower);
+    return fd_columns_with(made, "steps",
+                           window_of(rank, found.from, found.to));
+}
+
+static PyObject *
+with_steps(PyObject *made, const fd_trace_rank *rank,
+           const fd_text_pool *texts)
+{
+    const fd_step_window *window = &rank->window;
+    uint64_t whole = window->applied ? rank->whole : rank->recorded;
+    made = fd_columns_with(made, "whole", PyLong_FromUnsignedLongLong(whole));
+    made = fd_columns_with(made, "settled", settled_of(rank));
+    made = fd_columns_with(
+        made, "window",
+        window_of(rank, window->from, window->applied ? window->to : 0));
+    return fd_columns_with(made, "marks",
+                           fd_columns(&fd_marks_table, rank->marks.list,
+                                      rank->marks.count, texts));
+}
+
 static PyObject *
 rank_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
@@ -91,9 +143,13 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
     made = fd_columns_with(made, "latest_steps",
                            fd_columns(&fd_steps_table, rank->latest.list,
                                       rank->latest.count, texts));
+    made = with_steps(made, rank, texts);
     made = fd_columns_with(
         made, "gpu",
         fd_columns(&fd_gpu_table, rank->gpu.list, rank->gpu.count, texts));
+    made = fd_columns_with(made, "measures",
+                           fd_columns(&fd_measures_table, rank->measures.list,
+                                      rank->measures.count, texts));
     return fd_columns_with(
         made, "step_tops",
         fd_columns(&fd_tops_table, rank->tops.list, rank->tops.count, texts));
@@ -121,7 +177,7 @@ rank_in(PyObject *self, PyObject *args, const char *format)
         return NULL;
     }
     if (rank == FD_ALL_RANKS) {
-        PyErr_SetString(PyExc_ValueError, "this table is per rank");
+        PyErr_SetString(fd_value_error(), "this table is per rank");
         return NULL;
     }
     return &fd_trace_of(self)->ranks.list[rank];

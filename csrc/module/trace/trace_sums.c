@@ -1,4 +1,5 @@
 /* Trace.table, .edges and .coverage: sums over groups of contexts. */
+#include "module/errors.h"
 #include "module/trace/trace_type.h"
 
 #include "module/field_tables.h"
@@ -33,7 +34,7 @@ fd_take_grouping(const char *name, fd_grouping *grouping)
             return true;
         }
     }
-    PyErr_Format(PyExc_ValueError,
+    PyErr_Format(fd_value_error(),
                  "by=%s: one of node, function, operator, module, package",
                  name);
     return false;

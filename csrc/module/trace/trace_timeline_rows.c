@@ -68,7 +68,7 @@ fd_trace_timeline_rows(PyObject *self, PyObject *args)
         return NULL;
     }
     if (rank == FD_ALL_RANKS) {
-        PyErr_SetString(PyExc_ValueError, "this table is per rank");
+        PyErr_SetString(fd_value_error(), "this table is per rank");
         return NULL;
     }
     const fd_trace *trace = fd_trace_of(self);

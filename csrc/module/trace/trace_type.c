@@ -1,5 +1,5 @@
 /* fastdispatch._core.Trace: recordings in memory, as columns. Its methods are
- * in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
+ * in the other files of this folder. */
 #include "module/trace/trace_type.h"
 
 #include "module/errors.h"
@@ -26,7 +26,7 @@ fd_trace_rank_fits(PyObject *self, int rank)
     if (rank >= FD_ALL_RANKS && rank < (int)trace->ranks.count) {
         return true;
     }
-    PyErr_Format(PyExc_IndexError, "rank index %d: the trace has %u ranks",
+    PyErr_Format(fd_index_error(), "rank index %d: the trace has %u ranks",
                  rank, (unsigned)trace->ranks.count);
     return false;
 }
@@ -58,7 +58,8 @@ encoded_paths(PyObject *paths)
 }
 
 static fd_status
-open_paths(PyObject *list, bool timeline, fd_trace **trace, fd_error *error)
+open_paths(PyObject *list, bool timeline, const fd_steps_wanted *steps,
+           fd_trace **trace, fd_error *error)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
     const char **paths = fd_malloc((size_t)count * sizeof *paths);
@@ -70,8 +71,8 @@ open_paths(PyObject *list, bool timeline, fd_trace **trace, fd_error *error)
     }
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status =
-            fd_source_open_all(trace, paths, (size_t)count, timeline, error);
+        status = fd_source_open_steps(trace, paths, (size_t)count, timeline,
+                                      steps, error);
         if (status == FD_OK) {
             status = fd_iterations_compare(*trace);
         }
@@ -84,14 +85,45 @@ open_paths(PyObject *list, bool timeline, fd_trace **trace, fd_error *error)
     return status;
 }
 
+/* "settled", or the numbers of the first and the last step. */
+static bool
+take_steps(PyObject *steps, fd_steps_wanted *wanted)
+{
+    if (steps == Py_None
+        || (PyUnicode_Check(steps)
+            && PyUnicode_CompareWithASCIIString(steps, "settled") == 0)) {
+        return true;
+    }
+    unsigned long long first;
+    unsigned long long last;
+    if (!PyTuple_Check(steps)) {
+        PyErr_SetString(fd_value_error(),
+                        "steps must be None, 'settled' or (first, last)");
+        return false;
+    }
+    if (!PyArg_ParseTuple(steps, "KK:steps", &first, &last)) {
+        return false;
+    }
+    if (last < first) {
+        PyErr_SetString(fd_value_error(),
+                        "steps: the last step is before the first");
+        return false;
+    }
+    *wanted = (fd_steps_wanted){.range = true, .first = first, .last = last};
+    return true;
+}
+
 static PyObject *
 trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"paths", "timeline", NULL};
+    static char *names[] = {"paths", "timeline", "steps", NULL};
     PyObject *paths;
+    PyObject *steps = Py_None;
+    fd_steps_wanted wanted = {.range = false};
     int timeline = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:Trace", names, &paths,
-                                     &timeline)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pO:Trace", names,
+                                     &paths, &timeline, &steps)
+        || !take_steps(steps, &wanted)) {
         return NULL;
     }
     PyObject *list = encoded_paths(paths);
@@ -100,7 +132,9 @@ trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_status status = open_paths(list, timeline != 0, &trace, &error);
+    fd_status status =
+        open_paths(list, timeline != 0, steps != Py_None ? &wanted : NULL,
+                   &trace, &error);
     Py_DECREF(list);
     if (status != FD_OK) {
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -130,6 +164,14 @@ trace_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+/* To some steps. A sum of ranks has no others. */
+static bool
+is_reduced(const fd_trace *trace)
+{
+    return trace->ranks.count > 0 && trace->ranks.list[0].window.applied
+        && trace->ranks.list[0].reduced == 0;
+}
+
 static PyObject *
 trace_dump(PyObject *self, PyObject *path)
 {
@@ -139,6 +181,13 @@ trace_dump(PyObject *self, PyObject *path)
     }
     fd_error error = {""};
     fd_status status;
+    if (is_reduced(fd_trace_of(self))) {
+        Py_DECREF(bytes);
+        fd_fail(&error, FD_EFORMAT,
+                "a trace of selected steps cannot be dumped: load it without "
+                "steps");
+        return fd_raise(module_of(self), FD_EFORMAT, &error);
+    }
     Py_BEGIN_ALLOW_THREADS
         status =
             fd_dump_save(fd_trace_of(self), PyBytes_AS_STRING(bytes), &error);
@@ -224,6 +273,17 @@ static PyMethodDef methods[] = {
     {"clocks", fd_trace_clocks, METH_NOARGS,
      PyDoc_STR("clocks($self, /)\n--\n\n"
                "How the clocks of ranks are aligned.")},
+    {"reduced", fd_trace_reduced, METH_VARARGS,
+     PyDoc_STR("reduced($self, others, about, /)\n--\n\n"
+               "The ranks of this trace and of others as one.")},
+    {"spreads", fd_trace_spreads, METH_NOARGS,
+     PyDoc_STR("spreads($self, /)\n--\n\n"
+               "Columns, one row per call path of a reduced trace.")},
+    {"stream", fd_trace_stream, METH_O,
+     PyDoc_STR("stream($self, table, /)\n--\n\n"
+               "A table as a capsule with an ArrowArrayStream.")},
+    {"streams", fd_trace_streams, METH_NOARGS,
+     PyDoc_STR("streams($self, /)\n--\n\nThe names of its tables.")},
     {"export", (PyCFunction)(void (*)(void))fd_trace_export,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("export($self, format, *, rank=-1, style='default',\n"
@@ -235,7 +295,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Trace(paths, *, timeline=False)\n--\n\n"
+    {Py_tp_doc, "Trace(paths, *, timeline=False, steps=None)\n--\n\n"
                 "Recordings, dumps and directories, merged."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},

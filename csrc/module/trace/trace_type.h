@@ -26,6 +26,10 @@ PyObject *fd_trace_edges(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
 PyObject *fd_trace_timeline_rows(PyObject *self, PyObject *args);
 PyObject *fd_trace_clocks(PyObject *self, PyObject *unused);
+PyObject *fd_trace_reduced(PyObject *self, PyObject *args);
+PyObject *fd_trace_spreads(PyObject *self, PyObject *unused);
+PyObject *fd_trace_stream(PyObject *self, PyObject *name);
+PyObject *fd_trace_streams(PyObject *self, PyObject *unused);
 PyObject *fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *fd_trace_joined(PyObject *self, PyObject *args);
 

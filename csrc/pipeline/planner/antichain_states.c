@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "pipeline/planner/bit_sets.h"
-#include "pipeline/planner/time_order.h"
+#include "pipeline/planner/minimum_cuts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -173,42 +173,15 @@ begin(family *f, uint32_t *place)
     return put(f, place);
 }
 
-/* Bytes that cross the border of a set; `wide`: PipeDream's count, which
- * includes some tensors that only layers inside use. */
-static double
-cut_of(const fd_model *model, const fd_layers *layers, const uint64_t *state,
-       uint64_t *work, bool wide)
-{
-    double bytes = 0;
-    uint32_t words = layers->words;
-    memset(work, 0, words * sizeof *work);
-    for (uint32_t i = 0; i < layers->count; i++) {
-        if (!fd_bits_has(state, i)) {
-            continue;
-        }
-        bool last = !fd_layers_child_in(layers, i, state);
-        if (last || (!wide && !fd_layers_children_in(layers, i, state))) {
-            fd_bits_add(work, i);
-        }
-        if (last && wide) {
-            fd_bits_join(work, fd_layers_row(layers, layers->leaving, i),
-                         words);
-        }
-    }
-    for (uint32_t i = 0; i < layers->count; i++) {
-        if (fd_bits_has(work, i)) {
-            bytes += model->nodes.list[layers->nodes[i]].activation;
-        }
-    }
-    return bytes;
-}
+/* The cost of the next state of a chain: its time, or the bytes at its cut. */
+typedef enum chain_cost { BY_TIME, BY_CUT, BY_WIDE_CUT } chain_cost;
 
-/* Cost of the next state of a chain: its time, or the bytes at its cut. */
 static double
-step_cost(family *f, uint64_t *work, bool by_cut)
+step_cost(family *f, uint64_t *work, chain_cost by)
 {
-    if (by_cut) {
-        return cut_of(f->model, f->layers, f->next, work, false);
+    if (by != BY_TIME) {
+        return fd_cut_bytes(f->model, f->layers, f->next, work,
+                            by == BY_WIDE_CUT);
     }
     double time = 0;
     for (uint32_t i = 0; i < f->layers->count; i++) {
@@ -219,23 +192,48 @@ step_cost(family *f, uint64_t *work, bool by_cut)
     return time;
 }
 
-static fd_status
-walk(family *f, uint64_t *work, bool by_cut)
+/* The layer with the lowest cost after a state, of those in `target` only;
+ * NULL: of all. The number of layers: none. */
+static uint32_t
+cheapest(family *f, uint64_t *work, uint32_t state, const uint64_t *target,
+         chain_cost by)
 {
+    uint32_t best = f->layers->count;
+    double least = INFINITY;
+    for (uint32_t c = 0; c < f->layers->count; c++) {
+        if ((target == NULL || fd_bits_has(target, c))
+            && may_follow(f, row_of(f, state), c)) {
+            join(f, row_of(f, state), c);
+            double cost = step_cost(f, work, by);
+            if (best == f->layers->count || cost < least) {
+                best = c;
+                least = cost;
+            }
+        }
+    }
+    return best;
+}
+
+/* A chain of states, through those of the `targets` that contain the ones
+ * before them. */
+static fd_status
+walk(family *f, uint64_t *work, const fd_minimum_cuts *targets, chain_cost by)
+{
+    uint32_t words = f->layers->words;
     uint32_t state;
+    uint32_t at = 0;
     fd_status status = begin(f, &state);
     while (status == FD_OK) {
         uint32_t best = f->layers->count;
-        double least = INFINITY;
-        for (uint32_t c = 0; c < f->layers->count; c++) {
-            if (may_follow(f, row_of(f, state), c)) {
-                join(f, row_of(f, state), c);
-                double cost = step_cost(f, work, by_cut);
-                if (best == f->layers->count || cost < least) {
-                    best = c;
-                    least = cost;
-                }
+        for (; at < targets->count && best == f->layers->count; at++) {
+            const uint64_t *target = &targets->sets[(size_t)at * words];
+            if (fd_bits_within(row_of(f, state), target, words)) {
+                best = cheapest(f, work, state, target, by);
             }
+        }
+        at -= best < f->layers->count;
+        if (best == f->layers->count) {
+            best = cheapest(f, work, state, NULL, by);
         }
         if (best == f->layers->count) {
             best = first_source(f, row_of(f, state));
@@ -246,6 +244,30 @@ walk(family *f, uint64_t *work, bool by_cut)
         join(f, row_of(f, state), best);
         status = put(f, &state);
     }
+    return status;
+}
+
+/* One chain by time, one by the bytes at each cut, and two through cuts with
+ * the fewest bytes. */
+static fd_status
+walk_chains(family *f, uint64_t *work, bool few)
+{
+    enum { WINDOWS = 64 };
+    fd_minimum_cuts targets = {.count = 0};
+    fd_status status = walk(f, work, &targets, BY_TIME);
+    if (status == FD_OK) {
+        status = walk(f, work, &targets, BY_CUT);
+    }
+    if (status == FD_OK && !few) {
+        status = fd_minimum_cuts_make(&targets, f->model, f->layers, WINDOWS);
+    }
+    if (status == FD_OK && targets.count > 0) {
+        status = walk(f, work, &targets, BY_CUT);
+    }
+    if (status == FD_OK && targets.count > 0) {
+        status = walk(f, work, &targets, BY_WIDE_CUT);
+    }
+    fd_minimum_cuts_clear(&targets);
     return status;
 }
 
@@ -338,8 +360,9 @@ add_up(fd_states *states, const family *f)
             }
         }
         states->waists[s] = is_waist(layers, set);
-        states->cuts[s] = cut_of(f->model, layers, set, f->next, false);
-        states->wide_cuts[s] = cut_of(f->model, layers, set, f->next, true);
+        states->cuts[s] = fd_cut_bytes(f->model, layers, set, f->next, false);
+        states->wide_cuts[s] =
+            fd_cut_bytes(f->model, layers, set, f->next, true);
     }
 }
 
@@ -431,6 +454,7 @@ thin_out(family *f, uint32_t most)
     double whole = 0;
     uint32_t kept = 0;
     double next = 0;
+    double before = 0;
     for (uint32_t i = 0; i < f->layers->count; i++) {
         whole += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
     }
@@ -438,12 +462,13 @@ thin_out(family *f, uint32_t most)
         const uint64_t *row = row_of(f, i);
         bool last = size_of(row, words) == f->layers->count;
         double time = time_of_set(f, row);
+        next = time < before ? 0 : next;
+        before = time;
         if (last || time >= next) {
             memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
             kept++;
             next = whole * (floor(time / whole * most) + 1) / most;
         }
-        next = last ? 0 : next;
     }
     f->count = kept;
 }
@@ -521,10 +546,7 @@ fd_states_make(fd_states *states, const fd_model *model,
     if (status == FD_OK && !states->complete) {
         f.count = 0;
         each_alone(&f);
-        status = walk(&f, work, false);
-        if (status == FD_OK) {
-            status = walk(&f, work, true);
-        }
+        status = walk_chains(&f, work, limits->few_chains);
         if (status == FD_OK && limits->chain > 0 && f.count > limits->chain) {
             thin_out(&f, limits->chain);
         }

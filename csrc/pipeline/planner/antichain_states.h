@@ -56,7 +56,8 @@ typedef struct fd_states_limits {
     double machines;
     double more_cap;
     double more_machines; /* 0: none */
-    uint32_t chain; /* at most so many of chains, spread evenly; 0: all */
+    uint32_t chain;  /* at most so many of a chain, spread evenly; 0: all */
+    bool few_chains; /* only those that need no search of cuts */
 } fd_states_limits;
 
 /* Chains only, which are a part of the family, if `found` is 0 or the family

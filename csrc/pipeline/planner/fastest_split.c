@@ -19,7 +19,7 @@ typedef struct search {
 /* Search for a plan of at most `time` seconds, which becomes the best. Times
  * below `floor` are equally good. */
 static fd_status
-ask(search *s, double time, double floor)
+find_below(search *s, double time, double floor)
 {
     fd_optimum found;
     fd_optimum_request request = *s->request;
@@ -57,12 +57,12 @@ find_any(search *s)
         fmin(s->request->cap, states->times[states->count - 1]) - from;
     for (double share = 1.0 / 256; room > 0 && share <= 1; share *= 4) {
         double time = from + share * room;
-        fd_status status = ask(s, time, time);
+        fd_status status = find_below(s, time, time);
         if (status != FD_EINVAL) {
             return status;
         }
     }
-    return ask(s, INFINITY, s->low);
+    return find_below(s, INFINITY, s->low);
 }
 
 static fd_status
@@ -72,7 +72,7 @@ narrow(search *s)
     while (s->high > s->low * (1 + CLOSE)
            && (status == FD_OK || status == FD_EINVAL)) {
         double middle = s->low + (s->high - s->low) / 2;
-        status = ask(s, middle, middle);
+        status = find_below(s, middle, middle);
     }
     return status == FD_EINVAL ? FD_OK : status;
 }
@@ -82,7 +82,7 @@ find(search *s)
 {
     /* The inner levels take most of the time, with any cap: one question. */
     bool levels = s->request->costs.levels > 1;
-    fd_status status = levels ? ask(s, INFINITY, s->low) : find_any(s);
+    fd_status status = levels ? find_below(s, INFINITY, s->low) : find_any(s);
     /* Not above the lower bound: the first of equally good plans. */
     if (status == FD_OK && (levels || s->high <= s->low)) {
         s->low = s->high;
@@ -92,11 +92,11 @@ find(search *s)
         status = narrow(s);
     }
     if (status == FD_OK) {
-        status = ask(s, s->high, s->low);
+        status = find_below(s, s->high, s->low);
     }
     if (status == FD_OK) {
         s->low = s->high;
-        status = ask(s, s->high, s->high);
+        status = find_below(s, s->high, s->high);
     }
     return status;
 }

@@ -195,7 +195,7 @@ connect(rest *r, uint32_t from, uint32_t to)
 }
 
 static fd_status
-take_out(rest *r, uint32_t *todo, uint32_t count, bool *answer)
+take_out(rest *r, uint32_t *todo, uint32_t count, bool *result)
 {
     uint32_t waiting = count;
     uint32_t left = count;
@@ -216,12 +216,12 @@ take_out(rest *r, uint32_t *todo, uint32_t count, bool *answer)
         todo[waiting++] = before;
         todo[waiting++] = behind;
     }
-    *answer = left <= 2;
+    *result = left <= 2;
     return status;
 }
 
 fd_status
-fd_shape_is_series_parallel(const fd_model *model, bool *answer)
+fd_shape_is_series_parallel(const fd_model *model, bool *result)
 {
     uint32_t count = model->nodes.count;
     rest r = {.heads = fd_calloc(2 * (size_t)count + 2, sizeof(uint32_t)),
@@ -238,7 +238,7 @@ fd_shape_is_series_parallel(const fd_model *model, bool *answer)
         todo[i] = model->order[i];
     }
     if (status == FD_OK) {
-        status = take_out(&r, todo, count, answer);
+        status = take_out(&r, todo, count, result);
     }
     fd_vector_clear(&r.halves);
     fd_free(r.heads);
@@ -299,11 +299,11 @@ hash_nodes(const fd_model *model, uint64_t **hashes)
 }
 
 fd_status
-fd_shape_is_same(const fd_model *a, const fd_model *b, bool *answer)
+fd_shape_is_same(const fd_model *a, const fd_model *b, bool *result)
 {
-    *answer =
+    *result =
         a->nodes.count == b->nodes.count && a->edges.count == b->edges.count;
-    if (!*answer) {
+    if (!*result) {
         return FD_OK;
     }
     uint64_t *x = NULL;
@@ -313,7 +313,7 @@ fd_shape_is_same(const fd_model *a, const fd_model *b, bool *answer)
         status = hash_nodes(b, &y);
     }
     if (status == FD_OK) {
-        *answer = memcmp(x, y, a->nodes.count * sizeof *x) == 0;
+        *result = memcmp(x, y, a->nodes.count * sizeof *x) == 0;
     }
     fd_free(x);
     fd_free(y);

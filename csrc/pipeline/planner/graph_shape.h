@@ -13,11 +13,11 @@ fd_status fd_shape_compress(fd_model *to, const fd_model *from);
 
 /* Whether the graph is series-parallel: removing every layer with one
  * predecessor and one successor, and equal edges, reduces it to one edge. */
-fd_status fd_shape_is_series_parallel(const fd_model *model, bool *answer);
+fd_status fd_shape_is_series_parallel(const fd_model *model, bool *result);
 
 /* Whether two graphs have the same names and edges, except for ids and the
  * order of lines. Compares hashes of the layers before and after each layer,
  * in nearly linear time; false is always right. */
-fd_status fd_shape_is_same(const fd_model *a, const fd_model *b, bool *answer);
+fd_status fd_shape_is_same(const fd_model *a, const fd_model *b, bool *result);
 
 #endif

@@ -67,4 +67,7 @@ fd_layers_children_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
 /* Order of ids: runs of digits by their number, node9 before node10. */
 int fd_id_order(const char *a, const char *b);
 
+/* Indices in the order of their times; equal times in the order of indices. */
+fd_status fd_time_order(uint32_t *order, const double *times, uint32_t count);
+
 #endif

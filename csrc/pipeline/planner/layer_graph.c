@@ -203,13 +203,13 @@ heap_pop(uint32_t *heap, uint32_t *count)
 
 /* An input of this node that has no place yet. */
 static uint32_t
-waiting_need(const fd_model *model, const uint32_t *waits, uint32_t node)
+waiting_input(const fd_model *model, const uint32_t *waits, uint32_t node)
 {
-    const uint32_t *needs = &model->in_list[model->in_first[node]];
-    while (waits[*needs] == 0) {
-        needs++;
+    const uint32_t *inputs = &model->in_list[model->in_first[node]];
+    while (waits[*inputs] == 0) {
+        inputs++;
     }
-    return *needs;
+    return *inputs;
 }
 
 /* Follow nodes without a place backward: after as many steps as there are
@@ -223,13 +223,13 @@ tell_cycle(const fd_model *model, const uint32_t *waits, fd_error *error)
         node++;
     }
     for (uint32_t i = 0; i < model->nodes.count; i++) {
-        node = waiting_need(model, waits, node);
+        node = waiting_input(model, waits, node);
     }
     uint32_t start = node;
     int size = snprintf(path, sizeof path, "%.60s",
                         fd_model_text(model, model->nodes.list[node].id));
     do {
-        node = waiting_need(model, waits, node);
+        node = waiting_input(model, waits, node);
         if (size < 200) {
             size += snprintf(path + size, sizeof path - (size_t)size,
                              " needs %.60s",

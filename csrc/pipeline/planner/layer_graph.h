@@ -5,7 +5,7 @@
  *     edges      [ 1>4 | 4>5 | 2>5 | ... ]               the same; order says which argument
  *     in_list    [ of node1 | of node4: node1 | of node5: node4 node2 | ... ]
  *     in_first     ^          ^                 ^                     nodes + 1
- *     out_list, out_first: the same the other way
+ *     out_list, out_first: the same for outgoing edges
  *
  * Add nodes, then edges, then close it. A closed model has no cycle, and only
  * the stages of its nodes change. Two equal edges are two arguments. */
@@ -55,7 +55,7 @@ typedef struct fd_model {
     uint32_t *in_list;
     uint32_t *out_first;
     uint32_t *out_list;
-    uint32_t *order; /* every node after those it needs, of several the first
+    uint32_t *order; /* every node after its inputs, of several the first
                         in the file */
 } fd_model;
 

@@ -26,8 +26,8 @@ fd_part fd_part_of(const fd_costs *costs, const fd_states *states,
  *
  *     busy of a stage and step of all before it
  *
- * `step`: a micro-batch on its way there (and back, where the last job of a
- * stage is a backward pass that those before it wait for); `busy`: all that
+ * `step`: the transfer of a micro-batch there (and back, where the last job of a
+ * stage is a backward pass that the stages before it wait for); `busy`: all that
  * the stage itself does. */
 enum { FD_LINES = 2 };
 

@@ -94,8 +94,8 @@ fd_pipeline_stages(const fd_pipeline *pipeline, const fd_model *model,
 /* The effort of a request applies to all states; with a schedule, to the
  * search under it. */
 static fd_optimum_request
-ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-    const fd_costs *costs, double cap)
+request_for(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+            const fd_costs *costs, double cap)
 {
     bool own = pipeline->states.complete && request->micro_batches == 0;
     return (fd_optimum_request){
@@ -112,12 +112,13 @@ ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
 /* The time of an optimum, without its plan. */
 static fd_status
 time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-        const fd_costs *costs, double cap, fd_answer *to)
+        const fd_costs *costs, double cap, fd_bounded_time *to)
 {
     fd_optimum found;
-    fd_optimum_request wanted = ask(pipeline, request, costs, cap);
+    fd_optimum_request wanted = request_for(pipeline, request, costs, cap);
     fd_status status = fd_optimum_search(&found, &wanted, NULL);
-    *to = (fd_answer){status == FD_OK ? found.time : INFINITY, found.bound};
+    *to = (fd_bounded_time){status == FD_OK ? found.time : INFINITY,
+                            found.bound};
     fd_optimum_clear(&found);
     return status == FD_ENOMEM ? status : FD_OK;
 }
@@ -132,7 +133,8 @@ report_memory(fd_pipeline *pipeline, const fd_model *model,
     fd_costs free = *costs;
     free.memory = FD_MEMORY_FREE;
     fd_optimum found;
-    fd_optimum_request without = ask(pipeline, request, &free, INFINITY);
+    fd_optimum_request without =
+        request_for(pipeline, request, &free, INFINITY);
     fd_status status = fd_optimum_search(&found, &without, error);
     if (status == FD_OK) {
         double most = 0;
@@ -217,7 +219,8 @@ chains_of(const fd_pipeline_request *request)
     uint32_t most = request->micro_batches > 0 ? CHAIN_STATES_SCHEDULE
                   : request->costs.levels > 1  ? CHAIN_STATES_LEVELS
                                                : 0;
-    return (fd_states_limits){.chain = most};
+    return (fd_states_limits){.chain = most,
+                              .few_chains = request->most_states > 0};
 }
 
 /* With a schedule, time has no limit. */
@@ -233,6 +236,7 @@ limits_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         .kept = request->costs.levels > 1 || schedule ? MOST_STATES_LEVELS
                                                       : MOST_STATES,
         .chain = chains_of(request).chain,
+        .few_chains = request->most_states > 0,
         .cap = schedule ? INFINITY : fd_loosened(cap.now),
         .machines = all_machines(&request->costs)};
     if (request->gains) {
@@ -261,7 +265,8 @@ find_within(fd_pipeline *pipeline, const fd_model *model,
     fd_status status =
         fd_states_make(&pipeline->states, model, &pipeline->layers, limits);
     if (status == FD_OK) {
-        fd_optimum_request best = ask(pipeline, request, &request->costs, cap);
+        fd_optimum_request best =
+            request_for(pipeline, request, &request->costs, cap);
         status = fd_optimum_search(&pipeline->best, &best, NULL);
     }
     return status;
@@ -300,8 +305,9 @@ find_caps(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, caps *cap, fd_error *error)
 {
     fd_states_limits chains = chains_of(request);
-    fd_answer now = {INFINITY, INFINITY};
-    fd_answer more = now;
+    fd_bounded_time now = {INFINITY, INFINITY};
+    fd_bounded_time more = now;
+    chains.few_chains = true;
     if (request->costs.levels > 1) {
         chains.chain = CAP_STATES_LEVELS;
     }
@@ -358,7 +364,7 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
     uint32_t top = request->costs.levels - 1;
     fd_optimum *second = &pipeline->second;
     fd_optimum_request other =
-        ask(pipeline, request, &request->costs, INFINITY);
+        request_for(pipeline, request, &request->costs, INFINITY);
     other.floor = pipeline->best.bound;
     fd_optimum_clear(second);
     *second = (fd_optimum){.time = INFINITY, .bound = INFINITY};
@@ -435,7 +441,7 @@ fd_status
 fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
                  const fd_pipeline_request *request, fd_error *error)
 {
-    const fd_answer none = {INFINITY, INFINITY};
+    const fd_bounded_time none = {INFINITY, INFINITY};
     bool synchronous = request->micro_batches > 0;
     caps cap;
     memset(pipeline, 0, sizeof *pipeline);

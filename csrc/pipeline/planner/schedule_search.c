@@ -152,7 +152,8 @@ bound_along(const search *s, const node *new)
  * entry for all ranks without parts. */
 typedef struct load {
     double done;
-    double reduced; /* the same without the way back, with the all-reduce */
+    double
+        reduced; /* the same without gradients of inputs, with the all-reduce */
     double machines;
     bool more; /* it may have another part */
 } load;
@@ -161,16 +162,16 @@ static uint32_t
 add_loads(const search *s, const node *new, load *loads)
 {
     uint32_t used = new->parts < new->ranks ? new->parts : new->ranks;
-    double way = 0;
+    double arrival = 0;
     double back = 0;
     for (uint32_t rank = 0; rank < used; rank++) {
         const fd_part *part = &s->parts[rank];
-        way += part->transfer;
+        arrival += part->transfer;
         back += s->apart ? 0 : part->transfer;
-        loads[rank] = (load){.done = way + back,
-                             .reduced = way,
+        loads[rank] = (load){.done = arrival + back,
+                             .reduced = arrival,
                              .machines = s->now.machines[rank]};
-        way += part->forward;
+        arrival += part->forward;
         back += s->apart ? 0 : part->backward;
     }
     for (uint32_t i = 0; i < new->parts; i++) {
@@ -188,7 +189,7 @@ add_loads(const search *s, const node *new, load *loads)
         loads[rank < used ? rank : used].more = true;
     }
     if (used < new->ranks) {
-        loads[used].done = way + back;
+        loads[used].done = arrival + back;
         loads[used].machines = new->left;
         used++;
     }

@@ -26,8 +26,8 @@ fd_synchronous_check(const fd_pipeline_request *request, fd_error *error)
 }
 
 static fd_scheduled_request
-ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-    const fd_costs *costs)
+request_for(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+            const fd_costs *costs)
 {
     return (fd_scheduled_request){.states = &pipeline->states,
                                   .costs = costs,
@@ -123,7 +123,7 @@ report_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     free.memory = FD_MEMORY_FREE;
     fd_scheduled found;
     fd_optimum stages = {.time = 0};
-    fd_scheduled_request without = ask(pipeline, request, &free);
+    fd_scheduled_request without = request_for(pipeline, request, &free);
     fd_status status = fd_scheduled_find(&found, &without, error);
     if (status == FD_EINVAL) {
         status = report_places(pipeline, error);
@@ -186,7 +186,8 @@ report_none(const fd_pipeline *pipeline, const fd_pipeline_request *request,
 static fd_status
 find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
 {
-    fd_scheduled_request other = ask(pipeline, request, &request->costs);
+    fd_scheduled_request other =
+        request_for(pipeline, request, &request->costs);
     const fd_chain *best = &pipeline->scheduled.best;
     fd_status status = FD_OK;
     double bound = INFINITY;
@@ -216,14 +217,14 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
 
 static fd_status
 step_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-        const fd_costs *costs, fd_answer *to)
+        const fd_costs *costs, fd_bounded_time *to)
 {
     fd_scheduled found;
-    fd_scheduled_request changed = ask(pipeline, request, costs);
+    fd_scheduled_request changed = request_for(pipeline, request, costs);
     fd_status status = fd_scheduled_find(&found, &changed, NULL);
-    *to = (fd_answer){INFINITY, INFINITY};
+    *to = (fd_bounded_time){INFINITY, INFINITY};
     if (status == FD_OK) {
-        *to = (fd_answer){found.best.time, found.bound};
+        *to = (fd_bounded_time){found.best.time, found.bound};
     }
     fd_scheduled_clear(&found);
     return status == FD_EINVAL ? FD_OK : status;
@@ -248,7 +249,8 @@ fd_status
 fd_synchronous_find(fd_pipeline *pipeline, const fd_pipeline_request *request,
                     fd_error *error)
 {
-    fd_scheduled_request best = ask(pipeline, request, &request->costs);
+    fd_scheduled_request best =
+        request_for(pipeline, request, &request->costs);
     best.asynchronous = isfinite(pipeline->best.time) ? &pipeline->best : NULL;
     fd_status status = fd_scheduled_find(&pipeline->scheduled, &best, error);
     if (status == FD_EINVAL) {

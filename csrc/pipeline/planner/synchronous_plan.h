@@ -19,10 +19,10 @@ typedef struct fd_pipeline_request {
 } fd_pipeline_request;
 
 /* INFINITY: not requested, or no such plan. */
-typedef struct fd_answer {
+typedef struct fd_bounded_time {
     double time;
     double bound; /* lower bound; below `time` if the search did not end */
-} fd_answer;
+} fd_bounded_time;
 
 typedef struct fd_pipeline {
     fd_layers layers;
@@ -32,8 +32,10 @@ typedef struct fd_pipeline {
                            has none; time INFINITY: none, or not requested */
     fd_scheduled scheduled; /* the best plan under the schedule */
     double second_step;     /* of the second best under the schedule */
-    fd_answer one_more;     /* with one more machine at the outermost level */
-    fd_answer twice; /* with twice the bandwidth; with a schedule, both are
+    fd_bounded_time
+        one_more; /* with one more machine at the outermost level */
+    fd_bounded_time
+        twice; /* with twice the bandwidth; with a schedule, both are
                          steps of the optimizer */
 } fd_pipeline;
 

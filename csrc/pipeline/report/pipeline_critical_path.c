@@ -64,7 +64,7 @@ cause_of(const walk *w, uint32_t at)
 {
     const fd_pipe_job *job = job_at(w, at);
     uint32_t before = job->before;
-    uint32_t maker = w->idle->makers[at];
+    uint32_t maker = w->idle->producers[at];
     if (maker != FD_NO_PIPE_JOB && job_at(w, maker)->end <= job->start
         && (before == FD_NO_PIPE_JOB
             || job_at(w, maker)->end > job_at(w, before)->end)) {
@@ -166,7 +166,7 @@ relax(walk *w, uint32_t at)
     const fd_pipe_job *job = job_at(w, at);
     int64_t start = latest_start(w, at);
     uint32_t before = job->before;
-    uint32_t maker = w->idle->makers[at];
+    uint32_t maker = w->idle->producers[at];
     int64_t free = INT64_MIN; /* when it could begin */
     if (before != FD_NO_PIPE_JOB) {
         free = job_at(w, before)->end;
@@ -183,7 +183,7 @@ relax(walk *w, uint32_t at)
     if (before != FD_NO_PIPE_JOB) {
         changed = lower(w, before, allowed);
         const fd_pipe_job *last = job_at(w, before);
-        if (before > w->base && fd_pipeline_is_twin(last, last - 1)) {
+        if (before > w->base && fd_pipeline_is_same_call(last, last - 1)) {
             changed = lower(w, before - 1, allowed) || changed;
         }
     }

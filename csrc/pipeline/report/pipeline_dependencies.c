@@ -56,7 +56,7 @@ slot_of(const table *t, const fd_pipe *p, const fd_pipe_job *job, int wanted,
 }
 
 static uint32_t
-maker_of(const table *t, const fd_pipe *p, const fd_pipe_job *job)
+producer_of(const table *t, const fd_pipe *p, const fd_pipe_job *job)
 {
     int of = role(job);
     if (of != FORWARD && of != BACKWARD) {
@@ -73,7 +73,7 @@ maker_of(const table *t, const fd_pipe *p, const fd_pipe_job *job)
 }
 
 fd_status
-fd_pipeline_needs(uint32_t *makers, const fd_pipe *p)
+fd_pipeline_find_producers(uint32_t *producers, const fd_pipe *p)
 {
     uint32_t room = 16;
     while (room / 2 < p->jobs.count) {
@@ -92,15 +92,15 @@ fd_pipeline_needs(uint32_t *makers, const fd_pipe *p)
         }
     }
     for (uint32_t i = 0; i < p->jobs.count; i++) {
-        makers[i] = maker_of(&t, p, &p->jobs.list[i]);
+        producers[i] = producer_of(&t, p, &p->jobs.list[i]);
     }
     fd_free(t.slots);
     return FD_OK;
 }
 
-fd_pipe_need
-fd_pipeline_need(const fd_pipe *p, const uint32_t *makers, uint32_t next,
-                 uint32_t last)
+fd_pipe_dependency
+fd_pipeline_dependency(const fd_pipe *p, const uint32_t *producers,
+                       uint32_t next, uint32_t last)
 {
     while (next + 1 < last && !fd_pipe_computes(&p->jobs.list[next])
            && !fd_pipe_moves(&p->jobs.list[next])) {
@@ -112,17 +112,17 @@ fd_pipeline_need(const fd_pipe *p, const uint32_t *makers, uint32_t next,
         && job->other != FD_NO_PIPE_JOB
         && (job->flags & FD_PIPE_POSTED) == 0) {
         from = &p->jobs.list[job->other];
-        return (fd_pipe_need){from->start, from->at};
+        return (fd_pipe_dependency){from->start, from->at};
     }
-    if (makers[next] != FD_NO_PIPE_JOB) {
-        from = &p->jobs.list[makers[next]];
-        return (fd_pipe_need){from->end, from->at};
+    if (producers[next] != FD_NO_PIPE_JOB) {
+        from = &p->jobs.list[producers[next]];
+        return (fd_pipe_dependency){from->end, from->at};
     }
-    return (fd_pipe_need){0, FD_NO_PIPE_JOB};
+    return (fd_pipe_dependency){0, FD_NO_PIPE_JOB};
 }
 
 bool
-fd_pipeline_is_twin(const fd_pipe_job *a, const fd_pipe_job *b)
+fd_pipeline_is_same_call(const fd_pipe_job *a, const fd_pipe_job *b)
 {
     return (a->flags & b->flags & FD_PIPE_FUSED) != 0 && a->at == b->at
         && a->start == b->start && a->end == b->end;

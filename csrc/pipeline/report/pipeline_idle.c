@@ -64,14 +64,14 @@ count(sweep *s, int64_t end, fd_pipe_part part, uint32_t job,
     }
     if (s->idle->drawn == (int32_t)s->iteration && s->status == FD_OK) {
         s->status = fd_vector_push(
-            &s->idle->stretches,
-            (fd_pipe_stretch){.start = s->time,
-                              .end = end,
-                              .at = s->at,
-                              .job = job,
-                              .for_rank = for_rank,
-                              .iteration = (int32_t)s->iteration,
-                              .part = (uint8_t)part});
+            &s->idle->intervals,
+            (fd_pipe_interval){.start = s->time,
+                               .end = end,
+                               .at = s->at,
+                               .job = job,
+                               .for_rank = for_rank,
+                               .iteration = (int32_t)s->iteration,
+                               .part = (uint8_t)part});
     }
     s->time = end;
 }
@@ -91,7 +91,7 @@ count_job(sweep *s, uint32_t at, int64_t end)
     if (fd_pipe_moves(job) && job->other != FD_NO_PIPE_JOB) {
         const fd_pipe_job *late = job;
         if ((job->flags & FD_PIPE_FUSED) != 0 && at > 0
-            && fd_pipeline_is_twin(job, job - 1)
+            && fd_pipeline_is_same_call(job, job - 1)
             && job[-1].ready > job->ready) {
             late = job - 1;
         }
@@ -109,10 +109,11 @@ count_gap(sweep *s, uint32_t next, uint32_t last, int64_t end)
         count(s, end, FD_PART_COOL_DOWN, FD_NO_PIPE_JOB, FD_NO_PIPE_JOB);
         return;
     }
-    fd_pipe_need need = fd_pipeline_need(s->p, s->idle->makers, next, last);
-    if (need.rank != FD_NO_PIPE_JOB) {
-        count(s, earlier(end, need.time), phase(s, s->time), FD_NO_PIPE_JOB,
-              need.rank);
+    fd_pipe_dependency dependency =
+        fd_pipeline_dependency(s->p, s->idle->producers, next, last);
+    if (dependency.rank != FD_NO_PIPE_JOB) {
+        count(s, earlier(end, dependency.time), phase(s, s->time),
+              FD_NO_PIPE_JOB, dependency.rank);
     }
     count(s, end, FD_PART_LAUNCH, FD_NO_PIPE_JOB, FD_NO_PIPE_JOB);
 }
@@ -184,7 +185,7 @@ run(sweep *s)
         fd_pipe_job *job = &s->p->jobs.list[i];
         drain(s, i, cell.end, job->start);
         job->before = s->latest;
-        if (i > cell.first && fd_pipeline_is_twin(job, job - 1)) {
+        if (i > cell.first && fd_pipeline_is_same_call(job, job - 1)) {
             job->before = job[-1].before;
         }
         if (s->status == FD_OK) {
@@ -226,11 +227,13 @@ fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p, const fd_pipe_choice *choice)
     idle->shares = fd_calloc(cells + 1, sizeof *idle->shares);
     idle->waits =
         fd_calloc((size_t)p->ranks.count * p->stages + 1, sizeof *idle->waits);
-    idle->makers = fd_calloc((size_t)p->jobs.count + 1, sizeof *idle->makers);
-    if (idle->shares == NULL || idle->waits == NULL || idle->makers == NULL) {
+    idle->producers =
+        fd_calloc((size_t)p->jobs.count + 1, sizeof *idle->producers);
+    if (idle->shares == NULL || idle->waits == NULL
+        || idle->producers == NULL) {
         return FD_ENOMEM;
     }
-    fd_status status = fd_pipeline_needs(idle->makers, p);
+    fd_status status = fd_pipeline_find_producers(idle->producers, p);
     if (status == FD_OK) {
         idle->drawn = fd_pipeline_iteration_spans(idle->shares, p, choice);
         status = sweep_all(idle, p);
@@ -243,7 +246,7 @@ fd_pipe_idle_clear(fd_pipe_idle *idle)
 {
     fd_free(idle->shares);
     fd_free(idle->waits);
-    fd_free(idle->makers);
-    fd_vector_clear(&idle->stretches);
+    fd_free(idle->producers);
+    fd_vector_clear(&idle->intervals);
     *idle = (fd_pipe_idle){.drawn = -1};
 }

@@ -22,7 +22,7 @@ extern const char *const fd_pipe_part_names[FD_PARTS];
 fd_pipe_part fd_pipe_part_of(const fd_pipe_job *job);
 
 /* A span of a rank's time, all of one part. */
-typedef struct fd_pipe_stretch {
+typedef struct fd_pipe_interval {
     int64_t start;
     int64_t end;
     uint32_t at;       /* place in ranks */
@@ -30,13 +30,13 @@ typedef struct fd_pipe_stretch {
     uint32_t for_rank; /* the awaited rank, by place; FD_NO_PIPE_JOB: none */
     int32_t iteration; /* place in iterations */
     uint8_t part;
-} fd_pipe_stretch;
+} fd_pipe_interval;
 
 typedef struct fd_pipe_idle {
     fd_pipe_share *shares; /* owned; as cells of the pipeline */
-    int64_t *waits;   /* owned; rank x place: ns of waiting in chosen ones */
-    uint32_t *makers; /* owned; per job: as of fd_pipeline_needs */
-    FD_VECTOR(fd_pipe_stretch) stretches; /* of iteration `drawn` */
+    int64_t *waits; /* owned; rank x place: ns of waiting in chosen ones */
+    uint32_t *producers; /* owned; per job: as of fd_pipeline_find_producers */
+    FD_VECTOR(fd_pipe_interval) intervals; /* of iteration `drawn` */
     int32_t drawn; /* place in iterations, -1: none is chosen */
 } fd_pipe_idle;
 

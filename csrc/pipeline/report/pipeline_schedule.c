@@ -167,12 +167,15 @@ launch_gap(const fd_pipe *p, const fd_pipe_idle *idle, uint32_t at)
 {
     const fd_pipe_job *job = &p->jobs.list[at];
     if (job->before == FD_NO_PIPE_JOB
-        || (at > 0 && fd_pipeline_is_twin(job, job - 1))) {
+        || (at > 0 && fd_pipeline_is_same_call(job, job - 1))) {
         return 0;
     }
     int64_t free = p->jobs.list[job->before].end;
-    fd_pipe_need need = fd_pipeline_need(p, idle->makers, at, at + 1);
-    free = need.rank != FD_NO_PIPE_JOB && need.time > free ? need.time : free;
+    fd_pipe_dependency dependency =
+        fd_pipeline_dependency(p, idle->producers, at, at + 1);
+    free = dependency.rank != FD_NO_PIPE_JOB && dependency.time > free
+             ? dependency.time
+             : free;
     return job->start > free ? job->start - free : 0;
 }
 

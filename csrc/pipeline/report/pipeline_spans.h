@@ -41,7 +41,7 @@ typedef struct fd_pipe_choice {
                    more */
 } fd_pipe_choice;
 
-/* `shares`, one a cell and zero, get start, end, whole, chosen. The answer is
+/* `shares`, one a cell and zero, get start, end, whole, chosen. The result is
  * the place of the iteration to draw: of those chosen the one in the middle by
  * length; -1: no iteration. If no iteration is whole, all are chosen. */
 int32_t fd_pipeline_iteration_spans(fd_pipe_share *shares, const fd_pipe *p,

@@ -161,7 +161,7 @@ aim(fd_pipe *p, fd_pipe_job *job)
             peer = job->stage == 0 ? 1 : job->stage == last ? last - 1 : -1;
         }
         if (peer < 0 || job->stage < 0 || peer == job->stage) {
-            p->aimless++;
+            p->undirected++;
             job->kind = FD_PIPE_OTHER;
             return;
         }

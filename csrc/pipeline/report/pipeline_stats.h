@@ -80,10 +80,10 @@ typedef struct fd_pipe {
     uint32_t stages; /* places */
     uint32_t chunks; /* the most global stages of one rank */
     uint32_t globals;
-    bool guessed;     /* no job named a stage: ranks in order are taken */
-    uint32_t evals;   /* skipped jobs of evaluations */
-    uint32_t unknown; /* jobs of other kinds */
-    uint32_t aimless; /* sends and receives that do not say which way */
+    bool guessed;        /* no job named a stage: ranks in order are taken */
+    uint32_t evals;      /* skipped jobs of evaluations */
+    uint32_t unknown;    /* jobs of other kinds */
+    uint32_t undirected; /* sends and receives without a direction */
 } fd_pipe;
 
 void fd_pipe_clear(fd_pipe *p);

@@ -1,5 +1,6 @@
 #include "trace/dump/dump_reading.h"
 
+#include "trace/settled_steps.h"
 #include "json/json_text.h"
 
 #include <string.h>
@@ -28,15 +29,23 @@ enum {
     LATEST,
     TOPS,
     GPU,
+    MEASURES,
+    MARKS,
+    SETTLED_FROM,
+    SETTLED_TO,
+    REDUCED,
+    SPREADS,
+    BUCKETS,
     MEMBERS
 };
 
 static const char *const MEMBER_NAMES[MEMBERS] = {
-    "rank",      "world",        "pid",        "complete", "timing",
-    "steps",     "recorded",     "file_bytes", "id",       "boot_id",
-    "state",     "steps_source", "start",      "counters", "meta",
-    "notes",     "figures",      "threads",    "open",     "latest_steps",
-    "step_tops", "gpu"};
+    "rank",       "world",        "pid",        "complete", "timing",
+    "steps",      "recorded",     "file_bytes", "id",       "boot_id",
+    "state",      "steps_source", "start",      "counters", "meta",
+    "notes",      "figures",      "threads",    "open",     "latest_steps",
+    "step_tops",  "gpu",          "measures",   "marks",    "settled_from",
+    "settled_to", "reduced",      "spreads",    "buckets"};
 
 /* Replace the document's context ids in one column by the trace's. */
 static fd_status
@@ -84,6 +93,37 @@ load_rank_table(const fd_loading *l, fd_span json, const fd_table *table,
         } \
     } while (0)
 
+/* A sum of ranks. */
+static fd_status
+load_reduced(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
+{
+    static const char *const names[] = {"ranks", "first", "whole", "settled"};
+    fd_span values[4];
+    uint64_t numbers[3] = {0};
+    fd_status status = FD_OK;
+    fd_scan_members(of[REDUCED], names, 4, values);
+    for (int i = 0; i < 3 && status == FD_OK; i++) {
+        status =
+            fd_loading_number(l, values[i], names[i],
+                              i < 2 ? UINT32_MAX : UINT64_MAX, &numbers[i]);
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    rank->reduced = (uint32_t)numbers[0];
+    rank->first = (uint32_t)numbers[1];
+    rank->whole = numbers[2];
+    rank->window.applied = fd_span_is(values[3], "true");
+    LOAD_INTO(&rank->spreads, of[SPREADS], &fd_spreads_table, "context");
+    LOAD_INTO(&rank->buckets, of[BUCKETS], &fd_buckets_table, "context");
+    for (uint32_t i = 0; i < rank->buckets.count; i++) {
+        if (rank->buckets.list[i].bucket > UINT16_MAX) {
+            return fd_loading_wrong(l, "buckets.bucket", "out of range");
+        }
+    }
+    return FD_OK;
+}
+
 static fd_status
 load_rank_tables(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
@@ -96,6 +136,18 @@ load_rank_tables(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
     if (of[GPU].from != NULL) {
         LOAD_INTO(&rank->gpu, of[GPU], &fd_gpu_table, "context");
     }
+    if (of[MEASURES].from != NULL) {
+        LOAD_INTO(&rank->measures, of[MEASURES], &fd_measures_table,
+                  "context");
+    }
+    if (of[MARKS].from != NULL) {
+        LOAD_INTO(&rank->marks, of[MARKS], &fd_marks_table, "");
+        LOAD_INTO(&rank->window.figures_from, of[SETTLED_FROM],
+                  &fd_settled_from_table, "context");
+        LOAD_INTO(&rank->window.figures_to, of[SETTLED_TO],
+                  &fd_settled_to_table, "context");
+        fd_steps_choose(rank, NULL);
+    }
     for (uint32_t i = 0; i < rank->figures.count; i++) {
         if (rank->figures.list[i].context == 0) {
             return fd_loading_wrong(l, "figures.context", "no such context");
@@ -104,6 +156,11 @@ load_rank_tables(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
     for (uint32_t i = 0; i < rank->gpu.count; i++) {
         if (rank->gpu.list[i].context == 0) {
             return fd_loading_wrong(l, "gpu.context", "no such context");
+        }
+    }
+    for (uint32_t i = 0; i < rank->measures.count; i++) {
+        if (rank->measures.list[i].context == 0) {
+            return fd_loading_wrong(l, "measures.context", "no such context");
         }
     }
     for (uint32_t i = 0; i < rank->open.count; i++) {
@@ -303,5 +360,10 @@ fd_load_rank(fd_loading *l, fd_span json)
     if (status == FD_OK) {
         status = load_notes(l, of[NOTES], rank);
     }
-    return status == FD_OK ? load_rank_tables(l, of, rank) : status;
+    if (status == FD_OK) {
+        status = load_rank_tables(l, of, rank);
+    }
+    return status == FD_OK && of[REDUCED].from != NULL
+             ? load_reduced(l, of, rank)
+             : status;
 }

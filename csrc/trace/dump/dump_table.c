@@ -78,6 +78,7 @@ cell_value(const fd_loading *l, fd_column_type type, fd_span json,
     case FD_COLUMN_I64:
     case FD_COLUMN_U16:
     case FD_COLUMN_CHARS:
+    case FD_COLUMN_STRING:
     case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_I64_OR_NONE:
         break; /* of no dump */
@@ -143,8 +144,17 @@ is_named(const fd_column *column, uint64_t value)
 static bool
 is_new(const char *where)
 {
-    return strcmp(where, "modules.parameters") == 0
-        || strcmp(where, "modules.parameter_bytes") == 0;
+    static const char *const names[] = {
+        "modules.parameters",   "modules.parameter_bytes", "threads.cpu",
+        "threads.covered_from", "threads.covered_to",      "threads.cpu_from",
+        "threads.cpu_to",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(where, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool

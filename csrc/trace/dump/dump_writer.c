@@ -47,6 +47,7 @@ write_cell(fd_json_writer *w, const fd_column *column, const void *row)
     case FD_COLUMN_I64:
     case FD_COLUMN_U16:
     case FD_COLUMN_CHARS:
+    case FD_COLUMN_STRING:
     case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_I64_OR_NONE:
         break; /* of no dump */
@@ -151,6 +152,31 @@ write_header(fd_json_writer *w, const fd_trace_rank *rank)
 }
 
 static void
+write_settled(fd_json_writer *w, const fd_trace_rank *rank)
+{
+    const fd_step_window *window = &rank->window;
+    write_table(w, &fd_marks_table, rank->marks.list, rank->marks.count);
+    write_table(w, &fd_settled_from_table, window->figures_from.list,
+                window->figures_from.count);
+    write_table(w, &fd_settled_to_table, window->figures_to.list,
+                window->figures_to.count);
+}
+
+static void
+write_reduced(fd_json_writer *w, const fd_trace_rank *rank)
+{
+    fd_json_line(w);
+    fd_json_begin_object(w, "reduced");
+    put_exact(w, "ranks", rank->reduced);
+    put_exact(w, "first", rank->first);
+    put_exact(w, "whole", rank->whole);
+    fd_json_put_bool(w, "settled", rank->window.applied);
+    fd_json_end_object(w);
+    write_table(w, &fd_spreads_table, rank->spreads.list, rank->spreads.count);
+    write_table(w, &fd_buckets_table, rank->buckets.list, rank->buckets.count);
+}
+
+static void
 write_rank(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
 {
     fd_json_line(w);
@@ -164,8 +190,18 @@ write_rank(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
     write_table(w, &fd_steps_table, rank->latest.list, rank->latest.count);
     write_table(w, &fd_tops_table, rank->tops.list, rank->tops.count);
     write_table(w, &fd_figures_table, rank->figures.list, rank->figures.count);
+    if (rank->marks.count > 0) {
+        write_settled(w, rank);
+    }
     if (rank->gpu.count > 0) {
         write_table(w, &fd_gpu_table, rank->gpu.list, rank->gpu.count);
+    }
+    if (rank->reduced > 0) {
+        write_reduced(w, rank);
+    }
+    if (rank->measures.count > 0) {
+        write_table(w, &fd_measures_table, rank->measures.list,
+                    rank->measures.count);
     }
     fd_json_end_object(w);
 }

@@ -38,8 +38,9 @@ typedef struct fd_chunks {
     FD_VECTOR(fd_chunk) found; /* in the order of the file */
     FD_VECTOR(fd_chunk_view) list;
     uint32_t *by_page; /* owned; page -> index in list + 1, 0: none */
-    uint32_t counts[FD_CHUNK_SCHEMAS + 1]; /* records in the list, by kind */
-    char *events; /* owned; records of the chunk requested last */
+    uint32_t counts[FD_CHUNK_SNAPSHOT_THREADS
+                    + 1]; /* records in the list, by kind */
+    char *events;         /* owned; records of the chunk requested last */
     size_t events_room;
 } fd_chunks;
 

@@ -1,5 +1,7 @@
 #include "trace/reader/chunk_scan.h"
 
+#include "recording/measures/measure_format.h"
+
 #include <string.h>
 
 /* Copy memory that other threads are writing to. No other function reads such
@@ -64,10 +66,18 @@ record_bytes_of(uint32_t kind)
         return sizeof(uint64_t);
     case FD_CHUNK_SCHEMAS:
         return sizeof(fd_schema);
+    case FD_CHUNK_SNAPSHOTS:
+        return sizeof(fd_snapshot);
+    case FD_CHUNK_SNAPSHOT_FIGURES:
+        return sizeof(fd_snapshot_figure);
+    case FD_CHUNK_SNAPSHOT_THREADS:
+        return sizeof(fd_snapshot_thread);
     case FD_CHUNK_GPU:
         return sizeof(fd_gpu_record);
     case FD_CHUNK_GPU_EVENTS:
         return sizeof(fd_gpu_event);
+    case FD_CHUNK_MEASURES:
+        return sizeof(fd_measure);
     default:
         return 0;
     }
@@ -119,7 +129,7 @@ take_header(const fd_chunks *chunks, size_t at, fd_chunk *header)
 static fd_status
 add_view(fd_chunks *chunks, fd_chunk_view *view, size_t end)
 {
-    if (view->header.kind <= FD_CHUNK_SCHEMAS) {
+    if (view->header.kind <= FD_CHUNK_SNAPSHOT_THREADS) {
         uint32_t *count = &chunks->counts[view->header.kind];
         view->before = *count;
         *count += view->used;

@@ -76,6 +76,7 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
         .self = fd_reading_ns(r, self),
         .events = record->events,
         .events_lost = record->events_lost,
+        .cpu = record->cpu,
         .last = r->rank->state == FD_STATE_RUNNING && record->last > origin
                   ? fd_reading_ns(r, record->last - origin)
                   : 0,

@@ -227,9 +227,9 @@ static fd_status
 read_all(fd_reading *r)
 {
     fd_status (*const parts[])(fd_reading *) = {
-        fd_read_shared, fd_read_contexts, fd_read_threads, fd_read_jobs,
-        fd_read_events, fd_read_flows,    fd_read_gpu,     read_steps,
-        read_meta,      note_damage,
+        fd_read_shared,   fd_read_contexts, fd_read_threads, fd_read_snapshots,
+        fd_read_jobs,     fd_read_events,   fd_read_flows,   fd_read_gpu,
+        fd_read_measures, read_steps,       read_meta,       note_damage,
     };
     read_header(r);
     fd_status status = FD_OK;
@@ -279,10 +279,10 @@ read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
 }
 
 fd_status
-fd_reader_read(fd_trace **trace, const char *path, bool timeline,
-               fd_error *error)
+fd_reader_read_steps(fd_trace **trace, const char *path, bool timeline,
+                     const fd_steps_wanted *steps, fd_error *error)
 {
-    fd_reading r = {.timeline = timeline, .spill = {.fd = -1}};
+    fd_reading r = {.timeline = timeline, .steps = steps, .spill = {.fd = -1}};
     fd_status status = timeline ? fd_spill_open(&r, path, NULL, 0) : FD_OK;
     if (status == FD_OK) {
         status = fd_chunks_open(&r.file, path, FD_CHUNKS_FIGURES, error);
@@ -292,6 +292,13 @@ fd_reader_read(fd_trace **trace, const char *path, bool timeline,
         return status;
     }
     return read_chunks(&r, trace, path, error);
+}
+
+fd_status
+fd_reader_read(fd_trace **trace, const char *path, bool timeline,
+               fd_error *error)
+{
+    return fd_reader_read_steps(trace, path, timeline, NULL, error);
 }
 
 fd_status

@@ -2,7 +2,7 @@
 #ifndef FD_RECORDING_READER_H
 #define FD_RECORDING_READER_H
 
-#include "trace/trace.h"
+#include "trace/settled_steps.h"
 
 /* Read a recording, finished, live or left by a killed process. Damaged parts
  * are skipped and reported in the notes of the rank; paths whose start is lost
@@ -11,6 +11,12 @@
  * parts of that are counted and reported in the notes. */
 fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
                          fd_error *error);
+
+/* The same; the selected steps of the trace are those requested, not the
+ * settled ones. */
+fd_status fd_reader_read_steps(fd_trace **trace, const char *path,
+                               bool timeline, const fd_steps_wanted *steps,
+                               fd_error *error);
 
 /* The same for a recording that this process has in memory. */
 fd_status fd_reader_read_memory(fd_trace **trace, const void *base,

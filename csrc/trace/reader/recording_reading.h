@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "trace/reader/file_chunks.h"
-#include "trace/trace.h"
+#include "trace/settled_steps.h"
 
 /* Ids of the file on the left, of the trace on the right. */
 typedef struct fd_raw_flow {
@@ -44,6 +44,7 @@ typedef struct fd_reading {
     fd_map jobs;    /* file id -> index into rank->jobs, plus 1 */
     FD_VECTOR(fd_raw_flow) flows; /* found among the events */
     bool timeline;                /* wanted */
+    const fd_steps_wanted *steps; /* borrowed; NULL: the settled ones */
 } fd_reading;
 
 /* Every chunk of a kind; `view` walks them. Without chunks `list` is NULL, and
@@ -119,13 +120,16 @@ uint64_t fd_spill_missing(fd_reading *r, uint64_t written,
                           const fd_run_list *runs);
 
 /* The parts, in the order of reading. */
-fd_status fd_read_shared(fd_reading *r);   /* nodes and modules */
-fd_status fd_read_contexts(fd_reading *r); /* the tree with its figures */
-fd_status fd_read_threads(fd_reading *r);  /* and what they had open */
+fd_status fd_read_shared(fd_reading *r);    /* nodes and modules */
+fd_status fd_read_contexts(fd_reading *r);  /* the tree with its figures */
+fd_status fd_read_threads(fd_reading *r);   /* and what they had open */
+fd_status fd_read_snapshots(fd_reading *r); /* marks and selected steps */
 fd_status fd_read_jobs(fd_reading *r);
 fd_status fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
 fd_status fd_read_flows(fd_reading *r);  /* found flows, after all events */
 fd_status fd_read_events(fd_reading *r); /* if the timeline is wanted */
 fd_status fd_read_gpu(fd_reading *r);    /* the same for its lines */
+
+fd_status fd_read_measures(fd_reading *r);
 
 #endif

@@ -12,15 +12,15 @@ static const uint8_t TOKEN[FD_PING_TOKEN] = "0123456789abcde";
 
 typedef struct bench {
     fd_ping_server *server;
-    int asks;
+    int requester;
 } bench;
 
 static void
 bench_clear(bench *b)
 {
     fd_ping_server_close(b->server);
-    if (b->asks >= 0) {
-        close(b->asks);
+    if (b->requester >= 0) {
+        close(b->requester);
     }
 }
 
@@ -30,13 +30,14 @@ bench_open(bench *b)
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_addr = {htonl(INADDR_LOOPBACK)}};
     uint16_t port = 0;
-    *b = (bench){.asks = -1};
+    *b = (bench){.requester = -1};
     fd_status status =
         fd_ping_server_open(&b->server, "127.0.0.1", TOKEN, &port, NULL);
     to.sin_port = htons(port);
-    b->asks = socket(AF_INET, SOCK_DGRAM, 0);
+    b->requester = socket(AF_INET, SOCK_DGRAM, 0);
     return status != FD_OK
-                || connect(b->asks, (struct sockaddr *)&to, sizeof to) == 0
+                || connect(b->requester, (struct sockaddr *)&to, sizeof to)
+                       == 0
              ? status
              : FD_EIO;
 }
@@ -46,15 +47,15 @@ static ssize_t
 ask(const bench *b, const void *text, size_t size, uint8_t reply[64])
 {
     uint8_t good[FD_PING_REQUEST];
-    struct pollfd polled = {b->asks, POLLIN, 0};
+    struct pollfd polled = {b->requester, POLLIN, 0};
     memcpy(good, TOKEN, FD_PING_TOKEN);
     memcpy(good + FD_PING_TOKEN, "goodgood", 8);
-    send(b->asks, text, size, 0);
-    send(b->asks, good, sizeof good, 0);
+    send(b->requester, text, size, 0);
+    send(b->requester, good, sizeof good, 0);
     ssize_t got = -1;
     for (;;) {
         poll(&polled, 1, -1);
-        ssize_t more = recv(b->asks, reply, 64, 0);
+        ssize_t more = recv(b->requester, reply, 64, 0);
         if (more == FD_PING_REPLY && memcmp(reply, "goodgood", 8) == 0) {
             return got;
         }
@@ -72,8 +73,8 @@ a_request_gets_a_reply(void)
     memcpy(request, TOKEN, FD_PING_TOKEN);
     memcpy(request + FD_PING_TOKEN, "12345678", 8);
     int64_t before = fd_ping_now();
-    send(b.asks, request, sizeof request, 0);
-    EQUAL(recv(b.asks, reply, sizeof reply, 0), FD_PING_REPLY);
+    send(b.requester, request, sizeof request, 0);
+    EQUAL(recv(b.requester, reply, sizeof reply, 0), FD_PING_REPLY);
     int64_t time;
     memcpy(&time, reply + 8, sizeof time);
     CHECK(memcmp(reply, "12345678", 8) == 0);
@@ -109,7 +110,7 @@ a_flood_passes(void)
     OK(bench_open(&b));
     for (int i = 0; i < 20; i++) {
         for (int k = 0; k < 100; k++) {
-            send(b.asks, "garbage", 7, 0);
+            send(b.requester, "garbage", 7, 0);
         }
         usleep(12000); /* the socket has room again */
     }

@@ -70,7 +70,7 @@ receives_from_its_peer_only(void)
 {
     CLEAN(close_fd) int one = -1;
     CLEAN(close_fd) int other = -1;
-    CLEAN(close_fd) int asks = -1;
+    CLEAN(close_fd) int requester = -1;
     uint16_t port = 0;
     uint16_t elsewhere = 0;
     char byte = 0;
@@ -78,12 +78,12 @@ receives_from_its_peer_only(void)
     socklen_t size = sizeof own;
     OK(fd_ping_socket_bind(&one, "127.0.0.1", &port, NULL));
     OK(fd_ping_socket_bind(&other, "127.0.0.1", &elsewhere, NULL));
-    OK(fd_ping_socket_connect(&asks, "127.0.0.1", port, NULL));
-    CHECK(getsockname(asks, (struct sockaddr *)&own, &size) == 0);
+    OK(fd_ping_socket_connect(&requester, "127.0.0.1", port, NULL));
+    CHECK(getsockname(requester, (struct sockaddr *)&own, &size) == 0);
     sendto(other, "x", 1, 0, (struct sockaddr *)&own, size);
-    EQUAL(recv(asks, &byte, 1, MSG_DONTWAIT), -1);
+    EQUAL(recv(requester, &byte, 1, MSG_DONTWAIT), -1);
     EQUAL(sendto(one, "y", 1, 0, (struct sockaddr *)&own, size), 1);
-    EQUAL(recv(asks, &byte, 1, 0), 1);
+    EQUAL(recv(requester, &byte, 1, 0), 1);
     EQUAL(byte, 'y');
 }
 

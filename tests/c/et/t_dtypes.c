@@ -29,7 +29,7 @@ add(fd_buffer *text, unsigned id, const char *types, const char *attrs)
 
 /* Counted once per node, with the first of them; everything is kept. */
 static void
-told(void)
+unknown_types(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     CLEAN(fd_et_clear) fd_et et;
@@ -72,4 +72,4 @@ moved(void)
     SAME(et.faults.dtype, "Posit16");
 }
 
-RUN(TEST(sizes), TEST(told), TEST(moved))
+RUN(TEST(sizes), TEST(unknown_types), TEST(moved))

@@ -6,7 +6,7 @@
 
 /* A node of this name and scope, hidden; its texts as `name` and `schema`. */
 static fd_status
-hide(fd_et_anonymizer *hiding, fd_et *et, const char *name, uint8_t scope,
+hide(fd_et_anonymizer *anonymizer, fd_et *et, const char *name, uint8_t scope,
      const char *schema)
 {
     fd_et_node *node = fd_et_add(et);
@@ -22,7 +22,7 @@ hide(fd_et_anonymizer *hiding, fd_et *et, const char *name, uint8_t scope,
         return status;
     }
     node->scope = scope;
-    return fd_et_hide_node(hiding, et, node);
+    return fd_et_hide_node(anonymizer, et, node);
 }
 
 static const char *
@@ -49,12 +49,13 @@ names_that_stay(void)
                  {"ProfilerStep#3", 7},
                  {"Optimizer.step#AdamW.step", 7}};
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    fd_et_anonymizer hiding = {.et = &et, .key = fd_names_key("salt", 4)};
+    fd_et_anonymizer anonymizer = {.et = &et, .key = fd_names_key("salt", 4)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OK(hide(&hiding, &et, cases[i].name, cases[i].scope, "aten::x(!)"));
+        OK(hide(&anonymizer, &et, cases[i].name, cases[i].scope,
+                "aten::x(!)"));
         SAME(name_of(&et), cases[i].name);
         SAME(schema_of(&et), "aten::x(!)");
-        CHECK(!hiding.all);
+        CHECK(!anonymizer.all);
     }
 }
 
@@ -69,24 +70,24 @@ names_that_go(void)
                  {"a secret range", 7},
                  {"Optimizer.step#secretAdam.step", 7}};
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    fd_et_anonymizer hiding = {.et = &et, .key = fd_names_key("salt", 4)};
+    fd_et_anonymizer anonymizer = {.et = &et, .key = fd_names_key("salt", 4)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OK(hide(&hiding, &et, cases[i].name, cases[i].scope, NULL));
+        OK(hide(&anonymizer, &et, cases[i].name, cases[i].scope, NULL));
         CHECK(strstr(name_of(&et), "secret") == NULL);
         CHECK(strstr(name_of(&et), "f_") != NULL);
         SAME(schema_of(&et), "");
-        CHECK(hiding.all);
+        CHECK(anonymizer.all);
     }
     CHECK(strncmp(name_of(&et), "Optimizer.step#f_", 17) == 0);
-    OK(hide(&hiding, &et, "autograd::engine::evaluate_function: secret", 0,
+    OK(hide(&anonymizer, &et, "autograd::engine::evaluate_function: secret", 0,
             NULL));
     CHECK(strncmp(name_of(&et), "autograd::engine::evaluate_function: f_", 39)
           == 0);
-    OK(hide(&hiding, &et, "secret::add_", 0,
+    OK(hide(&anonymizer, &et, "secret::add_", 0,
             "secret::add_(Tensor(a!) secret) -> Tensor(a!)"));
     CHECK(strstr(schema_of(&et), "secret") == NULL);
     CHECK(strchr(schema_of(&et), '!') != NULL);
-    OK(hide(&hiding, &et, "secret::add", 0,
+    OK(hide(&anonymizer, &et, "secret::add", 0,
             "secret::add(Tensor secret) -> Tensor"));
     CHECK(strstr(schema_of(&et), "secret") == NULL);
     CHECK(strchr(schema_of(&et), '!') == NULL);
@@ -110,24 +111,24 @@ groups_and_operands(void)
 {
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     CLEAN(fd_buffer_clear) fd_buffer said = {.bytes = NULL};
-    fd_et_anonymizer hiding = {.et = &et, .key = fd_names_key("salt", 4)};
+    fd_et_anonymizer anonymizer = {.et = &et, .key = fd_names_key("salt", 4)};
     OK(add_group(&et, "0", "default_pg"));
     OK(add_group(&et, "1", "secret"));
     OK(fd_text_pool_add(&et.texts, "secret-host", 11, &et.host));
     fd_et_put_private(NULL, &said, "secret", 6);
-    fd_et_put_private(&hiding, &said, "default_pg", 10);
-    fd_et_put_private(&hiding, &said, "tanh", 4);
+    fd_et_put_private(&anonymizer, &said, "default_pg", 10);
+    fd_et_put_private(&anonymizer, &said, "tanh", 4);
     OK(said.status);
     EQUAL(said.size, 26);
     CHECK(memcmp(said.bytes, "\"secret\"\"default_pg\"\"tanh\"", 26) == 0);
     fd_buffer_clear(&said);
-    fd_et_put_private(&hiding, &said, "secret", 6);
-    hiding.all = true;
-    fd_et_put_private(&hiding, &said, "tanh", 4);
+    fd_et_put_private(&anonymizer, &said, "secret", 6);
+    anonymizer.all = true;
+    fd_et_put_private(&anonymizer, &said, "tanh", 4);
     OK(said.status);
     EQUAL(said.size, 32);
     CHECK(memcmp(said.bytes, "\"f_", 3) == 0);
-    OK(fd_et_hide_head(&hiding, &et));
+    OK(fd_et_hide_head(&anonymizer, &et));
     SAME(fd_et_text(&et, et.groups.list[0].about), "default_pg");
     SAME(fd_et_text(&et, et.groups.list[1].name), "1");
     CHECK(memcmp(fd_et_text(&et, et.groups.list[1].about), said.bytes + 1, 14)

@@ -52,4 +52,32 @@ times(void)
     EQUAL(s.end_ns, 17000);
 }
 
-RUN(TEST(figures), TEST(times))
+/* Of a Kineto trace alone: no schemas. */
+static void
+operators_by_name(void)
+{
+    static const struct {
+        const char *name;
+        uint64_t operators;
+    } cases[] = {{"aten::mm", 1},
+                 {"c10d::allreduce_", 1},
+                 {"gloo:all_reduce", 0},
+                 {"MmBackward0", 0},
+                 {"::f", 0},
+                 {"torch::autograd::AccumulateGrad", 0},
+                 {"autograd::engine::evaluate_function: MmBackward0", 0},
+                 {"std::function<void>", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        CLEAN(fd_et_clear) fd_et et;
+        fd_et_summary s;
+        traces_begin(&text);
+        traces_more(&text, 2, 1, cases[i].name, "");
+        traces_end(&text);
+        OK(traces_load(&et, "a.json", &text, 0, NULL));
+        OK(fd_et_summarize(&et, &s));
+        EQUAL(s.operators, cases[i].operators);
+    }
+}
+
+RUN(TEST(figures), TEST(times), TEST(operators_by_name))

@@ -38,12 +38,31 @@ every_kind_is_described(void)
 {
     for (int i = 0; i < FD_FAULT_KINDS; i++) {
         const fd_fault_text *text = &fd_fault_texts[i];
-        CHECK(text->id != NULL && text->what != NULL && text->remedy != NULL);
+        char one[FD_FAULT_TEXT];
+        char many[FD_FAULT_TEXT];
+        CHECK(text->id != NULL && text->remedy != NULL);
+        fd_fault_describe((fd_fault)i, 1, one);
+        fd_fault_describe((fd_fault)i, 0, many);
+        CHECK(strlen(many) < FD_FAULT_TEXT - 1);
+        CHECK(strncmp(one, text->noun, strlen(text->noun)) == 0);
+        CHECK(strlen(many) > strlen(one));
         for (int k = 0; k < i; k++) {
             CHECK(strcmp(text->id, fd_fault_texts[k].id) != 0);
         }
     }
 }
 
+static void
+singular_and_plural(void)
+{
+    char text[FD_FAULT_TEXT];
+    fd_fault_describe(FD_FAULT_NAME, 1, text);
+    EQUAL(strcmp(text, "event without a name"), 0);
+    fd_fault_describe(FD_FAULT_NAME, 2, text);
+    EQUAL(strcmp(text, "events without a name"), 0);
+    fd_fault_describe(FD_FAULT_TWO_NAMES, 3, text);
+    EQUAL(strcmp(text, "processes with two names"), 0);
+}
+
 RUN(TEST(first_places), TEST(notes_break_nothing),
-    TEST(every_kind_is_described))
+    TEST(every_kind_is_described), TEST(singular_and_plural))

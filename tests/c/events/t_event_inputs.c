@@ -67,7 +67,7 @@ two_recordings_of_one_rank(void)
     OK(fixture_timeline_file("rank00001.17.fd", 1));
     OK(merged(inputs, 2, &to));
     CHECK(inputs[1].used && !inputs[0].used);
-    SAME(inputs[0].trouble, "rank 1 is there already");
+    SAME(inputs[0].trouble, "rank 1 is in another input");
     inputs[0] = (fd_timeline_input){.path = "./rank00001.17.fd"};
     inputs[1] = (fd_timeline_input){.path = "rank00001.fd"};
     STATUS(merged(inputs, 2, &to), FD_ECONFLICT);

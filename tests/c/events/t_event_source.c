@@ -12,7 +12,7 @@ typedef struct kind {
 } kind;
 
 static void
-known_by_their_first_bytes(void)
+recognized_by_their_first_bytes(void)
 {
     static const kind kinds[] = {
         {"{\"traceEvents\":[]}", 18, "Chrome JSON"},
@@ -43,4 +43,4 @@ what_cannot_be_opened(void)
     SAME(error.text, "absent: No such file or directory");
 }
 
-RUN(TEST(known_by_their_first_bytes), TEST(what_cannot_be_opened))
+RUN(TEST(recognized_by_their_first_bytes), TEST(what_cannot_be_opened))

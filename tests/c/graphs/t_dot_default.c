@@ -46,8 +46,8 @@ small_picture(void)
          "function and what is folded into it. Width of lines: time."
          "<BR ALIGN=\"LEFT\"/>hidden: 1 function of torch"
          "<BR ALIGN=\"LEFT\"/></FONT>>\n" CLUSTER(
-             "1", "project", "#EEF4FB",
-             "#A9C4E4") "  n1 [fillcolor=\"#FF7D45\", label=<<B>main</B>" GRAY
+             "1", "project", "#FDEFDC",
+             "#FDEFDC") "  n1 [fillcolor=\"#FF7D45\", label=<<B>main</B>" GRAY
                         "train.py</FONT>" DARK "100 %" DOT "1 call</FONT>>, "
                         "tooltip=\"train.py:[]:main\\n1 call"
                         "\\ntotal 1.00 \xC2\xB5s (1 000 ns, 100 %)"
@@ -147,13 +147,13 @@ frames(void)
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(DRAWN(&p, run));
     CHECK(picture_has(
-        &p, CLUSTER("1", "project", "#EEF4FB", "#A9C4E4") "  n1 [fill"));
+        &p, CLUSTER("1", "project", "#FDEFDC", "#FDEFDC") "  n1 [fill"));
     CHECK(picture_has(
-        &p, CLUSTER("2", "torch", "#FBF4EA", "#E2C9A0") "  n2 [fill"));
+        &p, CLUSTER("2", "torch", "#DDF0FE", "#DDF0FE") "  n2 [fill"));
     CHECK(picture_has(&p, "label=\"we\\\"b&lt;\" tooltip=\"we\\\"b&lt;\" "
-                          "bgcolor=\"#EEF7F8\" color=\"#A5CFD4\""));
+                          "bgcolor=\"#DDFBFD\" color=\"#DDFBFD\""));
     CHECK(picture_has(
-        &p, CLUSTER("4", "project", "#EEF4FB", "#A9C4E4") "  n4 [fill"));
+        &p, CLUSTER("4", "project", "#FDEFDC", "#FDEFDC") "  n4 [fill"));
     CHECK(picture_lacks(&p, "style=invis"));
 }
 

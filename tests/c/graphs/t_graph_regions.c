@@ -103,13 +103,13 @@ recursion_has_no_end_of_regions(void)
 static void
 depth_is_the_longest_way(void)
 {
-    static const picture_call ways[] = {
+    static const picture_call calls[] = {
         {USER(0, "a.py::a", 1, 10)}, {USER(1, "a.py::b", 1, 10)},
         {USER(2, "a.py::c", 1, 10)}, {USER(3, "a.py::d", 1, 10)},
         {USER(1, "a.py::d", 1, 10)},
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, ways));
+    OK(PICTURE(&p, calls));
     OK(picture_graph(&p));
     EQUAL(picture_box(&p, "a.py:[]:a")->depth, 0);
     EQUAL(picture_box(&p, "a.py:[]:c")->depth, 2);

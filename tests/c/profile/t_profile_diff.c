@@ -143,6 +143,39 @@ slower_modules_are_not_the_machine(void)
     EQUAL(row_of(&c, "block")->said, FD_DIFF_SLOWER);
 }
 
+/* They happen at any moment: neither rows nor calls of modules change. */
+static void
+collections_are_not_compared(void)
+{
+    static const picture_call quiet[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+        {USER(1, "a.py:Block:forward", 10, 1000), .module = "block"},
+    };
+    static const picture_call collected[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+        {USER(1, "a.py:Block:forward", 10, 1000), .module = "block"},
+        {OTHER(2, FD_NODE_RANGE, "gc:gen0", 7, 9000), .module = "block"},
+        {USER(3, "a.py::ended", 2, 10), .module = "block"},
+    };
+    CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+    OK(PICTURE(&c.before, quiet));
+    OK(PICTURE(&c.after, collected));
+    fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
+                                         {c.after.trace, FD_ALL_RANKS}},
+                               .threshold = 0.1};
+    OK(fd_diff_make(&c.diff, &request));
+    EQUAL(row_of(&c, "gc:gen0")->said, FD_DIFF_COLLECTION);
+    uint32_t apart = 0;
+    for (uint32_t i = 0; i < c.diff.calls.count; i++) {
+        apart += c.diff.calls.list[i].said == FD_DIFF_COLLECTION;
+    }
+    EQUAL(apart, 2);
+    fd_diff_clear(&c.diff);
+    request.grouping = FD_BY_MODULE;
+    OK(fd_diff_make(&c.diff, &request));
+    CHECK(row_of(&c, "block")->side[1].calls < 12.5);
+}
+
 static void
 ranks_of_one_run_share_no_speed(void)
 {
@@ -185,7 +218,32 @@ nothing_with_nothing(void)
     CHECK(diff.speed > 0.999 && diff.speed < 1.001);
 }
 
+/* In selected steps a call that is missing on one side may be rare: `gone` was
+ * called 10 times in 100 steps, of 20 on the other side none. */
+static void
+rare_calls_of_selected_steps(void)
+{
+    for (uint64_t other = 20; other <= 40; other += 20) {
+        CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+        OK(PICTURE(&c.before, before));
+        OK(PICTURE(&c.after, after));
+        c.before.trace->ranks.list[0].steps = 100;
+        c.after.trace->ranks.list[0].steps = other;
+        c.before.trace->ranks.list[0].window.applied = true;
+        c.after.trace->ranks.list[0].window.applied = true;
+        fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
+                                             {c.after.trace, FD_ALL_RANKS}},
+                                   .grouping = FD_BY_NODE,
+                                   .threshold = 0.1};
+        OK(fd_diff_make(&c.diff, &request));
+        EQUAL(row_of(&c, "a.py:[]:gone")->said & FD_DIFF_GONE,
+              other == 40 ? FD_DIFF_GONE : 0);
+        EQUAL(row_of(&c, "aten::item")->said & FD_DIFF_NEW, FD_DIFF_NEW);
+    }
+}
+
 RUN(TEST(what_changed_beyond_the_machine), TEST(one_step_says_nothing),
     TEST(slower_modules_are_not_the_machine),
-    TEST(ranks_of_one_run_share_no_speed), TEST(calls_by_their_ends),
-    TEST(nothing_with_nothing))
+    TEST(collections_are_not_compared), TEST(ranks_of_one_run_share_no_speed),
+    TEST(calls_by_their_ends), TEST(nothing_with_nothing),
+    TEST(rare_calls_of_selected_steps))

@@ -30,6 +30,7 @@ width(fd_column_type type)
     case FD_COLUMN_DOUBLE:
         return 8;
     case FD_COLUMN_CHARS:
+    case FD_COLUMN_STRING:
         break;
     }
     return 0;

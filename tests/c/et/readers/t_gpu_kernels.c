@@ -64,7 +64,7 @@ check(const uint64_t (*rows)[7], const uint32_t *flags,
 /* 0 encloses 1, which fills it except for its ends, and 2 of length 0 at its
  * begin; 3 was not timed; 4 is on another stream of another device. */
 static void
-stretches(void)
+intervals(void)
 {
     static const uint64_t rows[][7] = {
         {11, 100, 100, 1, 0, 10, 60}, {21, 120, 60, 1, 0, 20, 30},
@@ -141,5 +141,5 @@ nothing_timed(void)
     check(rows, NULL, NULL, 0);
 }
 
-RUN(TEST(stretches), TEST(overlaps), TEST(errors), TEST(engines),
+RUN(TEST(intervals), TEST(overlaps), TEST(errors), TEST(engines),
     TEST(nothing_timed))

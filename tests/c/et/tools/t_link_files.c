@@ -43,6 +43,7 @@ another_process(void)
         OK(fd_et_read_identity("et.json", &identity, NULL));
         EQUAL(identity.pid, 7);
         EQUAL(identity.rank, -1);
+        EQUAL(identity.members.count, 0);
     }
 }
 

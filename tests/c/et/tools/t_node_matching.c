@@ -34,7 +34,7 @@ number(fd_et_match_side *side)
 }
 
 static uint64_t
-twin_of(const fd_et_match_side sides[2], uint64_t id)
+match_of(const fd_et_match_side sides[2], uint64_t id)
 {
     uint32_t match = sides[0].matches[fd_et_place(sides[0].et, id) - 1];
     return match == 0 ? 0 : sides[1].et->nodes.list[match - 1].id;
@@ -70,10 +70,10 @@ found(void)
         number(&sides[0]);
         number(&sides[1]);
         OK(fd_et_match_nodes(sides));
-        EQUAL(twin_of(sides, 3), 3);
-        EQUAL(twin_of(sides, 4), cases[i].matches[0]);
-        EQUAL(twin_of(sides, 5), cases[i].matches[1]);
-        EQUAL(twin_of(sides, 6),
+        EQUAL(match_of(sides, 3), 3);
+        EQUAL(match_of(sides, 4), cases[i].matches[0]);
+        EQUAL(match_of(sides, 5), cases[i].matches[1]);
+        EQUAL(match_of(sides, 6),
               cases[i].matches[0] == 0 ? 0 : cases[i].matches[0] + 2);
     }
 }

@@ -49,13 +49,54 @@ times(void)
     et.start_ts = 10;
     et.finish_ts = 2010;
     OK(fd_text_pool_add(&et.texts, "2026-11-22 05:02:45", 19, &et.time));
-    fd_et_identity made = fd_et_identity_of(&et);
+    fd_et_identity made;
+    OK(fd_et_identity_of(&made, &et));
     EQUAL(made.pid, 7);
     EQUAL(made.rank, 5);
     EQUAL(made.begin_ns, 1795323765 * SECOND);
     EQUAL(made.end_ns, 1795323767 * SECOND);
     OK(fd_text_pool_add(&et.texts, "yesterday", 9, &et.time));
-    EQUAL(fd_et_identity_of(&et).begin_ns, 0);
+    OK(fd_et_identity_of(&made, &et));
+    EQUAL(made.begin_ns, 0);
 }
 
-RUN(TEST(compared), TEST(times))
+static fd_status
+add_group(fd_et *et, const char *name, const char *ranks)
+{
+    fd_et_group group = {.size = 0};
+    fd_status status =
+        fd_text_pool_add(&et->texts, name, strlen(name), &group.name);
+    if (status == FD_OK) {
+        status =
+            fd_text_pool_add(&et->texts, ranks, strlen(ranks), &group.ranks);
+    }
+    return status == FD_OK ? fd_vector_push(&et->groups, group) : status;
+}
+
+/* A trace lists the process groups that contain its rank. */
+static void
+groups(void)
+{
+    static const char *const lists[] = {"[]", "[12, 2, 13, 3]", "[3,13]",
+                                        "[1, 3]"};
+    static const uint32_t counts[] = {0, 4, 2, 1};
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    CLEAN(fd_et_identity_clear) fd_et_identity made = {.rank = -1};
+    for (uint32_t i = 0; i < 4; i++) {
+        OK(add_group(&et, lists[i], lists[i]));
+        fd_et_identity_clear(&made);
+        OK(fd_et_identity_of(&made, &et));
+        EQUAL(made.members.count, counts[i]);
+        EQUAL(made.rank, i == 3 ? 3 : -1);
+        fd_error error = {""};
+        fd_et_identity other = {.rank = 2};
+        STATUS(fd_et_compare_identity(&made, &other, "k.json", &error),
+               i < 2 ? FD_OK : FD_EFORMAT);
+        CHECK(i != 2
+              || strstr(error.text, "rank 2, which is not in all process "
+                                    "groups of the execution trace")
+                     != NULL);
+    }
+}
+
+RUN(TEST(compared), TEST(times), TEST(groups))

@@ -54,17 +54,17 @@ add_pings(fd_timeline_sync *syncs, int from, int to)
 static fd_status
 estimate(fd_timeline_sync *syncs, fd_timeline_estimates *e, uint32_t reference)
 {
-    fd_timeline_witness *witnesses = fd_calloc(RANKS, sizeof *witnesses);
-    fd_status status = witnesses == NULL ? FD_ENOMEM : FD_OK;
+    fd_estimate_input *inputs = fd_calloc(RANKS, sizeof *inputs);
+    fd_status status = inputs == NULL ? FD_ENOMEM : FD_OK;
     for (uint32_t i = 0; i < RANKS && status == FD_OK; i++) {
-        witnesses[i] = (fd_timeline_witness){i, &syncs[i]};
+        inputs[i] = (fd_estimate_input){i, &syncs[i]};
         status = fd_timeline_sync_settle(&syncs[i], 1000);
     }
     if (status != FD_OK) {
-        fd_free(witnesses);
+        fd_free(inputs);
         return status;
     }
-    return fd_timeline_estimates_make(e, witnesses, RANKS, reference);
+    return fd_timeline_estimates_make(e, inputs, RANKS, reference);
 }
 
 static bool
@@ -92,9 +92,10 @@ by_messages(void)
     fd_timeline_violations(&e, maps, found);
     EQUAL(found[0], MESSAGES);
     for (int r = 0; r < RANKS; r++) {
-        CHECK(is_near(&e.of[FD_WAY_P2P][r], -r * INT64_C(1000000000), 1000));
-        CHECK(!e.of[FD_WAY_COLLECTIVE][r].found == (r > 0));
-        maps[r] = e.of[FD_WAY_P2P][r].fit.map;
+        CHECK(
+            is_near(&e.of[FD_METHOD_P2P][r], -r * INT64_C(1000000000), 1000));
+        CHECK(!e.of[FD_METHOD_COLLECTIVE][r].found == (r > 0));
+        maps[r] = e.of[FD_METHOD_P2P][r].fit.map;
     }
     fd_timeline_violations(&e, maps, found);
     EQUAL(found[0] + found[1] + found[2], 0);
@@ -110,12 +111,12 @@ by_pings(void)
     OK(add_pings(syncs, 1, 2));
     OK(estimate(syncs, &e, 0));
     for (int r = 0; r < RANKS; r++) {
-        CHECK(is_near(&e.of[FD_WAY_PINGPONG][r], -r * INT64_C(1000000000),
+        CHECK(is_near(&e.of[FD_METHOD_PINGPONG][r], -r * INT64_C(1000000000),
                       2000));
     }
-    EQUAL(e.of[FD_WAY_PINGPONG][1].fit.uncertainty_ns, 10000);
-    EQUAL(e.of[FD_WAY_PINGPONG][2].fit.uncertainty_ns, 20000);
-    CHECK(!e.of[FD_WAY_P2P][1].found);
+    EQUAL(e.of[FD_METHOD_PINGPONG][1].fit.uncertainty_ns, 10000);
+    EQUAL(e.of[FD_METHOD_PINGPONG][2].fit.uncertainty_ns, 20000);
+    CHECK(!e.of[FD_METHOD_P2P][1].found);
 }
 
 RUN(TEST(by_messages), TEST(by_pings))

@@ -169,6 +169,32 @@ span(const char *text)
     return (fd_span){text, text + strlen(text)};
 }
 
+/* PyTorch adds the peer to kernels, also without shapes. */
+static void
+messages_of_kernels(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    static const char *const texts[] = {
+        SLICE("ncclDevKernel_SendRecv", 5,
+              "\"Collective name\":\"send\",\"Dst Rank\":3"),
+        SLICE("ncclKernel_SendRecv", 9,
+              "\"Collective name\":\"recv\",\"Src Rank\":2"),
+        SLICE("ncclDevKernel_SendRecv", 1,
+              "\"Collective name\":\"all_to_all\""),
+        SLICE("ncclDevKernel_SendRecv", 1, "\"Dst Rank\":-1"),
+        SLICE("nccl:send 0->3", 4, "\"Dst Rank\":3"), /* the launch */
+    };
+    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fd_timeline_sync_settle(&sync, 100));
+    EQUAL(sync.parts.count, 0);
+    EQUAL(sync.messages.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const fd_timeline_message *message = &sync.messages.list[i];
+        EQUAL(message->peer, message->received ? 2 : 3);
+        EQUAL(message->time, message->received ? 11000 : 5000);
+    }
+}
+
 static void
 members(void)
 {
@@ -210,4 +236,4 @@ thinning(void)
 }
 
 RUN(TEST(collectives), TEST(ends_of_their_own), TEST(messages_in_pairs),
-    TEST(messages), TEST(members), TEST(thinning))
+    TEST(messages), TEST(messages_of_kernels), TEST(members), TEST(thinning))

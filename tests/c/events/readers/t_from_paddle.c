@@ -70,7 +70,7 @@ jobs_and_steps(void)
                                           "\"step\":6"));
     SAME(reader.source->name, "log of Paddle");
     EQUAL(reader.lost, 1);
-    SAME(reader.trouble, "1 jobs that cannot be read, the first in line 7");
+    SAME(reader.trouble, "1 invalid job, the first in line 7");
     EQUAL(reader.in.read, reader.in.size);
 }
 
@@ -86,7 +86,7 @@ what_is_a_log(void)
         {"workerlog.0", "hello\n", "no line \"Profiler Info: Job\" in it"},
         {"workerlog.0", "", "no line \"Profiler Info: Job\" in it"},
         {"some.log", "Profiler Info: Job (2\nProfiler Info: Job (2\n",
-         "none of its 2 lines of the profiler is whole"},
+         "none of the 2 lines of the profiler is complete"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;

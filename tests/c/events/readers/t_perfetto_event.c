@@ -11,10 +11,9 @@ text_of(fd_perfetto_tables *tables, const char *bytes, size_t size,
 {
     CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
     uint64_t uuid = 9;
-    fd_proto_field message = {.bytes = bytes, .size = size};
     fd_perfetto_event event = {.tables = tables,
                                .time = 1234567,
-                               .message = &message,
+                               .message = {.bytes = bytes, .size = size},
                                .batch = &batch};
     fd_status status = fd_perfetto_event_read(&event, &uuid);
     event.track =
@@ -49,6 +48,9 @@ on_and_beside_threads(void)
          "{\"ph\":\"e\",\"pid\":3,\"ts\":1234.567,"
          "\"id2\":{\"local\":\"0x9\"},\"name\":\"a\",\"cat\":\"lane x\"}\n"},
         {"\x48\x02", 2, FD_PERFETTO_OTHER, ""},
+        {"\x48\x01\x32\x04\x40\x05\x68\x03", 8, FD_PERFETTO_THREAD,
+         "{\"ph\":\"B\",\"pid\":3,\"tid\":4,\"ts\":1234.567,"
+         "\"bind_id\":\"0x5\",\"flow_in\":true,\"flow_out\":true}\n"},
         {"\x48\x03", 2, FD_PERFETTO_PROCESS,
          "{\"ph\":\"i\",\"pid\":3,\"ts\":1234.567,\"s\":\"p\"}\n"},
         {"\x48\x04\xF0\x01\x05", 5, FD_PERFETTO_COUNTS,
@@ -70,6 +72,7 @@ on_and_beside_threads(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
         t.tracks.list[0].kind = cases[i].kind;
+        t.tracks.list[0].pid_text = (fd_span){NULL, NULL};
         t.tracks.list[0].name = cases[i].kind == FD_PERFETTO_THREAD ? 0 : name;
         OK(text_of(&t, cases[i].bytes, cases[i].size, &to));
         SAME(to.bytes, cases[i].text);

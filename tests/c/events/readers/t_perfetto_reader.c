@@ -7,7 +7,7 @@
 #include <string.h>
 
 static void
-known_by_its_first_packet(void)
+recognized_by_its_first_packet(void)
 {
     CHECK(fd_perfetto_matches("", "\x0A\x02\x50\x01", 4));
     CHECK(fd_perfetto_matches("",
@@ -63,4 +63,29 @@ arrows_begin_where_time_does(void)
           != NULL);
 }
 
-RUN(TEST(known_by_its_first_packet), TEST(arrows_begin_where_time_does))
+/* Importers of Chrome JSON keep its rows as legacy events. */
+static void
+rows_of_legacy_events(void)
+{
+    static const char bytes[] =
+        "\x0A\x0B\xE2\x03\x08\x08\x01\x22\x04\x08\x05\x10\x06"
+        "\x0A\x28\x40\x05\x5A\x24\x58\x01\x32\x02\x10\x4D"
+        "\xBA\x01\x0Bthread_name"
+        "\x22\x0E\x52\x04name\x32\x06worker";
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_input input;
+    OK(fixture_write("rows.pftrace", bytes, sizeof bytes - 1));
+    OK(native_merge("rows.pftrace", "rows2.pftrace", &input));
+    EQUAL(input.lost, 0);
+    EQUAL(input.native.skipped, 0);
+    OK(native_merge("rows2.pftrace", "rows.json", &input));
+    OK(fixture_read("rows.json", &to));
+    fd_buffer_bytes(&to, "", 1);
+    OK(to.status);
+    CHECK(strstr(to.bytes, "\"name\":\"thread_name\",\"args\":{\"name\":"
+                           "\"worker\"}")
+          != NULL);
+}
+
+RUN(TEST(recognized_by_its_first_packet), TEST(arrows_begin_where_time_does),
+    TEST(rows_of_legacy_events))

@@ -63,7 +63,7 @@ tracks_and_texts(void)
 }
 
 static void
-what_we_wrote(void)
+own_origin(void)
 {
     CLEAN(fd_perfetto_tables_clear) fd_perfetto_tables t = {.has_base = false};
     fd_perfetto_packet p;
@@ -85,4 +85,4 @@ what_we_wrote(void)
     SAME(t.origin, "fastdispatch: 2 files");
 }
 
-RUN(TEST(clocks), TEST(tracks_and_texts), TEST(what_we_wrote))
+RUN(TEST(clocks), TEST(tracks_and_texts), TEST(own_origin))

@@ -33,7 +33,7 @@ as_its_export(void)
 }
 
 static void
-losses_are_told(void)
+losses_are_reported(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer ours = {.bytes = NULL};
@@ -106,8 +106,8 @@ without_a_timeline(void)
     OK(fixture_write("dump.json", "{\"format\":\"fastdispatch.trace\",", 31));
     STATUS(fd_timeline_reader_open(&reader, "dump.json", NULL, &error),
            FD_EFORMAT);
-    SAME(reader.trouble, "a dump holds no timeline: give its recording (.fd)");
+    SAME(reader.trouble, "a dump has no timeline: use the recording (.fd)");
 }
 
-RUN(ABSORBS(as_its_export), ABSORBS(losses_are_told),
+RUN(ABSORBS(as_its_export), ABSORBS(losses_are_reported),
     ABSORBS(names_are_hidden), ABSORBS(without_a_timeline))

@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-typedef struct job_wish {
+typedef struct job_options {
     const char *kind;
     uint32_t stage, peer, micro_batch;
     uint64_t start, end;
     uint32_t flags;
-} job_wish;
+} job_options;
 
 static fd_status
-add_job(fd_trace *trace, fd_trace_rank *rank, const job_wish *options)
+add_job(fd_trace *trace, fd_trace_rank *rank, const job_options *options)
 {
     fd_trace_job job = {.context = 1,
                         .micro_batch = options->micro_batch + 1,
@@ -40,7 +40,7 @@ add_job(fd_trace *trace, fd_trace_rank *rank, const job_wish *options)
 static fd_status
 two_ranks(fd_trace **made)
 {
-    static const job_wish jobs[2][7] = {
+    static const job_options jobs[2][7] = {
         {{"SA", 0, 1, 0, 10, 20, 0},
          {"SA", 0, 1, 1, 60, 70, 0},
          {"SA", 0, 1, 2, 80, 90, 0}},

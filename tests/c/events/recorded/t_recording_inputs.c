@@ -35,7 +35,7 @@ two_hosts(void)
     STATUS(fd_timeline_align_trace(trace, FD_ALIGN_AUTO, true, clocks, &base,
                                    &error),
            FD_EINVAL);
-    SAME(error.text, "how far off the clock may be is not known of rank 0, 1: "
+    SAME(error.text, "unknown clock error of rank 0, 1: "
                      "omit --require-aligned-clocks or record with pings "
                      "(docs/concepts/clocks.md)");
     OK(fd_timeline_align_trace(trace, FD_ALIGN_NONE, false, clocks, &base,

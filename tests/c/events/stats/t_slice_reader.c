@@ -45,6 +45,31 @@ complete(void)
 }
 
 static void
+facts_of_gpus(void)
+{
+    static const char *const events[] = {
+        EVENT("X", "\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\","
+                   "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":8,"
+                   "\"dtype\":\"Half\",\"In msg nelems\":3}"),
+        EVENT("X", "\"cat\":\"gpu_memset\",\"name\":\"Memset (Device)\","
+                   "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":8}"),
+    };
+    for (int facts = 0; facts < 2; facts++) {
+        CLEAN(fd_timeline_slices_clear)
+        fd_timeline_slices slices = {.facts = facts != 0};
+        fd_slice slice;
+        bool whole;
+        OK(take(&slices, events[0], &slice, &whole));
+        EQUAL(slice.gpu.correlation, facts ? 8 : 0);
+        EQUAL(slice.message.bytes, facts ? 6 : 0);
+        fd_timeline_slices_restart(&slices);
+        OK(take(&slices, events[1], &slice, &whole));
+        EQUAL(slice.gpu.copy, facts ? FD_COPY_MEMSET : FD_COPY_OTHER);
+        CHECK(!slice.message.sized);
+    }
+}
+
+static void
 by_thread(void)
 {
     CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
@@ -185,5 +210,5 @@ moved(void)
     EQUAL(slice.end, -FD_SLICES_TIME);
 }
 
-RUN(TEST(complete), TEST(by_thread), TEST(by_id), ONCE(many_ids), TEST(times),
-    TEST(groups), TEST(moved))
+RUN(TEST(complete), TEST(facts_of_gpus), TEST(by_thread), TEST(by_id),
+    ONCE(many_ids), TEST(times), TEST(groups), TEST(moved))

@@ -208,12 +208,12 @@ what_is_refused(void)
         {"{\"traceEvents\":[]}", "{\"traceEvents\":[]}", 1, FD_EINVAL,
          "no slices in these traces"},
         {"[" SLICE(1, "", "a", 1, 1) "]", "[" SLICE(1, "", "a", 1, 1) "]", 0,
-         FD_ECONFLICT, "rank 0 is there twice: a.json and b.json"},
+         FD_ECONFLICT, "rank 0 is in two inputs: a.json and b.json"},
         {"[" SLICE(1, "", "a", 1, 1) "]",
          "[" SLICE(1, "", "a", 1,
                    1) ",{\"ph\":\"M\",\"pid\":1,\"name\":"
                       "\"process_name\",\"args\":{\"name\":\"rank 0\"}}]",
-         1, FD_ECONFLICT, "b.json: rank 0 is in another file, too"},
+         1, FD_ECONFLICT, "b.json: rank 0 is also in another file"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};

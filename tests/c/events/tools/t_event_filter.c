@@ -9,7 +9,7 @@
 #define STEP(number, pid, from, dur) \
     "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #number "\",\"pid\":" #pid \
     ",\"ts\":" #from ",\"dur\":" #dur "},"
-#define MARK(phase, name, pid, more) \
+#define EVENT(phase, name, pid, more) \
     "{\"ph\":\"" phase "\",\"name\":\"" name "\",\"pid\":" #pid "," more "},"
 
 /* Names of what is kept, one after another. */
@@ -41,7 +41,7 @@ kept(const char *text, fd_timeline_request *request, fd_buffer *to)
         status = status == FD_OK ? reader.status : status;
         fd_timeline_reader_close(&reader);
     }
-    fd_buffer_format(to, "-%u", (unsigned)filter.left_out);
+    fd_buffer_format(to, "-%u", (unsigned)filter.skipped);
     fd_buffer_bytes(to, "", 1);
     fd_timeline_filter_clear(&filter);
     fd_timeline_windows_clear(&windows);
@@ -54,16 +54,17 @@ what_begins_in_the_steps(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_request request = {
         .has_steps = true, .first_step = 1, .end_step = 3};
-    OK(kept("[" MARK("M", "row", 1, "\"ts\":0") STEP(0, 1, 0, 10)
+    OK(kept("[" EVENT("M", "row", 1, "\"ts\":0") STEP(0, 1, 0, 10)
                 STEP(1, 1, 10, 10) STEP(2, 1, 20, 10) STEP(3, 1, 30, 10) STEP(
-                    1, 7, 15, 100) MARK("X", "a", 1, "\"ts\":9.999,\"dur\":5")
-                    MARK("X", "b", 1, "\"ts\":10")
-                        MARK("i", "c", 1, "\"ts\":29.9")
-                            MARK("i", "d", 1, "\"ts\":30")
+                    1, 7, 15, 100) EVENT("X", "a", 1, "\"ts\":9.999,\"dur\":5")
+                    EVENT("X", "b", 1, "\"ts\":10")
+                        EVENT("i", "c", 1, "\"ts\":29.9")
+                            EVENT("i", "d", 1, "\"ts\":30")
             /* a process of its own steps, one without */
-            MARK("i", "e", 7, "\"ts\":14") MARK("i", "f", 7, "\"ts\":114")
-                MARK("i", "g", 9, "\"ts\":12") MARK("i", "h", 9, "\"ts\":116")
-                    MARK("C", "i", 9, "\"x\":1") "]",
+            EVENT("i", "e", 7, "\"ts\":14") EVENT("i", "f", 7, "\"ts\":114")
+                EVENT("i", "g", 9, "\"ts\":12")
+                    EVENT("i", "h", 9, "\"ts\":116")
+                        EVENT("C", "i", 9, "\"x\":1") "]",
             &request, &to));
     SAME(to.bytes, "row ProfilerStep#1 ProfilerStep#2 ProfilerStep#1 b c f g "
                    "i -6");
@@ -77,19 +78,20 @@ ends_go_with_their_begins(void)
     fd_timeline_request request = {
         .has_steps = true, .first_step = 1, .end_step = 2};
     OK(kept(
-        "[" STEP(1, 1, 10, 10) MARK("B", "a", 1, "\"tid\":1,\"ts\":1") MARK(
-            "B", "b", 1, "\"tid\":1,\"ts\":11") MARK("B", "c", 1,
-                                                     "\"tid\":2,\"ts\":12")
-            MARK("E", "b", 1, "\"tid\":1,\"ts\":15") MARK(
-                "E", "a", 1, "\"tid\":1,\"ts\":16") MARK("B", "d", 1,
-                                                         "\"tid\":2,\"ts\":25")
-                MARK("E", "d", 1, "\"tid\":2,\"ts\":26") MARK(
-                    "E", "c", 1, "\"tid\":2,\"ts\":27")
-                    MARK("b", "x", 1, "\"cat\":\"k\",\"id\":1,\"ts\":18") MARK(
-                        "b", "y", 1, "\"cat\":\"k\",\"id\":2,\"ts\":5")
-                        MARK("e", "x", 1, "\"cat\":\"k\",\"id\":1,\"ts\":99")
-                            MARK("e", "y", 1,
-                                 "\"cat\":\"k\",\"id\":2,\"ts\":15") "]",
+        "[" STEP(1, 1, 10, 10) EVENT("B", "a", 1, "\"tid\":1,\"ts\":1") EVENT(
+            "B", "b", 1, "\"tid\":1,\"ts\":11") EVENT("B", "c", 1,
+                                                      "\"tid\":2,\"ts\":12")
+            EVENT("E", "b", 1, "\"tid\":1,\"ts\":15") EVENT(
+                "E", "a", 1, "\"tid\":1,\"ts\":16")
+                EVENT("B", "d", 1, "\"tid\":2,\"ts\":25") EVENT(
+                    "E", "d", 1, "\"tid\":2,\"ts\":26")
+                    EVENT("E", "c", 1, "\"tid\":2,\"ts\":27") EVENT(
+                        "b", "x", 1, "\"cat\":\"k\",\"id\":1,\"ts\":18")
+                        EVENT("b", "y", 1, "\"cat\":\"k\",\"id\":2,\"ts\":5")
+                            EVENT("e", "x", 1,
+                                  "\"cat\":\"k\",\"id\":1,\"ts\":99")
+                                EVENT("e", "y", 1,
+                                      "\"cat\":\"k\",\"id\":2,\"ts\":15") "]",
         &request, &to));
     SAME(to.bytes, "ProfilerStep#1 b c b c x x -6");
 }
@@ -101,20 +103,22 @@ devices(void)
     static const uint32_t wanted[] = {1, 3};
     fd_timeline_request request = {.devices = wanted, .device_count = 2};
     OK(kept(
-        "[" MARK("M", "process_labels", 0, "\"args\":{\"labels\":\"GPU 0\"}")
-            MARK("M", "process_labels", 1, "\"args\":{\"labels\":\"GPU 1\"}")
-                MARK("M", "process_labels", 9, "\"args\":{\"labels\":\"CPU\"}")
-                    MARK("X", "a", 0,
-                         "\"cat\":\"kernel\",\"args\":{\"device\":0}")
-                        MARK("X", "b", 1,
-                             "\"cat\":\"kernel\",\"args\":{\"device\":1}")
-                            MARK("f", "c", 0, "\"id\":1") MARK("f", "d", 1,
-                                                               "\"id\":1")
-                                MARK("X", "e", 2, "\"cat\":\"gpu_memcpy\"")
-                                    MARK("X", "f", 3, "\"cat\":\"gpu_memcpy\"")
-                                        MARK("X", "g", 9,
-                                             "\"cat\":\"cpu_op\",\"args\":{"
-                                             "\"device\":0}") "]",
+        "[" EVENT("M", "process_labels", 0, "\"args\":{\"labels\":\"GPU 0\"}")
+            EVENT("M", "process_labels", 1, "\"args\":{\"labels\":\"GPU 1\"}")
+                EVENT("M", "process_labels", 9,
+                      "\"args\":{\"labels\":\"CPU\"}")
+                    EVENT("X", "a", 0,
+                          "\"cat\":\"kernel\",\"args\":{\"device\":0}")
+                        EVENT("X", "b", 1,
+                              "\"cat\":\"kernel\",\"args\":{\"device\":1}")
+                            EVENT("f", "c", 0, "\"id\":1") EVENT("f", "d", 1,
+                                                                 "\"id\":1")
+                                EVENT("X", "e", 2, "\"cat\":\"gpu_memcpy\"")
+                                    EVENT("X", "f", 3,
+                                          "\"cat\":\"gpu_memcpy\"")
+                                        EVENT("X", "g", 9,
+                                              "\"cat\":\"cpu_op\",\"args\":{"
+                                              "\"device\":0}") "]",
         &request, &to));
     SAME(to.bytes, "process_labels process_labels b d f g -4");
 }

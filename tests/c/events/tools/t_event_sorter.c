@@ -163,7 +163,7 @@ nowhere_to_spill(void)
     fd_error error = {""};
     STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
     STATUS(add_all(sorter, 100, &error), FD_EIO);
-    CHECK(strstr(error.text, "missing: cannot keep what is being sorted: ")
+    CHECK(strstr(error.text, "missing: cannot store temporary data: ")
           == error.text);
     setenv("TMPDIR", ".", 1);
     OK(add_all(sorter, 1, &error));

@@ -21,7 +21,7 @@ survey(const char *text, bool find_first, fd_timeline_survey *found)
     "{\"ph\":\"X\",\"ts\":1.5}]"
 
 static void
-what_is_told(void)
+contents_of_a_survey(void)
 {
     static const struct {
         const char *text;
@@ -90,4 +90,4 @@ no_traces(void)
            FD_EIO);
 }
 
-RUN(TEST(what_is_told), TEST(first_event), TEST(no_traces))
+RUN(TEST(contents_of_a_survey), TEST(first_event), TEST(no_traces))

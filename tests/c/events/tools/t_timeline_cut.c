@@ -122,12 +122,48 @@ steps(void)
     STATUS(cut_text(text, (fd_cut_request){.steps = true, .from = 6, .to = 9},
                     &cut, &to, &error),
            FD_EINVAL);
-    SAME(error.text, "in.json: no such steps: it has 3 to 5");
+    SAME(error.text, "in.json: no such steps: the trace has 3 to 5");
     STATUS(cut_text("[" X(1, 1) "]",
                     (fd_cut_request){.steps = true, .from = 6, .to = 9}, &cut,
                     &to, &error),
            FD_EINVAL);
-    CHECK(strstr(error.text, "no steps in it") != NULL);
+    CHECK(strstr(error.text, "no steps (ProfilerStep") != NULL);
+}
+
+/* To the native form, and from there to JSON. */
+static void
+native(void)
+{
+    static const char text[] =
+        "{\"mergedFiles\":2,\"otherPackets\":3,\"traceEvents\":["
+        "{\"ph\":\"M\",\"pid\":9,\"name\":\"process_name\",\"args\":{"
+        "\"name\":\"rank 1\"}},"
+        "{\"ph\":\"X\",\"pid\":9,\"ts\":5,\"dur\":1,\"name\":\"a\"},"
+        "{\"ph\":\"X\",\"pid\":9,\"ts\":8,\"dur\":4,\"name\":\"b\"},"
+        "{\"ph\":\"b\",\"pid\":9,\"ts\":8,\"name\":\"c\"},"
+        "{\"ph\":\"E\",\"pid\":9,\"tid\":4,\"ts\":9,\"name\":\"d\"}]}";
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_cut_result cut;
+    fd_cut_request request = {.path = "in.json",
+                              .output = "out.pftrace",
+                              .from = 2000,
+                              .to = FD_CUT_TO_END};
+    OK(fixture_write("in.json", text, sizeof text - 1));
+    OK(fd_timeline_cut(&request, &cut, NULL));
+    EQUAL(cut.events, 5);
+    EQUAL(cut.rows, 1);
+    EQUAL(cut.native.alone, 1);
+    EQUAL(cut.native.others, 3);
+    request.path = "out.pftrace";
+    request.output = "out.json";
+    request.from = FD_CUT_FROM_START;
+    OK(fd_timeline_cut(&request, &cut, NULL));
+    OK(fixture_read("out.json", &to));
+    fd_buffer_bytes(&to, "", 1);
+    CHECK(strstr(to.bytes, "\"mergedFiles\":2") != NULL);
+    CHECK(strstr(to.bytes, "\"name\":\"rank 1\"") != NULL);
+    CHECK(strstr(to.bytes, "\"name\":\"b\"") != NULL);
+    CHECK(strstr(to.bytes, "\"name\":\"a\"") == NULL);
 }
 
 static void
@@ -142,9 +178,9 @@ what_is_refused(void)
         {"{}", FD_EFORMAT, "in.json: no traceEvents in it"},
         {"[" ROW "]", FD_EINVAL, "in.json: no event with a time"},
         {"[" X(1, 1) ",{\"ts\":125,\"dur\":1}]", FD_EINVAL,
-         "in.json: no event there: it lasts 0 s, from 0 on"},
+         "in.json: no event in this window: the trace lasts 0 s"},
         {"[" X(1, 1) "]", FD_EINVAL,
-         "in.json: no event there: it lasts 0 s, from 0 on"},
+         "in.json: no event in this window: the trace lasts 0 s"},
         {"{\"traceEvents\":[" X(1, 25) "],\"a\":1,\"traceEvents\":[" X(
              1, 25) "]}",
          FD_EFORMAT,
@@ -177,4 +213,4 @@ damaged(void)
 }
 
 RUN(TEST(byte_for_byte), TEST(pairs_stay_whole), TEST(flows_stay_whole),
-    TEST(steps), TEST(what_is_refused), TEST(damaged))
+    TEST(steps), TEST(native), TEST(what_is_refused), TEST(damaged))

@@ -147,7 +147,7 @@ what_is_refused(void)
         const char *message;
     } cases[] = {
         {"[" EVENT(1) "]", "[" EVENT(1) "]", FD_ECONFLICT,
-         "rank 0 is there twice: a.json and b.json"},
+         "rank 0 is in two inputs: a.json and b.json"},
         {"", "{}", FD_EFORMAT, "a.json: empty"},
         {"{}", "", FD_EFORMAT, "a.json: no traceEvents in it"},
         {"{\"traceEvents\":[{\"ph\"", "", FD_EFORMAT,
@@ -190,11 +190,11 @@ damaged_inputs(void)
     SAME(inputs[1].trouble, "not JSON at byte 89");
     EQUAL(inputs[2].events, 1);
     EQUAL(inputs[2].lost, 1);
-    SAME(inputs[2].trouble, "an event whose ts is not a number");
+    SAME(inputs[2].trouble, "an event with a ts that is not a number");
 }
 
 static bool
-tell(void *context, uint64_t done, uint64_t total)
+count_call(void *context, uint64_t done, uint64_t total)
 {
     int *calls = context;
     (*calls)++;
@@ -207,7 +207,7 @@ progress_can_stop_it(void)
     fd_timeline_input inputs[1] = {{.path = "long.json"}};
     int calls = 0;
     fd_timeline_request request = {
-        .output = "stopped.json", .progress = tell, .context = &calls};
+        .output = "stopped.json", .progress = count_call, .context = &calls};
     FILE *file = fopen("long.json", "wb");
     CHECK(file != NULL);
     fputs("[", file);

@@ -156,7 +156,7 @@ times_of_other_formats(void)
 }
 
 static void
-a_time_that_is_none_loses_the_event(void)
+an_invalid_time_loses_the_event(void)
 {
     static const char *const texts[] = {
         "{\"pid\":1,\"ts\":null}", "{\"pid\":1,\"ts\":\"x\"}",
@@ -179,7 +179,7 @@ take_row(fd_timeline_ids *ids, const char *text, fd_buffer *to)
 }
 
 static void
-rows_about_processes_are_taken_over(void)
+rows_of_processes_are_replaced(void)
 {
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 1,
@@ -201,5 +201,5 @@ rows_about_processes_are_taken_over(void)
 }
 
 RUN(TEST(clocks_that_drift), TEST(what_is_rewritten), TEST(printed_as_read),
-    TEST(times_of_other_formats), TEST(a_time_that_is_none_loses_the_event),
-    TEST(rows_about_processes_are_taken_over))
+    TEST(times_of_other_formats), TEST(an_invalid_time_loses_the_event),
+    TEST(rows_of_processes_are_replaced))

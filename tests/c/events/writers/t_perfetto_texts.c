@@ -29,10 +29,10 @@ texts_once(void)
     OK(fd_perfetto_text(&texts.names, span("a"), 10, 23, &to));
     OK(fd_perfetto_text(&texts.names, span(""), 10, 23, &to));
     CHECK(is(&to, "\x50\x01\x50\x02\x50\x01\xBA\x01\x00", 9));
-    fd_span said = fd_perfetto_spell(&texts, span("\"x\\n\""));
+    fd_span spelled = fd_perfetto_spell(&texts, span("\"x\\n\""));
     OK(texts.scratch.status);
-    EQUAL(fd_span_size(said), 2);
-    EQUAL(said.from[1], '\n');
+    EQUAL(fd_span_size(spelled), 2);
+    EQUAL(spelled.from[1], '\n');
 }
 
 /* {name_iid 1, value}, each a field 4 of an event. */

@@ -40,13 +40,13 @@ rows_and_branches(void)
 {
     CLEAN(fd_model_clear) fd_model forked = {.about = 0};
     CLEAN(fd_model_clear) fd_model crossed = {.about = 0};
-    bool answer = false;
+    bool result = false;
     OK(model_of(&forked, FORKED, NULL));
-    OK(fd_shape_is_series_parallel(&forked, &answer));
-    CHECK(answer);
+    OK(fd_shape_is_series_parallel(&forked, &result));
+    CHECK(result);
     OK(model_of(&crossed, FORKED "\tb -- d\n", NULL));
-    OK(fd_shape_is_series_parallel(&crossed, &answer));
-    CHECK(!answer);
+    OK(fd_shape_is_series_parallel(&crossed, &result));
+    CHECK(!result);
 }
 
 static void
@@ -55,7 +55,7 @@ the_same_or_not(void)
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_model_clear) fd_model same = {.about = 0};
     CLEAN(fd_model_clear) fd_model other = {.about = 0};
-    bool answer = false;
+    bool result = false;
     OK(model_of(&model,
                 NODE("a", ONE) NODE("b", ONE)
                     NODE("c", ONE) "\ta -- b\n\ta -- c\n",
@@ -68,10 +68,10 @@ the_same_or_not(void)
                 NODE("a", ONE) NODE("b", ONE)
                     NODE("c", ONE) "\ta -- c\n\tb -- c\n",
                 NULL));
-    OK(fd_shape_is_same(&model, &same, &answer));
-    CHECK(answer);
-    OK(fd_shape_is_same(&model, &other, &answer));
-    CHECK(!answer);
+    OK(fd_shape_is_same(&model, &same, &result));
+    CHECK(result);
+    OK(fd_shape_is_same(&model, &other, &result));
+    CHECK(!result);
 }
 
 RUN(TEST(branches_become_one), TEST(rows_and_branches), TEST(the_same_or_not))

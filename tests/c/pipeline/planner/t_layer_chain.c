@@ -65,6 +65,24 @@ nothing_is_left(void)
     SAME(error.text, "the graph has no layer");
 }
 
+static void
+by_time_then_index(void)
+{
+    const double times[] = {3, 1, 2, 1, 0.5};
+    const uint32_t wanted[] = {4, 1, 3, 2, 0};
+    uint32_t order[5];
+    OK(fd_time_order(order, times, 5));
+    for (uint32_t i = 0; i < 5; i++) {
+        EQUAL(order[i], wanted[i]);
+    }
+}
+
+static void
+nothing_to_order(void)
+{
+    OK(fd_time_order(NULL, NULL, 0));
+}
+
 RUN(TEST(ids_in_the_order_of_their_numbers),
     TEST(inputs_and_items_are_left_out), TEST(what_others_need_too),
-    TEST(nothing_is_left))
+    TEST(nothing_is_left), TEST(by_time_then_index), TEST(nothing_to_order))

@@ -19,7 +19,7 @@ climbing(void)
     chain.machines[0] = 1;
     chain.machines[1] = 2;
     OK(fd_local_search(&evaluator, &chain, 1000));
-    /* 4 ms on two machines and 4 on one: 4 times 4 on the way of 2. */
+    /* 4 ms on two machines and 4 on one: 4 times 4 after a transfer of 2. */
     CHECK(chain.time < 0.0181);
     EQUAL(chain.ends[0], 0);
     EQUAL(chain.machines[0] + chain.machines[1], 3);

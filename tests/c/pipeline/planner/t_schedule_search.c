@@ -66,7 +66,7 @@ cuts_that_may_not_be(void)
            FD_EINVAL);
 }
 
-/* One step of search looks at the beginnings alone: a plan, and a bound. */
+/* One step of search evaluates the initial solutions only: a plan, and a bound. */
 static void
 little_effort(void)
 {

@@ -33,7 +33,7 @@ a_step_of_a_schedule(void)
     CHECK(pipeline.one_more.time < 0.0161);
     CHECK(fabs(pipeline.twice.time - 0.016) < 1e-12);
     EQUAL(pipeline.best.stages.count, 2);
-    /* Weights and gradients of two layers, two micro-batches held. */
+    /* Weights and gradients of two layers, two micro-batches in flight. */
     CHECK(fabs(pipeline.best.stages.list[0].memory - 4400) < 1e-9);
     CHECK(fabs(pipeline.best.stages.list[1].memory - 4200) < 1e-9);
     EQUAL(pipeline.best.stages.list[0].after, 1);

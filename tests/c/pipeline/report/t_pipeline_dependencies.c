@@ -3,9 +3,9 @@
 
 #include "pipeline/report/pipeline_dependencies.h"
 
-/* Without transfers a pass needs that of the stage before, or after. */
+/* Without transfers a pass depends on that of the stage before or after. */
 static void
-makers(void)
+producers(void)
 {
     for (int moves = 0; moves < 2; moves++) {
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
@@ -19,10 +19,10 @@ makers(void)
         uint32_t found = 0;
         for (uint32_t i = 0; i < p->jobs.count; i++) {
             const fd_pipe_job *job = &p->jobs.list[i];
-            if (r.idle.makers[i] == FD_NO_PIPE_JOB) {
+            if (r.idle.producers[i] == FD_NO_PIPE_JOB) {
                 continue;
             }
-            const fd_pipe_job *maker = &p->jobs.list[r.idle.makers[i]];
+            const fd_pipe_job *maker = &p->jobs.list[r.idle.producers[i]];
             found++;
             EQUAL(maker->kind, job->kind);
             EQUAL(maker->micro_batch, job->micro_batch);
@@ -37,7 +37,7 @@ makers(void)
 
 /* Loads are skipped: the job after them has the dependency. */
 static void
-needs(void)
+dependencies(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     fd_pipe *p = &r.pipeline;
@@ -51,24 +51,26 @@ needs(void)
     OK(fd_pipeline_settle(p));
     OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
                           NULL));
-    fd_pipe_need need = fd_pipeline_need(p, r.idle.makers, 1, 4);
-    EQUAL(need.rank, 0);
-    EQUAL(need.time, 10);
-    EQUAL(fd_pipeline_need(p, r.idle.makers, 3, 4).rank, FD_NO_PIPE_JOB);
+    fd_pipe_dependency dependency =
+        fd_pipeline_dependency(p, r.idle.producers, 1, 4);
+    EQUAL(dependency.rank, 0);
+    EQUAL(dependency.time, 10);
+    EQUAL(fd_pipeline_dependency(p, r.idle.producers, 3, 4).rank,
+          FD_NO_PIPE_JOB);
     EQUAL(r.idle.shares[1].parts[FD_PART_WARM_UP], 10);
     EQUAL(r.idle.shares[1].parts[FD_PART_LAUNCH], 2);
 }
 
 static void
-twins(void)
+same_calls(void)
 {
     fd_pipe_job a = {.start = 1, .end = 2, .flags = FD_PIPE_FUSED};
     fd_pipe_job b = a;
-    CHECK(fd_pipeline_is_twin(&a, &b));
+    CHECK(fd_pipeline_is_same_call(&a, &b));
     b.end = 3;
-    CHECK(!fd_pipeline_is_twin(&a, &b));
+    CHECK(!fd_pipeline_is_same_call(&a, &b));
     b = (fd_pipe_job){.start = 1, .end = 2};
-    CHECK(!fd_pipeline_is_twin(&a, &b));
+    CHECK(!fd_pipeline_is_same_call(&a, &b));
 }
 
-RUN(TEST(makers), TEST(needs), TEST(twins))
+RUN(TEST(producers), TEST(dependencies), TEST(same_calls))

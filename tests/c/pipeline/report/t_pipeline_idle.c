@@ -157,9 +157,9 @@ each_part(void)
         EQUAL(r.idle.shares[0].parts[part], parts[part]);
     }
     int64_t time = 0;
-    for (uint32_t i = 0; i < r.idle.stretches.count; i++) {
-        EQUAL(r.idle.stretches.list[i].start, time);
-        time = r.idle.stretches.list[i].end;
+    for (uint32_t i = 0; i < r.idle.intervals.count; i++) {
+        EQUAL(r.idle.intervals.list[i].start, time);
+        time = r.idle.intervals.list[i].end;
     }
     EQUAL(time, 15);
 }

@@ -22,7 +22,7 @@ add_rank(fd_pipe *p, uint32_t rank, int32_t data)
         p, &(fd_pipe_rank){.rank = rank, .place = -1, .data = data});
 }
 
-/* Sends say which way by their peer; at the ends there is only one. */
+/* The direction of a send is known from its peer; end stages have only one. */
 static void
 sends_find_their_way(void)
 {
@@ -40,7 +40,7 @@ sends_find_their_way(void)
     EQUAL(p.jobs.list[1].kind, FD_JOB_RG);
     EQUAL(p.jobs.list[2].peer, 1);
     EQUAL(p.jobs.list[3].kind, FD_PIPE_OTHER);
-    EQUAL(p.aimless, 2);
+    EQUAL(p.undirected, 2);
     EQUAL(p.jobs.list[6].kind, FD_JOB_SG);
     EQUAL(p.jobs.list[6].peer, 1);
     EQUAL(p.jobs.list[8].peer, -1);

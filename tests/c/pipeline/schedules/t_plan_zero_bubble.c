@@ -12,7 +12,7 @@ handcrafted(void)
 
 /* Every stage holds as much as the first. */
 static void
-held(void)
+in_flight(void)
 {
     CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
     OK(plan_of(&plan, "zb-h1", 4, 9));
@@ -45,4 +45,4 @@ v_of_one(void)
     EQUAL(plan.jobs.count, 3 * 6 + 2 * 2 * 4);
 }
 
-RUN(TEST(handcrafted), TEST(held), TEST(v), TEST(v_of_one))
+RUN(TEST(handcrafted), TEST(in_flight), TEST(v), TEST(v_of_one))

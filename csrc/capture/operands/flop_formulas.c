@@ -1,0 +1,362 @@
+#include "capture/operands/flop_formulas.h"
+
+#include <string.h>
+
+static uint64_t
+size_at(const fd_tensor_view *tensor, uint32_t from_end)
+{
+    return tensor->dimensions >= from_end
+             ? (uint64_t)tensor->sizes[tensor->dimensions - from_end]
+             : 1;
+}
+
+/* [..., M, K] times [..., K, N], of which the first has all batches. */
+static bool
+product(fd_operand_list inputs, uint32_t first, uint64_t *flops)
+{
+    fd_tensor_view a;
+    fd_tensor_view b;
+    if (!fd_operands_tensor(inputs, first, &a)
+        || !fd_operands_tensor(inputs, first + 1, &b) || b.dimensions < 2) {
+        return false;
+    }
+    *flops = 2 * (uint64_t)a.elements * size_at(&b, 1);
+    return true;
+}
+
+/* mm(self, mat2), bmm, _scaled_mm, _int_mm */
+static bool
+matrix_product(fd_operand_list inputs, uint64_t *flops)
+{
+    return product(inputs, 0, flops);
+}
+
+/* addmm(self, mat1, mat2), baddbmm, addbmm */
+static bool
+added_product(fd_operand_list inputs, uint64_t *flops)
+{
+    return product(inputs, 1, flops);
+}
+
+/* mv(self, vec), dot(self, tensor) */
+static bool
+vector_product(fd_operand_list inputs, uint64_t *flops)
+{
+    fd_tensor_view a;
+    bool known = fd_operands_tensor(inputs, 0, &a);
+    *flops = known ? 2 * (uint64_t)a.elements : 0;
+    return known;
+}
+
+/* addmv(self, mat, vec) */
+static bool
+added_vector_product(fd_operand_list inputs, uint64_t *flops)
+{
+    fd_tensor_view a;
+    bool known = fd_operands_tensor(inputs, 1, &a);
+    *flops = known ? 2 * (uint64_t)a.elements : 0;
+    return known;
+}
+
+/* _grouped_mm(self, mat2, offs): groups along M, K or N unless both have three
+ * dimensions. Rows beyond the last offset count as well. */
+static bool
+grouped_product(fd_operand_list inputs, uint64_t *flops)
+{
+    fd_tensor_view a;
+    fd_tensor_view b;
+    if (!fd_operands_tensor(inputs, 0, &a)
+        || !fd_operands_tensor(inputs, 1, &b) || a.dimensions < 2
+        || b.dimensions < 2) {
+        return false;
+    }
+    *flops = 2 * size_at(&a, 2) * size_at(&a, 1) * size_at(&b, 1);
+    if (a.dimensions == 3 && b.dimensions == 3) {
+        *flops *= size_at(&a, 3);
+    }
+    return true;
+}
+
+static uint64_t
+spatial(const fd_tensor_view *tensor)
+{
+    uint64_t product = 1;
+    for (uint32_t i = 2; i < tensor->dimensions; i++) {
+        product *= (uint64_t)tensor->sizes[i];
+    }
+    return product;
+}
+
+/* An argument with a number per dimension, or one for all. */
+static int64_t
+number_of(fd_operand_list inputs, uint32_t at, uint32_t dimension)
+{
+    fd_operand_list list;
+    int64_t number = 0;
+    if (fd_operands_list(inputs, at, &list) && list.count > 0) {
+        fd_operands_int(list, list.count == 1 ? 0 : dimension, &number);
+    }
+    return number;
+}
+
+/* The positions of the output without transposition. */
+static uint64_t
+positions(fd_operand_list inputs, const fd_tensor_view *input,
+          const fd_tensor_view *weight)
+{
+    enum { STRIDE = 3, PADDING, DILATION };
+    uint64_t product = 1;
+    for (uint32_t i = 2; i < input->dimensions; i++) {
+        int64_t stride = number_of(inputs, STRIDE, i - 2);
+        int64_t reach =
+            number_of(inputs, DILATION, i - 2) * (weight->sizes[i] - 1) + 1;
+        int64_t room =
+            input->sizes[i] + 2 * number_of(inputs, PADDING, i - 2) - reach;
+        product *= stride > 0 && room >= 0 ? (uint64_t)(room / stride + 1) : 0;
+    }
+    return product;
+}
+
+/* convolution(input, weight, bias, stride, padding, dilation, transposed,
+ * ...). The weight has Co * Ci / groups * kernel elements: one multiplication
+ * and addition of each per position, of the output or, transposed, of the
+ * input. */
+static bool
+convolution(fd_operand_list inputs, uint64_t *flops)
+{
+    enum { TRANSPOSED = 6 };
+    fd_tensor_view input;
+    fd_tensor_view weight;
+    bool transposed;
+    if (!fd_operands_tensor(inputs, 0, &input)
+        || !fd_operands_tensor(inputs, 1, &weight)
+        || !fd_operands_bool(inputs, TRANSPOSED, &transposed)
+        || input.dimensions < 3 || weight.dimensions != input.dimensions) {
+        return false;
+    }
+    uint64_t at =
+        transposed ? spatial(&input) : positions(inputs, &input, &weight);
+    *flops = 2 * (uint64_t)input.sizes[0] * at * (uint64_t)weight.elements;
+    return true;
+}
+
+/* convolution_backward(grad_output, input, weight, bias_sizes, stride,
+ * padding, dilation, transposed, output_padding, groups, output_mask): as many
+ * as forward for the gradient of the input, and of the weight. */
+static bool
+convolution_backward(fd_operand_list inputs, uint64_t *flops)
+{
+    enum { TRANSPOSED = 7, MASK = 10 };
+    fd_tensor_view grad;
+    fd_tensor_view input;
+    fd_tensor_view weight;
+    fd_operand_list mask;
+    bool transposed;
+    bool wanted[2] = {true, true};
+    if (!fd_operands_tensor(inputs, 0, &grad)
+        || !fd_operands_tensor(inputs, 1, &input)
+        || !fd_operands_tensor(inputs, 2, &weight)
+        || !fd_operands_bool(inputs, TRANSPOSED, &transposed)
+        || !fd_operands_list(inputs, MASK, &mask) || input.dimensions < 3) {
+        return false;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        fd_operands_bool(mask, i, &wanted[i]);
+    }
+    *flops = 2 * (uint64_t)(wanted[0] + wanted[1]) * (uint64_t)input.sizes[0]
+           * spatial(transposed ? &input : &grad) * (uint64_t)weight.elements;
+    return true;
+}
+
+/* Query [B, H, Sq, D], key [B, H or fewer, Sk, D], value [..., Sk, Dv]: the
+ * scores and the weighted values; backward (the scores again, and the
+ * gradients of value, weights, query and key) 3 D and 2 Dv. With a causal
+ * mask, half. */
+static bool
+attention(fd_operand_list inputs, uint32_t first, uint32_t causal_at,
+          bool backward, uint64_t *flops)
+{
+    fd_tensor_view query;
+    fd_tensor_view key;
+    fd_tensor_view value;
+    bool causal;
+    if (!fd_operands_tensor(inputs, first, &query)
+        || !fd_operands_tensor(inputs, first + 1, &key)
+        || !fd_operands_tensor(inputs, first + 2, &value)
+        || query.dimensions != 4 || key.dimensions != 4
+        || !fd_operands_bool(inputs, causal_at, &causal)) {
+        return false;
+    }
+    uint64_t width = backward ? 3 * size_at(&query, 1) + 2 * size_at(&value, 1)
+                              : size_at(&query, 1) + size_at(&value, 1);
+    *flops = 2 * size_at(&query, 4) * size_at(&query, 3) * size_at(&query, 2)
+           * size_at(&key, 2) * width / (causal ? 2 : 1);
+    return true;
+}
+
+/* (query, key, value, dropout_p, is_causal, ...) */
+static bool
+flash_attention(fd_operand_list inputs, uint64_t *flops)
+{
+    return attention(inputs, 0, 4, false, flops);
+}
+
+/* (grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, ...) */
+static bool
+cpu_flash_attention_backward(fd_operand_list inputs, uint64_t *flops)
+{
+    return attention(inputs, 1, 7, true, flops);
+}
+
+/* (grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q,
+ * max_k, dropout_p, is_causal, ...) */
+static bool
+flash_attention_backward(fd_operand_list inputs, uint64_t *flops)
+{
+    return attention(inputs, 1, 11, true, flops);
+}
+
+/* (query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal,
+ * ...), also of cuDNN */
+static bool
+efficient_attention(fd_operand_list inputs, uint64_t *flops)
+{
+    return attention(inputs, 0, 6, false, flops);
+}
+
+/* (grad_out, query, key, value, attn_bias, out, logsumexp, philox_seed,
+ * philox_offset, dropout_p, grad_input_mask, is_causal, ...) */
+static bool
+efficient_attention_backward(fd_operand_list inputs, uint64_t *flops)
+{
+    return attention(inputs, 1, 11, true, flops);
+}
+
+/* mkldnn_rnn_layer(input, weight0, weight1, ...): one layer and direction; the
+ * weights of all gates meet each element of the sequence. The last size of the
+ * input is its features. */
+static bool
+rnn_layer(fd_operand_list inputs, uint64_t *flops)
+{
+    fd_tensor_view input;
+    fd_tensor_view weights[2];
+    if (!fd_operands_tensor(inputs, 0, &input)
+        || !fd_operands_tensor(inputs, 1, &weights[0])
+        || !fd_operands_tensor(inputs, 2, &weights[1])
+        || size_at(&input, 1) == 0) {
+        return false;
+    }
+    *flops = 2 * ((uint64_t)input.elements / size_at(&input, 1))
+           * (uint64_t)(weights[0].elements + weights[1].elements);
+    return true;
+}
+
+static bool
+rnn_layer_backward(fd_operand_list inputs, uint64_t *flops)
+{
+    bool known = rnn_layer(inputs, flops);
+    *flops = known ? *flops * 2 : 0;
+    return known;
+}
+
+/* _cudnn_rnn(input, weight[], ...): matrices of all layers and directions. */
+static bool
+cudnn_rnn(fd_operand_list inputs, uint64_t *flops)
+{
+    fd_tensor_view input;
+    fd_tensor_view weight;
+    fd_operand_list weights;
+    uint64_t elements = 0;
+    if (!fd_operands_tensor(inputs, 0, &input)
+        || !fd_operands_list(inputs, 1, &weights) || size_at(&input, 1) == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < weights.count; i++) {
+        if (fd_operands_tensor(weights, i, &weight)
+            && weight.dimensions == 2) {
+            elements += (uint64_t)weight.elements;
+        }
+    }
+    *flops = 2 * ((uint64_t)input.elements / size_at(&input, 1)) * elements;
+    return true;
+}
+
+static bool
+cudnn_rnn_backward(fd_operand_list inputs, uint64_t *flops)
+{
+    bool known = cudnn_rnn(inputs, flops);
+    *flops = known ? *flops * 2 : 0;
+    return known;
+}
+
+static const struct {
+    const char *name;
+    fd_flop_formula *formula;
+} formulas[] = {
+    {"aten::mm", matrix_product},
+    {"aten::bmm", matrix_product},
+    {"aten::_int_mm", matrix_product},
+    {"aten::_scaled_mm", matrix_product},
+    {"aten::addmm", added_product},
+    {"aten::_addmm_activation", added_product},
+    {"aten::baddbmm", added_product},
+    {"aten::addbmm", added_product},
+    {"aten::mv", vector_product},
+    {"aten::dot", vector_product},
+    {"aten::vdot", vector_product},
+    {"aten::addmv", added_vector_product},
+    {"aten::_grouped_mm", grouped_product},
+    {"aten::_scaled_grouped_mm", grouped_product},
+    {"aten::convolution", convolution},
+    {"aten::convolution_overrideable", convolution},
+    {"aten::convolution_backward", convolution_backward},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_attention},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+     cpu_flash_attention_backward},
+    {"aten::_scaled_dot_product_flash_attention", flash_attention},
+    {"aten::_scaled_dot_product_flash_attention_backward",
+     flash_attention_backward},
+    {"aten::_scaled_dot_product_efficient_attention", efficient_attention},
+    {"aten::_scaled_dot_product_efficient_attention_backward",
+     efficient_attention_backward},
+    {"aten::_scaled_dot_product_cudnn_attention", efficient_attention},
+    {"aten::mkldnn_rnn_layer", rnn_layer},
+    {"aten::mkldnn_rnn_layer_backward", rnn_layer_backward},
+    {"aten::_cudnn_rnn", cudnn_rnn},
+    {"aten::_cudnn_rnn_backward", cudnn_rnn_backward},
+};
+
+fd_flop_formula *
+fd_flop_formula_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
+        if (strcmp(formulas[i].name, name) == 0) {
+            return formulas[i].formula;
+        }
+    }
+    return NULL;
+}
+
+/* By c10::ScalarType; 0: not known. */
+static const uint8_t dtype_bytes[] = {1,  1, 2, 4, 8, 2, 4, 8, 4, 8,
+                                      16, 1, 1, 1, 4, 2, 1, 1, 1, 1,
+                                      1,  1, 1, 1, 1, 1, 1, 2, 4, 8};
+
+uint64_t
+fd_operand_bytes(fd_operand_list inputs)
+{
+    uint64_t bytes = 0;
+    fd_tensor_view tensor;
+    fd_operand_list list;
+    for (uint32_t i = 0; i < inputs.count; i++) {
+        if (fd_operands_tensor(inputs, i, &tensor)) {
+            bytes += tensor.dtype < sizeof dtype_bytes
+                       ? (uint64_t)tensor.elements * dtype_bytes[tensor.dtype]
+                       : 0;
+        }
+        else if (fd_operands_list(inputs, i, &list)) {
+            bytes += fd_operand_bytes(list);
+        }
+    }
+    return bytes;
+}

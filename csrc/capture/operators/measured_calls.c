@@ -1,0 +1,85 @@
+#include "capture/operators/measured_calls.h"
+
+#include "capture/operands/flop_formulas.h"
+#include "capture/torch/record_layout.h"
+
+#include <string.h>
+
+enum { NO_FORMULA, UNKNOWN, FORMULA };
+
+/* An operator of neither PyTorch nor a library of it. */
+static bool
+is_custom(const char *name)
+{
+    static const char *const known[] = {"aten::",     "prim::",   "c10d",
+                                        "profiler::", "mkldnn::", "_c10d"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strncmp(name, known[i], strlen(known[i])) == 0) {
+            return false;
+        }
+    }
+    return strstr(name, "::") != NULL;
+}
+
+/* Whether the operator of a node has a formula, from the map of the thread. */
+static uint32_t
+find(fd_tree *tree, uint32_t node, fd_flop_formula **formula)
+{
+    uint32_t found = fd_map_get(&tree->measures.formulas, node);
+    const fd_node *of = fd_file_record(&tree->recording->file, node);
+    if (found == UNKNOWN + 1 || found == NO_FORMULA + 1) {
+        return found - 1;
+    }
+    const char *name = fd_strings_text(&tree->recording->file, of->name);
+    *formula = fd_flop_formula_of(name);
+    uint32_t what = *formula != NULL ? FORMULA
+                  : is_custom(name)  ? UNKNOWN
+                                     : NO_FORMULA;
+    if (found == 0) {
+        fd_map_put(&tree->measures.formulas, node, what + 1);
+    }
+    return what;
+}
+
+/* Whether the operator that was counted last is still open. */
+static bool
+is_inside(const fd_tree *tree, uint32_t depth)
+{
+    const fd_measures *measures = &tree->measures;
+    uint32_t counted = measures->counted_depth;
+    return counted != 0 && counted < depth
+        && tree->stack[counted - 1].owner == measures->counted;
+}
+
+void
+fd_measured_start(fd_thread *thread, const void *record)
+{
+    fd_tree *tree = thread->tree;
+    fd_measures *measures = &tree->measures;
+    uint32_t depth = fd_tree_depth(tree);
+    fd_flop_formula *formula = NULL;
+    if (depth == 0 || tree->stack[depth - 1].owner != (uintptr_t)record
+        || tree->stack[depth - 1].flags != FD_ENTRY_OP
+        || !fd_record_has_schema(record) || is_inside(tree, depth)) {
+        return;
+    }
+    measures->counted_depth = 0;
+    uint32_t what = find(tree, tree->current->node, &formula);
+    uint64_t flops = 0;
+    fd_operand_list inputs = fd_operands_of(record);
+    if (what == NO_FORMULA || (what == FORMULA && !formula(inputs, &flops))) {
+        return;
+    }
+    bool grad =
+        (int64_t)fd_record_word(record, fd_record_layout->sequence) >= 0;
+    fd_measure_key key = {
+        .context = fd_tree_id(tree, tree->current),
+        .kind = what == FORMULA ? FD_MEASURE_FLOPS : FD_MEASURE_UNKNOWN,
+        .flags = grad ? FD_MEASURE_GRAD : 0,
+    };
+    fd_measure_add(fd_measures_at(tree, key), flops, fd_operand_bytes(inputs));
+    if (what == FORMULA) {
+        measures->counted_depth = depth;
+        measures->counted = (uintptr_t)record;
+    }
+}

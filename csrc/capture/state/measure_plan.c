@@ -1,0 +1,42 @@
+#include "capture/state/measure_plan.h"
+
+void
+fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step)
+{
+    plan->on = plan->kinds != 0 && step % plan->every == 0;
+    plan->began = fd_clock_ticks();
+}
+
+static fd_measure *
+steps_of(fd_tree *tree)
+{
+    return fd_measures_at(
+        tree, (fd_measure_key){.context = fd_tree_id(tree, tree->root),
+                               .kind = FD_MEASURE_STEPS});
+}
+
+void
+fd_measure_plan_discard(fd_tree *tree)
+{
+    fd_measure *steps = steps_of(tree);
+    if (steps != NULL) {
+        steps->count = 0;
+        steps->max = 0;
+    }
+}
+
+void
+fd_measure_plan_end(fd_measure_plan *plan, fd_tree *tree, bool whole)
+{
+    if (!plan->on || tree == NULL) {
+        return;
+    }
+    fd_measure *steps = steps_of(tree);
+    uint64_t now = fd_clock_ticks();
+    uint64_t ticks = now > plan->began ? now - plan->began : 0;
+    fd_measure_add(steps, ticks, 0);
+    if (steps != NULL && !whole) {
+        steps->count--;
+    }
+    plan->on = false;
+}

@@ -1,0 +1,35 @@
+/* What a session measures, in one step of `every`: CallGraph(measure=...). */
+#ifndef FD_MEASURE_PLAN_H
+#define FD_MEASURE_PLAN_H
+
+#include "recording/measures/measure_table.h"
+
+/* Bits of fd_measure_plan.kinds. */
+enum {
+    FD_MEASURING_FLOPS = 1,
+    FD_MEASURING_MEMORY = 2,
+    FD_MEASURING_COMM = 4,
+    FD_MEASURING_SHAPES = 8,
+    FD_MEASURING_OPERANDS =
+        FD_MEASURING_FLOPS | FD_MEASURING_COMM | FD_MEASURING_SHAPES
+};
+
+typedef struct fd_measure_plan {
+    uint32_t kinds;  /* FD_MEASURING_*; 0: nothing */
+    bool ready;      /* operands can be read */
+    uint32_t every;  /* measure steps 0, every, 2 * every, ... */
+    _Atomic bool on; /* in this step */
+    uint64_t began;  /* tick at which the measured step began */
+} fd_measure_plan;
+
+/* Step number `step` begins now. */
+void fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step);
+
+/* The ends of steps so far were no steps: only their time counts. */
+void fd_measure_plan_discard(fd_tree *tree);
+
+/* The running step ends now (`whole`), or is interrupted. `tree` of the thread
+ * that ends it; NULL: not recorded. */
+void fd_measure_plan_end(fd_measure_plan *plan, fd_tree *tree, bool whole);
+
+#endif

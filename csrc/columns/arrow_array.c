@@ -1,0 +1,243 @@
+#include "columns/arrow_array.h"
+
+#include "base/alloc.h"
+#include "columns/arrow_memory.h"
+#include "columns/arrow_schema.h"
+
+#include <string.h>
+
+/* One column of the rows that the table shows. */
+typedef struct shown_column {
+    const fd_column *column;
+    const char *rows;
+    size_t row_bytes;
+    uint32_t count;
+    const fd_text_pool *texts;
+    const uint32_t *used; /* texts: ids of the dictionary */
+} shown_column;
+
+static uint64_t
+cell(const shown_column *shown, uint32_t row)
+{
+    return fd_cell(shown->column, shown->rows + row * shown->row_bytes);
+}
+
+/* The width of a value, 0 of a bit. */
+static size_t
+width_of(const fd_column *column)
+{
+    switch (column->type) {
+    case FD_COLUMN_BOOL:
+        return 0;
+    case FD_COLUMN_U8:
+        return sizeof(uint8_t);
+    case FD_COLUMN_U16:
+        return sizeof(uint16_t);
+    case FD_COLUMN_U32:
+    case FD_COLUMN_INDEX:
+    case FD_COLUMN_TEXT:
+    case FD_COLUMN_TEXT_OR_NONE:
+        return sizeof(uint32_t);
+    case FD_COLUMN_U64:
+    case FD_COLUMN_I64:
+    case FD_COLUMN_I64_OR_NONE:
+    case FD_COLUMN_DOUBLE:
+    case FD_COLUMN_CHARS:
+    case FD_COLUMN_STRING:
+        break;
+    }
+    return sizeof(uint64_t);
+}
+
+static bool
+is_null(const fd_column *column, uint64_t value)
+{
+    return column->type == FD_COLUMN_I64_OR_NONE ? (int64_t)value < 0
+                                                 : value == 0;
+}
+
+/* The validity bitmap of a column with nulls. */
+static fd_status
+fill_validity(struct ArrowArray *array, const shown_column *shown)
+{
+    if (!fd_arrow_is_nullable(shown->column)) {
+        return FD_OK;
+    }
+    uint8_t *bits = fd_arrow_buffer(array, 0, shown->count / 8 + 1);
+    for (uint32_t i = 0; bits != NULL && i < shown->count; i++) {
+        bool null = is_null(shown->column, cell(shown, i));
+        bits[i / 8] |= (uint8_t)(!null << i % 8);
+        array->null_count += null;
+    }
+    return bits != NULL ? FD_OK : FD_ENOMEM;
+}
+
+static fd_status
+fill_numbers(struct ArrowArray *array, const shown_column *shown)
+{
+    size_t width = width_of(shown->column);
+    uint64_t less = shown->column->type == FD_COLUMN_INDEX;
+    char *to = fd_arrow_buffer(
+        array, 1, width > 0 ? shown->count * width : shown->count / 8 + 1);
+    for (uint32_t i = 0; to != NULL && i < shown->count; i++) {
+        uint64_t value = cell(shown, i);
+        value -= value > 0 ? less : 0;
+        if (width > 0) {
+            memcpy(to + i * width, &value, width); /* little-endian */
+        }
+        else {
+            to[i / 8] = (char)(to[i / 8] | (int)(value != 0) << i % 8);
+        }
+    }
+    return to != NULL ? FD_OK : FD_ENOMEM;
+}
+
+static const char *
+string_at(const void *context, uint32_t row, size_t *size)
+{
+    const shown_column *shown = context;
+    const char *at =
+        shown->rows + row * shown->row_bytes + shown->column->offset;
+    if (shown->column->type == FD_COLUMN_STRING) {
+        const char *text;
+        memcpy(&text, at, sizeof text);
+        at = text;
+    }
+    *size = strlen(at);
+    return at;
+}
+
+static const char *
+name_at(const void *context, uint32_t row, size_t *size)
+{
+    const char *const *names = context;
+    *size = strlen(names[row]);
+    return names[row];
+}
+
+static const char *
+used_text(const void *context, uint32_t row, size_t *size)
+{
+    const shown_column *shown = context;
+    uint32_t id = shown->used[row];
+    *size = fd_text_pool_size(shown->texts, id);
+    return fd_text_pool_get(shown->texts, id);
+}
+
+/* Number the used texts by first use; the indexes are the numbers. */
+static uint32_t
+number_texts(const shown_column *shown, uint32_t *numbers, uint32_t *used,
+             uint32_t *indexes)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < shown->count; i++) {
+        uint64_t id = cell(shown, i);
+        id = id < shown->texts->texts.count ? id : 0;
+        if (numbers[id] == 0) {
+            used[count] = (uint32_t)id;
+            numbers[id] = ++count;
+        }
+        indexes[i] = numbers[id] - 1;
+    }
+    return count;
+}
+
+static fd_status
+fill_texts(struct ArrowArray *array, shown_column *shown)
+{
+    size_t texts = (size_t)shown->texts->texts.count + 1;
+    size_t most = texts < shown->count ? texts : shown->count;
+    uint32_t *indexes =
+        fd_arrow_buffer(array, 1, shown->count * sizeof *indexes);
+    uint32_t *numbers = fd_calloc(texts, sizeof *numbers);
+    uint32_t *used = fd_calloc(most + 1, sizeof *used);
+    fd_status status = FD_ENOMEM;
+    if (indexes != NULL && numbers != NULL && used != NULL) {
+        uint32_t count = number_texts(shown, numbers, used, indexes);
+        shown->used = used;
+        status = fd_arrow_texts(array->dictionary, count, used_text, shown);
+    }
+    fd_free(numbers);
+    fd_free(used);
+    return status;
+}
+
+static fd_status
+fill_dictionary(struct ArrowArray *array, shown_column *shown)
+{
+    array->dictionary = fd_calloc(1, sizeof *array->dictionary);
+    if (array->dictionary == NULL) {
+        return FD_ENOMEM;
+    }
+    const char *const *names = shown->column->names;
+    if (names == NULL) {
+        return fill_texts(array, shown);
+    }
+    uint32_t count = 0;
+    while (names[count] != NULL) {
+        count++;
+    }
+    int32_t *indexes =
+        fd_arrow_buffer(array, 1, shown->count * sizeof *indexes);
+    for (uint32_t i = 0; indexes != NULL && i < shown->count; i++) {
+        indexes[i] = (int32_t)cell(shown, i);
+    }
+    return indexes == NULL
+             ? FD_ENOMEM
+             : fd_arrow_texts(array->dictionary, count, name_at, names);
+}
+
+static fd_status
+fill_column(struct ArrowArray *array, shown_column *shown)
+{
+    if (shown->column->type == FD_COLUMN_CHARS
+        || shown->column->type == FD_COLUMN_STRING) {
+        return fd_arrow_texts(array, shown->count, string_at, shown);
+    }
+    fd_status status = fd_arrow_begin(array, shown->count, 2, 0);
+    if (status == FD_OK) {
+        status = fill_validity(array, shown);
+    }
+    if (status == FD_OK) {
+        status = fd_arrow_is_dictionary(shown->column)
+                   ? fill_dictionary(array, shown)
+                   : fill_numbers(array, shown);
+    }
+    return status;
+}
+
+fd_status
+fd_arrow_array(struct ArrowArray *array, const fd_table *table,
+               const fd_arrow_rows *rows)
+{
+    uint32_t first = table->from_one && rows->count > 0;
+    uint32_t count = rows->count - first;
+    size_t ranks = rows->rank != NULL;
+    fd_status status = fd_arrow_begin(array, count, 1, table->count + ranks);
+    if (status != FD_OK) {
+        return status;
+    }
+    if (ranks > 0) {
+        shown_column rank = {&fd_arrow_rank,
+                             (const char *)rows->rank,
+                             0,
+                             count,
+                             rows->texts,
+                             NULL};
+        status = fill_column(array->children[0], &rank);
+    }
+    for (size_t i = 0; i < table->count && status == FD_OK; i++) {
+        shown_column shown = {
+            .column = &table->columns[i],
+            .rows = (const char *)rows->list + first * table->row_bytes,
+            .row_bytes = table->row_bytes,
+            .count = count,
+            .texts = rows->texts,
+        };
+        status = fill_column(array->children[i + ranks], &shown);
+    }
+    if (status != FD_OK) {
+        array->release(array);
+    }
+    return status;
+}

@@ -1,0 +1,158 @@
+#include "columns/arrow_schema.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static const char *
+format_of(const fd_column *column)
+{
+    switch (column->type) {
+    case FD_COLUMN_U8:
+        return "C";
+    case FD_COLUMN_U16:
+        return "S";
+    case FD_COLUMN_U32:
+    case FD_COLUMN_INDEX:
+        return "I";
+    case FD_COLUMN_U64:
+        return "L";
+    case FD_COLUMN_I64:
+    case FD_COLUMN_I64_OR_NONE:
+        return "l";
+    case FD_COLUMN_DOUBLE:
+        return "g";
+    case FD_COLUMN_BOOL:
+        return "b";
+    case FD_COLUMN_CHARS:
+    case FD_COLUMN_STRING:
+        return "u";
+    case FD_COLUMN_TEXT:
+    case FD_COLUMN_TEXT_OR_NONE:
+        break;
+    }
+    return "i"; /* the index of a dictionary */
+}
+
+bool
+fd_arrow_is_dictionary(const fd_column *column)
+{
+    return column->names != NULL || column->type == FD_COLUMN_TEXT
+        || column->type == FD_COLUMN_TEXT_OR_NONE;
+}
+
+bool
+fd_arrow_is_nullable(const fd_column *column)
+{
+    return column->type == FD_COLUMN_INDEX
+        || column->type == FD_COLUMN_TEXT_OR_NONE
+        || column->type == FD_COLUMN_I64_OR_NONE;
+}
+
+/* Release of a schema made here; children and dictionary may have been moved
+ * away. */
+static void
+release(struct ArrowSchema *schema)
+{
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        if (schema->children[i]->release != NULL) {
+            schema->children[i]->release(schema->children[i]);
+        }
+        fd_free(schema->children[i]);
+    }
+    if (schema->dictionary != NULL) {
+        if (schema->dictionary->release != NULL) {
+            schema->dictionary->release(schema->dictionary);
+        }
+        fd_free(schema->dictionary);
+    }
+    fd_free(schema->children);
+    fd_free(schema->private_data); /* the metadata */
+    schema->release = NULL;
+}
+
+static void
+put(char **to, const char *text)
+{
+    int32_t size = (int32_t)strlen(text);
+    memcpy(*to, &size, sizeof size);
+    memcpy(*to + sizeof size, text, (size_t)size);
+    *to += sizeof size + (size_t)size;
+}
+
+/* {"unit": unit} in the encoding of the specification. */
+static char *
+metadata_of(const char *unit)
+{
+    static const char key[] = "unit";
+    int32_t pairs = 1;
+    char *made = fd_malloc(3 * sizeof pairs + strlen(key) + strlen(unit));
+    if (made != NULL) {
+        char *at = made + sizeof pairs;
+        memcpy(made, &pairs, sizeof pairs);
+        put(&at, key);
+        put(&at, unit);
+    }
+    return made;
+}
+
+static fd_status
+fill_column(struct ArrowSchema *schema, const fd_column *column)
+{
+    bool dictionary = fd_arrow_is_dictionary(column);
+    *schema = (struct ArrowSchema){
+        .format = dictionary ? "i" : format_of(column),
+        .name = column->name,
+        .flags = fd_arrow_is_nullable(column) ? ARROW_FLAG_NULLABLE : 0,
+        .release = release,
+    };
+    if (column->unit != NULL) {
+        schema->private_data = metadata_of(column->unit);
+        schema->metadata = schema->private_data;
+        if (schema->metadata == NULL) {
+            return FD_ENOMEM;
+        }
+    }
+    if (dictionary) {
+        schema->dictionary = fd_malloc(sizeof *schema->dictionary);
+        if (schema->dictionary == NULL) {
+            return FD_ENOMEM;
+        }
+        *schema->dictionary = (struct ArrowSchema){
+            .format = "u", .name = "", .release = release};
+    }
+    return FD_OK;
+}
+
+static fd_status
+add_column(struct ArrowSchema *schema, const fd_column *column)
+{
+    struct ArrowSchema *child = fd_calloc(1, sizeof *child);
+    if (child == NULL) {
+        return FD_ENOMEM;
+    }
+    schema->children[schema->n_children++] = child;
+    return fill_column(child, column);
+}
+
+const fd_column fd_arrow_rank = {"rank", FD_COLUMN_U32, 0, NULL, NULL};
+
+fd_status
+fd_arrow_schema(struct ArrowSchema *schema, const fd_table *table,
+                bool with_rank)
+{
+    *schema =
+        (struct ArrowSchema){.format = "+s", .name = "", .release = release};
+    schema->children = fd_calloc(table->count + 1, sizeof *schema->children);
+    fd_status status = schema->children != NULL ? FD_OK : FD_ENOMEM;
+    if (with_rank && status == FD_OK) {
+        status = add_column(schema, &fd_arrow_rank);
+    }
+    for (size_t i = 0; i < table->count && status == FD_OK; i++) {
+        status = add_column(schema, &table->columns[i]);
+    }
+    if (status != FD_OK) {
+        release(schema);
+    }
+    return status;
+}

@@ -1,0 +1,404 @@
+#include "columns/rank_reduction.h"
+
+#include "columns/rank_sketch.h"
+#include "columns/stream_tables.h"
+#include "profile/totals.h"
+#include "trace/canonical_order.h"
+#include "trace/canonical_texts.h"
+#include "trace/trace_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned __int128 wide;
+
+/* The sum so far; lists by context. */
+typedef struct reducing {
+    const fd_trace *trace;
+    fd_trace_rank *sum;
+    fd_figure *figures;
+    fd_gpu_figure *gpu;
+    fd_rank_spread *spreads;
+    fd_sketch_list sketches;
+} reducing;
+
+static void
+add_wide(uint64_t sum[2], wide more)
+{
+    wide all = ((wide)sum[1] << 64 | sum[0]) + more;
+    sum[0] = (uint64_t)all;
+    sum[1] = (uint64_t)(all >> 64);
+}
+
+static wide
+whole(double squares)
+{
+    double most = 1e38; /* below 2^127 */
+    return squares > 0 ? (wide)(squares < most ? squares : most) : 0;
+}
+
+static double
+number(const uint64_t sum[2])
+{
+    return (double)((wide)sum[1] << 64 | sum[0]);
+}
+
+/* Of equal values the lowest rank has it. */
+static void
+widen(fd_rank_range *range, const fd_rank_range *more, bool first)
+{
+    if (first || more->min < range->min
+        || (more->min == range->min && more->min_rank < range->min_rank)) {
+        range->min = more->min;
+        range->min_rank = more->min_rank;
+    }
+    if (first || more->max > range->max
+        || (more->max == range->max && more->max_rank < range->max_rank)) {
+        range->max = more->max;
+        range->max_rank = more->max_rank;
+    }
+}
+
+static void
+add_spread(reducing *r, const fd_rank_spread *more)
+{
+    fd_rank_spread *spread = &r->spreads[more->context];
+    bool first = spread->ranks == 0;
+    spread->context = more->context;
+    spread->ranks += more->ranks;
+    widen(&spread->calls, &more->calls, first);
+    widen(&spread->self, &more->self, first);
+    widen(&spread->total, &more->total, first);
+    add_wide(spread->self_squares,
+             (wide)more->self_squares[1] << 64 | more->self_squares[0]);
+    add_wide(spread->total_squares,
+             (wide)more->total_squares[1] << 64 | more->total_squares[0]);
+}
+
+static fd_rank_range
+range_of(uint64_t value, uint32_t rank)
+{
+    return (fd_rank_range){value, value, rank, rank};
+}
+
+/* The spread and the sketches of one rank. */
+static fd_status
+add_one_rank(reducing *r, const fd_trace_rank *rank, const fd_total *totals,
+             const fd_figure *own)
+{
+    fd_sketch_list sketches = {.buckets = {NULL, 0, 0}};
+    fd_status status = FD_OK;
+    for (uint32_t i = 1; i < r->trace->contexts.count && status == FD_OK;
+         i++) {
+        const fd_total *total = &totals[i];
+        if (own[i].context == 0 && !fd_total_has_figures(total)) {
+            continue;
+        }
+        fd_rank_spread one = {.context = i, .ranks = 1};
+        one.calls = range_of(total->calls, rank->rank);
+        one.self = range_of(total->self, rank->rank);
+        one.total = range_of(total->total, rank->rank);
+        add_wide(one.self_squares, whole(own[i].self_squares));
+        add_wide(one.total_squares, whole(own[i].total_squares));
+        add_spread(r, &one);
+        status =
+            fd_vector_push(&sketches.buckets,
+                           fd_sketch_value(i, FD_SKETCH_SELF, total->self));
+        if (status == FD_OK) {
+            status = fd_vector_push(
+                &sketches.buckets,
+                fd_sketch_value(i, FD_SKETCH_TOTAL, total->total));
+        }
+    }
+    if (status == FD_OK) {
+        status = fd_sketch_add(&r->sketches, sketches.buckets.list,
+                               sketches.buckets.count);
+    }
+    fd_sketch_clear(&sketches);
+    return status;
+}
+
+static fd_status
+add_rank_spreads(reducing *r, uint32_t index)
+{
+    const fd_trace_rank *rank = &r->trace->ranks.list[index];
+    fd_totals totals = {.list = NULL};
+    fd_figure *own = fd_calloc(r->trace->contexts.count, sizeof *own);
+    fd_status status =
+        own != NULL ? fd_totals_sum(&totals, r->trace, (int)index) : FD_ENOMEM;
+    for (uint32_t i = 0; status == FD_OK && i < rank->figures.count; i++) {
+        own[rank->figures.list[i].context] = rank->figures.list[i];
+    }
+    if (status == FD_OK) {
+        status = add_one_rank(r, rank, totals.list, own);
+    }
+    fd_free(own);
+    fd_totals_clear(&totals);
+    return status;
+}
+
+static fd_status
+add_spreads(reducing *r, uint32_t index)
+{
+    const fd_trace_rank *rank = &r->trace->ranks.list[index];
+    if (rank->reduced == 0) {
+        return add_rank_spreads(r, index);
+    }
+    for (uint32_t i = 0; i < rank->spreads.count; i++) {
+        add_spread(r, &rank->spreads.list[i]);
+    }
+    return fd_sketch_add(&r->sketches, rank->buckets.list,
+                         rank->buckets.count);
+}
+
+static void
+add_figures(reducing *r, const fd_trace_rank *rank)
+{
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
+        const fd_figure *more = &rank->figures.list[i];
+        fd_figure *figure = &r->figures[more->context];
+        figure->context = more->context;
+        fd_figure_add(figure, more);
+    }
+    for (uint32_t i = 0; i < rank->gpu.count; i++) {
+        const fd_gpu_figure *more = &rank->gpu.list[i];
+        fd_gpu_figure *figure = &r->gpu[more->context];
+        figure->context = more->context;
+        figure->calls += more->calls;
+        figure->total += more->total;
+        figure->self += more->self;
+        figure->starved += more->starved;
+        figure->launch_bound += more->launch_bound;
+    }
+}
+
+static fd_status
+add_thread(fd_trace_rank *sum, const fd_trace_thread *more)
+{
+    for (uint32_t i = 0; i < sum->threads.count; i++) {
+        fd_trace_thread *thread = &sum->threads.list[i];
+        if (thread->role == more->role && thread->root == more->root) {
+            thread->running |= more->running;
+            thread->served += more->served;
+            thread->covered += more->covered;
+            thread->self += more->self;
+            thread->events += more->events;
+            thread->events_lost += more->events_lost;
+            thread->cpu += more->cpu;
+            return FD_OK;
+        }
+    }
+    return fd_vector_push(&sum->threads, (fd_trace_thread){
+                                             .role = more->role,
+                                             .root = more->root,
+                                             .running = more->running,
+                                             .served = more->served,
+                                             .covered = more->covered,
+                                             .self = more->self,
+                                             .events = more->events,
+                                             .events_lost = more->events_lost,
+                                             .cpu = more->cpu,
+                                         });
+}
+
+static void
+add_states(fd_trace_rank *sum, const fd_trace_rank *more)
+{
+    if (sum->reduced == 0) {
+        sum->state = more->state;
+        sum->timing = more->timing;
+        sum->window.applied = more->window.applied;
+        sum->start.realtime_ns = more->start.realtime_ns;
+    }
+    sum->state = sum->state == more->state ? sum->state : 0; /* unknown */
+    sum->timing = sum->timing != 0 && more->timing != 0;
+    sum->window.applied = sum->window.applied && more->window.applied;
+    sum->incomplete |= more->incomplete;
+    if (more->steps_source > sum->steps_source) {
+        sum->steps_source = more->steps_source;
+    }
+    if (more->start.realtime_ns < sum->start.realtime_ns) {
+        sum->start.realtime_ns = more->start.realtime_ns;
+    }
+}
+
+static void
+add_scalars(fd_trace_rank *sum, const fd_trace_rank *more)
+{
+    add_states(sum, more);
+    sum->world = more->world > sum->world ? more->world : sum->world;
+    sum->steps += more->steps;
+    sum->recorded += more->recorded;
+    sum->whole += more->window.applied ? more->whole : more->recorded;
+    sum->file_bytes += more->file_bytes;
+    for (int i = 0; i < FD_COUNTERS; i++) {
+        sum->counters[i] += more->counters[i];
+    }
+}
+
+/* The facts of the lowest rank, without those of an earlier sum. */
+static fd_status
+take_facts(reducing *r, const fd_trace_rank *rank)
+{
+    fd_trace_rank *sum = r->sum;
+    fd_status status = FD_OK;
+    sum->meta.count = 0;
+    for (uint32_t i = 0; i < rank->meta.count && status == FD_OK; i++) {
+        const char *key = fd_trace_text(r->trace, rank->meta.list[i].key);
+        if (strcmp(key, FD_REDUCED_FACT) != 0) {
+            status = fd_vector_push(&sum->meta, rank->meta.list[i]);
+        }
+    }
+    return status;
+}
+
+static fd_status
+add_rank(reducing *r, uint32_t index)
+{
+    fd_trace_rank *sum = r->sum;
+    const fd_trace_rank *more = &r->trace->ranks.list[index];
+    uint32_t first = more->reduced > 0 ? more->first : more->rank;
+    fd_status status = add_spreads(r, index);
+    add_figures(r, more);
+    add_scalars(sum, more);
+    for (uint32_t i = 0; i < more->threads.count && status == FD_OK; i++) {
+        status = add_thread(sum, &more->threads.list[i]);
+    }
+    if (status == FD_OK && (sum->reduced == 0 || first < sum->first)) {
+        sum->first = first;
+        status = take_facts(r, more);
+    }
+    sum->reduced += more->reduced > 0 ? more->reduced : 1;
+    return status;
+}
+
+static int
+by_role(const void *left, const void *right)
+{
+    const fd_trace_thread *a = left;
+    const fd_trace_thread *b = right;
+    return a->role != b->role ? (a->role > b->role) - (a->role < b->role)
+                              : (a->root > b->root) - (a->root < b->root);
+}
+
+/* The lists by context as those of the sum. */
+static fd_status
+keep_lists(reducing *r)
+{
+    fd_trace_rank *sum = r->sum;
+    fd_status status = FD_OK;
+    for (uint32_t i = 1; i < r->trace->contexts.count && status == FD_OK;
+         i++) {
+        const fd_rank_spread *spread = &r->spreads[i];
+        if (r->figures[i].context != 0) {
+            r->figures[i].self_squares = number(spread->self_squares);
+            r->figures[i].total_squares = number(spread->total_squares);
+            status = fd_vector_push(&sum->figures, r->figures[i]);
+        }
+        if (status == FD_OK && r->gpu[i].context != 0) {
+            status = fd_vector_push(&sum->gpu, r->gpu[i]);
+        }
+        if (status == FD_OK && spread->ranks > 0) {
+            status = fd_vector_push(&sum->spreads, *spread);
+        }
+    }
+    if (sum->threads.count > 0) {
+        qsort(sum->threads.list, sum->threads.count, sizeof *sum->threads.list,
+              by_role);
+    }
+    sum->buckets.list = r->sketches.buckets.list;
+    sum->buckets.count = r->sketches.buckets.count;
+    sum->buckets.room = r->sketches.buckets.room;
+    r->sketches = (fd_sketch_list){.buckets = {NULL, 0, 0}};
+    return status;
+}
+
+/* Replace the ranks of a sorted trace by their sum. */
+static fd_status
+reduce(fd_trace *trace)
+{
+    uint32_t count = trace->contexts.count;
+    fd_trace_rank sum = {.rank = FD_RANK_SUM};
+    reducing r = {.trace = trace,
+                  .sum = &sum,
+                  .figures = fd_calloc(count, sizeof *r.figures),
+                  .gpu = fd_calloc(count, sizeof *r.gpu),
+                  .spreads = fd_calloc(count, sizeof *r.spreads)};
+    fd_status status = r.figures != NULL && r.gpu != NULL && r.spreads != NULL
+                         ? FD_OK
+                         : FD_ENOMEM;
+    memset(sum.id, '0', sizeof sum.id - 1);
+    memset(sum.boot_id, '0', sizeof sum.boot_id - 1);
+    for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
+        status = add_rank(&r, i);
+    }
+    if (status == FD_OK) {
+        status = keep_lists(&r);
+    }
+    fd_free(r.figures);
+    fd_free(r.gpu);
+    fd_free(r.spreads);
+    fd_sketch_clear(&r.sketches);
+    for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
+        fd_trace_rank_clear(&trace->ranks.list[i]);
+    }
+    if (status != FD_OK) {
+        fd_trace_rank_clear(&sum);
+        return status;
+    }
+    trace->ranks.count = 0;
+    return fd_vector_push(&trace->ranks, sum);
+}
+
+static fd_status
+add_about(fd_trace *trace, const char *about)
+{
+    fd_trace_meta made = {0, 0};
+    fd_status status = fd_text_pool_add(&trace->texts, FD_REDUCED_FACT,
+                                        strlen(FD_REDUCED_FACT), &made.key);
+    if (status == FD_OK) {
+        status =
+            fd_text_pool_add(&trace->texts, about, strlen(about), &made.json);
+    }
+    return status == FD_OK ? fd_vector_push(&trace->ranks.list[0].meta, made)
+                           : status;
+}
+
+/* Nodes, modules and contexts of all traces, and their ranks, as one. */
+static fd_status
+join(fd_trace *all, const fd_trace *const *traces, size_t count)
+{
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < count && status == FD_OK; i++) {
+        fd_merge_ids ids = {.lineless = false};
+        status = fd_merge_shared(all, traces[i], &ids);
+        if (status == FD_OK) {
+            status = fd_merge_ranks(all, traces[i], &ids);
+        }
+        fd_merge_ids_clear(&ids);
+    }
+    return status == FD_OK ? fd_trace_sort(all) : status;
+}
+
+fd_status
+fd_ranks_reduce(fd_trace **made, const fd_trace *const *traces, size_t count,
+                const char *about)
+{
+    fd_trace *all = fd_trace_new();
+    fd_status status = all != NULL ? join(all, traces, count) : FD_ENOMEM;
+    if (status == FD_OK) {
+        status = reduce(all);
+    }
+    if (status == FD_OK) {
+        status = add_about(all, about);
+    }
+    if (status == FD_OK) {
+        status = fd_sort_texts(all); /* drops those of other ranks */
+    }
+    if (status != FD_OK) {
+        fd_trace_free(all);
+        all = NULL;
+    }
+    *made = all;
+    return status;
+}

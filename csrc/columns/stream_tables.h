@@ -1,0 +1,37 @@
+/* The tables of a trace as rows of structs, for a stream of batches: one batch
+ * of what all ranks share, or one per rank. */
+#ifndef FD_STREAM_TABLES_H
+#define FD_STREAM_TABLES_H
+
+#include "profile/totals.h"
+#include "trace/trace_columns.h"
+
+/* The rows of a batch. `list` is part of the trace, or of `owned`. */
+typedef struct fd_table_rows {
+    const void *list;
+    uint32_t count;
+    void *owned;
+    fd_buffer strings; /* of the owned rows */
+} fd_table_rows;
+
+void fd_table_rows_clear(fd_table_rows *batch);
+
+typedef fd_status fd_table_fill(fd_table_rows *batch, const fd_trace *trace,
+                                const uint64_t *paths, uint32_t rank);
+
+typedef struct fd_arrow_table {
+    const fd_table *table;
+    fd_table_fill *fill;
+    bool per_rank; /* a batch per rank, with a column "rank" */
+} fd_arrow_table;
+
+/* The table with a name; NULL without one. */
+const fd_arrow_table *fd_arrow_table_of(const char *name);
+
+/* Whether a call path has a row in the figures of a rank. */
+bool fd_total_has_figures(const fd_total *total);
+
+/* The name of a table by index; NULL after the last one. */
+const char *fd_arrow_table_name(size_t index);
+
+#endif

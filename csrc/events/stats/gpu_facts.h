@@ -1,0 +1,40 @@
+/* Arguments of torch.profiler's GPU events and of the calls that launched
+ * them. */
+#ifndef FD_GPU_FACTS_H
+#define FD_GPU_FACTS_H
+
+#include "events/timeline_event.h"
+
+#define FD_NO_STREAM INT64_MIN
+
+typedef enum fd_copy_kind {
+    FD_COPY_OTHER,
+    FD_COPY_HTOD,
+    FD_COPY_DTOH,
+    FD_COPY_DTOD,
+    FD_COPY_PTOP,
+    FD_COPY_HTOH,
+    FD_COPY_MEMSET,
+    FD_COPY_KINDS
+} fd_copy_kind;
+
+typedef struct fd_gpu_facts {
+    uint64_t correlation; /* of a launch and its work; 0: not given */
+    bool has_bytes;
+    uint64_t bytes;     /* of a copy */
+    uint64_t bandwidth; /* of a copy, bytes per second; 0: not given */
+    int64_t device;     /* FD_NO_STREAM: not given */
+    int64_t stream;     /* the same */
+    fd_copy_kind copy;
+} fd_gpu_facts;
+
+void fd_gpu_facts_read(const fd_timeline_event *event, fd_gpu_facts *facts);
+
+/* Saturates. */
+uint64_t fd_bytes_per_second(uint64_t bytes, uint64_t nanoseconds);
+
+/* The kind of a copy by its name: "Memcpy HtoD (Pinned -> Device)". */
+fd_copy_kind fd_copy_kind_of(fd_span name);
+const char *fd_copy_kind_name(fd_copy_kind kind);
+
+#endif

@@ -1,0 +1,296 @@
+#include "events/stats/message_sizes.h"
+
+#include <string.h>
+
+enum { NAME_BYTES = 64, MOST_BYTES_BITS = 60 };
+
+/* Letters in lower case, without '_'. */
+static void
+simplify(fd_span name, char to[NAME_BYTES])
+{
+    size_t size = 0;
+    for (const char *at = name.from; at < name.to && size < NAME_BYTES - 1;
+         at++) {
+        char c = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+        to[size] = c;
+        size += c != '_';
+    }
+    to[size] = '\0';
+}
+
+static fd_operation
+operation_of(fd_span name)
+{
+    static const struct {
+        const char *text;
+        fd_operation operation;
+    } operations[] = {{"sendrecv", FD_OPERATION_NONE},
+                      {"barrier", FD_OPERATION_NONE},
+                      {"reducescatter", FD_REDUCE_SCATTER},
+                      {"allreduce", FD_ALL_REDUCE},
+                      {"allgather", FD_ALL_GATHER},
+                      {"alltoall", FD_ALL_TO_ALL},
+                      {"broadcast", FD_BROADCAST},
+                      {"scatter", FD_SCATTER},
+                      {"gather", FD_GATHER},
+                      {"reduce", FD_REDUCE},
+                      {"send", FD_SEND},
+                      {"recv", FD_RECEIVE},
+                      {"receive", FD_RECEIVE}};
+    char plain[NAME_BYTES];
+    simplify(name, plain);
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        if (strstr(plain, operations[i].text) != NULL) {
+            return operations[i].operation;
+        }
+    }
+    return FD_OPERATION_NONE;
+}
+
+uint32_t
+fd_message_item(fd_span type)
+{
+    static const struct {
+        const char *name;
+        uint32_t size;
+    } types[] = {{"unsigned char", 1},
+                 {"signed char", 1},
+                 {"byte", 1},
+                 {"char", 1},
+                 {"bool", 1},
+                 {"uint8", 1},
+                 {"int8", 1},
+                 {"short", 2},
+                 {"short int", 2},
+                 {"half", 2},
+                 {"bfloat16", 2},
+                 {"float16", 2},
+                 {"int16", 2},
+                 {"int", 4},
+                 {"float", 4},
+                 {"int32", 4},
+                 {"float32", 4},
+                 {"unsigned int", 4},
+                 {"uint32", 4},
+                 {"uint16", 2},
+                 {"long", 8},
+                 {"long int", 8},
+                 {"double", 8},
+                 {"int64", 8},
+                 {"float64", 8},
+                 {"uint64", 8},
+                 {"long unsigned int", 8},
+                 {"short unsigned int", 2},
+                 {"complex<half>", 4},
+                 {"complexhalf", 4},
+                 {"complex<float>", 8},
+                 {"complexfloat", 8},
+                 {"complex<double>", 16},
+                 {"complexdouble", 16}};
+    static const char prefix[] = "c10::";
+    char plain[NAME_BYTES];
+    size_t skipped = sizeof prefix - 1;
+    if (fd_span_size(type) > skipped
+        && memcmp(type.from, prefix, skipped) == 0) {
+        type.from += skipped;
+    }
+    simplify(type, plain);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(plain, types[i].name) == 0) {
+            return types[i].size;
+        }
+    }
+    return strncmp(plain, "float8", 6) == 0 ? 1 : 0;
+}
+
+/* The elements of a shape: [2,3] has 6, [] has 1. */
+static bool
+elements_of(fd_span shape, uint64_t *count)
+{
+    fd_scan scan = {.at = shape.from, .end = shape.to, .forgets = true};
+    fd_span value;
+    uint64_t number;
+    *count = 1;
+    if (fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
+        return false;
+    }
+    fd_scan_result result;
+    for (bool first = true;
+         (result = fd_scan_element(&scan, first, &value)) == FD_SCAN_OK;
+         first = false) {
+        if (!fd_span_u64(value, &number)
+            || __builtin_mul_overflow(*count, number, count)) {
+            return false;
+        }
+    }
+    return result == FD_SCAN_DONE;
+}
+
+/* The bytes of all inputs that are tensors. */
+static bool
+bytes_of_inputs(fd_span shapes, fd_span types, uint64_t *bytes)
+{
+    fd_scan shape = {.at = shapes.from, .end = shapes.to, .forgets = true};
+    fd_scan type = {.at = types.from, .end = types.to, .forgets = true};
+    fd_span one_shape;
+    fd_span one_type;
+    uint64_t count;
+    bool any = false;
+    *bytes = 0;
+    if (shapes.from == NULL || types.from == NULL
+        || fd_scan_mark(&shape, '[') != FD_SCAN_OK
+        || fd_scan_mark(&type, '[') != FD_SCAN_OK) {
+        return false;
+    }
+    for (bool first = true;
+         fd_scan_element(&shape, first, &one_shape) == FD_SCAN_OK
+         && fd_scan_element(&type, first, &one_type) == FD_SCAN_OK;
+         first = false) {
+        uint32_t item = fd_message_item(fd_span_inside(one_type));
+        if (item == 0) {
+            continue;
+        }
+        if (!elements_of(one_shape, &count)
+            || count > (UINT64_C(1) << MOST_BYTES_BITS) / 16
+            || __builtin_add_overflow(*bytes, count * item, bytes)) {
+            return false;
+        }
+        any = true;
+    }
+    return any && *bytes >> MOST_BYTES_BITS == 0;
+}
+
+static bool
+bytes_of_elements(fd_span elements, fd_span type, uint64_t *bytes)
+{
+    uint64_t count;
+    uint32_t item =
+        type.from != NULL ? fd_message_item(fd_span_inside(type)) : 0;
+    if (item == 0 || elements.from == NULL
+        || !fd_span_u64(fd_span_inside(elements), &count)
+        || count > (UINT64_C(1) << MOST_BYTES_BITS) / 16) {
+        return false;
+    }
+    *bytes = count * item;
+    return true;
+}
+
+/* "Process Group Ranks" is a text with a list, or a list; a long one is
+ * cut. */
+static uint32_t
+count_ranks(fd_span value)
+{
+    fd_span text = fd_span_inside(value);
+    uint32_t count = 0;
+    bool in_number = false;
+    for (const char *at = text.from; at < text.to; at++) {
+        bool digit = *at >= '0' && *at <= '9';
+        count += digit && !in_number;
+        in_number = digit;
+        if (*at == '.') {
+            return 0;
+        }
+    }
+    return count;
+}
+
+static uint32_t
+members_of(fd_span size, fd_span ranks)
+{
+    uint64_t number;
+    if (size.from != NULL && fd_span_u64(fd_span_inside(size), &number)
+        && number > 0 && number <= UINT32_MAX) {
+        return (uint32_t)number;
+    }
+    return ranks.from != NULL ? count_ranks(ranks) : 0;
+}
+
+/* nccl-tests counts the buffer of all ranks together if one is gathered or
+ * scattered, otherwise that of one rank. */
+static void
+set_bytes(fd_message *message, const uint64_t *in, const uint64_t *out)
+{
+    bool gathers =
+        message->operation == FD_ALL_GATHER || message->operation == FD_GATHER;
+    bool scatters = message->operation == FD_SCATTER;
+    const uint64_t *size =
+        message->operation == FD_RECEIVE && out != NULL ? out : in;
+    uint64_t times = 1;
+    if (message->operation == FD_ALL_GATHER && out != NULL) {
+        size = out;
+    }
+    else if (gathers || (scatters && out != NULL)) {
+        size = gathers ? in : out;
+        times = message->members;
+    }
+    message->sized = size != NULL && times > 0
+                  && !__builtin_mul_overflow(*size, times, &message->bytes);
+}
+
+void
+fd_message_read(const fd_timeline_event *event, fd_span name,
+                fd_message *message)
+{
+    static const char *const names[] = {
+        "Collective name", "In msg nelems", "Out msg nelems",
+        "dtype",           "Group size",    "Process Group Ranks",
+        "Input Dims",      "Input type"};
+    fd_span values[sizeof names / sizeof *names] = {{NULL, NULL}};
+    uint64_t in = 0;
+    uint64_t out = 0;
+    fd_span args = fd_timeline_args(event);
+    *message = (fd_message){.operation = FD_OPERATION_NONE};
+    if (args.from != NULL
+        && !fd_scan_members(args, names, sizeof names / sizeof *names,
+                            values)) {
+        memset(values, 0, sizeof values);
+    }
+    if (values[0].from != NULL) {
+        message->operation = operation_of(fd_span_inside(values[0]));
+    }
+    else {
+        message->operation = operation_of(name);
+    }
+    if (message->operation == FD_OPERATION_NONE) {
+        return;
+    }
+    message->members = members_of(values[4], values[5]);
+    bool has_in = bytes_of_elements(values[1], values[3], &in)
+               || bytes_of_inputs(values[6], values[7], &in);
+    bool has_out = bytes_of_elements(values[2], values[3], &out);
+    set_bytes(message, has_in ? &in : NULL, has_out ? &out : NULL);
+}
+
+const char *
+fd_operation_name(fd_operation operation)
+{
+    static const char *const names[] = {
+        "",           "all_reduce", "all_gather", "reduce_scatter",
+        "all_to_all", "broadcast",  "reduce",     "gather",
+        "scatter",    "send",       "receive"};
+    return names[operation];
+}
+
+double
+fd_operation_bus(fd_operation operation, uint32_t members)
+{
+    double n = members;
+    switch (operation) {
+    case FD_ALL_REDUCE:
+        return members > 0 ? 2 * (n - 1) / n : 0;
+    case FD_ALL_GATHER:
+    case FD_REDUCE_SCATTER:
+    case FD_ALL_TO_ALL:
+    case FD_GATHER:
+    case FD_SCATTER:
+        return members > 0 ? (n - 1) / n : 0;
+    case FD_BROADCAST:
+    case FD_REDUCE:
+    case FD_SEND:
+    case FD_RECEIVE:
+        return 1;
+    case FD_OPERATION_NONE:
+        break;
+    }
+    return 0;
+}

@@ -1,0 +1,205 @@
+#include "events/stats/message_table.h"
+
+#include "base/budget.h"
+
+#include <stdlib.h>
+
+/* Outer ranges that are searched for the one around a launch. */
+enum { MOST_AROUND = 64 };
+
+void
+fd_messages_clear(fd_messages *messages)
+{
+    for (uint32_t i = 0; i < messages->rows.count; i++) {
+        fd_digest_clear(&messages->rows.list[i].rate);
+    }
+    fd_vector_clear(&messages->list);
+    fd_vector_clear(&messages->rows);
+}
+
+fd_status
+fd_messages_add(fd_messages *messages, const fd_message_slice *transfer)
+{
+    if (messages->list.count >= fd_budget(FD_MESSAGES)) {
+        messages->left_out++;
+        return FD_OK;
+    }
+    return fd_vector_push(&messages->list, *transfer);
+}
+
+static int
+by_place(const void *left, const void *right)
+{
+    const fd_message_slice *a = left;
+    const fd_message_slice *b = right;
+    return a->rank != b->rank     ? (a->rank < b->rank ? -1 : 1)
+         : a->level != b->level   ? (a->level < b->level ? -1 : 1)
+         : a->thread != b->thread ? (a->thread < b->thread ? -1 : 1)
+         : a->start != b->start   ? (a->start < b->start ? -1 : 1)
+                                  : (a->end < b->end) - (a->end > b->end);
+}
+
+/* The innermost range of a rank that was open on a thread at a time. `list`:
+ * ranges of one rank and one level. */
+static fd_message_slice *
+range_around(fd_message_slice *list, uint32_t count,
+             const fd_gpu_launch *launch)
+{
+    uint32_t low = 0;
+    uint32_t high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const fd_message_slice *at = &list[middle];
+        if (at->thread < launch->thread
+            || (at->thread == launch->thread && at->start <= launch->start)) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    for (uint32_t i = 0; i < MOST_AROUND && low > 0; i++) {
+        fd_message_slice *at = &list[--low];
+        if (at->thread != launch->thread) {
+            break;
+        }
+        if (at->end >= launch->end
+            && at->message.operation != FD_OPERATION_NONE) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static fd_status
+find_row(fd_messages *messages, const fd_message_slice *of,
+         fd_message_row **row)
+{
+    for (uint32_t i = 0; i < messages->rows.count; i++) {
+        *row = &messages->rows.list[i];
+        if ((*row)->operation == of->message.operation
+            && (*row)->members == of->message.members
+            && (*row)->group == of->group) {
+            return FD_OK;
+        }
+    }
+    fd_message_row made = {.operation = of->message.operation,
+                           .members = of->message.members,
+                           .group = of->group};
+    fd_status status = fd_vector_push(&messages->rows, made);
+    *row = status == FD_OK ? &messages->rows.list[messages->rows.count - 1]
+                           : NULL;
+    return status;
+}
+
+/* `time`: of the transfer, 0 if unknown. */
+static fd_status
+add_transfer(fd_messages *messages, const fd_message_slice *of, uint64_t time)
+{
+    fd_message_row *row;
+    if (of->message.operation == FD_OPERATION_NONE) {
+        return FD_OK;
+    }
+    fd_status status = find_row(messages, of, &row);
+    if (status != FD_OK) {
+        return status;
+    }
+    row->count++;
+    row->unsized += !of->message.sized;
+    if (!of->message.sized) {
+        return FD_OK;
+    }
+    row->bytes += of->message.bytes;
+    if (time == 0) {
+        return FD_OK;
+    }
+    row->timed++;
+    row->timed_bytes += of->message.bytes;
+    row->time += time;
+    return fd_digest_add(&row->rate,
+                         fd_bytes_per_second(of->message.bytes, time));
+}
+
+static uint64_t
+own_time(const fd_message_slice *of)
+{
+    return of->launches ? of->kernel : (uint64_t)(of->end - of->start);
+}
+
+/* The kernels of a rank: the time of those without bytes is added to the range
+ * around their launch. Ranges without kernels count only if all kernels are
+ * without bytes. */
+static fd_status
+add_kernels(fd_messages *messages, const fd_stream_table *streams,
+            fd_message_slice *list, uint32_t kernels, uint32_t ranges)
+{
+    bool any_sized = false;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < kernels && status == FD_OK; i++) {
+        const fd_message_slice *at = &list[i];
+        const fd_gpu_launch *launch =
+            fd_stream_table_find(streams, at->rank, at->correlation);
+        fd_message_slice *range =
+            launch != NULL && !at->message.sized
+                ? range_around(list + kernels, ranges, launch)
+                : NULL;
+        any_sized = any_sized || at->message.sized;
+        if (range != NULL) {
+            range->kernel += own_time(at);
+        }
+        else {
+            status = add_transfer(messages, at, own_time(at));
+        }
+    }
+    for (uint32_t i = kernels; i < kernels + ranges && status == FD_OK; i++) {
+        if (list[i].kernel > 0 || (!any_sized && list[i].message.sized)) {
+            status = add_transfer(messages, &list[i], own_time(&list[i]));
+        }
+    }
+    return status;
+}
+
+/* The transfers of one rank, by level. */
+static fd_status
+add_rank(fd_messages *messages, const fd_stream_table *streams,
+         fd_message_slice *list, uint32_t count)
+{
+    uint32_t of[FD_MESSAGE_LEVELS] = {0};
+    bool sized[FD_MESSAGE_LEVELS] = {false};
+    for (uint32_t i = 0; i < count; i++) {
+        of[list[i].level]++;
+        sized[list[i].level] |= list[i].message.sized;
+    }
+    if (of[FD_MESSAGE_KERNEL] > 0) {
+        return add_kernels(messages, streams, list, of[FD_MESSAGE_KERNEL],
+                           of[FD_MESSAGE_BACKEND]);
+    }
+    bool calls = of[FD_MESSAGE_BACKEND] == 0
+              || (!sized[FD_MESSAGE_BACKEND] && sized[FD_MESSAGE_CALL]);
+    uint32_t from = calls ? of[FD_MESSAGE_BACKEND] : 0;
+    uint32_t to = calls ? count : of[FD_MESSAGE_BACKEND];
+    fd_status status = FD_OK;
+    for (uint32_t i = from; i < to && status == FD_OK; i++) {
+        status = add_transfer(messages, &list[i], own_time(&list[i]));
+    }
+    return status;
+}
+
+fd_status
+fd_messages_finish(fd_messages *messages, const fd_stream_table *streams)
+{
+    fd_message_slice *list = messages->list.list;
+    uint32_t count = messages->list.count;
+    fd_status status = FD_OK;
+    if (count > 0) {
+        qsort(list, count, sizeof *list, by_place);
+    }
+    for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
+        for (next = i; next < count && list[next].rank == list[i].rank;) {
+            next++;
+        }
+        status = add_rank(messages, streams, &list[i], next - i);
+    }
+    fd_vector_clear(&messages->list);
+    return status;
+}

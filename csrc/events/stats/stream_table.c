@@ -1,0 +1,279 @@
+#include "events/stats/stream_table.h"
+
+#include "base/budget.h"
+
+#include <stdlib.h>
+
+typedef struct queue_change {
+    int64_t time;
+    int32_t by;
+} queue_change;
+
+typedef FD_VECTOR(queue_change) queue_changes;
+
+void
+fd_stream_table_clear(fd_stream_table *streams)
+{
+    for (uint32_t i = 0; i < streams->delays.count; i++) {
+        fd_digest_clear(&streams->delays.list[i].delay);
+        fd_digest_clear(&streams->delays.list[i].call);
+    }
+    fd_vector_clear(&streams->launches);
+    fd_vector_clear(&streams->activities);
+    fd_vector_clear(&streams->rows);
+    fd_vector_clear(&streams->delays);
+}
+
+fd_status
+fd_stream_table_launch(fd_stream_table *streams, const fd_gpu_launch *launch)
+{
+    if (streams->launches.count >= fd_budget(FD_GPU_EVENTS)) {
+        streams->left_out++;
+        return FD_OK;
+    }
+    return fd_vector_push(&streams->launches, *launch);
+}
+
+fd_status
+fd_stream_table_activity(fd_stream_table *streams,
+                         const fd_gpu_activity *activity)
+{
+    if (streams->activities.count >= fd_budget(FD_GPU_EVENTS)) {
+        streams->left_out++;
+        return FD_OK;
+    }
+    return fd_vector_push(&streams->activities, *activity);
+}
+
+static int
+in_order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+by_correlation(const void *left, const void *right)
+{
+    const fd_gpu_launch *a = left;
+    const fd_gpu_launch *b = right;
+    return a->rank != b->rank ? in_order(a->rank, b->rank)
+         : a->correlation != b->correlation
+             ? (a->correlation < b->correlation ? -1 : 1)
+             : in_order(a->start, b->start);
+}
+
+/* Streams of a rank, and threads where streams are not given. */
+static int
+by_stream(const fd_gpu_activity *a, const fd_gpu_activity *b)
+{
+    int order = in_order(a->rank, b->rank);
+    order = order != 0 ? order : in_order(a->device, b->device);
+    order = order != 0 ? order : in_order(a->stream, b->stream);
+    return order != 0 || a->stream != FD_NO_STREAM
+             ? order
+             : in_order(a->thread, b->thread);
+}
+
+static int
+by_time(const void *left, const void *right)
+{
+    const fd_gpu_activity *a = left;
+    const fd_gpu_activity *b = right;
+    int order = by_stream(a, b);
+    order = order != 0 ? order : in_order(a->start, b->start);
+    return order != 0 ? order : in_order(a->end, b->end);
+}
+
+/* A launch comes before the begin of its work, also at one time. */
+static int
+by_change(const void *left, const void *right)
+{
+    const queue_change *a = left;
+    const queue_change *b = right;
+    return a->time != b->time ? in_order(a->time, b->time)
+                              : in_order(b->by, a->by);
+}
+
+void
+fd_stream_table_sort(fd_stream_table *streams)
+{
+    if (streams->launches.count > 0) {
+        qsort(streams->launches.list, streams->launches.count,
+              sizeof *streams->launches.list, by_correlation);
+    }
+}
+
+const fd_gpu_launch *
+fd_stream_table_find(const fd_stream_table *streams, uint32_t rank,
+                     uint64_t correlation)
+{
+    const fd_gpu_launch key = {
+        .correlation = correlation, .start = INT64_MIN, .rank = rank};
+    uint32_t low = 0;
+    uint32_t high = streams->launches.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (by_correlation(&streams->launches.list[middle], &key) < 0) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    const fd_gpu_launch *found =
+        low < streams->launches.count ? &streams->launches.list[low] : NULL;
+    return correlation != 0 && found != NULL && found->rank == rank
+                && found->correlation == correlation
+             ? found
+             : NULL;
+}
+
+static fd_gpu_queue
+measure_queue(queue_changes *changes)
+{
+    fd_gpu_queue queue = {.most = 0};
+    int64_t length = 0;
+    double sum = 0;
+    if (changes->count == 0) {
+        return queue;
+    }
+    qsort(changes->list, changes->count, sizeof *changes->list, by_change);
+    for (uint32_t i = 0; i + 1 < changes->count; i++) {
+        length += changes->list[i].by;
+        int64_t time = changes->list[i + 1].time - changes->list[i].time;
+        queue.most =
+            length > (int64_t)queue.most ? (uint64_t)length : queue.most;
+        queue.span_ns += time;
+        queue.empty_ns += length <= 0 ? time : 0;
+        queue.full_ns += length >= FD_GPU_QUEUE ? time : 0;
+        sum += (double)length * (double)time;
+    }
+    queue.mean = queue.span_ns > 0 ? sum / (double)queue.span_ns : 0;
+    return queue;
+}
+
+/* `ends`: work leaves the queue at its end, else at its begin. */
+static fd_status
+find_queue(const fd_stream_table *streams, const fd_gpu_activity *list,
+           uint32_t count, bool ends, fd_gpu_queue *queue)
+{
+    queue_changes changes = {.list = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        const fd_gpu_activity *at = &list[i];
+        const fd_gpu_launch *launch =
+            fd_stream_table_find(streams, at->rank, at->correlation);
+        if (launch == NULL) {
+            continue;
+        }
+        status = fd_vector_push(&changes, (queue_change){launch->start, 1});
+        if (status == FD_OK) {
+            status = fd_vector_push(
+                &changes, (queue_change){ends ? at->end : at->start, -1});
+        }
+    }
+    *queue = measure_queue(&changes);
+    fd_vector_clear(&changes);
+    return status;
+}
+
+/* The gap before an activity, after work that ended at `end`. */
+static void
+add_gap(fd_stream_row *row, const fd_gpu_activity *at,
+        const fd_gpu_launch *launch, int64_t end)
+{
+    int64_t gap = at->start - end;
+    int64_t *to = launch != NULL && launch->start > end ? &row->host_wait
+                : gap < FD_GPU_KERNEL_WAIT              ? &row->kernel_wait
+                                                        : &row->other;
+    *to += gap;
+}
+
+static fd_status
+add_delay(fd_gpu_delays *row, const fd_gpu_activity *at,
+          const fd_gpu_launch *launch)
+{
+    uint64_t call = (uint64_t)(launch->end - launch->start);
+    uint64_t work = (uint64_t)(at->end - at->start);
+    uint64_t delay =
+        at->start > launch->end ? (uint64_t)(at->start - launch->end) : 0;
+    row->kernels += !at->copies;
+    row->short_kernels += !at->copies && work < FD_GPU_SHORT;
+    row->under_call += work < call;
+    row->slow_calls += call > FD_GPU_SLOW_CALL;
+    row->late += delay > FD_GPU_LATE;
+    fd_status status = fd_digest_add(&row->delay, delay);
+    return status == FD_OK ? fd_digest_add(&row->call, call) : status;
+}
+
+static fd_status
+delays_of(fd_stream_table *streams, uint32_t rank, fd_gpu_delays **row)
+{
+    fd_status status = FD_OK;
+    uint32_t count = streams->delays.count;
+    if (count == 0 || streams->delays.list[count - 1].rank != rank) {
+        status =
+            fd_vector_push(&streams->delays, (fd_gpu_delays){.rank = rank});
+    }
+    *row = status == FD_OK ? &streams->delays.list[streams->delays.count - 1]
+                           : NULL;
+    return status;
+}
+
+static fd_status
+measure_stream(fd_stream_table *streams, const fd_gpu_activity *list,
+               uint32_t count, fd_gpu_delays *delays)
+{
+    fd_stream_row row = {.rank = list->rank,
+                         .device = list->device,
+                         .stream = list->stream,
+                         .count = count,
+                         .first = list->start,
+                         .last = list->start};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        const fd_gpu_activity *at = &list[i];
+        const fd_gpu_launch *launch =
+            fd_stream_table_find(streams, at->rank, at->correlation);
+        if (i > 0 && at->start > row.last) {
+            add_gap(&row, at, launch, row.last);
+        }
+        int64_t from = at->start > row.last ? at->start : row.last;
+        row.busy += at->end > from ? at->end - from : 0;
+        row.last = at->end > row.last ? at->end : row.last;
+        row.launched += launch != NULL;
+        status = launch != NULL ? add_delay(delays, at, launch) : FD_OK;
+    }
+    if (status == FD_OK) {
+        status = find_queue(streams, list, count, false, &row.waiting);
+    }
+    if (status == FD_OK) {
+        status = find_queue(streams, list, count, true, &row.pending);
+    }
+    return status == FD_OK ? fd_vector_push(&streams->rows, row) : status;
+}
+
+fd_status
+fd_stream_table_finish(fd_stream_table *streams)
+{
+    const fd_gpu_activity *list = streams->activities.list;
+    uint32_t count = streams->activities.count;
+    fd_gpu_delays *delays;
+    fd_status status = FD_OK;
+    if (count > 0) {
+        qsort(streams->activities.list, count, sizeof *list, by_time);
+    }
+    for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
+        for (next = i;
+             next < count && by_stream(&list[i], &list[next]) == 0;) {
+            next++;
+        }
+        status = delays_of(streams, list[i].rank, &delays);
+        if (status == FD_OK) {
+            status = measure_stream(streams, &list[i], next - i, delays);
+        }
+    }
+    fd_vector_clear(&streams->launches);
+    fd_vector_clear(&streams->activities);
+    return status;
+}

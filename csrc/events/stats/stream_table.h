@@ -1,0 +1,101 @@
+/* Streams of GPUs: idle time and its causes, lengths of queues, delays from
+ * launches to their work. Launches and work are matched by their correlation
+ * id, so both stay in memory until their files are read. */
+#ifndef FD_STREAM_TABLE_H
+#define FD_STREAM_TABLE_H
+
+#include "events/stats/busy_intervals.h"
+#include "events/stats/duration_digest.h"
+#include "events/stats/gpu_facts.h"
+
+enum {
+    FD_GPU_EVENTS = 1 << 21, /* launches, and the same number of activities */
+    FD_GPU_QUEUE = 1024,     /* launches that fit into the queue of a stream */
+    FD_GPU_KERNEL_WAIT = 30000, /* ns: longer gaps have other causes */
+    FD_GPU_SHORT = 5000,        /* ns: shorter kernels are short */
+    FD_GPU_SLOW_CALL = 50000,   /* ns: longer calls are outliers */
+    FD_GPU_LATE = 100000        /* ns: longer delays are outliers */
+};
+
+typedef struct fd_gpu_launch {
+    uint64_t correlation;
+    int64_t start;
+    int64_t end;
+    uint32_t rank;
+    uint32_t thread;
+} fd_gpu_launch;
+
+typedef struct fd_gpu_activity {
+    uint64_t correlation;
+    int64_t start;
+    int64_t end;
+    int64_t device; /* FD_NO_STREAM: not given */
+    int64_t stream; /* the same: `thread` is the stream */
+    uint32_t rank;
+    uint32_t thread;
+    bool copies; /* not a kernel */
+} fd_gpu_activity;
+
+/* The length of a queue from its first change to its last. */
+typedef struct fd_gpu_queue {
+    uint64_t most;
+    double mean; /* weighted by time */
+    int64_t span_ns;
+    int64_t empty_ns;
+    int64_t full_ns; /* at least FD_GPU_QUEUE long */
+} fd_gpu_queue;
+
+typedef struct fd_stream_row {
+    uint32_t rank;
+    int64_t device; /* FD_NO_STREAM: not given */
+    int64_t stream;
+    uint64_t count;
+    uint64_t launched; /* those with a launch in the trace */
+    int64_t first;
+    int64_t last;
+    int64_t busy;
+    int64_t host_wait;   /* idle: launched after the end of the work before */
+    int64_t kernel_wait; /* idle: a gap below FD_GPU_KERNEL_WAIT */
+    int64_t other;
+    fd_gpu_queue waiting; /* launched and not begun */
+    fd_gpu_queue pending; /* launched and not ended */
+} fd_stream_row;
+
+/* Pairs of a launch and its work. */
+typedef struct fd_gpu_delays {
+    uint32_t rank;
+    fd_digest delay; /* from the end of the call to the begin of the work */
+    fd_digest call;
+    uint64_t kernels;       /* pairs whose work is a kernel */
+    uint64_t short_kernels; /* below FD_GPU_SHORT */
+    uint64_t under_call;    /* shorter than its call */
+    uint64_t slow_calls;    /* above FD_GPU_SLOW_CALL */
+    uint64_t late;          /* above FD_GPU_LATE */
+} fd_gpu_delays;
+
+typedef struct fd_stream_table {
+    FD_VECTOR(fd_gpu_launch) launches; /* of the files being read */
+    FD_VECTOR(fd_gpu_activity) activities;
+    uint64_t left_out; /* events beyond FD_GPU_EVENTS */
+    FD_VECTOR(fd_stream_row) rows;
+    FD_VECTOR(fd_gpu_delays) delays;
+} fd_stream_table;
+
+void fd_stream_table_clear(fd_stream_table *streams);
+
+fd_status fd_stream_table_launch(fd_stream_table *streams,
+                                 const fd_gpu_launch *launch);
+fd_status fd_stream_table_activity(fd_stream_table *streams,
+                                   const fd_gpu_activity *activity);
+
+/* After the last event of some files: sort the launches. */
+void fd_stream_table_sort(fd_stream_table *streams);
+
+/* The launch of a correlation id; NULL: none. Sorted launches. */
+const fd_gpu_launch *fd_stream_table_find(const fd_stream_table *streams,
+                                          uint32_t rank, uint64_t correlation);
+
+/* Add the rows of these events, and drop the events. */
+fd_status fd_stream_table_finish(fd_stream_table *streams);
+
+#endif

@@ -1,0 +1,196 @@
+#include "module/events/timeline_stats_rows.h"
+
+bool
+fd_rows_put(PyObject *dict, const char *name, PyObject *value)
+{
+    bool good = value != NULL && PyDict_SetItemString(dict, name, value) == 0;
+    Py_XDECREF(value);
+    return good;
+}
+
+bool
+fd_rows_append(PyObject *list, PyObject *value)
+{
+    bool good = value != NULL && PyList_Append(list, value) == 0;
+    Py_XDECREF(value);
+    return good;
+}
+
+PyObject *
+fd_rows_text(const fd_stats *stats, uint32_t id)
+{
+    const fd_text_pool *texts = &stats->slices.texts;
+    return PyUnicode_DecodeUTF8(fd_text_pool_get(texts, id),
+                                (Py_ssize_t)fd_text_pool_size(texts, id),
+                                "replace");
+}
+
+PyObject *
+fd_rows_figures(const fd_digest *d)
+{
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "count",
+                         (unsigned long long)d->count, "total",
+                         (unsigned long long)d->total, "min",
+                         (unsigned long long)d->least, "p50",
+                         (unsigned long long)fd_digest_at(d, 0.5), "p95",
+                         (unsigned long long)fd_digest_at(d, 0.95), "p99",
+                         (unsigned long long)fd_digest_at(d, 0.99), "max",
+                         (unsigned long long)d->most);
+}
+
+PyObject *
+fd_rows_limits(void)
+{
+    return Py_BuildValue("{s:i,s:i,s:i,s:i,s:i}", "kernel_wait",
+                         FD_GPU_KERNEL_WAIT, "short_kernel", FD_GPU_SHORT,
+                         "slow_call", FD_GPU_SLOW_CALL, "late", FD_GPU_LATE,
+                         "queue", FD_GPU_QUEUE);
+}
+
+static PyObject *
+known(int64_t number)
+{
+    return number == FD_NO_STREAM ? Py_NewRef(Py_None)
+                                  : PyLong_FromLongLong(number);
+}
+
+static PyObject *
+kernel_row(const fd_kernel_kinds *row)
+{
+    PyObject *kinds = PyList_New(0);
+    PyObject *times = PyList_New(0);
+    bool good = kinds != NULL && times != NULL;
+    for (uint32_t i = 0; good && i < FD_KERNEL_KINDS; i++) {
+        good = fd_rows_append(
+            kinds,
+            Py_BuildValue("{s:s,s:K,s:K}", "kind", fd_kernel_kind_name(i),
+                          "count", (unsigned long long)row->count[i], "total",
+                          (unsigned long long)row->total[i]));
+    }
+    for (uint32_t set = 0; good && set < FD_KERNEL_SETS; set++) {
+        good = fd_rows_append(times, PyLong_FromLongLong(row->time[set]));
+    }
+    if (!good) {
+        Py_XDECREF(kinds);
+        Py_XDECREF(times);
+        return NULL;
+    }
+    return Py_BuildValue("{s:I,s:L,s:L,s:N,s:N}", "rank", row->rank, "start",
+                         (long long)row->first, "end", (long long)row->last,
+                         "kinds", kinds, "times", times);
+}
+
+PyObject *
+fd_rows_kernels(const fd_stats *stats)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->kernels.count; i++) {
+        if (!fd_rows_append(list, kernel_row(&stats->kernels.list[i]))) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+queue_row(const fd_gpu_queue *queue)
+{
+    return Py_BuildValue(
+        "{s:K,s:d,s:L,s:L,s:L}", "max", (unsigned long long)queue->most,
+        "mean", queue->mean, "duration", (long long)queue->span_ns, "empty",
+        (long long)queue->empty_ns, "full", (long long)queue->full_ns);
+}
+
+PyObject *
+fd_rows_streams(const fd_stats *stats)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->streams.rows.count; i++) {
+        const fd_stream_row *row = &stats->streams.rows.list[i];
+        PyObject *made = Py_BuildValue(
+            "{s:I,s:N,s:N,s:K,s:K,s:L,s:L,s:L,s:L,s:L,s:L,s:N,s:N}", "rank",
+            row->rank, "device", known(row->device), "stream",
+            known(row->stream), "count", (unsigned long long)row->count,
+            "launched", (unsigned long long)row->launched, "start",
+            (long long)row->first, "end", (long long)row->last, "busy",
+            (long long)row->busy, "host_wait", (long long)row->host_wait,
+            "kernel_wait", (long long)row->kernel_wait, "other_wait",
+            (long long)row->other, "waiting", queue_row(&row->waiting),
+            "pending", queue_row(&row->pending));
+        if (!fd_rows_append(list, made)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+PyObject *
+fd_rows_launches(const fd_stats *stats)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->streams.delays.count;
+         i++) {
+        const fd_gpu_delays *row = &stats->streams.delays.list[i];
+        PyObject *made = Py_BuildValue(
+            "{s:I,s:K,s:K,s:K,s:K,s:K,s:N,s:N}", "rank", row->rank, "kernels",
+            (unsigned long long)row->kernels, "short_kernels",
+            (unsigned long long)row->short_kernels, "under_call",
+            (unsigned long long)row->under_call, "slow_calls",
+            (unsigned long long)row->slow_calls, "late",
+            (unsigned long long)row->late, "delay",
+            fd_rows_figures(&row->delay), "call", fd_rows_figures(&row->call));
+        if (!fd_rows_append(list, made)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+PyObject *
+fd_rows_copies(const fd_stats *stats)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->copies.rows.count; i++) {
+        const fd_copy_row *row = &stats->copies.rows.list[i];
+        PyObject *made =
+            Py_BuildValue("{s:I,s:s,s:K,s:K,s:K,s:K,s:N,s:N}", "rank",
+                          row->rank, "kind", fd_copy_kind_name(row->kind),
+                          "bytes", (unsigned long long)row->bytes, "unsized",
+                          (unsigned long long)row->unsized, "timed_bytes",
+                          (unsigned long long)row->timed_bytes, "timed",
+                          (unsigned long long)row->timed, "duration",
+                          fd_rows_figures(&row->time), "bandwidth",
+                          fd_rows_figures(&row->rate));
+        if (!fd_rows_append(list, made)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+PyObject *
+fd_rows_messages(const fd_stats *stats)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->messages.rows.count; i++) {
+        const fd_message_row *row = &stats->messages.rows.list[i];
+        PyObject *made = Py_BuildValue(
+            "{s:s,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:N}", "operation",
+            fd_operation_name(row->operation), "group",
+            fd_rows_text(stats, row->group), "members",
+            row->members > 0 ? PyLong_FromUnsignedLong(row->members)
+                             : Py_NewRef(Py_None),
+            "count", (unsigned long long)row->count, "unsized",
+            (unsigned long long)row->unsized, "bytes",
+            (unsigned long long)row->bytes, "timed",
+            (unsigned long long)row->timed, "timed_bytes",
+            (unsigned long long)row->timed_bytes, "time",
+            (unsigned long long)row->time, "bus_factor",
+            fd_operation_bus(row->operation, row->members), "rate",
+            fd_rows_figures(&row->rate));
+        if (!fd_rows_append(list, made)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}

@@ -1,0 +1,52 @@
+#include "recording/measures/measure_table.h"
+
+enum { FIRST_MEASURES = 4 * 1024 };
+
+/* Under the lock if a chunk is added. */
+static fd_measure *
+reserve(fd_tree *tree)
+{
+    fd_recording *recording = tree->recording;
+    fd_pool *pool = &tree->measures.pool;
+    if (pool->chunk != NULL && pool->chunk->used < pool->chunk->capacity) {
+        return fd_pool_reserve(pool, 1);
+    }
+    if (pool->chunk == NULL) {
+        *pool = fd_pool_of(&recording->file, FD_CHUNK_MEASURES,
+                           sizeof(fd_measure), FIRST_MEASURES);
+        pool->owner = fd_file_id(&recording->file, tree->record);
+    }
+    fd_measure *made = NULL;
+    pthread_mutex_lock(&recording->lock);
+    size_t bytes = pool->next_bytes;
+    if (recording->measure_bytes + bytes <= recording->limits.max_measures) {
+        made = fd_pool_reserve(pool, 1);
+        recording->measure_bytes += made != NULL ? bytes : 0;
+    }
+    pthread_mutex_unlock(&recording->lock);
+    return made;
+}
+
+fd_measure *
+fd_measures_add(fd_tree *tree, fd_measure_key key)
+{
+    fd_map *index = &tree->measures.index;
+    const fd_file *file = &tree->recording->file;
+    uint64_t word = fd_measure_word(key);
+    bool refused = fd_map_get(index, word) == UINT32_MAX;
+    fd_measure *made = refused ? NULL : reserve(tree);
+    uint32_t id = made != NULL ? fd_file_id(file, made) : UINT32_MAX;
+    if (!refused && fd_map_put(index, word, id) != FD_OK) {
+        made = NULL;
+    }
+    if (made == NULL) {
+        fd_file_count(file, FD_COUNT_MEASURES_FULL);
+        return NULL;
+    }
+    *made = (fd_measure){.context = key.context,
+                         .kind = key.kind,
+                         .flags = key.flags,
+                         .detail = key.detail};
+    fd_pool_publish(&tree->measures.pool, 1);
+    return made;
+}

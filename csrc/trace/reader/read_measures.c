@@ -1,0 +1,83 @@
+#include "trace/reader/recording_reading.h"
+
+#include <stdlib.h>
+
+static int
+by_number(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int
+by_key(const void *left, const void *right)
+{
+    const fd_trace_measure *a = left;
+    const fd_trace_measure *b = right;
+    int order = by_number(a->context, b->context);
+    order = order != 0 ? order : by_number(a->kind, b->kind);
+    order = order != 0 ? order : by_number(a->flags, b->flags);
+    return order != 0 ? order : by_number(a->detail, b->detail);
+}
+
+/* Threads of one role share contexts of the trace: their figures add up. */
+static void
+fold(fd_trace_rank *rank)
+{
+    fd_trace_measure *list = rank->measures.list;
+    uint32_t kept = 0;
+    if (rank->measures.count == 0) {
+        return;
+    }
+    qsort(list, rank->measures.count, sizeof *list, by_key);
+    for (uint32_t i = 1; i < rank->measures.count; i++) {
+        fd_trace_measure *to = &list[kept];
+        if (by_key(to, &list[i]) != 0) {
+            list[++kept] = list[i];
+            continue;
+        }
+        to->count += list[i].count;
+        to->sum += list[i].sum;
+        to->max = list[i].max > to->max ? list[i].max : to->max;
+        to->other += list[i].other;
+    }
+    rank->measures.count = kept + 1;
+}
+
+static fd_status
+read_measure(fd_reading *r, const fd_measure *from)
+{
+    fd_trace_measure made = {
+        .context = fd_reading_context(r, from->context),
+        .kind = from->kind,
+        .flags = from->flags,
+        .count = from->count,
+        .sum = from->sum,
+        .max = from->max,
+        .other = from->other,
+    };
+    if (made.context == 0 || made.kind == 0 || made.kind >= FD_MEASURE_KINDS
+        || (made.count == 0 && made.sum == 0 && made.other == 0)) {
+        return FD_OK;
+    }
+    if (made.kind == FD_MEASURE_STEPS) {
+        made.sum = fd_reading_ns(r, made.sum);
+        made.max = fd_reading_ns(r, made.max);
+    }
+    fd_status status = fd_reading_text(r, from->detail, 0, &made.detail);
+    return status == FD_OK ? fd_vector_push(&r->rank->measures, made) : status;
+}
+
+fd_status
+fd_read_measures(fd_reading *r)
+{
+    fd_status status = FD_OK;
+    FOR_EACH_CHUNK(r, FD_CHUNK_MEASURES, view)
+    {
+        const fd_measure *records = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            status = read_measure(r, &records[i]);
+        }
+    }
+    fold(r->rank);
+    return status;
+}

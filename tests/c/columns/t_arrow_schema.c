@@ -1,0 +1,79 @@
+#include "arrows.h"
+
+#include "columns/arrow_schema.h"
+
+#include <string.h>
+
+typedef struct sample {
+    uint32_t index;
+    uint32_t text;
+    uint8_t kind;
+    double square;
+} sample;
+
+static const char *const kinds[] = {"none", "one", NULL};
+static const fd_column columns[] = {
+    FD_COLUMN(sample, "index", INDEX, index),
+    FD_COLUMN(sample, "text", TEXT, text),
+    FD_COLUMN_OF_NAMES(sample, "kind", U8, kind, kinds),
+    FD_COLUMN_IN("ns^2", sample, "square", DOUBLE, square),
+};
+static const fd_table table = FD_TABLE("samples", columns, sample, false);
+
+static void
+a_child_per_column(void)
+{
+    CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
+    OK(fd_arrow_schema(&schema, &table, false));
+    SAME(schema.format, "+s");
+    EQUAL(schema.n_children, 4);
+    SAME(schema.children[0]->name, "index");
+    SAME(schema.children[0]->format, "I");
+    EQUAL(schema.children[0]->flags, ARROW_FLAG_NULLABLE);
+    SAME(schema.children[3]->format, "g");
+    EQUAL(schema.children[3]->flags, 0);
+}
+
+static void
+texts_and_names_are_dictionaries(void)
+{
+    CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
+    OK(fd_arrow_schema(&schema, &table, true));
+    EQUAL(schema.n_children, 5);
+    SAME(schema.children[0]->name, "rank");
+    for (int i = 2; i < 4; i++) {
+        SAME(schema.children[i]->format, "i");
+        CHECK(schema.children[i]->dictionary != NULL);
+        SAME(schema.children[i]->dictionary->format, "u");
+    }
+}
+
+static void
+a_unit_is_metadata(void)
+{
+    CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
+    OK(fd_arrow_schema(&schema, &table, false));
+    CHECK(schema.children[0]->metadata == NULL);
+    static const char wanted[] = "\1\0\0\0\4\0\0\0unit\4\0\0\0ns^2";
+    const char *made = schema.children[3]->metadata;
+    CHECK(made != NULL);
+    EQUAL(memcmp(made, wanted, sizeof wanted - 1), 0);
+}
+
+/* A consumer may move a child and release the parent. */
+static void
+a_moved_child_survives(void)
+{
+    CLEAN(arrows_drop_schema) struct ArrowSchema moved = {.release = NULL};
+    struct ArrowSchema schema;
+    OK(fd_arrow_schema(&schema, &table, false));
+    moved = *schema.children[1];
+    schema.children[1]->release = NULL;
+    schema.release(&schema);
+    CHECK(schema.release == NULL);
+    SAME(moved.name, "text");
+    SAME(moved.dictionary->format, "u");
+}
+
+RUN(TEST(a_child_per_column), TEST(texts_and_names_are_dictionaries),
+    TEST(a_unit_is_metadata), TEST(a_moved_child_survives))

@@ -1,0 +1,81 @@
+#include "arrows.h"
+#include "fixtures.h"
+
+#include "columns/arrow_stream.h"
+#include "trace/trace_merge.h"
+
+static void
+count(void *owner)
+{
+    ++*(int *)owner;
+}
+
+static fd_status
+next(struct ArrowArrayStream *stream, struct ArrowArray *array)
+{
+    return stream->get_next(stream, array) == 0 ? FD_OK : FD_ENOMEM;
+}
+
+/* A table of all ranks is one batch; then the stream has ended. */
+static void
+one_batch(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(arrows_drop_stream)
+    struct ArrowArrayStream stream = {.release = NULL};
+    CLEAN(arrows_drop_array) struct ArrowArray batch = {.release = NULL};
+    struct ArrowArray end = {.release = NULL};
+    OK(fixture_trace(&trace, 0, NULL));
+    OK(fd_arrow_stream(&stream, trace, fd_arrow_table_of("contexts"), NULL,
+                       NULL));
+    OK(next(&stream, &batch));
+    EQUAL(batch.length, trace->contexts.count - 1);
+    OK(next(&stream, &end));
+    CHECK(end.release == NULL);
+}
+
+static void
+one_batch_per_rank(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fixture_trace_free) fd_trace *first = NULL;
+    CLEAN(fixture_trace_free) fd_trace *second = NULL;
+    CLEAN(arrows_drop_stream)
+    struct ArrowArrayStream stream = {.release = NULL};
+    CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    OK(fixture_trace(&first, 0, NULL));
+    OK(fixture_trace(&second, 1, NULL));
+    OK(fd_merge_add(trace, first, "first", NULL));
+    OK(fd_merge_add(trace, second, "second", NULL));
+    OK(fd_arrow_stream(&stream, trace, fd_arrow_table_of("steps"), NULL,
+                       NULL));
+    OK(stream.get_schema(&stream, &schema) == 0 ? FD_OK : FD_ENOMEM);
+    SAME(schema.children[0]->name, "rank");
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        CLEAN(arrows_drop_array) struct ArrowArray batch = {.release = NULL};
+        OK(next(&stream, &batch));
+        EQUAL(batch.length, 2);
+        EQUAL(batch.n_children, schema.n_children);
+        EQUAL(arrows_u32(batch.children[0], 1), rank);
+        EQUAL(arrows_u64(batch.children[1], 1), 1);
+    }
+}
+
+/* The owner is dropped once, by the release. */
+static void
+the_owner_is_dropped(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    struct ArrowArrayStream stream = {.release = NULL};
+    int dropped = 0;
+    OK(fixture_trace(&trace, 0, NULL));
+    OK(fd_arrow_stream(&stream, trace, fd_arrow_table_of("nodes"), count,
+                       &dropped));
+    EQUAL(dropped, 0);
+    stream.release(&stream);
+    EQUAL(dropped, 1);
+    CHECK(stream.release == NULL);
+}
+
+RUN(TEST(one_batch), TEST(one_batch_per_rank), TEST(the_owner_is_dropped))

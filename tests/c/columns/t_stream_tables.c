@@ -1,0 +1,100 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "columns/path_ids.h"
+#include "columns/stream_tables.h"
+
+#include <string.h>
+
+static void
+drop(uint64_t **ids)
+{
+    fd_free(*ids);
+}
+
+static uint64_t
+value(const fd_arrow_table *table, const fd_table_rows *rows, uint32_t row,
+      const char *name)
+{
+    for (size_t i = 0; i < table->table->count; i++) {
+        const fd_column *column = &table->table->columns[i];
+        if (strcmp(column->name, name) == 0) {
+            return fd_cell(column, (const char *)rows->list
+                                       + row * table->table->row_bytes);
+        }
+    }
+    return UINT64_MAX;
+}
+
+/* Every table fills, and its columns have unique names within a row. */
+static void
+all_tables(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(drop) uint64_t *paths = NULL;
+    OK(fixture_trace(&trace, 0, NULL));
+    paths = fd_path_ids(trace);
+    OK(paths != NULL ? FD_OK : FD_ENOMEM);
+    for (size_t i = 0; fd_arrow_table_name(i) != NULL; i++) {
+        CLEAN(fd_table_rows_clear) fd_table_rows rows = {.list = NULL};
+        const fd_arrow_table *table =
+            fd_arrow_table_of(fd_arrow_table_name(i));
+        CHECK(table != NULL && table->table->count > 1);
+        OK(table->fill(&rows, trace, paths, 0));
+        CHECK(rows.count == 0 || rows.list != NULL);
+    }
+    CHECK(fd_arrow_table_of("unknown") == NULL);
+}
+
+/* A context without calls has a row if there are figures below it. */
+static void
+figures_of_a_rank(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(drop) uint64_t *paths = NULL;
+    CLEAN(fd_table_rows_clear) fd_table_rows rows = {.list = NULL};
+    const fd_arrow_table *table = fd_arrow_table_of("figures");
+    OK(fixture_trace(&trace, 0, NULL));
+    paths = fd_path_ids(trace);
+    OK(paths != NULL ? FD_OK : FD_ENOMEM);
+    OK(table->fill(&rows, trace, paths, 0));
+    EQUAL(rows.count, trace->contexts.count - 1);
+    uint32_t train = fixture_find(trace, "train");
+    for (uint32_t i = 0; i < rows.count; i++) {
+        uint64_t context = value(table, &rows, i, "context");
+        CHECK(value(table, &rows, i, "path") == paths[context]);
+        if (context == train) {
+            EQUAL(value(table, &rows, i, "self"), 400);
+            EQUAL(value(table, &rows, i, "total"), 950);
+            EQUAL(value(table, &rows, i, "steps"), 2);
+            EQUAL(value(table, &rows, i, "ops"), 6);
+        }
+    }
+}
+
+/* A column of texts of any length. */
+static void
+keys_of_nodes(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_table_rows_clear) fd_table_rows rows = {.list = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer key = {.bytes = NULL};
+    const fd_arrow_table *table = fd_arrow_table_of("nodes");
+    OK(fixture_trace(&trace, 0, NULL));
+    OK(table->fill(&rows, trace, NULL, 0));
+    EQUAL(rows.count, trace->nodes.count - 1);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        const char *made;
+        key.size = 0;
+        fd_trace_node_key(trace, i + 1, &key);
+        fd_buffer_bytes(&key, "", 1);
+        OK(key.status);
+        memcpy(&made,
+               (const char *)rows.list + i * table->table->row_bytes
+                   + table->table->columns[1].offset,
+               sizeof made);
+        SAME(made, key.bytes);
+    }
+}
+
+RUN(TEST(all_tables), TEST(figures_of_a_rank), TEST(keys_of_nodes))

@@ -1,0 +1,79 @@
+#include "check.h"
+
+#include "events/stats/gpu_facts.h"
+
+#include <string.h>
+
+static fd_span
+span(const char *text)
+{
+    return (fd_span){text, text + strlen(text)};
+}
+
+static void
+arguments(void)
+{
+    fd_gpu_facts facts;
+    fd_timeline_event event = {
+        .args = span("{\"device\":0,\"stream\":7,\"correlation\":\"12\","
+                     "\"bytes\":4000,\"memory bandwidth (GB/s)\":2.5}")};
+    fd_gpu_facts_read(&event, &facts);
+    EQUAL(facts.correlation, 12);
+    EQUAL(facts.device, 0);
+    EQUAL(facts.stream, 7);
+    CHECK(facts.has_bytes);
+    EQUAL(facts.bytes, 4000);
+    EQUAL(facts.bandwidth, 2500000000);
+}
+
+static void
+what_is_missing(void)
+{
+    static const char *const texts[] = {"{}",
+                                        "[]",
+                                        "{\"stream\":-1}",
+                                        "{\"bytes\":-4,\"device\":\"x\"}",
+                                        "{\"memory bandwidth (GB/s)\":-1}",
+                                        "{\"memory bandwidth (GB/s)\":1e99}"};
+    fd_gpu_facts facts;
+    for (size_t i = 0; i <= sizeof texts / sizeof *texts; i++) {
+        fd_timeline_event event = {.args = {NULL, NULL}};
+        if (i > 0) {
+            event.args = span(texts[i - 1]);
+        }
+        fd_gpu_facts_read(&event, &facts);
+        EQUAL(facts.correlation, 0);
+        CHECK(facts.device == FD_NO_STREAM && facts.stream == FD_NO_STREAM);
+        CHECK(!facts.has_bytes && facts.bandwidth == 0);
+    }
+}
+
+static void
+kinds_of_copies(void)
+{
+    static const struct {
+        const char *name;
+        const char *kind;
+    } cases[] = {{"Memcpy HtoD (Pinned -> Device)", "HtoD"},
+                 {"Memcpy DtoH (Device -> Pageable)", "DtoH"},
+                 {"Memcpy DtoD (Device -> Device)", "DtoD"},
+                 {"Memcpy PtoP (Device -> Device)", "PtoP"},
+                 {"Memset (Device)", "memset"},
+                 {"CopyDeviceToHost", "DtoH"},
+                 {"FillBuffer", "memset"},
+                 {"Memcpy", "other"},
+                 {"", "other"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        SAME(fd_copy_kind_name(fd_copy_kind_of(span(cases[i].name))),
+             cases[i].kind);
+    }
+}
+
+static void
+rates(void)
+{
+    EQUAL(fd_bytes_per_second(3, 2), 1500000000);
+    EQUAL(fd_bytes_per_second(UINT64_MAX, 1), UINT64_MAX / 2);
+}
+
+RUN(TEST(arguments), TEST(what_is_missing), TEST(kinds_of_copies), TEST(rates))

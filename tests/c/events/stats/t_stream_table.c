@@ -1,0 +1,162 @@
+#include "check.h"
+
+#include "base/budget.h"
+#include "events/stats/stream_table.h"
+
+static fd_status
+launch(fd_stream_table *streams, uint64_t correlation, int64_t start,
+       int64_t end)
+{
+    return fd_stream_table_launch(
+        streams, &(fd_gpu_launch){correlation, start, end, 0, 1});
+}
+
+static fd_status
+kernel(fd_stream_table *streams, uint64_t correlation, int64_t stream,
+       int64_t start, int64_t end)
+{
+    return fd_stream_table_activity(
+        streams, &(fd_gpu_activity){.correlation = correlation,
+                                    .start = start,
+                                    .end = end,
+                                    .stream = stream,
+                                    .thread = 5});
+}
+
+static fd_status
+finish(fd_stream_table *streams)
+{
+    fd_stream_table_sort(streams);
+    return fd_stream_table_finish(streams);
+}
+
+/* In us:    launches at 0, 1, 2 and 300; kernels 10..20, 25..35, 100..110 and
+ * 310..320. Gaps: 5 (short), 65 (other), 200 (launched at its end). */
+static void
+causes_of_idle_time(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    OK(kernel(&streams, 4, 7, 310000, 320000));
+    OK(kernel(&streams, 3, 7, 100000, 110000));
+    OK(kernel(&streams, 2, 7, 25000, 35000));
+    OK(kernel(&streams, 1, 7, 10000, 20000));
+    OK(launch(&streams, 4, 300000, 301000));
+    for (uint64_t i = 1; i <= 3; i++) {
+        OK(launch(&streams, i, (int64_t)i * 1000 - 1000, (int64_t)i * 1000));
+    }
+    OK(finish(&streams));
+    EQUAL(streams.rows.count, 1);
+    const fd_stream_row *row = &streams.rows.list[0];
+    EQUAL(row->stream, 7);
+    EQUAL(row->count, 4);
+    EQUAL(row->launched, 4);
+    EQUAL(row->first, 10000);
+    EQUAL(row->last, 320000);
+    EQUAL(row->busy, 40000);
+    EQUAL(row->kernel_wait, 5000);
+    EQUAL(row->other, 65000);
+    EQUAL(row->host_wait, 200000);
+    EQUAL(row->waiting.most, 3);
+    EQUAL(row->waiting.span_ns, 310000);
+    EQUAL(row->waiting.empty_ns, 200000);
+    EQUAL(row->pending.most, 3);
+    EQUAL(row->pending.span_ns, 320000);
+    EQUAL(row->pending.empty_ns, 190000);
+    /* 1 us of 1, 1 of 2, 8 of 3, 15 of 2, 75 of 1, 10 of 1 */
+    CHECK(row->waiting.mean > 0.458 && row->waiting.mean < 0.459);
+    const fd_gpu_delays *delays = &streams.delays.list[0];
+    EQUAL(delays->kernels, 4);
+    EQUAL(delays->delay.most, 97000);
+    EQUAL(delays->delay.least, 9000);
+    EQUAL(delays->call.total, 4000);
+    EQUAL(delays->late, 0);
+}
+
+static void
+overlapping_work_is_counted_once(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    OK(kernel(&streams, 0, 7, 0, 100));
+    OK(kernel(&streams, 0, 7, 10, 20));
+    OK(kernel(&streams, 0, 7, 90, 120));
+    OK(kernel(&streams, 0, 7, 150, 160));
+    OK(finish(&streams));
+    const fd_stream_row *row = &streams.rows.list[0];
+    EQUAL(row->busy, 130);
+    EQUAL(row->kernel_wait, 30);
+    EQUAL(row->launched, 0);
+    EQUAL(row->waiting.span_ns, 0);
+}
+
+/* Streams by number; threads without streams by thread. */
+static void
+streams_are_apart(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    OK(kernel(&streams, 0, 7, 0, 1));
+    OK(kernel(&streams, 0, 8, 0, 1));
+    OK(kernel(&streams, 0, FD_NO_STREAM, 0, 1));
+    fd_gpu_activity other = {.stream = FD_NO_STREAM, .end = 1, .thread = 6};
+    OK(fd_stream_table_activity(&streams, &other));
+    other.rank = 3;
+    OK(fd_stream_table_activity(&streams, &other));
+    OK(finish(&streams));
+    EQUAL(streams.rows.count, 5);
+    EQUAL(streams.rows.list[4].rank, 3);
+    EQUAL(streams.delays.count, 2);
+}
+
+/* A graph launch starts many kernels; the queue is full at 1024. */
+static void
+a_full_queue(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    OK(launch(&streams, 9, 0, 60000));
+    for (int64_t i = 0; i < FD_GPU_QUEUE + 2; i++) {
+        OK(kernel(&streams, 9, 7, 200000 + i * 10, 200000 + i * 10 + 10));
+    }
+    OK(finish(&streams));
+    const fd_stream_row *row = &streams.rows.list[0];
+    EQUAL(row->waiting.most, FD_GPU_QUEUE + 2);
+    EQUAL(row->waiting.full_ns, 200000 + 20);
+    EQUAL(row->pending.full_ns, 200000 + 30);
+    const fd_gpu_delays *delays = &streams.delays.list[0];
+    EQUAL(delays->short_kernels, FD_GPU_QUEUE + 2);
+    EQUAL(delays->under_call, FD_GPU_QUEUE + 2);
+    EQUAL(delays->slow_calls, FD_GPU_QUEUE + 2);
+    EQUAL(delays->late, FD_GPU_QUEUE + 2);
+}
+
+static void
+launches_are_found(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    OK(launch(&streams, 5, 20, 30));
+    OK(launch(&streams, 5, 10, 15));
+    OK(fd_stream_table_launch(&streams, &(fd_gpu_launch){5, 1, 2, 1, 0}));
+    fd_stream_table_sort(&streams);
+    EQUAL(fd_stream_table_find(&streams, 0, 5)->start, 10);
+    EQUAL(fd_stream_table_find(&streams, 1, 5)->start, 1);
+    CHECK(fd_stream_table_find(&streams, 0, 6) == NULL);
+    CHECK(fd_stream_table_find(&streams, 2, 5) == NULL);
+    CHECK(fd_stream_table_find(&streams, 0, 0) == NULL);
+}
+
+static void
+events_are_bounded(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    fd_budget_shrink(2);
+    for (int64_t i = 0; i < 3; i++) {
+        OK(launch(&streams, 1, i, i));
+        OK(kernel(&streams, 1, 7, i, i));
+    }
+    fd_budget_shrink(0);
+    EQUAL(streams.left_out, 2);
+    OK(finish(&streams));
+    EQUAL(streams.rows.list[0].count, 2);
+}
+
+RUN(TEST(causes_of_idle_time), TEST(overlapping_work_is_counted_once),
+    TEST(streams_are_apart), TEST(a_full_queue), TEST(launches_are_found),
+    TEST(events_are_bounded))

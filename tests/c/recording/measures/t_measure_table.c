@@ -1,0 +1,79 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "recording/measures/measure_table.h"
+
+static fd_measure_key
+key_of(uint32_t context, uint16_t kind)
+{
+    return (fd_measure_key){.context = context, .kind = kind};
+}
+
+static void
+one_record_per_key(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 1));
+    uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::mm");
+    uint32_t id = fd_tree_id(f.main, fixture_enter_node(f.main, node));
+    fd_measure *flops = fd_measures_at(f.main, key_of(id, FD_MEASURE_FLOPS));
+    CHECK(flops != NULL);
+    fd_measure_add(flops, 10, 3);
+    fd_measure_add(flops, 4, 3);
+    CHECK(fd_measures_at(f.main, key_of(id, FD_MEASURE_FLOPS)) == flops);
+    EQUAL(flops->count, 2);
+    EQUAL(flops->sum, 14);
+    EQUAL(flops->max, 10);
+    EQUAL(flops->other, 6);
+    EQUAL(flops->context, id);
+    fd_measure_key with = key_of(id, FD_MEASURE_FLOPS);
+    with.flags = FD_MEASURE_GRAD;
+    const fd_measure *grad = fd_measures_at(f.main, with);
+    with.detail = 4;
+    const fd_measure *detailed = fd_measures_at(f.main, with);
+    CHECK(grad != NULL && grad != flops && grad->flags == FD_MEASURE_GRAD);
+    CHECK(detailed != NULL && detailed != grad && detailed->detail == 4);
+    EQUAL(f.main->measures.pool.count, 3);
+    fixture_leave(f.main);
+}
+
+/* Keys that differ in any part, up to the largest ids, are different words. */
+static void
+keys_are_exact(void)
+{
+    fd_measure_key most = {(1U << 24) - 1, 31, 7, UINT32_MAX};
+    fd_measure_key less[] = {most, most, most, most};
+    less[0].context--;
+    less[1].kind--;
+    less[2].flags--;
+    less[3].detail--;
+    for (int i = 0; i < 4; i++) {
+        CHECK(fd_measure_word(less[i]) != fd_measure_word(most));
+        for (int k = 0; k < i; k++) {
+            CHECK(fd_measure_word(less[i]) != fd_measure_word(less[k]));
+        }
+    }
+}
+
+static void
+what_finds_no_room_is_counted(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 1));
+    f.recording->limits.max_measures = 4 * 1024;
+    uint32_t room = (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_measure);
+    uint32_t kept = 0;
+    for (uint32_t i = 1; i <= 100; i++) {
+        kept += fd_measures_at(f.main, key_of(i, FD_MEASURE_FLOPS)) != NULL;
+    }
+    EQUAL(kept, room);
+    const fd_header *header = fd_file_header(&f.recording->file);
+    EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 100 - room);
+    CHECK(fd_measures_at(f.main, key_of(100, FD_MEASURE_FLOPS)) == NULL);
+    CHECK(fd_measures_at(f.main, key_of(1, FD_MEASURE_FLOPS)) != NULL);
+    EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 101 - room);
+    fd_measure_add(NULL, 1, 1);
+}
+
+RUN(ABSORBS(one_record_per_key), TEST(keys_are_exact),
+    ABSORBS(what_finds_no_room_is_counted))

@@ -1,0 +1,165 @@
+#include "check.h"
+#include "fixtures.h"
+
+static const fd_snapshot *
+snapshots_of(const fixture *f)
+{
+    return f->steps.snapshots.records;
+}
+
+static const fd_snapshot_figure *
+figure_at(const fixture *f, uint64_t index)
+{
+    const fd_snapshots *snapshots = &f->steps.snapshots;
+    return (const fd_snapshot_figure *)fd_chunk_records(
+               snapshots->figures.chunk)
+         + index;
+}
+
+static void
+steps(fixture *f, int count)
+{
+    for (int i = 0; i < count; i++) {
+        fixture_work(10);
+        fd_steps_end(&f->steps, f->main, FD_STEPS_EXPLICIT);
+    }
+}
+
+/* 2^k and 3 * 2^k; record 0 follows each step. */
+static void
+chosen_steps(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    static const uint64_t expected[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+    uint64_t begin = check_clock_now();
+    steps(&f, 25);
+    const fd_snapshot *list = snapshots_of(&f);
+    CHECK(list != NULL);
+    EQUAL(f.steps.snapshots.count, 10);
+    for (uint32_t i = 0; i < 9; i++) {
+        EQUAL(list[i + 1].steps, expected[i]);
+        EQUAL(list[i + 1].number, expected[i] - 1);
+        EQUAL(list[i + 1].tick, begin + 10 * expected[i]);
+        EQUAL(list[i + 1].phases[FD_PHASE_OTHER], 10 * expected[i]);
+        EQUAL(list[i + 1].threads, i + 1);
+    }
+    EQUAL(list[0].steps, 25);
+    EQUAL(list[0].recorded - list[9].recorded, 10);
+}
+
+/* Only contexts that were active since the snapshot before. */
+static void
+only_changes(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    uint32_t once = fixture_node(&f, FD_NODE_OP, "once");
+    uint32_t often = fixture_node(&f, FD_NODE_OP, "often");
+    const fd_context *first = fixture_enter_node(f.main, once);
+    fixture_work(5);
+    fixture_leave(f.main);
+    for (int i = 0; i < 2; i++) {
+        const fd_context *called = fixture_enter_node(f.main, often);
+        fixture_work(7);
+        fixture_leave(f.main);
+        fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
+        const fd_snapshot *list = snapshots_of(&f);
+        CHECK(list != NULL && f.steps.snapshots.figures.chunk != NULL);
+        uint64_t last = list[i + 1].figures - 1;
+        EQUAL(figure_at(&f, last)->context, fd_tree_id(f.main, called));
+        EQUAL(figure_at(&f, last)->calls, (uint64_t)i + 1);
+        EQUAL(figure_at(&f, last)->self, 7 * ((uint64_t)i + 1));
+        EQUAL(figure_at(&f, last)->steps, (uint32_t)i + 1);
+    }
+    const fd_snapshot *list = snapshots_of(&f);
+    EQUAL(list[1].figures, 3); /* and the root */
+    EQUAL(list[2].figures, 5); /* without the first */
+    EQUAL(figure_at(&f, 1)->context, fd_tree_id(f.main, first));
+}
+
+/* A thread that waits has its time since its last event in the snapshot. */
+static void
+other_threads(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    fd_tree *other = fixture_thread(&f, "other");
+    CHECK(other != NULL);
+    const fd_context *wait =
+        fixture_enter_node(other, fixture_node(&f, FD_NODE_OP, "wait"));
+    uint64_t entered = check_clock_now();
+    steps(&f, 1);
+    CHECK(f.steps.snapshots.threads.chunk != NULL);
+    const fd_snapshot_thread *threads =
+        fd_chunk_records(f.steps.snapshots.threads.chunk);
+    EQUAL(threads[0].context, fd_tree_id(other, wait));
+    EQUAL(threads[0].last, entered);
+    EQUAL(other->record->step_context, fd_tree_id(other, wait));
+    EQUAL(other->record->step_last, entered);
+    fd_tree_release(other);
+    steps(&f, 1);
+    EQUAL(other->record->step_context, 0);
+    EQUAL(other->record->step_covered, other->record->covered);
+}
+
+static void
+asynchronous(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    fd_callee callee = {fixture_node(&f, FD_NODE_OP, "work"), 0, 0};
+    fd_context *work = fd_tree_child(f.main, f.main->root, &callee);
+    work->flags |= FD_CONTEXT_ASYNC;
+    work->calls++;
+    work->self += 1000;
+    steps(&f, 2);
+    const fd_spread *spread = fd_file_record(&f.recording->file, work->spread);
+    EQUAL(spread->self_mark, 1000);
+    EQUAL(spread->calls_mark, 1);
+    EQUAL(spread->steps, 0);
+    CHECK(snapshots_of(&f) != NULL);
+    EQUAL(snapshots_of(&f)[1].figures, 2);
+    EQUAL(snapshots_of(&f)[2].figures, 3);
+}
+
+/* A stronger source starts anew: its first snapshot has every context. */
+static void
+other_source(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    for (int i = 0; i < 2; i++) {
+        fixture_work(10);
+        fd_steps_end(&f.steps, f.main, FD_STEPS_OPTIMIZER);
+    }
+    fixture_work(10);
+    fd_steps_end(&f.steps, f.main, FD_STEPS_ENGINE);
+    const fd_snapshot *list = snapshots_of(&f);
+    CHECK(list != NULL);
+    EQUAL(f.steps.snapshots.count, 4);
+    EQUAL(list[2].source, FD_STEPS_OPTIMIZER);
+    EQUAL(list[3].source, FD_STEPS_ENGINE);
+    EQUAL(list[3].steps, 1);
+    EQUAL(list[3].phases[FD_PHASE_OTHER], 30);
+    EQUAL(list[3].figures, list[2].figures + 1);
+}
+
+/* Beyond its share there is no snapshot any more, and the rest is counted. */
+static void
+bounded(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    f.recording->limits.max_snapshots =
+        3 * (sizeof(fd_snapshot_figure) + sizeof(fd_snapshot_thread));
+    steps(&f, 8);
+    const fd_header *header = fd_file_header(&f.recording->file);
+    CHECK(snapshots_of(&f) != NULL);
+    EQUAL(f.steps.snapshots.count, 4);
+    EQUAL(header->counters[FD_COUNT_SNAPSHOTS_FULL], 3); /* 4, 6, 8 */
+    EQUAL(snapshots_of(&f)[0].steps, 8);
+}
+
+RUN(ABSORBS(chosen_steps), ABSORBS(only_changes), ABSORBS(other_threads),
+    ABSORBS(asynchronous), ABSORBS(other_source), ABSORBS(bounded))

@@ -1,0 +1,52 @@
+#include "check.h"
+
+#include "recording/thread_clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static uint32_t
+own_id(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+static void *
+store_id(void *to)
+{
+    *(uint32_t *)to = own_id();
+    return NULL;
+}
+
+static void
+own_time_grows(void)
+{
+    uint64_t before = 0;
+    uint64_t after = 0;
+    CHECK(fd_thread_cpu(own_id(), &before));
+    for (volatile int i = 0; i < 1000000; i++) {
+    }
+    CHECK(fd_thread_cpu(own_id(), &after));
+    CHECK(before > 0 && after > before);
+}
+
+/* A thread that has ended, and one of no process: no time, and errno stays. */
+static void
+ended_threads(void)
+{
+    uint32_t id = 0;
+    uint64_t ns = 77;
+    pthread_t thread;
+    EQUAL(pthread_create(&thread, NULL, store_id, &id), 0);
+    EQUAL(pthread_join(thread, NULL), 0);
+    errno = ENOENT;
+    CHECK(!fd_thread_cpu(id, &ns));
+    CHECK(!fd_thread_cpu(0, &ns));
+    CHECK(!fd_thread_cpu(UINT32_MAX, &ns));
+    EQUAL(errno, ENOENT);
+    EQUAL(ns, 77);
+}
+
+RUN(TEST(own_time_grows), TEST(ended_threads))

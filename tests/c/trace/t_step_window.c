@@ -1,0 +1,132 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "trace/canonical_order.h"
+#include "trace/step_window.h"
+
+/* 8 of 10 calls of "op" are in the selected steps, all of "import" before. */
+static fd_status
+make(fd_trace **trace, uint32_t *import, uint32_t *op)
+{
+    fd_trace *made = fd_trace_new();
+    *trace = made;
+    fd_status status = made == NULL ? FD_ENOMEM : FD_OK;
+    if (status == FD_OK) {
+        status = fixture_add(made, 0, FD_NODE_OP, "import", 1, 500, import);
+    }
+    if (status == FD_OK) {
+        status = fixture_add(made, 0, FD_NODE_OP, "op", 10, 100, op);
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_trace_rank *rank = &made->ranks.list[0];
+    rank->recorded = 700;
+    rank->steps = 5;
+    status |= fd_vector_push(
+        &rank->marks,
+        ((fd_trace_mark){
+            .number = 0, .steps = 1, .end = 510, .recorded = 510}));
+    status |= fd_vector_push(
+        &rank->marks,
+        ((fd_trace_mark){
+            .number = 4, .steps = 5, .end = 610, .recorded = 600}));
+    status |= fd_vector_push(
+        &rank->window.figures_from,
+        ((fd_mark_figure){.context = *import, .calls = 1, .self = 500}));
+    status |= fd_vector_push(
+        &rank->window.figures_from,
+        ((fd_mark_figure){.context = *op, .calls = 1, .self = 10}));
+    status |= fd_vector_push(
+        &rank->window.figures_to,
+        ((fd_mark_figure){.context = *import, .calls = 1, .self = 500}));
+    status |= fd_vector_push(&rank->window.figures_to,
+                             ((fd_mark_figure){.context = *op,
+                                               .steps = 4,
+                                               .calls = 9,
+                                               .self = 90,
+                                               .self_squares = 2500}));
+    for (uint64_t i = 0; i < 5; i++) {
+        status |= fd_vector_push(
+            &rank->latest,
+            ((fd_trace_step){.number = i, .end = 510 + 25 * i}));
+    }
+    status |=
+        fd_vector_push(&rank->threads, ((fd_trace_thread){.covered = 650,
+                                                          .self = 650,
+                                                          .cpu = 300,
+                                                          .covered_from = 510,
+                                                          .covered_to = 600,
+                                                          .cpu_from = 200,
+                                                          .cpu_to = 260}));
+    return status == FD_OK ? fd_trace_sort(made) : FD_ENOMEM;
+}
+
+static void
+differences(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    uint32_t import = 0;
+    uint32_t op = 0;
+    OK(make(&trace, &import, &op));
+    trace->ranks.list[0].window.from = 1;
+    trace->ranks.list[0].window.to = 2;
+    OK(fd_window_apply(&trace));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(fixture_find(trace, "import"), 0);
+    fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "op"));
+    EQUAL(figure.calls, 8);
+    EQUAL(figure.self, 80);
+    EQUAL(figure.stepped, 80);
+    EQUAL(figure.steps, 4);
+    EQUAL(figure.self_squares, 2500);
+    EQUAL(rank->steps, 4);
+    EQUAL(rank->recorded, 90);
+    EQUAL(rank->whole, 700);
+    EQUAL(rank->latest.count, 4);
+    EQUAL(rank->latest.list[0].number, 1);
+    EQUAL(rank->threads.list[0].covered, 90);
+    EQUAL(rank->threads.list[0].self, 90);
+    EQUAL(rank->threads.list[0].cpu, 60);
+    CHECK(rank->window.applied);
+    CHECK(fixture_sound(trace));
+}
+
+/* From the start of the recording; a second request changes nothing. */
+static void
+from_the_start(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    uint32_t import = 0;
+    uint32_t op = 0;
+    OK(make(&trace, &import, &op));
+    trace->ranks.list[0].window.figures_from.count = 0;
+    trace->ranks.list[0].threads.list[0].covered_from = 0;
+    trace->ranks.list[0].window.to = 2;
+    OK(fd_window_apply(&trace));
+    OK(fd_window_apply(&trace));
+    fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "import"));
+    EQUAL(figure.self, 500);
+    EQUAL(trace->ranks.list[0].steps, 5);
+    EQUAL(trace->ranks.list[0].recorded, 600);
+    EQUAL(trace->ranks.list[0].latest.count, 5);
+    EQUAL(trace->ranks.list[0].threads.list[0].self, 600);
+}
+
+/* If one rank has no steps, all stay whole. */
+static void
+undecided_ranks(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    uint32_t import = 0;
+    uint32_t op = 0;
+    OK(make(&trace, &import, &op));
+    trace->ranks.list[0].window.to = 2;
+    CHECK(fd_trace_add_rank(trace) != NULL);
+    OK(fd_window_apply(&trace));
+    CHECK(!trace->ranks.list[0].window.applied);
+    EQUAL(trace->ranks.list[0].recorded, 700);
+    CHECK(fixture_find(trace, "import") != 0);
+}
+
+RUN(TEST(differences), TEST(from_the_start), TEST(undecided_ranks))
