@@ -8,9 +8,11 @@
 and then, in a shell, ``fastdispatch report fastdispatch-out``.
 """
 
-from fastdispatch._core import Error, job, label, set_own_folder
+from fastdispatch._core import ArgumentError, Error, RangeError, job, label, set_own_folder
+from fastdispatch.read.processes import load_children
 from fastdispatch.read.trace import Trace, load, merge
 from fastdispatch.record.callgraph import CallGraph, dump
+from fastdispatch.record.child_recordings import watch_forks
 from fastdispatch.record.dispatch import DispatchMode
 from fastdispatch.record.gpu import Gpu
 from fastdispatch.record.profiler_range import job_schedule_profiler_range
@@ -21,34 +23,64 @@ from fastdispatch.version import __version__
 TYPE_CHECKING = False  # without importing typing
 if TYPE_CHECKING:
     from fastdispatch import pipeline
+    from fastdispatch.dataset.query import scan
+    from fastdispatch.detectors import findings
+    from fastdispatch.read.diff import diff
 
 set_own_folder(__path__[0])
-del set_own_folder
+watch_forks()
+del set_own_folder, watch_forks
 
 
 def __getattr__(name: str) -> object:
-    """Import ``pipeline`` on first use; most recorded programs do not need it."""
+    """Import ``pipeline``, ``findings``, ``diff`` and ``scan`` on first use; most recorded programs do not need
+    them."""
     if name == "pipeline":
         from importlib import import_module
 
         return import_module("fastdispatch.pipeline")
+    if name == "findings":
+        from fastdispatch.detectors import findings
+
+        return findings
+    if name == "diff":
+        from fastdispatch.read.diff import diff
+
+        return diff
+    if name == "scan":
+        from fastdispatch.dataset.query import scan
+
+        return scan
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def load_ipython_extension(shell: object) -> None:
+    """Register ``%%fastdispatch`` for ``%load_ext fastdispatch``."""
+    from fastdispatch.record.magics import register
+
+    register(shell)
+
+
 __all__ = [
+    "ArgumentError",
     "CallGraph",
     "DispatchMode",
     "Error",
     "Gpu",
+    "RangeError",
     "Timeline",
     "Trace",
     "__version__",
+    "diff",
     "dump",
+    "findings",
     "job",
     "job_schedule_profiler_range",
     "label",
     "load",
+    "load_children",
     "merge",
     "pipeline",
+    "scan",
     "schedule",
 ]

@@ -10,21 +10,29 @@ These classes check few of their arguments: programs use :mod:`fastdispatch`, wh
 import os
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self, SupportsIndex, final
+from typing import Any, Literal, ParamSpec, Self, SupportsIndex, TypeVar, final
 
 from typing_extensions import Buffer, disjoint_base
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Columns = dict[str, list[Any]]
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 class Error(Exception):
     """Invalid input or an invalid request. The text is one line: the fault, its place, and a remedy."""
 
+class ArgumentError(Error, ValueError):
+    """An invalid argument."""
+
+class RangeError(Error, IndexError):
+    """A number out of range."""
+
 def set_own_folder(path: _Path, /) -> None:
     """Exclude functions of files below this folder from the nodes."""
 
-def after_fork() -> None:
-    """Remove the evaluator from a forked child, which has no recording any more."""
+def after_fork(function: Callable[[], object], /) -> None:
+    """Remove the hooks from a forked child and call ``function()`` with signals blocked; its exceptions are ignored."""
 
 def gpu_runtime() -> str:
     """Return the name of the CUDA library that this process has loaded. Raises :class:`Error` without one."""
@@ -83,7 +91,7 @@ def pipeline_report(
     ``known``: the pipeline, data and model coordinates of each rank of the trace, -1 if unknown. ``iterations``: the
     first and one past the last. ``layers``: the first layer of each global stage, and one past the last; ``weights`` of
     the layers. Returns tables as columns; times are ns on one clock. :class:`Error` for iterations that were not
-    recorded, and with ``strict`` for clocks that are not aligned; ``ValueError`` for lists of other lengths.
+    recorded, and with ``strict`` for clocks that are not aligned; ``ArgumentError`` for lists of other lengths.
     """
 
 def timeline_merge(
@@ -182,8 +190,8 @@ def et_link(
     times unless ``force`` is true."""
 
 def et_identity(path: _Path, /) -> dict[str, Any]:
-    """Return the pid (0 if unknown) and rank (None if unknown) that an execution trace or a Kineto trace contains.
-    Raises :class:`Error`."""
+    """Return the facts that an execution trace or a Kineto trace contains: pid (0: unknown), rank (None: unknown) and
+    members, the ranks in all its process groups (empty: unknown). Raises :class:`Error`."""
 
 def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
     """Check whether collectives and messages of execution traces of all ranks match. ``inputs``: files, each with a
@@ -278,7 +286,8 @@ class Session:
     its number. ``on_change()`` is called when PyTorch or a process group has appeared, ``on_ready()`` at the end of a
     window of the schedule. ``timeline``: whether the latest events overwrite the oldest, the bound on the side file in
     MB (0: none), whether operators are numbered, and the minimum duration (ns) of Python calls, operators, ranges and
-    jobs, negative for none. ``folder``: the directory in which ``path`` is the name of a file.
+    jobs, negative for none. ``folder``: the directory in which ``path`` is the name of a file. ``notebook``: fold
+    IPython and ipykernel, and what the threads of now run outside of the program.
 
     Raises :class:`Error` if the file cannot be created or another process records there.
     """
@@ -300,6 +309,7 @@ class Session:
         on_ready: Callable[[], object] | None = None,
         timeline: tuple[bool, int, bool, float, float, float, float] | None = None,
         folder: Folder | None = None,
+        notebook: bool = False,
     ) -> Self: ...
     @property
     def path(self) -> str | None:
@@ -340,6 +350,10 @@ class Session:
     def set_rank(self, rank: int, world: int, /) -> None:
         """Set the rank of this process."""
 
+    def collections(self) -> list[tuple[int, int, int]]:
+        """Garbage collections while this session recorded, the last one that did: for each generation their number, and
+        the objects that they collected and could not collect."""
+
     def note(self, key: str, json: str, /) -> None:
         """Store a fact about the run; ``json`` is its value as JSON text. A later fact replaces one with the same
         key."""
@@ -363,10 +377,19 @@ class Session:
         qualified name, whether a call matched); None without :meth:`attach_pipeline`. Unknown values: None."""
 
     def attach_operands(
-        self, tensor: object, places: tuple[int, int, int], run: Callable[[], None], on_model: Callable[[Any], None], /
+        self,
+        tensor: object,
+        places: tuple[int, int, int],
+        run: Callable[[], None],
+        on_model: Callable[[Any], None] | None,
+        /,
     ) -> None:
         """Record inputs and outputs of operators. The self-test calls ``run``, which runs the operators of ``probe.py``
         on the tensor at this address with this storage. Raises :class:`Error` if it fails."""
+
+    def measure(self, kinds: int, every: int, /) -> None:
+        """Measure operators, ``kinds`` a sum of 1 (FLOPs), 2 (memory), 4 (communication) and 8 (shapes), in one step
+        out of ``every``."""
 
     def sample_gpu(
         self,
@@ -393,9 +416,15 @@ class Trace:
     other files, duplicate ranks, and ranks of different runs.
     """
 
-    def __new__(cls, paths: Sequence[_Path], *, timeline: bool = False) -> Self: ...
+    def __new__(
+        cls,
+        paths: Sequence[_Path],
+        *,
+        timeline: bool = False,
+        steps: Literal["settled"] | tuple[int, int] | None = None,
+    ) -> Self: ...
     def dump(self, path: _Path, /) -> None:
-        """Write as JSON, atomically. :class:`Error` if it cannot be written."""
+        """Write as JSON, atomically. :class:`Error` if it cannot be written, or if it is reduced to some steps."""
 
     def anonymize(self, salt: str, /) -> None:
         """Replace the user's names by salted hashes (csrc/trace/anonymize.h). Call this before any other method."""
@@ -414,7 +443,7 @@ class Trace:
         gpu_self, gpu_total, gpu_starved, gpu_launch_bound, steps.
 
         ``steady``: the slowest step of each path counts like the mean of its others in self, total and backward.
-        ``IndexError`` for a missing rank, here and below.
+        ``RangeError`` for a missing rank, here and below.
         """
 
     def ranks(self) -> list[dict[str, Any]]:
@@ -422,21 +451,36 @@ class Trace:
         tables ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``."""
 
     def figures(self, rank: SupportsIndex, /) -> _Columns:
-        """Return the figures of one rank per context, as in a dump. ``ValueError`` for -1."""
+        """Return the figures of one rank per context, as in a dump. ``ArgumentError`` for -1."""
 
     def jobs(self, rank: SupportsIndex, /) -> _Columns:
         """kind (text), context (row), thread, step, iteration, micro_batch, stage, chunk, peer, buffer (-1: none),
         bytes, flags (``FD_JOB_*``, see docs/formats/recording.md), start, duration, open, device (-1: none), gpu_start,
-        gpu_duration (0: none) of one rank. ``ValueError`` for -1."""
+        gpu_duration (0: none) of one rank. ``ArgumentError`` for -1."""
 
     def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
-        """Return the ``most`` longest calls of the timeline of one rank. ``ValueError`` for rank -1.
+        """Return the ``most`` longest calls of the timeline of one rank. ``ArgumentError`` for rank -1.
 
         ``calls``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
         start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of calls).
         ``gpu``: intervals, context, host (its launch), start, duration, thread, device, stream. ``left_out`` and
         ``flows_left_out``: numbers of omitted calls and flows.
         """
+
+    def stream(self, table: str, /) -> object:
+        """Return a table as a capsule with an ``ArrowArrayStream``. Raises ArgumentError for an unknown name."""
+
+    def reduced(self, others: tuple[Self, ...], about: str, /) -> Self:
+        """Sum the ranks of this trace and of others (csrc/columns/rank_reduction.h). ``about``: JSON, the fact
+        ``reduced`` of the result."""
+
+    def spreads(self) -> _Columns:
+        """Return one row per context of a sum of ranks: context, ranks, and of calls, self and total ``_min``,
+        ``_max``, ``_min_rank``, ``_max_rank``; of self and total ``_median``, ``_p95``, and of self and total
+        ``_squares_low`` and ``_squares_high``. No row for other traces."""
+
+    def streams(self) -> list[str]:
+        """Return the names of the tables of :meth:`stream`."""
 
     def clocks(self) -> list[dict[str, Any]]:
         """Return one dict per rank: its time t is ``t + offset_ns + (t - at_ns) * drift_ppt / 1e12`` on the common
@@ -445,7 +489,7 @@ class Trace:
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
         ops, self, total, backward, async, hidden, gpu_calls, gpu_self, gpu_total, gpu_starved,
-        step_mean, step_deviation. ``ValueError`` for another ``by``."""
+        step_mean, step_deviation. ``ArgumentError`` for another ``by``."""
 
     def edges(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """caller (-1: called by nothing in the graph), callee (rows of ``table(by)``), calls, total."""
@@ -466,13 +510,13 @@ class Trace:
         ``rows``: columns key, kind, said (bits: new, gone, calls, slower, faster), and with _before and _after calls,
         self, total, backward, async, gpu, spread (of self, by module of total). ``calls``: caller (-1: the outside),
         callee (rows), said, calls_before, calls_after. ``steps`` and ``whole`` (time of a step) of each, ``speed``:
-        the common change of all times, removed unless ``same_speed``. ``threshold``: a share. ``ValueError`` for an
+        the common change of all times, removed unless ``same_speed``. ``threshold``: a share. ``ArgumentError`` for an
         invalid ``by``."""
 
     def joined(self, after: Self, pairs: list[tuple[int, int]], /) -> Self:
         """Join two traces into one with two ranks per pair (of ranks, -1: all): 0 before, 1 after, 2 before, ... Paths
         of calls are joined by key, without lines (csrc/profile/diff_joined.h). Whole runs; the slowest step of each
-        path counts like the mean of its others. ``ValueError`` for no pairs."""
+        path counts like the mean of its others. ``ArgumentError`` for no pairs."""
 
     def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
         """Return backward time: ``autograd`` in total, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward
@@ -499,14 +543,14 @@ class Trace:
         ``pprof``, ``chrome`` or ``perfetto``.
 
         ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: alignment of clocks of several
-        ranks, as in :func:`timeline_merge`. ``ValueError`` for an invalid option, :class:`Error` if a required timeline
-        is missing."""
+        ranks, as in :func:`timeline_merge`. ``ArgumentError`` for an invalid option, :class:`Error` if a required
+        timeline is missing."""
 
 @final
 class Plan:
     """The plan of a pipeline schedule (csrc/module/pipeline/plan_type.c).
 
-    ``chunks`` and ``group`` 0: defaults of the schedule. ``ValueError`` for an unknown schedule, :class:`Error` with
+    ``chunks`` and ``group`` 0: defaults of the schedule. ``ArgumentError`` for an unknown schedule, :class:`Error` with
     one line for an impossible plan.
     """
 
@@ -515,7 +559,7 @@ class Plan:
         """Return schedule, stages, micro_batches, chunks, group, steps, and lists per stage: buffers, in_flight."""
 
     def table(self, stage: SupportsIndex, /) -> str:
-        """Return a stage as one line. ``IndexError`` for a missing stage, here and below."""
+        """Return a stage as one line. ``RangeError`` for a missing stage, here and below."""
 
     def jobs(self) -> _Columns:
         """stage (global), step, kind, mb, buffer, rank, chunk, peer; -1 without one."""
@@ -533,7 +577,7 @@ class Plan:
         time.
 
         Returns makespan, the lists busy, first, last (per stage), critical (rows of jobs), and with ``times`` begin and
-        end (per job). ``ValueError`` for invalid prices, :class:`Error` if the plan cannot be simulated.
+        end (per job). ``ArgumentError`` for invalid prices, :class:`Error` if the plan cannot be simulated.
         """
 
 @final
@@ -591,7 +635,7 @@ class Graph:
         stages), one_more_s, twice_bandwidth_s and their bounds, stage_of_node (-1: none), schedule (None, or name,
         micro_batches, chunks, ranks, step_s, bound_s, asynchronous_s, second_s). With a schedule the step of that
         schedule is minimized; ``effort`` bounds the search; ``watch`` is kept up to date: lower bound, time of the best
-        plan, share of the search that is done. ``ValueError`` for inconsistent levels and unknown schedules,
+        plan, share of the search that is done. ``ArgumentError`` for inconsistent levels and unknown schedules,
         :class:`Error` if no plan exists.
         """
 
@@ -626,10 +670,14 @@ class DispatchMode:
 
 @final
 class label:
-    """A context manager: calls inside are recorded below a range of this name. Costs one function call if nothing is
-    recording. ``TypeError`` if the name is not a string."""
+    """A context manager, or a decorator of a function: calls inside are recorded below a range of this name. Costs one
+    function call if nothing is recording. ``TypeError`` if the name is not a string."""
 
     def __new__(cls, name: str) -> Self: ...
+    def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
+        """Return a function or coroutine function whose calls are below a range of this name. Raises :class:`Error` for
+        generators and classes."""
+
     def __enter__(self) -> Self:
         """Begin the range."""
 
@@ -642,7 +690,7 @@ class job:
 
     ``kind``: load, forward, backward, send, receive, reduce, optimizer, or any other text. ``mb`` is the micro-batch,
     ``peer`` the other stage or rank of a transfer; all count from 0, None if unknown. Costs one function call if
-    nothing is recording. ``TypeError`` for arguments of another type, ``ValueError`` for negative numbers.
+    nothing is recording. ``TypeError`` for arguments of another type, ``ArgumentError`` for negative numbers.
     """
 
     def __new__(
@@ -663,7 +711,7 @@ class job:
 class ClockServer:
     """A thread that replies with the clock of this machine to requests with the right token (docs/concepts/clocks.md).
 
-    ``address``: a numeric address of this host, no wildcard. ``token``: 16 bytes, else ``ValueError``.
+    ``address``: a numeric address of this host, no wildcard. ``token``: 16 bytes, else ``ArgumentError``.
     Raises :class:`Error` if no port can be opened there.
     """
 
@@ -677,7 +725,7 @@ class ClockServer:
 
 @final
 class ClockClient:
-    """A thread that periodically measures the clock of another machine, at a numeric address. Raises ``ValueError``
+    """A thread that periodically measures the clock of another machine, at a numeric address. Raises ``ArgumentError``
     unless the token has 16 bytes, and :class:`Error` if no socket or thread can be created."""
 
     def __new__(cls, address: str, port: int, token: bytes) -> Self: ...

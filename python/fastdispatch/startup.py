@@ -1,33 +1,36 @@
-"""Start a recording at the start of a Python process: imported by ``fastdispatch-startup.pth`` if ``FASTDISPATCH`` is
-set.
+"""Start a recording at the start of a Python process: imported by ``_fastdispatch_startup`` if ``FASTDISPATCH`` is set.
 
-``FASTDISPATCH=1`` records every Python process, ``FASTDISPATCH=children`` (set by ``fastdispatch run``) those that
-multiprocessing spawns. ``FASTDISPATCH_OUT``, ``FASTDISPATCH_RANKS``, ``FASTDISPATCH_STEPS=A:B`` and
+``FASTDISPATCH=1`` records every Python process, ``FASTDISPATCH=children`` (set by recordings for their children)
+those that multiprocessing spawns. ``FASTDISPATCH_OUT``, ``FASTDISPATCH_RANKS``, ``FASTDISPATCH_STEPS=A:B`` and
 ``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is reported in one line on standard
 error and never raises an exception, because the process is the user's training. For the same reason a recording that
-cannot be written is kept in memory, unless ``best_effort=0`` is given. Subinterpreters are not recorded.
+cannot be written is kept in memory, unless ``best_effort=0`` is given. Subinterpreters, launchers and the commands of
+fastdispatch are not recorded.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+
+from fastdispatch.record.launchers import is_launcher
+from fastdispatch.record.option_text import options_of
 
 
 def is_spawned_by_multiprocessing() -> bool:
     return any("multiprocessing.spawn" in argument for argument in sys.orig_argv)
 
 
-def options_of(text: str) -> dict[str, Any]:
-    """Parse ``"ops=dispatch,timing=0"`` to arguments of CallGraph; 0 and 1 mean no and yes."""
-    options: dict[str, Any] = {}
-    for part in filter(None, text.split(",")):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise ValueError(f"{part}: write name=value")
-        options[name.strip()] = int(value) if value.lstrip("-").isdigit() else value.strip()
-    return options
+def is_fork_server() -> bool:
+    return any("multiprocessing.forkserver" in argument for argument in sys.orig_argv)
+
+
+def is_own_command() -> bool:
+    """Return whether the process is ``fastdispatch`` or ``python -m fastdispatch``: a recording of ``report`` would
+    replace the one that it reads."""
+    arguments = [*sys.orig_argv[1:], ""]
+    module = arguments[arguments.index("-m") + 1] if "-m" in arguments else ""
+    return module == "fastdispatch" or os.path.basename(arguments[0]) == "fastdispatch"
 
 
 def start() -> None:
@@ -40,9 +43,35 @@ def start() -> None:
     graph.start()
 
 
-if os.environ.get("FASTDISPATCH") != "children" or is_spawned_by_multiprocessing():
-    try:
+def start_child(spawned: bool) -> None:
+    """Record a child of multiprocessing: as a possible rank if ``fastdispatch run`` gave the directory, otherwise as a
+    child of the process that spawned it. A fork server is not recorded, its children are."""
+    if spawned and "FASTDISPATCH_OUT" in os.environ:
         start()
+    name_child(spawned)
+
+
+def name_child(spawned: bool) -> None:
+    from fastdispatch.record.child_recordings import record_spawned
+
+    options = options_of(os.environ.get("FASTDISPATCH_OPTIONS", ""))
+    if options.get("children", 1):
+        record_spawned(options, now=spawned)
+
+
+def begin() -> None:
+    spawned = is_spawned_by_multiprocessing()
+    if os.environ.get("FASTDISPATCH") != "children" and not is_fork_server():
+        start()
+        if spawned:
+            name_child(spawned)
+    elif spawned or is_fork_server():
+        start_child(spawned)
+
+
+if not is_own_command() and not is_launcher():
+    try:
+        begin()
     except Exception as error:
         if sys.stderr:  # None where descriptor 2 is closed
             print(f"fastdispatch: not recording: {error}", file=sys.stderr)

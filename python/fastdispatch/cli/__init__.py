@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -18,7 +19,9 @@ from fastdispatch.read.trace import reporting_incomplete
 #: In the order of the help text.
 COMMANDS = (
     "run",
+    "attach",
     "report",
+    "findings",
     "html",
     "svg",
     "diff",
@@ -26,6 +29,7 @@ COMMANDS = (
     "stacks",
     "resume",
     "merge",
+    "sql",
     "dump",
     "export",
     "timeline",
@@ -39,6 +43,9 @@ GROUPS = ("timeline", "et", "pipeline")
 
 BAD_INPUT = 2
 
+#: The packages of the extra ``view``: recording does not need them.
+_VIEW = ("rich", "jinja2", "textual")
+
 _OUT_OF_MEMORY = "out of memory"
 #: The message of threading where the stack of a thread does not fit into memory.
 _NO_THREAD = "can't start new thread"
@@ -51,11 +58,15 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"fastdispatch: {message} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Suggest only the commands of the help, without former names."""
-        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            names = ", ".join(repr(choice.dest) for choice in action._choices_actions)
-            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (choose from {names})")
-        super()._check_value(action, value)
+        """Suggest the nearest choice; otherwise list the choices, commands without their former names."""
+        if action.choices is None or value in action.choices:
+            return
+        names = [str(choice) for choice in action.choices]
+        if isinstance(action, argparse._SubParsersAction):
+            names = [choice.dest for choice in action._choices_actions]
+        near = difflib.get_close_matches(str(value), names, n=1)
+        choices = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(map(repr, names))}"
+        raise argparse.ArgumentError(action, f"invalid choice: {value!r} ({choices})")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """Reject ``--rank=--``: argparse counts the dashes as a value, then drops them."""
@@ -93,15 +104,41 @@ def _reporter(arguments: argparse.Namespace) -> Callable[[str], None] | None:
     return report
 
 
+def _missing_view(error: ModuleNotFoundError) -> str | None:
+    """Return the package of the extra ``view`` that a module of fastdispatch failed to import, not one of the program
+    that ``run`` records."""
+    package, importer, trace = (error.name or "").partition(".")[0], "", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        importer = importer if name.startswith("importlib.") else name
+        trace = trace.tb_next
+    return package if package in _VIEW and importer.startswith("fastdispatch.") else None
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit status: 0 success, 1 failed check, 2 bad input."""
-    arguments = parser().parse_args(argv)
+    """Run a command and return the exit status: 0 success, 1 failed check, 2 bad input. Without a command, print the
+    help."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words in ([group] for group in GROUPS):
+        words.append("--help")
+    arguments = parser().parse_args(words)
     try:
         paths.check(arguments)
-        with privacy.private(private.asked(arguments)), reporting_incomplete(_reporter(arguments)):
+        with (
+            privacy.private(private.asked(arguments)),
+            reporting_incomplete(_reporter(arguments)),
+            paths.standard_output(arguments),
+        ):
             return arguments.function(arguments) or 0
     except Error as error:
         print(f"fastdispatch: {printable(str(error))}", file=sys.stderr)
+        return BAD_INPUT
+    except ModuleNotFoundError as error:
+        package = _missing_view(error)
+        if package is None:
+            raise
+        line = f"{arguments.command} needs the package {package}: pip install 'fastdispatch[view]'"
+        print(f"fastdispatch: {line}", file=sys.stderr)
         return BAD_INPUT
     except (MemoryError, RuntimeError) as error:
         line = str(error)

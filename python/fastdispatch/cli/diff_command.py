@@ -10,6 +10,7 @@ from fastdispatch import Error, load
 from fastdispatch.cli.html_command import wanted_of
 from fastdispatch.cli.numbers import count, growth, whole, within
 from fastdispatch.cli.paths import Input, OutputFile
+from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.read.privacy import shown
 
 _TOP = 20
@@ -44,11 +45,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="check the changes against a budget (TOML); exit with status 1 if it is exceeded",
     )
+    add_steps(parser)
     parser.add_argument(
         "--top", type=count, default=_TOP, metavar="N", help=f"print N lines of each kind (default: {_TOP})"
     )
     parser.add_argument("--all", action="store_true", help="print all lines; with --json include unchanged rows")
-    parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
+    output.add_argument("--markdown", action="store_true", help="print Markdown, for the summary of a CI job")
     parser.add_argument(
         "--html", type=OutputFile, metavar="FILE", help="also write an HTML report of both, coloured by change"
     )
@@ -68,31 +72,36 @@ def run(arguments: argparse.Namespace) -> int:
         raise Error(f"diff: --html and --by {arguments.by} cannot be combined")
     if arguments.ranks is None:
         return two_recordings(arguments)
-    if arguments.gate is not None:
-        raise Error("diff: --gate compares two recordings, not ranks")
+    for option in ("gate", "markdown"):
+        if getattr(arguments, option):
+            raise Error(f"diff: --{option} compares two recordings, not ranks")
     if arguments.html is not None and arguments.ranks == "outliers":
         raise Error("diff: --html requires two ranks: --ranks R,S")
     return ranks_of_one(arguments)
 
 
 def two_recordings(arguments: argparse.Namespace) -> int:
-    from fastdispatch.read.diff import Diff
+    from fastdispatch.read.diff import diff as compared
     from fastdispatch.read.gate import Budget
     from fastdispatch.report.diff_text import gate_lines
 
     budget = Budget(arguments.gate) if arguments.gate is not None else None
-    diff = Diff(
-        load(arguments.before),
-        load(arguments.after),
-        names=(shown(arguments.before), shown(arguments.after)),
-        ranks=(arguments.rank, arguments.rank),
+    diff = compared(
+        arguments.before,
+        arguments.after,
         by=arguments.by,
         threshold=arguments.threshold / 100,
+        rank=arguments.rank,
+        steps=steps_of(arguments),
     )
     broken = budget.broken(diff) if budget is not None else []
     if arguments.json:
         document = diff.as_json(everything=arguments.all)
-        print(json.dumps(document | ({"gate": budget.as_json(broken)} if budget is not None else {})))
+        print(json.dumps(document | ({"gate": budget.as_json(broken, diff)} if budget is not None else {})))
+    elif arguments.markdown:
+        from fastdispatch.report.diff_markdown import markdown
+
+        print("\n".join(markdown(diff, budget, broken, top=None if arguments.all else arguments.top)))
     else:
         show(diff, arguments)
         if budget is not None:
@@ -105,7 +114,7 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
     from fastdispatch.read.diff import Diff
     from fastdispatch.read.ranks import judge, times
 
-    trace = load(arguments.before)
+    trace = load(arguments.before, steps=steps_of(arguments))
     verdict = judge(times(trace))
     pairs = [(verdict.typical, rank) for rank in verdict.slow]
     if arguments.ranks != "outliers":

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 from fastdispatch.cli.paths import Given
+from fastdispatch.read.summary import printable
 
 _DESCRIPTION = """Print what the recorder can do here: versions, sources of calls and operators, clock, output folder,
 CUDA, Graphviz, the start-up hook, limits, and the cost of one call and one operator. Write nothing. The exit status is
@@ -24,7 +27,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fastdispatch.record import doctor
-    from fastdispatch.report.terminal import print_parts, table, width_of
 
     folder = arguments.out or os.environ.get("FASTDISPATCH_OUT") or "fastdispatch-out"
     found = list(doctor.checks(Path(folder)))
@@ -32,7 +34,15 @@ def run(arguments: argparse.Namespace) -> int:
         document = {"format": "fastdispatch.doctor", "version": 1, "checks": [check.as_json() for check in found]}
         print(json.dumps(document))
     else:
-        columns = ("check", "status", "details")
-        rows = [(check.id, check.status, check.text) for check in found]
-        print_parts([table(columns, rows, columns)], sys.stdout, width_of(sys.stdout))
+        rows = [("check", "status", "details"), *((check.id, check.status, check.text) for check in found)]
+        text = "\n".join(line for row in rows for line in _lines(*row))
+        print(text.encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding))
     return int(any(check.id == "output" and check.status == "missing" for check in found))
+
+
+def _lines(check: str, status: str, details: str) -> list[str]:
+    """Format a row as text, without the packages that reports need; fold it only in a terminal."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else sys.maxsize
+    head = f"{check:<16}{status:<10}"
+    folded = textwrap.wrap(printable(details), max(width - len(head), 20), break_on_hyphens=False)
+    return [f"{head}{folded[0]}", *(f"{'':<{len(head)}}{line}" for line in folded[1:])]

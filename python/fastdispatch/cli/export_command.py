@@ -11,7 +11,8 @@ from fastdispatch import Error, Trace, load
 from fastdispatch.cli import svg_command
 from fastdispatch.cli.numbers import whole
 from fastdispatch.cli.output import make_folder, write
-from fastdispatch.cli.paths import DotFile, Input, Output, add_output
+from fastdispatch.cli.paths import DotFile, Output, add_input, add_output
+from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.read import tables
 from fastdispatch.read.privacy import shown
@@ -35,7 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="sorted lists of functions and calls: call_graph_<rank>.json",
         description="Write call_graph_<rank>.json, one per rank: two sorted lists, functions and 'caller->callee'.",
     )
-    callgraph.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    add_input(callgraph)
     add_output(callgraph, "output folder, or FILE.json for one rank", Output, "PATH")
     callgraph.add_argument("--ops", action="store_true", help="include operators")
     callgraph.add_argument("--rank", type=whole, metavar="N", help="only this rank")
@@ -64,7 +65,7 @@ def add_timeline(
     parser = formats.add_parser(
         name, help=what, description=f"Write a {what}. The recording needs a timeline: record with --timeline."
     )
-    parser.add_argument("path", type=Input, metavar="PATH", help="recording or run directory")
+    add_input(parser, "recording or run directory")
     add_output(parser, "output file; compressed if the name ends in .gz")
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     parser.add_argument("--no-flows", action="store_true", help="omit arrows between slices")
@@ -110,20 +111,22 @@ def add_tables(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     sqlite = formats.add_parser(
         "sqlite", help="all tables as an SQLite database", description="Write all tables as an SQLite database."
     )
-    sqlite.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    add_input(sqlite)
     add_output(sqlite, "output file; an existing file is replaced")
+    add_steps(sqlite)
     sqlite.set_defaults(function=export_sqlite)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    add_input(parser)
     add_output(parser, "output file; compressed if the name ends in .gz")
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    add_steps(parser)
 
 
 def export_one(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
-    trace = load(arguments.path)
+    trace = load(arguments.path, steps=steps_of(arguments))
     if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--weight gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
@@ -134,12 +137,12 @@ def export_dot(arguments: argparse.Namespace) -> None:
 
 
 def export_csv(arguments: argparse.Namespace) -> None:
-    table = tables.table(load(arguments.path), arguments.table, arguments.rank)
+    table = tables.table(load(arguments.path, steps=steps_of(arguments)), arguments.table, arguments.rank)
     write_file(arguments.output, tables.to_csv(table).encode())
 
 
 def export_sqlite(arguments: argparse.Namespace) -> None:
-    large = tables.to_sqlite(load(arguments.path, timeline=True), arguments.output)
+    large = tables.to_sqlite(load(arguments.path, timeline=True, steps=steps_of(arguments)), arguments.output)
     if large:
         print(
             f"fastdispatch: {arguments.output}: {large} numbers of more than 63 bits are stored as text: is the "
@@ -155,11 +158,10 @@ def write_file(path: str, content: bytes) -> None:
 
 def export_timeline(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, timeline=True)
-    durations = getattr(arguments, "durations", "jobs")
     content = trace.export(
         arguments.format,
         rank=arguments.rank,
-        durations=durations,
+        durations=getattr(arguments, "durations", "jobs"),
         flows=not arguments.no_flows,
         align=arguments.align,
         strict=arguments.require_aligned_clocks,
@@ -170,8 +172,7 @@ def export_timeline(arguments: argparse.Namespace) -> None:
 def export_callgraph(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path)
     ranks = ranks_of(trace) if arguments.rank is None else [arguments.rank]
-    ops = "all" if arguments.ops else "none"
-    texts = {rank: trace.export("callgraph", rank=rank, ops=ops) for rank in ranks}
+    texts = {rank: trace.export("callgraph", rank=rank, ops="all" if arguments.ops else "none") for rank in ranks}
     output = Path(arguments.output)
     if output.suffix != ".json" or output.is_dir():
         make_folder(output)

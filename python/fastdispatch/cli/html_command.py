@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastdispatch import Error, load
+from fastdispatch import Error
 from fastdispatch.cli.numbers import within
 from fastdispatch.cli.output import write
-from fastdispatch.cli.paths import Input, add_output
+from fastdispatch.cli.paths import add_input, add_output
+from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.read.privacy import is_anonymous, shown
 
 if TYPE_CHECKING:
@@ -20,22 +22,31 @@ and ranks. The file includes all its data and needs no network."""
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("html", help="write a self-contained HTML report", description=_DESCRIPTION)
-    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
-    add_output(parser, "write the report to FILE")
+    add_input(parser)
+    add_output(parser, "write the report to FILE", default="page.html")
+    parser.add_argument("--open", action="store_true", help="open the report in a browser")
     parser.add_argument(
         "--source", action="store_true", help="include the source code of functions, where their files are found"
     )
     parser.add_argument(
         "--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="limit the file to N MB (default: 16)"
     )
+    add_steps(parser)
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.page.html import page
+    from fastdispatch.read.reduced import load_run
 
     wanted = wanted_of(arguments)
-    write(arguments.output, page(load(arguments.path, timeline=True), shown(arguments.path), wanted))
+    trace = load_run(arguments.path, timeline=True, steps=steps_of(arguments))
+    write(arguments.output, page(trace, shown(arguments.path), wanted))
+    if arguments.open:
+        import webbrowser
+
+        if not webbrowser.open(Path(arguments.output).resolve().as_uri()):
+            raise Error(f"{arguments.output}: written, but no browser could be started: open the file by hand")
 
 
 def wanted_of(arguments: argparse.Namespace) -> Wanted:

@@ -1,25 +1,75 @@
-"""``fastdispatch merge``: many recordings in one file."""
+"""``fastdispatch merge``: many recordings in one file, or in a data set."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
 
 from fastdispatch import merge
-from fastdispatch.cli.paths import Input, add_output
+from fastdispatch.cli.output import check_place
+from fastdispatch.cli.paths import Input, Output, add_output
+from fastdispatch.dataset.run_manifest import is_dataset
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "merge",
-        help="merge recordings into one file",
-        description="Merge recordings, dumps and merges into one JSON file.",
+        help="merge recordings into one file or data set",
+        description="Merge recordings, dumps and merges into one JSON file, or recordings of many ranks into a data "
+        "set of Parquet files for SQL. A data set that exists gets the ranks that it lacks.",
     )
     parser.add_argument(
-        "paths", nargs="+", type=Input, metavar="PATH", help="recordings, dumps, merges, run directories"
+        "paths",
+        nargs="+",
+        type=Input,
+        metavar="PATH",
+        help="recordings, dumps, merges, run directories; for a data set also URLs that fsspec reads",
     )
-    add_output(parser, "write the merge (JSON) to FILE")
+    add_output(parser, "write to PATH: JSON, or a data set if it ends in .parquet or /", Output, "PATH")
+    parser.add_argument(
+        "--runner",
+        choices=("processes", "dask"),
+        default="processes",
+        help="where to read groups of ranks of a data set (default: processes on this machine)",
+    )
     parser.set_defaults(function=run)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    merge(arguments.paths, arguments.output)
+def run(arguments: argparse.Namespace) -> int:
+    if not _is_folder(arguments.output):
+        check_place(arguments.output)
+        merge(arguments.paths, arguments.output)
+        return 0
+    from fastdispatch.dataset.write_dataset import write_dataset
+
+    manifest = write_dataset(arguments.paths, arguments.output, runner=arguments.runner, progress=_progress())
+    for reason in manifest.refused.values():
+        print(f"fastdispatch: skipped: {reason}", file=sys.stderr)
+    print(f"{len(manifest.ranks)} ranks in {len(manifest.groups)} groups: {arguments.output}")
+    return 1 if manifest.refused else 0
+
+
+def _is_folder(path: str) -> bool:
+    return path.endswith((".parquet", os.sep)) or is_dataset(path)
+
+
+def _progress() -> Callable[[int, int], None] | None:
+    """Return a function that draws a bar on a terminal, None without one."""
+    if not sys.stderr.isatty() or find_spec("rich") is None:
+        return None
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task("groups of ranks")
+    bar.start()
+
+    def show(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if done == total:
+            bar.stop()
+
+    return show

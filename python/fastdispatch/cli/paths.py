@@ -9,7 +9,9 @@ import argparse
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -21,6 +23,13 @@ from fastdispatch.record.files import MANIFEST
 
 #: Endings of recordings in a run directory.
 OF_A_RUN = (".fd", ".fd.events")
+
+
+#: The run directory of programs that do not name another one.
+LAST_RUN = "fastdispatch-out"
+
+#: As the name of an output file: standard output.
+STANDARD_OUTPUT = "-"
 
 
 class Given(str):
@@ -40,11 +49,50 @@ class OutputFile(Given):
     """A file to write, in an existing folder."""
 
 
+def add_input(parser: argparse.ArgumentParser, help: str = "recording, run directory, dump or merge") -> None:
+    """Add the argument PATH of a command that reads one recording."""
+    parser.add_argument(
+        "path",
+        nargs="?",
+        type=Input,
+        default=Input(last_run()),
+        metavar="PATH",
+        help=f"{help} (default: $FASTDISPATCH_OUT or {LAST_RUN})",
+    )
+
+
+def last_run() -> str:
+    """Return the run directory that recordings are written to if the program names no other one."""
+    return os.environ.get("FASTDISPATCH_OUT") or LAST_RUN
+
+
 def add_output(
-    parser: argparse.ArgumentParser, help: str, kind: type[Given] = OutputFile, metavar: str = "FILE"
+    parser: argparse.ArgumentParser,
+    help: str,
+    kind: type[Given] = OutputFile,
+    metavar: str = "FILE",
+    *,
+    default: str | None = None,
 ) -> None:
-    """Add the option ``-o`` of a command that writes one file or folder."""
-    parser.add_argument("-o", dest="output", required=True, type=kind, metavar=metavar, help=help)
+    """Add the option ``-o`` of a command that writes one file or folder.
+
+    ``default`` is the name of the file in the run directory that is written without the option.
+    """
+    place = "; - is standard output" if issubclass(kind, OutputFile) else ""
+    named = f" (default: {default} in the run directory)" if default is not None else ""
+    parser.add_argument(
+        "-o", dest="output", required=default is None, type=kind, metavar=metavar, help=f"{help}{place}{named}"
+    )
+    parser.set_defaults(default_output=default)
+
+
+def output_of(arguments: argparse.Namespace) -> Given | None:
+    """Return the output, or the default beside the input."""
+    name = getattr(arguments, "default_output", None)
+    if name is None or arguments.output is not None:
+        return getattr(arguments, "output", None)
+    path = Path(arguments.path)
+    return OutputFile(str((path if path.is_dir() else path.parent) / name))
 
 
 class SvgFile(OutputFile):
@@ -88,7 +136,9 @@ class Output(Given):
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Raise Error for the first path that does not suit its purpose."""
+    """Raise Error for the first path that does not suit its purpose. Set a missing output to its default."""
+    if hasattr(arguments, "output"):
+        arguments.output = output_of(arguments)
     given = list(_given(arguments))
     inputs = [path for path in given if isinstance(path, Input)]
     for path in inputs:
@@ -105,9 +155,27 @@ def _given(arguments: argparse.Namespace) -> Iterator[Given]:
                 yield each
 
 
+@contextmanager
+def standard_output(arguments: argparse.Namespace) -> Iterator[None]:
+    """Within the block the output ``-`` is a temporary file; its content is printed after the block."""
+    output = getattr(arguments, "output", None)
+    if output != STANDARD_OUTPUT or not isinstance(output, OutputFile):
+        yield
+        return
+    import tempfile  # it imports random, whose name a recorded program may use
+
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as folder:
+        arguments.output = OutputFile(str(Path(folder) / "output"))
+        yield
+        sys.stdout.buffer.write(Path(arguments.output).read_bytes())
+        sys.stdout.flush()
+
+
 def check_input(path: str) -> None:
     """Raise Error for devices and pipes; the command reports missing files."""
     mode = _mode(path)
+    if mode is None and path == last_run():
+        raise Error(f"{path}: no recording here: record one with fastdispatch run SCRIPT, or give its PATH")
     if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise Error(f"{path}: {NOT_REGULAR}")
 
@@ -116,6 +184,8 @@ def check_output(path: str, inputs: Sequence[str]) -> None:
     if isinstance(path, OutputFolder):
         check_folder(Path(path))
     elif isinstance(path, OutputFile):
+        if path == STANDARD_OUTPUT:
+            return
         check_place(path)
     mode = _mode(path)
     if mode is None or stat.S_ISDIR(mode):

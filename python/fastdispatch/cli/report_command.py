@@ -6,22 +6,23 @@ import argparse
 import json
 import sys
 
-from fastdispatch import Error, load
+from fastdispatch import Error
 from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import count, percent, whole
-from fastdispatch.cli.paths import Input
+from fastdispatch.cli.paths import add_input
+from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.read.privacy import shown
 
 _TOP, _LEAST = 20, 1.0
 
 _DESCRIPTION = """Print a recording as a table of functions, operators, modules, packages or phases, as the tree of call
-paths, or as the callers and callees of one function. Shares are fractions of the time of the main threads, which the
-second line of the report states."""
+paths, or as the callers and callees of one function. Shares are fractions of the time of the main threads in the steps
+that the first lines of the report name."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("report", help="print a table or tree of a recording", description=_DESCRIPTION)
-    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    add_input(parser)
     parser.add_argument(
         "--by", choices=("function", "operator", "module", "package", "phase"), help="group rows by this"
     )
@@ -53,24 +54,24 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--callers", metavar="NAME", help="print the callers of the function whose key contains NAME")
     parser.add_argument("--callees", metavar="NAME", help="print the callees of the function whose key contains NAME")
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    add_steps(parser)
     parser.add_argument("--time", action="store_true", help="print times instead of shares")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.read.reduced import load_run
     from fastdispatch.report.report_model import Wanted, report
 
     views = (arguments.callers, arguments.callees, arguments.paths)
     if arguments.tree + sum(view is not None for view in views) > 1:
         raise Error("--tree, --paths, --callers and --callees cannot be combined: give only one")
     neighbours = arguments.callers is not None or arguments.callees is not None
-    if neighbours and arguments.by == "phase":
-        raise Error("--by phase: phases have no callers or callees")
     for option in ("--depth", "--min-percent"):
         if getattr(arguments, option[2:].replace("-", "_")) is not None and not arguments.tree:
             raise Error(f"{option} requires --tree")
-    trace = load(arguments.path)
+    trace = load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank)
     if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     everything = arguments.all or arguments.json
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
         callees=arguments.callees,
         paths=arguments.paths,
     )
-    made = report(trace, shown(arguments.path), wanted)
+    made = report(trace, wanted)
     if arguments.json:
         print(json.dumps(made.as_json()))
         return

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from fastdispatch.cli import renamed
+from fastdispatch.cli.paths import add_input
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -15,7 +16,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             help=f"{name} a running recording",
             description=f"{name.capitalize()} a running recording, from the next step of each process.",
         )
-        parser.add_argument("path", metavar="PATH", help="run directory, or recording of one rank")
+        add_input(parser, "run directory, or recording of one rank")
         parser.set_defaults(function=run, on=name == "resume")
         renamed.command(commands, former, name)
 

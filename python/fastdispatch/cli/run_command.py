@@ -19,8 +19,10 @@ import fastdispatch
 from fastdispatch import Error
 from fastdispatch.cli import renamed
 from fastdispatch.read.summary import summary_lines
+from fastdispatch.record import files
 from fastdispatch.record.callgraph import CallGraph
 from fastdispatch.record.environment import run_id
+from fastdispatch.record.launchers import is_launcher, is_launcher_command
 from fastdispatch.record.timeline import Timeline
 
 _OWN_FOLDER = fastdispatch.__path__[0] + os.sep
@@ -29,9 +31,10 @@ _OWN_FOLDER = fastdispatch.__path__[0] + os.sep
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
-        help="record a Python program",
-        usage="fastdispatch run [options] (script.py | -m module) [arguments ...]",
-        description="Run a program as `python` does and record its call graph.",
+        help="record a Python program, or the processes of a launcher",
+        usage="fastdispatch run [options] (script.py | -m module | command) [arguments ...]",
+        description="Run a program as `python` does and record its call graph. Given a launcher or another command "
+        "(torchrun, srun, mpirun, bash, ...), its Python processes are recorded (FASTDISPATCH=1).",
     )
     parser.add_argument(
         "-o",
@@ -64,6 +67,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     renamed.option(parser, "--timeline-of", "--timeline-events")
     parser.add_argument(
+        "--measure",
+        default="",
+        metavar="WHAT",
+        help="also measure operators: flops, or all",
+    )
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="measure only one step in N (default: every step)"
+    )
+    parser.add_argument(
         "--gpu",
         default="auto",
         metavar="WHAT",
@@ -94,7 +106,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="run the program even if the recording cannot be written: keep it in memory and write it at the end",
     )
     parser.add_argument(
-        "--no-children", action="store_true", help="do not record processes that multiprocessing spawns"
+        "--no-children",
+        action="store_true",
+        help="do not record other processes: DataLoader workers, forked and spawned children",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print no summary")
     parser.add_argument("-m", dest="is_module", action="store_true", help=argparse.SUPPRESS)
@@ -115,15 +129,22 @@ def run(arguments: argparse.Namespace) -> int:
         timing=not arguments.no_timing,
         timeline=arguments.timeline or False,
         gpu=arguments.gpu,
+        measure=arguments.measure,
+        every=arguments.every,
         keep=arguments.keep,
         steps=arguments.steps,
         ranks=_ranks(arguments.ranks),
         max_mb=arguments.max_mb,
         best_effort=arguments.best_effort,
+        children=not arguments.no_children,
     )
     graph._ambient = True
+    launched = _launched(arguments.program, arguments.is_module)
+    if launched is not None:
+        return _launch(arguments, launched)
     if not arguments.no_children:
         _set_environment(arguments)
+        os.environ.setdefault("FASTDISPATCH_RUN_ID", run_id())
     # Report a missing program before an earlier recording is overwritten.
     program = _module(arguments.program) if arguments.is_module else script(arguments.program)
     graph.start()
@@ -157,13 +178,16 @@ def _ranks(text: str | None) -> list[int] | None:
 
 
 def _set_environment(arguments: argparse.Namespace) -> None:
-    """Let processes that multiprocessing spawns record too: they are often separate ranks."""
+    """Let processes that multiprocessing spawns, or a launcher, record too: they are often separate ranks."""
     options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
     options += ["timing=0"] if arguments.no_timing else []
     options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []
     options += [f"gpu={arguments.gpu.replace(',', '+')}"] if arguments.gpu != "auto" else []
+    options += [f"keep={'+'.join(arguments.keep)}"] if arguments.keep else []
+    options += ["children=0"] if arguments.no_children else []
+    options += [f"measure={arguments.measure.replace(',', '+')}"] if arguments.measure else []
+    options += [f"every={arguments.every}"] if arguments.every > 1 else []
     os.environ["FASTDISPATCH"] = "children"
-    os.environ.setdefault("FASTDISPATCH_RUN_ID", run_id())
     os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)
     os.environ["FASTDISPATCH_OPTIONS"] = ",".join(options)
     if arguments.steps:
@@ -172,10 +196,45 @@ def _set_environment(arguments: argparse.Namespace) -> None:
         os.environ["FASTDISPATCH_RANKS"] = arguments.ranks
 
 
+def _launched(program: list[str], is_module: bool) -> list[str] | None:
+    """Return the command to execute if the program is a launcher or a command of the system, None for a Python
+    program, which runs in this process."""
+    if is_module:
+        return [sys.executable, "-m", *program] if is_launcher(["-m", *program]) else None
+    if os.path.exists(program[0]):
+        if not is_launcher_command(program[0]):
+            return None
+        return [*([] if os.access(program[0], os.X_OK) else [sys.executable]), *program]
+    from shutil import which  # only if needed: it imports much
+
+    found = which(program[0])
+    return None if found is None else [found, *program[1:]]
+
+
+def _launch(arguments: argparse.Namespace, command: list[str]) -> int:
+    """Replace this process by a command whose Python processes are recorded."""
+    if not arguments.best_effort:
+        files.open_folder(arguments.out)
+    _set_environment(arguments)
+    os.environ["FASTDISPATCH"] = "1"
+    if not arguments.quiet:
+        name = os.path.basename(arguments.program[0])
+        line = f"recording each Python process of {name}.  Next: fastdispatch report {arguments.out}"
+        print(f"fastdispatch: {line}", file=sys.stderr, flush=True)
+    try:
+        os.execv(command[0], command)
+    except OSError as error:
+        raise Error(f"can't run {command[0]!r}: {error.strerror}") from None
+
+
 def _finish(graph: CallGraph, quiet: bool) -> None:
     graph.stop()
     if not quiet and graph.path is not None:
         for line in summary_lines(graph.path):
+            print(f"fastdispatch: {line}", file=sys.stderr)
+        from fastdispatch.detectors.text import closing_lines  # not before the program ends
+
+        for line in closing_lines(graph.path):
             print(f"fastdispatch: {line}", file=sys.stderr)
 
 

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from fastdispatch.cli import renamed
-from fastdispatch.cli.paths import Input
+from fastdispatch.cli.paths import add_input
 
 _DESCRIPTION = """Print the call stacks of every rank of a running, hung or killed run. Equal stacks are grouped, the
 largest group last. Only the recordings are read; the processes are not interrupted."""
@@ -14,7 +14,7 @@ largest group last. Only the recordings are read; the processes are not interrup
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("stacks", help="print the current call stacks of every rank", description=_DESCRIPTION)
-    parser.add_argument("path", type=Input, metavar="PATH", help="run directory, or recording of one rank")
+    add_input(parser, "run directory, or recording of one rank")
     parser.add_argument("--threads", action="store_true", help="include all threads, not only main threads")
     parser.add_argument("--all", action="store_true", help="print long stacks in full")
     parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")

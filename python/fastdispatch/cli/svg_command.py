@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from fastdispatch import Error, Trace, load
+from fastdispatch import Error, Trace
 from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import percent, whole
 from fastdispatch.cli.output import write
-from fastdispatch.cli.paths import Input, OutputFile, Picture, add_output
+from fastdispatch.cli.paths import OutputFile, Picture, add_input, add_output
+from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.read.gate import matches
 
 
@@ -16,14 +17,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "svg", help="draw the call graph", description="Draw the call graph as SVG, PDF or PNG."
     )
-    add_options(parser, Picture, "write the image to FILE (.svg, .png or .pdf), or its Graphviz source (.dot)")
+    output = "write the image to FILE (.svg, .png or .pdf), or its Graphviz source (.dot)"
+    add_options(parser, Picture, output, default="callgraph.svg")
     parser.set_defaults(function=run)
 
 
-def add_options(parser: argparse.ArgumentParser, kind: type[OutputFile], output: str) -> None:
+def add_options(
+    parser: argparse.ArgumentParser, kind: type[OutputFile], output: str, default: str | None = None
+) -> None:
     """Add the options of this command and of ``export dot``."""
-    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
-    add_output(parser, output, kind)
+    add_input(parser)
+    add_output(parser, output, kind, default=default)
     parser.add_argument(
         "--style", choices=("default", "classic"), default="default", help="colour scheme (default: default)"
     )
@@ -64,6 +68,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type[OutputFile], output:
     )
     renamed.option(parser, "--min", "--min-percent")
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank (default: the sum of all ranks)")
+    add_steps(parser)
     parser.add_argument("--all", action="store_true", help="draw all functions")
 
 
@@ -81,7 +86,9 @@ def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
 
 def dot_of(arguments: argparse.Namespace) -> bytes:
     """Return the graph in Graphviz's language."""
-    trace = load(arguments.path)
+    from fastdispatch.read.reduced import load_run
+
+    trace = load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank)
     check_globs(trace, arguments)
     return trace.export(
         "dot",

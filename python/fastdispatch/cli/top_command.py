@@ -6,10 +6,11 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import asdict
 
 from fastdispatch import Error
 from fastdispatch.cli.numbers import count, within
-from fastdispatch.cli.paths import Input
+from fastdispatch.cli.paths import add_input
 
 _DESCRIPTION = """Show a live table of functions, sorted by self time since the last refresh. Only the files of the run
 are read; the processes are not interrupted."""
@@ -17,7 +18,7 @@ are read; the processes are not interrupted."""
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("top", help="show a live table of a running recording", description=_DESCRIPTION)
-    parser.add_argument("path", type=Input, metavar="PATH", help="run directory, or recording of one rank")
+    add_input(parser, "run directory, or recording of one rank")
     parser.add_argument(
         "--interval", type=within(0.1, 3600), default=2.0, metavar="S", help="refresh every S seconds (default: 2)"
     )
@@ -54,6 +55,7 @@ def once(arguments: argparse.Namespace) -> None:
     found = rates(before, after)
     if arguments.json:
         rows = [rate.as_json() for rate in found]
-        print(json.dumps({"format": "fastdispatch.top", "version": 1, "head": head(before, after), "rows": rows}))
+        document = {"format": "fastdispatch.top", "version": 1, "head": head(before, after), "rows": rows}
+        print(json.dumps(document | {"processes": [asdict(group) for group in after.processes]}))
         return
     print_parts(parts(before, after, found[: arguments.rows]), sys.stdout, width_of(sys.stdout))

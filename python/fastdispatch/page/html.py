@@ -13,10 +13,12 @@ import jinja2
 from markupsafe import Markup
 
 from fastdispatch import Error
-from fastdispatch.page import html_data, html_source, html_timeline
+from fastdispatch.detectors import Findings, findings
+from fastdispatch.page import html_data, html_overview, html_source, html_timeline
 from fastdispatch.page.html_blocks import block
 from fastdispatch.page.html_scripts import script, text_of
 from fastdispatch.read.trace import Trace
+from fastdispatch.report.report_facts import facts
 from fastdispatch.version import __version__
 
 _MEGABYTE = 10**6
@@ -31,10 +33,12 @@ class Wanted:
     most: int = 16 * _MEGABYTE
 
 
-def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
-    """Return a page; equal arguments give equal bytes. If it is too large, the timeline is reduced; raises Error if
-    that is not enough."""
+def page(trace: Trace, path: str, wanted: Wanted, found: Findings | None = None) -> bytes:
+    """Return a page; equal arguments give equal bytes. ``found``: findings, by default those of the
+    trace. If the page is too large, the timeline is reduced; raises Error if that is not enough."""
     kept = html_data.contexts(trace)
+    said = facts(trace, None)
+    overview = block(*html_overview.block_of(trace, said, found or findings(trace)))
     pipeline = html_timeline.findings_of(trace)
     source = block(*html_source.block_of(trace, wanted.source))
     ranks = html_data.paths_by_rank(trace, kept)
@@ -43,7 +47,8 @@ def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
         lines = html_timeline.block_of(trace, slices)
         capped = {} if lines is None else lines[0]["capped"]
         blocks = {
-            "data-core": block(*html_data.core(trace, path, kept, pipeline | {"capped": capped})),
+            "data-core": block(*html_data.core(trace, path, kept, said, pipeline | {"capped": capped})),
+            "data-overview": overview,
             "data-source": source,
         }
         if ranks is not None:

@@ -10,9 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch.page import html_layout
-from fastdispatch.read.summary import PHASES, mapping
+from fastdispatch.page.plumbing import plumbing
+from fastdispatch.read.steps import PHASES
+from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.report.report_facts import PHASE_BITS, Facts, facts
+from fastdispatch.report.report_facts import PHASE_BITS, Facts
 from fastdispatch.report.report_rows import module_pattern
 
 #: Kinds without a package, and their group.
@@ -65,6 +67,7 @@ def package_of(kind: str, package: str, name: str, source: str) -> str:
 def nodes(trace: Trace) -> Columns:
     found = trace.nodes
     kept: Columns = {name: found[name] for name in ("kind", "file", "class", "name", "line", "key")}
+    kept["plumbing"] = plumbing(found)
     kept["package"] = [
         package_of(*row) for row in zip(*(found[name] for name in ("kind", "package", "name", "from")), strict=True)
     ]
@@ -162,10 +165,11 @@ def by_rank(trace: Trace) -> dict[str, Columns]:
     return tables
 
 
-def core(trace: Trace, path: str, kept: Columns, more: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Return values and tables of the main block of every page; ``kept`` are its contexts, ``more`` are further facts
-    of the recording: findings, notes, capped."""
-    said = facts(trace, None)
+def core(
+    trace: Trace, path: str, kept: Columns, said: Facts, more: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Return values and tables of the main block of every page; ``kept`` are its contexts, ``said`` its facts, ``more``
+    are further ones: findings, notes, capped."""
     named = nodes(trace)
     values = {
         "about": about(trace, path, said) | more,

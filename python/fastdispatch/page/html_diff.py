@@ -10,7 +10,7 @@ from fastdispatch.page import html_data, html_source
 from fastdispatch.page.html import Wanted, bounded
 from fastdispatch.page.html_blocks import block
 from fastdispatch.read.diff import SAID, Diff
-from fastdispatch.read.summary import PHASES
+from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.diff_text import lines
 from fastdispatch.report.report_facts import facts

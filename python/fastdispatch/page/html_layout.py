@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch.read.trace import Columns
 
-_WIDTH, _HEIGHT = 206, 48  # size of a box, pixels (page/assets/graph.js)
+_WIDTH, _HEIGHT = 264, 60  # size of a box, pixels (page/assets/graph.js)
 _DOT_PER_INCH = 72
 _MOST = 200  # packages; with more, the page shows the heaviest and computes their layout
 

@@ -1,7 +1,7 @@
 """JavaScript of the page: modules of ``page/assets``, joined into one script.
 
 Every file is an ES module, for editors and linters; here ``import`` and ``export`` become constants, each module in its
-own scope::
+own scope, without comments and indentation::
 
     import { el } from "./dom.js";     const { el } = dom_js;
     export function draw() {}          const flame_js = (() => { function draw() {} return { draw }; })();
@@ -14,6 +14,9 @@ from importlib.resources import files
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)
+#: Lines of comments, and indentation: a page does without them.
+_COMMENT = re.compile(r"^ *(?://[^\n]*|/\*\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)
+_INDENT = re.compile(r"^ +", re.MULTILINE)
 
 _FOLDER = files("fastdispatch.page").joinpath("assets")
 
@@ -31,7 +34,7 @@ def script(start: str = "main") -> str:
 
 
 def _add(name: str, done: dict[str, str]) -> None:
-    text = text_of(f"{name}.js")
+    text = _INDENT.sub("", _COMMENT.sub("", text_of(f"{name}.js")))
     for _, other in _IMPORT.findall(text):
         if other not in done:
             _add(other, done)

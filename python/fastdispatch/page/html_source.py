@@ -34,11 +34,11 @@ def block_of(
         if file and line and node not in hidden:
             of_file.setdefault(file, []).append(node)
     # Paths of files would name their owner.
-    folders = [] if is_anonymous() else [folder for each in recorded or (trace,) for folder in _folders(each)]
+    folders = [] if is_anonymous() else [folder for each in recorded or (trace,) for folder in source_folders(each)]
     paths: dict[str, str] = {}
     texts: Columns = {"node": [], "text": []}
     for file, members in sorted(of_file.items()):
-        path, lines = _found(file, folders, [(nodes["name"][node], nodes["line"][node]) for node in members])
+        path, lines = find_source(file, folders, [(nodes["name"][node], nodes["line"][node]) for node in members])
         if path is None:
             continue
         paths[file] = str(path)
@@ -48,7 +48,7 @@ def block_of(
     return {"paths": paths, "any": with_texts}, {"texts": texts}
 
 
-def _folders(trace: Trace) -> Iterable[Path]:
+def source_folders(trace: Trace) -> Iterable[Path]:
     """Return folders to search: those of the recorded programs, then the module path of this Python."""
     for rank in trace.ranks:
         folder = Path(str(rank["meta"].get("folder") or "."))
@@ -61,7 +61,7 @@ def _folders(trace: Trace) -> Iterable[Path]:
     yield from (Path(entry) for entry in sys.path if entry and os.path.isdir(entry))
 
 
-def _found(file: str, folders: Iterable[Path], functions: list[tuple[str, int]]) -> tuple[Path | None, list[str]]:
+def find_source(file: str, folders: Iterable[Path], functions: list[tuple[str, int]]) -> tuple[Path | None, list[str]]:
     if file.startswith("<"):
         return None, []
     for folder in dict.fromkeys(folders):

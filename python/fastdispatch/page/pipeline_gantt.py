@@ -46,7 +46,7 @@ def picture(made: Report) -> str:
     """
     rows = [row for row in made.ranks if row["line"] == made.drawn_line and row["stage"] >= 0]
     ranks = {row["rank"]: place for place, row in enumerate(sorted(rows, key=lambda row: (row["stage"], row["rank"])))}
-    spans = [row for row in rows_of(made.stretches) if row["rank"] in ranks]
+    spans = [row for row in rows_of(made.intervals) if row["rank"] in ranks]
     if not spans:
         raise Error("there is nothing to draw: no iteration of a pipeline was recorded")
     if len(spans) > MOST:
@@ -100,7 +100,7 @@ def headings(made: Report, used: set[str], jobs: Sequence[Row]) -> Iterator[str]
 
 
 def names(made: Report, rows: Sequence[Row], ranks: dict[int, int], spans: Sequence[Row]) -> Iterator[str]:
-    yield text(WIDTH - RIGHT + 10, TOP - 9, "idle · held", class_="small")
+    yield text(WIDTH - RIGHT + 10, TOP - 9, "idle · in flight", class_="small")
     idle, whole = dict.fromkeys(ranks, 0), dict.fromkeys(ranks, 0)
     for row in spans:
         took = row["end"] - row["start"]
@@ -111,7 +111,7 @@ def names(made: Report, rows: Sequence[Row], ranks: dict[int, int], spans: Seque
         yield text(LEFT - 10, middle, f"stage {row['stage']}", text_anchor="end")
         yield text(LEFT - 10, middle + 13, f"rank {row['rank']}", class_="small", text_anchor="end")
         share = idle[row["rank"]] / max(whole[row["rank"]], 1)
-        yield text(WIDTH - RIGHT + 10, middle + 5, f"{percent(share)} · {row['held']}", class_="small")
+        yield text(WIDTH - RIGHT + 10, middle + 5, f"{percent(share)} · {row['in_flight']}", class_="small")
 
 
 def box(made: Report, row: Row, jobs: Sequence[Row], x: float, width: float, y: float) -> str:

@@ -77,14 +77,14 @@ def _many(count: int, what: str, plural: str = "s") -> str:
 def _rows(made: Plan, replay: Replay, scale: float) -> Iterator[str]:
     """Yield names, the ground of each row (idle time), and figures to the right."""
     end = float(replay.makespan) * scale
-    yield text(_LEFT + end + 10, _TOP - 8, "idle · held", class_="note")
+    yield text(_LEFT + end + 10, _TOP - 8, "idle · in flight", class_="note")
     for stage in range(made.stages):
         middle = _y(stage) + _ROW / 2 + 4
         share = replay.idle[stage] / replay.makespan if replay.makespan else Fraction()
         yield text(_LEFT - 10, middle, f"stage {stage}", text_anchor="end")
         yield rect(_LEFT, _y(stage), end, _ROW, fill="#ececec")
-        held = f"{float(share):.1%} · {replay.in_flight[stage]}"
-        yield text(_LEFT + end + 10, middle, held, class_="note")
+        figures = f"{float(share):.1%} · {replay.in_flight[stage]}"
+        yield text(_LEFT + end + 10, middle, figures, class_="note")
 
 
 def _box(job: Job, replay: Replay, at: int, scale: float, made: Plan) -> str:
@@ -186,14 +186,14 @@ def _captions(made: Plan, replay: Replay, kinds: list[str]) -> Iterator[str]:
     transfers = "transfers take no time"
     if any(replay.times["RA"]):
         transfers = f"{'blocking' if replay.blocking else 'overlapped'} transfers of {cost} (red)"
-    yield f"Number and colour: the micro-batch. {times}{chunk}; {transfers}; {_brief(replay.makespan)} in all."
+    yield f"Number and colour: the micro-batch. {times}{chunk}; {transfers}; {_brief(replay.makespan)}."
     yield (
         f"Bubble: {float(replay.bubble_of_total):.1%} of all time (idle / makespan), "
         f"{float(replay.bubble_of_ideal):.1%} of the ideal time (idle / computing)."
     )
     yield (
-        "Held: the most micro-batches"
-        + (", counted for each chunk," if made.chunks > 1 else "")
+        "In flight: the maximum number of micro-batches"
+        + (", per chunk," if made.chunks > 1 else "")
         + " whose activations a stage keeps for backward."
     )
 

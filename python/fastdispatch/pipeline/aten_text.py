@@ -89,8 +89,6 @@ class CallText:
         self._by_name = [each for each in given if each[0].named and not self._is_default(*each)]
         self._count = 0
 
-    # -- the name ------------------------------------------------------------------------------------------------------
-
     def name(self) -> str:
         """Return the name of the node."""
         plain = [(each, value) for each, value in self._by_place if not self._holds_tensors(value)]
@@ -110,8 +108,6 @@ class CallText:
         if is_tensor(value):
             return not self._is_number(value)
         return isinstance(value, list) and any(map(self._holds_tensors, value))
-
-    # -- the call ------------------------------------------------------------------------------------------------------
 
     def call(self) -> str:
         """Return the call as text; empty if an argument is not plain data, or is a parameter."""

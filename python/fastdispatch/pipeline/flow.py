@@ -53,11 +53,11 @@ def flow(trace: Trace, *, all: bool = False) -> Flow:
 
     A recording of one rank gives a part of the flow of all ranks.
     """
-    held = [_held(rank) for rank in trace.ranks]
-    by_stage = any(held)
+    stages_of = [_stages(rank) for rank in trace.ranks]
+    by_stage = any(stages_of)
     edges: dict[tuple[str, str], Edge] = {}
     for place, rank in enumerate(trace.ranks):
-        stages = held[place] if by_stage else [rank["rank"]]
+        stages = stages_of[place] if by_stage else [rank["rank"]]
         for caller, callee, calls, total in _edges(trace, rank["rank"], all):
             edge = edges.setdefault((caller, callee), Edge(caller, callee))
             edge.stages.update(stages)
@@ -68,7 +68,7 @@ def flow(trace: Trace, *, all: bool = False) -> Flow:
     return Flow(ordered, every, "stage" if by_stage else "rank")
 
 
-def _held(rank: dict[str, Any]) -> list[int]:
+def _stages(rank: dict[str, Any]) -> list[int]:
     facts = rank["meta"].get("pipeline")
     return [int(stage) for stage in facts.get("held", [])] if isinstance(facts, dict) else []
 

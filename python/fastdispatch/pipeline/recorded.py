@@ -166,7 +166,7 @@ class _Recording:
             run.has_backward = True
             run.made.layers[place].backward += max(call.ns, 0) / 1e6
             for inner in self.below(call):
-                run.needs(place, inner)
+                run.add_saved(place, inner)
         for run in runs:
             run.settle()
         return elsewhere
@@ -190,8 +190,6 @@ class _Run:
         self._made_as: dict[int, tuple[str, list[int]]] = {}  # dtypes and shapes of tensors
         self._arguments = {each["id"] for each in _tensors(root.inputs)}
         self._walk(root)
-
-    # -- forward -------------------------------------------------------------------------------------------------------
 
     def _walk(self, call: _Call) -> None:
         for each in self._recording.children[call.id]:
@@ -276,9 +274,7 @@ class _Run:
         if fact["at"] in self._parameters:
             self._owned.add(fact["storage"])
 
-    # -- backward ------------------------------------------------------------------------------------------------------
-
-    def needs(self, place: int, call: _Call) -> None:
+    def add_saved(self, place: int, call: _Call) -> None:
         """Note the tensors that a call in the backward of a layer reads."""
         for fact in _tensors(call.inputs):
             storage = fact["storage"]
@@ -288,9 +284,6 @@ class _Run:
     def settle(self) -> None:
         for storage, place in self._kept.items():
             self.made.layers[place].saved += self._stored[storage]
-
-
-# -- facts -------------------------------------------------------------------------------------------------------------
 
 
 def _tensors(facts: Any) -> Iterator[dict[str, Any]]:

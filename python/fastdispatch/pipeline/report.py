@@ -14,8 +14,9 @@ from typing import Any
 from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.pipeline.plan import SCHEDULES
+from fastdispatch.pipeline.sentences import notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
-from fastdispatch.read.summary import PHASES
+from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
 
 SCHEMA = "fastdispatch-pipeline-report/1"
@@ -47,6 +48,18 @@ CHANGES = (
 
 Row = dict[str, Any]
 
+#: Current and former names of fields. Reports have both.
+_FORMER = {
+    "in_flight": "held",
+    "in_flight_planned": "held_planned",
+    "undirected": "aimless",
+    "intervals": "stretches",
+}
+
+
+def _with_former_names(row: Row) -> Row:
+    return row | {old: row[new] for new, old in _FORMER.items() if new in row}
+
 
 class Report:
     """The analysis of a recorded pipeline. Times are nanoseconds. Made by :func:`report`."""
@@ -70,21 +83,21 @@ class Report:
         self.stages: int = made["stages"]
         self.chunks: int = made["chunks"]
         self.lines: int = made["lines"]
-        #: name (None: unknown), difference, micro_batches; with a name blocking, transfers (kind of simulation), held,
-        #: buffers (one a stage), and the replays ideal, stages, base (makespan, of_total, of_ideal).
-        self.schedule: Row = made["schedule"]
-        #: The iteration of ``jobs``, ``stretches`` and ``path``: the chosen one with the median duration.
+        #: name (None: unknown), difference, micro_batches; with a name blocking, transfers (kind of simulation),
+        #: in_flight and buffers (one per stage), and the replays ideal, stages, base (makespan, of_total, of_ideal).
+        self.schedule: Row = _with_former_names(made["schedule"])
+        #: The iteration of ``jobs``, ``intervals`` and ``path``: the chosen one with the median duration.
         self.drawn: int | None = made["drawn"]
         #: All its jobs; ``other`` is the row of the other end of a transfer, -1: none.
         self.jobs: Columns = made["jobs"]
         #: All its time on all ranks: rank, start, end, part (``busy`` or one of ``CAUSES``), job (row, -1),
         #: waits_for (rank, -1).
-        self.stretches: Columns = made["stretches"]
+        self.intervals: Columns = made["intervals"]
         #: The critical path of it, end to end; of ``drawn_line``.
         self.path: Columns = made["path"]
         self.drawn_line: int = made["drawn_line"]
-        #: One row per rank and iteration: start, end, held, bytes, whole, chosen, busy and ``CAUSES``.
-        self.shares: Columns = made["shares"]
+        #: One row per rank and iteration: start, end, in_flight, bytes, whole, chosen, busy and ``CAUSES``.
+        self.shares: Columns = _with_former_names(made["shares"])
 
     @cached_property
     def chosen(self) -> list[Row]:
@@ -123,7 +136,7 @@ class Report:
     @cached_property
     def ranks(self) -> list[Row]:
         """One row per rank: rank, stage (its place), line, data, model, jobs, open, killed, moved_ns, unsure_ns; and of
-        a mean iteration busy, idle, ``CAUSES``, waits_for (by stage), held, bytes (most)."""
+        a mean iteration busy, idle, ``CAUSES``, waits_for (by stage), in_flight, bytes (maximum)."""
         by_rank: dict[int, list[Row]] = defaultdict(list)
         for row in self.chosen:
             by_rank[row["rank"]].append(row)
@@ -133,23 +146,21 @@ class Report:
             sums = {part: sum(share[part] for share in shares) for part in ("busy", *CAUSES)}
             count = max(len(shares), 1)
             time = sum(share["end"] - share["start"] for share in shares)
-            made.append(
-                row
-                | {part: value / count for part, value in sums.items()}
-                | {
-                    "time": time / count,
-                    "idle": (time - sums["busy"]) / count,
-                    "waits_for": {stage: wait / count for stage, wait in enumerate(waits) if wait},
-                    "held": max((share["held"] for share in shares), default=0),
-                    "bytes": max((share["bytes"] for share in shares), default=0),
-                }
-            )
+            means = {part: value / count for part, value in sums.items()}
+            figures = {
+                "time": time / count,
+                "idle": (time - sums["busy"]) / count,
+                "waits_for": {stage: wait / count for stage, wait in enumerate(waits) if wait},
+                "in_flight": max((share["in_flight"] for share in shares), default=0),
+                "bytes": max((share["bytes"] for share in shares), default=0),
+            }
+            made.append(_with_former_names(row | means | figures))
         return made
 
     @cached_property
     def table(self) -> list[Row]:
         """One row per stage, over its replicas: stage, ranks, busy, idle and causes, share of idle, imbalance (busy
-        over the mean of all stages), waits_for, held and held_planned, bytes, buffers, layers, tied."""
+        over the mean of all stages), waits_for, in_flight and in_flight_planned, bytes, buffers, layers, tied."""
         found = []
         for stage in range(self.stages):
             ranks = [row for row in self.ranks if row["stage"] == stage and row["time"]]
@@ -165,28 +176,29 @@ class Report:
         for row in ranks:
             for other, wait in row["waits_for"].items():
                 waits[other] += wait / len(ranks)
-        known = self.schedule["name"] is not None and stage < len(self.schedule["held"])
+        known = self.schedule["name"] is not None and stage < len(self.schedule["in_flight"])
         parts = {part: fmean(row[part] for row in ranks) for part in ("time", "busy", "idle", *CAUSES)}
-        return {
+        row = {
             "stage": stage,
             "ranks": [row["rank"] for row in ranks],
             **parts,
             "idle_share": parts["idle"] / parts["time"],
             "waits_for": dict(waits),
-            "held": max(row["held"] for row in ranks),
-            "held_planned": self.schedule["held"][stage] if known else None,
+            "in_flight": max(row["in_flight"] for row in ranks),
+            "in_flight_planned": self.schedule["in_flight"][stage] if known else None,
             "bytes": max(row["bytes"] for row in ranks),
             "buffers": self.schedule["buffers"][stage] if known else None,
             **self._layers_of({row["rank"] for row in ranks}),
         }
+        return _with_former_names(row)
 
     def _layers_of(self, ranks: set[int]) -> Row:
         for facts in self._facts:
             if facts["rank"] in ranks:
-                held = facts.get("held") or []
-                tied = {key: stages for key, stages in (facts.get("tied") or {}).items() if set(stages) & set(held)}
-                layers = [row for row in facts.get("layers") or [] if row["stage"] in held]
-                return {"global_stages": held, "layers": layers, "tied": tied}
+                own = facts.get("held") or []
+                tied = {key: stages for key, stages in (facts.get("tied") or {}).items() if set(stages) & set(own)}
+                layers = [row for row in facts.get("layers") or [] if row["stage"] in own]
+                return {"global_stages": own, "layers": layers, "tied": tied}
         return {"global_stages": [], "layers": [], "tied": {}}
 
     @property
@@ -334,26 +346,28 @@ class Report:
     @cached_property
     def counts(self) -> Row:
         """matched and local transfers, early (received before they were sent: clocks are off), evals (skipped jobs of
-        evaluations), unknown and aimless (jobs of no kind; sends that do not say where to)."""
-        return {key: self._made[key] for key in ("matched", "local", "early", "evals", "unknown", "aimless")}
+        evaluations), unknown (jobs of no kind), undirected (transfers without the stage at the other end)."""
+        keys = ("matched", "local", "early", "evals", "unknown", "undirected")
+        return _with_former_names({key: self._made[key] for key in keys})
 
     @cached_property
     def notes(self) -> list[str]:
         """Limits of the figures, one sentence each."""
-        from fastdispatch.pipeline.sentences import notes
-
         return [*self._notes, *notes(self, self._made)]
 
     @cached_property
     def sentences(self) -> list[str]:
         """The findings, as sentences."""
-        from fastdispatch.pipeline.sentences import sentences
-
         return [*sentences(self)]
+
+    @property
+    def stretches(self) -> Columns:
+        """The former name of ``intervals``."""
+        return self.intervals
 
     def figures(self) -> dict[str, Any]:
         """As in :meth:`to_json`."""
-        return {
+        figures = {
             "schema": SCHEMA,
             "sentences": self.sentences,
             "notes": self.notes,
@@ -380,9 +394,10 @@ class Report:
             "what_if": self.what_if,
             "open": self.open,
             "jobs": self.jobs,
-            "stretches": self.stretches,
+            "intervals": self.intervals,
             "path": self.path,
         }
+        return _with_former_names(figures)
 
     def to_json(self) -> str:
         """docs/reference/schemas/pipeline-report.schema.json."""

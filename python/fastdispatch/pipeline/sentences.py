@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from fastdispatch.read.summary import seconds
-
-if TYPE_CHECKING:
-    from fastdispatch.pipeline.report import Report
+from fastdispatch.read.trace import Columns
 
 Row = dict[str, Any]
 
@@ -23,7 +21,40 @@ _SLOW_LINK = 1.5
 _MOST = 3
 
 
-def sentences(made: Report) -> Iterator[str]:
+class Figures(Protocol):
+    """The figures of a report that sentences use."""
+
+    stages: int
+    schedule: Row
+    shares: Columns
+
+    @property
+    def step(self) -> float: ...
+    @property
+    def bubble_of_total(self) -> float: ...
+    @property
+    def bubble_of_ideal(self) -> float: ...
+    @property
+    def iterations(self) -> list[int]: ...
+    @property
+    def table(self) -> list[Row]: ...
+    @property
+    def transfers(self) -> list[Row]: ...
+    @property
+    def what_if(self) -> list[Row]: ...
+    @property
+    def replicas(self) -> list[Row]: ...
+    @property
+    def ranks(self) -> list[Row]: ...
+    @property
+    def open(self) -> list[Row]: ...
+    @property
+    def unmatched(self) -> list[Row]: ...
+    @property
+    def counts(self) -> Row: ...
+
+
+def sentences(made: Figures) -> Iterator[str]:
     if not made.table:
         return
     yield _bubble(made)
@@ -39,7 +70,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %" if abs(share) < 0.0995 else f"{100 * share:.1f} %"
 
 
-def _bubble(made: Report) -> str:
+def _bubble(made: Figures) -> str:
     text = (
         f"a step takes {seconds(made.step)}, of which stages are idle {percent(made.bubble_of_total)} "
         f"(bubble: {percent(made.bubble_of_total)} of the total, {percent(made.bubble_of_ideal)} of the ideal time)"
@@ -53,7 +84,7 @@ def _bubble(made: Report) -> str:
     return text
 
 
-def _waits(made: Report) -> Iterator[str]:
+def _waits(made: Figures) -> Iterator[str]:
     pairs = sorted(
         ((wait / row["time"], row["stage"], other) for row in made.table for other, wait in row["waits_for"].items()),
         reverse=True,
@@ -69,7 +100,7 @@ def _waits(made: Report) -> Iterator[str]:
             move = None
 
 
-def _slow_stage(made: Report) -> Iterator[str]:
+def _slow_stage(made: Figures) -> Iterator[str]:
     slowest = max(made.table, key=lambda row: row["busy"])
     if len(made.table) > 1 and slowest["imbalance"] is not None and slowest["imbalance"] >= _SLOW:
         yield (
@@ -78,7 +109,7 @@ def _slow_stage(made: Report) -> Iterator[str]:
         )
 
 
-def _slow_links(made: Report) -> Iterator[str]:
+def _slow_links(made: Figures) -> Iterator[str]:
     """Find slow senders: all their transfers, in both directions, take longer than those of others. A few slow
     transfers have other causes, such as a busy machine."""
     by_sender: dict[int, list[float]] = {}
@@ -108,40 +139,40 @@ _OWN = {
 }
 
 
-def _own_idle(made: Report) -> Iterator[str]:
+def _own_idle(made: Figures) -> Iterator[str]:
     for cause, words in _OWN.items():
         worst = max(made.table, key=lambda row: row[cause] / row["time"])
         if worst[cause] >= _LEAST * worst["time"]:
             yield f"stage {worst['stage']} spends {percent(worst[cause] / worst['time'])} of the step {words}"
 
 
-def _best(made: Report, change: str) -> Row | None:
+def _best(made: Figures, change: str) -> Row | None:
     found = [row for row in made.what_if if row["change"] == change and row["share"] >= _SAVES]
     return found[0] if found else None
 
 
-def _changes(made: Report) -> Iterator[str]:
+def _changes(made: Figures) -> Iterator[str]:
     overlap = _best(made, "overlapped_transfers")
     if made.schedule["name"] is not None and made.schedule["blocking"]:
         text = "no transfer runs beside a computation: both ends wait"
         yield text + (f"; overlapping them would save {percent(overlap['share'])}" if overlap else "")
     elif overlap is not None:
         saved = percent(overlap["share"])
-        yield f"receivers wait while data is on its way: transfers beside the work would save {saved}"
+        yield f"receivers wait during transfers: overlapped transfers would save {saved}"
     rest = [row for row in made.what_if if row["change"] not in ("move_layer", "overlapped_transfers")]
     for row in rest[:1]:
         if row["share"] >= _SAVES:
             yield f"what would save most: {row['words']}, {percent(row['share'])} of a step"
 
 
-def _replicas(made: Report) -> Iterator[str]:
+def _replicas(made: Figures) -> Iterator[str]:
     for row in made.replicas:
         if row["of_median"] is not None and row["of_median"] >= _SLOW:
             copy = f"rank {row['slowest']} is the slowest copy of stage {row['stage']}"
             yield f"{copy}: {row['of_median']:.2f} times the median"
 
 
-def notes(made: Report, raw: dict[str, Any]) -> Iterator[str]:
+def notes(made: Figures, raw: dict[str, Any]) -> Iterator[str]:
     if raw["guessed"]:
         yield "no job names its stage: ranks are used as stages, in their order"
     places = set(raw["ranks"]["stage"])
@@ -158,7 +189,7 @@ def notes(made: Report, raw: dict[str, Any]) -> Iterator[str]:
         yield f"the order of jobs is that of no schedule we know{why}: jobs are counted, no theory and no what-if"
 
 
-def _ends(made: Report, raw: dict[str, Any]) -> Iterator[str]:
+def _ends(made: Figures, raw: dict[str, Any]) -> Iterator[str]:
     for rank, killed in zip(raw["ranks"]["rank"], raw["ranks"]["killed"], strict=True):
         if killed:
             yield f"rank {rank} did not end its recording: it was killed or still runs"
@@ -178,7 +209,7 @@ def _job(job: Row) -> str:
     return text + (f" with stage {job['peer']}" if job["peer"] >= 0 else "")
 
 
-def _clocks(made: Report) -> Iterator[str]:
+def _clocks(made: Figures) -> Iterator[str]:
     for row in made.ranks:
         if row["unsure_ns"] < 0:
             yield f"clock of rank {row['rank']}: not aligned, no transfers in both directions bound it"
@@ -191,7 +222,7 @@ def _clocks(made: Report) -> Iterator[str]:
         yield f"{made.counts['early']} transfers were received before they were sent: clocks are off by that"
 
 
-def _left_out(made: Report) -> Iterator[str]:
+def _left_out(made: Figures) -> Iterator[str]:
     recorded = sorted(set(made.shares["iteration"]))
     out = [number for number in recorded if number not in made.iterations]
     if out:
@@ -202,7 +233,7 @@ def _left_out(made: Report) -> Iterator[str]:
     for key, words in (
         ("evals", "jobs of evaluations are skipped"),
         ("unknown", "jobs are of no kind of a pipeline"),
-        ("aimless", "sends and receives do not say to which stage: no peer"),
+        ("undirected", "sends and receives have no peer: their direction is unknown"),
     ):
         if made.counts[key]:
             yield f"{made.counts[key]} {words}"

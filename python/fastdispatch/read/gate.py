@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from dataclasses import dataclass
@@ -10,8 +11,14 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.read.diff import Diff, Row
 from fastdispatch.read.regular import read_text
+from fastdispatch.read.steps import step_times
+from fastdispatch.read.summary import seconds
 
 _KEYS = {"forbid": list, "new_operators": bool, "step": (int, float), "calls": dict, "time": dict}
+
+
+#: Distance of the quartiles, and standard error of the median, in standard deviations of normally distributed times.
+_QUARTILES, _MEDIAN = 1.349, 1.2533
 
 
 @dataclass(frozen=True)
@@ -74,12 +81,15 @@ class Budget:
         before, after = (side.whole for side in diff.sides)
         if allowed is None or not before or after <= before * (1 + allowed / 100):
             return []
-        return [Broken(f"{after / before - 1:+.1%} per step, {allowed} % allowed", self._line("step"))]
+        spread = noise(diff)
+        text = f"; noise of the median {spread:.1%}" if spread is not None else ""
+        return [Broken(f"{after / before - 1:+.1%} per step, {allowed} % allowed{text}", self._line("step"))]
 
     def _calls(self, diff: Diff) -> list[Broken]:
         found = []
         for glob, allowed in self.content.get("calls", {}).items():
-            calls = sum(row.calls.after for row in matching(diff.rows, glob))
+            rows = diff.collections if names_collections(glob) else diff.rows
+            calls = sum(row.calls.after for row in matching(rows, glob))
             if calls != allowed:
                 found.append(Broken(f"{calls:g} calls{per(diff)} of {glob}, {allowed:g} expected", self._line(glob)))
         return found
@@ -92,7 +102,9 @@ class Budget:
                 time = diff.time(row)
                 if "slower" in row.said and time.after > time.before * (1 + allowed / 100):
                     growth = f"{time.after / time.before - 1:+.0%}" if time.before else "all"
-                    found.append(Broken(f"{growth} time  {row.key}, {allowed:g} % allowed", self._line(glob)))
+                    spread = max(row.spread.before * diff.speed, row.spread.after)
+                    text = f"; spread of steps {seconds(spread)}" if spread else ""
+                    found.append(Broken(f"{growth} time  {row.key}, {allowed:g} % allowed{text}", self._line(glob)))
         return found
 
     def _operators(self, diff: Diff) -> list[Broken]:
@@ -105,19 +117,47 @@ class Budget:
         found = []
         for edge in self.content.get("forbid", []):
             caller, callee = (glob.strip() for glob in edge.split(" -> ", 1))
-            for call in diff.calls:
+            for call in diff.collection_calls if names_collections(callee) else diff.calls:
                 above = call.caller.key if call.caller else ""
                 if call.calls.after > 0 and matches(caller, above) and matches(callee, call.callee.key):
                     text = f"{call.calls.after:g} calls{per(diff)}  {above or '<outside>'} -> {call.callee.key}"
                     found.append(Broken(text, self._line(edge)))
         return found
 
-    def as_json(self, broken: list[Broken]) -> dict[str, Any]:
-        return {"path": self.path, "broken": [{"line": one.line, "text": one.text} for one in broken]}
+    @property
+    def has_times(self) -> bool:
+        """Whether a limit depends on times; limits of calls are exact."""
+        return "step" in self.content or bool(self.content.get("time"))
+
+    def as_json(self, broken: list[Broken], diff: Diff) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "broken": [{"line": one.line, "text": one.text} for one in broken],
+            "noise": noise(diff) if self.has_times else None,
+        }
+
+
+def noise(diff: Diff) -> float | None:
+    """Return the standard error of the median step of both sides together, as a share of the step: derived from the
+    quartiles, as for normally distributed times. None if a side has fewer than 4 measured steps."""
+    square = 0.0
+    for side, trace in zip(diff.sides, diff.traces, strict=True):
+        found = step_times(rank for rank in trace.ranks if side.rank in (None, rank["rank"]))
+        if found is None or found.steps < 4 or not found.median:
+            return None
+        deviation = (found.high - found.low) / _QUARTILES
+        square += (_MEDIAN * deviation / found.median) ** 2 / found.steps
+    return math.sqrt(square)
 
 
 def per(diff: Diff) -> str:
     return "/step" if diff.by_step else ""
+
+
+def names_collections(glob: str) -> bool:
+    """Return whether a glob begins like the name of garbage collections, which no other glob matches: their number
+    differs between equal runs."""
+    return glob.startswith("gc:")
 
 
 def matching(rows: list[Row], glob: str) -> list[Row]:

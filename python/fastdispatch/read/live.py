@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch._core import Error
+from fastdispatch.read.processes import Processes, live_children, processes
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import Trace, load
 from fastdispatch.record import files
@@ -67,6 +68,7 @@ class Stack:
     calls: tuple[str, ...]
     kinds: tuple[str, ...]
     ages: tuple[int, ...]
+    process: str = ""  # "worker0-4711": another process of the rank
 
     @property
     def age(self) -> int:
@@ -75,6 +77,7 @@ class Stack:
     def as_json(self) -> dict[str, Any]:
         return {
             "rank": self.rank,
+            "process": self.process,
             "state": self.state,
             "thread": self.thread,
             "step": self.step,
@@ -86,7 +89,8 @@ class Stack:
 
 
 def stacks(path: str, incomplete: Callable[[str], object] = lambda line: None) -> list[Stack]:
-    """Return the stacks of all threads with open calls, by rank. ``incomplete`` is called with a line for each
+    """Return the stacks of all threads with open calls, by rank, then those of other processes that run or were
+    killed. ``incomplete`` is called with a line for each
     recording that is truncated or damaged. Raises Error if the path is not a recording or run directory."""
     found: list[Stack] = []
     for each in recordings(path):
@@ -94,6 +98,8 @@ def stacks(path: str, incomplete: Callable[[str], object] = lambda line: None) -
         for line in trace.incomplete:
             incomplete(line)
         found += stacks_of(trace, files.is_live(each))
+    for name, trace, live in live_children(path):
+        found += (replace(stack, process=name) for stack in stacks_of(trace, live))
     return found
 
 
@@ -134,9 +140,10 @@ class Group:
 
 def grouped(found: list[Stack]) -> list[Group]:
     """Group by equal calls and state, the largest group last: in a hang, the small groups matter."""
-    groups: dict[tuple[str, str, tuple[str, ...]], list[Stack]] = {}
+    groups: dict[tuple[str, str, str, tuple[str, ...]], list[Stack]] = {}
     for stack in found:
-        groups.setdefault((stack.state, stack.thread, stack.calls), []).append(stack)
+        kind = stack.process.rpartition("-")[0].rstrip("0123456789")
+        groups.setdefault((stack.state, kind, stack.thread, stack.calls), []).append(stack)
     return [Group(each) for each in sorted(groups.values(), key=lambda each: (len(each), each[0].rank))]
 
 
@@ -161,6 +168,7 @@ class Sample:
     whole: int  # ns of 100 %: time of the main threads
     ranks: list[dict[str, Any]]
     ended: int  # recordings that have stopped or whose process is gone
+    processes: list[Processes]
 
 
 def sample(path: str) -> Sample:
@@ -176,7 +184,8 @@ def sample(path: str) -> Sample:
         if kinds[node] != "thread"
     }
     ended = sum(not files.is_live(each) for each in found)
-    return Sample(time.monotonic(), figures, whole_time(trace.ranks), trace.ranks, ended)
+    others = processes(path, trace)
+    return Sample(time.monotonic(), figures, whole_time(trace.ranks), trace.ranks, ended, others)
 
 
 @dataclass(frozen=True)

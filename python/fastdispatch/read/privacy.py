@@ -32,6 +32,11 @@ def private(privacy: Privacy) -> Iterator[None]:
         _current.reset(token)
 
 
+def current() -> Privacy:
+    """Return the current settings, for worker processes."""
+    return _current.get()
+
+
 def is_anonymous() -> bool:
     return _current.get().salt is not None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from fastdispatch.read.summary import step_time
+from fastdispatch.read.steps import step_time
 from fastdispatch.read.trace import Trace
 
 #: A rank is slow if it waits this share of a step less than the others, or works that much longer.

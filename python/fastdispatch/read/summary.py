@@ -12,7 +12,7 @@ from fastdispatch.record import files
 
 #: Kinds of nodes whose calls pass a hook, with the name of their cost in the recording's meta. Calls counted in a
 #: ``<folded>`` were hooked like others.
-_HOOKED = {
+HOOKED = {
     "python": "python_call",
     "overflow": "python_call",
     "op": "operator",
@@ -20,9 +20,6 @@ _HOOKED = {
     "range": "operator",
 }
 
-
-#: Phases of training, by their number in the recording; columns of its steps.
-PHASES = ("other", "forward", "backward", "optimizer", "data")
 
 #: Maximum valid cost, nanoseconds.
 _DEAREST = 1e9
@@ -41,7 +38,7 @@ def overhead(trace: Trace, index: int) -> float | None:
     table = trace.core.table("node", index)
     total = 0.0
     for node, calls, resumes in zip(table["node"], table["calls"], table["resumes"], strict=True):
-        cost = costs.get(_HOOKED.get(kinds[node], ""))
+        cost = costs.get(HOOKED.get(kinds[node], ""))
         total += (calls + resumes) * (cost if isinstance(cost, (int, float)) and 0 <= cost < _DEAREST else 0.0)
     return total if costs else None
 
@@ -50,29 +47,6 @@ def share_of_overhead(trace: Trace, index: int) -> float | None:
     """Return the overhead as a share of the recorded time, 0 to 1."""
     cost, recorded = overhead(trace, index), trace.ranks[index]["recorded"]
     return None if cost is None or not recorded else min(cost / recorded, 1.0)
-
-
-def step_time(ranks: Iterable[Mapping[str, Any]]) -> int:
-    """Return the time of a step, ns: the mean of the kept steps of these entries of ``trace.ranks``; 0 without any."""
-    return sum(phase_times(ranks).values())
-
-
-def phase_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the time of each phase in the mean step, ns."""
-    times = step_phases(ranks)
-    return {phase: round(sum(times[phase]) / max(len(times[phase]), 1)) for phase in PHASES}
-
-
-def step_phases(ranks: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Return the time of each phase in every kept step, ns. Step 0 begins with the recording and includes the set-up of
-    the program: it is used only if it is the only one of its rank."""
-    times: dict[str, list[int]] = {phase: [] for phase in PHASES}
-    for rank in ranks:
-        steps = rank["latest_steps"]
-        first = 1 if len(steps["number"]) > 1 and steps["number"][0] == 0 else 0
-        for phase in PHASES:
-            times[phase] += steps[phase][first:]
-    return times
 
 
 def main_role(ranks: Iterable[Mapping[str, Any]]) -> str:
@@ -106,6 +80,11 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
+def counted(number: int, noun: str) -> str:
+    """Format a number of things: ``1 fault``, ``2 faults``."""
+    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def seconds(nanoseconds: float) -> str:
     """Format nanoseconds with a unit for two to four digits: ``41.2 s``, ``7.31 ms``."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
@@ -117,7 +96,7 @@ def seconds(nanoseconds: float) -> str:
 
 def size(number: int) -> str:
     """Format bytes: ``512 B``, ``6.29 MB``."""
-    for unit, of in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    for unit, of in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= 0.9995 * of:
             return f"{number / of:.3g} {unit}"
     return f"{number} B"
@@ -138,7 +117,7 @@ def summary_lines(path: str) -> list[str]:
     """Return two lines about a finished recording: its contents and the next command."""
     trace = load(path)
     rank = trace.ranks[0]
-    used = sum(1 for kind in trace.nodes["kind"] if kind in _HOOKED and kind != "overflow")
+    used = sum(1 for kind in trace.nodes["kind"] if kind in HOOKED and kind != "overflow")
     edges = len(trace.edges["caller"])
     paths = len(trace.contexts["node"])
     share = share_of_overhead(trace, 0)
@@ -153,5 +132,5 @@ def summary_lines(path: str) -> list[str]:
         *kept,
         f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
         f"{grouped(edges)} edges, {grouped(paths)} paths{price}",
-        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB{spilled}).  Next: fastdispatch report | html | svg {folder}",
+        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB{spilled}).  Next: fastdispatch report {folder}",
     ]

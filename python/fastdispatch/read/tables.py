@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.read.trace import Columns, PathLike, Trace
+from fastdispatch.read.trace import Columns, Group, PathLike, Trace
 
-SUMS = {"functions": "function", "operators": "operator", "modules": "module", "packages": "package"}
+SUMS: dict[str, Group] = {"functions": "function", "operators": "operator", "modules": "module", "packages": "package"}
 
 #: Tables of the CSV export.
 NAMES = (*SUMS, "nodes", "contexts", "edges", "steps", "threads", "jobs")
@@ -104,7 +104,10 @@ def numbered(columns: Columns) -> Columns:
 
 def scalars(ranks: list[dict[str, Any]]) -> Columns:
     """Return one row per rank: its numbers and texts, and the counters of dropped events."""
-    flat = [{k: v for k, v in (rank | rank["counters"]).items() if not isinstance(v, (dict, list))} for rank in ranks]
+    flat = [
+        {k: v for k, v in (rank | rank["counters"]).items() if k != "window" and not isinstance(v, (dict, list))}
+        for rank in ranks
+    ]
     return {name: [one[name] for one in flat] for name in flat[0]} if flat else {"rank": []}
 
 

@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.read import privacy
+from fastdispatch.read import steps as steps_of_ranks
+from fastdispatch.read.columns import ArrowTable
+from fastdispatch.read.views import Views
 
 if TYPE_CHECKING:
     import pandas
@@ -20,8 +23,12 @@ Columns = dict[str, list[Any]]
 
 PathLike = str | os.PathLike[str]
 
+Group = Literal["node", "function", "operator", "module", "package"]
 
-class Trace:
+Steps = Literal["settled"] | tuple[int, int] | None
+
+
+class Trace(Views):
     """A recording, or several merged. Times are nanoseconds; a table is a dict of columns of equal length.
 
     ``pandas.DataFrame(trace.nodes)`` works as expected. Rows count from 0; a column of rows of another table has -1 for
@@ -31,6 +38,25 @@ class Trace:
 
     def __init__(self, core: _core.Trace) -> None:
         self.core = core
+        #: Inputs of :func:`load`; empty for others.
+        self.sources: list[PathLike] = []
+
+    @property
+    def name(self) -> str:
+        """The first input, as reports print it."""
+        return privacy.shown(os.fspath(self.sources[0])) if self.sources else "memory"
+
+    @property
+    def _shown(self) -> Trace:
+        return self
+
+    def _with_timeline(self) -> Trace:
+        if not self.sources:
+            return self
+        steps: Steps = None
+        if self.window is not None:
+            steps = "settled" if self.window.settled else (self.window.first, self.window.last)
+        return load(self.sources, timeline=True, steps=steps)
 
     @cached_property
     def nodes(self) -> Columns:
@@ -73,11 +99,32 @@ class Trace:
         complete (false if the file is truncated or damaged),
         recorded (ns), steps, steps_source, counters of dropped events, notes, meta, flows and flows_lost (arrows of a
         timeline, and those without one end), and the tables threads, open (calls that were open; age in
-        ns), latest_steps (ns since the start) and step_tops."""
+        ns), latest_steps (ns since the start) and step_tops.
+
+        Steps: settled (verdict: settled, varying, few, unmarked or untimed; slower: mean time of the skipped steps
+        relative to the others; steps: first, last, steps, skipped, from and to, or None), window (the same numbers for
+        the steps that the figures cover, None: the whole recording), whole (recorded ns of the whole recording), and
+        marks, a table: number, steps, end, recorded and time of phases up to ends of steps."""
         ranks = self.core.ranks()
         for rank in ranks:
             rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
+        about = steps_of_ranks.reduced_of(ranks)
+        if about is not None:
+            ranks[0]["latest_steps"] = steps_of_ranks.mean_steps(about)
         return ranks
+
+    @property
+    def reduced(self) -> dict[str, Any] | None:
+        """The ranks of a reduced merge (docs/guides/scale.md), the only entry of ``ranks`` of such a trace; None of
+        others."""
+        return steps_of_ranks.reduced_of(self.ranks)
+
+    @cached_property
+    def spreads(self) -> Columns:
+        """One row per call path of a reduced merge: context, ranks (that have it), and of calls, self and total
+        minimum, maximum and the first rank that has each (``self_max_rank``), of self and total also median and 95th
+        percentile, at most 0.8 % off. Empty for other traces."""
+        return self.core.spreads()
 
     @property
     def incomplete(self) -> list[str]:
@@ -88,22 +135,35 @@ class Trace:
             if not rank["complete"]
         ]
 
+    @cached_property
+    def window(self) -> steps_of_ranks.Window | None:
+        """The steps that the figures cover; None: the whole recording, for the reason ``whole_reason``."""
+        return steps_of_ranks.window_of(self.ranks)
+
+    @property
+    def whole_reason(self) -> str:
+        """Why the figures cover the whole recording: it was requested, or why the settled steps are not decided; ``""``
+        with a window."""
+        if self.window is not None:
+            return ""
+        return steps_of_ranks.undecided(self.ranks) or "requested"
+
     @property
     def meta(self) -> dict[str, Any]:
         """Facts about the run, from its first rank."""
         return self.ranks[0]["meta"] if self.ranks else {}
 
-    def table(self, by: str = "function", rank: int | None = None) -> Columns:
+    def table(self, by: Group = "function", rank: int | None = None) -> Columns:
         """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``: one row per group.
 
         where (text), node (row of one of its nodes), instances, calls, resumes, ops, self, total, backward, async (ns),
         hidden (calls without a hook), gpu_calls, gpu_self, gpu_total, gpu_starved (of sampled
         steps), step_mean and step_deviation of the total (ns). Any other ``by`` raises
-        ``ValueError``.
+        ``ArgumentError``.
         """
         return self.core.table(by, self.index(rank))
 
-    def graph(self, by: str = "function", rank: int | None = None) -> Columns:
+    def graph(self, by: Group = "function", rank: int | None = None) -> Columns:
         """Caller and callee (rows of ``table(by)``, -1: the outside), calls and total, of those groups."""
         return self.core.edges(by, self.index(rank))
 
@@ -132,19 +192,19 @@ class Trace:
 
     def export(
         self,
-        format: str,
+        format: Literal["callgraph", "dot", "graphml", "folded", "speedscope", "pprof", "chrome", "perfetto"],
         *,
         rank: int | None = None,
-        style: str = "default",
-        weight: str = "time",
-        ops: str = "none",
+        style: Literal["default", "classic"] = "default",
+        weight: Literal["time", "calls", "gpu"] = "time",
+        ops: Literal["none", "top", "all"] = "none",
         hide: Iterable[str] = (),
         contract: Iterable[str] = (),
         min_percent: float | None = None,
         all: bool = False,
-        durations: str = "jobs",
+        durations: Literal["jobs", "name", "args"] = "jobs",
         flows: bool = True,
-        align: str = "auto",
+        align: Literal["none", "wall", "start", "auto", "pingpong", "collective", "p2p"] = "auto",
         strict: bool = False,
     ) -> bytes:
         """Return the trace in the format of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or
@@ -177,6 +237,12 @@ class Trace:
             strict=strict,
         )
 
+    def columns(self, table: str) -> ArrowTable:
+        """Return a table as Arrow columns, which pyarrow, polars, pandas and DuckDB read without a copy: ``nodes``,
+        ``modules``, ``contexts``, ``ranks``, ``facts``, ``counters``, ``figures``, ``steps``, ``threads``, ``jobs``,
+        ``open_calls`` or ``measures`` (docs/formats/columns.md). Any other name raises ``ArgumentError``."""
+        return ArrowTable(self.core, table)
+
     def to_pandas(self) -> dict[str, pandas.DataFrame]:
         """``nodes``, ``modules``, ``contexts`` and ``edges`` as data frames (needs pandas)."""
         from pandas import DataFrame
@@ -194,15 +260,26 @@ class Trace:
         raise _core.Error(f"rank {rank} is not in this trace, which has ranks {known}")
 
 
-def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trace:
+def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False, steps: Steps = None) -> Trace:
     """Read a recording, a dump, a merge or a run directory (its ranks merged), or several of them.
 
     With ``timeline`` the timelines of recordings are read too (24 bytes per call), for ``export``.
 
-    Raises :class:`fastdispatch.Error` with one line for other inputs.
+    ``steps`` reduces the trace to some steps: ``"settled"`` to those after the first ones, whose times have settled,
+    or the whole recording if they are not decided; ``(first, last)`` to the steps between the nearest snapshots of a
+    recording (docs/guides/report.md). :attr:`Trace.window` has the result. GPU figures, counters, open calls and
+    timelines remain those of the whole recording.
+
+    ``path`` may be a :class:`fastdispatch.CallGraph`. Raises :class:`fastdispatch.Error` with one line for other
+    inputs.
     """
+    from_graph = getattr(path, "_load", None)
+    if from_graph is not None and getattr(path, "path", "") is None:  # in memory
+        in_memory: Trace = from_graph(timeline=timeline, steps=steps)
+        return in_memory
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    trace = Trace(privacy.apply(_core.Trace(paths, timeline=timeline)))
+    trace = Trace(privacy.apply(_core.Trace(paths, timeline=timeline, steps=steps)))
+    trace.sources = paths
     report = _on_incomplete.get()
     if report is not None:
         for line in trace.incomplete:

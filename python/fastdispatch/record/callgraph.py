@@ -11,47 +11,59 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.read.summary import printable
-from fastdispatch.record import files
+from fastdispatch.record import children, files
 from fastdispatch.record.calibration import call_cost, operator_cost
+from fastdispatch.record.children import Process, Rank
+from fastdispatch.record.compiler import Compiler
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import (
+    agreed_run_id,
+    current_folder,
     facts,
+    is_failing,
+    place_facts,
     prefixes,
     process_groups,
     rank_and_world,
+    ranks_of_environment,
     run_id,
     torch_distributed,
     torch_version,
 )
 from fastdispatch.record.gpu import PATIENCE_MS, Gpu, gpu_of
 from fastdispatch.record.keep import Keep, keep_function
+from fastdispatch.record.measures import bits, measures_of, reads_operands
+from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
+from fastdispatch.record.option_text import choice
+from fastdispatch.record.recording_views import Recorded
 from fastdispatch.record.schedule import Schedule, window
 from fastdispatch.record.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
+    from fastdispatch.record.child_recordings import Spawned
     from fastdispatch.record.clocks import Pings
 
+Calls = Literal["auto", "frame", "monitor", "off"]
+Ops = Literal["auto", "record", "dispatch", "off"]
+
 _CALLS = {"off": 0, "frame": 1, "monitor": 2}
-_OPS = ("auto", "record", "dispatch", "off")
+_OPS: tuple[Ops, ...] = ("auto", "record", "dispatch", "off")
 _MAX_MB = 1024
 
 #: The graph that records this process; there is at most one.
 _current: CallGraph | None = None
 
 
-def _choice(name: str, value: str, choices: Sequence[str]) -> str:
-    if value not in choices:
-        raise _core.Error(f"{name}={value!r}: must be one of {', '.join(choices)}")
-    return value
-
-
-class CallGraph:
+class CallGraph(Recorded):
     """Record which function calls which, down to the operators, with counts and times.
+
+    A context manager, a decorator of functions, or ``start()`` and ``stop()``. In a notebook, frames of IPython and its
+    kernel are folded.
 
     Parameters
     ----------
@@ -74,6 +86,8 @@ class CallGraph:
     et:
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
+    measure, every:
+        ``"flops"``: also count FLOPs of operators (docs/concepts/measures.md), in steps 0, ``every``, 2 * ``every``...
     gpu:
         GPU time of one step in 100 (with ``et`` of each): ``"auto"`` if PyTorch uses CUDA, ``"off"``, ``"require"`` (an
         error without a GPU), or a :class:`fastdispatch.Gpu` with calls and sampling.
@@ -93,6 +107,10 @@ class CallGraph:
         If ``out`` cannot be written, ``start()`` raises an error. With ``True`` the recording is kept in memory
         instead, and written at the end to ``out`` if possible, otherwise to a new temporary directory, which standard
         error and ``path`` name.
+    children:
+        Also record the other processes of the rank, in separate files with a quarter of ``max_mb`` (16 at most):
+        DataLoader workers and other children, forked or started by multiprocessing (docs/formats/run-directory.md).
+        Not those of a recording in memory.
     gather:
         At the end, send this rank's recording to rank 0 over torch.distributed and store it there (for hosts without a
         shared disk). Every rank must stop then; only this option communicates.
@@ -106,12 +124,14 @@ class CallGraph:
         self,
         out: str | os.PathLike[str] | None = "fastdispatch-out",
         *,
-        calls: str = "auto",
-        ops: str = "auto",
+        calls: Calls = "auto",
+        ops: Ops = "auto",
         timing: bool = True,
         timeline: bool | str | Timeline = False,
         jobs: bool = False,
         et: bool = False,
+        measure: str = "",
+        every: int = 1,
         gpu: str | Gpu = "auto",
         keep: Keep | None = None,
         schedule: Schedule | None = None,
@@ -120,8 +140,10 @@ class CallGraph:
         on_trace_ready: Callable[[CallGraph], object] | None = None,
         max_mb: int = 64,
         best_effort: bool = False,
+        children: bool = True,
         gather: bool = False,
     ) -> None:
+        self._arguments = {name: value for name, value in locals().items() if name != "self"}
         if schedule is not None and steps is not None:
             raise _core.Error("schedule and steps both select the steps to record: give only one of them")
         if gather and ranks is not None:
@@ -129,10 +151,12 @@ class CallGraph:
         if not 1 <= max_mb <= _MAX_MB:
             raise _core.Error(f"max_mb={max_mb}: must be from 1 to {_MAX_MB}")
         self._out = out
-        self._calls = _choice("calls", calls, ("auto", *_CALLS))
+        choice("calls", calls, ("auto", *_CALLS))
+        self._calls: Calls = calls
         if calls == "monitor" and sys.version_info < (3, 12):
             raise _core.Error("calls='monitor' needs Python 3.12 or later: use calls='frame'")
-        self._ops = _choice("ops", ops, _OPS)
+        choice("ops", ops, _OPS)
+        self._ops: Ops = ops
         self._timing = timing
         self._timeline = timeline_of(timeline, jobs)
         if self._timeline is not None and not timing:
@@ -140,25 +164,32 @@ class CallGraph:
         if et and (not timing or ops in ("dispatch", "off")):
             raise _core.Error("et=True requires times and ops='record': omit timing and ops")
         self._et = et
+        self._measure, self._every = measures_of(measure, every, ops), every
         # A trace of a few steps needs the kernels of all of them.
         self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)
         if self._gpu is not None and self._gpu.require and not timing:
             raise _core.Error("gpu='require' requires times: omit timing=False")
         self._keep = keep_function(keep)
         self._schedule = schedule if steps is None else window(steps)
-        self._ranks = ranks if ranks is not None else _ranks_of_environment()
+        self._ranks = ranks if ranks is not None else ranks_of_environment()
         self._on_trace_ready = on_trace_ready
         self._max_mb = max_mb
         self._best_effort = best_effort
+        self._children = children
         self._gather = gather
+        self._forks = 0
+        self._child_of: Rank | None = None  # of another process of a rank: the recording of that rank
+        self._process: Process | None = None  # this process
+        self._spawned: Spawned | None = None  # until its name is known
         self._session: _core.Session | None = None
         self._started = False
         self._operators: Operators | None = None
         self._pings: Pings | None = None
         self._engines: Engines | None = None
+        self._compiler: Compiler | None = None
         self._region: _core.label | None = None  # if another graph is recording
-        self._rank, self._world = 0, 1
-        self._run_id = ""
+        self._rank, self._world, self._run_id = 0, 1, ""
+        self._joined = False  # a process group
         self._place: files.Place | None = None  # place of the recording; None in memory
         self._saved: Path | None = None  # file of a recording that was kept in memory
         self._refused = ""  # reason for recording in memory although a directory was given
@@ -185,14 +216,19 @@ class CallGraph:
         global _current
         if self._started:
             raise _core.Error("this CallGraph has been started already: make a new one")
+        if _current is not None and _current._child_of is not None and self._child_of is None:
+            _current._discard()  # the program records this process itself
         if _current is not None:
             if not _current._ambient:
                 raise _core.Error("this process is recording already: stop the running CallGraph first")
             self._region = _core.label("CallGraph")
             self._region.__enter__()
             return
-        self._rank, self._world = rank_and_world()
-        self._run_id = run_id()
+        if self._child_of is not None:
+            self._rank, self._world, self._run_id = self._child_of.rank, self._child_of.world, self._child_of.run
+        else:
+            self._rank, self._world = rank_and_world()
+            self._run_id = run_id()
         if self._ranks is not None and self._rank not in self._ranks:
             return
         if self._gpu is not None:
@@ -200,6 +236,8 @@ class CallGraph:
         session = self._open()
         if self._gpu is not None:
             self._gpu.attach(session)
+        if self._measure:
+            session.measure(bits(self._measure), self._every)
         self._session = session
         self._started = True
         if self._timeline is not None and "jobs" in self._timeline.shortest():
@@ -214,10 +252,14 @@ class CallGraph:
                 "cost_ns": {"python_call": call_cost(*self._price())},
             }
         )
+        if self._child_of is not None and self._process is not None:
+            self._note({"process": self._process.note(self._child_of)})
         _current = self
         atexit.register(self._stop_at_exit)
         try:
             self._look()  # before the start: its calls are not part of the program
+            self._compiler = Compiler()
+            self._announce()
             session.start()
         except BaseException:
             self.stop()
@@ -240,9 +282,10 @@ class CallGraph:
             self._operators.detach()
         session.stop()
         _current = None
+        children.announce(None, None)
         atexit.unregister(self._stop_at_exit)
         try:
-            if not _is_failing():
+            if not is_failing():
                 session.wait_gpu(PATIENCE_MS)
         finally:
             self._finish(session)
@@ -288,7 +331,7 @@ class CallGraph:
         if recorder is None or (recorder._place is None and recorder._saved is None):
             return None
         path = recorder._saved or recorder._place.path  # type: ignore[union-attr]
-        return str(path if recorder._start_folder == _current_folder() else recorder._start_folder / path)
+        return str(path if recorder._start_folder == current_folder() else recorder._start_folder / path)
 
     @property
     def _recorder(self) -> CallGraph | None:
@@ -305,7 +348,8 @@ class CallGraph:
             "timing": self._timing,
             "calls": _CALLS[self._calls_source()],
             "fold": self._keep is None,
-            "prefixes": prefixes(),
+            "prefixes": [*cell_folders(), *prefixes()],
+            "notebook": shell() is not None,
             "rank": self._rank,
             "world": self._world,
             "keep": self._keep,
@@ -316,7 +360,10 @@ class CallGraph:
         }
         if self._out is None:
             return _core.Session(None, **options)
-        self._start_folder = _current_folder()
+        self._start_folder = current_folder()
+        if self._child_of is not None and self._process is not None:
+            self._place = children.place(self._child_of, self._process)
+            return self._place.session(**options)
         trouble: str | None
         try:
             with files.claimed(self._out, self._rank, self._best_effort) as place:
@@ -334,7 +381,7 @@ class CallGraph:
 
     def _say(self, line: str | None) -> None:
         """Report a problem that does not affect the program."""
-        if line is None:
+        if line is None or self._child_of is not None:
             return
         if self._ambient:
             _print(line)
@@ -351,41 +398,55 @@ class CallGraph:
             "timing": self._timing,
             "timeline": None if self._timeline is None else self._timeline.what,
             "et": self._et,
+            "measure": {kind: self._every for kind in self._measure},
             "gpu": None if self._gpu is None else self._gpu.text,
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
             "max_mb": self._max_mb,
+            "children": self._children,
         }
 
     def _look(self) -> None:
         """Something new may be there: operators to listen to, a process group that says who we are."""
         if self._session is None:
             return
+        if self._spawned is not None:
+            self._spawned.begins()
         if "torch" in sys.modules and self._ops != "off" and self._operators is None:
-            self._operators = Operators(self._session, "record" if self._et else self._ops, self._et)
+            self._operators = Operators(self._session, self._ops, self._et, reads_operands(self._measure))
             self._note({"ops": self._operators.source, "ops_reason": self._operators.reason, "torch": torch_version()})
         distributed = torch_distributed()
         if distributed is not None:
             self._rank, self._world = rank_and_world()
             self._session.set_rank(self._rank, self._world)
+            self._join()
             self._start_pings(distributed)
             if self._et:
                 self._note({"process_groups": process_groups(distributed)})
         if self._engines is not None:
             self._engines.look()
 
+    def _join(self) -> None:
+        """Use the id of the run on which the ranks of the process group agree: one request, once."""
+        if self._joined or self._child_of is not None:
+            return
+        self._joined = True
+        self._note(place_facts())
+        agreed = None if "FASTDISPATCH_RUN_ID" in os.environ else agreed_run_id(self._run_id)
+        if agreed is not None and agreed != self._run_id:
+            self._run_id = agreed
+            self._note({"run_id": agreed})
+            self._say(files.register_again(self._place, self._rank, self._world, agreed))
+            self._announce()
+
     def _start_pings(self, distributed: ModuleType) -> None:
         """Where the timeline shall show ranks of several hosts. Nothing waits for another rank."""
         one_host = os.environ.get("LOCAL_WORLD_SIZE", "") == str(self._world)
-        if self._pings is not None or self._timeline is None or self._world == 1 or one_host:
+        if self._pings is not None or self._timeline is None or self._world == 1 or one_host or self._is_child:
             return
-        try:
-            store = distributed.distributed_c10d._get_default_store()
-        except (AttributeError, RuntimeError):
-            return
-        from fastdispatch.record.clocks import Pings
+        from fastdispatch.record.clocks import start_pings
 
-        self._pings = Pings(store, self._rank, self._world)
+        self._pings = start_pings(distributed, self._rank, self._world)
 
     def _price(self) -> tuple[bool, bool]:
         """What makes an event dearer: times, a line in the timeline."""
@@ -396,6 +457,59 @@ class CallGraph:
             for key, value in notes.items():
                 self._session.note(key, json.dumps(value))
 
+    # -- other processes of this rank ---------------------------------------------------------------------------------
+
+    @property
+    def _is_child(self) -> bool:
+        """Whether this records a process that is not a rank; it may become one when it joins a process group."""
+        rank = self._child_of
+        return rank is not None and (self._rank, self._world) == (rank.rank, rank.world)
+
+    def _as_rank(self) -> Rank | None:
+        """Return this recording as that of the rank to which children belong; None if they are not recorded."""
+        if self._child_of is not None or not self._children:
+            return self._child_of
+        if self._place is None:
+            return None
+        place = self._place
+        local = (place.folder, place.name) if place.local is None else (place.local, place.local_name)
+        id = files.recording_id(*local)
+        path = os.path.abspath(place.folder.path)
+        return Rank(path, place.name, id.hex(), self._rank, self._world, self._run_id) if id else None
+
+    def _announce(self) -> None:
+        rank = self._as_rank()
+        if rank is not None:
+            options = {"calls": self._calls_source(), "ops": self._ops, "timing": int(self._timing)}
+            children.announce(rank, options | {"max_mb": self._max_mb})
+
+    def _follow(self, rank: Rank, process: Process) -> None:
+        """Start as the recording of another process of a rank."""
+        self._child_of, self._process, self._ranks = rank, process, None
+        self.start()
+
+    def _become(self, rank: Rank, process: Process) -> None:
+        """Give the recording the name of the process, which it was not known at the start. One that was started as a
+        rank stays one, except for a worker."""
+        self._spawned = None
+        if self._place is None or (self._child_of is None and process.kind != "worker"):
+            return
+        place, name = self._place, children.name_of(rank, process)
+        if place.local is None:
+            place.folder.move(place.name, place.folder, name)
+        if self._child_of is None:
+            files.forget(place.folder, place.name)
+        place.name = name
+        self._child_of, self._process = rank, process
+        self._note({"process": process.note(rank)})
+
+    def _discard(self) -> None:
+        """Stop without a recording."""
+        self.stop()
+        if self._place is not None and self._place.name.rpartition("-")[2] == str(os.getpid()):
+            with contextlib.suppress(_core.Error):
+                self._place.folder.remove(self._place.name)
+
     # -- ending ------------------------------------------------------------------------------------------------------
 
     def _finish(self, session: _core.Session) -> None:
@@ -403,7 +517,9 @@ class CallGraph:
         session.finish()
         self._settle(session)
         if self._gather:
-            self._send()
+            from fastdispatch.record.gather import gather_finished
+
+            gather_finished(self._place, self._run_id)
         self._warn()
 
     def _ready(self) -> None:
@@ -413,20 +529,33 @@ class CallGraph:
     def _note_end(self) -> None:
         """Note the cost of an operator, measured while nothing records, and the results of pings."""
         self._look()
+        self._note_runtime()
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
-        if self._operators is not None:
+        if self._operators is not None and self._child_of is None:
             costs = {
                 "python_call": call_cost(*self._price()),
                 "operator": operator_cost(self._operators.source, *self._price()),
             }
             self._note({"cost_ns": costs})
 
+    def _note_runtime(self) -> None:
+        compiled = self._compiler.facts() if self._compiler is not None else None
+        if compiled is not None:
+            self._note({"compile": compiled})
+        if self._session is not None:
+            runs, collected, uncollectable = zip(*self._session.collections(), strict=True)
+            self._note({"gc": {"collections": runs, "collected": collected, "uncollectable": uncollectable}})
+
     def _settle(self, session: _core.Session) -> None:
         """Move the finished file to the run directory, under the name of its rank."""
         try:
-            if self._place is not None:
+            if self._place is not None and self._is_child:
+                files.settle_child(self._place)
+            elif self._place is not None:
+                name = self._place.name
                 self._say(files.settle(self._place, self._rank, self._world, self._run_id))
+                children.settle(self._place.folder, name, self._place.name, self._place.began)
             elif self._refused and self._out is not None:
                 self._saved = files.save(session, self._out, self._rank, self._world, self._run_id)
                 _print(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
@@ -445,17 +574,6 @@ class CallGraph:
         except Exception as error:
             _print(f"the recording was not finished: {error!r}")
 
-    def _send(self) -> None:
-        distributed = torch_distributed()
-        if distributed is None:
-            return
-        from fastdispatch.record.gather import gather_recordings
-
-        try:
-            gather_recordings(distributed, self._place, self._run_id)
-        except (RuntimeError, _core.Error) as error:
-            warnings.warn(f"fastdispatch: the recordings were not gathered: {error}", RuntimeWarning, stacklevel=3)
-
     def _warn(self) -> None:
         error = self._session.error if self._session is not None else None
         if error is not None:
@@ -464,27 +582,9 @@ class CallGraph:
             )
 
 
-def _is_failing() -> bool:
-    """Return whether an exception propagates, or has ended the program; a normal exit does not count."""
-    error = sys.exc_info()[1]
-    if error is None and not hasattr(sys, "ps1"):
-        error = getattr(sys, "last_value", None)  # at exit: the exception that the interpreter printed
-    if isinstance(error, SystemExit):
-        return error.code not in (None, 0)
-    return error is not None and not isinstance(error, GeneratorExit)
-
-
-def _ranks_of_environment() -> list[int] | None:
-    text = os.environ.get("FASTDISPATCH_RANKS", "")
-    try:
-        return [int(part) for part in text.split(",")] if text else None
-    except ValueError:
-        raise _core.Error(f"FASTDISPATCH_RANKS={text}: expected rank numbers separated by commas, e.g. 0,3") from None
-
-
 def current() -> CallGraph | None:
-    """Return the graph that records this process."""
-    return _current
+    """Return the graph that records this process, if the program or its environment asked for it."""
+    return _current if _current is None or _current._child_of is None else None
 
 
 def dump(path: str | os.PathLike[str]) -> None:
@@ -494,32 +594,7 @@ def dump(path: str | os.PathLike[str]) -> None:
     _current.dump(path)
 
 
-def _current_folder() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""
-
-
 def _print(line: str) -> None:
     """Print a line on standard error, if it exists."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(f"fastdispatch: {printable(line)}", file=sys.stderr)
-
-
-#: In a forked child, the sessions of its parent; they are not touched.
-_inherited: list[_core.Session | None] = []
-
-
-def _after_fork() -> None:
-    """Stop recording in a forked child: the file belongs to its parent."""
-    global _current
-    if _current is not None:
-        graph, _current = _current, None
-        atexit.unregister(graph._stop_at_exit)
-        _inherited.append(graph._session)
-        graph._session = graph._place = None
-        _core.after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)

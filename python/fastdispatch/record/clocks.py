@@ -12,6 +12,7 @@ import os
 import socket
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from fastdispatch import _core
@@ -146,3 +147,12 @@ class Pings:
         if self._trouble:
             facts["trouble"] = self._trouble.splitlines()[0]
         return facts
+
+
+def start_pings(distributed: ModuleType, rank: int, world: int) -> Pings | None:
+    """Start pings through the store of torch.distributed; None if this version of PyTorch does not show it."""
+    try:
+        store = distributed.distributed_c10d._get_default_store()
+    except (AttributeError, RuntimeError):
+        return None
+    return Pings(store, rank, world)

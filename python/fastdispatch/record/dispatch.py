@@ -8,6 +8,19 @@ from types import TracebackType
 from fastdispatch import _core
 
 
+def limits() -> str:
+    """What a dispatch mode changes with this version of PyTorch; empty: nothing.
+
+    The compiler removes all modes while it compiles, and a guard of the compiled code fails as soon as one is active.
+    Later versions ask a mode, with ``ignore_compile_internals``, whether compiled code may ignore it.
+    """
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    if hasattr(TorchDispatchMode, "ignore_compile_internals"):
+        return ""
+    return "this PyTorch compiles modules of torch.compile again at each call under it, until Dynamo's limit"
+
+
 class DispatchMode(_core.DispatchMode):
     """Record every operator below autograd on this thread and on the autograd threads it starts.
 
@@ -18,7 +31,7 @@ class DispatchMode(_core.DispatchMode):
         print(mode.calls)  # {"aten::addmm": 12, ...}
 
     ``calls`` counts since the mode was made. Unlike a mode written in Python it leaves ``torch.compile``d code as it
-    is. Raises ``ImportError`` without PyTorch.
+    is, except with old versions of PyTorch (docs/reference/support.md). Raises ``ImportError`` without PyTorch.
     """
 
     def __enter__(self) -> DispatchMode:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.record import calibration, probe
+from fastdispatch.record.dispatch import limits
 from fastdispatch.record.environment import network_file_system
 from fastdispatch.version import __version__
 
@@ -25,7 +26,8 @@ Status = Literal["ok", "limited", "missing"]
 
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 _MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-_HOOK = "fastdispatch-startup.pth"
+#: Python 3.15 reads files of PEP 829, and ignores import lines in ``.pth`` files from 3.18.
+_HOOK = f"fastdispatch-startup.{'start' if sys.version_info >= (3, 15) else 'pth'}"
 #: Default of ``CallGraph(max_mb=)``: the largest size of a recording.
 _RECORDING_BYTES = 64 << 20
 #: Limits above are the kernel's way to write "none".
@@ -82,15 +84,16 @@ def _torch(folder: Path) -> Check:
 def _operators(folder: Path) -> Check:
     if "torch" not in sys.modules:
         return Check("operators", "missing", "PyTorch is not imported")
+    dispatch = "; ".join(filter(None, ["dispatch", limits()]))
     session = _core.Session(None, max_mb=1)
     session.start()
     try:
         layout = session.attach_records(probe.run)
     except Error as error:
-        return Check("operators", "limited", f"dispatch; record is refused: {error}")
+        return Check("operators", "limited", f"record is refused: {error}; {dispatch}")
     finally:
         session.stop()
-    return Check("operators", "ok", f"record (self-test passed: {layout}), dispatch")
+    return Check("operators", "ok", f"record (self-test passed: {layout}); {dispatch}")
 
 
 def _clock(folder: Path) -> Check:

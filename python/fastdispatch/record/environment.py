@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import site
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 from fastdispatch import _core
+from fastdispatch.record import launchers
 
 # Where files come from, as numbered in csrc/recording/recording_format.h.
 FROM_USER, FROM_SITE, FROM_STDLIB = range(3)
 
-_RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
-_WORLD_VARIABLES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
 _RUN_VARIABLES = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
+#: Each names a job of MPI alone.
+_JOB_VARIABLES = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_PORT", "PALS_APID", "FLUX_JOB_ID")
 
 # Types in /proc/self/mountinfo on which a mapped file with constant writes is unsafe or slow.
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "ceph", "beegfs", "9p", "afs"}
-
-
-def _integer(names: tuple[str, ...]) -> int | None:
-    for name in names:
-        value = os.environ.get(name, "")
-        if value.isdigit():
-            return int(value)
-    return None
 
 
 def torch_distributed() -> ModuleType | None:
@@ -41,28 +36,36 @@ def rank_and_world() -> tuple[int, int]:
     distributed = torch_distributed()
     if distributed is not None:
         return distributed.get_rank(), distributed.get_world_size()
-    rank = _integer(_RANK_VARIABLES) or 0
-    return rank, max(_integer(_WORLD_VARIABLES) or 1, rank + 1)
+    place = launchers.place()
+    return place.rank, place.world
+
+
+def place_facts() -> dict[str, object]:
+    """Return the rank on this host, None if unknown, and the source of the rank."""
+    place = launchers.place()
+    source = place.source if torch_distributed() is None else "torch.distributed"
+    return {"local_rank": place.local_rank, "rank_source": source or None}
 
 
 def run_id() -> str:
     """Return an id of the run, equal on all its ranks.
 
     Sources, in this order: ``FASTDISPATCH_RUN_ID``; an id in the store of torch.distributed if that is initialised (one
-    request, no waiting); the launcher's variables; the process that spawned this one.
+    request, no waiting); the launcher's variables; the recording of the process that spawned this one; that process.
     """
     given = os.environ.get("FASTDISPATCH_RUN_ID")
-    return given or _agreed_run_id() or _launched_run_id() or _spawned_run_id() or os.urandom(6).hex()
+    return given or agreed_run_id() or _launched_run_id() or _spawned_run_id() or os.urandom(6).hex()
 
 
-def _agreed_run_id() -> str | None:
+def agreed_run_id(proposed: str | None = None) -> str | None:
+    """Return the id in the store of torch.distributed, which the first rank that asks puts there; None without one."""
     distributed = torch_distributed()
     if distributed is None:
         return None
     try:
         store = distributed.distributed_c10d._get_default_store()
-        return str(store.compare_set("fastdispatch/run_id", "", os.urandom(6).hex()).decode())
-    except (AttributeError, RuntimeError):
+        return str(store.compare_set("fastdispatch/run_id", "", proposed or os.urandom(6).hex()).decode())
+    except (AttributeError, RuntimeError, ValueError):
         return None
 
 
@@ -74,10 +77,14 @@ def _hash(text: str) -> str:
 
 def _launched_run_id() -> str | None:
     values = [f"{name}={os.environ[name]}" for name in _RUN_VARIABLES if name in os.environ]
-    return _hash(" ".join(values)) if len(values) > 1 else None
+    jobs = [f"{name}={os.environ[name]}" for name in _JOB_VARIABLES if name in os.environ]
+    return _hash(" ".join(values + jobs)) if len(values) > 1 or jobs else None
 
 
 def _spawned_run_id() -> str | None:
+    with suppress(KeyError, TypeError, ValueError):
+        if any("multiprocessing.spawn" in argument for argument in sys.orig_argv):
+            return str(json.loads(os.environ["FASTDISPATCH_PARENT"])["run"])
     multiprocessing = sys.modules.get("multiprocessing.process")  # loaded in every process spawned by it
     parent = multiprocessing.parent_process() if multiprocessing is not None else None
     if parent is None:
@@ -139,7 +146,7 @@ def facts() -> dict[str, object]:
         "kernel": os.uname().release,
         "command": [sys.executable, *sys.orig_argv[1:]],
         "folder": os.getcwd(),
-    }
+    } | place_facts()
 
 
 def network_file_system(folder: Path) -> str | None:
@@ -152,3 +159,30 @@ def network_file_system(folder: Path) -> str | None:
     wanted = f"{os.major(device)}:{os.minor(device)}"
     kinds = {line.split(" - ")[1].split()[0] for line in mounts.splitlines() if line.split()[2] == wanted}
     return next((kind for kind in sorted(kinds) if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse.")), None)
+
+
+def ranks_of_environment() -> list[int] | None:
+    """Return the ranks to record that ``FASTDISPATCH_RANKS`` names; None for all. Raises Error for other texts."""
+    text = os.environ.get("FASTDISPATCH_RANKS", "")
+    try:
+        return [int(part) for part in text.split(",")] if text else None
+    except ValueError:
+        raise _core.Error(f"FASTDISPATCH_RANKS={text}: expected rank numbers separated by commas, e.g. 0,3") from None
+
+
+def current_folder() -> str:
+    """Return the working directory, "" if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def is_failing() -> bool:
+    """Return whether an exception propagates, or has ended the program; a normal exit does not count."""
+    error = sys.exc_info()[1]
+    if error is None and not hasattr(sys, "ps1"):
+        error = getattr(sys, "last_value", None)  # at exit: the exception that the interpreter printed
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    return error is not None and not isinstance(error, GeneratorExit)

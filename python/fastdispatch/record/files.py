@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -127,10 +126,15 @@ def claimed(out: str | os.PathLike[str], rank: int, best_effort: bool = False) -
     folder = open_folder(out)
     with locked(folder, best_effort):
         place = Place(folder, Path(out), free_name(folder, rank, best_effort), began=time.time_ns())
-        if network_file_system(Path(folder.path)) is not None:
-            place.local = _core.Folder("/dev/shm" if os.access("/dev/shm", os.W_OK) else temporary_folder())
-            place.local_name = f"fastdispatch-{os.getuid()}-{os.getpid()}-{place.name}"
+        place_locally(place)
         yield place
+
+
+def place_locally(place: Place) -> None:
+    """Keep the recording out of a network file system until it is finished."""
+    if network_file_system(Path(place.folder.path)) is not None:
+        place.local = _core.Folder("/dev/shm" if os.access("/dev/shm", os.W_OK) else temporary_folder())
+        place.local_name = f"fastdispatch-{os.getuid()}-{os.getpid()}-{place.name}"
 
 
 def temporary_folder() -> str:
@@ -176,13 +180,38 @@ def recording_id(folder: _core.Folder, name: str) -> bytes | None:
     return head[32:48] if head is not None and len(head) == 48 else None
 
 
+def started(folder: _core.Folder, name: str) -> int:
+    """Return when a recording in a folder was started, ns since 1970; 0 if it was not, or cannot be read."""
+    try:
+        head = folder.read(name, 152)
+    except Error:
+        return 0
+    return int.from_bytes(head[144:152], "little") if head is not None else 0
+
+
+def settle_child(place: Place) -> None:
+    """Move the finished recording of a process that is not a rank. Raises Error if it cannot be moved."""
+    if place.local is not None:
+        place.local.move(place.local_name, place.folder, place.name)
+
+
+def register_again(place: Place | None, rank: int, world: int, run: str) -> str | None:
+    """Change the entry of a recording in the manifest: it belongs to another run than at its start. Returns a line for
+    the user, if any."""
+    if place is None:
+        return None
+    with locked(place.folder, best_effort=True):
+        return register(place.folder, place.name, rank, world, run, again=True)
+
+
 def settle(place: Place, rank: int, world: int, run: str) -> str | None:
     """Move a finished recording to its place, under the name of its rank. Returns a line for the user, if any. Raises
     Error if the recording cannot be moved."""
     if place.local is None and place.name == recording_name(rank):
         return None
     with locked(place.folder, best_effort=True):
-        names = [recording_name(rank)] if place.local is None else chain([recording_name(rank)], own_names(rank))
+        kept = place.local is None and place.name.endswith(".fd")
+        names = [recording_name(rank)] if kept else chain([recording_name(rank)], own_names(rank))
         target = next((name for name in names if _is_left(place, name)), place.name)
         if place.local is not None:
             place.local.move(place.local_name, place.folder, target)
@@ -276,7 +305,7 @@ def register(
     manifest, trouble = _read(folder)
     if trouble is not None:
         return f"{trouble}: it is left as it is, and does not name {name}"
-    process = {"host": socket.gethostname(), "pid": os.getpid()} | writer
+    process = {"host": os.uname().nodename, "pid": os.getpid()} | writer
     ranks = manifest["ranks"]
     if again:
         ranks = [old for old in ranks if (old.get("host"), old.get("pid")) != (process["host"], process["pid"])]
@@ -291,3 +320,13 @@ def register(
     except Error as error:
         return f"{error}: {name} is not named there"
     return None
+
+
+def forget(folder: _core.Folder, name: str) -> None:
+    """Remove a recording from the manifest. No effect if the manifest cannot be read or written."""
+    with locked(folder, best_effort=True):
+        manifest, trouble = _read(folder)
+        if trouble is None and any(entry["file"] == name for entry in manifest["ranks"]):
+            manifest["ranks"] = [entry for entry in manifest["ranks"] if entry["file"] != name]
+            with suppress(Error):
+                folder.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fastdispatch._core import Error
 from fastdispatch.read.trace import load
 from fastdispatch.record import files
+from fastdispatch.record.environment import torch_distributed
+
+
+def gather_finished(place: files.Place | None, run: str) -> None:
+    """Send the finished recording over torch.distributed, if that is initialised; warn if it fails."""
+    distributed = torch_distributed()
+    if distributed is None:
+        return
+    try:
+        gather_recordings(distributed, place, run)
+    except (RuntimeError, Error) as error:
+        warnings.warn(f"fastdispatch: the recordings were not gathered: {error}", RuntimeWarning, stacklevel=4)
 
 
 def gather_recordings(distributed: ModuleType, place: files.Place | None, run: str) -> None:

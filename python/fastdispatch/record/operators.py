@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastdispatch._core import Error, Session
 from fastdispatch.record import models, probe
-from fastdispatch.record.dispatch import DispatchMode
+from fastdispatch.record.dispatch import DispatchMode, limits
 
 
 class Operators:
     """The back end of a running session: ``source`` is its name, ``reason`` the reason for its choice."""
 
-    def __init__(self, session: Session, wanted: str, operands: bool = False) -> None:
+    def __init__(self, session: Session, wanted: str, operands: bool = False, measured: bool = False) -> None:
         self._mode: DispatchMode | None = None
-        self.source = "dispatch"
+        self.source: Literal["record", "dispatch"] = "dispatch"
         self.reason = "asked for"
+        wanted = "record" if operands or measured else wanted
         if wanted != "dispatch":
             try:
                 layout = session.attach_records(probe.run)
@@ -24,9 +27,10 @@ class Operators:
             else:
                 self.source = "record"
                 self.reason = f"self-test passed: {layout}"
-                if operands:
-                    probe.attach_operands(session, models.teller(session))
+                if operands or measured:
+                    probe.attach_operands(session, models.teller(session) if operands else None)
                 return
+        self.reason = "; ".join(filter(None, [self.reason, limits()]))
         self._mode = DispatchMode()
         self._mode.push()
 

@@ -30,11 +30,11 @@ def run() -> int:
     return number
 
 
-def attach_operands(session: Session, on_model: Callable[[object], None]) -> None:
+def attach_operands(session: Session, on_model: Callable[[object], None] | None) -> None:
     """Run the operators from which ``capture/operands/operands.c`` learns the addresses of tensors and boxed values.
 
-    Each module that no other module calls is passed to ``on_model`` at its first call. Raises
-    :class:`fastdispatch.Error` if the addresses are not found.
+    Each module that no other module calls is passed to ``on_model`` at its first call; ``None``: operands are only
+    measured. Raises :class:`fastdispatch.Error` if the addresses are not found.
     """
     import torch
     from torch.utils._python_dispatch import _disable_current_modes

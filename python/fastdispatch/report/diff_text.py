@@ -10,20 +10,22 @@ from fastdispatch.read.summary import grouped, seconds
 
 
 def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
-    """Yield changes, worst first, then the number of omitted ones."""
+    """Yield the verdict, changes by their effect on the step, then the number of omitted ones."""
+    yield diff.verdict.text
     yield from head(diff)
     calls, rows = diff.changed_calls(), diff.changed()
-    for call in calls[:top]:
-        yield call_line(diff, call)
     shown_by_call = {call.callee.key for call in calls[:top]}
     rows = [row for row in rows if row.key not in shown_by_call or row.said & {"slower", "faster"}]
-    for row in rows[:top]:
-        yield row_line(diff, row)
+    shown: list[Call | Row] = [*calls[:top], *rows[:top]]
+    for change in sorted(shown, key=lambda change: -diff.effect(change)):
+        yield call_line(diff, change) if isinstance(change, Call) else row_line(diff, change)
     hidden = len(calls) + len(rows) - len(calls[:top]) - len(rows[:top])
     more = f"; {grouped(hidden)} more changes (--all)" if hidden else ""
     same = len(diff.rows) - len(diff.changed())
-    apart = ", apart from the speed of the machine" if machine_differs(diff) else ""
+    apart = ", apart from the speed of the machine" if diff.machine_differs else ""
     yield f"{grouped(same)} of {grouped(len(diff.rows))} {WHAT[diff.by]} are unchanged{apart}{more}"
+    if diff.collections:
+        yield f"garbage collections (not compared): {', '.join(collection_text(diff, row) for row in diff.collections)}"
 
 
 WHAT = {"node": "functions and operators", "module": "modules", "package": "packages"}
@@ -35,16 +37,12 @@ def head(diff: Diff) -> Iterator[str]:
     growth = f" ({after.whole / before.whole - 1:+.1%})" if before.whole else ""
     for side in diff.sides:
         rank = f"rank {side.rank}" if side.rank is not None else f"{side.ranks} rank{'s' * (side.ranks != 1)}"
-        steps = f"{side.steps} steps, " if diff.by_step else ""
+        steps = f"{side.window or f'{side.steps} steps'}, " if diff.by_step else ""
         yield f"{side.name}: {steps}{rank}, {seconds(side.whole)} {unit}" + (growth if side is after else "")
     if not diff.by_step:
         yield "one recording has no steps: whole runs are compared, without spread"
-    if machine_differs(diff):
+    if diff.machine_differs:
         yield f"speed of the machine: all times are {diff.speed:.2f} times as long; changes below exclude this"
-
-
-def machine_differs(diff: Diff) -> bool:
-    return abs(diff.speed - 1) >= 0.02
 
 
 def sign(change: float) -> str:
@@ -54,6 +52,8 @@ def sign(change: float) -> str:
 def call_line(diff: Diff, call: Call) -> str:
     count = f"{sign(call.calls.change)} {abs(call.calls.change):.4g} calls{per(diff)}"
     word = "  (new)" if "new" in call.said else "  (gone)" if "gone" in call.said else ""
+    effect = diff.effect(call)
+    word += f"   {sign(call.calls.change)} {seconds(effect)}{per(diff)}" if effect else ""
     return f" {count:<18} {call.caller.key if call.caller else '<outside>'} -> {call.callee.key}{word}"
 
 
@@ -63,11 +63,17 @@ def row_line(diff: Diff, row: Row) -> str:
     if "new" in row.said or "gone" in row.said:
         what = f"{sign(time.change)} {'new' if 'new' in row.said else 'gone'}"
         calls = row.calls.after or row.calls.before
-        return f" {what:<18} {row.key}   {calls:.4g} calls{per(diff)}, {seconds(abs(time.change))} {of}"
+        total = "" if diff.by == "module" else f", {seconds(diff.effect(row))} total"
+        return f" {what:<18} {row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}"
     growth = f"{sign(time.change)} {abs(time.change) / time.before:.0%} {of}"
     spread = max(row.spread.before * diff.speed, row.spread.after)
     between = f"{seconds(time.before)} -> {seconds(time.after)}{per(diff)}"
     return f" {growth:<18} {row.key}   {between}, spread {seconds(spread)}"
+
+
+def collection_text(diff: Diff, row: Row) -> str:
+    calls = f"{row.calls.before:.4g} -> {row.calls.after:.4g} calls{per(diff)}"
+    return f"{row.key} {calls}, {seconds(row.total.before)} -> {seconds(row.total.after)}{per(diff)}"
 
 
 def gate_lines(budget: Budget, broken: list[Broken]) -> Iterator[str]:

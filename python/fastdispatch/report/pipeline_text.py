@@ -10,7 +10,8 @@ from rich.text import Text
 
 from fastdispatch.pipeline.report import CAUSES, Report, Row
 from fastdispatch.pipeline.sentences import percent
-from fastdispatch.read.summary import PHASES, grouped, printable, seconds
+from fastdispatch.read.steps import PHASES
+from fastdispatch.read.summary import grouped, printable, seconds
 from fastdispatch.report.terminal import print_parts, section, share, table, width_of
 
 _MOST = 12
@@ -102,12 +103,12 @@ def bubbles(made: Report) -> Table:
 
 
 def holdings(made: Report) -> Table:
-    names = ["stage", "micro-batches held", "planned", "buffers", "bytes", "layers", "tied"]
+    names = ["stage", "micro-batches in flight", "planned", "buffers", "bytes", "layers", "tied"]
     rows = [
         [
             str(row["stage"]),
-            str(row["held"]),
-            "" if row["held_planned"] is None else str(row["held_planned"]),
+            str(row["in_flight"]),
+            "" if row["in_flight_planned"] is None else str(row["in_flight_planned"]),
             "" if row["buffers"] is None else str(row["buffers"]),
             grouped(row["bytes"]) if row["bytes"] else "",
             spans(row["layers"]),

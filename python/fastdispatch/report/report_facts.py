@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from fastdispatch.read.summary import PHASES, main_role, mapping, overhead, phase_times, thread_times
+from fastdispatch.read.steps import PHASES, Part, Window, parts, phase_times, step_times
+from fastdispatch.read.summary import main_role, mapping, overhead, thread_times
 from fastdispatch.read.trace import Columns, Trace
 
 #: Bits of a context's flags with the index in ``PHASES``.
@@ -17,6 +18,9 @@ MISSES = ("origin_old", "origin_none", "origin_thread", "origin_misfit")
 
 #: Counters that do not indicate a loss: shown elsewhere, or informational.
 _NO_LOSS = {*MISSES, "origin_near", "accumulate_grad", "hidden_frames"}
+
+#: Threads with a smaller share of their time on a CPU are idle.
+IDLE = 0.01
 
 _ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
 _COMPILED = "Torch-Compiled Region"
@@ -34,8 +38,8 @@ class Rank:
     complete: bool  # false: the file is truncated or damaged, and facts or calls may be missing
     state: str  # running, paused, stopped or killed
     timing: bool
-    recorded: int
-    steps: int
+    recorded: int  # in the selected steps
+    steps: int  # that ended, in the whole recording
     steps_source: str  # none, optimizer, engine, profiler or explicit
     overhead: int | None
     file_bytes: int
@@ -51,11 +55,23 @@ class Rank:
 
 @dataclass
 class Thread:
-    """All threads of one role: their number, and the time between their starts and ends."""
+    """All threads of one role: their number, the time between their starts and ends, and the CPU time in it (None:
+    unknown)."""
 
     role: str
     count: int
     self: int
+    cpu: int | None
+
+    @property
+    def off_cpu(self) -> int | None:
+        """Time in which the threads waited, or other processes used their CPU."""
+        return None if self.cpu is None else max(self.self - self.cpu, 0)
+
+    @property
+    def idle(self) -> bool:
+        """Whether less than ``IDLE`` of the time was on a CPU."""
+        return self.cpu is not None and self.cpu <= IDLE * self.self
 
 
 @dataclass
@@ -78,8 +94,8 @@ class Backward:
 
 @dataclass
 class Phase:
-    """A phase of training, detected automatically: its time in the main threads (together ``Facts.whole``), and its
-    mean in the latest steps that the recording kept, 0 without any."""
+    """A phase of training, detected automatically: its time in the main threads (together ``Facts.whole``), and in a
+    step (together ``Facts.step``), 0 without steps."""
 
     phase: str  # forward, backward, optimizer, data or other
     self: int
@@ -117,11 +133,18 @@ class Facts:
     whole: int  # nanoseconds of 100 %: the main threads of the ranks
     whole_role: str
     threads: list[Thread]
-    step: int  # nanoseconds of the mean step; 0 without steps
+    window: Window | None  # steps that all figures cover; None: the whole recording,
+    whole_reason: str  # for this reason
+    parts: list[Part]  # of the run; empty if unknown
+    step: int  # nanoseconds of the median step; 0 without steps
+    step_low: int  # quartiles
+    step_high: int
+    step_count: int  # measured steps
     phases: list[Phase]
     backward: Backward
     special: list[Special]
     open: list[OpenCall]
+    reduced: dict[str, Any] | None = None  # the ranks of a reduced merge (Trace.reduced)
 
 
 def facts(trace: Trace, rank: int | None) -> Facts:
@@ -132,15 +155,23 @@ def facts(trace: Trace, rank: int | None) -> Facts:
     threads = _threads(entries)
     role = main_role(entries)
     phases = _phases(trace, rank, entries, role)
+    step = step_times(entries)
     return Facts(
         ranks=[_rank(trace, i) for i in indexes],
         whole=sum(thread.self for thread in threads if thread.role == role),
         whole_role=role,
         threads=threads,
-        step=sum(phase.per_step for phase in phases),
+        window=trace.window,
+        whole_reason=trace.whole_reason,
+        parts=parts(entries),
+        step=step.median if step is not None else 0,
+        step_low=step.low if step is not None else 0,
+        step_high=step.high if step is not None else 0,
+        step_count=step.steps if step is not None else 0,
         phases=phases,
         backward=_backward(trace, rank, entries, nodes),
         special=_special(trace, nodes),
+        reduced=trace.reduced if rank is None else None,
         open=[call for entry in entries for call in _open(trace, entry)],
     )
 
@@ -154,7 +185,8 @@ def _rank(trace: Trace, index: int) -> Rank:
     counters = entry["counters"] | {"events_lost": sum(entry["threads"]["events_lost"])}
     return Rank(
         **{name: entry[name] for name in ("rank", "world", "pid", "complete", "state", "timing", "recorded")},
-        **{name: entry[name] for name in ("steps", "steps_source", "file_bytes", "notes")},
+        **{name: entry[name] for name in ("steps_source", "file_bytes", "notes")},
+        steps=entry["steps"] if entry["window"] is None else entry["marks"]["steps"][-1],
         host=str(meta.get("host") or ""),
         overhead=None if cost is None else round(cost),
         operators=str(meta.get("ops") or ("off" if entry["complete"] else "unknown")),
@@ -174,11 +206,16 @@ def _why_no_operators(options: dict[str, Any], complete: bool) -> str:
 
 
 def _threads(entries: list[dict[str, Any]]) -> list[Thread]:
-    counts = Counter[str]()
+    counts, cpu = Counter[str](), Counter[str]()
     for entry in entries:
-        for role, served in zip(entry["threads"]["role"], entry["threads"]["served"], strict=True):
+        threads = entry["threads"]
+        for role, served, time in zip(threads["role"], threads["served"], threads["cpu"], strict=True):
             counts[role] += max(served, 1)
-    found = [Thread(role, counts[role], time) for role, time in thread_times(entries).items()]
+            cpu[role] += time
+    known = any(cpu.values())
+    found = [
+        Thread(role, counts[role], time, cpu[role] if known else None) for role, time in thread_times(entries).items()
+    ]
     return sorted(found, key=lambda thread: (thread.role != "main", -thread.self, thread.role))
 
 

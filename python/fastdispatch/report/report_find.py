@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from fastdispatch._core import Error
-from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.read.trace import Columns, Group, Trace
 from fastdispatch.report.report_rows import Row, row, wrappers
 
 _LISTED = 8
@@ -38,7 +38,7 @@ class Neighbours:
 
 
 def neighbours(
-    trace: Trace, by: str, rank: int | None, name: str, side: str, top: int | None, *, whole: int, hide: bool
+    trace: Trace, by: Group, rank: int | None, name: str, side: str, top: int | None, *, whole: int, hide: bool
 ) -> Neighbours:
     """Return the ``callers`` or ``callees`` (``side``). With ``hide``, library functions that only forward a call are
     skipped. Raises Error if ``name`` matches no row or several."""
@@ -52,7 +52,7 @@ def neighbours(
 
 
 class _Finder:
-    def __init__(self, trace: Trace, by: str, rank: int | None, table: Columns, whole: int, hide: bool) -> None:
+    def __init__(self, trace: Trace, by: Group, rank: int | None, table: Columns, whole: int, hide: bool) -> None:
         self.trace, self.table = trace, table
         self.passes = wrappers(trace, by, rank, table, whole) if hide else {}
         graph = trace.graph(by, rank)

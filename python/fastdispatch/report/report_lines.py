@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from fastdispatch.read.summary import grouped, seconds, spans
-from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special
+from fastdispatch.report import compiler_text, processes_text
+from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special, Thread
 from fastdispatch.report.report_model import Report
 
 _STEP_ENDS = {
@@ -41,6 +43,8 @@ _DROPPED = {
     "gpu_events_lost": "GPU intervals without room in the timeline",
     "op_calls_full": "calls or operands without room in the execution trace",
     "operands_cut": "operands of execution traces that were too long, cut",
+    "measures_full": "measurements without room for a record",
+    "snapshots_full": "ends of steps without room, at which no steps can be selected",
     "classes_full": "calls recorded without their class, because of no room for classes",
 }
 
@@ -70,10 +74,14 @@ def head(report: Report) -> Iterator[str]:
         if not rank.complete:
             damage = "; ".join(rank.notes) or "its file was damaged"
             yield f"rank {rank.rank} is incomplete: {damage}; the report covers the rest"
-    yield f"{report.path}: {_ranks(facts.ranks)}{_command(facts.ranks)}"
+    who = _ranks(facts.ranks) if facts.reduced is None else _reduced(facts.reduced)
+    yield f"{report.path}: {who}{_command(facts.ranks)}"
+    yield from _window(facts)
     if report.timing:
         yield _whole(facts)
         yield from _phases(facts)
+        yield from _run(facts)
+        yield from _threads(facts)
     elif any(rank.timing and not rank.complete for rank in facts.ranks):
         yield "no time was found in the readable part"
     elif any(rank.timing for rank in facts.ranks):
@@ -96,6 +104,8 @@ def hidden_line(report: Report) -> Iterator[str]:
     if small:
         names = ", ".join([*list(small)[:3], *(["others"] if len(small) > 3 else [])])
         hidden.append(f"{grouped(sum(small.values()))} functions of {names} under 0.1 %")
+    if listing.hidden.idle:
+        hidden.append(f"{grouped(listing.hidden.idle)} of idle threads")
     if listing.hidden.pass_on:
         hidden.append(f"{grouped(listing.hidden.pass_on)} that only forward a call")
     if hidden:
@@ -111,7 +121,8 @@ def foot(report: Report) -> Iterator[str]:
     about = [] if report.neighbours is not None else [*_backward(report), *_special(facts)]
     if report.paths is not None and report.paths.more:
         yield f"{grouped(report.paths.more)} more paths (--paths N)"
-    lines = [*about, *_missing(facts.ranks), *_open(facts)]
+    others = [*compiler_text.lines(report.compiler), *processes_text.lines(report.processes)]
+    lines = [*about, *others, *_missing(facts.ranks), *_open(facts)]
     if lines:
         yield ""
     yield from lines
@@ -123,6 +134,19 @@ def _ranks(ranks: Sequence[Rank]) -> str:
     numbers = [rank.rank for rank in ranks]
     who = f"rank{'s' if len(ranks) > 1 else ''} {spans(sorted(numbers))} of {max(rank.world for rank in ranks)}"
     return f"{who}, {_steps(ranks)}, {_states(ranks)}"
+
+
+def _reduced(about: Mapping[str, Any]) -> str:
+    """Describe the ranks of a reduced merge."""
+    spanned = [str(first) if first == last else f"{first}-{last}" for first, last in about["ranks"]]
+    shown = ", ".join([*spanned[:_LISTED], *(["..."] if len(spanned) > _LISTED else [])])
+    low, high = about["ended"]
+    number = grouped(low) if low == high else f"{grouped(low)} to {grouped(high)}"
+    states = [
+        state if len(about["states"]) == 1 else f"{state}: {grouped(count)} ranks"
+        for state, (count, _) in about["states"].items()
+    ]
+    return f"ranks {shown} of {about['world']}, {number} steps, {', '.join(states)}"
 
 
 def _steps(ranks: Sequence[Rank]) -> str:
@@ -154,22 +178,58 @@ def _command(ranks: Sequence[Rank]) -> str:
 
 def _whole(facts: Facts) -> str:
     whole = f"100 % = {seconds(facts.whole)}: the {facts.whole_role} thread"
+    if facts.reduced is not None:
+        count = sum(last - first + 1 for first, last in facts.reduced["ranks"])
+        whole += f"s of {grouped(count)} ranks"
     if len(facts.ranks) > 1:
         recorded = [rank.recorded for rank in facts.ranks]
         low, high = seconds(min(recorded)), seconds(max(recorded))
         whole = f"100 % = {seconds(facts.whole)}: the {facts.whole_role} threads of {len(facts.ranks)} ranks"
         whole += f", {low} each" if low == high else f", {low} to {high} each"
-    beside = [
-        f"{thread.role} x {thread.count} {seconds(thread.self)}"
-        if thread.count > 1
-        else f"{thread.role} {seconds(thread.self)}"
-        for thread in facts.threads
-        if thread.role != facts.whole_role
+    main = next((thread for thread in facts.threads if thread.role == facts.whole_role), None)
+    return whole + (f", {_off_cpu(main)}" if main is not None and main.off_cpu is not None else "")
+
+
+def _off_cpu(thread: Thread) -> str:
+    return f"{100 * (thread.off_cpu or 0) / thread.self:.1f} % of it off the CPU" if thread.self else "idle"
+
+
+def _window(facts: Facts) -> Iterator[str]:
+    """Say which steps the figures cover."""
+    if facts.window is not None:
+        yield f"{facts.window.text}; --all-time: the whole recording"
+    elif any(rank.steps for rank in facts.ranks):
+        why = "" if facts.whole_reason == "requested" else f": {facts.whole_reason}"
+        yield f"the whole recording, with start-up and first steps{why}"
+
+
+def _run(facts: Facts) -> Iterator[str]:
+    """Say how the time of the run is divided."""
+    named = [
+        f"{part.name}{f' ({part.steps})' if part.steps else ''} {seconds(part.time)}"
+        for part in facts.parts
+        if part.time or part.steps
     ]
-    if beside:
-        rest = f" and {len(beside) - _LISTED} more" if len(beside) > _LISTED else ""
-        whole += f"; other threads, waiting included: {', '.join(beside[:_LISTED])}{rest}"
-    return whole
+    if named:
+        each = ", mean of the ranks" if len(facts.ranks) > 1 else ""
+        yield f"run{each}: {', '.join(named)}"
+
+
+def _threads(facts: Facts) -> Iterator[str]:
+    """Yield a line for each role of busy threads except the main one, and one for all idle threads."""
+    others = [thread for thread in facts.threads if thread.role != facts.whole_role]
+    busy = [thread for thread in others if not thread.idle]
+    idle = [thread for thread in others if thread.idle]
+    for thread in busy[:_LISTED]:
+        name = f"{thread.role} x {thread.count}" if thread.count > 1 else thread.role
+        waits = "" if thread.off_cpu is None else f", {_off_cpu(thread)}"
+        yield f"thread {name}: {seconds(thread.self)}{waits}"
+    if len(busy) > _LISTED:
+        yield f"{len(busy) - _LISTED} more kinds of threads (--json)"
+    if idle:
+        number = sum(thread.count for thread in idle)
+        roles = ", ".join([*(thread.role for thread in idle[:_LISTED]), *(["..."] if len(idle) > _LISTED else [])])
+        yield f"idle, less than 1 % on the CPU: {grouped(number)} thread{'s' * (number > 1)} ({roles})"
 
 
 def _phases(facts: Facts) -> Iterator[str]:
@@ -180,8 +240,13 @@ def _phases(facts: Facts) -> Iterator[str]:
     shares = [f"{name} {100 * time / whole:.1f} %" for name, time in times if time > 0]
     detected = any(time for name, time in times if name != "other")
     if step or detected:
-        head = f"a step of {seconds(step)}" if step else "phases"
+        head = f"a step of {seconds(step)}{_spread(facts)}" if step else "phases"
         yield f"{head}: {', '.join(shares)}" if detected else head
+
+
+def _spread(facts: Facts) -> str:
+    low, high = seconds(facts.step_low), seconds(facts.step_high)
+    return f" (half of {facts.step_count} steps: {low} to {high})" if facts.step_count > 1 and low != high else ""
 
 
 def _price(facts: Facts) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from fastdispatch.read.trace import Trace
+from fastdispatch._core import Error
+from fastdispatch.detectors import Finding, findings
+from fastdispatch.read.processes import Processes, processes
+from fastdispatch.read.trace import Group, Trace
+from fastdispatch.report import compiler_text
 from fastdispatch.report.report_facts import Facts, facts
 from fastdispatch.report.report_find import Neighbours, neighbours
 from fastdispatch.report.report_paths import Paths, paths
@@ -15,12 +19,14 @@ from fastdispatch.report.report_tree import Branch, tree
 
 SCHEMA = "fastdispatch-report/1"
 
+By = Group | Literal["phase"]
+
 
 @dataclass
 class Wanted:
     """Options of a report."""
 
-    by: str = "function"  # function, operator, module, package, phase; for callers and callees also node
+    by: By = "function"  # phase: not for callers and callees
     sort: str = "total"
     top: int | None = None
     hide: bool = True
@@ -33,30 +39,50 @@ class Wanted:
     paths: int | None = None  # number; 0: as many as cover most of the time
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
-    """One of ``listing``, ``tree``, ``neighbours`` and ``paths`` is set; the rest describes the recording."""
+    """A report: ``str`` returns its text, a notebook displays it as tables.
+
+    One of ``listing``, ``tree``, ``neighbours`` and ``paths`` is set; the rest describes the recording.
+    """
 
     path: str
     wanted: Wanted
     facts: Facts
+    findings: list[Finding] = field(default_factory=list)
     listing: Listing | None = None
     tree: list[Branch] | None = None
     neighbours: Neighbours | None = None
     paths: Paths | None = None
+    processes: list[Processes] = field(default_factory=list)
+    compiler: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def timing(self) -> bool:
         """Whether the recording has times, or only counts."""
         return self.facts.whole > 0
 
+    def __str__(self) -> str:
+        from fastdispatch.report.report_text import text_of
+
+        return text_of(self)
+
+    def _repr_html_(self) -> str | None:
+        try:
+            from fastdispatch.report.report_text import html_of_report
+        except ModuleNotFoundError:  # without the extra `view`
+            return None
+        return html_of_report(self)
+
     def as_json(self) -> dict[str, Any]:
+        """Return the document of ``docs/reference/schemas/report.schema.json``."""
         return {
             "schema": SCHEMA,
             "path": self.path,
             "unit": "ns",
             "timing": self.timing,
             **asdict(self.facts),
+            "findings": [asdict(finding) for finding in self.findings],
             **{name: getattr(self.wanted, name) for name in ("by", "sort", "rank")},
             "rows": None if self.listing is None else [asdict(row) for row in self.listing.rows],
             "more": 0 if self.listing is None else self.listing.more,
@@ -64,15 +90,24 @@ class Report:
             "tree": None if self.tree is None else [vars(branch) for branch in self.tree],
             "neighbours": None if self.neighbours is None else asdict(self.neighbours),
             "paths": None if self.paths is None else asdict(self.paths),
+            "processes": [asdict(group) for group in self.processes],
+            "compiler": self.compiler,
         }
 
 
-def report(trace: Trace, path: str, wanted: Wanted) -> Report:
-    """Build a report. Raises Error for a missing rank, and for names of no function or of several."""
-    made = Report(path, wanted, facts(trace, wanted.rank))
+def report(trace: Trace, wanted: Wanted, path: str | None = None) -> Report:
+    """Build a report, with the findings, the compiler and the other processes of its recording; ``path``: its name,
+    by default that of the trace. Raises Error for a missing rank, and for names of no function or of several."""
+    made = Report(path or trace.name, wanted, facts(trace, wanted.rank), findings(trace).findings)
+    made.compiler = [each for each in compiler_text.facts(trace) if wanted.rank in (None, each["rank"])]
+    if len(trace.sources) == 1:
+        others = processes(trace.sources[0], trace)
+        made.processes = [each for each in others if wanted.rank in (None, each.rank)]
     whole = made.facts.whole
     name = wanted.callers or wanted.callees
     if name is not None:
+        if wanted.by == "phase":
+            raise Error("--by phase: phases have no callers or callees")
         side = "callers" if wanted.callers is not None else "callees"
         made.neighbours = neighbours(
             trace, wanted.by, wanted.rank, name, side, wanted.top, whole=whole, hide=wanted.hide
@@ -95,5 +130,16 @@ def report(trace: Trace, path: str, wanted: Wanted) -> Report:
         if wanted.by == "phase":
             made.listing = phase_listing(trace, wanted.rank, made.facts, SORTS[sort])
         else:
-            made.listing = listing(trace, wanted.by, wanted.rank, sort, wanted.top, whole=whole, hide=wanted.hide)
+            made.listing = listing(
+                trace,
+                wanted.by,
+                wanted.rank,
+                sort,
+                wanted.top,
+                whole=whole,
+                hide=wanted.hide,
+                idle=[
+                    thread.role for thread in made.facts.threads if thread.idle and thread.role != made.facts.whole_role
+                ],
+            )
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from statistics import pstdev
 
-from fastdispatch.read.summary import PHASES, step_phases
+from fastdispatch.read.steps import PHASES, step_phases
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_facts import PHASE_BITS, Facts, in_role
 from fastdispatch.report.report_rows import Hidden, Listing, Row

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.read.trace import Columns, Group, Trace
 
 #: Sort keys, with their column in ``Trace.table``.
 SORTS = {
@@ -73,6 +73,7 @@ class Hidden:
 
     small: dict[str, int]
     pass_on: int
+    idle: int = 0  # functions that ran in idle threads only
 
 
 @dataclass
@@ -84,15 +85,27 @@ class Listing:
     hidden: Hidden
 
 
-def listing(trace: Trace, by: str, rank: int | None, sort: str, top: int | None, *, whole: int, hide: bool) -> Listing:
-    """Return the ``top`` rows (None: all) by ``sort``. With ``hide``, small and forwarding library functions are
-    omitted;
-    ``whole`` is the time of 100 %."""
+def listing(
+    trace: Trace,
+    by: Group,
+    rank: int | None,
+    sort: str,
+    top: int | None,
+    *,
+    whole: int,
+    hide: bool,
+    idle: Collection[str] = (),
+) -> Listing:
+    """Return the ``top`` rows (None: all) by ``sort``. With ``hide``, functions of threads of the ``idle`` roles and
+    small and forwarding library functions are omitted; ``whole`` is the time of 100 %."""
     table = trace.table(by, rank)
     indexes = _visible(trace, by, table)
     hidden = Hidden({}, 0)
     if hide and by == "function":
-        indexes, hidden = _hide(trace, rank, table, indexes, SORTS[sort], whole)
+        busy = _busy(trace, rank, table, indexes, idle)
+        number = len(indexes) - len(busy)
+        indexes, hidden = _hide(trace, rank, table, busy, SORTS[sort], whole)
+        hidden.idle = number
     where, figure = table["where"], table[SORTS[sort]]
     indexes.sort(key=lambda i: (-figure[i], -table["total"][i], -table["calls"][i], where[i]))
     chosen = indexes if top is None else indexes[:top]
@@ -135,6 +148,23 @@ def _visible(trace: Trace, by: str, table: Columns) -> list[int]:
     return [i for i, node in enumerate(table["node"]) if by != "package" or kinds[node] != "thread"]
 
 
+def _busy(trace: Trace, rank: int | None, table: Columns, indexes: list[int], idle: Collection[str]) -> list[int]:
+    """Return the rows of functions that ran in a thread of another role too."""
+    if not idle:
+        return indexes
+    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    keys = trace.nodes["key"]
+    elsewhere: list[bool] = []
+    busy = set()
+    for node, parent, calls, resumes, own in zip(
+        *(contexts[name] for name in ("node", "parent", "calls", "resumes", "self")), strict=True
+    ):
+        elsewhere.append(elsewhere[parent] if parent >= 0 else keys[node] not in idle)
+        if elsewhere[-1] and (calls or resumes or own):
+            busy.add(node)
+    return [i for i in indexes if table["node"][i] in busy]
+
+
 def _hide(
     trace: Trace, rank: int | None, table: Columns, indexes: list[int], column: str, whole: int
 ) -> tuple[list[int], Hidden]:
@@ -156,7 +186,7 @@ def _hide(
     return left, Hidden(dict(small.most_common()), pass_on)
 
 
-def wrappers(trace: Trace, by: str, rank: int | None, table: Columns, whole: int) -> dict[int, int]:
+def wrappers(trace: Trace, by: Group, rank: int | None, table: Columns, whole: int) -> dict[int, int]:
     """Return rows of library functions that only forward a call, with the row of the callee."""
     if whole <= 0:
         return {}

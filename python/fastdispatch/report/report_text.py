@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from textwrap import fill
 from typing import IO
 
 from rich.table import Table
 from rich.text import Text
 
+from fastdispatch.detectors.text import first_lines
 from fastdispatch.read.summary import grouped, printable, seconds, size
+from fastdispatch.report.notebook_html import html_of
 from fastdispatch.report.report_find import Neighbours
 from fastdispatch.report.report_lines import foot, head, hidden_line
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_paths import HotPath, Paths
 from fastdispatch.report.report_rows import Row
 from fastdispatch.report.report_tree import Branch
-from fastdispatch.report.terminal import ENDLESS, print_parts, table, width_of
+from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, table, width_of
 
 _NARROWEST = 24
+_NOTEBOOK = 130  # columns of a notebook's cell
+_ROUNDED = 1.001  # sums of rounded times
 _WIDEST = 140  # columns of a terminal with room for the resumes of generators
 
 
@@ -26,6 +31,18 @@ def print_report(report: Report, file: IO[str], *, times: bool) -> None:
     """Print a report with shares, or with ``times``."""
     drawing = _Drawing(report, width_of(file), times and report.timing)
     print_parts(drawing.parts(), file, ENDLESS)  # long lines have been folded
+
+
+def text_of(report: Report) -> str:
+    """Return a report as text of an endless width, with shares."""
+    file = StringIO()
+    print_parts(_Drawing(report, ENDLESS, False).parts(), file, ENDLESS)
+    return file.getvalue()
+
+
+def html_of_report(report: Report) -> str:
+    """Return a report as HTML of a notebook's cell."""
+    return html_of(_Drawing(report, _NOTEBOOK, False).parts())
 
 
 class _Drawing:
@@ -38,6 +55,7 @@ class _Drawing:
     def parts(self) -> Iterator[Text | Table]:
         yield from (self.sentence(line, "dim") for line in head(self.report))
         if self.report.listing is not None:
+            yield from map(self.sentence, first_lines(self.report.findings))
             yield self.listing(self.report.listing.rows)
             yield from map(self.sentence, hidden_line(self.report))
         elif self.report.tree is not None:
@@ -61,9 +79,9 @@ class _Drawing:
         figures = self.calls(rows)
         figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
         if self.report.timing:
-            figures.append(("CPU self", [self.time(row.self) for row in rows]))
+            figures.append(("self", [self.time(row.self) for row in rows]))
             if wanted.by != "phase":
-                figures.append(("CPU total", [self.time(row.total) for row in rows]))
+                figures.append(("total", [self.time(row.total) for row in rows]))
             if self.report.facts.backward.autograd > 0 and wanted.by not in ("package", "phase"):
                 figures.append(("backward", [self.time(row.backward) for row in rows]))
             of_steps = wanted.sort == "spread" or wanted.by == "phase"
@@ -84,8 +102,8 @@ class _Drawing:
     def tree(self, rows: Sequence[Branch]) -> Table:
         figures = self.calls(rows)
         if self.report.timing:
-            figures.append(("CPU self", [self.time(row.self) for row in rows]))
-            figures.append(("CPU total", [self.time(row.total) for row in rows]))
+            figures.append(("self", [self.time(row.self) for row in rows]))
+            figures.append(("total", [self.time(row.total) for row in rows]))
             if any(row.backward > 0 for row in rows):
                 figures.append(("backward", [self.time(row.backward) for row in rows]))
         labels = []
@@ -97,7 +115,7 @@ class _Drawing:
         rows = found.rows
         figures = [("calls", [grouped(found.of.calls), *(grouped(row.calls) for row in rows)])]
         if self.report.timing:
-            figures.append(("CPU total", [self.time(found.of.total), *(self.time(row.total) for row in rows)]))
+            figures.append(("total", [self.time(found.of.total), *(self.time(row.total) for row in rows)]))
         arrow = "called by " if found.side == "callers" else "calls "
         where = [self.where(found.of.where, self.suffix(found.of))]
         where += [self.where(row.where, _through(len(row.through))) for row in rows]
@@ -107,7 +125,7 @@ class _Drawing:
         rows = found.rows
         figures = [("share", [f"{100 * row.weight / max(found.whole, 1):.1f} %" for row in rows])]
         if self.report.timing:
-            figures.append(("CPU self", [seconds(row.self) for row in rows]))
+            figures.append(("self", [seconds(row.self) for row in rows]))
         figures.append(("calls", [grouped(row.calls) for row in rows]))
         return self.table(figures, [self.path(row) for row in rows])
 
@@ -144,10 +162,10 @@ class _Drawing:
     def time(self, nanoseconds: int) -> str:
         if nanoseconds <= 0:
             return ""
-        if self.times:
+        whole = self.report.facts.whole
+        if self.times or nanoseconds > _ROUNDED * whole:  # of several threads at once
             return seconds(nanoseconds)
-        share = 100 * nanoseconds / self.report.facts.whole
-        return f"{share:.1f} %" if share >= 0.05 else "<0.1 %"
+        return rounded_share(min(nanoseconds / whole, 1.0))
 
     def suffix(self, row: Row) -> str:
         """Return the modules of a function, their number, and other threads."""

@@ -31,6 +31,11 @@ def head(group: Group, threads: int) -> str:
     plural = "s" * (len(group.stacks) != 1)
     of = f" ({len(group.stacks)} of {threads})" if len(group.stacks) != threads else ""
     ranks = spans(sorted({stack.rank for stack in group.stacks}))
+    processes = sorted({stack.process for stack in group.stacks if stack.process})
+    if processes:
+        names = ", ".join(processes[:4]) + (f" and {len(processes) - 4} more" if len(processes) > 4 else "")
+        several = "s" * (len({stack.rank for stack in group.stacks}) > 1)
+        return f"{names} of rank{several} {ranks}{thread}{state}, for {long} in {first.calls[-1]}"
     return f"rank{plural} {ranks}{of}{thread}{state}: {step}, for {long} in {first.calls[-1]}"
 
 

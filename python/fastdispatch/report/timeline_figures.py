@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -22,7 +22,8 @@ Row = dict[str, Any]
 @dataclass
 class Stats:
     """``ranks`` with their total figures, ``stages`` with those of their ranks, ``steps`` of each rank, and the
-    comparison of ranks per step in ``stragglers``. Times are nanoseconds from ``base_ns``."""
+    comparison of ranks per step in ``stragglers``. ``gpus``, ``streams``, ``launches`` and ``copies`` describe the work
+    of GPUs, ``messages`` the bytes of communication. Times are nanoseconds from ``base_ns``."""
 
     base_ns: int | None
     relative_error: float
@@ -35,6 +36,12 @@ class Stats:
     categories: list[Row]
     names: list[Row]
     collectives: list[Row]
+    gpus: list[Row]
+    streams: list[Row]
+    launches: list[Row]
+    copies: list[Row]
+    messages: list[Row]
+    limits: Row
     bounds: Row
 
     def as_json(self) -> Row:
@@ -43,14 +50,13 @@ class Stats:
 
 def stats(made: Row) -> Stats:
     """Build the model from the result of ``_core.timeline_stats``."""
-    for row in (*made["names"], *made["categories"], *made["jobs"], *made["collectives"]):
+    for row in (*made["names"], *made["categories"], *made["jobs"], *made["collectives"], *made["messages"]):
         for key in row.keys() & {"name", "category", "type", "group"}:
             row[key] = unescaped(row[key])
     for row in (*made["names"], *made["categories"], *made["jobs"]):
         row["mean"] = row["total"] / row["count"]
-    for row in made["collectives"]:
-        for spread in (row["begin"], row["end"]):
-            spread["mean"] = spread["total"] / spread["count"] if spread["count"] else 0.0
+    for spread in spreads(made):
+        spread["mean"] = spread["total"] / spread["count"] if spread["count"] else 0.0
     for row in made["steps"]:
         complete(row)
     whole = {row.pop("rank"): row for row in made["steps"] if row["step"] is None}
@@ -76,13 +82,30 @@ def stats(made: Row) -> Stats:
         categories=sorted(made["categories"], key=lambda row: (row["rank"], -row["total"], row["category"])),
         names=sorted(made["names"], key=lambda row: (-row["total"], row["category"], row["name"])),
         collectives=sorted(made["collectives"], key=itemgetter("group", "name")),
+        gpus=sorted(map(kinds, made["gpus"]), key=itemgetter("rank")),
+        streams=sorted(
+            map(idle, made["streams"]), key=lambda row: [-1 if row[key] is None else row[key] for key in STREAM]
+        ),
+        launches=sorted(made["launches"], key=itemgetter("rank")),
+        copies=sorted(map(mean_bandwidth, made["copies"]), key=itemgetter("rank", "kind")),
+        messages=sorted(map(bandwidths, made["messages"]), key=lambda row: (row["group"], -row["bytes"])),
+        limits=made["limits"],
         bounds={key: made[key] for key in BOUNDS},
     )
 
 
 JOB = ("rank", "stage", "step")
+STREAM = ("rank", "device", "stream")
 SHARES = ("duration", "busy", "compute", "communication", "exposed", "overlap", "idle", "copies")
-BOUNDS = ("gap_ns", "closed_ns", "steps_left_out", "values_left_out", "collectives_left_out")
+BOUNDS = (
+    "gap_ns",
+    "closed_ns",
+    "steps_left_out",
+    "values_left_out",
+    "collectives_left_out",
+    "gpu_events_left_out",
+    "messages_left_out",
+)
 
 
 def unescaped(text: str) -> str:
@@ -99,6 +122,60 @@ def complete(row: Row) -> None:
     row["duration"] = row["end"] - row["start"]
     row["idle"] = row["duration"] - row["busy"]
     row["overlap"] = row["communication"] - row["exposed"]
+
+
+def spreads(made: Row) -> Iterator[Row]:
+    """Yield the figures inside of rows."""
+    for rows, keys in (
+        ("collectives", ("begin", "end")),
+        ("launches", ("delay", "call")),
+        ("copies", ("duration", "bandwidth")),
+        ("messages", ("rate",)),
+    ):
+        for row in made[rows]:
+            yield from (row[key] for key in keys)
+
+
+def kinds(row: Row) -> Row:
+    """Turn the times of exactly these kinds, by sets, into times of each kind and of each overlap."""
+    times, of = row.pop("times"), row["kinds"]
+    for place, kind in enumerate(of):
+        kind["time"] = sum(time for chosen, time in enumerate(times) if chosen >> place & 1)
+        kind["alone"] = times[1 << place]
+    sets = [[place for place in range(len(of)) if chosen >> place & 1] for chosen in range(len(times))]
+    row["overlaps"] = [
+        {"kinds": [of[place]["kind"] for place in places], "time": time}
+        for places, time in zip(sets, times, strict=True)
+        if len(places) > 1
+    ]
+    row["duration"] = row["end"] - row["start"]
+    row["busy"] = sum(times)
+    row["idle"] = row["duration"] - row["busy"]
+    return row
+
+
+def idle(row: Row) -> Row:
+    row["duration"] = row["end"] - row["start"]
+    row["idle"] = row["duration"] - row["busy"]
+    return row
+
+
+def mean_bandwidth(row: Row) -> Row:
+    row["bytes_per_s"] = per_second(row.pop("timed_bytes"), row.pop("timed"))
+    return row
+
+
+def bandwidths(row: Row) -> Row:
+    """Add the algorithm bandwidth and the bus bandwidth of nccl-tests, None where unknown."""
+    factor = row.pop("bus_factor")
+    row["algorithm_bytes_per_s"] = per_second(row["timed_bytes"], row["time"])
+    known = row["algorithm_bytes_per_s"] is not None and (factor > 0 or row["members"] == 1)
+    row["bus_bytes_per_s"] = row["algorithm_bytes_per_s"] * factor if known else None
+    return row
+
+
+def per_second(count: int, nanoseconds: int) -> float | None:
+    return count * 1e9 / nanoseconds if nanoseconds else None
 
 
 def by_stage(ranks: list[Row], jobs: list[Row]) -> list[Row]:

@@ -8,15 +8,26 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.read.summary import grouped, printable, seconds, spans
+from fastdispatch.read.summary import counted, grouped, printable, seconds, spans
 from fastdispatch.report.terminal import print_parts, section, share, table, width_of
 from fastdispatch.report.timeline_figures import Row, Stats, total
+from fastdispatch.report.timeline_gpu_text import gpu_parts
 
 _BASIS = {
     "gpu": "kernels on the GPU",
     "operators": "operators on the CPU",
     "jobs": "jobs",
     "calls": "all calls",
+}
+
+
+#: Nouns for values without room.
+_BOUNDED = {
+    "steps": "step",
+    "values": "slice",
+    "collectives": "collective",
+    "gpu_events": "GPU event",
+    "messages": "transfer",
 }
 
 
@@ -36,6 +47,7 @@ def parts(made: Stats, top: int) -> Iterator[Text | Table]:
         yield from section("Jobs", jobs([row for row in made.jobs if row["step"] is None][: 4 * top]))
     if made.collectives:
         yield from section("Collectives: how far apart the ranks begin and end", collectives(made.collectives))
+    yield from gpu_parts(made, top)
     if made.names:
         yield from section(f"Slices{largest(len(made.names), top)}", names(made.names[:top]))
     yield Text("")
@@ -55,8 +67,8 @@ def head(made: Stats) -> str:
     first, last = min(row["start"] for row in made.ranks), max(row["end"] for row in made.ranks)
     count = len(made.ranks)
     return (
-        f"{count} rank{'s' if count > 1 else ''}, {grouped(len(made.stragglers))} steps, "
-        f"{grouped(total(made.ranks, 'events'))} events, {seconds(last - first)}"
+        f"{counted(count, 'rank')}, {counted(len(made.stragglers), 'step')}, "
+        f"{counted(total(made.ranks, 'events'), 'event')}, {seconds(last - first)}"
     )
 
 
@@ -166,12 +178,12 @@ def foot(made: Stats) -> Iterator[str]:
         yield "▲ own work (busy without exposed communication) more than 10 % above the median of the ranks"
     for row in made.ranks:
         if row["calls_lost"]:
-            yield f"rank {row['rank']}: {grouped(row['calls_lost'])} events found no room in its timeline"
+            yield f"rank {row['rank']}: {counted(row['calls_lost'], 'event')} found no room in its timeline"
         if row["places_lost"]:
-            yield f"rank {row['rank']}: {grouped(row['places_lost'])} damaged places in its trace"
+            yield f"rank {row['rank']}: {counted(row['places_lost'], 'damaged place')} in its trace"
     bounds = made.bounds
     if bounds["gap_ns"]:
         yield f"gaps up to {bounds['gap_ns']} ns count as busy: {seconds(bounds['closed_ns'])} in all"
-    for key, what in (("steps", "steps"), ("values", "slices"), ("collectives", "collectives")):
-        if bounds[f"{key}_left_out"]:
-            yield f"{grouped(bounds[f'{key}_left_out'])} {what} found no room in these tables"
+    for key, what in _BOUNDED.items():
+        if count := bounds[f"{key}_left_out"]:
+            yield f"{counted(count, what)} found no room in these tables"

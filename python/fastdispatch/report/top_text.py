@@ -9,7 +9,8 @@ from rich.text import Text
 
 from fastdispatch.read.live import Rate, Sample
 from fastdispatch.read.summary import grouped, printable, seconds
-from fastdispatch.report.terminal import table
+from fastdispatch.report.processes_text import lines
+from fastdispatch.report.terminal import rounded_share, table
 
 TITLES = ("calls/s", "self", "total", "where")
 
@@ -32,7 +33,7 @@ def head(before: Sample | None, after: Sample) -> str:
 
 def cells(rate: Rate) -> tuple[str, str, str, str]:
     calls = grouped(round(rate.calls)) if rate.calls >= 10 else f"{rate.calls:.1f}"
-    return calls, f"{100 * rate.own:.1f} %", f"{100 * rate.total:.1f} %", printable(rate.key)
+    return calls, rounded_share(rate.own), rounded_share(rate.total), printable(rate.key)
 
 
 def parts(before: Sample | None, after: Sample, found: list[Rate]) -> Iterator[Text | Table]:
@@ -40,3 +41,5 @@ def parts(before: Sample | None, after: Sample, found: list[Rate]) -> Iterator[T
     yield table(TITLES, [cells(rate) for rate in found], TITLES[-1:])
     if not found:
         yield Text("nothing was recorded in this interval")
+    for line in lines(after.processes):
+        yield Text(printable(line), style="dim")

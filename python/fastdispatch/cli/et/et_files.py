@@ -28,7 +28,7 @@ PICTURES = tuple(FORMS)
 #: Traces that are in memory at a time.
 MOST_AT_ONCE = 4
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 def add_edges(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +141,7 @@ def rank_of(name: str) -> int:
     return int(found[1]) if found else -1
 
 
-def each(function: Callable[[int], Answer], count: int) -> list[Answer]:
+def each(function: Callable[[int], Result], count: int) -> list[Result]:
     """Process traces of many ranks in parallel, a few in memory at a time: the C core releases the GIL."""
     with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
         return list(pool.map(function, range(count)))

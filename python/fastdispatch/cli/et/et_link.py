@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         et_convert.run(argparse.Namespace(**vars(arguments), paths=[arguments.et], timeline=False))
         return 0
     files = list_traces([arguments.et])
-    pairs = pair(files, Path(arguments.kineto))
+    pairs, notes = pair(files, Path(arguments.kineto))
     workload = arguments.layout == "workload-graph"
     outputs = name_outputs(arguments.output, files, workload)
 
@@ -85,6 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
     for (path, _), kineto, output, row in zip(files, pairs, outputs, rows, strict=True):
         for line in warnings(row):
             tell(f"{path}: {line}")
+        if path in notes:
+            tell(f"{path}: {notes[path]}")
         for line in unlinked(row["link"]):
             tell(f"{kineto}: {line}")
         counts = f"{grouped(row['nodes'])} nodes, {grouped(row['link']['linked'])} operators linked"
@@ -92,39 +94,51 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if all(row["link"]["linked"] for row in rows) else NOTHING
 
 
-def pair(files: list[tuple[str, int]], kineto: Path) -> list[str]:
-    """Return the Kineto trace of each execution trace: by process and rank in the files, then by rank in the names."""
+def pair(files: list[tuple[str, int]], kineto: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the Kineto trace of each execution trace, and a note on each that the content does not decide.
+
+    Files are paired by process, rank and process groups in them, then by rank in their names.
+    """
     if not kineto.is_dir():
         if len(files) != 1:
             raise Error(f"{kineto}: one Kineto trace for {len(files)} execution traces: give a folder of them")
-        return [str(kineto)]
+        return [str(kineto)], {}
     found = [path for path in kineto.iterdir() if path.name.endswith((".json", ".json.gz")) and is_kineto(path)]
     traces = [str(path) for path in sorted(found, key=lambda path: natural(path.name))]
     if not traces:
         raise Error(f"{kineto}: no Kineto trace in this folder")
     paths = [path for path, _ in files]
     known = each(lambda place: et_identity([*paths, *traces][place]), len(paths) + len(traces))
-    chosen = [match(path, known[place], traces, known[len(paths) :]) for place, path in enumerate(paths)]
+    chosen: list[str] = []
+    notes: dict[str, str] = {}
+    for place, path in enumerate(paths):
+        trace, note = match(path, known[place], traces, known[len(paths) :])
+        chosen.append(trace)
+        notes |= {path: note} if note else {}
     for path in chosen:
         same = [one for one, other in zip(paths, chosen, strict=True) if other == path]
         if len(same) > 1:
             raise Error(f"{path}: fits {' and '.join(same)}: give them one by one")
-    return chosen
+    return chosen, notes
 
 
-def match(path: str, own: dict[str, Any], traces: list[str], known: list[dict[str, Any]]) -> str:
-    """Return the Kineto trace of an execution trace."""
+def match(path: str, own: dict[str, Any], traces: list[str], known: list[dict[str, Any]]) -> tuple[str, str]:
+    """Return the Kineto trace of an execution trace, and a note if only the names decide."""
     rank = rank_of(Path(path).name)
     fits = {}
     for trace, other in zip(traces, known, strict=True):
-        facts = [(own[key], other[key]) for key in ("pid", "rank") if own[key] not in (0, None)]
-        facts = [pair for pair in facts if pair[1] not in (0, None)]
-        if all(one == two for one, two in facts):
+        facts = [(own["pid"], other["pid"])] if own["pid"] and other["pid"] else []
+        facts += [(own["rank"], other["rank"])] if None not in (own["rank"], other["rank"]) else []
+        outside = own["rank"] is None and own["members"] and other["rank"] not in (None, *own["members"])
+        if all(one == two for one, two in facts) and not outside:
             its = rank_of(Path(trace).name) if other["rank"] is None else other["rank"]
             fits[trace] = (len(facts), rank >= 0 and its == rank)
     best = [trace for trace, score in fits.items() if score == max(fits.values())]
     if len(best) == 1:
-        return best[0]
+        equal = sum(count == fits[best[0]][0] for count, _ in fits.values())
+        if equal == 1:
+            return best[0], ""
+        return best[0], f"paired with {best[0]} by the rank in its name: the content fits {equal} Kineto traces"
     what = describe(own, rank)
     if not best:
         raise Error(f"{Path(traces[0]).parent}: no Kineto trace of {what}, of which is {path}")
@@ -134,6 +148,8 @@ def match(path: str, own: dict[str, Any], traces: list[str], known: list[dict[st
 def describe(own: dict[str, Any], rank: int) -> str:
     number = own["rank"] if own["rank"] is not None else rank
     words = [f"rank {number}"] if number >= 0 else []
+    if not words and own["members"]:
+        words = [f"one of the ranks {', '.join(map(str, own['members'][:8]))}"]
     words += [f"process {own['pid']}"] if own["pid"] else []
     return ", ".join(words) or "an unknown rank and process"
 
@@ -146,7 +162,6 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
         "only_et": "nodes of the execution trace are not in the Kineto trace: without times",
         "only_kineto": "operators of the Kineto trace are not in the execution trace: skipped",
         "by_order": 'operators found by name and order: the Kineto trace has no "Record function id"',
-        "unnumbered": 'operators without a "Record function id": skipped',
         "again": "operators with a duplicate number: skipped",
         "by_external": 'kernels without a launch: placed below the operator of their "External id"',
         "alone": "kernels without a launch and an operator: kept without a parent",
@@ -155,7 +170,13 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
     for key, text in said.items():
         if link[key]:
             yield f"{link[key]} {text}"
+    if link["by_order"] and link["unnumbered"]:
+        yield f"{link['unnumbered']} operators were not found by name and order: skipped"
+    elif link["unnumbered"]:
+        yield f'{link["unnumbered"]} operators without a "Record function id": skipped'
     if link["renamed"]:
         yield f"{link['renamed']} operators have another name in each file and were not linked: {link['example']}"
+    if not link["compared"]:
+        yield "not checked for the same rank: one of the files has neither rank nor process"
     if link["linked"] == 0:
         yield "nothing was linked: are both files from the same run and rank?"

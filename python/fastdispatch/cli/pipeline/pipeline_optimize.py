@@ -9,6 +9,7 @@ import sys
 import threading
 from array import array
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def run(arguments: argparse.Namespace) -> None:
     found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
     each = _each(arguments, graph, machines, speeds) if arguments.each_machine_count else []
     if found.schedule is None and not found.complete and found.bound_s < found.time_per_stage_s:
-        looked = f"{found.states} " + ("on two chains were considered" if found.chains else "were not all compared")
+        looked = f"{found.states} " + ("on chains were considered" if found.chains else "were not all compared")
         print(
             f"fastdispatch: {path}: too many places to cut: {looked}; "
             f"no plan takes less than {found.bound_s:g} s (--max-states)",
@@ -229,7 +230,7 @@ def _watched(search: Callable[..., Optimum], *arguments: Any, **options: Any) ->
     try:
         thread.start()
         thread.join(_PATIENCE)
-        if thread.is_alive() and sys.stderr.isatty():
+        if thread.is_alive() and sys.stderr.isatty() and find_spec("rich") is not None:
             _show(thread, watch)
         thread.join()
     except KeyboardInterrupt:

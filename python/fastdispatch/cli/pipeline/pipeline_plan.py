@@ -121,11 +121,11 @@ def summary(made: Plan, replay: Replay, stages: range) -> Iterator[str]:
     for place in stages:
         idle = replay.idle[place]
         share = idle / replay.makespan if replay.makespan else Fraction()
-        held = replay.in_flight[place]
+        count = replay.in_flight[place]
         unit = "micro-batch" if made.chunks == 1 else "pass through a chunk"
-        if held != 1:
+        if count != 1:
             unit = "micro-batches" if made.chunks == 1 else "passes through a chunk"
-        yield f"stage {place}: idle {_number(idle)}, {_percent(share)}; holds at most {held} {unit} for backward"
+        yield f"stage {place}: idle {_number(idle)}, {_percent(share)}; holds at most {count} {unit} for backward"
 
 
 def _each(replay: Replay, kind: str) -> str:

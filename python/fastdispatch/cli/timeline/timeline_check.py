@@ -10,7 +10,7 @@ from fastdispatch._core import timeline_check
 from fastdispatch.cli.paths import Input
 from fastdispatch.cli.timeline.timeline_merge import list_files, progress_bar
 from fastdispatch.read import privacy
-from fastdispatch.read.summary import grouped
+from fastdispatch.read.summary import counted, grouped
 
 SCHEMA = "fastdispatch-timeline-check/1"
 BROKEN = 1
@@ -48,16 +48,16 @@ def lines(file: dict[str, Any]) -> list[str]:
     faults, notes = (
         sum(fault["count"] for fault in file["faults"] if fault["broken"] is broken) for broken in (True, False)
     )
-    state = "whole" if file["whole"] else f"broken: {grouped(faults)} faults"
-    noted = f", {grouped(notes)} notes" if notes else ""
-    found = [f"{file['file']}: {state}{noted}, {grouped(file['events'])} events"]
+    state = "whole" if file["whole"] else f"broken: {counted(faults, 'fault')}"
+    noted = f", {counted(notes, 'note')}" if notes else ""
+    found = [f"{file['file']}: {state}{noted}, {counted(file['events'], 'event')}"]
     for fault in file["faults"]:
         where = file["trouble"] if fault["kind"] == "damage" else "; ".join(map(place, fault["first"]))
         note = "" if fault["broken"] else " (note)"
         found.append(f"  {grouped(fault['count'])} {fault['what']}{note}{': ' + where if where else ''}")
         found.append(f"    {fault['remedy']}")
     if file["left_out"]:
-        found.append(f"  {grouped(file['left_out'])} events of threads that are too long were not checked")
+        found.append(f"  {counted(file['left_out'], 'event')} of threads with too many events not checked")
     return found
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from fastdispatch import Error
 from fastdispatch._core import timeline_cut
 from fastdispatch.cli.paths import Input, add_output
-from fastdispatch.cli.timeline.timeline_merge import last_steps, parse_last, progress_bar
+from fastdispatch.cli.timeline.timeline_merge import last_steps, native_changes, parse_last, progress_bar
 from fastdispatch.read import privacy
-from fastdispatch.read.summary import grouped
+from fastdispatch.read.summary import counted
 
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
@@ -29,7 +29,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "stay complete.",
     )
     cut.add_argument("path", type=Input, metavar="PATH", help="trace")
-    add_output(cut, "output file; compressed if the name ends in .gz")
+    add_output(
+        cut,
+        "output file: native Perfetto if the name ends in .pftrace or .perfetto-trace, else Chrome JSON; compressed if "
+        "it ends in .gz",
+    )
     window = cut.add_mutually_exclusive_group(required=True)
     window.add_argument(
         "--time", type=parse_times, metavar="A:B", help="time since the start, e.g. 1.5s:2s, :200ms or 3s:"
@@ -78,8 +82,6 @@ def run(arguments: argparse.Namespace) -> None:
     begin, end = arguments.steps or arguments.time
     if os.path.realpath(arguments.path) == os.path.realpath(arguments.output):
         raise Error(f"{arguments.output}: cannot cut a file in place: give another name to -o")
-    if re.search(r"\.(pftrace|perfetto-trace)(\.gz)?$", arguments.output):
-        raise Error(f"{arguments.output}: a cut is Chrome JSON: give a name that ends in .json or .json.gz to -o")
     with progress_bar() as progress:
         made = timeline_cut(
             arguments.path,
@@ -94,15 +96,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def summary(made: dict[str, Any]) -> list[str]:
-    parts = [
-        f"{grouped(made['kept'])} events and {grouped(made['rows'])} rows of metadata of {grouped(made['events'])} kept"
-    ]
+    rows, events = counted(made["rows"], "row"), counted(made["events"], "event")
+    parts = [f"{counted(made['kept'], 'event')} and {rows} of metadata of {events} kept"]
     if made["flows_left"]:
-        parts.append(f"{grouped(made['flows_left'])} flow events skipped whose flow extends beyond the window")
+        parts.append(f"{counted(made['flows_left'], 'flow event')} skipped whose flow extends beyond the window")
     if made["timeless"]:
-        parts.append(f"{grouped(made['timeless'])} events skipped that have no time or no ph")
+        parts.append(f"{counted(made['timeless'], 'event')} skipped without a time or a ph")
+    parts += native_changes(made)
     if made["lost"]:
-        parts.append(f"{made['trouble']}: {made['lost']} damaged places, {made['lost_bytes']} bytes lost")
+        lost = counted(made["lost_bytes"], "byte")
+        parts.append(f"{made['trouble']}: {counted(made['lost'], 'damaged place')}, {lost} lost")
     if made["repaired"]:
-        parts.append(f"{made['repaired']} invalid JSON values repaired")
+        parts.append(f"{counted(made['repaired'], 'invalid JSON value')} repaired")
     return parts

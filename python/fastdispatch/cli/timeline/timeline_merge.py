@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from fastdispatch.cli.output import new_folder
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.read import privacy
 from fastdispatch.read.regular import open_regular
-from fastdispatch.read.summary import spans
+from fastdispatch.read.summary import counted, spans
 from fastdispatch.record.files import MANIFEST, entries
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
@@ -34,13 +35,16 @@ MOST_STEPS = (1 << 64) - 1
 ENDINGS = (".fd", *(kind + end for kind in (".json", ".pftrace", ".perfetto-trace") for end in ("", ".gz")))
 #: Events that a merge changes or skips.
 NATIVE = {
-    "aside": "slices that overlap others of their thread were moved to a track below",
-    "crossed": "slices were ended with their enclosing slice",
-    "alone": "ends without a begin skipped",
-    "skipped": "events without a native form skipped",
-    "early": "events before time 0 skipped",
-    "others": "packets skipped that are not events (ftrace, samples and the like)",
-    "overlaps": "slices partly overlap others of their thread: Perfetto drops them from Chrome JSON, not from .pftrace",
+    "aside": ("slice", "moved to a track below because of an overlap within a thread"),
+    "crossed": ("slice", "ended with the enclosing slice"),
+    "alone": ("end", "without a begin skipped"),
+    "skipped": ("event", "without a native form skipped"),
+    "early": ("event", "before time 0 skipped"),
+    "others": ("packet", "without events skipped (ftrace, samples and the like)"),
+    "overlaps": (
+        "slice",
+        "with a partial overlap within a thread: Perfetto drops such slices from Chrome JSON, not from .pftrace",
+    ),
 }
 
 #: The begin of a merge, or of a cut of one: Chrome JSON, and a packet of a native trace.
@@ -296,7 +300,7 @@ def rank_in_name(name: str, place: int) -> int:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or find_spec("rich") is None:
         yield None
         return
     from rich.console import Console
@@ -318,7 +322,7 @@ def warnings(
             yield f"{row['file']}: skipped: {row['trouble']}"
         elif row["used"] and (row["lost"] or row["repaired"]):
             yield f"{row['file']}: {', '.join(faults(row))}"
-        others = [f"{row[key]} {what}" for key, what in NATIVE.items() if row[key]]
+        others = native_changes(row)
         if others:
             yield f"{row['file']}: {', '.join(others)}"
     yield from clock_warnings(used, align)
@@ -327,6 +331,11 @@ def warnings(
     missing = [rank for rank in expected if rank not in there]
     if missing and alone:
         yield f"no trace of rank {spans(missing)}"
+
+
+def native_changes(row: dict[str, Any]) -> list[str]:
+    """Return the changed and skipped events of native output: one phrase per kind."""
+    return [f"{counted(row[key], noun)} {what}" for key, (noun, what) in NATIVE.items() if row.get(key)]
 
 
 def clock_warnings(used: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
@@ -342,11 +351,10 @@ def clock_warnings(used: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
 def faults(row: dict[str, Any]) -> Iterator[str]:
     """Yield what an input lost and what was repaired."""
     if row["lost"] and row["format"] == "Chrome JSON":
-        places = "place" if row["lost"] == 1 else "places"
-        yield f"{row['trouble']}: {row['lost']} damaged {places}"
-        yield f"{row['lost_bytes']} bytes lost"
-        yield f"{row['events']} events kept"
+        yield f"{row['trouble']}: {counted(row['lost'], 'damaged place')}"
+        yield f"{counted(row['lost_bytes'], 'byte')} lost"
+        yield f"{counted(row['events'], 'event')} kept"
     elif row["lost"]:
-        yield f"{row['trouble']}; {row['events']} events kept"
+        yield f"{row['trouble']}; {counted(row['events'], 'event')} kept"
     if row["repaired"]:
-        yield f"{row['repaired']} invalid JSON values repaired"
+        yield f"{counted(row['repaired'], 'invalid JSON value')} repaired"

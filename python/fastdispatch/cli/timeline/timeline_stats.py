@@ -21,6 +21,7 @@ from fastdispatch.cli.timeline.timeline_merge import (
     rank_in_name,
 )
 from fastdispatch.read import privacy
+from fastdispatch.read.summary import counted
 
 _TOP = 20
 
@@ -77,10 +78,11 @@ def warnings(files: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
             continue
         faults = []
         if row["lost"]:
-            faults.append(f"{row['trouble']}: {row['lost']} damaged places, {row['lost_bytes']} bytes lost")
+            lost = counted(row["lost_bytes"], "byte")
+            faults.append(f"{row['trouble']}: {counted(row['lost'], 'damaged place')}, {lost} lost")
         if row["unpaired"]:
-            faults.append(f"{row['unpaired']} begin or end events without a counterpart")
+            faults.append(f"{counted(row['unpaired'], 'begin or end event')} without a counterpart")
         if row["timeless"]:
-            faults.append(f"{row['timeless']} slices with an invalid time")
+            faults.append(f"{counted(row['timeless'], 'slice')} with an invalid time")
         if faults:
             yield f"{row['file']}: {', '.join(faults)}"

@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { counted, grouped, seconds, share, words } from "./format.js";
+import { keyTables } from "./help.js";
 import { trace } from "./trace.js";
 
 function section(heading, ...children) {
@@ -110,12 +111,7 @@ function mount(host) {
         ...[backward()].filter(Boolean), ...special(),
         section("Versions", facts(Object.entries(about.versions))),
         section("Options", facts(Object.entries(about.options).map(([name, value]) => [words(name), value]))),
-        section("Keys", facts([
-            ["/", "search"], ["1 – 9", "views"], ["Tab", "to the next control"], ["Escape", "leave the search; zoom out"],
-            ["Flame", "arrows move, Enter zooms in, Backspace out"],
-            ["Graph", "arrows move to a caller, callee or neighbour; Enter unfolds; F focuses; Backspace folds"],
-            ["Timeline", "W and S zoom, A and D move"],
-        ]))));
+        section("Keys", el("div", { class: "keys" }, ...keyTables()))));
 }
 
 function update() {}

@@ -5,7 +5,7 @@ import { button, el } from "./dom.js";
 import { callsText, figure, share } from "./format.js";
 import { places } from "./places.js";
 import { set, state } from "./state.js";
-import { byNode, figures, label, modulesOf, trace, weight } from "./trace.js";
+import { byNode, figures, isFolded, label, modulesOf, parents, trace, weight } from "./trace.js";
 
 const NEIGHBOURS = 8;
 
@@ -13,6 +13,7 @@ const NEIGHBOURS = 8;
  * first. */
 function neighbours(node) {
     const { contexts, order, end } = trace;
+    const callerOf = parents();
     const { total } = figures();
     const sides = figureSides(weight().id);
     const calls = figures("calls").own;
@@ -31,7 +32,8 @@ function neighbours(node) {
     let outside = 0; // in `order`: end of the outermost call of the node
     for (let at = 0; at < trace.count; at++) {
         const c = order[at];
-        const parent = contexts.parent[c];
+        if (isFolded(c)) continue;
+        const parent = callerOf[c];
         if (parent >= 0 && contexts.node[parent] === node) add(callees, contexts.node[c], c, true);
         if (contexts.node[c] !== node) continue;
         if (parent >= 0) add(callers, contexts.node[parent], c, at >= outside);

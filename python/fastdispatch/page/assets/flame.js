@@ -2,15 +2,17 @@
 
 import { bothText, changeText, compares, tone, verdict } from "./change.js";
 import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
-import { callsText, figure, grouped, share } from "./format.js";
+import { callsText, counted, figure, grouped, share } from "./format.js";
+import { everything, extent, laid, matching } from "./flame_layout.js";
 import { forest } from "./forest.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
+import { Strip } from "./strip.js";
 import { hideTip, showTip } from "./tip.js";
-import { label, trace, weight } from "./trace.js";
+import { label, shownThreads, trace, weight } from "./trace.js";
 
 const ROW = 21;
-const LEAST = 0.6; // pixels: narrower frames are not drawn
+const WIDE = 120; // pixels: width of a match that is shown
 
 let canvas;
 let scroller;
@@ -19,37 +21,34 @@ let note;
 let boxes = []; // { frame, x, width, row }
 let rows = 0;
 let cursor = null; // frame of the keyboard
+let moved = null; // the part in view after the wheel or a drag; null: the zoomed frame
+let drag = null;
+let strip;
+let shown = "";
+let finder; // buttons of the matches of the search
+let match = -1; // number of the shown match
 const toggles = [];
+
+/** The part in view: that of the zoomed frame, or of the wheel. */
+function viewed() {
+    return moved ?? extent(forest().path(state.zoom).at(-1));
+}
+
+function view(from, to) {
+    const span = Math.min(1, Math.max(to - from, 1e-7));
+    const start = Math.max(0, Math.min(1 - span, from));
+    moved = [start, start + span];
+    draw();
+}
 
 /** Positions of the visible frames. */
 function lay(width) {
-    const source = forest();
-    const path = source.path(state.zoom);
-    boxes = path.map((frame, row) => ({ frame, x: 0, width, row, passed: row < path.length - 1 }));
-    const top = path.at(-1);
-    let narrow = 0;
-    const waiting = [];
-    const spread = (frame, x, scale, row) => {
-        for (const child of source.children(frame)) {
-            const wide = child.value * scale;
-            if (wide < LEAST) {
-                narrow += 1;
-                continue;
-            }
-            waiting.push({ frame: child, x, width: wide, row, passed: false });
-            x += wide;
-        }
-    };
-    const all = source.children(null).reduce((sum, frame) => sum + frame.value, 0);
-    const scale = width / (top ? top.value : all || 1);
-    spread(top ?? null, 0, scale, path.length);
-    while (waiting.length > 0) {
-        const box = waiting.pop();
-        boxes.push(box);
-        spread(box.frame, box.x, scale, box.row + 1);
-    }
+    const path = forest().path(state.zoom);
+    const { found, narrow } = laid(...viewed(), width);
+    const passed = new Set(path.slice(0, -1));
+    boxes = found.map((box) => ({ ...box, passed: passed.has(box.frame) }));
     rows = boxes.reduce((most, box) => Math.max(most, box.row + 1), 1);
-    return { narrow, top, all };
+    return { narrow, top: path.at(-1), all: everything() };
 }
 
 function textOf(frame) {
@@ -103,7 +102,9 @@ function draw() {
         const box = boxOf(cursor);
         if (box) outline(paint, box, rowAt(box.row, height), variable("--focus"), ground, 3);
     }
+    strip.draw(width);
     crumb(top, all);
+    showMatch();
     note.textContent = narrow > 0 ? `${grouped(narrow)} frames too narrow to draw: zoom in to see them` : "";
 }
 
@@ -152,8 +153,16 @@ function crumb(top, all) {
         ]),
         el("span", { class: "quiet" }, top
             ? `${frameText(top)} · ${share(top.value, whole)}`
-            : compares() ? trace.compared.per : `${figure(all, weight().unit)} in all threads`),
+            : compares() ? trace.compared.per : `${figure(all, weight().unit)} in ${threadsText()}`),
     );
+}
+
+/** "all threads", "main", "busy threads; 2 roles of idle ones not shown". */
+function threadsText() {
+    const shown = trace.threads.filter((_, i) => shownThreads()[i]);
+    const hidden = trace.threads.length - shown.length;
+    if (hidden === 0) return "all threads";
+    return `${shown.length === 1 ? shown[0].role : "busy threads"}${state.thread === "" ? `; ${counted(hidden, "role")} of idle threads not shown` : ""}`;
 }
 
 function frameText(frame) {
@@ -200,10 +209,35 @@ function go(frame) {
 
 function zoomTo(frame) {
     cursor = frame;
+    moved = null;
+    draw();
     set({ zoom: frame === null ? "" : forest().address(frame), node: frame === null ? state.node : frame.node });
 }
 
-/** Arrows move, Enter zooms in, Backspace zooms out. */
+/** Show the next match (1) or the previous one (-1), at least as wide as its name. */
+function toMatch(step) {
+    const list = matching();
+    if (list.length === 0) return;
+    match = (match + step + list.length + (match < 0 && step < 0 ? 1 : 0)) % list.length;
+    const frame = list[match];
+    const [from, to] = extent(frame);
+    const [left, right] = viewed();
+    const wide = (to - from) / (right - left) * scroller.clientWidth;
+    if (wide < WIDE || from < left || to > right) {
+        const span = Math.min(1, Math.max((to - from) * 3, wide < WIDE ? (to - from) * scroller.clientWidth / WIDE : right - left));
+        moved = null;
+        view((from + to - span) / 2, (from + to + span) / 2);
+    }
+    go(frame);
+}
+
+function showMatch() {
+    const list = matches() === null ? 0 : matching().length;
+    finder.hidden = list === 0;
+    finder.querySelector("span").textContent = match >= 0 && match < list ? `match ${match + 1} of ${list}` : counted(list, "match", "matches");
+}
+
+/** Arrows move, Enter zooms in, Backspace zooms out, n shows the next match. */
 function key(event) {
     const source = forest();
     const at = cursor ?? source.path(state.zoom).at(-1) ?? source.children(null)[0];
@@ -218,8 +252,59 @@ function key(event) {
     else if (event.key === "ArrowRight" && place + 1 < siblings.length) go(siblings[place + 1]);
     else if (event.key === "Enter") zoomTo(at);
     else if (event.key === "Backspace" || event.key === "Escape") zoomTo(source.path(state.zoom).at(-1)?.parent ?? null);
+    else if (event.key === "n" || event.key === "N") toMatch(event.key === "n" ? 1 : -1);
+    else if (event.key === "0") zoomTo(null);
     else return;
     event.preventDefault();
+}
+
+/** The wheel zooms at the pointer; with Shift it scrolls. */
+function wheel(event) {
+    if (event.shiftKey) return;
+    event.preventDefault();
+    hideTip();
+    const area = canvas.getBoundingClientRect();
+    const [from, to] = viewed();
+    const at = from + (to - from) * (event.clientX - area.left) / area.width;
+    const factor = 1.002 ** event.deltaY;
+    view(at - (at - from) * factor, at + (to - at) * factor);
+}
+
+function pressed(event) {
+    drag = { x: event.clientX, y: event.clientY, top: scroller.scrollTop, range: viewed(), far: false };
+}
+
+function pointed(event) {
+    if (drag && event.buttons === 1 && (drag.far || Math.abs(event.clientX - drag.x) + Math.abs(event.clientY - drag.y) > 4)) {
+        if (!drag.far) canvas.setPointerCapture(event.pointerId);
+        drag.far = true;
+        hideTip();
+        const [from, to] = drag.range;
+        const by = (event.clientX - drag.x) / canvas.clientWidth * (to - from);
+        view(from - by, to - by);
+        scroller.scrollTop = drag.top - (event.clientY - drag.y);
+        return;
+    }
+    const box = boxAt(event);
+    if (box) showTip(event, tip(box.frame));
+    else hideTip();
+}
+
+function released(event) {
+    const box = drag && !drag.far ? boxAt(event) : null;
+    drag = null;
+    if (box) zoomTo(box.frame);
+}
+
+/** The flame in small, without names. */
+function small(paint, width, height) {
+    const { found } = laid(0, 1, width);
+    const deepest = found.reduce((most, box) => Math.max(most, box.row + 1), 1);
+    const row = Math.min(4, height / deepest);
+    for (const box of found) {
+        paint.fillStyle = variable(compares() ? `--tone-${tone(box.frame.before, box.frame.after)}` : `--package-${trace.nodeColour[box.frame.node]}`);
+        paint.fillRect(box.x, state.flip ? height - (box.row + 1) * row : box.row * row, Math.max(box.width - 0.5, 0.5), row);
+    }
 }
 
 function toggle(name, text, hint) {
@@ -231,26 +316,34 @@ function toggle(name, text, hint) {
 function mount(host) {
     canvas = el("canvas", {
         tabindex: "0", role: "application", "aria-label": "Flame graph: arrows move, Enter zooms in, Backspace out",
-        onkeydown: key,
-        onclick: (event) => { const box = boxAt(event); if (box) zoomTo(box.frame); },
-        onmousemove: (event) => { const box = boxAt(event); if (box) showTip(event, tip(box.frame)); else hideTip(); },
-        onmouseleave: hideTip,
+        onpointerdown: pressed, onpointermove: pointed, onpointerup: released, onpointerleave: hideTip,
     });
+    canvas.addEventListener("wheel", wheel, { passive: false });
+    strip = new Strip({ name: "All of the flame graph, with the part in view", height: 40, paint: small, range: viewed, move: view,
+        key: () => [state.weight, state.phase, state.rank, state.thread, state.plumbing, state.reverse, state.join, state.flip].join() });
+    finder = el("span", { class: "crumbs", hidden: true }, el("span", { class: "quiet" }),
+        button("‹", () => toMatch(-1), { "aria-label": "Previous match", title: "Previous match (N)" }), button("›", () => toMatch(1), { "aria-label": "Next match", title: "Next match (n)" }));
     scroller = el("div", { class: "scroller" }, canvas);
     crumbs = el("div", { class: "crumbs" });
     note = el("p", { class: "note", "aria-live": "polite" });
     host.append(
-        el("div", { class: "viewbar" }, crumbs, el("span", { class: "spring" }),
+        el("div", { class: "viewbar" }, crumbs, el("span", { class: "spring" }), finder,
             toggle("reverse", "callers", "From each function to its callers"),
             toggle("join", "join repeats", "blocks.0, blocks.1, ... are one frame"),
             toggle("flip", "roots below", "Flames instead of icicles")),
-        scroller, note);
+        el("div", { class: "strip-place" }, strip.canvas), scroller, note);
     new ResizeObserver(() => { if (scroller.offsetParent !== null) draw(); }).observe(scroller);
 }
 
 function update() {
+    const now = [state.zoom, state.query, state.phase, state.weight, state.rank, state.thread, state.plumbing, state.reverse, state.join].join("\n");
+    if (now !== shown) {
+        moved = null;
+        match = -1;
+    }
+    shown = now;
     for (const box of toggles) box.checked = state[box.name];
     draw();
 }
 
-export const flame = { id: "flame", title: "Flame", mount, update };
+export const flame = { id: "flame", title: "Flame", mount, update, key };

@@ -3,7 +3,7 @@
 // recordings before and after.
 
 import { figureSides } from "./change.js";
-import { figures, rankOf, trace, weight } from "./trace.js";
+import { figures, isFolded, isFoldedNode, rankOf, trace, weight } from "./trace.js";
 import { state } from "./state.js";
 
 /** From callers to callees. Repeats of a module (blocks.0, blocks.1, ...) are one frame if `join`. */
@@ -28,6 +28,10 @@ class Callees {
         const seen = new Set();
         for (let c = 0; c < trace.count; c++) {
             const parent = contexts.parent[c] < 0 ? 0 : this.of[contexts.parent[c]] + 1;
+            if (isFolded(c)) {
+                this.of[c] = parent - 1;
+                continue;
+            }
             const module = contexts.module[c];
             const key = (parent * nodes.rows + contexts.node[c]) * (modules.rows + 1) + (module < 0 ? 0 : place[module] ?? 0);
             let row = found.get(key);
@@ -64,16 +68,17 @@ class Callees {
         this.calls = new Float64Array(count);
         for (let c = 0; c < trace.count; c++) {
             this.own[this.of[c]] += own[c];
+            if (isFolded(c)) continue;
             this.total[this.of[c]] += total[c];
             this.calls[this.of[c]] += calls[c];
         }
         this.whole = whole;
-        const sum = (column) => {
+        const sum = (column, all) => {
             const sums = new Float64Array(count);
-            for (let c = 0; c < trace.count; c++) sums[this.of[c]] += column[c];
+            for (let c = 0; c < trace.count; c++) if (all || !isFolded(c)) sums[this.of[c]] += column[c];
             return sums;
         };
-        this.sides = figureSides(weight().id)?.map((side) => ({ own: sum(side.own), total: sum(side.total) })) ?? null;
+        this.sides = figureSides(weight().id)?.map((side) => ({ own: sum(side.own, true), total: sum(side.total) })) ?? null;
     }
 
     frame(row, parent) {
@@ -167,6 +172,22 @@ class Callers {
     }
 }
 
+/** The address of the heaviest frame of the last function, below the others in this order; empty without such a frame. */
+export function locate(keys) {
+    const nodes = keys.map((key) => trace.nodes.key.indexOf(key)).filter((node) => node >= 0 && !isFoldedNode(node));
+    const frames = forest(false);
+    const { first, parent, total } = frames;
+    let best = -1;
+    for (let row = 0; row < first.length; row++) {
+        if (best >= 0 && total[row] <= total[best]) continue;
+        let wanted = nodes.length - 1;
+        if (trace.contexts.node[first[row]] !== nodes[wanted]) continue;
+        for (let at = row; at >= 0 && wanted >= 0; at = parent[at]) if (trace.contexts.node[first[at]] === nodes[wanted]) wanted -= 1;
+        if (wanted < 0) best = row;
+    }
+    return best < 0 ? "" : String(best);
+}
+
 function patternOf(module) {
     return module >= 0 && trace.modules.rows ? trace.modules.pattern[module] : "";
 }
@@ -189,19 +210,19 @@ const made = new Map();
 let weighed = "";
 
 /** The forest of the current state. */
-export function forest() {
-    const name = String(state.join);
+export function forest(reverse = state.reverse) {
+    const name = `${state.join} ${state.plumbing}`;
     if (!made.has(name)) {
         const callees = new Callees(state.join);
         made.set(name, [callees, new Callers(callees)]);
     }
     const [callees, callers] = made.get(name);
-    const now = `${name} ${weight().id} ${state.phase} ${rankOf()}`;
+    const now = `${name} ${weight().id} ${state.phase} ${rankOf()} ${state.thread}`;
     if (weighed !== now) {
         callees.top = undefined;
         callees.weigh();
         callers.weigh();
         weighed = now;
     }
-    return state.reverse ? callers : callees;
+    return reverse ? callers : callees;
 }

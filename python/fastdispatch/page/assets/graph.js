@@ -10,11 +10,12 @@ import { set, state } from "./state.js";
 import { hideTip, showTip } from "./tip.js";
 import { grouped as sumsBy, modulesOf, trace, weight } from "./trace.js";
 
-const [WIDTH, HEIGHT, PAD] = [206, 48, 24];
+const [WIDTH, HEIGHT, PAD] = [264, 60, 24]; // as in page/html_layout.py
 const LEAST = 0.02; // percent, without a share filter
+const PROJECT = 1; // colour
 const MOST_BOXES = 60;
 const MOST_EDGES = 220;
-const LETTERS = 26;
+const LETTERS = 25;
 
 let bar;
 let scroller;
@@ -62,15 +63,18 @@ function around(focus, edges, depth) {
     return [...found];
 }
 
-/** Groups and edges of the path with most of the weight. */
+/** Groups and edges of the path with most of the weight, through code of the project as far as it goes. */
 function heaviest({ ids, edges, sums }) {
     const called = new Set(edges.map(({ to }) => to));
     const starts = ids.filter((id) => !called.has(id));
-    let at = (starts.length > 0 ? starts : ids).reduce((best, id) => (sums.total[id] > sums.total[best] ? id : best), (starts[0] ?? ids[0]));
+    const own = (id) => allGroups()[id].colour === PROJECT;
+    const [mine] = (starts.some(own) ? starts : ids).filter(own);
+    let at = mine ?? (starts.length > 0 ? starts : ids).reduce((best, id) => (sums.total[id] > sums.total[best] ? id : best), (starts[0] ?? ids[0]));
     const path = new Set([at]);
     const ways = new Set();
     for (;;) {
-        const next = edges.find((edge) => edge.from === at && !path.has(edge.to));
+        const free = edges.filter((edge) => edge.from === at && !path.has(edge.to));
+        const next = free.find(({ to }) => own(to)) ?? free[0];
         if (next === undefined) return { path, ways };
         ways.add(next);
         at = next.to;
@@ -196,10 +200,10 @@ function boxOf(id) {
     },
     svg("rect", { width: WIDTH, height: HEIGHT, rx: 7 }),
     svg("rect", { class: `stripe ${compares() ? `tone-${tone(change.before, change.after)}` : `package-${group.colour}`}`, width: 7, height: HEIGHT - 2, x: 1, y: 1, rx: 3 }),
-    svg("rect", { class: compares() ? "meter plain" : "meter", x: 14, y: HEIGHT - 8, height: 3, rx: 1.5, width: Math.max(1, (WIDTH - 24) * Math.min(1, value / made.whole)) }),
-    svg("text", { x: 15, y: 18, class: "label" }, shorten(named(group), group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
-    svg("text", { x: 15, y: 34, class: "small" }, [said, share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
-    group.inside.length > 0 ? svg("text", { x: WIDTH - 17, y: 19, class: "plus", "aria-hidden": "true" }, "+") : null);
+    svg("rect", { class: compares() ? "meter plain" : "meter", x: 14, y: HEIGHT - 9, height: 4, rx: 1.5, width: Math.max(1, (WIDTH - 24) * Math.min(1, value / made.whole)) }),
+    svg("text", { x: 15, y: 22, class: "label" }, shorten(named(group), group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
+    svg("text", { x: 15, y: 43, class: "small" }, [said, share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
+    group.inside.length > 0 ? svg("text", { x: WIDTH - 18, y: 22, class: "plus", "aria-hidden": "true" }, "+") : null);
 }
 
 function act(group) {
@@ -252,7 +256,7 @@ function draw() {
         ...made.ids.map(boxOf));
     scroller.replaceChildren(picture);
     if (compares()) picture.append(...signs(picture));
-    if (fit) scale = Math.min(1.25, (scroller.clientWidth - 4) / width, Math.max(0.5, (scroller.clientHeight - 4) / height));
+    if (fit) scale = Math.max(1, Math.min(1.25, (scroller.clientWidth - 4) / width)); // scrolled rather than shrunk: text stays readable
     picture.setAttribute("width", Math.round(width * scale));
     picture.setAttribute("height", Math.round(height * scale));
     if (focused !== undefined) focusOn(focused);

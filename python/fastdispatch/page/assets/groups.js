@@ -3,7 +3,7 @@
 
 import { figureSides } from "./change.js";
 import { state } from "./state.js";
-import { figures, trace, weight } from "./trace.js";
+import { figures, isFoldedNode, parents, trace, weight } from "./trace.js";
 
 /** { id, parent, label, level, node (of a function, else -1), colour, inside, functions } */
 let groups = null;
@@ -63,13 +63,14 @@ export function leaf(node) {
 export function drawnOf() {
     const open = opened();
     const ofLeaf = Int32Array.from(allGroups(), ({ id }) => pathOf(id).find((at) => !open.has(at)) ?? id);
-    const ofNode = Int32Array.from(leafOf, (group) => (group < 0 ? -1 : ofLeaf[group]));
+    const ofNode = Int32Array.from(leafOf, (group, node) => (isFoldedNode(node) || group < 0 ? -1 : ofLeaf[group]));
     return { ofNode, ofContext: Int32Array.from(trace.contexts.node, (node) => ofNode[node]) };
 }
 
 /** Edges between groups, `{ from, to, calls, value, before, after }`; nested calls of the same edge count once in its value. */
 export function edgesBetween(ofContext) {
-    const { contexts, order, end } = trace;
+    const { order, end } = trace;
+    const callerOf = parents();
     const { total } = figures();
     const sides = figureSides(weight().id);
     const calls = figures("calls").own;
@@ -78,7 +79,7 @@ export function edgesBetween(ofContext) {
     for (let at = 0; at < trace.count; at++) {
         const c = order[at];
         const to = ofContext[c];
-        const from = contexts.parent[c] < 0 ? -1 : ofContext[contexts.parent[c]];
+        const from = callerOf[c] < 0 ? -1 : ofContext[callerOf[c]];
         if (from < 0 || to < 0 || from === to) continue;
         const key = from * count + to;
         let edge = edges.get(key);

@@ -30,12 +30,75 @@ export function take({ values, tables }) {
         }
         lines.lanes.push({ from, to: row, depth: depth + 1, kind: lanes.kind[lane], name: lanes.name[lane], rank: lanes.rank ? lanes.rank[lane] : 0, folded: false });
     }
+    lines.plain = Uint16Array.from(lines.depth);
+    lines.folded = foldedDepths();
     lines.begin = Infinity;
     lines.end = -Infinity;
     for (let i = 0; i < count; i++) {
         lines.begin = Math.min(lines.begin, lines.start[i]);
         lines.end = Math.max(lines.end, lines.start[i] + lines.duration[i]);
     }
+}
+
+const HIDDEN = 0xffff;
+
+/** Depths of slices without plumbing; folded slices have none. */
+function foldedDepths() {
+    const levels = new Uint16Array(trace.count); // plumbing at and above each context
+    for (let c = 0; c < trace.count; c++) {
+        const parent = trace.contexts.parent[c];
+        levels[c] = (parent >= 0 ? levels[parent] : 0) + trace.plumbing[c];
+    }
+    const depths = Uint16Array.from(lines.plain);
+    for (const lane of lines.lanes) {
+        for (let i = lane.from; i < lane.to && lane.kind === "thread"; i++) {
+            const context = lines.context[i];
+            if (context >= 0 && context < trace.count) depths[i] = trace.plumbing[context] ? HIDDEN : Math.max(0, depths[i] - levels[context]);
+        }
+    }
+    return depths;
+}
+
+/** Show or fold plumbing. */
+export function refold(plumbing) {
+    const depth = plumbing ? lines.plain : lines.folded;
+    if (lines.depth === depth) return;
+    lines.depth = depth;
+    for (const lane of lines.lanes) {
+        lane.depth = 1;
+        for (let i = lane.from; i < lane.to; i++) if (depth[i] !== HIDDEN) lane.depth = Math.max(lane.depth, depth[i] + 1);
+    }
+}
+
+/** Own time of functions in the slices of a range of time, the longest first, `{ node, own, count }`, and per lane the
+ * time with a call, `{ lane, busy }`. */
+export function sumsOf(from, to) {
+    const nodes = new Map();
+    const busy = [];
+    for (const lane of lines.lanes) {
+        const open = []; // by depth: the slice that may contain the next ones
+        let covered = 0;
+        const add = (node, time, count) => {
+            if (node < 0) return;
+            const sum = nodes.get(node) ?? { node, own: 0, count: 0 };
+            sum.own += time;
+            sum.count += count;
+            nodes.set(node, sum);
+        };
+        for (let i = lane.from; i < lane.to; i++) {
+            const depth = lines.depth[i];
+            const time = Math.min(lines.start[i] + lines.duration[i], to) - Math.max(lines.start[i], from);
+            if (depth === HIDDEN || time <= 0) continue;
+            add(nodeOf(i), time, 1);
+            const above = lane.kind === "thread" && depth > 0 ? open[depth - 1] : undefined;
+            if (above !== undefined && lines.start[above] + lines.duration[above] > lines.start[i]) add(nodeOf(above), -time, 0);
+            else if (depth === 0) covered += time;
+            open[depth] = i;
+            open.length = depth + 1;
+        }
+        if (covered > 0) busy.push({ lane, busy: covered });
+    }
+    return { nodes: [...nodes.values()].sort((a, b) => b.own - a.own), busy };
 }
 
 /** Set the position of each lane; returns the total height. */

@@ -12,19 +12,21 @@ import { graph } from "./graph.js";
 import { begin, listen, reset, restore, set, state } from "./state.js";
 import { table } from "./table.js";
 import { modules } from "./modules.js";
+import { overview } from "./overview.js";
 import { ranks } from "./ranks.js";
 import { source } from "./source.js";
 import { timeline } from "./timeline.js";
 import { open, rankList, rankOf, trace, weight } from "./trace.js";
+import { help } from "./help.js";
 import { hideTip } from "./tip.js";
 
 // In the order of their tabs. A view has id, title, mount(host), update(), and, if not every page has it, load(block),
 // which returns whether this page has it.
-const views = [flame, graph, table, modules, timeline, source, ranks, about];
+const views = [overview, flame, graph, table, modules, timeline, source, ranks, about];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 
-const parts = Object.fromEntries(["tabs", "weight", "query", "found", "package", "kind", "phase", "rank", "said", "min", "theme", "reset", "views", "details", "legend"]
+const parts = Object.fromEntries(["tabs", "weight", "query", "found", "package", "kind", "phase", "rank", "thread", "plumbing", "said", "min", "help", "theme", "reset", "views", "details", "legend"]
     .map((name) => [name, document.getElementById(name)]));
 
 const hosts = new Map(); // of the views that were opened
@@ -44,6 +46,9 @@ function fillChoices() {
     if (compares()) options(parts.said, [["", "changed or not"], ["changed", "changed"], ...trace.compared.said.map((name) => [name, name])], state.said);
     document.getElementById("rank-label").hidden = !trace.byRank;
     options(parts.rank, [["-1", "all ranks"], ...rankList().map(({ rank }, place) => [String(place), `rank ${rank}`])], String(rankOf()));
+    document.getElementById("thread-label").hidden = trace.threads.length < 2;
+    const idle = trace.threads.filter((thread) => thread.idle).length;
+    options(parts.thread, [["", idle > 0 ? "busy threads" : "all threads"], ...(idle > 0 ? [["*", "all threads"]] : []), ...trace.threads.map(({ role }) => [role, role.slice(0, 40)])], state.thread);
     document.getElementById("said-label").hidden = !compares();
     options(parts.min, LEAST.map((percent) => [String(percent), percent ? `≥ ${percent} %` : "any share"]), String(state.min));
 }
@@ -68,8 +73,8 @@ function showMatches() {
         parts.found.textContent = "";
         return;
     }
-    const { functions, value, whole } = found(matched);
-    parts.found.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
+    const { functions, folded, value, whole } = found(matched);
+    parts.found.textContent = `${counted(functions, "function")}${folded > 0 ? `, ${folded} of them plumbing` : ""} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
 }
 
 /** The legend of a comparison. */
@@ -95,9 +100,13 @@ function legend() {
     parts.legend.replaceChildren(...entries.map(([colour, name]) => el("span", {}, el("i", { class: `swatch package-${colour}` }), name.slice(0, 40))));
 }
 
+function current() {
+    return present.find(({ id }) => id === state.view) ?? present[0];
+}
+
 /** Update the current view; it is created on first use. */
 function render() {
-    const view = present.find(({ id }) => id === state.view) ?? present[0];
+    const view = current();
     for (const [id, host] of hosts) host.hidden = id !== view.id;
     let host = hosts.get(view.id);
     if (host === undefined) {
@@ -106,7 +115,8 @@ function render() {
         parts.views.append(host);
         view.mount(host);
     }
-    parts.details.hidden = view.id === "about" || state.node < 0;
+    document.body.dataset.view = view.id;
+    parts.details.hidden = ["about", "overview"].includes(view.id) || state.node < 0;
     view.update();
     details(parts.details);
 }
@@ -115,7 +125,8 @@ function changed(names) {
     hideTip();
     if (names.has("theme")) document.documentElement.dataset.theme = state.theme;
     if (parts.query.value !== state.query) parts.query.value = state.query;
-    for (const name of ["package", "kind", "phase", "rank", "said", "min"]) parts[name].value = String(state[name]);
+    for (const name of ["package", "kind", "phase", "rank", "thread", "said", "min"]) parts[name].value = String(state[name]);
+    parts.plumbing.checked = state.plumbing;
     parts.weight.value = weight().id;
     showTabs();
     showMatches();
@@ -124,6 +135,7 @@ function changed(names) {
 
 function keys(event) {
     const typing = event.target.closest("input:not([type=checkbox]), select, textarea");
+    if (event.key === "Enter" && typing === parts.query && state.view === "overview") set({ view: "flame" });
     if (event.key === "Escape" && typing) {
         typing.blur();
         return;
@@ -134,6 +146,10 @@ function keys(event) {
         parts.query.select();
         event.preventDefault();
     }
+    const plain = event.target.closest("button, a, summary, [tabindex]:not(canvas)") === null;
+    if (plain || (event.key.length === 1 && event.key !== " ")) current().key?.(event);
+    if (event.key === "?") help();
+    if (event.key === "p") set({ plumbing: !state.plumbing, zoom: "" });
     const view = present[Number(event.key) - 1];
     if (view) set({ view: view.id });
 }
@@ -165,8 +181,10 @@ function print(on) {
 function connect() {
     parts.query.addEventListener("input", () => set({ query: parts.query.value }));
     parts.weight.addEventListener("change", () => set({ weight: parts.weight.value }));
-    for (const name of ["package", "kind", "phase", "said"]) parts[name].addEventListener("change", () => set({ [name]: parts[name].value }));
+    for (const name of ["package", "kind", "phase", "said", "thread"]) parts[name].addEventListener("change", () => set({ [name]: parts[name].value }));
     for (const name of ["min", "rank"]) parts[name].addEventListener("change", () => set({ [name]: Number(parts[name].value) }));
+    parts.plumbing.addEventListener("change", () => set({ plumbing: parts.plumbing.checked, zoom: "" }));
+    parts.help.addEventListener("click", help);
     parts.theme.addEventListener("click", turnTheme);
     parts.reset.addEventListener("click", reset);
     parts.tabs.addEventListener("keydown", walkTabs);

@@ -3,15 +3,17 @@
 import { swatch } from "./change.js";
 import { el } from "./dom.js";
 import { counted, figure, share } from "./format.js";
+import { rankMaps } from "./heat.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
-import { join, label, trace } from "./trace.js";
+import { isFoldedNode, join, label, trace } from "./trace.js";
 
 const FIGURES = [["total", "CPU time, total", "ns"], ["self", "CPU time, self", "ns"], ["calls", "Calls", "count"]];
 const LISTED = 200;
 const LEAST = 0.002; // of the slowest rank's main thread: smaller functions are not compared
 
 let place;
+let maps = null; // heat maps of phases and steps
 let byFigure = null; // per figure one column per rank, by node
 
 function columns() {
@@ -52,7 +54,7 @@ function apart() {
     const whole = Math.max(...totals.map((cells) => cells.reduce((most, value) => Math.max(most, value), 0)));
     const list = [];
     for (let node = 0; node < trace.nodes.rows; node++) {
-        if (matched && !matched[node]) continue;
+        if ((matched && !matched[node]) || isFoldedNode(node)) continue;
         const values = totals.map((cells) => cells[node]);
         const found = summary(values);
         if (found.max >= LEAST * whole && found.max > found.min) list.push({ node, ...found });
@@ -76,9 +78,10 @@ function listing() {
 function update() {
     const { node } = state;
     const strips = node >= 0 && node < trace.nodes.rows ? FIGURES.map((each) => strip(node, each)) : [el("p", { class: "quiet" }, "Select a function to see it on every rank.")];
+    maps ??= trace.overview ? rankMaps(trace.overview) : null;
     place.replaceChildren(
         el("h2", {}, node >= 0 && node < trace.nodes.rows ? label(node).slice(0, 300) : counted(trace.ranks.length, "rank")),
-        el("div", { class: "strips" }, ...strips), listing());
+        el("div", { class: "strips" }, ...strips), ...(node < 0 && maps ? [maps] : []), listing());
 }
 
 function mount(host) {

@@ -2,7 +2,7 @@
 
 import { saidOf } from "./change.js";
 import { state } from "./state.js";
-import { byNode, figures, trace, weight } from "./trace.js";
+import { byNode, figures, isFoldedNode, trace, weight } from "./trace.js";
 
 let folded = null; // keys in lower case
 
@@ -25,7 +25,7 @@ function isSaid(node) {
     return state.said === "changed" ? words.length > 0 : words.includes(state.said);
 }
 
-/** `{ functions, value, whole }`: number of matches and their figure, each path once. */
+/** `{ functions, folded, value, whole }`: number of matches, of folded ones, and their figure, each path once. */
 export function found(matched) {
     const { total, whole } = figures();
     let value = 0;
@@ -35,7 +35,7 @@ export function found(matched) {
         value += total[c];
         at = trace.end[c] - 1;
     }
-    return { functions: matched.reduce((sum, one) => sum + one, 0), value, whole };
+    return { functions: matched.reduce((sum, one) => sum + one, 0), folded: matched.reduce((sum, one, node) => sum + Number(one && isFoldedNode(node)), 0), value, whole };
 }
 
 /** Nodes by the selected weight that match and have the minimum share. */
@@ -47,7 +47,7 @@ export function listed() {
     const rows = [];
     let hidden = 0;
     for (let node = 0; node < trace.nodes.rows; node++) {
-        if ((matched && !matched[node]) || (state.phase && !total[node] && !calls[node])) continue;
+        if ((matched && !matched[node]) || isFoldedNode(node) || (state.phase && !total[node] && !calls[node])) continue;
         if (total[node] < least) hidden += 1;
         else rows.push(node);
     }

@@ -2,12 +2,14 @@
 // link or a bookmark restores it.
 
 const DEFAULTS = {
-    view: "flame",
+    view: "overview",
     weight: "", // empty: the first
     query: "",
     package: "",
     kind: "",
     phase: "",
+    thread: "", // role; empty: threads that are not idle; *: all
+    plumbing: false, // show functions that only pass a call on
     rank: -1, // index of the selected rank; -1: all
     said: "", // verdict of a comparison: changed, new, gone, ...
     min: 0, // minimum share, in percent
@@ -19,11 +21,12 @@ const DEFAULTS = {
     open: "", // groups of the graph that are unfolded
     focus: -1, // group of the graph
     depth: 1, // distance from the focus
-    heaviest: false, // mark the heaviest path of the graph
+    heaviest: true, // mark the heaviest path of the graph
     sort: "",
     ascending: false,
     from: 0, // visible part of the timeline, ns
     to: 0,
+    pick: "", // selected range of the timeline, "from:to", ns
     slice: -1, // selected slice
     theme: "",
 };

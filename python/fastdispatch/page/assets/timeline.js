@@ -2,14 +2,16 @@
 
 import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
 import { counted, seconds, share } from "./format.js";
-import { HEAD, ROW, bubbles, jobName, laneAt, laneOf, lines, nodeOf, sliceAt, stack, take, waits } from "./lanes.js";
+import { HEAD, ROW, bubbles, laneAt, laneOf, lines, nodeOf, refold, sliceAt, stack, sumsOf, take, waits } from "./lanes.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
+import { Strip } from "./strip.js";
+import { arrow, colourOf, marked, nameOf, placeOf, small } from "./timeline_parts.js";
 import { hideTip, showTip } from "./tip.js";
 import { label, trace } from "./trace.js";
 
 const AXIS = 34;
-const JOBS = ["forward", "backward", "send", "receive", "load", "reduce", "optimizer"]; // by colour: 1, 2, ...
+const SUMS = 14; // functions of a selected range
 const SETTLED = 200; // ms without a move before the address is changed
 
 let canvas;
@@ -19,6 +21,7 @@ let note;
 let window_ = { from: 0, to: 1 };
 let pointer = null;
 let drag = null;
+let strip;
 let timer = 0;
 
 function viewed() {
@@ -39,7 +42,10 @@ function move(from, to) {
     window_ = { from: start, to: start + span };
     draw();
     clearTimeout(timer);
-    timer = setTimeout(() => set({ from: Math.round(window_.from - lines.begin), to: Math.round(window_.to - lines.begin) }), SETTLED);
+    timer = setTimeout(() => {
+        timer = 0;
+        set({ from: Math.round(window_.from - lines.begin), to: Math.round(window_.to - lines.begin) });
+    }, SETTLED);
 }
 
 function zoom(factor, x = canvas.clientWidth / 2) {
@@ -67,6 +73,8 @@ function draw() {
     let drawn = 0;
     for (const lane of lines.lanes) drawn += lanePaint(paint, lane, at, width, look);
     axis(paint, at, width, look);
+    pickPaint(paint, at, height, look);
+    strip.draw(width);
     if (state.slice >= 0 && state.slice < lines.count) arrows(paint, at, look);
     note.textContent = `${counted(drawn, "slice")} drawn of ${counted(lines.count, "slice")}, ${seconds(window_.to - window_.from)} in view`
         + Object.entries(lines.values.capped).map(([what, count]) => `; ${counted(count, what, what)} not in the page`).join("");
@@ -103,18 +111,6 @@ function axis(paint, at, width, look) {
     }
 }
 
-/** A time with enough digits to distinguish it from the next mark. */
-function marked(time, step) {
-    if (time === 0) return "0";
-    const [unit, size] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, each]) => Math.abs(time) >= each) ?? ["ns", 1];
-    return `${(time / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9)))} ${unit}`;
-}
-
-function placeOf(lane) {
-    const kind = { jobs: "pipeline ", asynchronous: "asynchronous work of ", stream: "" }[lane.kind] ?? "thread ";
-    return `rank ${trace.ranks[lane.rank].rank} · ${kind}${lane.name}`;
-}
-
 function title(lane) {
     const idle = lane.idle ? ` · ${share(lane.idle, 1)} hatched: waits, receives or has nothing to do` : "";
     return `${lane.folded ? "▸" : "▾"} ${placeOf(lane)}${idle}${lane.depth > lane.rows ? ` · ${lane.rows} of ${lane.depth} levels` : ""}`;
@@ -147,13 +143,11 @@ function lanePaint(paint, lane, at, width, look) {
 }
 
 function slicePaint(paint, slice, x, y, width, look) {
-    const job = lines.job[slice];
     const node = nodeOf(slice);
     const lit = !look.matched || (node >= 0 && look.matched[node]);
-    const colour = job >= 0 ? JOBS.indexOf(lines.jobs.kind[job]) + 1 : node >= 0 ? trace.nodeColour[node] : 0;
     const pale = waits(slice);
     paint.globalAlpha = (lit ? 1 : 0.2) * (pale ? 0.4 : 1);
-    paint.fillStyle = look.colours[colour];
+    paint.fillStyle = look.colours[colourOf(slice)];
     paint.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6), ROW - 1);
     paint.globalAlpha = 1;
     if (width > 22) {
@@ -210,27 +204,6 @@ function pointOf(slice, at, isEnd) {
     return [at.x(lines.start[slice] + (isEnd ? lines.duration[slice] : 0)), lane.y + HEAD + (Math.min(lines.depth[slice], lane.rows - 1) + 0.5) * ROW];
 }
 
-function arrow(paint, [x0, y0], [x1, y1]) {
-    const bend = Math.max(20, Math.abs(x1 - x0) / 3);
-    paint.beginPath();
-    paint.moveTo(x0, y0);
-    paint.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
-    paint.stroke();
-    paint.beginPath();
-    paint.moveTo(x1, y1);
-    paint.lineTo(x1 - 7, y1 - 4);
-    paint.lineTo(x1 - 7, y1 + 4);
-    paint.fill();
-}
-
-function nameOf(slice) {
-    if (lines.job[slice] >= 0) return jobName(lines.job[slice]);
-    const node = nodeOf(slice);
-    if (node < 0) return "<lost>";
-    const module = trace.contexts.module[lines.context[slice]];
-    return module >= 0 && trace.modules.rows ? `${label(node)}  ${trace.modules.path[module]}` : label(node);
-}
-
 /** Every field of a slice, `[name, value]`. */
 function fields(slice) {
     const lane = laneOf(slice);
@@ -258,10 +231,44 @@ function fields(slice) {
     return list;
 }
 
+/** The selected range, absolute times; null: none. */
+function picked() {
+    const [from, to] = state.pick.split(":").map(Number);
+    return to > from ? [lines.begin + from, lines.begin + to] : null;
+}
+
+function pickPaint(paint, at, height, look) {
+    const range = drag?.picks ?? picked();
+    if (range === null) return;
+    const [left, right] = range.map(at.x);
+    paint.globalAlpha = 0.14;
+    paint.fillStyle = look.focus;
+    paint.fillRect(left, 0, right - left, height);
+    paint.globalAlpha = 1;
+    paint.fillRect(left, 0, 1.5, height);
+    paint.fillRect(right, 0, 1.5, height);
+    paint.fillText(seconds(right > left ? range[1] - range[0] : 0), left + 5, 25);
+}
+
+/** Sums of the selected range: own time by function, and how busy each lane was. */
+function showSums([from, to]) {
+    const { nodes, busy } = sumsOf(from, to);
+    facts.replaceChildren(el("b", {}, `${seconds(to - from)} from ${seconds(from - lines.begin)}`),
+        el("p", { class: "quiet" }, busy.slice(0, 6).map(({ lane, busy: time }) => `${placeOf(lane)}: ${share(time, to - from)} busy`).join(" · "), busy.length > 6 ? ` · ${busy.length - 6} more lanes` : ""),
+        el("dl", {}, ...nodes.slice(0, SUMS).flatMap(({ node, own, count }) => [
+            el("dt", {}, el("button", { type: "button", class: "name", onclick: () => set({ node }) }, label(node).slice(0, 60))), el("dd", {}, `itself ${seconds(own)} in ${counted(count, "slice")}`)])),
+        nodes.length > SUMS ? el("p", { class: "quiet" }, `${counted(nodes.length - SUMS, "more function")}`) : "",
+        button("×", () => set({ pick: "" }), { class: "close", "aria-label": "Close" }));
+}
+
 function showFacts() {
     const { slice } = state;
-    facts.hidden = slice < 0 || slice >= lines.count;
+    facts.hidden = (slice < 0 || slice >= lines.count) && picked() === null;
     if (facts.hidden) return;
+    if (picked() !== null) {
+        showSums(picked());
+        return;
+    }
     facts.replaceChildren(el("b", {}, nameOf(slice).slice(0, 200)), el("dl", {}, ...fields(slice).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
         button("×", () => set({ slice: -1 }), { class: "close", "aria-label": "Close" }));
 }
@@ -277,6 +284,8 @@ function hit(event) {
 
 function pressed(event) {
     drag = { x: event.clientX, from: window_.from, to: window_.to, moved: false };
+    const at = scaleOf(canvas.clientWidth).time(event.clientX - canvas.getBoundingClientRect().left);
+    if (event.shiftKey) Object.assign(drag, { anchor: at, picks: [at, at] });
     canvas.setPointerCapture(event.pointerId);
 }
 
@@ -285,6 +294,12 @@ function moved(event) {
     if (drag && Math.abs(event.clientX - drag.x) + (drag.moved ? 9 : 0) > 4) {
         drag.moved = true;
         hideTip();
+        if (drag.picks) {
+            const at = scaleOf(canvas.clientWidth).time(pointer);
+            drag.picks = [Math.min(at, drag.anchor), Math.max(at, drag.anchor)];
+            draw();
+            return;
+        }
         const by = (event.clientX - drag.x) * (drag.to - drag.from) / canvas.clientWidth;
         move(drag.from - by, drag.to - by);
         return;
@@ -297,13 +312,14 @@ function moved(event) {
 function released(event) {
     const was = drag;
     drag = null;
+    if (was?.picks && was.moved) set({ pick: was.picks.map((time) => Math.round(time - lines.begin)).join(":"), slice: -1 });
     if (was === null || was.moved) return;
     const { slice, lane, head } = hit(event);
     if (head) {
         lane.folded = !lane.folded;
         draw();
     } else if (slice >= 0) {
-        set({ slice, node: nodeOf(slice) });
+        set({ slice, node: nodeOf(slice), pick: "" });
     }
 }
 
@@ -326,7 +342,7 @@ function beside(step) {
 function key(event) {
     const act = {
         w: () => zoom(0.7, pointer ?? undefined), s: () => zoom(1 / 0.7, pointer ?? undefined), a: () => pan(-0.15), d: () => pan(0.15),
-        ArrowLeft: () => beside(-1), ArrowRight: () => beside(1), f: fit, "0": () => move(lines.begin, lines.end), Escape: () => set({ slice: -1 }),
+        ArrowLeft: () => beside(-1), ArrowRight: () => beside(1), f: fit, "0": () => move(lines.begin, lines.end), Escape: () => set({ slice: -1, pick: "" }),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (act === undefined || event.ctrlKey || event.metaKey) return;
     act();
@@ -344,25 +360,29 @@ function fit() {
 /** The findings of the pipeline report if jobs were recorded; else the controls. */
 function heading() {
     const { findings } = trace.about;
-    if (findings.length === 0) return el("span", { class: "quiet" }, "W S zoom · A D or drag move · click a slice · click a lane's name to fold it");
+    if (findings.length === 0) return el("span", { class: "quiet" }, "W S zoom · A D or drag move · Shift and drag sum up a range · click a slice or the name of a lane");
     return el("ul", { class: "findings" }, ...findings.slice(0, 3).map((text) => el("li", {}, text)));
 }
 
 function mount(host) {
     canvas = el("canvas", { tabindex: "0", role: "application", "aria-label": "Timeline: W and S zoom, A and D move, arrows move between slices, F fits the selected one",
-        onkeydown: key, onpointerdown: pressed, onpointermove: moved, onpointerup: released, onpointerleave: () => { pointer = null; hideTip(); } });
+        onpointerdown: pressed, onpointermove: moved, onpointerup: released, onpointerleave: () => { pointer = null; hideTip(); } });
     canvas.addEventListener("wheel", wheel, { passive: false });
+    strip = new Strip({ name: "All of the timeline, with the part in view", height: 44, paint: small, key: () => state.plumbing,
+        range: () => [window_.from, window_.to].map((time) => (time - lines.begin) / (lines.end - lines.begin)),
+        move: (from, to) => move(...[from, to].map((part) => lines.begin + part * (lines.end - lines.begin))) });
     scroller = el("div", { class: "scroller" }, canvas);
     facts = el("div", { class: "facts" });
     note = el("p", { class: "note", "aria-live": "polite" });
     host.append(el("div", { class: "viewbar" }, heading(), el("span", { class: "spring" }),
         button("−", () => zoom(1.6), { "aria-label": "Zoom out" }), button("+", () => zoom(0.625), { "aria-label": "Zoom in" }),
-        button("Selected", fit, { title: "Zoom to the selected slice (F)" }), button("All", () => move(lines.begin, lines.end), { title: "All of the time (0)" })), scroller, facts, note);
+        button("Selected", fit, { title: "Zoom to the selected slice (F)" }), button("All", () => move(lines.begin, lines.end), { title: "All of the time (0)" })), el("div", { class: "strip-place" }, strip.canvas), scroller, facts, note);
     new ResizeObserver(() => { if (scroller.offsetParent !== null) draw(); }).observe(scroller);
 }
 
 function update() {
-    window_ = viewed();
+    if (timer === 0) window_ = viewed(); // else it has just moved
+    refold(state.plumbing);
     showFacts();
     draw();
 }
@@ -373,4 +393,4 @@ async function load(block) {
     return found !== null;
 }
 
-export const timeline = { id: "timeline", title: "Timeline", load, mount, update };
+export const timeline = { id: "timeline", title: "Timeline", load, mount, update, key };

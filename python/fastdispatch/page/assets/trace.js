@@ -9,6 +9,7 @@ import { state } from "./state.js";
 export const trace = { nodes: null, contexts: null, modules: null, about: null, weights: [], packages: [] };
 
 const COLOURS = 7;
+const IDLE = 0.01; // share of its time on a CPU up to which a thread is idle, as in reports
 const PLAIN = ["threads", "folded", ""]; // without their own colour
 
 /** Read the tables of the block "data-core". */
@@ -25,6 +26,8 @@ export function open({ values, tables }) {
     if (trace.compared) joinModules();
     Object.assign(trace, children(contexts.parent, contexts.rows));
     listPackages();
+    listThreads();
+    findPlumbing();
     trace.ranks = trace.about.ranks.map((rank, index) => ({ ...rank, table: tables[`rank${index}`] }));
 }
 
@@ -88,23 +91,77 @@ function children(parent, count) {
     return { first, next, roots, order, place, end };
 }
 
-/** Packages by time, with colours: the project first; rare packages share the last colour. */
+/** Packages by time, with colours, the same as in csrc/graphs/dot_default.c: of the packages without a fixed one, the two
+ * with most time in Python; the others share one. */
 function listPackages() {
     const { nodes, contexts } = trace;
     const figure = contexts.time ?? contexts.calls;
     const sums = new Map();
+    const python = new Map();
     for (const name of nodes.package) if (!sums.has(name)) sums.set(name, 0);
     for (let c = 0; c < trace.count; c++) {
         const name = nodes.package[contexts.node[c]];
-        sums.set(name, sums.get(name) + (figure ? figure[c] : 0));
+        const value = figure ? figure[c] : 0;
+        sums.set(name, sums.get(name) + value);
+        if (nodes.kind[contexts.node[c]] === "python") python.set(name, (python.get(name) ?? 0) + value);
     }
     const fixed = ["project", "torch", "aten", "autograd", "stdlib"];
-    const rest = [...sums.keys()].filter((name) => !fixed.includes(name) && !PLAIN.includes(name));
-    rest.sort((a, b) => sums.get(b) - sums.get(a) || (a < b ? -1 : 1));
+    const rest = [...python.keys()].filter((name) => !fixed.includes(name) && !PLAIN.includes(name));
+    rest.sort((a, b) => python.get(b) - python.get(a) || (a < b ? -1 : 1));
     const colours = new Map([...fixed, ...rest].slice(0, COLOURS).map((name, index) => [name, index + 1]));
     trace.packages = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a) || (a < b ? -1 : 1));
     trace.colourOf = (name) => colours.get(name) ?? 0;
     trace.nodeColour = Uint8Array.from(nodes.package, trace.colourOf);
+}
+
+/** Roles of threads, and the index of that of each context. */
+function listThreads() {
+    const { contexts, nodes, about } = trace;
+    const roles = [...new Set(trace.roots.map((c) => nodes.name[contexts.node[c]]))];
+    trace.threads = roles.map((role) => {
+        const { cpu, self } = about.threads.find((thread) => thread.role === role) ?? {};
+        return { role, idle: role !== about.whole_role && typeof cpu === "number" && cpu <= IDLE * self };
+    });
+    trace.threadOf = new Uint8Array(trace.count);
+    for (const root of trace.roots) {
+        const thread = roles.indexOf(nodes.name[contexts.node[root]]);
+        for (let at = trace.place[root]; at < trace.end[root]; at++) trace.threadOf[trace.order[at]] = thread;
+    }
+}
+
+/** Whether each thread is shown: the selected one, all, or those that are not idle. */
+export function shownThreads() {
+    if (state.thread === "*") return trace.threads.map(() => true);
+    if (trace.threads.some(({ role }) => role === state.thread)) return trace.threads.map(({ role }) => role === state.thread);
+    return trace.threads.map(({ idle }) => !idle);
+}
+
+/** Per context: whether it is plumbing, and its nearest caller that is not. A thread never is. */
+function findPlumbing() {
+    const { contexts, nodes, count } = trace;
+    trace.plumbing = new Uint8Array(count);
+    trace.host = new Int32Array(count);
+    trace.caller = new Int32Array(count).fill(-1);
+    for (let c = 0; c < count; c++) {
+        const parent = contexts.parent[c];
+        trace.plumbing[c] = parent >= 0 && nodes.plumbing ? nodes.plumbing[contexts.node[c]] : 0;
+        trace.host[c] = trace.plumbing[c] ? trace.host[parent] : c;
+        if (parent >= 0) trace.caller[c] = trace.host[parent];
+    }
+}
+
+/** Whether a context, or a function, is folded into its callers. */
+export function isFolded(c) {
+    return !state.plumbing && trace.plumbing[c] === 1;
+}
+
+export function isFoldedNode(node) {
+    return !state.plumbing && trace.nodes.plumbing !== undefined && trace.nodes.plumbing[node] === 1;
+}
+
+/** The caller of each context. */
+export function parents() {
+    return state.plumbing ? trace.contexts.parent : trace.caller;
 }
 
 /** The selected weight, or the first. */
@@ -126,9 +183,10 @@ export function rankOf() {
     return trace.byRank && state.rank >= 0 && state.rank < rankList().length ? state.rank : -1;
 }
 
-/** Self and total figures of each context, of the selected phase and rank: `{ own, total, whole }`. */
+/** Self and total figures of each context, of the selected phase, rank and threads: `{ own, total, whole }`. The own
+ * time of folded plumbing is in its callers; calls stay where they are. */
 export function figures(id = weight().id, phase = state.phase, rank = rankOf()) {
-    const key = `${id} ${phase} ${rank}`;
+    const key = `${id} ${phase} ${rank} ${state.thread} ${state.plumbing}`;
     if (!sums.has(key)) sums.set(key, summed(id, phase, rank));
     return sums.get(key);
 }
@@ -141,12 +199,16 @@ function wholeOf(id, total) {
 
 function summed(id, phase, rank) {
     const own = new Float64Array(trace.count);
+    const total = new Float64Array(trace.count);
     const column = rank < 0 ? trace.contexts[id] : trace.byRank[`rank${rank}`][id];
     const wanted = trace.about.phases.indexOf(phase);
+    const threads = shownThreads();
+    const moves = !state.plumbing && !/^(calls|resumes)/.test(id);
     for (let c = 0; c < trace.count && column; c++) {
-        if (wanted < 0 || trace.contexts.phase[c] === wanted) own[c] = column[c];
+        if ((wanted >= 0 && trace.contexts.phase[c] !== wanted) || !threads[trace.threadOf[c]]) continue;
+        own[moves ? trace.host[c] : c] += column[c];
+        total[c] = column[c];
     }
-    const total = own.slice();
     let everything = 0;
     for (let c = trace.count - 1; c >= 0; c--) {
         everything += own[c];
@@ -178,7 +240,7 @@ const tables = new Map();
 
 /** A figure by function. */
 export function byNode(id, phase = state.phase) {
-    const key = `${id} ${phase} ${rankOf()}`;
+    const key = `${id} ${phase} ${rankOf()} ${state.thread} ${state.plumbing}`;
     if (!tables.has(key)) tables.set(key, grouped(trace.contexts.node, trace.nodes.rows, id, phase));
     return tables.get(key);
 }

@@ -80,7 +80,7 @@ def write(plan: Plan, name: str, arch: str, replicas: Sequence[int] | None, temp
             written.layers.setdefault(id, []).append((stage.index, layer))
     written.shared = ties.groups
     written.inputs = {plan.names.wire(id): id for id in plan.inputs}
-    written.outputs = {_answer(plan, id): id for id in plan.outputs}
+    written.outputs = {_output_name(plan, id): id for id in plan.outputs}
     if count > 1:
         written.files[f"{arch}.py"] = _tidy(templates.model.fill(emit_whole(plan, name, ties)))
         written.lines.append("Done with sub-graph fusion...")
@@ -95,7 +95,7 @@ def write(plan: Plan, name: str, arch: str, replicas: Sequence[int] | None, temp
 
 
 def _tidy(text: str) -> str:
-    """Without the blanks that empty fields leave."""
+    """Remove the blank lines of empty fields."""
     lines = [line.rstrip() for line in text.splitlines()]
     kept = [line for at, line in enumerate(lines) if line or at == 0 or lines[at - 1]]
     return "\n".join(kept).rstrip() + "\n"
@@ -106,11 +106,11 @@ def _init(plan: Plan, name: str, arch: str) -> Mapping[str, str]:
     count = len(plan.stages)
     rows = []
     for stage in plan.stages:
-        given = [_answer(plan, id) for id in stage.gives]
+        given = [_output_name(plan, id) for id in stage.gives]
         maker = f"Stage{stage.index}()" if count > 1 else f"{name}()"
         rows.append(f"({maker}, {_quoted(wires(names, stage.reads, stage.index))}, {_quoted(given)})")
     last = next(id for id in reversed(plan.outputs) if id in plan.stages[_last(plan)].gives)
-    loss = _answer(plan, last)
+    loss = _output_name(plan, last)
     stages = [f"from .stage{index} import Stage{index}" for index in range(count)] if count > 1 else []
     return {
         "arch": arch,
@@ -120,8 +120,8 @@ def _init(plan: Plan, name: str, arch: str) -> Mapping[str, str]:
     }
 
 
-def _answer(plan: Plan, id: str) -> str:
-    """What runtimes call a value that a stage gives."""
+def _output_name(plan: Plan, id: str) -> str:
+    """The name of an output of a stage in runtimes."""
     return "output" if len(plan.stages) == 1 and len(plan.outputs) == 1 else plan.names.value(id)
 
 

@@ -36,8 +36,8 @@ class Carrier(torch.nn.Module):
 
     def forward(self, *values):
         known = dict(zip(self.given, values if self.incoming is None else unpack(values, self.incoming)))
-        answer = self.stage(*(known[name] for name in self.reads))
-        known.update(zip(self.makes, answer if len(self.makes) > 1 else (answer,)))
+        result = self.stage(*(known[name] for name in self.reads))
+        known.update(zip(self.makes, result if len(self.makes) > 1 else (result,)))
         handed = tuple(known[name] for name in self.hands)
         self.outgoing = [(tuple(each.shape), each.dtype) for each in handed]
         handed = handed if self.last else pack(handed)
@@ -70,13 +70,13 @@ def carriers(model, inputs):
     with torch.random.fork_rng(devices=[]):
         for number in range(len(STAGES)):
             stage = getattr(model, f"stage{number}")
-            trial = Carrier(number, copy.deepcopy(stage), incoming)
-            answer = trial(*values)
-            answer = answer if isinstance(answer, tuple) else (answer,)
-            taken.append((values, answer))
+            copied = Carrier(number, copy.deepcopy(stage), incoming)
+            result = copied(*values)
+            result = result if isinstance(result, tuple) else (result,)
+            taken.append((values, result))
             found.append(Carrier(number, stage, incoming))
-            values = tuple(each.detach().requires_grad_(each.requires_grad) for each in answer)
-            incoming = trial.outgoing
+            values = tuple(each.detach().requires_grad_(each.requires_grad) for each in result)
+            incoming = copied.outgoing
     return found, taken
 
 

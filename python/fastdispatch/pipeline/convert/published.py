@@ -186,8 +186,8 @@ class _Writer:
     imports: list[str] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    #: Which node's value a variable holds by now.
-    held: dict[str, str] = field(default_factory=dict)
+    #: The node whose value a variable has.
+    contents: dict[str, str] = field(default_factory=dict)
     #: The Size node that a View without one takes, as a variable of Python's that outlives its loop.
     last_size: str | None = None
 
@@ -195,7 +195,7 @@ class _Writer:
         given = input_names(self.part, self.graph)
         for counter, (id, input) in enumerate(given.items()):
             self.names[id] = f"out{counter}"
-            self.held[f"out{counter}"] = id
+            self.contents[f"out{counter}"] = id
             self.statements.append(f"out{counter} = {input}.clone()")
             self._check_clone(self.graph.nodes[id], name)
         for counter, node in enumerate(order(self.part), len(given)):
@@ -251,12 +251,12 @@ class _Writer:
             return None
         if desc == "self.get_seq_lens":
             layer, sources = desc, self._only(node, sources)
-        self.held[output] = node.id
+        self.contents[output] = node.id
         return f"{output} = {layer}({', '.join(self._read(source, node) for source in sources)})"
 
     def _size(self, node: Node, output: str, sources: list[str]) -> str:
         (source,) = self._only(node, sources)
-        self.held[output] = node.id
+        self.contents[output] = node.id
         return f"{output} = {self._read(source, node)}.size({self._number(node, 'Size')})"
 
     def _view(self, node: Node, output: str, sources: list[str]) -> str:
@@ -277,13 +277,13 @@ class _Writer:
             if not sizes:
                 self.warnings.append(f"{node}: takes the size of another node, {self.last_size}")
             shape = f"{self._read(self.last_size, node)}, {int(found.group(1))}"
-        self.held[output] = node.id
+        self.contents[output] = node.id
         return f"{output} = {self._read(data[-1], node)}.view({shape})"
 
     def _item(self, node: Node, output: str, sources: list[str]) -> str:
         (source,) = self._only(node, sources)
         index = self._number(node, "__getitem__")
-        self.held[output] = node.id
+        self.contents[output] = node.id
         if "hidden" in self.graph.nodes[source].desc:
             return f"{output} = None"
         return f"{output} = {self._read(source, node)}[{index}]"
@@ -302,12 +302,12 @@ class _Writer:
             first, second = second, first
         left, right = self._read(first, node), self._read(second, node)
         self.names[node.id] = left
-        self.held[left] = node.id
+        self.contents[left] = node.id
         return f"{left} = {left} {sign} {right}"
 
     def _concat(self, node: Node, output: str, sources: list[str]) -> str:
         values = ", ".join(self._read(source, node) for source in sources)
-        self.held[output] = node.id
+        self.contents[output] = node.id
         return f"{output} = torch.cat([{values}], {self._number(node, 'Concat')})"
 
     def _transpose(self, node: Node, output: str, sources: list[str]) -> str:
@@ -315,7 +315,7 @@ class _Writer:
         if found is None:
             raise Stop(node, "it has no dimensions")
         (source,) = self._only(node, sources)
-        self.held[output] = node.id
+        self.contents[output] = node.id
         return f"{output} = {self._read(source, node)}.transpose({found.group(1)})"
 
     def _only(self, node: Node, sources: list[str]) -> list[str]:
@@ -334,12 +334,12 @@ class _Writer:
         if id not in self.names:
             raise Stop(reader or self.graph.nodes[id], f"{id} has no value in this stage")
         variable = self.names[id]
-        held = self.held.get(variable)
+        owner = self.contents.get(variable)
         who = f"{reader} reads {variable}" if reader else f"{variable} is returned"
-        if held is None and not self.graph.nodes[id].desc.startswith("Input"):
+        if owner is None and not self.graph.nodes[id].desc.startswith("Input"):
             self.warnings.append(f"{who}, which {self.graph.nodes[id]} never sets")
-        elif held is not None and held != id:
-            self.warnings.append(f"{who} for {id}, which {self.graph.nodes[held]} has overwritten")
+        elif owner is not None and owner != id:
+            self.warnings.append(f"{who} for {id}, which {self.graph.nodes[owner]} has overwritten")
         return variable
 
     def _check_clone(self, node: Node, name: str) -> None:

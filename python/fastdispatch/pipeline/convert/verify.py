@@ -103,8 +103,8 @@ def _check(
     for module in (whole, *stages):
         module.train(train)
     nodes = list(names.outputs.values())
-    answers, gradients = _run_whole(whole, list(given.values()), len(nodes))
-    expected = dict(zip(nodes, answers, strict=True))
+    results, gradients = _run_whole(whole, list(given.values()), len(nodes))
+    expected = dict(zip(nodes, results, strict=True))
     order = dict(zip(nodes, gradients, strict=True))
     split = _Split(rows, {name: given[id] for name, id in written.inputs.items()})
     split.forward()
@@ -203,16 +203,16 @@ def _run_whole(whole: Any, given: list[Any], count: int) -> tuple[list[Any], lis
     for tensor in given:
         tensor.requires_grad_(tensor.is_floating_point())
     torch.manual_seed(_SEED)
-    answer = _guarded(_WHOLE, lambda: whole(*given))
-    answers = [answer] if count == 1 else [*answer]
-    for each in answers:
+    result = _guarded(_WHOLE, lambda: whole(*given))
+    results = [result] if count == 1 else [*result]
+    for each in results:
         if not isinstance(each, torch.Tensor):
             raise Error(f"the whole model returns a {type(each).__name__}: only tensors can be compared")
-    gradients = [torch.randn_like(each) if each.requires_grad else None for each in answers]
-    roots = [(a, g) for a, g in zip(answers, gradients, strict=True) if g is not None]
+    gradients = [torch.randn_like(each) if each.requires_grad else None for each in results]
+    roots = [(a, g) for a, g in zip(results, gradients, strict=True) if g is not None]
     if roots:
         torch.autograd.backward(*map(list, zip(*roots, strict=True)))
-    return answers, gradients
+    return results, gradients
 
 
 @dataclass
@@ -237,12 +237,12 @@ class _Split:
                 if name not in self.values:
                     raise Broken(f"stage {index}: reads {name}, which no earlier stage gives")
             leaves = {name: _leaf(self.values[name]) for name in reads}
-            answer = _guarded(f"stage {index}", lambda m=module, v=leaves: m(*v.values()))
-            answers = [answer] if len(gives) == 1 else [*answer] if isinstance(answer, (tuple, list)) else []
-            if len(answers) != len(gives):
-                raise Broken(f"stage {index}: gives {len(answers) or 1} values, model() says {len(gives)}")
+            result = _guarded(f"stage {index}", lambda m=module, v=leaves: m(*v.values()))
+            results = [result] if len(gives) == 1 else [*result] if isinstance(result, (tuple, list)) else []
+            if len(results) != len(gives):
+                raise Broken(f"stage {index}: gives {len(results) or 1} values, model() says {len(gives)}")
             self.read.append(leaves)
-            self.gave.append(dict(zip(gives, answers, strict=True)))
+            self.gave.append(dict(zip(gives, results, strict=True)))
             self.values.update(self.gave[-1])
 
     def backward(self, gradients: Mapping[str, Any]) -> None:

@@ -1,0 +1,27 @@
+"""``fastdispatch findings``: what slows a training down, with evidence."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from fastdispatch.cli.paths import add_input
+from fastdispatch.cli.step_options import add_steps, steps_of
+
+_DESCRIPTION = """Print what slows a training down, by estimated gain: the place in the program, the evidence, and what
+to do. Detectors without enough evidence are listed as not decided."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("findings", help="print what slows a training down", description=_DESCRIPTION)
+    add_input(parser)
+    add_steps(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.detectors import findings
+
+    found = findings(arguments.path, steps=steps_of(arguments))
+    print(json.dumps(found.as_json()) if arguments.json else found)

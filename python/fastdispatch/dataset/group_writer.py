@@ -1,0 +1,95 @@
+"""One group of ranks: from recordings to one Parquet file per table. Runs in a worker process."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fastdispatch._core import Error
+from fastdispatch.dataset import engine, reduced_parts, run_tables
+from fastdispatch.dataset.inputs import Source, local_copy, rank_in_header
+from fastdispatch.dataset.run_manifest import Group, Recorded
+from fastdispatch.read import privacy
+from fastdispatch.read.trace import Trace, load
+
+#: Marks files that are not complete yet.
+PARTIAL = ".partial"
+
+
+@dataclass
+class Written:
+    """A written group, None if no input could be read; refused inputs with their reasons."""
+
+    group: Group | None
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def write_group(folder: Path, name: str, sources: list[Source]) -> Written:
+    """Write the tables of a group. An input that cannot be read, or does not fit to the others, is refused."""
+    with ExitStack() as copies:
+        local: dict[str, Source] = {}
+        refused: dict[str, str] = {}
+        for source in sources:
+            try:
+                local[copies.enter_context(local_copy(source.path))] = source
+            except Error as error:
+                refused[privacy.shown(source.path)] = str(error).replace(source.path, privacy.shown(source.path))
+        trace, kept = _load(local, refused)
+        if trace is None:
+            return Written(None, refused)
+        reduced_parts.write_parts(folder, name, [path for path in local if local[path] in kept.values()])
+        _write(folder, name, trace)
+    run = str(trace.meta.get("run_id") or "")
+    inputs = [
+        Recorded(privacy.shown(source.path), source.bytes, source.changed, rank)
+        for rank, source in sorted(kept.items())
+    ]
+    return Written(Group(name, run, inputs), refused)
+
+
+def _load(local: dict[str, Source], refused: dict[str, str]) -> tuple[Trace | None, dict[int, Source]]:
+    """Load as many of the files as fit together; most often all."""
+    ranks = {rank_in_header(path): source for path, source in local.items()}
+    if len(ranks) == len(local) and None not in ranks:
+        try:
+            return load(list(local)), {rank: source for rank, source in ranks.items() if rank is not None}
+        except Error:
+            pass  # find the inputs that do not fit
+    return _load_one_by_one(local, refused)
+
+
+def _load_one_by_one(local: dict[str, Source], refused: dict[str, str]) -> tuple[Trace | None, dict[int, Source]]:
+    ranks: dict[int, Source] = {}
+    good: list[str] = []
+    for path, source in local.items():
+        try:
+            found = [entry["rank"] for entry in load(path).ranks]
+            for rank in found:
+                if rank in ranks:
+                    raise Error(
+                        f"{path}: rank {rank} is in {privacy.shown(ranks[rank].path)} already: give one of them"
+                    )
+            if good:
+                load([good[0], path])  # raises Error for two runs
+        except Error as error:
+            refused[privacy.shown(source.path)] = str(error).replace(path, privacy.shown(source.path))
+            continue
+        good.append(path)
+        ranks |= dict.fromkeys(found, source)
+    return (load(good) if good else None), ranks
+
+
+def _write(folder: Path, name: str, trace: Trace) -> None:
+    connection = engine.connect(threads=1)
+    run_tables.read(connection, trace, (*run_tables.SHARED, *run_tables.PER_RANK))
+    for table in (*run_tables.SHARED, *run_tables.PER_RANK):
+        target = folder / table / f"{name}.parquet"
+        target.parent.mkdir(exist_ok=True)
+        partial = target.with_suffix(PARTIAL)
+        order = "ORDER BY path, rank" if table == "figures" else ""
+        connection.execute(
+            f"COPY (FROM {table} {order}) TO {engine.quoted(str(partial))} (FORMAT parquet, COMPRESSION zstd)"
+        )
+        partial.replace(target)
+    connection.close()

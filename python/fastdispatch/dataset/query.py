@@ -1,0 +1,106 @@
+"""SQL on the tables of a run: a data set, or any recording, merge or run directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastdispatch._core import Error
+from fastdispatch.dataset import engine, run_manifest, run_tables
+from fastdispatch.read import privacy
+from fastdispatch.read.trace import load
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Tables with one file for all groups.
+_ONE_FILE = ("reduced", *run_tables.SHARED)
+
+
+def scan(path: str | os.PathLike[str], *, base: str | os.PathLike[str] | None = None) -> Run:
+    """Open the tables of a run for SQL.
+
+    ``path`` is a data set, whose files are read when a query needs them, or a recording, run directory, dump or merge,
+    which is loaded. ``base`` is a second run for comparison, with its tables in the schema ``base``. Raises Error for
+    invalid inputs and without DuckDB.
+    """
+    connection = engine.connect()
+    _open(connection, path)
+    if base is not None:
+        connection.execute("CREATE SCHEMA base")
+        connection.execute("USE base")
+        _open(connection, base)
+        connection.execute("USE memory.main")
+    return Run(connection)
+
+
+class Run:
+    """Tables of a run. Each is an attribute, a ``duckdb.DuckDBPyRelation``: paths, modules, ranks, figures, steps,
+    threads, jobs, open_calls, facts, counters, reduced (docs/formats/columns.md)."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+
+    def __getattr__(self, name: str) -> duckdb.DuckDBPyRelation:
+        if name not in run_tables.NAMES:
+            raise AttributeError(f"no table {name!r}: one of {', '.join(run_tables.NAMES)}")
+        return self.connection.table(name)
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Return the result of a query. Raises Error with one line for an invalid query."""
+        with _one_line():
+            return self.connection.sql(query)
+
+    def recipe(self, name: str) -> duckdb.DuckDBPyRelation:
+        """Return the result of a query of :func:`recipes`."""
+        return self.sql(recipe(name))
+
+
+def rows(result: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
+    """Return all rows of a result. Raises Error with one line for a query that fails on the data."""
+    with _one_line():
+        found: list[tuple[Any, ...]] = result.fetchall()
+        return found
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise Error(f"sql: {str(error).splitlines()[0]}") from None
+
+
+def recipes() -> dict[str, str]:
+    """Return the names of the built-in queries, each with a line about its result."""
+    found = sorted(files("fastdispatch.dataset").joinpath("recipes").iterdir(), key=lambda file: file.name)
+    return {
+        file.name.removesuffix(".sql"): file.read_text().splitlines()[0].removeprefix("-- ")
+        for file in found
+        if file.name.endswith(".sql")
+    }
+
+
+def recipe(name: str) -> str:
+    """Return the text of a query. Raises Error for an unknown name."""
+    if name not in recipes():
+        raise Error(f"{name}: no such recipe: one of {', '.join(recipes())}")
+    return files("fastdispatch.dataset").joinpath("recipes", f"{name}.sql").read_text()
+
+
+def _open(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -> None:
+    if not run_manifest.is_dataset(path):
+        run_tables.read(connection, load(path))
+        return
+    run_manifest.load(path)
+    if privacy.requested() is not None:
+        raise Error(f"{path}: names in a data set stay as they are: give --anonymize and --strip-prefix to merge")
+    for name in run_tables.NAMES:
+        source = Path(path) / (f"{name}.parquet" if name in _ONE_FILE else f"{name}/*.parquet")
+        connection.execute(f"CREATE VIEW {name} AS FROM read_parquet({engine.quoted(str(source))})")

@@ -1,0 +1,104 @@
+"""The reduced merge of a data set: a part per group of ranks, and the sum of all (docs/formats/columns.md)."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from fastdispatch import _core
+from fastdispatch._core import Error
+from fastdispatch.dataset import run_manifest
+from fastdispatch.read import privacy
+from fastdispatch.read.reduced import reduced
+from fastdispatch.read.trace import PathLike, Steps, Trace, load
+
+#: Folder of the parts and names of the sums, of settled steps and of whole recordings.
+FOLDER, SETTLED, WHOLE = "parts", "settled.json.gz", "whole.json.gz"
+
+_LEVEL = 6
+
+
+def write_parts(folder: Path, name: str, paths: list[str]) -> None:
+    """Write the parts of a group. That of settled steps is missing if they are not decided for each of its ranks."""
+    (folder / FOLDER).mkdir(exist_ok=True)
+    for kind, steps in ((SETTLED, "settled"), (WHOLE, None)):
+        target = folder / FOLDER / f"{name}.{kind}"
+        chosen: Steps = "settled" if steps is not None else None
+        trace = load(paths, steps=chosen)
+        if chosen is not None and trace.window is None:
+            target.unlink(missing_ok=True)
+        else:
+            _save(reduced([trace]), target)
+
+
+def write_sums(folder: Path, names: Iterable[str]) -> None:
+    """Add up the parts of all groups, and remove those of others."""
+    known = sorted(names)
+    for part in (folder / FOLDER).glob("*.gz"):
+        if part.name.removesuffix(f".{SETTLED}").removesuffix(f".{WHOLE}") not in known:
+            part.unlink()
+    for kind in (SETTLED, WHOLE):
+        parts = [folder / FOLDER / f"{name}.{kind}" for name in known]
+        if all(part.exists() for part in parts):
+            _save(_sum(parts), folder / kind)
+        else:
+            (folder / kind).unlink(missing_ok=True)
+
+
+def _sum(parts: list[Path]) -> Trace:
+    made = _load(parts[0])
+    for part in parts[1:]:
+        made = reduced([made, _load(part)])
+    return made
+
+
+def _save(trace: Trace, target: Path) -> None:
+    """Write a trace as compressed JSON, atomically."""
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
+        plain = Path(name) / "trace.json"
+        trace.dump(plain)
+        partial = target.with_suffix(".partial")
+        partial.write_bytes(gzip.compress(plain.read_bytes(), _LEVEL, mtime=0))
+    partial.replace(target)
+
+
+def _load(part: Path) -> Trace:
+    """Read what :func:`_save` wrote. Raises Error for a damaged file."""
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
+        plain = Path(name) / "trace.json"
+        try:
+            plain.write_bytes(gzip.decompress(part.read_bytes()))
+            return Trace(_core.Trace([plain]))  # names are as merge wrote them
+        except (OSError, EOFError, ValueError, Error):
+            raise Error(f"{part}: damaged: remove the data set and run fastdispatch merge again") from None
+
+
+def load_reduced(path: PathLike, *, settled: bool) -> Trace:
+    """Return the reduced merge of a data set: of settled steps if they are decided for all ranks, else of the whole
+    recordings. Raises Error if it has none."""
+    run_manifest.load(path)
+    name = privacy.shown(os.fspath(path))
+    if privacy.requested() is not None:
+        raise Error(f"{name}: names in a data set stay as they are: give --anonymize and --strip-prefix to merge")
+    for kind in (SETTLED, WHOLE) if settled else (WHOLE,):
+        if (Path(path) / kind).exists():
+            return _load(Path(path) / kind)
+    raise Error(f"{name}: no reduced merge in this data set: run fastdispatch merge RUN -o {name} again")
+
+
+def recording_of(path: PathLike, rank: int) -> str:
+    """Return the recording of one rank. Raises Error if the data set does not have the rank, or the file is gone."""
+    manifest = run_manifest.load(path)
+    found = manifest.ranks.get(rank)
+    name = privacy.shown(os.fspath(path))
+    if found is None:
+        raise Error(f"{name}: no rank {rank} in this data set, which has {len(manifest.ranks)} ranks")
+    if not Path(found).exists():
+        raise Error(
+            f"{found}: the recording of rank {rank} is gone; its figures are in the data set: fastdispatch sql {name} "
+            f"'from figures where rank = {rank}'"
+        )
+    return found

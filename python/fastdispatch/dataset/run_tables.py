@@ -1,0 +1,85 @@
+"""The tables of a run in SQL, over the columns of a trace: rows refer to call paths by a number that is the same in
+every file, and not to rows of one trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastdispatch.read.columns import ArrowTable
+from fastdispatch.read.trace import Trace
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Bits 0 to 2 of the flags of a context.
+_PHASE = "['other', 'forward', 'backward', 'optimizer', 'data'][1 + (c.flags & 7)]"
+
+#: Tables with one row per call path or module, whatever the ranks.
+SHARED = {
+    "paths": f"""
+        SELECT c.path, p.path AS parent, o.path AS origin, n.key, n.kind::VARCHAR AS kind, n."from"::VARCHAR AS source,
+               n.file::VARCHAR AS file, n.class::VARCHAR AS class, n.name::VARCHAR AS name,
+               n.package::VARCHAR AS package, n.line, m.path AS module, m.class::VARCHAR AS module_class,
+               {_PHASE} AS phase
+        FROM in_contexts c JOIN in_nodes n ON n.id = c.node LEFT JOIN in_modules m ON m.id = c.module
+             LEFT JOIN in_contexts p ON p.id = c.parent LEFT JOIN in_contexts o ON o.id = c.origin""",
+    "modules": """
+        SELECT m.path, p.path AS parent, m.class::VARCHAR AS class, m.parameters, m.parameter_bytes
+        FROM in_modules m LEFT JOIN in_modules p ON p.id = m.parent""",
+}
+
+#: What identifies a row of them.
+SHARED_KEYS = {"paths": "path", "modules": "path, class"}
+
+#: Tables with rows per rank.
+PER_RANK = {
+    "ranks": """
+        SELECT r.* REPLACE (r.state::VARCHAR AS state, r.steps_source::VARCHAR AS steps_source),
+               json_extract_string(h.value::VARCHAR, '$') AS host, json_extract_string(u.value::VARCHAR, '$') AS run
+        FROM in_ranks r LEFT JOIN in_facts h ON h.rank = r.rank AND h.key = 'host'
+             LEFT JOIN in_facts u ON u.rank = r.rank AND u.key = 'run_id'""",
+    "figures": "SELECT * EXCLUDE (context) FROM in_figures",
+    "steps": "SELECT * FROM in_steps",
+    "threads": """
+        SELECT t.* EXCLUDE (root) REPLACE (t.role::VARCHAR AS role), c.path AS root
+        FROM in_threads t LEFT JOIN in_contexts c ON c.id = t.root""",
+    "jobs": """
+        SELECT j.* EXCLUDE (context) REPLACE (j.kind::VARCHAR AS kind), c.path AS path
+        FROM in_jobs j LEFT JOIN in_contexts c ON c.id = j.context""",
+    "open_calls": """
+        SELECT o.* EXCLUDE (context), c.path AS path
+        FROM in_open_calls o LEFT JOIN in_contexts c ON c.id = o.context""",
+    "facts": "SELECT rank, key::VARCHAR AS key, value::VARCHAR AS value FROM in_facts",
+    "counters": "SELECT rank, counter::VARCHAR AS counter, count FROM in_counters",
+}
+
+#: The reduced merge: one row per call path, whatever the number of ranks. Of equal ranks the first is named.
+REDUCED = """
+    SELECT path, count(*) AS ranks, (SELECT count(*) FROM ranks) - count(*) AS missing,
+           sum(calls)::UBIGINT AS calls, min(calls) AS calls_min, max(calls) AS calls_max, sum(ops)::UBIGINT AS ops,
+           sum(self)::UBIGINT AS self, min(self) AS self_min, median(self) AS self_median,
+           quantile_cont(self, 0.95) AS self_p95, max(self) AS self_max,
+           arg_max(rank, (self, -rank::BIGINT)) AS self_slowest, arg_min(rank, (self, rank)) AS self_fastest,
+           sum(total)::UBIGINT AS total, min(total) AS total_min, median(total) AS total_median,
+           quantile_cont(total, 0.95) AS total_p95, max(total) AS total_max,
+           arg_max(rank, (total, -rank::BIGINT)) AS total_slowest, arg_min(rank, (total, rank)) AS total_fastest,
+           sum(backward)::BIGINT AS backward, sum(steps)::UBIGINT AS steps
+    FROM figures GROUP BY path"""
+
+NAMES = (*SHARED, *PER_RANK, "reduced")
+
+
+def read(connection: duckdb.DuckDBPyConnection, trace: Trace, names: tuple[str, ...] = NAMES) -> None:
+    """Make the tables of a trace with the data of its columns."""
+    for name in trace.core.streams():
+        stream = ArrowTable(trace.core, name)
+        connection.register(f"arrow_{name}", stream)
+        connection.execute(f"CREATE TEMP TABLE in_{name} AS FROM arrow_{name}")
+        connection.unregister(f"arrow_{name}")
+    for name, query in (SHARED | PER_RANK).items():
+        if name in names:
+            connection.execute(f"CREATE TABLE {name} AS {query}")
+    if "reduced" in names:
+        connection.execute(f"CREATE TABLE reduced AS {REDUCED}")
+    for name in trace.core.streams():
+        connection.execute(f"DROP TABLE in_{name}")

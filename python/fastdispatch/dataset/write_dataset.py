@@ -1,0 +1,224 @@
+"""Write a run as a data set, or add ranks to one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fcntl import LOCK_EX, LOCK_NB, flock
+from hashlib import blake2b
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+from fastdispatch._core import Error
+from fastdispatch.dataset import engine, reduced_parts, run_manifest, run_tables
+from fastdispatch.dataset.group_writer import PARTIAL, Written, write_group
+from fastdispatch.dataset.inputs import Source, find
+from fastdispatch.dataset.run_manifest import RunManifest
+from fastdispatch.dataset.runners import RUNNERS
+from fastdispatch.read import privacy
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Bounds of a group.
+MAX_RANKS, MAX_BYTES = 64, 256 << 20
+
+_LOCK = ".fastdispatch-dataset"
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class _Task:
+    folder: Path
+    name: str
+    sources: tuple[Source, ...]
+    privacy: privacy.Privacy
+
+
+def write_dataset(
+    paths: Sequence[str],
+    folder: str | os.PathLike[str],
+    *,
+    runner: str = "processes",
+    progress: Progress | None = None,
+) -> RunManifest:
+    """Write the recordings that the paths name into a data set; return its manifest.
+
+    If the folder is a data set already, recordings that it has are skipped, others are added, and groups with a
+    changed recording are written again. An interrupted call leaves finished groups, and the next one continues.
+    ``progress`` is called with the numbers of finished and of all groups. Inputs that cannot be read are in
+    ``refused`` of the manifest. Raises Error if no input can be read, if the folder is something else, or if another
+    process writes it.
+    """
+    target = Path(folder)
+    sources = find(paths)
+    with _written_alone(target):
+        manifest = run_manifest.load(target) if run_manifest.is_dataset(target) else RunManifest()
+        _remove_partial(target)
+        tasks = _plan(target, manifest, sources)
+        _run(target, manifest, tasks, runner, progress)
+        if not manifest.groups:
+            raise Error(f"{target}: no input could be read: {next(iter(manifest.refused.values()), 'none given')}")
+        _finish(target, manifest)
+    return manifest
+
+
+@contextmanager
+def _written_alone(folder: Path) -> Iterator[None]:
+    """Lock a data set; a new one without any group is removed again."""
+    if not _is_ours(folder):
+        raise Error(f"{folder}: cannot write: it is not a data set: give another name")
+    try:
+        folder.mkdir(exist_ok=True)
+        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise Error(f"{folder}: cannot write: {error.strerror}") from None
+    try:
+        flock(lock, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise Error(f"{folder}: another process writes this data set: wait for its end") from None
+    try:
+        yield
+    finally:
+        if not run_manifest.is_dataset(folder):
+            _discard(folder)
+        os.close(lock)
+
+
+def _discard(folder: Path) -> None:
+    """Remove what this module made, and nothing else."""
+    for table in (*run_tables.SHARED, *run_tables.PER_RANK, reduced_parts.FOLDER):
+        rmtree(folder / table, ignore_errors=True)
+    (folder / _LOCK).unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether a folder is missing, a data set, or the beginning of one."""
+    return not folder.exists() or run_manifest.is_dataset(folder) or (folder / _LOCK).exists()
+
+
+def _remove_partial(folder: Path) -> None:
+    for left in folder.rglob(f"*{PARTIAL}"):
+        left.unlink(missing_ok=True)
+
+
+def _plan(folder: Path, manifest: RunManifest, sources: list[Source]) -> list[_Task]:
+    """Divide the recordings that the data set does not have, or not as they are now, into groups."""
+    given = {privacy.shown(source.path): source for source in sources}
+    left = []
+    for group in manifest.groups:
+        changed = [
+            one
+            for one in group.inputs
+            if (now := given.get(one.path)) is not None and (now.bytes, now.changed) != (one.bytes, one.changed)
+        ]
+        if not changed:
+            left.append(group)
+            continue
+        absent = [one.path for one in group.inputs if one.path not in given]
+        if absent:
+            raise Error(f"{changed[0].path} has changed: give also {absent[0]}, which is in the same group")
+    known = {one.path for group in left for one in group.inputs}
+    manifest.groups = left
+    return list(_groups(folder, [source for path, source in given.items() if path not in known]))
+
+
+def _groups(folder: Path, sources: list[Source]) -> Iterator[_Task]:
+    group: list[Source] = []
+    for source in sources:
+        if group and (len(group) == MAX_RANKS or sum(each.bytes for each in group) + source.bytes > MAX_BYTES):
+            yield _task(folder, group)
+            group = []
+        group.append(source)
+    if group:
+        yield _task(folder, group)
+
+
+def _task(folder: Path, group: list[Source]) -> _Task:
+    names = "\0".join(privacy.shown(source.path) for source in group).encode("utf-8", "surrogateescape")
+    name = f"group-{blake2b(names, digest_size=8).hexdigest()}"
+    return _Task(folder, name, tuple(group), privacy.current())
+
+
+def _step(task: _Task) -> Written:
+    with privacy.private(task.privacy):
+        return write_group(task.folder, task.name, list(task.sources))
+
+
+def _run(folder: Path, manifest: RunManifest, tasks: list[_Task], runner: str, progress: Progress | None) -> None:
+    manifest.refused = {
+        path: reason
+        for path, reason in manifest.refused.items()
+        if not any(path == privacy.shown(source.path) for task in tasks for source in task.sources)
+    }
+    for done, (task, written) in enumerate(RUNNERS[runner](_step, tasks), 1):
+        manifest.refused |= written.refused
+        if written.group is not None:
+            _accept(manifest, written, task)
+            manifest.save(folder)
+        if progress is not None:
+            progress(done, len(tasks))
+
+
+def _accept(manifest: RunManifest, written: Written, task: _Task) -> None:
+    """Add a group, unless it is of another run or has ranks that are there already."""
+    group = written.group
+    assert group is not None
+    ranks = manifest.ranks
+    twice = [one for one in group.inputs if one.rank in ranks]
+    if twice:
+        one = twice[0]
+        reason = f"rank {one.rank} is in {ranks[one.rank]} already: give one of them"
+    elif group.run and manifest.run and group.run != manifest.run:
+        reason = f"belongs to run {group.run}, the others to run {manifest.run}: write one run at a time"
+    else:
+        manifest.groups.append(group)
+        return
+    for one in group.inputs:
+        manifest.refused[one.path] = f"{one.path}: {reason}"
+
+
+def _finish(folder: Path, manifest: RunManifest) -> None:
+    """Remove files of no group, and make the tables that all groups share."""
+    names = {group.name for group in manifest.groups}
+    for file in folder.glob("*/group-*.parquet"):
+        if file.stem not in names:
+            file.unlink()
+    reduced_parts.write_sums(folder, names)
+    connection = engine.connect()
+    for table in ("figures", "ranks"):
+        connection.execute(f"CREATE VIEW {table} AS FROM {_rows(folder / table / '*.parquet')}")
+    _replace(connection, folder / "reduced.parquet", f"{run_tables.REDUCED} ORDER BY path")
+    for table, key in run_tables.SHARED_KEYS.items():
+        _share(connection, folder, table, key)
+    connection.close()
+    manifest.groups.sort(key=lambda group: min(one.rank for one in group.inputs))
+    manifest.save(folder)
+
+
+def _share(connection: duckdb.DuckDBPyConnection, folder: Path, table: str, key: str) -> None:
+    """Add the rows that new groups have to the one file of a table, each key once."""
+    target, parts = folder / f"{table}.parquet", sorted((folder / table).glob("*.parquet"))
+    if parts:
+        files = [folder / table / "*.parquet", *([target] if target.exists() else [])]
+        rows = " UNION ALL ".join(f"FROM {_rows(file)}" for file in files)
+        _replace(connection, target, f"SELECT DISTINCT ON ({key}) * FROM ({rows}) ORDER BY {key}")
+        for part in parts:
+            part.unlink()
+
+
+def _rows(file: Path) -> str:
+    return f"read_parquet({engine.quoted(str(file))})"
+
+
+def _replace(connection: duckdb.DuckDBPyConnection, target: Path, query: str) -> None:
+    partial = target.with_suffix(PARTIAL)
+    connection.execute(f"COPY ({query}) TO {engine.quoted(str(partial))} (FORMAT parquet, COMPRESSION zstd)")
+    partial.replace(target)

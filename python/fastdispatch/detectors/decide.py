@@ -1,0 +1,70 @@
+"""Run all detectors over a trace, if its evidence is sufficient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastdispatch._core import Error
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import Part, Steps, percent, steps_of
+from fastdispatch.detectors.model import Finding, Findings, NotDecided
+from fastdispatch.detectors.registry import DETECTORS, WITHOUT_STEPS, Detect
+from fastdispatch.read.trace import Trace
+
+
+def decide(
+    trace: Trace, path: str, whole: Trace | None = None, workers: Sequence[Trace] = (), part: Part = None
+) -> Findings:
+    """Return the findings of a trace. ``whole``: the same recording with all steps, if ``trace`` is reduced;
+    ``workers``: recordings of its DataLoader workers; ``part`` reads the recording reduced to some steps."""
+    steps = Steps(trace, whole, workers, part)
+    reason = _too_little(steps)
+    found: list[Finding] = []
+    undecided: list[NotDecided] = []
+    for id, detect in DETECTORS.items():
+        if reason and id not in WITHOUT_STEPS:
+            undecided.append(NotDecided(id, reason))
+            continue
+        for each in _run(id, detect, steps):
+            if isinstance(each, NotDecided):
+                undecided.append(each)
+            else:
+                found.append(each)
+    found.sort(key=lambda finding: (-finding.gain_ns, finding.id, finding.where.key))
+    return Findings(path, steps.typical, steps.count, steps.numbers, found, undecided)
+
+
+def _run(id: str, detect: Detect, steps: Steps) -> list[Finding | NotDecided]:
+    """Run a detector. Its failure on an unusual recording must not hide the other findings, nor a report."""
+    found: list[Finding | NotDecided] = []
+    try:
+        found.extend(detect(steps))
+    except Error as error:  # of a part that the file does not have
+        found.append(NotDecided(id, str(error)))
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, NameError) as error:
+        found.append(NotDecided(id, f"the detector failed: {type(error).__name__}: {error}"))
+    return found
+
+
+def _too_little(steps: Steps) -> str:
+    """Return why nothing can be decided about steps, "" if it can."""
+    if not steps.ranks:
+        return "no training step was recorded"
+    if not all(rank["timing"] for rank in steps.ranks):
+        return "recorded without times"
+    if min(map(steps_of, steps.ranks)) < limits.STEPS:
+        return f"fewer than {limits.STEPS} steps were recorded"
+    covered = _covered(steps)
+    if covered < limits.COVERED:
+        return f"only {percent(covered)} of the step is in known paths"
+    return ""
+
+
+def _covered(steps: Steps) -> float:
+    """Return the share of the step in known paths: not in calls without room, nor in damaged parts."""
+    lost = sum(
+        steps.own(row)
+        for row, main in enumerate(steps.main)
+        if main and (steps.key(row) in ("<overflow>", "<lost>") or steps.kind(row) == "none")
+    )
+    return 1 - lost / steps.step if steps.step else 0.0

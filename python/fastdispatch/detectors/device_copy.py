@@ -1,0 +1,111 @@
+"""``device-copy``: tensors are copied to another dtype, layout or device in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import FORWARD, OTHER, Steps, counted, number, percent
+from fastdispatch.detectors.model import Finding
+from fastdispatch.read.summary import seconds
+
+ID = "device-copy"
+
+#: Operators that copy, and the one below them that shows that they did.
+_COPIES = {"aten::_to_copy", "aten::clone", "aten::copy_"}
+_TOP = {"aten::to", "aten::contiguous", "aten::reshape", "aten::clone", "aten::copy_", "aten::_to_copy", "aten::cpu"}
+
+#: Functions of PyTorch that copy on behalf of the program.
+_OF_MODULE = ("torch/nn/modules/module.py", "torch/_tensor.py")
+
+_SPELLING = {
+    "aten::to": ("to", "float", "double", "half", "bfloat16", "type", "type_as", "cuda", "cpu", "int", "long"),
+    "aten::contiguous": ("contiguous",),
+    "aten::clone": ("clone", "contiguous"),
+    "aten::reshape": ("reshape", "flatten"),
+    "aten::copy_": ("copy_",),
+}
+
+ADVICE = (
+    "convert once outside the loop: keep weights, buffers and input in the dtype, in the layout and on the device in"
+    " which they are used"
+)
+ADVICE_CASTS = "keep the cache of torch.autocast on, and enter it once per step, so that a weight is cast once"
+
+
+def find(steps: Steps) -> Iterator[Finding]:
+    yield from _copies(steps)
+    yield from _casts(steps)
+
+
+def _copies(steps: Steps) -> Iterator[Finding]:
+    copies: dict[int, list[int]] = {}
+    for path in range(len(steps.paths["node"])):
+        if _is_copy(steps, path):
+            copies.setdefault(steps.user(path), []).append(path)
+    for user, paths in copies.items():
+        time = steps.unclaimed(paths, backward=True)
+        if user < 0 or time < limits.COPY_SHARE * steps.step:
+            continue
+        heaviest = max(paths, key=lambda path: steps.total(path) + steps.backward(path))
+        count = sum(map(steps.calls, paths))
+        steps.claim(paths)
+        yield steps.finding(
+            ID,
+            f"{steps.name(user)} copies tensors, {counted(count, 'call')} a step ({steps.key(heaviest)})",
+            steps.where(heaviest, *_SPELLING.get(steps.key(heaviest), ())),
+            time,
+            f"{seconds(time)} or {percent(time / steps.step)} of a step with backward, in"
+            f" {', '.join(sorted({steps.key(path) for path in paths}))}",
+            ADVICE,
+            evidence={
+                "operators": sorted({steps.key(path) for path in paths}),
+                "calls_per_step": round(count, 2),
+                "ns_per_step": round(time),
+            },
+        )
+
+
+def _is_copy(steps: Steps, path: int) -> bool:
+    """Whether a path is a copy that a function of the program makes in most steps."""
+    if steps.key(path) not in _TOP or steps.kind(path) != "op" or not steps.main[path] or path in steps.claimed:
+        return False
+    if steps.phase(path) not in (OTHER, FORWARD) or steps.activity(path) < 0.5:
+        return False
+    parent = steps.paths["parent"][path]
+    if not steps.is_python(parent) or (steps.is_torch(parent) and steps.file(parent) not in _OF_MODULE):
+        return False
+    return steps.key(path) in _COPIES or any(steps.key(row) in _COPIES for row in steps.below(path))
+
+
+def _casts(steps: Steps) -> Iterator[Finding]:
+    """Report casts of autocast that are repeated for each call of a module in a step."""
+    for path in range(len(steps.paths["node"])):
+        if steps.paths["module"][path] < 0 or steps.calls(path) < 1.5 or not steps.every(path) or path in steps.claimed:
+            continue
+        casts = [
+            row
+            for row in steps.below(path)
+            if steps.key(row) == "aten::_to_copy" and steps.caller(row) == path and steps.phase(row) == FORWARD
+        ]
+        calls = steps.paths["calls"][path]
+        count = sum(steps.paths["calls"][row] for row in casts)
+        time = steps.unclaimed(casts)
+        cached = 1 + 2 / steps.calls(path)  # casts per call with the cache: the input, and two parameters once a step
+        if count < limits.CASTS * cached * calls or time < limits.CAST_SHARE * steps.step:
+            continue
+        steps.claim(casts)
+        again = 1 - 1 / steps.calls(path)
+        yield steps.finding(
+            ID,
+            f"autocast casts the weights of {steps.trace.modules['path'][steps.paths['module'][path]]} in every call",
+            steps.where(path),
+            time * again,
+            f"{number(count / calls)} casts per call, {number(steps.calls(path))} calls a step, {seconds(time)} in all",
+            ADVICE_CASTS,
+            evidence={
+                "operators": ["aten::_to_copy"],
+                "calls_per_step": count / steps.count,
+                "ns_per_step": round(time),
+            },
+        )

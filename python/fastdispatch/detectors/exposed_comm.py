@@ -1,0 +1,132 @@
+"""``exposed-comm``: the step waits for communication that could be avoided or overlapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import BACKWARD, Steps, number, percent
+from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.rank_figures import rank_figures, waiting
+from fastdispatch.read.summary import seconds
+
+ID = "exposed-comm"
+
+_BACKWARD = "torch/_tensor.py:[Tensor]:backward"
+_REPLICA = "torch/nn/parallel/distributed.py:[DistributedDataParallel]:forward"
+_NO_SYNC = "torch/nn/parallel/distributed.py:[DistributedDataParallel]:no_sync"
+
+#: Names of collectives of torch.distributed in a program's source.
+_COLLECTIVES = (
+    "all_reduce",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "broadcast",
+    "broadcast_object_list",
+    "reduce_scatter_tensor",
+    "barrier",
+    "reduce",
+    "gather",
+)
+
+#: Messages between two ranks, such as micro-batches of a pipeline: they cannot be combined.
+_MESSAGES = {"c10d::send", "c10d::recv_", "c10d::recv_any_source_"}
+
+ADVICE_NO_SYNC = "run all micro-batches except the last below model.no_sync(): gradients are then reduced once per step"
+ADVICE_LOOP = "reduce one flat tensor instead of many (torch._utils._flatten_dense_tensors, DistributedDataParallel)"
+ADVICE = "overlap it with backward (DistributedDataParallel, async_op=True), reduce less often, or send less (bfloat16)"
+
+
+def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+    if max((rank["world"] for rank in steps.ranks), default=1) < 2:
+        yield NotDecided(ID, "one rank")
+        return
+    waits = waiting(steps)
+    rows = [row for row, wait in enumerate(waits) if wait and steps.main[row] and not steps.paths["async"][row]]
+    yield from _accumulation(steps, rows)
+    yield from _loops(steps)
+    if len(steps.ranks) < 2:
+        yield NotDecided(ID, "the other ranks were not recorded")
+        return
+    figures = rank_figures(steps)
+    rows = [row for row in rows if row not in steps.claimed]
+    least = min(figures, key=lambda rank: rank.least(rows))
+    left = least.least(rows)
+    if left < limits.COMM_SHARE * least.whole or left < limits.COMM_MS * 1e6:
+        return
+    heaviest = max(rows, key=lambda row: least.shortest.get(row, 0.0))
+    for row in rows:
+        steps.claimed.add(row)
+    yield steps.finding(
+        ID,
+        "the step waits for communication on every rank",
+        steps.where(heaviest, *_COLLECTIVES, "backward"),
+        left,
+        f"rank {least.rank} waits least: at least {seconds(left)}, {percent(left / least.whole)} of a step",
+        ADVICE,
+        evidence={"ns_per_step": {str(rank.rank): round(rank.wait) for rank in figures}, "calls_per_step": 0},
+    )
+
+
+def _accumulation(steps: Steps, rows: list[int]) -> Iterator[Finding]:
+    """Report gradients that are reduced for every micro-batch of a step."""
+    backward = list(steps.named(_BACKWARD))
+    passes = sum(map(steps.calls, backward))
+    replicas = sum(map(steps.calls, steps.named(_REPLICA)))
+    reduced = [row for path in backward for row in steps.below(path) if steps.key(row) == "c10d::allreduce_"]
+    if passes < 1.95 or replicas < 1.95 or any(True for _ in steps.named(_NO_SYNC)) or not reduced:
+        return
+    count = sum(map(steps.calls, reduced))
+    if count < 0.95 * passes:
+        return
+    inside = [row for row in rows if steps.phase(row) == BACKWARD and row not in steps.claimed]
+    inside += [row for path in backward for row in steps.below(path) if "reducer::" in steps.key(row)]
+    time = sum(steps.own(row) for row in inside) * (1 - 1 / passes)
+    steps.claimed.update(inside)
+    yield steps.finding(
+        ID,
+        f"gradients are reduced for each of {number(passes)} micro-batches, without no_sync()",
+        steps.where(backward[0], "backward"),
+        time,
+        f"{number(passes)} backward passes and {number(count)} all-reduces of gradients per step",
+        ADVICE_NO_SYNC,
+        evidence={"calls_per_step": round(count, 2), "backward_per_step": round(passes, 2), "ns_per_step": round(time)},
+        severity="warning",
+    )
+
+
+def _loops(steps: Steps) -> Iterator[Finding]:
+    """Report functions of the program that call many collectives in a step."""
+    loops: dict[int, list[int]] = {}
+    for row, node in enumerate(steps.paths["node"]):
+        key = steps.keys[node]
+        if key.startswith("c10d::") and key not in _MESSAGES and steps.main[row] and steps.phase(row) != BACKWARD:
+            loops.setdefault(steps.user(row), []).append(row)
+    for user, paths in loops.items():
+        calls = sum(map(steps.calls, paths))
+        if user < 0 or calls < limits.COLLECTIVES:
+            continue
+        heaviest = max(paths, key=steps.total)
+        tops = {_outer(steps, path, user) for path in paths}
+        time = steps.unclaimed(tops)
+        steps.claim(tops)
+        yield steps.finding(
+            ID,
+            f"{steps.name(user)} calls {number(calls)} collectives a step",
+            steps.where(heaviest, *_COLLECTIVES),
+            time * (1 - 1 / calls),
+            f"{steps.key(heaviest)}: {number(calls)} calls, {seconds(time)} or {percent(time / steps.step)} of a step",
+            ADVICE_LOOP,
+            evidence={"calls_per_step": round(calls, 2), "ns_per_step": round(time)},
+        )
+
+
+def _outer(steps: Steps, path: int, user: int) -> int:
+    """Return the outermost path below ``user`` that leads to a path."""
+    outer = path
+    for above in steps.above(path):
+        if above == user:
+            break
+        outer = above
+    return outer

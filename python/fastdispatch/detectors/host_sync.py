@@ -1,0 +1,193 @@
+"""``host-sync``: the CPU reads a value of a tensor in every step, and waits for the device to compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.input_wait import MAKES_INPUT
+from fastdispatch.detectors.measured_steps import (
+    BACKWARD,
+    DATA,
+    FORWARD,
+    OPTIMIZER,
+    OTHER,
+    Steps,
+    counted,
+    number,
+    percent,
+)
+from fastdispatch.detectors.model import Finding
+from fastdispatch.detectors.source import called
+from fastdispatch.read.summary import seconds
+
+ID = "host-sync"
+
+#: Operators whose result is a value, or has a shape that depends on values.
+SYNCHRONIZING = {
+    "aten::_local_scalar_dense",
+    "aten::is_nonzero",
+    "aten::nonzero",
+    "aten::masked_select",
+    "aten::_unique2",
+    "aten::unique_dim",
+    "aten::unique_consecutive",
+    "aten::equal",
+    "aten::bincount",
+}
+
+#: Functions that wait for the device.
+WAITING = ("torch/cuda/__init__.py:[]:synchronize", "torch/accelerator/__init__.py:[]:synchronize")
+
+#: Methods that copy a tensor to the CPU.
+COPYING = ("cpu", "numpy", "tolist")
+
+#: Functions of PyTorch that read values on behalf of the program; other functions of PyTorch need them.
+OF_TENSOR = ("torch/_tensor.py", "torch/_tensor_str.py", "torch/functional.py", "torch/_meta_registrations.py")
+
+#: How the source spells the operators that a function calls.
+SPELLING = {
+    "aten::item": ("item", "float", "int", "bool", "any", "all", "isnan", "isfinite", "print", "tolist"),
+    "aten::is_nonzero": ("any", "all", "bool", "isnan", "isfinite", "isinf"),
+    "aten::nonzero": ("nonzero", "where", "argwhere"),
+    "aten::equal": ("equal",),
+    "aten::allclose": ("allclose",),
+    "aten::masked_select": ("masked_select",),
+    "aten::unique_consecutive": ("unique_consecutive",),
+    "aten::_unique2": ("unique",),
+    "aten::bincount": ("bincount",),
+}
+
+#: Compiled code reads numbers that it has made to tensors itself.
+_COMPILED = "Torch-Compiled Region"
+
+ADVICE = (
+    "keep the value on the device (detach()) and read it every N steps, or after the loop; replace data-dependent"
+    " branches and masks by torch.where"
+)
+
+
+def find(steps: Steps) -> Iterator[Finding]:
+    reads: dict[int, list[int]] = {}
+    for path in reads_of_program(steps):
+        reads.setdefault(steps.user(path), []).append(path)
+    reported = {user for user, paths in reads.items() if user >= 0 and _is_reported(steps, paths)}
+    for user in reported:
+        yield _finding(steps, user, reads[user])
+    yield from _copies(steps, reported)
+
+
+def _copies(steps: Steps, known: set[int]) -> Iterator[Finding]:
+    """Report ``.cpu()``, ``.numpy()`` and ``.tolist()`` in every step, by the source: on a CPU no operator runs."""
+    seen: set[int] = set()
+    for path, node in enumerate(steps.paths["node"]):
+        wanted = steps.main[path] and steps.is_user(path) and steps.phase(path) in (OTHER, FORWARD)
+        if not wanted or path in known or node in seen or not steps.every(path):
+            continue
+        if MAKES_INPUT.search(steps.name(path).lower()) or path in steps.claimed:
+            continue
+        seen.add(node)
+        calls = steps.sources.in_every_step(node, COPYING, steps.calls(path) >= limits.EVERY)
+        if not calls:
+            continue
+        names = ", ".join(dict.fromkeys(f".{called(call)}()" for call in calls))
+        where = steps.where(path)
+        where.line = calls[0].func.end_lineno or calls[0].lineno
+        yield steps.finding(
+            ID,
+            f"{steps.name(path)} copies tensors to the CPU in every step ({names})",
+            where,
+            0.0,
+            f"{counted(len(calls), 'call')} in the source; free on a CPU, but a GPU finishes all queued work first",
+            ADVICE,
+            evidence={"operators": [], "calls_per_step": len(calls), "ns_per_step": 0, "phase": "source"},
+        )
+
+
+def reads_of_program(steps: Steps) -> Iterator[int]:
+    """Yield the outermost operators with a synchronizing one at or below, as the program called them."""
+    found: set[int] = set()
+    nodes = {node for node, key in enumerate(steps.keys) if key in SYNCHRONIZING or key in WAITING}
+    for path, node in enumerate(steps.paths["node"]):
+        if node in nodes and steps.main[path] and path not in steps.claimed:
+            top = path
+            for above in steps.above(path):
+                if steps.kind(above) != "op":
+                    break
+                top = above
+            if top not in found and _is_of_program(steps, top):
+                found.add(top)
+                yield top
+
+
+def _is_of_program(steps: Steps, path: int) -> bool:
+    """Whether the program asked for a value, not PyTorch: an optimizer reads numbers of steps, a sampler its seed."""
+    if steps.phase(path) in (DATA, OPTIMIZER):
+        return False
+    caller = steps.caller(path)
+    if caller < 0 or any(steps.key(above).startswith(_COMPILED) for above in steps.above(path)):
+        return False
+    user = steps.user(path)
+    if user >= 0 and steps.phase(path) == OTHER and MAKES_INPUT.search(steps.name(user).lower()):
+        return False  # input is on the CPU
+    return steps.key(path) in WAITING or not steps.is_torch(caller) or steps.file(caller) in OF_TENSOR
+
+
+def _is_reported(steps: Steps, paths: list[int]) -> bool:
+    if any(steps.every(path) for path in paths):
+        return True
+    return steps.unclaimed(paths) >= limits.SYNC_SHARE * steps.step and sum(map(steps.activity, paths)) >= 0.5
+
+
+def _finding(steps: Steps, user: int, paths: list[int]) -> Finding:
+    heaviest = max(paths, key=lambda path: (steps.paths["calls"][path], steps.paths["total"][path]))
+    count = sum(map(steps.calls, paths))
+    around = [*paths, *_loop(steps, paths)]
+    time = steps.unclaimed(around)
+    steps.claim(around)
+    operator = steps.key(heaviest)
+    printed = any(steps.file(above) == "torch/_tensor_str.py" for path in paths for above in steps.above(path))
+    calls = ("print", "info", "debug", "write", "format", "repr", "str") if printed else SPELLING.get(operator, ())
+    where = steps.where(heaviest, *calls)
+    if operator == "aten::is_nonzero" and where.line == steps.trace.nodes["line"][steps.paths["node"][user]]:
+        where.line = steps.sources.branch(steps.paths["node"][user]) or where.line
+    what = "prints tensors" if printed else f"reads values of tensors ({operator})"
+    times = f"{number(count)} times a step" if count >= 1.05 else "every step"
+    phase = steps.phase(heaviest)
+    inside = {OTHER: "in the loop", BACKWARD: "during backward"}.get(phase, "during forward")
+    names = ", ".join(sorted({steps.key(path) for path in paths}))
+    calls_text = f"{counted(count, 'call')} per step {inside}"
+    proof = f"{names}: {calls_text}, {seconds(time)} or {percent(time / steps.step)} of a step"
+    found = steps.finding(
+        ID,
+        f"{steps.name(user)} {what} {times}",
+        where,
+        time,
+        f"{proof}; each call waits for all queued work of a GPU",
+        ADVICE,
+        evidence={
+            "operators": sorted({steps.key(path) for path in paths}),
+            "calls_per_step": round(count, 2),
+            "ns_per_step": round(time),
+            "phase": ("other", "forward", "backward", "optimizer", "data")[phase],
+        },
+    )
+    if found.severity == "info" and (phase != OTHER or count >= 2):
+        found.severity = "warning"
+    return found
+
+
+def _loop(steps: Steps, paths: list[int]) -> Iterator[int]:
+    """Yield the other operators of a loop around the reads: called as often as they are, by the same function."""
+    for path in paths:
+        parent = steps.paths["parent"][path]
+        count, calls = steps.paths["calls"][path], max(steps.paths["calls"][parent], 1)
+        if count < limits.LOOP_OPS // 2 * calls:
+            continue
+        for other in steps.children[parent]:
+            if (
+                other not in paths
+                and steps.kind(other) == "op"
+                and count <= 2 * steps.paths["calls"][other] <= 4 * count
+            ):
+                yield other

@@ -1,0 +1,179 @@
+"""``input-wait``: the training loop waits for its input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, OTHER, Steps, kept, percent
+from fastdispatch.detectors.model import Finding, Where
+from fastdispatch.read.summary import seconds
+
+ID = "input-wait"
+
+#: Names of functions that make input, for loops without a DataLoader.
+MAKES_INPUT = re.compile(
+    r"(^|_)(batch(es)?|load|fetch|sample|read|collate|transform|augment|tokeni[sz]e|preprocess|decode|data)(_|$|er$)"
+)
+
+#: Functions of the loader that wait for worker processes.
+_WORKERS = "torch/utils/data/dataloader.py:[_MultiProcessingDataLoaderIter]:_get_data"
+_FETCH = (
+    "torch/utils/data/_utils/fetch.py:[_MapDatasetFetcher]:fetch",
+    "torch/utils/data/_utils/fetch.py:[_IterableDatasetFetcher]:fetch",
+)
+_STARTS = (
+    "torch/utils/data/dataloader.py:[_SingleProcessDataLoaderIter]:__init__",
+    "torch/utils/data/dataloader.py:[_MultiProcessingDataLoaderIter]:__init__",
+)
+_START = "torch/utils/data/dataloader.py:[_MultiProcessingDataLoaderIter]:__init__"
+
+ADVICE = (
+    "move the work to worker processes (DataLoader num_workers, prefetch_factor), or do it once and store the result"
+)
+ADVICE_WORKERS = (
+    "use more workers, or make the work of the workers cheaper: cache it, or do it once and store the result"
+)
+ADVICE_EPOCHS = "use persistent_workers=True, or one endless sampler, so that workers are not started for each epoch"
+
+
+def find(steps: Steps) -> Iterator[Finding]:
+    roots = list(steps.outermost(lambda path: steps.main[path] and steps.phase(path) == DATA))
+    yield from _every_step(steps, roots)
+    yield from _first_of_epochs(steps, roots)
+
+
+def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
+    loaders = [path for path in roots if steps.activity(path) >= 0.5]
+    for paths in (loaders, *([path] for path in _own_input(steps))):
+        time = steps.unclaimed(paths)
+        if paths is loaders:
+            time = min(time, _usual(steps))  # without the first batches of epochs
+        if not paths or time < limits.INPUT_SHARE * steps.step or time < limits.INPUT_MS * 1e6:
+            continue
+        blamed = _blamed(steps, max(paths, key=steps.total))
+        steps.claim(paths)
+        waits = any(steps.key(row) == _WORKERS for path in paths for row in steps.below(path))
+        of_worker = _in_workers(steps) if waits else None
+        proof = (
+            f"{seconds(time)} of a mean step of {seconds(steps.step)} ({percent(time / steps.step)}) before its work"
+            " begins"
+        )
+        if of_worker is not None:
+            proof += f"; {of_worker.proof}"
+        elif steps.is_user(blamed):
+            proof += f"; {steps.key(blamed)} is {percent(steps.total(blamed) / max(time, 1))} of it"
+        yield steps.finding(
+            ID,
+            _title(steps, blamed, waits, of_worker),
+            steps.where(blamed) if of_worker is None else of_worker.where,
+            time,
+            proof,
+            ADVICE_WORKERS if waits else ADVICE,
+            severity="critical" if time >= limits.CRITICAL * steps.step else "warning",
+            evidence={
+                "ns_per_step": round(time),
+                "workers": waits,
+                "blamed": steps.key(blamed) if of_worker is None else of_worker.where.key,
+            },
+        )
+
+
+def _title(steps: Steps, blamed: int, waits: bool, of_worker: Blame | None) -> str:
+    if of_worker is not None:
+        return f"the loop waits for worker processes of the loader, mostly for {of_worker.name}"
+    if waits:
+        return "the loop waits for worker processes of the loader"
+    return f"the loop waits for its input, in {steps.name(blamed) if steps.is_user(blamed) else 'the loader'}"
+
+
+@dataclass
+class Blame:
+    """The function of a worker with most of its time."""
+
+    name: str
+    where: Where
+    proof: str
+
+
+def _in_workers(steps: Steps) -> Blame | None:
+    """Return what the workers do, by their own recordings."""
+    best: tuple[float, Blame] | None = None
+    for trace in steps.workers:
+        worker = Steps(trace)
+        fetches = list(worker.named(*_FETCH))
+        if not fetches:
+            continue
+        fetch = max(fetches, key=worker.total)
+        blamed, batches = _blamed(worker, fetch), max(worker.paths["calls"][fetch], 1)
+        time = worker.paths["total"][fetch] / batches
+        part = worker.paths["total"][blamed] / max(worker.paths["total"][fetch], 1)
+        proof = f"a worker needs {seconds(time)} per batch, {percent(part)} of it in {worker.key(blamed)}"
+        if best is None or time > best[0]:
+            best = time, Blame(worker.name(blamed), worker.where(blamed), proof)
+    return None if best is None else best[1]
+
+
+def _usual(steps: Steps) -> float:
+    """Return the mean time of a step in loaders, without the longest one per start of an iterator."""
+    waits = sorted(wait for rank in steps.ranks for (wait,) in kept(rank, "data"))
+    starts = sum(steps.paths["calls"][path] for path in steps.named(*_STARTS))
+    usual = waits[: max(len(waits) - starts, len(waits) // 2)]
+    return sum(usual) / len(usual) if usual else 0.0
+
+
+def _own_input(steps: Steps) -> Iterator[int]:
+    """Yield functions of the program that make input without a DataLoader: generators that the loop resumes, and
+    functions with a telling name, without any training below."""
+
+    def makes_input(path: int) -> bool:
+        if not steps.main[path] or not steps.is_user(path) or steps.phase(path) != OTHER or steps.activity(path) < 0.8:
+            return False
+        resumed = steps.paths["resumes"][path] >= limits.EVERY * (steps.count - steps.varying * len(steps.ranks))
+        if not resumed and not MAKES_INPUT.search(steps.name(path).lower()):
+            return False
+        return all(steps.phase(row) not in (FORWARD, BACKWARD, OPTIMIZER, DATA) for row in steps.below(path))
+
+    return steps.outermost(makes_input)
+
+
+def _blamed(steps: Steps, path: int) -> int:
+    """Follow the heaviest callee down to the innermost function of the program with most of the time."""
+    blamed, whole = path, steps.total(path)
+    while True:
+        below = [row for row in steps.children[path] if steps.kind(row) in ("python", "range", "overflow")]
+        heaviest = max(below, key=steps.total, default=-1)
+        if heaviest < 0 or steps.total(heaviest) < 0.5 * whole:
+            return blamed
+        path = heaviest
+        if steps.is_user(path) and not steps.is_part(path):
+            blamed = path
+
+
+def _first_of_epochs(steps: Steps, roots: list[int]) -> Iterator[Finding]:
+    """Report slow first batches, which the median hides."""
+    steps = steps.whole
+    waits = [wait for rank in steps.ranks for (wait,) in kept(rank, "data")]
+    if len(waits) < 2 * limits.STEPS:
+        return
+    usual = median(waits)
+    starts = [path for path in steps.named(_START) if steps.paths["calls"][path] >= 2]
+    slow = [wait for wait in waits if wait > limits.EPOCH_TIMES * usual and wait > steps.typical]
+    lost = sum(wait - usual for wait in slow) / len(waits)
+    if not starts or len(slow) < 1 or lost < limits.EPOCH_SHARE * steps.step or lost < limits.INPUT_MS * 1e6:
+        return
+    calls = sum(steps.paths["calls"][path] for path in starts)
+    yield steps.finding(
+        ID,
+        "the first batch of each epoch is slow: workers are started anew",
+        steps.where(starts[0]),
+        lost,
+        f"{len(slow)} steps waited {seconds(median(slow))} for input, the others {seconds(usual)}; workers were started"
+        f" {calls} times",
+        ADVICE_EPOCHS,
+        steps=len(slow),
+        evidence={"slow_steps": len(slow), "ns_usual": round(usual), "ns_slow": round(median(slow)), "starts": calls},
+    )

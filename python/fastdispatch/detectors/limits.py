@@ -1,0 +1,78 @@
+"""Thresholds of all findings in one table. Shares are of the step, times in milliseconds unless the name has a unit."""
+
+from __future__ import annotations
+
+#: Steps that a rank must have before anything is decided, and the share of the step that must be in known paths.
+STEPS, COVERED = 4, 0.8
+
+#: A path is part of every step if it ran in this share of the steps.
+EVERY = 0.95
+
+#: Severities by share of the step: ``info`` below the first one.
+WARNING, CRITICAL = 0.05, 0.2
+
+#: host-sync: always within forward, backward or optimizer; elsewhere in every step, or from this share on.
+SYNC_SHARE = 0.01
+
+#: input-wait: share of the step and time per step; epochs: a first batch this many times the median, and their share.
+INPUT_SHARE, INPUT_MS = 0.1, 2.0
+EPOCH_TIMES, EPOCH_SHARE = 3.0, 0.1
+
+#: gc-pause: share of the step, and the number of steps with a collection.
+GC_SHARE, GC_STEPS = 0.02, 3
+
+#: tiny-ops: repetitions of an operator, or of a module, in one call of a function; mean time; share of the step.
+LOOP_OPS, LOOP_MODULES, TINY_US, TINY_SHARE = 32, 16, 100.0, 0.05
+
+#: unfused-optimizer: share of the step if the program selects it; else operators per step and share.
+UNFUSED_SHARE, UNFUSED_OPS, UNFUSED_LARGE_SHARE = 0.03, 600, 0.3
+
+#: device-copy: share of the step; the same of casts that the cache of autocast avoids, and their number relative to
+#: that with the cache.
+COPY_SHARE, CAST_SHARE, CASTS = 0.05, 0.01, 1.15
+
+#: recompute: share of the step.
+RECOMPUTE_SHARE = 0.1
+
+#: recompile: steps with a compilation, or the number of the step from which on none is expected.
+COMPILING_STEPS, COMPILED_BY = 3, 10
+
+#: exposed-comm: collectives per step in one function; share of the step and time on the rank that waits least, in the
+#: step in which it waits least.
+COLLECTIVES, COMM_SHARE, COMM_MS = 8, 0.3, 3.0
+
+#: slow-rank: extra work of a rank, as share of the work of the others and time per step; share in one path. The
+#: shortest steps must confirm it: at least this part of the extra work is in them.
+SLOW_SHARE, SLOW_MS, SLOW_PATH, SLOW_SHORTEST = 0.2, 4.0, 0.5, 0.5
+
+#: Ranks of a reduced merge: distance of the slowest from the median in deviations, and its extra time in one call path
+#: as share of the steps.
+RANK_SIGMAS, RANK_SHARE = 6.0, 0.02
+
+#: unequal-work: ratio of calls, or of the time of forward and backward if the optimizer's time is the same.
+UNEQUAL_CALLS, UNEQUAL_TIME = 1.1, 1.5
+
+#: stage-imbalance: predicted gain, as share of the step.
+STAGE_GAIN = 0.02
+
+#: slowdown: last steps compared with the first ones, minimum number of steps, significance of the trend (standard
+#: deviations), share of the growth in one path, and growth of that path compared with the rest of the step.
+GROWTH, GROWTH_STEPS, GROWTH_SIGMAS, GROWTH_PATH, GROWTH_OF_PATH = 1.25, 16, 4.0, 0.5, 1.5
+
+#: slowdown by counts: calls per step of a function in the last third of the steps compared with the first.
+GROWTH_CALLS = 1.5
+
+#: slowdown: share of the growth that is CPU time; growth of the CPU time that decides without a path.
+GROWTH_OF_CPU, GROWTH_EVERYWHERE = 0.25, 2.0
+
+#: launch-bound: share of GPU time without work because the CPU was late.
+STARVED_SHARE = 0.1
+
+#: gil: share of the step in which other threads ran Python.
+GIL_SHARE = 0.02
+
+#: hang: age of the innermost call, in mean steps.
+HANG_STEPS = 5.0
+
+#: own-cost: share of the step, and time per step.
+OWN_SHARE, OWN_MS = 0.02, 1.0

@@ -1,0 +1,112 @@
+"""Findings of a reduced merge: ranks that differ from the others, call path by call path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.decide import decide
+from fastdispatch.detectors.measured_steps import Steps, percent
+from fastdispatch.detectors.model import Finding, Findings, NotDecided, Where
+from fastdispatch.detectors.rank_figures import waiting
+from fastdispatch.detectors.registry import DETECTORS
+from fastdispatch.detectors.slow_rank import ADVICE as SLOW
+from fastdispatch.detectors.slow_rank import ID as SLOW_ID
+from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
+from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
+from fastdispatch.read.steps import step_time
+from fastdispatch.read.summary import seconds
+from fastdispatch.read.trace import Trace
+
+_OF_RANKS = (SLOW_ID, UNEQUAL_ID)
+
+
+def findings_of_ranks(trace: Trace, path: str, sample: Trace | None = None) -> Findings:
+    """Return the findings of a reduced merge: of its ranks, and of the program by a sample of them. Without one,
+    detectors that need single ranks are not decided."""
+    about = trace.reduced or {}
+    ranks = [rank for first, last in about["ranks"] for rank in range(first, last + 1)]
+    steps = sum(times[0] for times in about["latest"].values())
+    program = decide(sample, path) if sample is not None else None
+    undecided = (
+        [NotDecided(id, "a reduced merge: give one rank") for id in DETECTORS if id not in _OF_RANKS]
+        if program is None
+        else [each for each in program.not_decided if each.id not in _OF_RANKS]
+    )
+    reason = _too_little(about, ranks, steps)
+    found = [each for each in program if each.id not in _OF_RANKS] if program is not None else []
+    if reason:
+        undecided += [NotDecided(id, reason) for id in _OF_RANKS]
+    else:
+        found += _outliers(trace, about)
+    found.sort(key=lambda each: (-each.gain_ns, each.id, each.where.key))
+    return Findings(path, step_time(trace.ranks), steps, ranks, found, undecided)
+
+
+def _too_little(about: dict[str, Any], ranks: list[int], steps: int) -> str:
+    if not steps:
+        return "no training step was recorded"
+    if about["world"] and len(ranks) < limits.COVERED * about["world"]:
+        return f"only {len(ranks)} of {about['world']} ranks were recorded"
+    return ""
+
+
+def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding]:
+    """Yield the path with the most extra time, without communication, and the outermost path with different counts."""
+    steps = Steps(trace, None, (), None)
+    rows = [dict(zip(trace.spreads, row, strict=True)) for row in zip(*trace.spreads.values(), strict=True)]
+    waits = waiting(steps)
+    per_rank = max(sum(times[0] for times in about["latest"].values()) / max(trace.ranks[0]["world"], 1), 1)
+    rows = [row for row in rows if steps.main[row["context"]] and not waits[row["context"]]]
+    slow = max(rows, key=lambda row: row["self_max"] - row["self_median"], default=None)
+    if slow is not None and _is_slow(slow, steps.typical * per_rank):
+        yield _slow(steps, slow, per_rank)
+    odd = [row for row in rows if row["calls_min"] != row["calls_max"]]
+    if odd and about["ended"][0] == about["ended"][1]:
+        yield _odd(steps, odd[0], per_rank)
+
+
+def _is_slow(row: dict[str, int], whole: float) -> bool:
+    """A robust distance: 6 times the spread of most ranks, which the 95th percentile shows (1.64 deviations)."""
+    extra = row["self_max"] - row["self_median"]
+    return extra > limits.RANK_SIGMAS * (row["self_p95"] - row["self_median"]) / 1.64 and extra > (
+        limits.RANK_SHARE * whole
+    )
+
+
+def _where(steps: Steps, row: dict[str, int]) -> Where:
+    return steps.where(row["context"])
+
+
+def _slow(steps: Steps, row: dict[str, int], per_rank: float) -> Finding:
+    rank, extra = row["self_max_rank"], (row["self_max"] - row["self_median"]) / per_rank
+    key = steps.key(row["context"])
+    return steps.finding(
+        SLOW_ID,
+        f"rank {rank} spends {seconds(row['self_max'] / per_rank)} a step in {key}, the median rank"
+        f" {seconds(row['self_median'] / per_rank)}",
+        _where(steps, row),
+        extra,
+        f"{seconds(extra)} more, {percent(extra / max(steps.typical, 1))} of a step; 95 % of {row['ranks']} ranks spend"
+        f" at most {seconds(row['self_p95'] / per_rank)}",
+        SLOW,
+        ranks=[rank],
+        evidence={name: row[name] for name in ("ranks", "self_min", "self_median", "self_p95", "self_max")},
+    )
+
+
+def _odd(steps: Steps, row: dict[str, int], per_rank: float) -> Finding:
+    least, most = row["calls_min_rank"], row["calls_max_rank"]
+    total = sum(steps.paths["calls"][row["context"] : row["context"] + 1])
+    rank = most if total - row["calls_min"] * row["ranks"] <= row["calls_max"] * row["ranks"] - total else least
+    return steps.finding(
+        UNEQUAL_ID,
+        f"rank {rank} calls {steps.key(row['context'])} a different number of times than other ranks",
+        _where(steps, row),
+        0,
+        f"{row['calls_max']} calls on rank {most}, {row['calls_min']} on rank {least}, {total} on {row['ranks']} ranks",
+        UNEQUAL,
+        ranks=[rank],
+        evidence={name: row[name] for name in ("ranks", "calls_min", "calls_max")},
+    )

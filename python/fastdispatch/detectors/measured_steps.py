@@ -1,0 +1,257 @@
+"""The figures that detectors read: call paths per step, their places in the program, and claimed time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.model import Finding, Where
+from fastdispatch.detectors.source import Sources
+from fastdispatch.read.steps import PHASES, kept_steps, step_time
+from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.report_facts import PHASE_BITS, in_role
+
+OTHER, FORWARD, BACKWARD, OPTIMIZER, DATA = range(len(PHASES))
+
+#: Reads the steps from one to another.
+Part = Callable[[tuple[int, int]], Trace] | None
+
+#: Python functions that only pass a call to a module on.
+PLUMBING = ("_wrapped_call_impl", "_call_impl")
+
+
+class Steps:
+    """The steps of all ranks of a trace. A path is a row of ``paths``; its figures are per step unless named otherwise.
+
+    Paths are depth first: the paths below ``i`` are the rows from ``i + 1`` to ``end[i]``.
+    """
+
+    def __init__(
+        self, trace: Trace, whole: Trace | None = None, workers: Sequence[Trace] = (), part: Part = None
+    ) -> None:
+        """``trace``: reduced to the settled steps, if they are decided; ``whole``: all of it, None if ``trace`` is;
+        ``workers``: recordings of DataLoader workers; ``part`` reads the recording reduced to some steps."""
+        self.trace = trace
+        self.whole_trace = trace if whole is None else whole
+        self.workers = workers
+        self.part = part
+        self.ranks: list[dict[str, Any]] = [rank for rank in trace.ranks if steps_of(rank)]
+        self.count: int = sum(map(steps_of, self.ranks))
+        self.longest: int = max(map(steps_of, self.ranks), default=0)
+        reduced = trace.window is not None
+        self.varying: int = 0 if reduced else 1  # steps that may be different from the others
+        paths = trace.core.contexts(-1, not reduced)
+        self.paths: Columns = paths if reduced else _without_setup(paths, self.longest)
+        self.keys: list[str] = trace.nodes["key"]
+        self.kinds: list[str] = trace.nodes["kind"]
+        self.sources = Sources(trace)
+        self.claimed: set[int] = set()
+
+    @cached_property
+    def whole(self) -> Steps:
+        """All steps of the recording, with set-up."""
+        return self if self.whole_trace is self.trace else Steps(self.whole_trace, part=self.part)
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        return [rank["rank"] for rank in self.ranks]
+
+    @cached_property
+    def main(self) -> list[bool]:
+        """Whether each path is on a main thread."""
+        return in_role(self.trace, self.paths, "main")
+
+    @cached_property
+    def end(self) -> list[int]:
+        """The row after the last one below each path."""
+        parents = self.paths["parent"]
+        found = [row + 1 for row in range(len(parents))]
+        for row in range(len(parents) - 1, -1, -1):
+            if parents[row] >= 0:
+                found[parents[row]] = max(found[parents[row]], found[row])
+        return found
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.paths["parent"]]
+        for row, parent in enumerate(self.paths["parent"]):
+            if parent >= 0:
+                found[parent].append(row)
+        return found
+
+    @cached_property
+    def step(self) -> float:
+        """The time of a step: the mean over the main threads, without set-up."""
+        own: int = sum(time for time, main in zip(self.paths["self"], self.main, strict=True) if main)
+        return own / max(self.count, 1)
+
+    @cached_property
+    def typical(self) -> int:
+        """The time of a step that is printed: the median."""
+        return step_time(self.ranks)
+
+    def key(self, path: int) -> str:
+        return self.keys[self.paths["node"][path]]
+
+    def kind(self, path: int) -> str:
+        return self.kinds[self.paths["node"][path]]
+
+    def name(self, path: int) -> str:
+        return str(self.trace.nodes["name"][self.paths["node"][path]])
+
+    def file(self, path: int) -> str:
+        return str(self.trace.nodes["file"][self.paths["node"][path]])
+
+    def phase(self, path: int) -> int:
+        return int(min(self.paths["flags"][path] & PHASE_BITS, DATA))
+
+    def _mean(self, column: str, path: int) -> float:
+        return float(self.paths[column][path] / max(self.count, 1))
+
+    def calls(self, path: int) -> float:
+        return self._mean("calls", path)
+
+    def total(self, path: int) -> float:
+        return self._mean("total", path)
+
+    def backward(self, path: int) -> float:
+        return self._mean("backward", path)
+
+    def own(self, path: int) -> float:
+        return self._mean("self", path)
+
+    def activity(self, path: int) -> float:
+        """The share of the steps in which the path ran."""
+        return float(self.paths["steps"][path] / max(self.longest, 1))
+
+    def every(self, path: int) -> bool:
+        """Whether the path is part of every step; the first one may be different."""
+        return bool(self.paths["steps"][path] >= max(limits.EVERY * (self.longest - self.varying), 1))
+
+    def below(self, path: int) -> range:
+        return range(path + 1, self.end[path])
+
+    def above(self, path: int) -> Iterator[int]:
+        """The callers of a path, innermost first."""
+        path = self.paths["parent"][path]
+        while path >= 0:
+            yield path
+            path = self.paths["parent"][path]
+
+    def is_python(self, path: int) -> bool:
+        return self.kind(path) == "python"
+
+    def is_user(self, path: int) -> bool:
+        """Whether a path ends in a function of the program itself."""
+        node = self.paths["node"][path]
+        return self.kinds[node] == "python" and self.trace.nodes["from"][node] == "project"
+
+    def is_part(self, path: int) -> bool:
+        return self.name(path).startswith(("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>"))
+
+    def is_torch(self, path: int) -> bool:
+        return self.is_python(path) and self.file(path).startswith("torch/")
+
+    def caller(self, path: int) -> int:
+        """The Python function that calls a path, -1 without."""
+        return next((row for row in self.above(path) if self.is_python(row)), -1)
+
+    def user(self, path: int) -> int:
+        """The innermost function of the program at or above a path, -1 without. A comprehension is part of the function
+        around it."""
+        return next((row for row in (path, *self.above(path)) if self.is_user(row) and not self.is_part(row)), -1)
+
+    def named(self, *keys: str) -> Iterator[int]:
+        """Paths that end in nodes with these keys."""
+        nodes = {node for node, key in enumerate(self.keys) if key in keys}
+        return (row for row, node in enumerate(self.paths["node"]) if node in nodes)
+
+    def outermost(self, wanted: Callable[[int], bool], start: int = 0, stop: int | None = None) -> Iterator[int]:
+        """Paths that are wanted and not below another wanted one."""
+        row, stop = start, len(self.paths["node"]) if stop is None else stop
+        while row < stop:
+            if wanted(row):
+                yield row
+                row = self.end[row]
+            else:
+                row += 1
+
+    def where(self, path: int, *calls: str) -> Where:
+        """The place of a path in the program: its innermost function, and the line of the first of its ``calls`` (names
+        of functions or methods, in the source if that is on this machine), else its first line."""
+        user = self.user(path)
+        row = user if user >= 0 else path
+        node = self.paths["node"][row]
+        line = self.sources.line(node, calls) if calls and user >= 0 else 0
+        names = [self.key(above) for above in self.above(path) if self.kind(above) != "thread"]
+        return Where(
+            key=self.keys[node],
+            file=self.trace.nodes["file"][node],
+            line=line or self.trace.nodes["line"][node],
+            path=[*reversed(names), self.key(path)],
+        )
+
+    def unclaimed(self, paths: Iterable[int], *, backward: bool = False) -> float:
+        """The time of paths with all below, without time that another finding claimed."""
+        time: int = 0
+        for path in paths:
+            time += sum(self.paths["self"][row] for row in range(path, self.end[path]) if row not in self.claimed)
+            if backward and path not in self.claimed:
+                time += self.paths["backward"][path]
+        return time / max(self.count, 1)
+
+    def claim(self, paths: Iterable[int]) -> None:
+        """Claim the time of paths with all below: later detectors do not count it again."""
+        for path in paths:
+            self.claimed.update(range(path, self.end[path]))
+
+    def finding(self, id: str, title: str, where: Where, gain: float, proof: str, advice: str, **more: Any) -> Finding:
+        """Return a finding whose severity and share follow from its gain per step."""
+        share = min(gain / self.step, 1.0) if self.step else 0.0
+        severity = "critical" if share >= limits.CRITICAL else "warning" if share >= limits.WARNING else "info"
+        found = Finding(
+            id, title, where, round(share, 4), round(gain), proof, advice, severity, self.numbers, self.count
+        )
+        for name, value in more.items():
+            setattr(found, name, value)
+        return found
+
+
+def _without_setup(paths: Columns, steps: int) -> Columns:
+    """Return paths without the time of those that ran in one step only."""
+    if steps <= 2:
+        return paths
+    own = [time if active > 1 else 0 for time, active in zip(paths["self"], paths["steps"], strict=True)]
+    total = list(own)
+    for row in range(len(own) - 1, -1, -1):
+        parent = paths["parent"][row]
+        if parent >= 0 and not paths["async"][row]:
+            total[parent] += total[row]
+    return paths | {"self": own, "total": total}
+
+
+def steps_of(rank: dict[str, Any]) -> int:
+    """Return the number of steps that the figures of a rank cover."""
+    return int(rank["steps"] if rank["window"] is None else rank["window"]["steps"])
+
+
+def kept(rank: dict[str, Any], *columns: str) -> list[tuple[int, ...]]:
+    """Return columns of the latest steps of a rank whose times count."""
+    steps = rank["latest_steps"]
+    return [tuple(steps[column][row] for column in columns) for row in kept_steps(rank)]
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
+
+
+def number(value: float) -> str:
+    """Format a count per step: ``312``, ``2.5``."""
+    return f"{value:.0f}" if abs(value - round(value)) < 0.05 else f"{value:.1f}"
+
+
+def counted(value: float, noun: str) -> str:
+    """Format a count per step with its noun: ``1 call``, ``2.5 calls``."""
+    return f"{number(value)} {noun}" if number(value) == "1" else f"{number(value)} {noun}s"

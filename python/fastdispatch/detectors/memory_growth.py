@@ -1,0 +1,129 @@
+"""``memory-growth``: memory that each step keeps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.model import Finding, NotDecided, Where
+from fastdispatch.detectors.source import called, inside
+
+ID = "memory-growth"
+
+_BACKWARD = "torch/_tensor.py:[Tensor]:backward"
+_DETACHING = ("item", "detach", "float", "tolist", "numpy")
+
+ADVICE = "keep the number, not the tensor: append or add loss.detach(), and read the values after the loop"
+
+
+def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+    """Report statements of the source that keep the loss, and with it its graph, after every step: memory itself is not
+    recorded."""
+    users = {steps.user(path) for path in steps.named(_BACKWARD) if steps.every(path)} - {-1}
+    functions = {steps.paths["node"][user]: user for user in users}
+    with_callers = dict(functions)
+    for user in users:
+        caller = steps.user(steps.paths["parent"][user]) if steps.paths["parent"][user] >= 0 else -1
+        if caller >= 0:
+            with_callers.setdefault(steps.paths["node"][caller], caller)
+    returning = {steps.trace.nodes["name"][node] for node in functions if _returns(steps.sources.function(node))}
+    found = False
+    for node, user in with_callers.items():
+        function = steps.sources.function(node)
+        for statement in [] if function is None else _keeping(function, returning, steps.calls(user) >= limits.EVERY):
+            found = True
+            where = steps.where(user)
+            yield steps.finding(
+                ID,
+                f"{steps.name(user)} keeps the graph of each step",
+                Where(where.key, where.file, statement.lineno, where.path),
+                0.0,
+                f"`{ast.unparse(statement)}` keeps a tensor with its autograd graph; memory itself is not recorded",
+                ADVICE,
+                severity="warning",
+                evidence={"statement": ast.unparse(statement)},
+            )
+    if not found:
+        yield NotDecided(ID, "memory is not recorded")
+
+
+def _losses(function: ast.AST, returning: set[str]) -> set[str]:
+    """Return the names of tensors with a graph: ``backward`` is called on them, or a function returned them."""
+    names, detached = set(), set()
+    for node in inside(function):
+        if isinstance(node, ast.Call) and called(node) == "backward" and isinstance(node.func, ast.Attribute):
+            names |= {each.id for each in ast.walk(node.func.value) if isinstance(each, ast.Name)}
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            targets = {target.id for target in node.targets if isinstance(target, ast.Name)}
+            names |= targets if called(node.value) in returning else set()
+            detached |= targets if called(node.value) in _DETACHING else set()
+    return names - detached
+
+
+def _returns(function: ast.AST | None) -> bool:
+    """Return whether a function returns a tensor on which it called ``backward``."""
+    if function is None:
+        return False
+    losses = _losses(function, set())
+    return any(
+        isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and node.value.id in losses
+        for node in inside(function)
+    )
+
+
+def _keeping(function: ast.AST, returning: set[str], repeated: bool) -> Iterator[ast.stmt]:
+    """Yield statements in loops that keep a tensor with a graph; in a function that each step calls also others that
+    extend an object."""
+    losses = _losses(function, returning)
+    loops = [node for node in inside(function) if isinstance(node, (ast.For, ast.While))]
+
+    def has_graph(value: ast.AST) -> bool:
+        if isinstance(value, ast.Name):
+            return value.id in losses
+        if isinstance(value, ast.BinOp):
+            return has_graph(value.left) or has_graph(value.right)
+        return isinstance(value, ast.Call) and called(value) in returning
+
+    bodies = [loop.body for loop in loops]
+    if repeated and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        bodies.append(function.body)
+    for body in bodies:
+        for statement in body:
+            if body is bodies[-1] and repeated and not _is_kept(statement):
+                continue  # a local variable, which ends with the call
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                call = statement.value
+                if called(call) == "append" and len(call.args) == 1 and has_graph(call.args[0]):
+                    yield statement
+            elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, (ast.Name, ast.Attribute)):
+                if has_graph(statement.value) and not _is_reset(body, statement.target, losses):
+                    yield statement
+            elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+                target = statement.targets[0]
+                terms = {ast.dump(each) for each in (statement.value.left, statement.value.right)}
+                same = isinstance(target, ast.Name) and ast.dump(ast.Name(target.id, ast.Load())) in terms
+                if same and has_graph(statement.value) and not _is_reset(body, target, losses):
+                    yield statement
+
+
+def _is_kept(statement: ast.stmt) -> bool:
+    """Whether a statement extends an attribute or subscript, as in ``self.losses.append(loss)``."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        called_on = statement.value.func
+        return isinstance(called_on, ast.Attribute) and isinstance(called_on.value, (ast.Attribute, ast.Subscript))
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Attribute)
+
+
+def _is_reset(body: list[ast.stmt], target: ast.expr, losses: set[str]) -> bool:
+    """Whether a sum starts anew in every iteration, or is itself what backward is called on."""
+    if isinstance(target, ast.Name) and target.id in losses:
+        return True
+    name = ast.dump(target)
+    return any(
+        isinstance(statement, ast.Assign)
+        and ast.dump(statement.targets[0]) == name
+        and not any(ast.dump(each).replace("Load()", "Store()") == name for each in ast.walk(statement.value))
+        for statement in body
+    )

@@ -1,0 +1,79 @@
+"""Work and waiting of each rank: waiting for others is not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import Steps, steps_of
+from fastdispatch.read.trace import Columns
+
+_ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
+
+
+@dataclass
+class RankFigures:
+    """Figures of one rank per step: its main thread in total, of which it waits in collectives and transfers; ``paths``
+    as in ``Steps``, summed over its steps, ``shortest`` the own time of each in the step in which it was shortest."""
+
+    rank: int
+    steps: int
+    paths: Columns
+    whole: float
+    wait: float
+    shortest: dict[int, float]
+
+    @property
+    def work(self) -> float:
+        return self.whole - self.wait
+
+    def least(self, paths: Iterable[int]) -> float:
+        """Return a lower bound of the time of paths in any step: the sum of their shortest times."""
+        return sum(self.shortest.get(path, 0.0) for path in paths)
+
+    def own(self, path: int) -> float:
+        return float(self.paths["self"][path]) / self.steps
+
+    def calls(self, path: int) -> float:
+        return float(self.paths["calls"][path]) / self.steps
+
+
+def is_communication(key: str) -> bool:
+    """Return whether the own time of a function or operator is communication or waiting for it."""
+    return key.startswith(("c10d::", "c10d_functional::", "_c10d_functional::", "torch/distributed/")) or key.partition(
+        ":"
+    )[0] in ("gloo", "nccl", "mpi", "ucc", "xccl")
+
+
+def waiting(steps: Steps) -> list[bool]:
+    """Return for each path whether its own time is communication or waiting for it."""
+    nodes = [key == _ENGINE or is_communication(key) for key in steps.keys]
+    return [nodes[node] for node in steps.paths["node"]]
+
+
+def rank_figures(steps: Steps) -> list[RankFigures]:
+    """Return the figures of every rank with steps, without set-up, threads of backends and claimed time."""
+    found = []
+    waits = waiting(steps)
+    asynchronous = steps.paths["async"]
+    for index, rank in enumerate(steps.trace.ranks):
+        count = steps_of(rank)
+        if not count:
+            continue
+        paths = steps.trace.core.contexts(index, rank["window"] is None)
+        rows = [
+            row for row, main in enumerate(steps.main) if main and not asynchronous[row] and row not in steps.claimed
+        ]
+        whole = sum(paths["self"][row] for row in rows) / count
+        wait = sum(paths["self"][row] for row in rows if waits[row]) / count
+        found.append(RankFigures(rank["rank"], count, paths, whole, wait, _shortest(steps, index, count)))
+    return found
+
+
+def _shortest(steps: Steps, index: int, count: int) -> dict[int, float]:
+    """Return the shortest own time of the paths that ran in every step of a rank."""
+    figures = steps.trace.core.figures(index)
+    columns = (figures[name] for name in ("context", "steps", "self_min"))
+    every = limits.EVERY * (count - 1)
+    return {path: float(least) for path, active, least in zip(*columns, strict=True) if active >= every}

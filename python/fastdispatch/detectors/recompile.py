@@ -1,0 +1,67 @@
+"""``recompile``: torch.compile compiles the same function again and again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.model import Finding
+from fastdispatch.read.summary import seconds
+from fastdispatch.report import compiler_text
+
+ID = "recompile"
+
+REGION = re.compile(r"Torch-Compiled Region: (\d+)/(\d+)")
+#: Share of the run from which on recompilations are critical.
+CRITICAL = 0.01
+
+_COMPILES = "torch/_dynamo/convert_frame.py:[CatchErrorsWrapper]:__call__"
+
+ADVICE = (
+    "find the guard with TORCH_LOGS=recompiles; pad inputs to a few shapes, mark dynamic dimensions"
+    " (torch._dynamo.mark_dynamic, dynamic=True), and pass numbers that change as tensors"
+)
+
+
+def find(steps: Steps) -> Iterator[Finding]:
+    whole = steps.whole  # compilations are rare: also those of the first steps count
+    compiles = list(whole.named(_COMPILES))
+    regions = {node: REGION.match(key) for node, key in enumerate(whole.keys) if key.startswith("Torch-Compiled")}
+    again = {(found[1], found[2]) for found in regions.values() if found and int(found[2]) > 0}
+    active, last, time = _times(whole, set(compiles))
+    if active < limits.COMPILING_STEPS and not (again and last >= limits.COMPILED_BY):
+        return
+    region = next((path for path, node in enumerate(whole.paths["node"]) if regions.get(node)), compiles[0])
+    compiled = next((row for row in whole.below(region) if whole.is_user(row)), region)
+    steps.claim(steps.named(_COMPILES))
+    guards = [row for fact in compiler_text.facts(whole.trace) for row in fact["recompilations"]]
+    guard = max(guards, key=lambda row: int(row["count"]), default={"guard": ""})["guard"]
+    yield steps.finding(
+        ID,
+        f"{whole.name(compiled)} is compiled again in {active} steps",
+        whole.where(compiled),
+        time / whole.count,
+        f"{len(again)} recompilations, the last one in step {last}: {seconds(time)} in total without the longest one"
+        + (f"; guard: {guard}" if guard else ""),
+        ADVICE,
+        steps=active,
+        evidence={"recompilations": len(again), "steps": active, "last_step": last, "ns": round(time), "guard": guard},
+        severity="critical" if time >= CRITICAL * steps.step * whole.count else "warning",
+    )
+
+
+def _times(steps: Steps, paths: set[int]) -> tuple[int, int, float]:
+    """Return in how many steps the paths ran, the number of the last one, and their time without the longest step of
+    each: the first compilation."""
+    active, last, time = 0, 0, 0.0
+    columns = ("context", "steps", "last_step", "total_max")
+    for index in range(len(steps.trace.ranks)):
+        figures = steps.trace.core.figures(index)
+        totals = steps.trace.core.contexts(index)["total"]
+        for path, count, number, longest in zip(*(figures[name] for name in columns), strict=True):
+            if path in paths:
+                active, last = max(active, count), max(last, number)
+                time += max(float(totals[path]) - longest, 0.0)
+    return active, last, time

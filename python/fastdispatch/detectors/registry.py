@@ -1,0 +1,62 @@
+"""All detectors, in the order in which they claim time: a cause precedes what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from fastdispatch.detectors import (
+    allocator_retry,
+    device_copy,
+    exposed_comm,
+    gc_pause,
+    gil,
+    graph_break,
+    hang,
+    host_sync,
+    input_wait,
+    launch_bound,
+    memory_growth,
+    own_cost,
+    recompile,
+    recompute,
+    slow_rank,
+    slowdown,
+    stage_imbalance,
+    tiny_ops,
+    unequal_work,
+    unfused_optimizer,
+)
+from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.model import Finding, NotDecided
+
+Detect = Callable[[Steps], Iterable[Finding | NotDecided]]
+
+#: Identifier and function of each detector.
+DETECTORS: dict[str, Detect] = {
+    module.ID: module.find
+    for module in (
+        hang,
+        gc_pause,
+        recompile,
+        graph_break,
+        recompute,
+        input_wait,
+        exposed_comm,
+        slowdown,
+        unfused_optimizer,
+        host_sync,
+        device_copy,
+        tiny_ops,
+        stage_imbalance,
+        unequal_work,
+        slow_rank,
+        memory_growth,
+        gil,
+        launch_bound,
+        allocator_retry,
+        own_cost,
+    )
+}
+
+#: Detectors that need no step.
+WITHOUT_STEPS = ("hang",)

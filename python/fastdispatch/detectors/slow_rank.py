@@ -1,0 +1,68 @@
+"""``slow-rank``: one rank works longer than the others, which wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import Steps, percent
+from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.rank_figures import RankFigures, rank_figures, waiting
+from fastdispatch.read.summary import seconds
+
+ID = "slow-rank"
+
+ADVICE = (
+    "look at what is different on this rank: extra work, its host, other programs on its cores, its part of the data"
+)
+
+
+def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+    if len(steps.ranks) < 2:
+        yield NotDecided(ID, "one rank")
+        return
+    figures = rank_figures(steps)
+    waits = waiting(steps)
+    for one in figures:
+        others = [other for other in figures if other is not one]
+        usual = median(other.work for other in others)
+        extra = one.work - usual
+        if extra < limits.SLOW_SHARE * usual or extra < limits.SLOW_MS * 1e6 or one.work < max(o.work for o in others):
+            continue
+        working = [row for row, main in enumerate(steps.main) if main and not waits[row]]
+        shortest = one.least(working) - median(other.least(working) for other in others)
+        if shortest < limits.SLOW_SHORTEST * extra:
+            continue  # the machine was busy in some steps
+        path, most = _path(steps, one, others, waits)
+        gain = min(extra, one.work - max(other.work for other in others))
+        spread = most < limits.SLOW_PATH * extra
+        where = steps.where(path)
+        what = "all of its work" if spread else f"mostly in {steps.key(path)}"
+        yield steps.finding(
+            ID,
+            f"rank {one.rank} works {seconds(one.work)} a step, other ranks {seconds(usual)}",
+            where,
+            gain,
+            f"{seconds(extra)} more than the median of the others, without communication: {what}"
+            + ("" if spread else f" (+{seconds(most)}, {percent(most / extra)})"),
+            ADVICE,
+            ranks=[one.rank],
+            evidence={
+                "work_ns": {str(rank.rank): round(rank.work) for rank in figures},
+                "wait_ns": {str(rank.rank): round(rank.wait) for rank in figures},
+                "path_ns": round(most),
+            },
+        )
+
+
+def _path(steps: Steps, one: RankFigures, others: list[RankFigures], waits: list[bool]) -> tuple[int, float]:
+    """Return the function of the program with most extra time on a rank: its own, and of operators it calls."""
+    extra: dict[int, float] = {}
+    for row, main in enumerate(steps.main):
+        if main and not waits[row] and not steps.paths["async"][row]:
+            more = one.own(row) - median(other.own(row) for other in others)
+            user = steps.user(row)
+            extra[user if user >= 0 else row] = extra.get(user if user >= 0 else row, 0.0) + more
+    path = max(extra, key=lambda row: extra[row], default=0)
+    return path, extra.get(path, 0.0)

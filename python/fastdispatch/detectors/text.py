@@ -1,0 +1,75 @@
+"""Findings as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fastdispatch.detectors import findings
+from fastdispatch.detectors.measured_steps import percent
+from fastdispatch.detectors.model import Finding, Findings
+from fastdispatch.read.summary import seconds, spans
+from fastdispatch.read.trace import load
+
+#: Findings in a report and at the end of a run.
+SHOWN = 3
+
+
+def lines(found: Findings) -> Iterator[str]:
+    """Yield the step time, the findings, and the undecided detectors."""
+    yield step_line(found)
+    yield ""
+    for number, finding in enumerate(found.findings, 1):
+        yield from finding_lines(number, finding)
+        yield ""
+    if not found.findings:
+        yield "nothing was found" if found.steps else "nothing was found, since no step was recorded"
+        yield ""
+    yield from undecided_lines(found)
+
+
+def step_line(found: Findings) -> str:
+    name = f"{found.path}: " if found.path else ""
+    if not found.steps:
+        return f"{name}no training step was recorded"
+    ranks = f"rank{'s' if len(found.ranks) > 1 else ''} {spans(sorted(found.ranks))}"
+    return f"{name}a step takes {seconds(found.step_ns)} (median; {found.steps} steps, {ranks})"
+
+
+def finding_lines(number: int, finding: Finding) -> Iterator[str]:
+    yield f"{number}. {sentence(finding)}"
+    yield f"   evidence: {finding.proof}"
+    yield f"   to do: {finding.advice}"
+
+
+def sentence(finding: Finding) -> str:
+    """Return what and where in one sentence."""
+    gain = f", {percent(finding.share)} of a step" if finding.share >= 0.0005 else ""
+    return f"{finding.severity}: {finding.title}, at {finding.where} [{finding.id}{gain}]"
+
+
+def first_lines(found: Sequence[Finding]) -> Iterator[str]:
+    """Yield the first findings, and how many more there are."""
+    for number, finding in enumerate(found[:SHOWN], 1):
+        yield f"{number}. {sentence(finding)}"
+    if found:
+        more = f"{len(found) - SHOWN} more findings, " if len(found) > SHOWN else ""
+        yield f"{more}evidence and what to do: fastdispatch findings"
+        yield ""
+
+
+def undecided_lines(found: Findings) -> Iterator[str]:
+    """Yield one line per reason."""
+    reasons: dict[str, list[str]] = {}
+    for each in found.not_decided:
+        reasons.setdefault(each.reason, []).append(each.id)
+    for reason, ids in reasons.items():
+        yield f"not decided: {', '.join(dict.fromkeys(ids))} ({reason})"
+
+
+def closing_lines(path: str) -> Iterator[str]:
+    """Yield the step time of a finished recording and its first findings; nothing on ranks other than 0."""
+    trace = load(path, steps="settled")
+    if trace.ranks and trace.ranks[0]["rank"] == 0 and trace.ranks[0]["steps"]:
+        found = findings(trace)
+        yield step_line(found)
+        yield from (line for line in first_lines(found.findings) if line)

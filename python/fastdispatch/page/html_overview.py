@@ -1,0 +1,109 @@
+"""Overview of the page: the time of a step by phase, findings, hottest paths, phases and steps of each rank."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from fastdispatch.detectors import Findings
+from fastdispatch.detectors.rank_figures import is_communication
+from fastdispatch.read.steps import PHASES, kept_steps, phase_times
+from fastdispatch.read.summary import mapping
+from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.report_facts import PHASE_BITS, Facts, in_role
+from fastdispatch.report.report_paths import paths
+
+#: Parts of a step, in the order of the bar: phases, and what interrupts them.
+PARTS = ("forward", "backward", "optimizer", "data", "communication", "gc", "other")
+
+_PATHS = 12  # hottest paths
+_STEPS = 64  # latest steps of each rank
+_PLACES = {f"at_{name}": name for name in ("pipe", "data", "model")}  # columns, by coordinate
+_GC = "gc:gen"
+
+#: Maximum number of figures (ranks x paths) that are read for the parts of each rank; above, phases only.
+_MOST_FIGURES = 2_000_000
+
+
+def block_of(trace: Trace, said: Facts, found: Findings) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Return values and tables of the block "data-overview"."""
+    split = _Split(trace, said.whole_role)
+    times = {phase.phase: phase.per_step if said.step else phase.self for phase in said.phases}
+    values = {
+        "per": "step" if said.step else "recording",
+        "parts": split.parts(times, trace.contexts),
+        "window": None if said.window is None else said.window.text,
+        "findings": [asdict(finding) for finding in found],
+        "not_decided": [asdict(each) for each in found.not_decided],
+        "paths": asdict(paths(trace, None, said.whole_role, _PATHS, by_calls=said.whole == 0)),
+    }
+    return values, {"ranks": _ranks(trace, split), "steps": _steps(trace)}
+
+
+class _Split:
+    """Own time of the main threads by phase, and which paths are communication or garbage collections."""
+
+    def __init__(self, trace: Trace, role: str) -> None:
+        contexts = trace.contexts
+        keys = trace.nodes["key"]
+        interrupts = ["communication" if is_communication(key) else "gc" if key.startswith(_GC) else "" for key in keys]
+        self.rows = [
+            (row, PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)], interrupts[node])
+            for row, (node, flags, inside) in enumerate(
+                zip(contexts["node"], contexts["flags"], in_role(trace, contexts, role), strict=True)
+            )
+            if inside
+        ]
+
+    def phases(self, contexts: Columns | None) -> dict[str, int]:
+        """Return the own time of each phase, of a recording without steps."""
+        sums = dict.fromkeys(PHASES, 0)
+        for row, phase, _ in self.rows if contexts is not None else ():
+            sums[phase] += contexts["self"][row] if contexts is not None else 0
+        return sums
+
+    def parts(self, times: dict[str, int], contexts: Columns | None) -> dict[str, int]:
+        """Divide the times of phases: communication and collections are separate parts. The sum does not change."""
+        sums = {phase: Counter[str]() for phase in PHASES}
+        own = contexts["self"] if contexts is not None else None
+        for row, phase, interrupt in self.rows if own is not None else ():
+            sums[phase][interrupt or phase] += own[row] if own is not None else 0
+        parts = dict.fromkeys(PARTS, 0)
+        for phase, time in times.items():
+            left = time
+            for interrupt in ("communication", "gc"):
+                part = time * sums[phase][interrupt] // max(sums[phase].total(), 1)
+                parts[interrupt] += part
+                left -= part
+            parts[phase] += left
+        return parts
+
+
+def _ranks(trace: Trace, split: _Split) -> Columns:
+    detailed = len(trace.ranks) * len(trace.contexts["node"]) <= _MOST_FIGURES
+    table: Columns = {name: [] for name in ("host", *_PLACES, *PARTS)}
+    for index, rank in enumerate(trace.ranks):
+        place = mapping(rank["meta"].get("coordinates"))
+        table["host"].append(str(rank["meta"].get("host") or ""))
+        for column, name in _PLACES.items():
+            number = place.get(name)
+            table[column].append(number if isinstance(number, int) and 0 <= number < 2**31 else -1)
+        contexts = trace.core.contexts(index) if detailed else None
+        times = phase_times([rank])
+        parts = split.parts(times if any(times.values()) else split.phases(contexts), contexts)
+        for name in PARTS:
+            table[name].append(parts[name])
+    return table
+
+
+def _steps(trace: Trace) -> Columns:
+    """Return the latest steps of each rank whose times count, in microseconds."""
+    table: Columns = {name: [] for name in ("rank", "number", "time")}
+    for index, rank in enumerate(trace.ranks):
+        latest = rank["latest_steps"]
+        for row in kept_steps(rank)[-_STEPS:]:
+            time = sum(latest[phase][row] for phase in PHASES)
+            for name, value in (("rank", index), ("number", latest["number"][row]), ("time", time // 1000)):
+                table[name].append(value)
+    return table

@@ -1,0 +1,57 @@
+"""Plumbing: functions that only pass a call on. Views fold them into their callers by default."""
+
+from __future__ import annotations
+
+from fastdispatch.read.trace import Columns
+
+#: Functions of libraries, by name: calls of modules, decorators, context managers, threads.
+_NAMES = {
+    "_wrapped_call_impl",
+    "_call_impl",
+    "__call__",
+    "__torch_function__",
+    "_use_grad",
+    "_disable_dynamo",
+    "_fn",
+    "_run_code",
+    "_run_ddp_forward",
+    "_bootstrap",
+    "_bootstrap_inner",
+    "decorate_context",
+    "decorated",
+    "fn",
+    "func",
+    "inner",
+    "maybe_fallback",
+    "wrapped",
+}
+
+#: Functions of the engine of autograd between a call of ``backward`` and its nodes.
+_AUTOGRAD = {
+    "torch/autograd/__init__.py:[]:backward",
+    "torch/autograd/graph.py:[]:_engine_run_backward",
+    "torch/autograd/function.py:[BackwardCFunction]:apply",
+}
+
+#: Files of which every function is plumbing.
+_FILES = {"contextlib.py", "functools.py", "typing.py"}
+
+_COMPREHENSIONS = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}
+
+
+def plumbing(nodes: Columns) -> list[int]:
+    """Return 1 for each node that is plumbing, 0 for others. ``nodes`` is the table of a trace."""
+    columns = (nodes[name] for name in ("kind", "from", "file", "name", "qualified", "key"))
+    return [int(kind == "python" and _passes_on(*row)) for kind, *row in zip(*columns, strict=True)]
+
+
+def _passes_on(source: str, file: str, name: str, qualified: str, key: str) -> bool:
+    if name in _COMPREHENSIONS or _is_wrapper(name, qualified):
+        return True
+    library = source in ("site", "stdlib", "generated")
+    return library and (name in _NAMES or file in _FILES or key.partition("@")[0] in _AUTOGRAD)
+
+
+def _is_wrapper(name: str, qualified: str) -> bool:
+    """Return whether a function was made by a decorator."""
+    return "<locals>." in qualified and ("wrap" in name or name in ("inner", "decorate_context", "decorated"))

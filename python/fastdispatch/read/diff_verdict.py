@@ -1,0 +1,121 @@
+"""The first sentence of a comparison: how the time of a step changed, and below which function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastdispatch.read.summary import seconds
+
+if TYPE_CHECKING:
+    from fastdispatch.read.diff import Call, Diff, Row
+
+#: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
+_MOST = 0.8
+
+#: A change of less than this share of a step is not explained.
+_LEAST = 0.01
+
+
+@dataclass(frozen=True)
+class DiffVerdict:
+    """How the time of a step (of the whole run without steps) changed, ns. ``machine``: the part of the change that the
+    speed of the machine explains. ``below``: the key of the function whose calls, with all below them, changed by
+    ``part``; None if no single function explains the change. ``because``: its most expensive new or more frequent
+    calls, as ``caller -> callee``."""
+
+    changed: bool
+    before: float
+    after: float
+    machine: float
+    below: str | None
+    part: float
+    because: list[str]
+    text: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "changed": self.changed,
+            "step": [self.before, self.after],
+            "machine": self.machine,
+            "below": self.below,
+            "part": self.part,
+            "because": self.because,
+        }
+
+
+def verdict(diff: Diff) -> DiffVerdict:
+    before, after = (side.whole for side in diff.sides)
+    change = after - before
+    machine = before * (diff.speed - 1)
+    changed = bool(diff.changed() or diff.changed_calls())
+    row = _cause(diff, change - machine) if changed else None
+    part = row.total.after - row.total.before * diff.speed if row is not None else 0.0
+    because = [_edge(call) for call in _reasons(diff, row, part)[:2]] if row is not None else []
+    made = DiffVerdict(changed, before, after, machine, row.key if row is not None else None, part, because, "")
+    return DiffVerdict(**{**vars(made), "text": _text(diff, made)})
+
+
+def _text(diff: Diff, made: DiffVerdict) -> str:
+    unit = "step" if diff.by_step else "whole run"
+    change = made.after - made.before
+    text = f"{unit} {seconds(made.before)} -> {seconds(made.after)}"
+    if not made.changed:
+        machine = f" and the speed of the machine ({diff.speed:.2f} times as long)" if diff.machine_differs else ""
+        return f"{text}: no change beyond noise{machine}"
+    text += f", {_signed(change)}"
+    parts = []
+    if diff.machine_differs:
+        parts.append(f"{_signed(made.machine)} by the speed of the machine")
+    if made.below is not None:
+        reasons = f" ({'; '.join(made.because)})" if made.because else ""
+        parts.append(f"{_signed(made.part)} below {_short(made.below)}{reasons}")
+    return f"{text}: {', '.join(parts)}" if parts else text
+
+
+def _signed(time: float) -> str:
+    return f"{'-' if time < 0 else '+'}{seconds(abs(time))}"
+
+
+def _short(key: str) -> str:
+    """Return ``Attention.forward (model.py)`` for ``model.py:[Attention]:forward``."""
+    file, found, rest = key.partition(":[")
+    if not found:
+        return key
+    owner, _, name = rest.partition("]:")
+    return f"{f'{owner}.' if owner else ''}{name} ({file})"
+
+
+def _edge(call: Call) -> str:
+    word = "new" if "new" in call.said else "gone" if "gone" in call.said else f"{call.calls.change:+.4g} calls"
+    return f"{_short(call.callee.key)} {'is' if word in ('new', 'gone') else 'has'} {word}"
+
+
+def _cause(diff: Diff, change: float) -> Row | None:
+    """Return the innermost function of the program that explains most of the change: among those with most of the
+    largest change the one that takes the shortest time."""
+    step = max(abs(side.whole) for side in diff.sides)
+    if diff.by != "node" or abs(change) < _LEAST * step:
+        return None
+    own = diff.own_keys()
+    growth = {
+        row.key: (row, row.total.after - row.total.before * diff.speed)
+        for row in diff.rows
+        if row.kind == "python" and row.key in own
+    }
+    same = [(row, time) for row, time in growth.values() if (time > 0) == (change > 0)]
+    largest = max((abs(time) for _, time in same), default=0.0)
+    if largest < abs(change) / 2:
+        return None
+    close = [(row, time) for row, time in same if abs(time) >= _MOST * largest]
+    return min(close, key=lambda pair: (max(pair[0].total.before, pair[0].total.after), pair[0].key))[0]
+
+
+def _reasons(diff: Diff, row: Row, part: float) -> list[Call]:
+    """Return changed calls that the function makes itself, the most expensive first."""
+    sign = 1 if part > 0 else -1
+    calls = [call for call in diff.calls if call.caller is row and "calls" in call.said]
+    return sorted(
+        (call for call in calls if call.calls.change * sign > 0), key=lambda call: (-diff.effect(call), call.callee.key)
+    )

@@ -1,0 +1,213 @@
+"""The steps of a run: those that a trace is reduced to, the time of a step, the parts of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: Phases of training, by their number in the recording; columns of its steps.
+PHASES = ("other", "forward", "backward", "optimizer", "data")
+
+#: Why the settled steps are not decided, by the verdict of the core (csrc/trace/settled_steps.h).
+_UNDECIDED = {
+    "few": "fewer than 4 steps ended",
+    "unmarked": "the recording has no snapshots of steps",
+    "untimed": "steps have no times",
+}
+
+
+#: The fact of a reduced merge that describes its ranks (read/reduced.py).
+REDUCED = "reduced"
+
+
+@dataclass(frozen=True)
+class Window:
+    """The steps that the figures of a trace cover. With several ranks, ``first`` and ``skipped`` are the minimum of all
+    ranks, ``last``, ``steps`` and ``ended`` the maximum."""
+
+    first: int  # number of the first step
+    last: int  # number of the last step
+    steps: int  # number of steps, per rank
+    skipped: int  # number of steps before them
+    ended: int  # number of steps in the recording
+    settled: bool  # the steps after times have settled; false: requested ones
+    varying: bool  # settled, but times did not: half of the steps are skipped
+    slower: float  # mean time of a skipped step / of a step in the window; 0 without any
+
+    @property
+    def text(self) -> str:
+        """A sentence about these steps: ``steps 4 to 40 of 41 (the first 4 are skipped: 5.2 times as long)``."""
+        span = f"step {self.first}" if self.first == self.last else f"steps {self.first} to {self.last}"
+        text = f"{span} of {self.ended}"
+        if self.settled and self.skipped:
+            which = "the first is" if self.skipped == 1 else f"the first {self.skipped} are"
+            why = "times vary" if self.varying else f"{self.slower:.2g} times as long"
+            text += f" ({which} skipped: {why})"
+        return text
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Time of a step, ns: the median, and the quartiles."""
+
+    median: int
+    low: int
+    high: int
+    steps: int  # number of measured steps
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a run and its recorded time, ns: start-up, first steps, training, after the last step."""
+
+    name: str
+    steps: int
+    time: int
+
+
+def settled(rank: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the settled steps of an entry of ``trace.ranks``: first, last, steps, skipped, from, to; ``None`` if they
+    are not decided."""
+    found: dict[str, Any] | None = rank["settled"]["steps"]
+    return found
+
+
+def reduced_of(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return the description of the ranks of a reduced merge; ``None`` for other traces."""
+    found = ranks[0]["meta"].get(REDUCED) if len(ranks) == 1 else None
+    return found if isinstance(found, dict) else None
+
+
+def mean_steps(about: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the latest steps of a reduced merge, the mean of the ranks that have each, one after the other."""
+    made: dict[str, list[int]] = {name: [] for name in ("number", "begin", "end", *PHASES)}
+    end = 0
+    for number, (count, *sums) in about["latest"].items():
+        means = [round(time / count) for time in sums]
+        begin, end = end, end + sum(means)
+        for name, value in zip(made, (int(number), begin, end, *means), strict=True):
+            made[name].append(value)
+    return made
+
+
+def window_of(ranks: Sequence[Mapping[str, Any]]) -> Window | None:
+    """Return the window of a trace; ``None`` if its figures are of the whole recording."""
+    if (about := reduced_of(ranks)) is not None:
+        found = about["window"]  # "slower" in thousandths: a sum of sums must have the same digits
+        return Window(**found | {"slower": found["slower"] / 1000}) if found is not None else None
+    chosen = [rank["window"] for rank in ranks if rank["window"] is not None]
+    if not chosen or len(chosen) < len(ranks):
+        return None
+    is_settled = all(rank["window"] == settled(rank) for rank in ranks)
+    return Window(
+        first=min(one["first"] for one in chosen),
+        last=max(one["last"] for one in chosen),
+        steps=max(one["steps"] for one in chosen),
+        skipped=min(one["skipped"] for one in chosen),
+        ended=max(rank["marks"]["steps"][-1] for rank in ranks),
+        settled=is_settled,
+        varying=is_settled and any(rank["settled"]["verdict"] == "varying" for rank in ranks),
+        slower=max(_slower(rank) for rank in ranks),
+    )
+
+
+def undecided(ranks: Sequence[Mapping[str, Any]]) -> str:
+    """Return why the settled steps of these ranks are not decided; ``""`` if they are."""
+    if (about := reduced_of(ranks)) is not None:
+        return str(about["undecided"])
+    for rank in ranks:
+        if settled(rank) is None:
+            return _UNDECIDED[rank["settled"]["verdict"]]
+    return "" if ranks else "no rank was recorded"
+
+
+def kept_steps(rank: Mapping[str, Any]) -> list[int]:
+    """Return rows of ``latest_steps`` whose times count: those of the window, else the settled ones, else all except
+    step 0, which begins with the recording and includes the set-up of the program."""
+    numbers: list[int] = rank["latest_steps"]["number"]
+    if rank["window"] is not None or REDUCED in rank["meta"]:
+        return list(range(len(numbers)))
+    chosen = settled(rank)
+    if chosen is not None:
+        found = [i for i, number in enumerate(numbers) if chosen["first"] <= number <= chosen["last"]]
+        return found or list(range(len(numbers)))
+    return list(range(1 if len(numbers) > 1 and numbers[0] == 0 else 0, len(numbers)))
+
+
+def step_phases(ranks: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the time of each phase in every step whose time counts, ns."""
+    times: dict[str, list[int]] = {phase: [] for phase in PHASES}
+    for rank in ranks:
+        steps = rank["latest_steps"]
+        for row in kept_steps(rank):
+            for phase in PHASES:
+                times[phase].append(steps[phase][row])
+    return times
+
+
+def step_times(ranks: Iterable[Mapping[str, Any]]) -> StepTime | None:
+    """Return the time of a step: of the settled steps, or of those that the ranks are reduced to, at most the latest
+    256 of each rank; ``None`` without any. Every output prints this figure."""
+    phases = step_phases(ranks)
+    times = sorted(map(sum, zip(*phases.values(), strict=True)))
+    if not times:
+        return None
+    from statistics import quantiles  # it imports random, whose name a recorded program may use
+
+    low, middle, high = quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
+    return StepTime(round(middle), round(low), round(high), len(times))
+
+
+def step_time(ranks: Iterable[Mapping[str, Any]]) -> int:
+    """Return the median time of a step, ns; 0 without any."""
+    found = step_times(ranks)
+    return found.median if found is not None else 0
+
+
+def phase_times(ranks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the time of each phase in a step, ns: its share of all steps that count, of the median step. The phases
+    add up to :func:`step_time`."""
+    sums = {phase: sum(times) for phase, times in step_phases(ranks).items()}
+    whole, step = sum(sums.values()), step_time(ranks)
+    shares = {phase: round(time * step / whole) if whole else 0 for phase, time in sums.items()}
+    largest = max(shares, key=lambda phase: shares[phase])
+    shares[largest] += step - sum(shares.values()) if whole else 0
+    return shares
+
+
+def parts(ranks: Sequence[Mapping[str, Any]]) -> list[Part]:
+    """Return the parts of the run, the mean of the ranks; they add up to its recorded time. Empty if the settled steps
+    are not decided."""
+    if (about := reduced_of(ranks)) is not None:
+        return [Part(name, steps, round(time / count)) for name, steps, time, count in about["parts"]]
+    if undecided(ranks):
+        return []
+    of_ranks = [_parts(rank) for rank in ranks]
+    return [
+        Part(same[0].name, max(part.steps for part in same), round(sum(part.time for part in same) / len(same)))
+        for same in zip(*of_ranks, strict=True)
+    ]
+
+
+def _parts(rank: Mapping[str, Any]) -> list[Part]:
+    """The first step begins with the recording. Its time outside of phases, less that of a settled step, is start-up:
+    imports, construction of the model."""
+    marks, chosen = rank["marks"], rank["settled"]["steps"]
+    first, last = chosen["from"] - 1, chosen["to"] - 1
+    recorded, other = marks["recorded"], marks["other"]
+    usual = (other[last] - other[first]) / chosen["steps"]
+    startup = round(min(max(other[0] - usual, 0), recorded[0]))
+    return [
+        Part("start-up", 0, startup),
+        Part("first steps", chosen["skipped"], recorded[first] - startup),
+        Part("training", chosen["steps"], recorded[last] - recorded[first]),
+        Part("after the last step", 0, max(rank["whole"] - recorded[last], 0)),
+    ]
+
+
+def _slower(rank: Mapping[str, Any]) -> float:
+    if rank["window"] is None or rank["window"] != settled(rank):
+        return 0.0
+    _, before, during, _ = _parts(rank)
+    return before.time / before.steps / (during.time / during.steps) if before.steps and during.time else 0.0

@@ -1,0 +1,154 @@
+"""Reports, findings, pages and pictures of a recording as Python values, which notebooks display."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from fastdispatch.detectors.model import Findings
+    from fastdispatch.read.trace import Trace
+    from fastdispatch.report.report_model import Report
+
+By = Literal["function", "operator", "module", "package", "phase"]
+Sort = Literal["calls", "ops", "self", "total", "backward", "spread", "gpu"]
+
+_TOP = 20
+
+
+class Page(bytes):
+    """The bytes of a self-contained HTML report; a notebook displays it."""
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        text = escape(self.decode(), quote=True)
+        return f'<iframe sandbox="allow-scripts" style="width:100%;height:640px;border:0" srcdoc="{text}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<fastdispatch.Page of {len(self)} bytes>"
+
+
+class Picture(str):
+    """An SVG image; a notebook displays it."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"<fastdispatch.Picture of {len(self)} characters>"
+
+
+class Views(ABC):
+    """What ``fastdispatch report``, ``findings``, ``html`` and ``svg`` print, as values."""
+
+    @property
+    @abstractmethod
+    def _shown(self) -> Trace:
+        """The trace that is shown."""
+
+    @abstractmethod
+    def _with_timeline(self) -> Trace:
+        """The same with its timeline, if it has one."""
+
+    def report(
+        self,
+        *,
+        by: By = "function",
+        sort: Sort = "total",
+        top: int | None = _TOP,
+        all: bool = False,
+        rank: int | None = None,
+        tree: bool = False,
+        depth: int | None = None,
+        min_percent: float = 1.0,
+        paths: int | None = None,
+        callers: str | None = None,
+        callees: str | None = None,
+    ) -> Report:
+        """Return the report of ``fastdispatch report``, with the same options: ``print`` prints it, a notebook displays
+        it as tables, ``as_json()`` returns it as a document.
+
+        ``top`` and ``all``: rows (None: all), and whether they include functions of libraries. ``tree``, ``paths``
+        (number of hottest paths, 0: as many as cover 80 % of the time), ``callers`` and ``callees`` (of the function
+        whose key contains this) are other views. Needs the extra ``view`` to print. Raises :class:`fastdispatch.Error`
+        for a missing rank or function.
+        """
+        from fastdispatch.report.report_model import Wanted, report
+
+        neighbours = callers is not None or callees is not None
+        wanted = Wanted(
+            by="node" if neighbours and by == "function" else by,
+            sort=sort,
+            top=None if all else top,
+            hide=not all,
+            rank=rank,
+            tree=tree,
+            depth=depth,
+            least=min_percent / 100,
+            callers=callers,
+            callees=callees,
+            paths=paths,
+        )
+        return report(self._shown, wanted)
+
+    def findings(self) -> Findings:
+        """Return what slows the training down, by estimated gain (docs/guides/findings.md)."""
+        from fastdispatch.detectors import findings
+
+        return findings(self._shown)
+
+    def html(self, path: str | os.PathLike[str] | None = None, *, source: bool = False, max_mb: float = 16) -> Page:
+        """Return the self-contained HTML report, and write it to ``path`` if that is given. ``source``: with the source
+        code of functions. Needs the extra ``view``; raises :class:`fastdispatch.Error` above ``max_mb``."""
+        from fastdispatch.page.html import Wanted, page
+
+        trace = self._with_timeline()
+        made = Page(page(trace, trace.name, Wanted(source=source, most=int(max_mb * 1e6))))
+        _write(path, made)
+        return made
+
+    def svg(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        rank: int | None = None,
+        style: Literal["default", "classic"] = "default",
+        weight: Literal["time", "calls"] = "time",
+        ops: Literal["none", "top", "all"] = "none",
+        hide: Iterable[str] = (),
+        contract: Iterable[str] = (),
+        min_percent: float | None = None,
+        all: bool = False,
+    ) -> Picture:
+        """Return the picture of the call graph, and write it to ``path`` if that is given (.svg, .png, .pdf or .dot).
+        The options are those of :meth:`Trace.export`. Needs Graphviz; raises :class:`fastdispatch.Error` without."""
+        from fastdispatch.page.graphviz import drawn
+
+        dot = self._shown.export(
+            "dot",
+            rank=rank,
+            style=style,
+            weight=weight,
+            ops=ops,
+            hide=hide,
+            contract=contract,
+            min_percent=min_percent,
+            all=all,
+        )
+        if path is not None:
+            _write(path, drawn(dot, path))
+        return Picture(drawn(dot, "graph.svg").decode())
+
+    def _repr_html_(self) -> str | None:
+        return self.report()._repr_html_()
+
+
+def _write(path: str | os.PathLike[str] | None, content: bytes) -> None:
+    if path is not None:
+        from fastdispatch.cli.output import write
+
+        write(Path(path), content)

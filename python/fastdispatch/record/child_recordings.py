@@ -1,0 +1,120 @@
+"""Recordings of children: forked processes leave the recording of their parent, and each child starts its own."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from fastdispatch import _core
+from fastdispatch.record import callgraph, children
+from fastdispatch.record.children import Process, Rank
+
+#: Children of one process to record, apart from DataLoader workers: a server may fork for every request.
+_MOST_CHILDREN = 256
+
+#: In a forked child, the sessions of its parent; they are not touched.
+_inherited: list[_core.Session | None] = []
+
+
+def _after_fork() -> None:
+    """Leave the recording of the parent, and record the forked child in its own file."""
+    if callgraph._current is None:
+        return
+    graph, callgraph._current = callgraph._current, None
+    rank = graph._as_rank() if graph._children else None
+    atexit.unregister(graph._stop_at_exit)
+    _inherited.append(graph._session)
+    graph._session = graph._place = None
+    process = children.forked() if rank is not None else None
+    if rank is None or process is None or (process.kind != "worker" and graph._forks >= _MOST_CHILDREN):
+        return
+    child = callgraph.CallGraph(
+        rank.folder,
+        calls=graph._calls,
+        ops=graph._ops if graph._operators is None else graph._operators.source,
+        timing=graph._timing,
+        timeline=False if graph._timeline is None else replace(graph._timeline, when_full="overwrite"),
+        gpu="off",
+        keep=graph._keep,
+        max_mb=_share(graph._max_mb),
+    )
+    if graph._operators is not None and graph._operators.source == "dispatch":
+        child._operators = graph._operators  # the mode is active in the child, too
+    child._follow(rank, process)
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None and process.kind != "fork":
+        util.register_after_fork(child, _stop_with_multiprocessing)
+
+
+def _share(max_mb: int) -> int:
+    """Return the limit of the recording of a child."""
+    return max(1, min(16, max_mb // 4))
+
+
+def _stop_with_multiprocessing(graph: callgraph.CallGraph) -> None:
+    """Stop at the end of a process of multiprocessing, which runs no functions of atexit."""
+    util = sys.modules["multiprocessing.util"]
+    util.Finalize(None, graph._stop_at_exit, exitpriority=-1000)
+
+
+class Spawned:
+    """A process that multiprocessing spawned, or its fork server.
+
+    A process has a name when it begins to run its target: a recording that was started before then gets that name.
+    """
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options | {"max_mb": _share(options.get("max_mb", 64)), "gpu": "off"}
+        self._pid = os.getpid()
+
+    def record(self) -> None:
+        rank = Rank.of_environment() if callgraph._current is None else None
+        if rank is not None:
+            callgraph.CallGraph(rank.folder, **self._options)._follow(rank, Process("process", "process"))
+        if callgraph._current is not None:
+            callgraph._current._spawned = self
+
+    def begins(self) -> None:
+        """Name the recording of this process, or start that of a process that the fork server has forked."""
+        with contextlib.suppress(Exception):  # the process is then recorded without a name, or not at all
+            process = children.started_process()
+            rank = Rank.of_environment() if process is not None else None
+            if process is None or rank is None:
+                return
+            if callgraph._current is not None:
+                callgraph._current._become(rank, process)
+            elif os.getpid() != self._pid:
+                graph = callgraph.CallGraph(rank.folder, **self._options)
+                graph._follow(rank, process)
+                _stop_with_multiprocessing(graph)
+
+
+def record_spawned(options: dict[str, Any], *, now: bool) -> None:
+    """Record this process of multiprocessing as a child of the rank that spawned it, if that records: ``now``, or
+    otherwise the processes that this one forks."""
+    spawned = Spawned(options)
+    if now:
+        spawned.record()
+        return
+    from multiprocessing import util
+
+    _servers.append(spawned)
+    util.register_after_fork(spawned, Spawned.begins)
+
+
+_servers: list[Spawned] = []
+
+
+def _count_fork() -> None:
+    if callgraph._current is not None:
+        callgraph._current._forks += 1
+
+
+def watch_forks() -> None:
+    """Record the forked children of this process from now on, if it records."""
+    os.register_at_fork(after_in_child=partial(_core.after_fork, _after_fork), after_in_parent=_count_fork)

@@ -1,0 +1,102 @@
+"""What torch.compile did while a process recorded: compilations, recompilations, graph breaks.
+
+Dynamo keeps these facts itself; they are read once, at the end. Nothing of PyTorch is imported or changed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+_LISTED = 50
+_LONGEST = 300  # characters of a reason
+
+_Place = tuple[str, str, int]
+
+
+class Compiler:
+    """The facts since this object was made."""
+
+    def __init__(self) -> None:
+        utils = _utils()
+        self._began = time.time()
+        self._frames = _frames(utils)
+        self._breaks = len(_reasons(utils))
+
+    def facts(self) -> dict[str, Any] | None:
+        """Return the fact ``compile`` (docs/formats/recording.md); None if nothing was compiled."""
+        utils = _utils()
+        if utils is None:
+            return None
+        reasons = _reasons(utils)
+        breaks = Counter(_break(reason) for reason in reasons[self._breaks if self._breaks <= len(reasons) else 0 :])
+        seen = [each for each in _metrics(utils) if (getattr(each, "start_time", None) or 0.0) >= self._began]
+        if not seen and not breaks:
+            return None
+        again = Counter((_place(each), _guard(each)) for each in seen if getattr(each, "recompile_reason", None))
+        return {
+            "compilations": max(_frames(utils) - self._frames, len(seen)),
+            "listed": len(seen),  # Dynamo keeps the latest ones
+            "ns": sum(map(_duration, seen)),
+            "functions": _functions(seen)[:_LISTED],
+            "recompilations": [
+                _at(place) | {"guard": guard, "count": count} for (place, guard), count in again.most_common(_LISTED)
+            ],
+            "graph_breaks": [
+                _at(place) | {"reason": reason, "count": count}
+                for (place, reason), count in breaks.most_common(_LISTED)
+            ],
+        }
+
+
+def _utils() -> Any:
+    return sys.modules.get("torch._dynamo.utils")
+
+
+def _frames(utils: Any) -> int:
+    return int(getattr(utils, "counters", {}).get("frames", {}).get("total", 0))
+
+
+def _reasons(utils: Any) -> list[Any]:
+    return list(getattr(utils, "graph_break_reasons", ()))
+
+
+def _metrics(utils: Any) -> list[Any]:
+    return list(getattr(utils, "get_compilation_metrics", list)())
+
+
+def _place(metrics: Any) -> _Place:
+    return str(metrics.co_name or ""), str(metrics.co_filename or ""), int(metrics.co_firstlineno or 0)
+
+
+def _at(place: _Place) -> dict[str, Any]:
+    return dict(zip(("function", "file", "line"), place, strict=True))
+
+
+def _duration(metrics: Any) -> int:
+    microseconds = getattr(metrics, "duration_us", None)
+    seconds = getattr(metrics, "entire_frame_compile_time_s", None) or 0.0
+    return int(microseconds * 1000) if microseconds is not None else int(seconds * 1e9)
+
+
+def _guard(metrics: Any) -> str:
+    """Return the guard that failed, without the number of the compilation before it."""
+    return str(metrics.recompile_reason).splitlines()[0][:_LONGEST].partition(": ")[2]
+
+
+def _break(reason: Any) -> tuple[_Place, str]:
+    text = str(reason.reason).strip().splitlines() or [""]
+    frames = getattr(reason, "user_stack", None)
+    place = (frames[-1].name, frames[-1].filename, frames[-1].lineno or 0) if frames else ("", "", 0)
+    return place, text[0][:_LONGEST]
+
+
+def _functions(seen: list[Any]) -> list[dict[str, Any]]:
+    """Return the compiled functions, by time."""
+    counts: Counter[_Place] = Counter(map(_place, seen))
+    times: Counter[_Place] = Counter()
+    for each in seen:
+        times[_place(each)] += _duration(each)
+    return [_at(place) | {"compilations": counts[place], "ns": ns} for place, ns in times.most_common()]

@@ -1,0 +1,46 @@
+"""The other processes of ranks as text: one line per group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fastdispatch.read.processes import Processes, Work
+from fastdispatch.read.summary import grouped, seconds
+
+
+def lines(groups: Sequence[Processes]) -> Iterator[str]:
+    for group in groups:
+        rank = f" of rank {group.rank}" if group.rank >= 0 else ""
+        if group.kind == "worker":
+            yield f"{_count(group, 'DataLoader worker')}{rank} ({group.name}): {_work(group)}"
+            if group.waits:
+                times = f"{grouped(group.starts)} time{'s' * (group.starts != 1)} in {seconds(group.starting)}"
+                batches = f"{grouped(group.waits)} batch{'es' * (group.waits != 1)}"
+                yield (
+                    f"  rank {group.rank} waited {seconds(group.waited)} for {batches} of its workers, which it "
+                    f"started {times}"
+                )
+        elif group.kind == "subprocess":
+            caller = f", started by {group.name}" if group.name else ""
+            yield f"{_count(group, 'subprocess')}{rank} not recorded{caller}"
+        else:
+            yield f"{_count(group, 'other process')}{rank} ({group.name}), recorded {seconds(group.recorded)}"
+
+
+def _count(group: Processes, noun: str) -> str:
+    plural = "" if group.count == 1 else "es" if noun.endswith("s") else "s"
+    live = f", {group.live} running," if 0 < group.live < group.count else ""
+    return f"{grouped(group.count)} {noun}{plural}{live}"
+
+
+def _work(group: Processes) -> str:
+    parts = [_of(work) for work in [*group.items, *group.collate]]
+    if group.inside:
+        parts[0] += f" (of which {', '.join(_of(work) for work in group.inside)})"
+    if group.recorded:
+        parts.append(f"idle {100 * group.idle / group.recorded:.0f} % of {seconds(group.recorded)}")
+    return ", ".join(parts) or "no item"
+
+
+def _of(work: Work) -> str:
+    return f"{work.key.rpartition(':')[2]} {seconds(work.total)} in {grouped(work.calls)} calls"

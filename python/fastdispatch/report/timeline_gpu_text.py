@@ -1,0 +1,164 @@
+"""Tables of timeline statistics about GPUs and bytes: kinds of kernels, streams, launches, copies, communication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from fastdispatch.read.summary import grouped, seconds, size
+from fastdispatch.report.terminal import section, share, table
+from fastdispatch.report.timeline_figures import Row, Stats
+
+
+def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
+    """Yield the sections for which the trace has data, with at most ``top`` rows each."""
+    if made.gpus:
+        yield from section(title("GPU time by kind of kernel", made.gpus, top, "rank"), gpus(made.gpus[:top]))
+    for kind in ("compute", "communication"):
+        rows = [row for row in made.names if row["kind"] == kind]
+        if rows:
+            yield from section(title(f"Kernels: {kind}", rows, top, "with most time"), kernels(rows, top))
+    if made.streams:
+        busiest = sorted(made.streams, key=lambda row: -row["busy"])[:top]
+        chosen = [row for row in made.streams if row in busiest]
+        yield from section(title("Streams", made.streams, top, "busiest"), streams(chosen, made.limits["queue"]))
+    if made.launches:
+        yield from section(title("Launches", made.launches, top, "first"), launches(made.launches[:top]))
+    if made.copies:
+        yield from section(title("Copies", made.copies, top, "first"), copies(made.copies[:top]))
+    if made.messages:
+        yield from section("Bytes of communication", messages(made.messages))
+
+
+def title(text: str, rows: Sequence[Row], top: int, what: str) -> str:
+    return f"{text}: {top} of {grouped(len(rows))}, {what}" if len(rows) > top else text
+
+
+def gpus(rows: Sequence[Row]) -> Table:
+    cells = []
+    for row in rows:
+        for kind in row["kinds"]:
+            if kind["count"]:
+                cells.append(
+                    [
+                        str(row["rank"]),
+                        grouped(kind["count"]),
+                        seconds(kind["total"]),
+                        seconds(kind["time"]),
+                        share(kind["time"], row["duration"]),
+                        seconds(kind["alone"]),
+                        kind["kind"],
+                    ]
+                )
+        for overlap in row["overlaps"]:
+            if overlap["time"]:
+                time = overlap["time"]
+                name = " + ".join(overlap["kinds"])
+                cells.append([str(row["rank"]), "", "", seconds(time), share(time, row["duration"]), "", name])
+        cells.append([str(row["rank"]), "", "", seconds(row["idle"]), share(row["idle"], row["duration"]), "", "idle"])
+    return table(["rank", "count", "total", "time", "share", "alone", "kind"], cells, ["kind"])
+
+
+def kernels(rows: Sequence[Row], top: int) -> Table:
+    whole = sum(row["total"] for row in rows)
+    cells = [
+        [
+            share(row["total"], whole),
+            seconds(row["total"]),
+            grouped(row["count"]),
+            seconds(row["mean"]),
+            seconds(row["min"]),
+            seconds(row["max"]),
+            row["name"],
+        ]
+        for row in rows[:top]
+    ]
+    return table(["share", "total", "count", "mean", "min", "max", "name"], cells, ["name"])
+
+
+def number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def streams(rows: Sequence[Row], limit: int) -> Table:
+    columns = ["rank", "device", "stream", "count", "time", "busy", "idle", "host wait", "kernel wait", "other wait"]
+    columns += ["queue max", "mean", "empty", f"at {grouped(limit)}"]
+    cells = []
+    for row in rows:
+        queue, idle = row["pending"], row["idle"]
+        cells.append(
+            [
+                str(row["rank"]),
+                number(row["device"]),
+                number(row["stream"]),
+                grouped(row["count"]),
+                seconds(row["duration"]),
+                share(row["busy"], row["duration"]),
+                seconds(idle),
+                *(share(row[cause], idle) for cause in ("host_wait", "kernel_wait", "other_wait")),
+                *([grouped(queue["max"]), f"{queue['mean']:.2f}"] if row["launched"] else ["", ""]),
+                *(share(queue[key], queue["duration"]) for key in ("empty", "full")),
+            ]
+        )
+    return table(columns, cells)
+
+
+def launches(rows: Sequence[Row]) -> Table:
+    columns = ["rank", "count", "delay p50", "p95", "max", "late", "call p50", "p95", "max", "slow"]
+    columns += ["short kernels", "shorter than call"]
+    cells = [
+        [
+            str(row["rank"]),
+            grouped(row["delay"]["count"]),
+            *(seconds(row["delay"][key]) for key in ("p50", "p95", "max")),
+            grouped(row["late"]),
+            *(seconds(row["call"][key]) for key in ("p50", "p95", "max")),
+            grouped(row["slow_calls"]),
+            grouped(row["short_kernels"]),
+            grouped(row["under_call"]),
+        ]
+        for row in rows
+    ]
+    return table(columns, cells)
+
+
+def rate(value: float | None) -> str:
+    return "" if value is None else f"{size(round(value))}/s"
+
+
+def copies(rows: Sequence[Row]) -> Table:
+    cells = [
+        [
+            str(row["rank"]),
+            grouped(row["duration"]["count"]),
+            size(row["bytes"]),
+            seconds(row["duration"]["total"]),
+            rate(row["bytes_per_s"]),
+            *(rate(row["bandwidth"][key] or None) for key in ("p50", "max")),
+            row["kind"],
+        ]
+        for row in rows
+    ]
+    return table(["rank", "count", "bytes", "time", "bandwidth", "p50", "max", "kind"], cells, ["kind"])
+
+
+def messages(rows: Sequence[Row]) -> Table:
+    cells = [
+        [
+            number(row["members"]),
+            grouped(row["count"]),
+            size(row["bytes"]),
+            grouped(row["unsized"]) if row["unsized"] else "",
+            seconds(row["time"]) if row["timed"] else "",
+            rate(row["algorithm_bytes_per_s"]),
+            rate(row["bus_bytes_per_s"]),
+            *(rate(row["rate"][key] or None) for key in ("p50", "max")),
+            row["operation"],
+            row["group"],
+        ]
+        for row in rows
+    ]
+    columns = ["ranks", "count", "bytes", "unsized", "time", "algorithm", "bus", "p50", "max", "operation", "group"]
+    return table(columns, cells, ["operation", "group"])
