@@ -32,12 +32,12 @@ def record(program: str, folder: Path, world: int, *arguments: object, **changes
         )
         for rank in range(world)
     ]
-    told = []
+    reported = []
     for rank in ranks:
         output, errors = rank.communicate(timeout=300)
         assert rank.returncode == 0, errors
-        told.append([json.loads(line) for line in output.splitlines() if line.startswith("{")])
-    return told
+        reported.append([json.loads(line) for line in output.splitlines() if line.startswith("{")])
+    return reported
 
 
 def rows(jobs: dict[str, list[Any]], **wanted: object) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import functools
 import threading
 from collections.abc import Callable, Iterator
@@ -248,6 +249,24 @@ def contexts() -> None:
             leaf(value)
 
 
+def numbers(start: int) -> Iterator[list[int]]:
+    for i in range(start, start + 3):
+        yield [i]
+
+
+def collections() -> None:
+    """Garbage collections between the call of a function and its first instruction."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        kept = []
+        for i in range(30):
+            kept.append(Base(i))
+            kept.extend(numbers(i))
+    finally:
+        gc.set_threshold(*thresholds)
+
+
 def fresh_code() -> None:
     """Code objects and classes that are created and freed, at reused addresses."""
     for i in range(50):
@@ -267,4 +286,5 @@ PLAIN = (
     executed,
     contexts,
     fresh_code,
+    collections,
 )

@@ -84,12 +84,12 @@ def test_what_changed_can_be_asked_for(shown: Page) -> None:
 def test_a_flame_has_both_and_says_which_way(shown: Page, compared: tuple[Path, Diff]) -> None:
     """Colours of the frames, and stripes that rise or fall."""
     look(shown, view="flame", theme="light")
-    colours = painted(shown, "#view-flame canvas")
+    colours = painted(shown, "#view-flame .scroller canvas")
     for name in ("same", "more-1", "more-3", "less-3"):
         assert colours[f"tone-{name}"] > 300, name
     keys = [row.key for row in compared[1].rows]
     assert {"train.py:[]:new_now", "train.py:[]:gone_since"} <= set(keys)
-    shown.locator("#view-flame canvas").hover(position={"x": 10, "y": 30})
+    shown.locator("#view-flame .scroller canvas").hover(position={"x": 10, "y": 30})
     assert "91 ms \u2192 97 ms in total \u25b2 +7 %" in shown.locator(".tip").inner_text()
 
 
@@ -142,7 +142,7 @@ def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, template: Path, brow
         shown.select_option("#rank", label="rank 1")
         assert rows(shown)["Model.slow"][2:5] == ["+30 ms \u25b2 +150 %", "20 ms", "50 ms"]
         look(shown, view="flame", rank=1)
-        shown.locator("#view-flame canvas").hover(position={"x": 10, "y": 30})
+        shown.locator("#view-flame .scroller canvas").hover(position={"x": 10, "y": 30})
         assert "91 ms \u2192 121 ms" in shown.locator(".tip").inner_text()
 
 

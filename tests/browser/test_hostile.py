@@ -24,7 +24,7 @@ NAMES = (
     "=cmd|' /C calc'!A0",
     "\x01\x7f\u2028line\u2029paragraph",
 )
-VIEWS = ("flame", "graph", "table", "modules", "source", "ranks", "about")
+VIEWS = ("overview", "flame", "graph", "table", "modules", "source", "ranks", "about")
 
 
 def recorded(template: Path, path: Path, names: tuple[str, ...]) -> Path:

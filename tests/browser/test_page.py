@@ -42,8 +42,8 @@ def test_search_says_how_many_and_what_share(gpt: Path, browser: Browser) -> Non
 
 
 def test_zoom_by_keyboard_and_back(gpt: Path, browser: Browser) -> None:
-    with opened(browser, gpt / "page.html") as shown:
-        shown.locator("#view-flame canvas").focus()
+    with opened(browser, gpt / "page.html", "view=flame") as shown:
+        shown.locator("#view-flame .scroller canvas").focus()
         for name in ("ArrowDown", "ArrowDown", "ArrowDown", "Enter"):
             shown.keyboard.press(name)
         assert "zoom=" in shown.url
@@ -57,19 +57,19 @@ def test_zoom_by_keyboard_and_back(gpt: Path, browser: Browser) -> None:
 
 
 def test_callers_are_the_same_time_turned_around(gpt: Path, browser: Browser) -> None:
-    with opened(browser, gpt / "page.html") as shown:
-        forwards = shown.locator("#view-flame .crumbs").inner_text()
-        look(shown, reverse=1)
-        assert shown.locator("#view-flame .crumbs").inner_text() == forwards
+    with opened(browser, gpt / "page.html", "view=flame") as shown:
+        forwards = shown.locator("#view-flame .crumbs").first.inner_text()
+        look(shown, view="flame", reverse=1)
+        assert shown.locator("#view-flame .crumbs").first.inner_text() == forwards
         assert shown.locator("#view-flame input[name=reverse]").is_checked()
 
 
 @pytest.mark.parametrize("weight", ["backward", "calls", "ops"])
 def test_other_weights(gpt: Path, browser: Browser, weight: str) -> None:
-    with opened(browser, gpt / "page.html", f"weight={weight}&phase=forward") as shown:
+    with opened(browser, gpt / "page.html", f"view=flame&weight={weight}&phase=forward") as shown:
         assert shown.locator("#weight").input_value() == weight
         assert shown.locator("#phase").input_value() == "forward"
-        assert "everything" in shown.locator("#view-flame .crumbs").inner_text()
+        assert "everything" in shown.locator("#view-flame .crumbs").first.inner_text()
 
 
 def test_the_table_has_the_figures_of_the_report(gpt: Path, browser: Browser) -> None:
@@ -117,7 +117,7 @@ def test_the_address_opens_the_page_as_it_was(gpt: Path, browser: Browser) -> No
         shown.locator("#theme").click()
         assert shown.evaluate("getComputedStyle(document.body).backgroundColor") != dark
         address = shown.url
-        shown.keyboard.press("1")
+        shown.keyboard.press("2")
         assert shown.locator("#view-flame").is_visible()
         shown.go_back()
         assert shown.url == address
@@ -125,7 +125,7 @@ def test_the_address_opens_the_page_as_it_was(gpt: Path, browser: Browser) -> No
 
 
 def test_everything_can_be_reached_by_keyboard_and_the_focus_is_seen(gpt: Path, browser: Browser) -> None:
-    with opened(browser, gpt / "page.html") as shown:
+    with opened(browser, gpt / "page.html", "view=flame") as shown:
         reached = set()
         for _ in range(40):
             shown.keyboard.press("Tab")
@@ -153,7 +153,7 @@ def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> N
     """Each view, of a page in the dark theme."""
     node = node_of(gpt, "pretrain.py:[Block]:forward")
     with opened(browser, gpt / "page.html", f"view=flame&theme=dark&node={node}") as shown:
-        for view in ("flame", "graph", "table", "modules", "timeline", "source", "about"):
+        for view in ("overview", "flame", "graph", "table", "modules", "timeline", "source", "about"):
             look(shown, view=view, theme="dark", node=node)
             dark = shown.evaluate("getComputedStyle(document.body).backgroundColor")
             shown.emulate_media(media="print")

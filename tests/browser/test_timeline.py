@@ -83,7 +83,7 @@ def test_all_slices_are_there_and_those_that_can_be_seen_are_drawn(shown: Page, 
 
 
 def test_keys_and_drags_move_the_window(shown: Page) -> None:
-    canvas = shown.locator("#view-timeline canvas")
+    canvas = shown.locator("#view-timeline .scroller canvas")
     canvas.focus()
     shown.keyboard.press("w")
     first = window(shown)
@@ -105,7 +105,7 @@ def test_keys_and_drags_move_the_window(shown: Page) -> None:
 
 
 def test_a_click_shows_every_field_and_the_address_has_it(shown: Page, gpt: Path, browser: Browser) -> None:
-    area = shown.locator("#view-timeline canvas").bounding_box()
+    area = shown.locator("#view-timeline .scroller canvas").bounding_box()
     shown.mouse.click(area["x"] + 300, area["y"] + 34 + 20 + 7)
     found = fields(shown)
     assert {"Key", "Start", "Duration", "Lane", "Depth", "Kind", "Phase"} <= set(found)
@@ -124,7 +124,7 @@ def test_arrows_join_forward_and_backward(shown: Page, gpt: Path) -> None:
 
     def red() -> int:
         return shown.evaluate(
-            """() => { const c = document.querySelector('#view-timeline canvas');
+            """() => { const c = document.querySelector('#view-timeline .scroller canvas');
             const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', { willReadFrequently: true });
             copy.drawImage(c, 0, 0);
             const d = copy.getImageData(0, 0, c.width, c.height).data; let n = 0;
@@ -139,7 +139,7 @@ def test_arrows_join_forward_and_backward(shown: Page, gpt: Path) -> None:
 
 def test_a_lane_folds(shown: Page) -> None:
     drawn = numbers(shown)[0]
-    area = shown.locator("#view-timeline canvas").bounding_box()
+    area = shown.locator("#view-timeline .scroller canvas").bounding_box()
     shown.mouse.click(area["x"] + 40, area["y"] + 34 + 8)
     assert numbers(shown)[0] < drawn
 
@@ -152,7 +152,7 @@ def test_jobs_are_a_chart_with_bubbles(pipeline: Path, browser: Browser) -> None
         found = fields(shown)
         assert (found["Job"], found["stage"], found["micro-batch"]) == ("forward", "0", "0")
         assert found["Lane"] == "rank 0 · pipeline stage 0"
-        shown.locator("#view-timeline canvas").focus()
+        shown.locator("#view-timeline .scroller canvas").focus()
         shown.keyboard.press("ArrowRight")
         assert fields(shown)["micro-batch"] == "1"
         shown.keyboard.press("f")
@@ -179,7 +179,7 @@ def test_without_a_timeline_there_is_no_such_view(gpt: Path, browser: Browser) -
     file.write_bytes(page(fastdispatch.load(gpt), str(gpt), Wanted()))
     with opened(browser, file, "view=timeline") as shown:
         assert shown.locator("#tab-timeline").count() == 0
-        assert shown.locator("#view-flame").is_visible()
+        assert shown.locator("#view-overview").is_visible()
 
 
 def test_a_stage_that_receives_is_hatched_as_one_that_does_nothing(tmp_path: Path, browser: Browser) -> None:
@@ -190,6 +190,45 @@ def test_a_stage_that_receives_is_hatched_as_one_that_does_nothing(tmp_path: Pat
     file = tmp_path / "page.html"
     file.write_bytes(page(fastdispatch.load(tmp_path / "run", timeline=True), "run", Wanted()))
     with opened(browser, file, "view=timeline&theme=light") as shown:
-        colours = painted(shown, "#view-timeline canvas")
+        colours = painted(shown, "#view-timeline .scroller canvas")
         assert min(colours["package-1"], colours["package-2"]) > 300
         assert colours["package-4"] == 0
+
+
+def test_keys_work_at_once_and_a_range_has_sums(shown: Page) -> None:
+    shown.keyboard.press("w")
+    assert window(shown)[1] > 0
+    area = shown.locator("#view-timeline .scroller canvas").bounding_box()
+    shown.keyboard.down("Shift")
+    shown.mouse.move(area["x"] + 300, area["y"] + 90)
+    shown.mouse.down()
+    shown.mouse.move(area["x"] + 700, area["y"] + 90, steps=4)
+    shown.mouse.up()
+    shown.keyboard.up("Shift")
+    begin, end = (int(word) for word in re.findall(r"pick=(\d+)%3A(\d+)", shown.url)[0])
+    first, last = window(shown)
+    assert (end - begin) / (last - first) == pytest.approx(400 / area["width"], rel=0.05)
+    assert "rank 0 \u00b7 thread main: " in shown.locator("#view-timeline .facts").inner_text()
+    sums = fields(shown)
+    assert all(text.startswith("itself ") for text in sums.values())
+    assert len(sums) > 3
+    shown.keyboard.press("Escape")
+    assert not shown.locator("#view-timeline .facts").is_visible()
+
+
+def test_the_strip_moves_the_window(shown: Page) -> None:
+    for _ in range(4):
+        shown.keyboard.press("w")
+    before = window(shown)
+    area = shown.locator("#view-timeline .strip-map").bounding_box()
+    shown.mouse.click(area["x"] + 0.9 * area["width"], area["y"] + 20)
+    after = window(shown)
+    assert after[0] > before[0]
+    assert after[1] - after[0] == pytest.approx(before[1] - before[0], rel=0.01)
+
+
+def test_plumbing_is_folded_in_the_timeline_too(shown: Page) -> None:
+    folded = numbers(shown)[0]
+    shown.keyboard.press("p")
+    assert "plumbing=1" in shown.url
+    assert numbers(shown)[0] > folded

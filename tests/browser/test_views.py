@@ -118,6 +118,17 @@ def test_without_graphviz_the_page_has_a_layout_of_its_own(
                 )
 
 
+def test_text_of_the_graph_is_never_shrunk(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=graph") as shown:
+        for label in ("project", "pretrain.py", "torch"):
+            box(shown, label).click()
+        sizes = shown.locator("#view-graph .box text.label, #view-graph .box text.small").evaluate_all(
+            "list => list.map(t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)"
+        )
+        assert min(sizes) > 14.9  # the picture is as wide as a whole number of pixels
+        assert shown.locator("#view-graph .box.heaviest rect.package-1").count() >= 2  # code of the project
+
+
 def test_modules_are_the_tree_of_the_model(gpt: Path, browser: Browser) -> None:
     table = fastdispatch.load(gpt).table("module")
     with opened(browser, gpt / "page.html", "view=modules") as shown:
@@ -185,7 +196,7 @@ def test_ranks_have_a_strip_and_the_slowest_is_named(browser: Browser, template:
         assert "slowest" in strips.first.locator(".rank.slowest").inner_text()
         assert "min 10 µs · median 20 µs · max 30 µs (rank 2)" in strips.first.inner_text()
         shown.locator("#tab-flame").click()
-        crumbs = shown.locator("#view-flame .crumbs")
+        crumbs = shown.locator("#view-flame .crumbs").first
         assert "66 \u00b5s in all threads" in crumbs.inner_text()
         shown.select_option("#rank", "1")
         assert "22 \u00b5s in all threads" in crumbs.inner_text()

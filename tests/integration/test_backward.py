@@ -34,6 +34,24 @@ class Square(torch.autograd.Function):
         return 2 * x * gradient
 
 
+class Same(torch.autograd.Function):
+    """Its forward runs no operator."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor) -> Tensor:
+        return x
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> Tensor:
+        return gradient.clone()
+
+
+def custom_functions_in_turns() -> None:
+    x = torch.randn(64, 64, requires_grad=True)
+    for _ in range(5):
+        Same.apply(Square.apply(Same.apply(x.exp()).sin())).sum().backward()
+
+
 def custom_function() -> None:
     x = torch.randn(64, 64, requires_grad=True)
     for _ in range(5):
@@ -146,10 +164,15 @@ def origins(trace: fastdispatch.Trace) -> set[tuple[str, str]]:
     }
 
 
-def test_a_custom_function_is_created_by_its_own_apply() -> None:
-    found = origins(record(custom_function))
-    assert ("SquareBackward", "torch/autograd/function.py:[Square]:apply") in found
-    assert ("ExpBackward0", "aten::exp") in found
+def test_the_origin_of_a_custom_function_is_its_own_call() -> None:
+    found = origins(record(custom_functions_in_turns))
+    assert found == {
+        ("SquareBackward", "Square"),
+        ("SameBackward", "Same"),
+        ("ExpBackward0", "aten::exp"),
+        ("SinBackward0", "aten::sin"),
+        ("SumBackward0", "aten::sum"),
+    }
 
 
 def test_origins_are_the_operators_of_the_same_name() -> None:

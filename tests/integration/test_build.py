@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import fastdispatch
 from tests import processes
 
 PROGRAM = """
@@ -52,7 +53,8 @@ def test_a_source_distribution_installs_where_no_torch_is(tmp_path: Path) -> Non
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", target]
     as_here = processes.environment(FASTDISPATCH_DEV="1")
     subprocess.run([*install, source], check=True, capture_output=True, env=as_here)
-    assert (target / "fastdispatch-startup.pth").is_file()
+    names = ("fastdispatch-startup.pth", "fastdispatch-startup.start", "_fastdispatch_startup.py")
+    assert [name for name in names if (target / name).is_file()] == [*names]
     # -S: no site-packages, so neither PyTorch nor rich is found.
     environment = processes.environment(PYTHONPATH=str(target))
     result = subprocess.run(
@@ -66,15 +68,76 @@ def test_a_source_distribution_installs_where_no_torch_is(tmp_path: Path) -> Non
     assert "'work'" in result.stdout, result.stderr
 
 
+EDITABLE = """
+import sys
+from pathlib import Path
+from setuptools.build_meta import build_editable
+print(build_editable(sys.argv[1]))
+"""
+
+
+@pytest.mark.torch
+def test_an_editable_installation_has_the_startup_hook(tmp_path: Path) -> None:
+    """Its files are in the wheel: Python does not look for them in the folder of the sources."""
+    assert setup("sdist", "-d", tmp_path).returncode == 0
+    (archive,) = tmp_path.glob("*.tar.gz")
+    source = unpack(archive)
+    environment = processes.environment(FASTDISPATCH_DEV="1")
+    subprocess.run(
+        [sys.executable, "-c", EDITABLE, tmp_path], cwd=source, env=environment, check=True, capture_output=True
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    target = tmp_path / "site"
+    shutil.unpack_archive(wheel, target, "zip")
+    assert {"fastdispatch-startup.pth", "fastdispatch-startup.start"} < {path.name for path in target.iterdir()}
+    assert not (target / "fastdispatch").exists()
+    environment = processes.environment(FASTDISPATCH="1", FASTDISPATCH_OUT=str(tmp_path / "out"))
+    environment.pop("PYTHONPATH", None)
+    program = f"import site; site.addsitedir({str(target)!r}); exec('def work(): return 1'); work()"
+    subprocess.run([sys.executable, "-S", "-c", program], cwd=tmp_path, env=environment, check=True)
+    assert "work" in fastdispatch.load(tmp_path / "out").nodes["name"]
+
+
 def test_a_cjson_that_is_not_there_is_named(tmp_path: Path) -> None:
     result = setup("build", "--build-base", tmp_path, CJSON_DIR=str(tmp_path))
     assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
     for place in ("CJSON_DIR", "CONDA_PREFIX", "pkg-config", "apt-get install libcjson-dev"):
-        assert place in result.stderr
+        assert place in line
 
 
 def test_a_zlib_that_is_not_there_is_named(tmp_path: Path) -> None:
     result = setup("build", "--build-base", tmp_path, ZLIB_DIR=str(tmp_path))
     assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
     for place in ("ZLIB_DIR", "CONDA_PREFIX", "pkg-config", "apt-get install zlib1g-dev"):
-        assert place in result.stderr
+        assert place in line
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("sys.platform = 'darwin'", "Linux only: it cannot be built on macOS"),
+        ("sys.version_info = (3, 16, 0)", "supports CPython 3.11 to 3.15, and this is cpython 3.16.0"),
+        ("sys.platform = 'win32'", "Linux only: it cannot be built on Windows"),
+        ("sys.maxsize = 2**31 - 1", "64-bit little-endian"),
+        ("sys.byteorder = 'big'", "64-bit little-endian"),
+        ("variables['HOST_GNU_TYPE'] = 'x86_64-pc-linux-musl'", "needs glibc"),
+        ("variables['Py_GIL_DISABLED'] = 1", "needs a Python with the GIL"),
+    ],
+)
+def test_other_platforms_are_refused_in_one_line(change: str, words: str) -> None:
+    program = f"""
+import multiprocessing.pool, runpy, setuptools.command.build_clib, setuptools.command.build_ext, sys, sysconfig
+variables = sysconfig.get_config_vars()
+sys.argv = ["setup.py", "-q", "build"]
+{change}
+runpy.run_path("setup.py", run_name="__main__")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=processes.ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("fastdispatch ")
+    assert words in line

@@ -66,3 +66,22 @@ def test_a_switch_inside_an_operator_revives_nothing(depths: tuple[int, int]) ->
         slices = [event for event in events if event["ph"] == "X" and event["name"].endswith(name)]
         called = sum(calls[row] for row, node in enumerate(nodes) if names[node] == name)
         assert len(slices) == called == (4 if name == "leaf" else 2)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("exempts", [True, False])
+def test_the_recording_says_that_compiled_modules_are_compiled_again(
+    exempts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch 2.6 cannot exempt a mode from the guards of compiled code."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    if not exempts:
+        monkeypatch.delattr(TorchDispatchMode, "ignore_compile_internals", raising=False)
+    elif not hasattr(TorchDispatchMode, "ignore_compile_internals"):
+        pytest.skip("this PyTorch cannot exempt a mode")
+    with fastdispatch.CallGraph(None, ops="dispatch", calls="off") as graph:
+        pass
+    reason = fastdispatch.Trace(graph._session.trace()).ranks[0]["meta"]["ops_reason"]
+    line = "; this PyTorch compiles modules of torch.compile again at each call under it, until Dynamo's limit"
+    assert reason == "asked for" + ("" if exempts else line)

@@ -115,7 +115,7 @@ def test_estimates_to_the_nanosecond(
     found = json.loads(done.stdout)
     whole, steps = replayed(paths, scales, bandwidth, latency)
     assert (found["measured_ns"], found["predicted_ns"], found["broken"]) == (*whole, 0)
-    told = {step["name"]: (step["measured_ns"], step["predicted_ns"]) for step in found["steps"]}
-    assert told == steps
+    reported = {step["name"]: (step["measured_ns"], step["predicted_ns"]) for step in found["steps"]}
+    assert reported == steps
     if run == "run" or not options:  # not every name is in the other
         assert (found["predicted_ns"] == found["measured_ns"]) == (not options)

@@ -136,6 +136,7 @@ def test_jobs(runs: Runs) -> None:
 
 def test_jobs_know_their_interval(runs: Runs, tmp_path: Path) -> None:
     """In Trace.jobs, beside the job's slice, and as a slice of its stream, without a second job."""
+    pytest.importorskip("perfetto")
     from tests.consumers.perfetto import assert_clean, open_trace, query
 
     trace = fastdispatch.load(runs("jobs").out, timeline=True)
@@ -308,6 +309,7 @@ def test_the_stand_in_is_not_in_this_process() -> None:
 
 def test_streams_in_the_real_trace_processor(runs: Runs, tmp_path: Path) -> None:
     """Every interval is a slice of its stream, with an arrow from the call that launched it; the same in all forms."""
+    pytest.importorskip("perfetto")
     from tests.consumers.perfetto import assert_clean, open_trace, query
 
     run = runs("all")

@@ -29,7 +29,7 @@ CLAIMS = (
     "no steps",
     "nothing ran",
     "not measured",
-    "0.0 %",
+    " 0.0 %",
     "nothing is being recorded",
     "record with",
 )
@@ -72,7 +72,7 @@ def test_the_first_line_says_it(command: list[str], cut: Path) -> None:
     rest = " ".join(printed[1:])
     found = [claim for claim in CLAIMS if claim in rest]
     # The header, which was read, has the number of steps; 0.0 % is a share of a phase.
-    assert not {*found} - {"no steps", *(["0.0 %"] if "phases: " in rest else [])}, rest
+    assert not {*found} - {"no steps", *([" 0.0 %"] if "phases: " in rest else [])}, rest
 
 
 @pytest.mark.parametrize("command", ("svg", "dump", "merge"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,7 @@ def test_other_interpreters_of_the_process_run_unrecorded(calls: str, kind: str,
 def test_an_extension_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "fastdispatch").mkdir()
     (tmp_path / "fastdispatch" / "__init__.py").write_text("raise ImportError('libcjson.so.1 is missing')\n")
+    shutil.copy(processes.ROOT / "python" / "_fastdispatch_startup.py", tmp_path)
     startup = (processes.ROOT / "python" / "fastdispatch-startup.pth").read_text()
     result = run("-S", "-c", f"exec({startup!r})\nprint('ran')", folder=tmp_path)
     assert (result.stdout, result.stderr) == ("ran\n", "fastdispatch: not recording: libcjson.so.1 is missing\n")

@@ -117,8 +117,8 @@ def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ran = [calls for where, calls in zip(modules["where"], modules["calls"], strict=True) if "[Dear]:forward" in where]
     assert ran == [3 * 4 * 5]
     assert main(["pipeline", "partition", str(tmp_path / "before"), "-n", "2", "--report"]) == 0
-    shown, told = capsys.readouterr()
+    shown, reported = capsys.readouterr()
     assert re.findall(r"\d+: (.*)", shown) == [*5 * ["Dear"], "<no module>", *3 * ["Linear"]]
-    assert told.startswith("fastdispatch: layers 5 are functions or shared modules")
+    assert reported.startswith("fastdispatch: layers 5 are functions or shared modules")
     assert main(["pipeline", "partition", str(tmp_path / "before" / "rank00000.fd"), "-n", "2"]) == 0
     assert "no recording of rank 1: layers that ran only there are missing" in capsys.readouterr().err

@@ -172,9 +172,9 @@ def test_stages_compute_what_the_graph_says(graph: Graph) -> None:
         if name.endswith(".py") and name not in ("__init__.py", "weights.py", "net.py"):
             exec(text, space)
     exec(made.files["net.py"], space)
-    answer = space["Net"]()(Symbol("input"))
-    answers = answer if len(made.outputs) > 1 else (answer,)
-    found = [each.read() if isinstance(each, Symbol) else each for each in answers]
+    result = space["Net"]()(Symbol("input"))
+    results = result if len(made.outputs) > 1 else (result,)
+    found = [each.read() if isinstance(each, Symbol) else each for each in results]
     assert found == [values[id] for id in made.outputs.values()]
 
 
@@ -222,8 +222,8 @@ def test_gnmt_is_equal_in_stages_and_trains(gnmt: Path, importable: Path, capsys
     for _ in range(5):
         tensors = {"input0": tokens, "input1": torch.zeros(3, dtype=torch.int64), "input2": targets}
         for module, inputs, outputs in rows[:-1]:
-            answer = module(*(tensors[name] for name in inputs))
-            tensors.update(zip(outputs, answer if len(outputs) > 1 else [answer], strict=True))
+            result = module(*(tensors[name] for name in inputs))
+            tensors.update(zip(outputs, result if len(outputs) > 1 else [result], strict=True))
         criterion, [last], _ = rows[-1]
         loss = criterion(tensors[last].flatten(0, 1), targets.flatten())
         optimizer.zero_grad()
@@ -259,7 +259,7 @@ def test_stages_are_equal_to_the_whole(graph: str, shape: str, options: list[str
     assert run(GOLD / f"{graph}.txt", importable / "out", "--verify", "--inputs", shape, *options) == 0
 
 
-def test_the_published_package_that_miscomputes_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_published_package_that_miscomputes_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(GOLD / "syn_add_alias.txt", tmp_path, "--compat", "--verify", "--inputs", "3x4") == 1
     assert "output output: differs by up to" in capsys.readouterr().out
 
@@ -269,7 +269,7 @@ def test_an_edited_package_is_verified_as_it_is(tmp_path: Path, capsys: pytest.C
     assert run(GOLD / "two_stages.txt", tmp_path, *options) == 0
     stage = tmp_path / "stage1.py"
     good = stage.read_text()
-    for change, told in (
+    for change, reported in (
         (good.replace("out5 = input1 + input0", "out5 = torch.add(input1, input0)"), None),
         (good.replace("out5 = input1 + input0", "out5 = input1 + 2 * input0"), "output out10: differs by"),
         (
@@ -285,9 +285,9 @@ def test_an_edited_package_is_verified_as_it_is(tmp_path: Path, capsys: pytest.C
     ):
         stage.write_text(change)
         capsys.readouterr()
-        assert run(GOLD / "two_stages.txt", tmp_path, *options) == (0 if told is None else 1), told
+        assert run(GOLD / "two_stages.txt", tmp_path, *options) == (0 if reported is None else 1), reported
         shown = capsys.readouterr()
-        assert told is None or told in shown.out
+        assert reported is None or reported in shown.out
         assert stage.read_text() == change and (change == good or "stage1.py: was edited" in shown.err)
 
 

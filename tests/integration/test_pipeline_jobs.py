@@ -24,8 +24,8 @@ MICRO_BATCHES = 4
 class Run:
     """Recordings of all ranks, and what the programs said."""
 
-    def __init__(self, path: Path, told: list[list[dict[str, Any]]]) -> None:
-        self.path, self.told = path, told
+    def __init__(self, path: Path, reported: list[list[dict[str, Any]]]) -> None:
+        self.path, self.reported = path, reported
         self.trace = fastdispatch.load(path)
         self.jobs = [self.trace.jobs(rank) for rank in range(len(self.trace.ranks))]
         self.facts = [rank["meta"]["pipeline"] for rank in self.trace.ranks]
@@ -58,8 +58,8 @@ TORCH = {
 @pytest.fixture(scope="module")
 def torch_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("torch")
-    told = pipelines.record("torch", folder, 2, *TORCH)
-    return {name: Run(folder / name, told) for name in TORCH}
+    reported = pipelines.record("torch", folder, 2, *TORCH)
+    return {name: Run(folder / name, reported) for name in TORCH}
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["1F1B", "interleaved"])
@@ -157,8 +157,8 @@ def test_four_stages_of_deepspeed(four_stages: Run) -> None:
 
 def test_the_engines_are_as_they_were(deepspeed: Run, torch_runs: dict[str, Run], megatron: Run) -> None:
     for run in (deepspeed, torch_runs["GPipe"], megatron):
-        assert all(said["same"] for rank in run.told for said in rank)
-    losses = [rank[-1]["losses"] for rank in deepspeed.told]
+        assert all(said["same"] for rank in run.reported for said in rank)
+    losses = [rank[-1]["losses"] for rank in deepspeed.reported]
     assert losses[0] == losses[1]
 
 
@@ -225,7 +225,7 @@ def test_what_ran_is_the_order_that_the_schedule_made(torch_runs: dict[str, Run]
     """PyTorch's own table of actions, ``(0F1;3B0)OVERLAP_F_B`` being two."""
     run = torch_runs[name]
     for rank, jobs in enumerate(run.jobs):
-        order = next(said["order"] for said in run.told[rank] if said["schedule"] == name)
+        order = next(said["order"] for said in run.reported[rank] if said["schedule"] == name)
         planned = re.findall(r"(\d+)([FBIW])(\d+)", " ".join(order))
         for iteration in (0, 1):
             rows = [row for row in pipelines.rows(jobs, iteration=iteration) if row["kind"] in ("F", "B", "I", "W")]
@@ -256,7 +256,7 @@ def test_megatron_does_what_it_plans(megatron: Run) -> None:
 
 def test_megatrons_combined_steps_are_both_jobs(megatron: Run) -> None:
     """Forward of a micro-batch and backward of the one before, in one call."""
-    made = megatron.told[0][-1]["combined"]
+    made = megatron.reported[0][-1]["combined"]
     fused = ATTACHED | FUSED
     if len(megatron.facts[0]["held"]) == 1:
         assert made == [

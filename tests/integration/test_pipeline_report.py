@@ -92,12 +92,23 @@ def test_each_transfer_has_both_ends(runs: dict[str, Path]) -> None:
     assert made.counts["matched"] == 3 * 2 * BATCHES * (STAGES - 1)
     assert made.unmatched == []
     ids = {(row["direction"], row["stage"], row["micro_batch"]) for row in made.transfers}
-    assert ids == {(way, stage, mb) for way in "AG" for stage in range(STAGES - 1) for mb in range(BATCHES)}
+    assert ids == {(direction, stage, mb) for direction in "AG" for stage in range(STAGES - 1) for mb in range(BATCHES)}
     for row in made.transfers:
         assert abs(row["from"] - row["to"]) == 1
         assert (row["from"] < row["to"]) == (row["direction"] == "A")
         assert min(row["send_wait"], row["receive_wait"]) == 0
-    assert [row["held"] for row in made.table] == [row["held_planned"] for row in made.table] == [3, 2, 1]
+    for name in ("in_flight", "in_flight_planned"):
+        assert [row[name] for row in made.table] == [3, 2, 1]
+
+
+def test_former_names_of_fields_remain(runs: dict[str, Path]) -> None:
+    made = json.loads(pipeline.report(runs["stage"]).to_json())
+    assert made["stretches"] == made["intervals"]
+    assert made["schedule"]["held"] == made["schedule"]["in_flight"] == [3, 2, 1]
+    assert made["transfers"]["aimless"] == made["transfers"]["undirected"] == 0
+    for row in made["table"]:
+        assert (row["held"], row["held_planned"]) == (row["in_flight"], row["in_flight_planned"])
+    assert [row["held"] for row in made["ranks"]] == [row["in_flight"] for row in made["ranks"]]
 
 
 FLOWS = """

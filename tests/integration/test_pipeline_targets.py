@@ -65,10 +65,10 @@ def run_ranks(command: list[str], count: int, imports: tuple[str, ...]) -> str:
         warm.start(imports, command, processes.environment(RANK=str(rank), LOCAL_RANK=str(rank), **shared))
         for rank in range(count)
     ]
-    answers = [rank.communicate(timeout=300) for rank in ranks]
-    for rank, (_, errors) in zip(ranks, answers, strict=True):
+    results = [rank.communicate(timeout=300) for rank in ranks]
+    for rank, (_, errors) in zip(ranks, results, strict=True):
         assert rank.returncode == 0, errors
-    return answers[-1][0]
+    return results[-1][0]
 
 
 @pytest.mark.parametrize(("target", "replicas"), [("torch", [1, 2, 1]), ("deepspeed", [2, 2])])

@@ -87,3 +87,29 @@ def test_run_records_the_ranks_that_multiprocessing_spawns(tmp_path: Path) -> No
     run = fastdispatch.load(tmp_path / "out")
     assert [(rank["rank"], rank["world"]) for rank in run.ranks] == [(0, 2), (1, 2)]
     assert any("rank 0 is there already" in note for note in run.ranks[0]["notes"])  # of the spawning process
+
+
+def test_a_command_does_not_replace_the_recording_that_it_reads(tmp_path: Path) -> None:
+    run(tmp_path, PROGRAM, FASTDISPATCH="1")
+    done = processes.fastdispatch("report", "fastdispatch-out", folder=tmp_path, FASTDISPATCH="1")
+    assert "work" in done.stdout, done.stderr
+    assert "work" in fastdispatch.load(tmp_path / "fastdispatch-out").nodes["name"]
+
+
+START = """
+import importlib, sys
+module, _, name = open(sys.argv[1]).read().strip().partition(":")
+getattr(importlib.import_module(module), name)()
+assert ("fastdispatch" in sys.modules) == (sys.argv[2] == "1")
+"""
+
+
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_the_entry_point_of_the_start_file(value: str, tmp_path: Path) -> None:
+    """As Python 3.15 calls it; a process that is not recorded does not import the package."""
+    start = processes.ROOT / "python" / "fastdispatch-startup.start"
+    package = str(Path(fastdispatch.__path__[0]).parent)
+    environment = processes.environment(FASTDISPATCH=value, PYTHONPATH=package)
+    command = [sys.executable, "-S", "-c", START, str(start), value]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "fastdispatch-out").exists() == (value == "1")

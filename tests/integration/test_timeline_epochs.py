@@ -75,7 +75,7 @@ def test_stats(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str) -
 def test_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str, window: tuple[str, str]) -> None:
     path = write(tmp_path / "rank0.json", epoch)
     _, said = run(capsys, "cut", path, "-o", tmp_path / "cut.json", *window)
-    assert said == "fastdispatch: 8 events and 1 rows of metadata of 17 kept\n"
+    assert said == "fastdispatch: 8 events and 1 row of metadata of 17 events kept\n"
     assert sorted(map(key, load(tmp_path / "cut.json"))) == sorted(map(key, load(path)))[8:]
 
 

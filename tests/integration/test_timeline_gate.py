@@ -78,7 +78,7 @@ def test_traits_are_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str], tr
     status, file, lines = check(capsys, path)
     assert status == 0 and file["whole"]
     assert [(row["kind"], row["broken"], row["count"]) for row in file["faults"]] == [(kind, False, 1)]
-    assert lines[0] == f"{path}: whole, 1 notes, {len(events) + 1} events"
+    assert lines[0] == f"{path}: whole, 1 note, {len(events) + 1} events"
     assert " (note): byte " in lines[1]
 
 
@@ -87,7 +87,7 @@ def test_a_fault_beside_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str
     status, file, lines = check(capsys, path)
     assert status == 1 and not file["whole"]
     assert {row["kind"]: row["broken"] for row in file["faults"]} == {"flow-start": False, "negative": True}
-    assert lines[0] == f"{path}: broken: 1 faults, 1 notes, 4 events"
+    assert lines[0] == f"{path}: broken: 1 fault, 1 note, 4 events"
 
 
 @pytest.mark.parametrize("options", [(), ("--sorted",)])
@@ -104,8 +104,8 @@ def test_a_merge_counts_the_slices_that_viewers_drop(
         assert query(processor, "select count(*) as n from slice") == [{"n": 102 - dropped}]
     assert dropped == 50
     assert line == (
-        f"fastdispatch: {path}: {dropped} slices partly overlap others of their thread: "
-        "Perfetto drops them from Chrome JSON, not from .pftrace"
+        f"fastdispatch: {path}: {dropped} slices with a partial overlap within a thread: "
+        "Perfetto drops such slices from Chrome JSON, not from .pftrace"
     )
     assert main(["timeline", "merge", str(path), "-o", str(tmp_path / "out.pftrace")]) == 0
     with open_trace(tmp_path / "out.pftrace") as processor:

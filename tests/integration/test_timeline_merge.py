@@ -261,9 +261,7 @@ def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line == (
-        "fastdispatch: out: cannot keep what is being sorted: File too large (TMPDIR chooses another folder)"
-    )
+    assert line == ("fastdispatch: out: cannot store temporary data: File too large (TMPDIR selects another folder)")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -319,7 +317,7 @@ def test_chosen_ranks(tmp_path: Path, ranks: list[Trace]) -> None:
 def test_a_rank_that_is_there_twice(tmp_path: Path) -> None:
     paths = [write(tmp_path / name, [event()]) for name in ("a_r1.json", "b_r1.json")]
     (line,) = merge(*paths, "-o", tmp_path / "out.json", status=2)
-    assert line == f"fastdispatch: rank 1 is there twice: {paths[0]} and {paths[1]}"
+    assert line == f"fastdispatch: rank 1 is in two inputs: {paths[0]} and {paths[1]}"
     assert not (tmp_path / "out.json").exists()
 
 

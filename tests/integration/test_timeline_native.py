@@ -208,7 +208,7 @@ def test_packets_other_than_events_are_counted(tmp_path: Path, inputs: Path, nam
     trace.packet.add(timestamp=6).process_stats.collection_end_timestamp = 3
     (tmp_path / "r0.pftrace").write_bytes(trace.SerializeToString())
     (line,) = merge(tmp_path / "r0.pftrace", "-o", tmp_path / name)
-    assert line.endswith("r0.pftrace: 2 packets skipped that are not events (ftrace, samples and the like)")
+    assert line.endswith("r0.pftrace: 2 packets without events skipped (ftrace, samples and the like)")
 
 
 TRACKS = """
@@ -291,6 +291,83 @@ def test_events_of_another_program_are_the_same(tmp_path: Path) -> None:
         assert after == before
 
 
+NESTED = """
+    select track.name as name, parent.name as parent, grand.name as grand, slice.name as slice, slice.depth as depth
+    from slice join track on slice.track_id = track.id
+    left join track parent on track.parent_id = parent.id left join track grand on parent.parent_id = grand.id
+"""
+UNITS = """
+    select t.name as name, t.unit as unit, c.ts as ts, c.value as value
+    from counter c join counter_track t on c.track_id = t.id
+"""
+SOURCES = """
+    select slice.name as name, flat_key as key, coalesce(string_value, int_value) as value
+    from slice join args using (arg_set_id) where flat_key not like 'debug.%' and flat_key <> 'source_location_iid'
+"""
+
+
+def test_units_nested_tracks_and_source_locations_are_the_same(tmp_path: Path) -> None:
+    trace = Trace()
+    first = trace.packet.add(trusted_packet_sequence_id=1, sequence_flags=1)
+    first.interned_data.source_locations.add(iid=3, file_name="a.cc", function_name="run", line_number=7)
+    first.interned_data.debug_annotation_string_values.add(iid=4, str=b"interned")
+
+    def track(uuid: int, parent: int = 0, name: str = "") -> Any:
+        descriptor = trace.packet.add(trusted_packet_sequence_id=1).track_descriptor
+        descriptor.uuid = uuid
+        if parent:
+            descriptor.parent_uuid = parent
+        if name:
+            descriptor.name = name
+        return descriptor
+
+    track(1).process.pid = 3
+    thread = track(2).thread
+    thread.pid, thread.tid = 3, 4
+    track(3, 1, "outer")
+    track(4, 3, "middle")
+    track(5, 4, "inner")
+    track(6, 2, "below a thread")
+    for uuid, multiplier, incremental in ((7, 1024, False), (8, 1, True)):
+        counter = track(uuid, 1, f"bytes {uuid}").counter
+        counter.unit, counter.unit_multiplier, counter.is_incremental = counter.UNIT_SIZE_BYTES, multiplier, incremental
+    track(9, 1, "other").counter.unit_name = "apples"
+
+    def add(ts: int, kind: str, uuid: int, **fields: Any) -> Any:
+        packet = trace.packet.add(timestamp=ts, trusted_packet_sequence_id=1, sequence_flags=2)
+        event = packet.track_event
+        event.type, event.track_uuid = event.Type.Value(f"TYPE_{kind}"), uuid
+        for key, value in fields.items():
+            setattr(event, key, value)
+        return event
+
+    for at in (0, 100):
+        for uuid in (2, 5, 6):
+            event = add(at + uuid, "SLICE_BEGIN", uuid, name=f"slice {uuid}", source_location_iid=3)
+            event.debug_annotations.add(name="text").string_value_iid = 4
+            add(at + uuid + 20, "SLICE_END", uuid)
+        add(at + 30, "INSTANT", 5, name="mark").source_location.file_name = "b.cc"
+        for uuid in (7, 8, 9):
+            add(at + 40, "COUNTER", uuid, counter_value=2**53 + 1 if uuid == 9 else 5)
+    (tmp_path / "r0.pftrace").write_bytes(trace.SerializeToString())
+    assert merge(tmp_path / "r0.pftrace", "-o", tmp_path / "out.pftrace") == []
+    tables = []
+    for name in ("r0.pftrace", "out.pftrace"):
+        with open_trace(tmp_path / name) as processor:
+            sqls = (NESTED, UNITS, SOURCES, TRACKS)
+            tables.append([Counter(tuple(row.values()) for row in query(processor, sql)) for sql in sqls])
+    nested, units, sources, _ = tables[0]
+    assert ("inner", "middle", "outer", "slice 5", 0) in nested
+    assert {unit for _, unit, *_ in units} == {"bytes", "apples"}
+    assert sum(value == "a.cc" for _, _, value in sources) == 3
+    for before, after in zip(*tables, strict=True):
+        assert after == before
+    counters = [
+        packet.track_event for packet in decode(tmp_path / "out.pftrace").packet if packet.track_event.type == 4
+    ]
+    assert 2**53 + 1 in [event.counter_value for event in counters]
+
+
 def test_a_native_file_cut_short(tmp_path: Path, inputs: Path) -> None:
     merge(inputs / "r0.json", "-o", tmp_path / "r0.pftrace")
     content = (tmp_path / "r0.pftrace").read_bytes()
@@ -304,7 +381,7 @@ def test_slices_that_overlap_get_a_lane(tmp_path: Path) -> None:
     events = [{"ph": "X", "name": f"n{at}", "pid": 1, "tid": 1, "ts": at, "dur": 3} for at in range(100)]
     (tmp_path / "r0.json").write_text(json.dumps(events))
     (line,) = merge(tmp_path / "r0.json", "-o", tmp_path / "out.pftrace")
-    assert line.endswith("r0.json: 66 slices that overlap others of their thread were moved to a track below")
+    assert line.endswith("r0.json: 66 slices moved to a track below because of an overlap within a thread")
     with open_trace(tmp_path / "out.pftrace") as processor:
         assert_clean(processor)
         rows = query(processor, "select name, ts, dur from slice order by ts")

@@ -86,7 +86,7 @@ def test_exports_beside_their_recordings_are_no_inputs(run: Path, tmp_path: Path
         (folder / name).write_bytes(trace.export(form))
     lines = merge(folder, "-o", tmp_path / "out.json")
     assert lines == [
-        f"fastdispatch: {folder / name}: skipped: rank 0 is there already" for name in ("a.json", "b.pftrace")
+        f"fastdispatch: {folder / name}: skipped: rank 0 is in another input" for name in ("a.json", "b.pftrace")
     ]
     merge(run, "-o", tmp_path / "plain.json")
     out, plain = (json.loads((tmp_path / name).read_text()) for name in ("out.json", "plain.json"))
@@ -117,7 +117,7 @@ def test_files_of_an_earlier_run_and_dumps(run: Path, tmp_path: Path) -> None:
     lines = merge(tmp_path / "run", "-o", tmp_path / "out.json")
     assert [line.rpartition("/")[2] for line in lines] == [
         "rank00009.fd: skipped: of an earlier run (not named in manifest.json)",
-        "a.json: skipped: a dump holds no timeline: give its recording (.fd)",
+        "a.json: skipped: a dump has no timeline: use the recording (.fd)",
     ]
 
 
@@ -291,7 +291,7 @@ def test_paddle_defect_8_prints_on_the_same_line(tmp_path: Path) -> None:
     lines[4] = lines[4].replace("job_start_time = ", "job_start_time = -")
     write_logs(tmp_path, {"workerlog.0": "".join(lines)})
     (line,) = merge("--paddle", tmp_path)
-    assert line.endswith("workerlog.0: 2 jobs that cannot be read, the first in line 4; 8 events kept")
+    assert line.endswith("workerlog.0: 2 invalid jobs, the first in line 4; 8 events kept")
     plain = json.loads((tmp_path / "pipeline_profile.json").read_text(), parse_float=Decimal)["traceEvents"]
     assert jobs(plain)["GPU0"][0] == ("forward", EPOCH_US + Decimal("0.456"), EPOCH_US + Decimal("9000.456"))
     assert len(jobs(plain)["GPU0"]) == 8
@@ -328,7 +328,7 @@ def test_steps_of_every_kind(run: Path, tmp_path: Path) -> None:
     for name, trace in (("r6.json", events), ("r7.json", [step | {"name": "op", "ts": 1}])):
         (tmp_path / "in" / name).write_text(json.dumps({"traceEvents": trace, "baseTimeNanoseconds": 1}))
     lines = merge(tmp_path / "in", "--steps", "1:3", "-o", tmp_path / "out.json")
-    assert [line.rpartition("/")[2] for line in lines if "/" in line] == ["r7.json: skipped: none of these steps in it"]
+    assert [line.rpartition("/")[2] for line in lines if "/" in line] == ["r7.json: skipped: none of these steps"]
     trace = json.loads((tmp_path / "out.json").read_text())
     by_rank: dict[int, list[str]] = {}
     for each in slices(trace["traceEvents"]):

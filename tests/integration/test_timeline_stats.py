@@ -248,10 +248,26 @@ def test_a_real_training_is_whole_and_so_is_a_part_of_it(
     assert {key: value for key, value in trace.items() if key != "traceEvents"} == {
         key: value for key, value in before.items() if key != "traceEvents"
     }
-    with open_trace(part) as processor:
-        assert_clean(processor)
-        assert query(processor, "select count(*) as n from slice") == [{"n": len(kept)}]
-        assert query(processor, "select count(*) as n from flow") == [{"n": sum(inside) // 2}]
+    native = real / "part.pftrace"
+    call("cut", real / "merged.json", "-o", native, "--steps", "1:2")
+    for output in (part, native):
+        with open_trace(output) as processor:
+            assert_clean(processor)
+            assert query(processor, "select count(*) as n from slice") == [{"n": len(kept)}]
+            assert query(processor, "select count(*) as n from flow") == [{"n": sum(inside) // 2}]
+            assert query(processor, PROCESSES) == [{"name": name} for name in sorted(names_of(trace))]
+    capsys.readouterr()
+    one, other = (without_files(stats(capsys, path)) for path in (part, native))
+    for row in one["ranks"] + other["ranks"]:
+        del row["events"]  # native slices have two
+    assert one == other
+
+
+PROCESSES = "select name from process where name is not null order by name"
+
+
+def names_of(trace: dict[str, Any]) -> set[str]:
+    return {each["args"]["name"] for each in trace["traceEvents"] if each["name"] == "process_name"}
 
 
 def window(trace: dict[str, Any], step: int) -> Span:
@@ -384,8 +400,8 @@ def test_check_says_what_and_where(tmp_path: Path, capsys: pytest.CaptureFixture
     assert faults["overlap"]["first"] == [{"byte": text.index('{"ph": "X"', 30), "event": 2}]
     call("check", path, status=1)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"{path}: broken: 1 faults, 2 notes, 4 events"
-    assert any("partly overlap another of their thread" in line and line.endswith("(event 2)") for line in lines)
+    assert lines[0] == f"{path}: broken: 1 fault, 2 notes, 4 events"
+    assert any("partial overlap within a thread" in line and line.endswith("(event 2)") for line in lines)
 
 
 NAMED = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "a"}}
@@ -467,8 +483,8 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--time", "5s:6s"], "no event there: it lasts 0.000101 s"),
-        (["--steps", "1:2"], "no steps in it"),
+        (["--time", "5s:6s"], "no event in this window: the trace lasts 0.000101 s"),
+        (["--steps", "1:2"], "no steps (ProfilerStep"),
     ],
 )
 def test_cut_says_when_nothing_is_there(
@@ -485,6 +501,32 @@ def test_cut_refuses_windows_that_are_none(tmp_path: Path, capsys: pytest.Captur
     with pytest.raises(SystemExit) as caught:
         main(["timeline", "cut", "a.json", "-o", "b.json", f"--time={text}"])
     assert caught.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_native_cut_of_one_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rank stays in the names of processes; a cut of the native form of the trace has the same slices."""
+    events = [event(name=f"s{at}", ts=10 * at, dur=5) for at in range(10)]
+    events += [event(ph="M", name="process_name", args={"name": "python"})]
+    events += [event(ph=ph, name="arrow", id=7, ts=ts) for ph, ts in (("s", 32), ("f", 43))]
+    made = write(tmp_path / "a.json", {"distributedInfo": {"rank": 3}, "traceEvents": events})
+    part, again = tmp_path / "part.pftrace.gz", tmp_path / "again.perfetto-trace"
+    call("cut", made, "-o", part, "--time", "20us:60us")
+    assert capsys.readouterr().err == "fastdispatch: 6 events and 1 row of metadata of 13 events kept\n"
+    call("cut", part, "-o", again, "--time", ":")
+    for path in (part, again):
+        with open_trace(path) as processor:
+            assert_clean(processor)
+            assert query(processor, "select name from slice order by ts") == [{"name": f"s{at}"} for at in range(2, 6)]
+            assert query(processor, PROCESSES) == [{"name": "rank 3 | python"}]
+            assert query(processor, "select count(*) as n from flow") == [{"n": 1}]
+        assert [row["rank"] for row in stats(capsys, path)["ranks"]] == [3]
+
+
+def test_a_native_cut_without_events_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = write(tmp_path / "a.json", {"traceEvents": [event()]})
+    call("cut", made, "-o", tmp_path / "part.pftrace", "--time", "1s:2s", status=2)
+    assert "no event in this window" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
 def test_cut_does_not_write_over_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -504,3 +546,25 @@ def test_damage_is_told_and_the_rest_is_counted(tmp_path: Path, capsys: pytest.C
     assert captured.err.startswith(f"fastdispatch: {path}: cut short at byte")
     call("check", path, status=1)
     assert "cut short at byte" in capsys.readouterr().out
+
+
+def test_a_native_cut_names_what_it_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    overlapping = [event(name=name, ts=ts, dur=10) for name, ts in (("a", 0), ("b", 5))]
+    made = write(tmp_path / "a.json", {"traceEvents": overlapping})
+    call("cut", made, "-o", tmp_path / "part.pftrace", "--time", ":")
+    assert capsys.readouterr().err == (
+        "fastdispatch: 2 events and 0 rows of metadata of 2 events kept; "
+        "1 slice moved to a track below because of an overlap within a thread\n"
+    )
+
+
+def test_check_counts_in_singular_and_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    faulty = [event(name="a", ts=-5), event(ph="?"), event(ph="?")]
+    made = write(tmp_path / "a.json", {"traceEvents": faulty})
+    call("check", made, status=1)
+    said = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert {
+        "  1 event before time 0",
+        "  2 events with an unknown ph",
+        "  1 process without a process_name (note)",
+    } <= {*said}

@@ -29,9 +29,11 @@ MUTABLE = {
     "csrc/clocks/ping_thread.c": {"lock", "threads", "prepared", "refusal"},
     "csrc/capture/frames/constructor_codes.c": {"constructors", "tool", "events"},
     "csrc/capture/frames/constructors.c": {"tool", "watcher", "events"},
+    "csrc/capture/hooks/collection_hook.c": {"collecting"},
     "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "work"},
     "csrc/capture/torch/libtorch.c": {"fd_torch"},
     "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
+    "csrc/capture/python/monitoring.c": {"fd_monitored_type"},  # a static type: CPython fills it in
     "csrc/capture/operators/records.c": {"handle"},
     "csrc/capture/process/process.c": {"fd_process"},
     "csrc/capture/process/thread.c": {"fd_thread_self", "at_exit"},

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-LAYERS = ["base", "json", "streams", "recording", "clocks", "trace", "profile", "pipeline", "graphs", "events"]
-LAYERS += ["export", "et", "gpu", "capture", "module"]
+LAYERS = ["base", "json", "streams", "recording", "clocks", "trace", "profile", "columns", "pipeline", "graphs"]
+LAYERS += ["events", "export", "et", "gpu", "capture", "module"]
 BELOW_PYTHON = LAYERS[: LAYERS.index("capture")]
 
 

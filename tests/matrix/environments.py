@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,22 @@ TREE, PACKAGES, VENVS, REPORT = "/srv/fastdispatch", "/srv/packages", "/srv/venv
 BUILD = (
     "gcc make git pkg-config libcjson-dev zlib1g-dev graphviz python3-dev python3-venv python3-pip python3-setuptools"
 )
-RUN = "graphviz python3-rich python3-jinja2 python3-textual python3-torch python3-numpy python3-wheel"
+RUN = "graphviz python3-rich python3-jinja2 python3-textual python3-wheel"
+TORCH = "python3-torch python3-numpy"
 TEST = "python3-pytest python3-pytest-timeout python3-hypothesis python3-jsonschema python3-greenlet"
 
 #: What depends on the version of PyTorch: operators, origins, classes, compiled regions, unchanged results.
-TORCH_SUBJECTS = ["backward", "callbacks", "calls", "classes", "cycles", "deep", "dispatch", "evaluators", "monitor"]
-TORCH_SUBJECTS += ["operators", "other_tools", "recording", "schedule", "unchanged", "unseen"]
-TORCH_TESTS = [f"tests/integration/test_{subject}.py" for subject in TORCH_SUBJECTS]
+TORCH_SUBJECTS = ["attach", "backward", "callbacks", "calls", "classes", "cycles", "deep", "dispatch", "evaluators"]
+TORCH_SUBJECTS += ["gpu", "gpu_waits", "monitor", "operators", "other_tools", "recording", "schedule", "unchanged"]
+TORCH_SUBJECTS += ["unseen"]
+#: What differs most between versions of Python.
+SHORT = ["integration/test_calls", "integration/test_monitor", "integration/test_startup", "integration/test_attach"]
+SHORT += ["unit/test_doctor", "unit/test_light"]
+#: What differs most between versions of PyTorch.
+SHORT_TORCH = ["operators", "backward", "classes", "unchanged"]
+
+#: Types of file systems and where they are mounted. The clock source is in /sys.
+KERNEL_FOLDERS = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm"))
 
 
 @dataclass(frozen=True)
@@ -36,9 +45,11 @@ class Environment:
     torch: bool
     packages: str = ""  #: beside those of all environments
 
-    @property
-    def tests(self) -> list[str]:
-        return TORCH_TESTS if self.torch else ["tests/unit", "tests/integration"]
+    def tests(self, short: bool) -> list[str]:
+        """Files and folders of tests: all that matter here, or a short list."""
+        if self.torch:
+            return [f"tests/integration/test_{subject}.py" for subject in (SHORT_TORCH if short else TORCH_SUBJECTS)]
+        return [f"tests/{name}.py" for name in SHORT] if short else ["tests/unit", "tests/integration"]
 
     @property
     def name(self) -> str:
@@ -65,15 +76,19 @@ def mirror() -> str:
     return "http://deb.debian.org/debian"
 
 
-def run(*command: str | Path, **options: str) -> None:
-    subprocess.run([str(part) for part in command], env=os.environ | options, check=True)
+def run(*command: str | Path) -> None:
+    """Run a command that prepares an environment."""
+    try:
+        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+    except subprocess.CalledProcessError as error:
+        raise MissingTool(f"{error.cmd[0]} failed with status {error.returncode}") from None
 
 
 @contextmanager
 def mounted(folder: Path) -> Iterator[None]:
     """The kernel's file systems below `folder`; removed at the end, so that the folder can be deleted."""
     with ExitStack() as stack:
-        for kind, place in (("proc", "proc"), ("devtmpfs", "dev"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm")):
+        for kind, place in KERNEL_FOLDERS:
             (folder / place).mkdir(parents=True, exist_ok=True)
             run("mount", "-t", kind, kind, folder / place)
             stack.callback(run, "umount", "-l", folder / place)
@@ -85,26 +100,31 @@ def inside(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["chroot", folder, "sh", "-ec", script], text=True, capture_output=True, check=False)
 
 
-def made(folder: Path, suite: str) -> Path:
-    """The folder of a suite, made once with all packages of its rows."""
+def made(folder: Path, rows: Sequence[Environment]) -> Path:
+    """The folder of the suite of these rows, made once, with the packages of the rows."""
+    suite = rows[0].suite
     if os.geteuid() != 0:
         raise MissingTool("an environment needs root: chroot and mount")
     if shutil.which("debootstrap") is None:
         raise MissingTool("debootstrap is missing: apt-get install debootstrap")
     root = folder / suite
-    if (root / "complete").exists():
+    packages = [BUILD, RUN, TEST, *(row.packages for row in rows), *(TORCH for row in rows if row.torch)]
+    wanted = " ".join(sorted({name for line in packages for name in line.split()}))
+    if (root / "complete").exists() and set(wanted.split()) <= set((root / "complete").read_text().split()):
         return root
-    run("debootstrap", "--variant=minbase", suite, root, mirror())
-    shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
-    for name in ("resolv.conf", "hosts"):
-        shutil.copy(Path("/etc") / name, root / "etc" / name)
-    packages = " ".join([BUILD, RUN, TEST, *(row.packages for row in MATRIX if row.suite == suite)])
+    if not (root / "bootstrapped").exists():
+        shutil.rmtree(root, ignore_errors=True)
+        run("debootstrap", "--variant=minbase", suite, root, mirror())
+        shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
+        for name in ("resolv.conf", "hosts"):
+            shutil.copy(Path("/etc") / name, root / "etc" / name)
+        (root / "bootstrapped").touch()
     with mounted(root):
-        script = f"apt-get update -q; apt-get install -qy --no-install-recommends {packages}; {without_torch()}"
+        script = f"apt-get update -q; apt-get install -qy --no-install-recommends {wanted}; {without_torch()}"
         done = inside(root, script)
     if done.returncode != 0:
         raise MissingTool(f"packages of {suite}: {done.stderr.strip().splitlines()[-1]}")
-    (root / "complete").touch()
+    (root / "complete").write_text(wanted)
     return root
 
 
@@ -139,5 +159,5 @@ def install(root: Path, row: Environment) -> str:
     """
     done = inside(root, script)
     if done.returncode != 0:
-        raise MissingTool(f"{row.name}: fastdispatch does not install: {done.stderr.strip().splitlines()[-1]}")
+        raise RuntimeError(f"{row.name}: fastdispatch does not install: {done.stderr[-3000:]}")
     return f"{venv}/bin/python"

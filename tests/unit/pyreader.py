@@ -15,6 +15,7 @@ from typing import Any
 
 PAGE, ID, STRING_ID = 4096, 64, 8
 STRINGS, NODES, MODULES, CONTEXTS, SPREADS, THREADS, STACK, STEPS, META = range(1, 10)
+SNAPSHOTS, SNAPSHOT_FIGURES, SNAPSHOT_THREADS, MEASURES = range(17, 21)
 RECORD_BYTES = {
     STRINGS: 1,
     NODES: 64,
@@ -25,6 +26,10 @@ RECORD_BYTES = {
     STACK: 24,
     STEPS: 152,
     META: 8,
+    SNAPSHOTS: 128,
+    SNAPSHOT_FIGURES: 48,
+    SNAPSHOT_THREADS: 32,
+    MEASURES: 64,
 }
 CHUNK_MAGIC = 0x6B6E756863646600
 ASYNC, CONTRACTED = 0x20, 0x04
@@ -50,6 +55,10 @@ class Recording:
         default_factory=dict
     )  # of a context: steps, last, self and total min, max
     meta: dict[str, str] = field(default_factory=dict)
+    marks: list[tuple[int, ...]] = field(default_factory=list)  # number, steps, recorded, five phases
+    #: Of each mark: calls, resumes, self of contexts; covered, CPU time of threads.
+    states: list[dict[int, tuple[int, int, int]]] = field(default_factory=list)
+    thread_states: list[list[tuple[int, int]]] = field(default_factory=list)
 
 
 class Reader:
@@ -112,6 +121,7 @@ class Reader:
         self.read_contexts()
         self.read_threads()
         self.read_steps()
+        self.read_snapshots()
         for at, _ in self.records(META):
             key, value = self.at("<II", at)
             self.recording.meta[self.text(key)] = self.text(value)
@@ -128,7 +138,7 @@ class Reader:
             "rank": rank, "world": world, "pid": pid, "steps": steps, "timing": timing != 0,
             "steps_source": SOURCES[source], "id": self.at("<16s", 32)[0].hex(),
             "boot_id": self.at("<16s", 64)[0].hex(),
-            "state": STATES[state] if state == 3 or self.live else "killed", "counters": self.at("<28Q", 208),
+            "state": STATES[state] if state == 3 or self.live else "killed", "counters": self.at("<30Q", 208),
             "start_realtime": start[2], "file_bytes": self.end,
         }  # fmt: skip
 
@@ -166,14 +176,14 @@ class Reader:
 
     def read_threads(self) -> None:
         for at, _ in self.records(THREADS):
-            last, depth, capacity, stack, root, running, role, system, attached, covered, served, events, lost = (
-                self.at("<QIIQIIIIQQQQQ", at)
+            last, depth, capacity, stack, root, running, role, system, attached, covered, served, events, lost, cpu = (
+                self.at("<QIIQIIIIQQQQQQ", at)
             )
             live = last - attached if attached and last > attached else 0
             self.recording.threads.append(
                 {"role": self.text(role), "system_id": system, "running": running != 0, "served": served, "root": root,
                  "covered": self.ns(covered + live), "self": self.ns(self.ticks.get(at // ID, 0)), "events": events,
-                 "events_lost": lost}
+                 "events_lost": lost, "cpu": cpu}
             )  # fmt: skip
             for i in range(depth if running and depth <= capacity else 0):
                 start, _, context, flags = self.at("<QQII", stack + 24 * i)
@@ -188,6 +198,68 @@ class Reader:
                 since = (self.ns(max(tick - self.start, 0)) for tick in (begin, end))
                 self.recording.steps.append((number, *since, *map(self.ns, phases)))
         self.recording.steps.sort()
+
+    def read_snapshots(self) -> None:
+        snapshots = [at for at, _ in self.records(SNAPSHOTS)]
+        figures = [at for at, _ in self.records(SNAPSHOT_FIGURES)]
+        threads = [at for at, _ in self.records(SNAPSHOT_THREADS)]
+        began = 0
+        for at in [*snapshots[1:], *snapshots[:1]]:
+            number, steps, tick, recorded, ends, thread_ends, source, _ = self.at("<QQQQQQII", at)
+            if SOURCES[source] == self.recording.header["steps_source"] and (
+                at != snapshots[0] or not self.recording.marks or self.recording.marks[-1][1] < steps
+            ):
+                last = at == snapshots[0]
+                states = self.last_states() if last else self.states_of(figures[:ends])
+                waiting = self.last_threads() if last else [self.at("<IIQQQ", of) for of in threads[began:thread_ends]]
+                phases = map(self.ns, self.at("<5Q", at + 56))
+                self.recording.marks.append((number, steps, self.ns(recorded), *phases))
+                self.add_state(tick, states, waiting)
+            began = thread_ends
+
+    def states_of(self, records: list[int]) -> dict[int, tuple[int, int, int]]:
+        rows = (self.at("<IIQQQ", at) for at in records)
+        return {context: (calls, resumes, own) for context, _, calls, resumes, own in rows}
+
+    def last_states(self) -> dict[int, tuple[int, int, int]]:
+        valid = {at // ID for at, _ in self.records(SPREADS)}
+        states = {}
+        for at, _ in self.records(CONTEXTS):
+            calls, resumes, _, _, spread = self.at("<QQQII", at + 16)
+            if spread in valid:
+                own, calls_mark = self.at("<QI", spread * ID)
+                (resumes_mark,) = self.at("<I", spread * ID + 60)
+                then = resumes - (resumes - resumes_mark) % 2**32
+                both = calls + resumes - (calls + resumes - calls_mark) % 2**32
+                states[at // ID] = (both - then, then, own)
+        return states
+
+    def last_threads(self) -> list[tuple[Any, ...]]:
+        rows = ((at, *self.at("<QQQI", at + 88)) for at, _ in self.records(THREADS))
+        return [(at // ID, context, last, covered, cpu) for at, last, covered, cpu, context in rows]
+
+    def add_state(self, tick: int, states: dict[int, tuple[int, int, int]], waiting: list[tuple[Any, ...]]) -> None:
+        times = {}
+        for thread, context, last, covered, cpu in waiting:
+            pending = max(tick - last, 0) if context else 0
+            times[thread] = (self.ns(covered + pending), cpu)
+            if context:
+                calls, resumes, own = states.get(context, (0, 0, 0))
+                states[context] = (calls, resumes, own + pending)
+        bounded = {}
+        for context, (calls, resumes, own) in states.items():
+            most = self.recording.figures.get(context, (0, 0, 0))
+            if any(most):
+                bounded[context] = (min(calls, most[0]), min(resumes, most[1]), min(self.ns(own), most[2]))
+        self.recording.states.append(bounded)
+        records = [at // ID for at, _ in self.records(THREADS)]
+        wholes = zip(records, self.recording.threads, strict=True)
+        self.recording.thread_states.append(
+            [
+                (min(times.get(at, (0, 0))[0], whole["covered"]), min(times.get(at, (0, 0))[1], whole["cpu"]))
+                for at, whole in wholes
+            ]
+        )
 
 
 def read(path: Path) -> Recording:

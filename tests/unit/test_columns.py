@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-SOURCE = (ROOT / "csrc" / "trace" / "trace_columns.c").read_text()
+SPREAD = r"""FD_COLUMN_IN(\2, fd_rank_spread, "\1_min", U64,), FD_COLUMN_IN(\2, fd_rank_spread, "\1_max", U64,),
+FD_COLUMN(fd_rank_spread, "\1_min_rank", U32,), FD_COLUMN(fd_rank_spread, "\1_max_rank", U32,)"""
+SOURCE = re.sub(
+    r"SPREAD_OF\((\w+), ([^)]+)\)", SPREAD, (ROOT / "csrc" / "trace" / "trace_columns.c").read_text()
+).replace("FD_COLUMN_IN(NULL, ", "FD_COLUMN(")
 SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
 
 COLUMN = re.compile(r'FD_COLUMN(?:_IN\(\s*"([^"]+)",|_OF_NAMES\(|\()\s*\w+,\s*"(\w+)",\s*(\w+),')

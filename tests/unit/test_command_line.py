@@ -34,6 +34,7 @@ OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, 
 #: A line for every command that reads or writes a file. I: input, O: output.
 COMMANDS = {
     "report": "report I:run",
+    "findings": "findings I:run",
     "html": "html I:run -o O:x.html",
     "svg": "svg I:run -o O:x.svg",
     "diff": "diff I:run I:dump.json --gate I:gate.toml --html O:x.html",
@@ -42,6 +43,8 @@ COMMANDS = {
     "stacks": "stacks I:run",
     "where": "where I:run",
     "merge": "merge I:run -o O:x.json",
+    "merge, data set": "merge I:run -o O:made.parquet",
+    "sql": "sql I:run phases --base I:dump.json",
     "dump": "dump I:run -o O:x.json",
     "export callgraph": "export callgraph I:run -o O:x.json",
     **{
@@ -74,7 +77,7 @@ COMMANDS = {
 }
 
 #: Commands that need their own programs; tests of `run` are elsewhere.
-ELSEWHERE = {("run",), ("on",), ("off",), ("resume",), ("pause",)}
+ELSEWHERE = {("run",), ("attach",), ("detach",), ("on",), ("off",), ("resume",), ("pause",)}
 
 NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3", "3:1", "²", "--")
 

@@ -10,10 +10,10 @@ import pytest
 
 import fastdispatch
 from fastdispatch.read.diff import Diff
-from fastdispatch.read.gate import Budget, matches
+from fastdispatch.read.gate import Budget, matches, noise
 from fastdispatch.read.ranks import RankTimes, judge
 from tests import processes
-from tests.unit.call_trees import Dump
+from tests.unit.call_trees import STEP_COLUMNS, Dump
 
 MS = 1_000_000
 SCHEMA = json.loads(
@@ -48,8 +48,8 @@ def test_what_changed(diff: Diff) -> None:
     slower = diff.changed()[0]
     assert (slower.self.before, slower.self.after, diff.speed) == (50 * MS, 90 * MS, 1.0)
     assert [(c.caller and c.caller.key, c.callee.key, c.calls.change) for c in diff.changed_calls()] == [
-        ("model.py:[Block]:forward", "aten::item", 6),
         ("train.py:[]:step", "train.py:[]:log", -3),
+        ("model.py:[Block]:forward", "aten::item", 6),
     ]
 
 
@@ -59,14 +59,55 @@ def test_a_run_and_itself(paths: tuple[Path, Path]) -> None:
     assert (same.changed(), same.changed_calls(), len(same.rows)) == ([], [], 5)
 
 
+COLLECTED = [("train.py:[]:step", 3, 30, [("range:gc:gen0", 4, 100, [("train.py:[]:cleanup", 4, 1)])])]
+QUIET = [("train.py:[]:step", 3, 30, [("range:data", 3, 1), ("train.py:[]:cleanup", 4, 1)])]
+
+
+@pytest.mark.parametrize("by", ["node", "package", "module"])
+def test_garbage_collections_are_not_compared(tmp_path: Path, by: str) -> None:
+    traces = [
+        fastdispatch.load(Dump(calls).write(tmp_path / f"{name}.json"))
+        for name, calls in (("quiet", [*QUIET, *BEFORE]), ("collected", [*COLLECTED, *QUIET, *BEFORE]))
+    ]
+    found = Diff(*traces, by=by)
+    assert not [row.key for row in found.rows if row.key.startswith("gc:")]
+    assert not [row for row in found.changed() if "gc" in row.key]
+    assert not [call for call in found.changed_calls() if "gc" in call.callee.key or call.caller is None]
+    keys = {"node": ["gc:gen0"], "package": ["gc:"], "module": []}[by]
+    assert [(row.key, row.calls.before, row.calls.after, row.said - {"collection"}) for row in found.collections] == [
+        (key, 0, 4, set()) for key in keys
+    ]
+    document = found.as_json(everything=True)
+    jsonschema.validate(document, SCHEMA)
+    assert [row["key"] for row in document["collections"]] == keys
+
+
+def test_budgets_count_collections_only_by_their_name(tmp_path: Path) -> None:
+    diff = Diff(*(fastdispatch.load(Dump(calls).write(tmp_path / "dump.json")) for calls in (QUIET, COLLECTED)))
+    content = """
+forbid = ["* -> gc:gen0", "* -> gc*"]
+[calls]
+"gc:*" = 0
+"*gen0" = 0
+"""
+    (tmp_path / "budget.toml").write_text(content)
+    assert [one.text for one in Budget(str(tmp_path / "budget.toml")).broken(diff)] == [
+        "4 calls of gc:*, 0 expected",
+        "4 calls  train.py:[]:step -> gc:gen0",
+    ]
+
+
 def test_the_printed_form(paths: tuple[Path, Path]) -> None:
     result = processes.fastdispatch("diff", *paths)
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[3:] == [
-        " + 6 calls          model.py:[Block]:forward -> aten::item  (new)",
-        " - 3 calls          train.py:[]:step -> train.py:[]:log  (gone)",
+    assert result.stdout.splitlines()[0] == (
+        "whole run 300 ms -> 321 ms, +21 ms: +41 ms below Block.forward (model.py) (aten::item is new)"
+    )
+    assert result.stdout.splitlines()[4:] == [
         " + 80% self         model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
-        " - gone             train.py:[]:log   3 calls, 20 ms self",
+        " - 3 calls          train.py:[]:step -> train.py:[]:log  (gone)   - 20 ms",
+        " - gone             train.py:[]:log   3 calls, 20 ms total, 20 ms self",
+        " + 6 calls          model.py:[Block]:forward -> aten::item  (new)   + 1 ms",
         "3 of 6 functions and operators are unchanged",
     ]
 
@@ -125,6 +166,49 @@ def test_a_gate_names_the_lines_that_are_broken(paths: tuple[Path, Path], tmp_pa
     assert [one["line"] for one in document["gate"]["broken"]] == [6, 8, 10, 5, 3]
 
 
+def test_markdown_is_the_summary_of_a_job(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    budget = tmp_path / "budget.toml"
+    budget.write_text(BROKEN)
+    result = processes.fastdispatch("diff", *paths, "--gate", budget, "--markdown")
+    assert result.returncode == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == "### fastdispatch: 5 limits exceeded"
+    assert f"| `{budget}:8` | `6 calls of aten::mm, 7 expected` |" in lines
+    shown = processes.fastdispatch("diff", *paths).stdout.splitlines()
+    assert lines[-len(shown) - 3 :] == [shown[0], "", "```text", *shown[1:], "```"]
+    budget.write_text(KEPT)
+    kept = processes.fastdispatch("diff", *paths, "--gate", budget, "--markdown").stdout.splitlines()
+    assert kept[0] == "### fastdispatch: gate passed"
+    assert not any(line.startswith(f"| `{budget}") for line in kept)
+    assert "Noise of the step unknown: fewer than 4 measured steps on one side." in kept
+    without = processes.fastdispatch("diff", *paths, "--markdown").stdout.splitlines()
+    assert without[0] == "### fastdispatch: comparison"
+    assert "noise" not in "".join(without).lower()
+
+
+def test_a_gate_on_times_states_its_noise(tmp_path: Path) -> None:
+    """A quartile is 1 % from the median on both sides: 100 steps each."""
+    traces = []
+    for name, step in (("a", 100), ("b", 110)):
+        dump = Dump(BEFORE)
+        document = json.loads(dump.write(tmp_path / f"{name}.json").read_text())
+        columns = document["ranks"][0]["latest_steps"]
+        times = [step * MS * (100 + (row % 5) - 2) // 100 for row in range(101)]
+        for column in STEP_COLUMNS:
+            columns[column] = [0] * len(times)
+        columns["number"], columns["forward"] = list(range(len(times))), times
+        document["ranks"][0].update(steps=len(times), steps_source="explicit")
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+        traces.append(fastdispatch.load(tmp_path / f"{name}.json"))
+    diff = Diff(*traces)
+    (tmp_path / "budget.toml").write_text("step = 5\n")
+    budget = Budget(str(tmp_path / "budget.toml"))
+    expected = (2 * (1.2533 * 0.02 / 1.349) ** 2 / 100) ** 0.5
+    assert noise(diff) == pytest.approx(expected, rel=0.02)
+    assert [one.text for one in budget.broken(diff)] == ["+10.0% per step, 5 % allowed; noise of the median 0.3%"]
+    assert budget.as_json([], diff)["noise"] == noise(diff)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -151,6 +235,7 @@ def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> 
         ([paths[0], "--ranks", "0,1"], "rank 1 is not in this trace"),
         ([*paths, "--gate", tmp_path / "none"], "cannot read"),
         ([*paths, "--html", tmp_path / "p.html", "--by", "module"], "--html and --by module cannot be combined"),
+        ([paths[0], "--ranks", "0,0", "--markdown"], "--markdown compares two recordings, not ranks"),
         ([paths[0], "--ranks", "outliers", "--html", tmp_path / "p.html"], "--html requires two ranks"),
         ([paths[0], tmp_path / "none.json"], "none.json"),
     ):
@@ -188,3 +273,23 @@ def test_who_comes_last_waits_least() -> None:
 def test_a_budget_counts_exactly(diff: Diff, tmp_path: Path) -> None:
     (tmp_path / "b.toml").write_text('[calls]\n"aten::*" = 12\n')
     assert Budget(str(tmp_path / "b.toml")).broken(diff) == []
+
+
+def test_the_verdict(paths: tuple[Path, Path], diff: Diff) -> None:
+    assert diff.verdict.below == "model.py:[Block]:forward"
+    assert (diff.verdict.part, diff.verdict.machine, diff.verdict.changed) == (41 * MS, 0, True)
+    assert diff.verdict.because == ["aten::item is new"]
+    trace = fastdispatch.load(paths[0])
+    same = Diff(trace, trace).verdict
+    assert (same.text, same.changed, same.below) == ("whole run 300 ms -> 300 ms: no change beyond noise", False, None)
+
+
+def test_changes_by_their_effect(diff: Diff) -> None:
+    """A new function counts with all below it, more calls with their mean time."""
+    effects = {change.callee.key: diff.effect(change) for change in diff.changed_calls()}
+    assert effects == {"train.py:[]:log": 20 * MS, "aten::item": MS}
+    assert {row.key: diff.effect(row) for row in diff.changed()} == {
+        "model.py:[Block]:forward": 40 * MS,
+        "train.py:[]:log": 20 * MS,
+        "aten::item": MS,
+    }

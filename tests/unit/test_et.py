@@ -221,7 +221,7 @@ def test_a_kineto_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         errors = capsys.readouterr().err
         assert "a Kineto trace alone" in errors and "5 nodes" in errors
         row = info(capsys, output)[0]
-        assert (row["rank"], row["operators"], row["timed"], row["dependencies"]) == (1, 0, 5, 3)
+        assert (row["rank"], row["operators"], row["timed"], row["dependencies"]) == (1, 2, 5, 3)
     rows = info(capsys, tmp_path / "kineto_0.json")
     assert (rows[0]["format"], rows[0]["end_ns"] - rows[0]["begin_ns"]) == ("Kineto trace", 21_000)
     output.unlink()

@@ -59,8 +59,8 @@ def test_each_kind_is_switched(kind: str, end: str, linked: Path, tmp_path: Path
     assert without["edges"] == whole | {kind: 0}
     # In a .et stands what there is; of the JSON what calls and tensors tell is found again.
     again = et_info(tmp_path / f"a{end}")["edges"]
-    told = end == ".et" or kind in ("sync", "event", "given")
-    assert again == (whole | {kind: 0} if told else whole)
+    reported = end == ".et" or kind in ("sync", "event", "given")
+    assert again == (whole | {kind: 0} if reported else whole)
 
 
 def test_kinds_survive_every_form(linked: Path, tmp_path: Path) -> None:

@@ -122,6 +122,56 @@ def test_pairs_by_rank_where_processes_are_equal(tmp_path: Path, capsys: pytest.
     assert "may each be the Kineto trace of process 7" in capsys.readouterr().err
 
 
+def add_groups(et: Path, *ranks: list[int]) -> None:
+    """The process groups of a rank, as gloo has them: nothing else states its rank."""
+    document = json.loads(et.read_text())
+    groups = [{"pg_name": str(name), "pg_desc": "d", "ranks": each} for name, each in enumerate(ranks)]
+    label = node(5000, 2, "## process_group:init ##", 5000)
+    label["inputs"] = {"values": [json.dumps(groups)], "shapes": [[]], "types": ["String"], "strides": [[]]}
+    et.write_text(json.dumps(document | {"nodes": [*document["nodes"], label]}))
+
+
+def test_pairs_by_process_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tensor and data parallel groups of four ranks have one rank in common."""
+    folder = ranks(tmp_path, ["d.json", "c.json", "b.json", "a.json"], [7] * 4)
+    for rank, name in enumerate("wxyz"):
+        et = folder / "et" / f"et_{rank}.json"
+        add_groups(et, [], [rank, rank ^ 1], [rank % 2, rank % 2 + 2])
+        et.rename(folder / "et" / f"{name}.json")
+    assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
+    said = capsys.readouterr().err
+    assert "by the rank in its name" not in said and "not checked" not in said
+    assert [et_info(folder / "out" / f"trace.{rank}.et")["rank"] for rank in range(4)] == [0, 1, 2, 3]
+    assert link(folder / "et" / "w.json", folder / "kineto" / "a.json", "-o", folder / "a.et") == 2
+    assert "a.json: a Kineto trace of rank 3, but the execution trace is of rank 0" in capsys.readouterr().err
+
+
+def test_groups_that_do_not_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The names decide between ranks with the same groups, and a line states that."""
+    folder = ranks(tmp_path, ["d.json", "c.json", "b.json", "a.json"], [7] * 4)
+    for rank in range(4):
+        add_groups(folder / "et" / f"et_{rank}.json", [rank // 2 * 2, rank // 2 * 2 + 1])
+    assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
+    said = capsys.readouterr().err
+    chosen = folder / "kineto" / "d.json"
+    assert f"et_0.json: paired with {chosen} by the rank in its name: the content fits 2 Kineto traces" in said
+    (folder / "et" / "et_2.json").rename(folder / "et" / "x.json")
+    assert link(folder / "et" / "x.json", folder / "kineto", "-o", folder / "a.et") == 2
+    both = " and ".join(str(folder / "kineto" / name) for name in ("a.json", "b.json"))
+    assert f"{both} may each be the Kineto trace of one of the ranks 2, 3, process 7" in capsys.readouterr().err
+    assert link(folder / "et" / "x.json", folder / "kineto" / "c.json", "-o", folder / "a.et") == 2
+    assert "c.json: a Kineto trace of rank 1, which is not in all process groups" in capsys.readouterr().err
+
+
+def test_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    et, kineto = write_pair(tmp_path, 8)
+    change(et, pid=0)
+    assert link(et, kineto, "-o", tmp_path / "a.et") == 0
+    assert f"{kineto}: not checked for the same rank: one of the files has neither rank nor process" in (
+        capsys.readouterr().err
+    )
+
+
 def test_another_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = ranks(tmp_path, ["a.json", "b.json"], [70, 71])
     et, kineto = folder / "et" / "et_0.json", folder / "kineto" / "b.json"

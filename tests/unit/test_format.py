@@ -16,7 +16,8 @@ from tests.unit import pyreader
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENT = (ROOT / "docs" / "formats" / "recording.md").read_text()
-HEADER = (ROOT / "csrc" / "recording" / "recording_format.h").read_text()
+FORMATS = ("recording_format.h", "measures/measure_format.h")
+HEADER = "".join((ROOT / "csrc" / "recording" / name).read_text() for name in FORMATS)
 
 KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow")
 FROM = ("project", "site", "stdlib", "generated")
@@ -42,7 +43,7 @@ def compiled(structs: dict[str, Any], folder: Path) -> dict[str, tuple[int, int]
         for name in fields:
             where = f"offsetof({struct}, {name}), sizeof((({struct} *)0)->{name})"
             prints.append(f'printf("{struct}.{name} %zu %zu\\n", {where});')
-    includes = '#include "recording/recording_format.h"\n#include <stdio.h>\n'
+    includes = '#include "recording/measures/measure_format.h"\n#include <stdio.h>\n'
     source = includes + "int main(void) {" + "".join(prints) + "return 0; }"
     (folder / "sizes.c").write_text(source)
     subprocess.run(["cc", "-std=c11", f"-I{ROOT / 'csrc'}", "-o", folder / "sizes", folder / "sizes.c"], check=True)
@@ -68,7 +69,7 @@ C_TYPES = {
 def test_the_tables_are_those_of_the_compiler(tmp_path: Path) -> None:
     structs = documented()
     sizes = compiled(structs, tmp_path)
-    assert len(structs) == 19
+    assert len(structs) == 23
     for struct, (size, fields) in structs.items():
         assert sizes[struct] == (0, size), struct
         for name, (at, wide, _) in fields.items():
@@ -202,7 +203,7 @@ def agree(path: Path) -> pyreader.Recording:
     ):
         assert found.header[name] == rank[name], name
     assert found.header["counters"] == tuple(rank["counters"].values())
-    for name in ("role", "system_id", "running", "served", "covered", "self", "events", "events_lost"):
+    for name in ("role", "system_id", "running", "served", "covered", "self", "events", "events_lost", "cpu"):
         assert [thread[name] for thread in found.threads] == rank["threads"][name], name
     assert [ours[thread["root"]] for thread in found.threads] == [theirs[row] for row in rank["threads"]["root"]]
     opened = zip(*(rank["open"][name] for name in ("thread", "context", "age")), strict=True)
@@ -213,7 +214,37 @@ def agree(path: Path) -> pyreader.Recording:
     assert found.steps == list(zip(*(rank["latest_steps"][name] for name in names), strict=True))
     assert {key for key, value in found.meta.items() if key and value} == set(rank["meta"])
     agree_on_spreads(found, ours, theirs, figures)
+    agree_on_marks(found, rank, path)
     return found
+
+
+def agree_on_marks(found: pyreader.Recording, rank: dict[str, Any], path: Path) -> None:
+    """The states at the ends of steps, of which each range of steps is a difference."""
+    names = ("number", "steps", "recorded", "other", "forward", "backward", "optimizer", "data")
+    assert found.marks == list(zip(*(rank["marks"][name] for name in names), strict=True))
+    for end, (number, *_) in enumerate(found.marks):
+        for start in (-1, *range(end)):
+            first = found.marks[start][0] + 1 if start >= 0 else found.marks[0][0]
+            trace = fastdispatch.load(path, steps=(first, number))
+            assert trace.window is not None and (trace.window.first, trace.window.last) == (first, number)
+            paths = Paths()
+            ours, theirs = paths.of_recording(found), paths.of_trace(trace)
+            before = summed(ours, found.states[start]) if start >= 0 else {}
+            after = summed(ours, found.states[end])
+            columns = trace.core.figures(0)
+            rows = zip(*(columns[name] for name in ("context", "calls", "resumes", "self")), strict=True)
+            expected = {theirs[row]: tuple(values) for row, *values in rows}
+            changes = {
+                context: tuple(b - a for a, b in zip(before.get(context, (0, 0, 0)), values, strict=True))
+                for context, values in after.items()
+            }
+            assert {context: values for context, values in changes.items() if any(values)} == expected
+            zero = [(0, 0)] * len(found.threads)
+            times = zip(found.thread_states[start] if start >= 0 else zero, found.thread_states[end], strict=True)
+            threads = trace.ranks[0]["threads"]
+            assert [(b[0] - a[0], b[1] - a[1]) for a, b in times] == list(
+                zip(threads["covered"], threads["cpu"], strict=True)
+            )
 
 
 def agree_on_spreads(
@@ -237,6 +268,7 @@ def test_a_recording_of_calls(program: Any, tmp_path: Path) -> None:
         graph.step()
     found = agree(tmp_path / "rank00000.fd")
     assert len(found.steps) == 2
+    assert len(found.marks) == 2
     assert found.spreads
     assert found.open  # functions of the test that were open at the end
 

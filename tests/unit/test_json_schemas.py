@@ -32,6 +32,8 @@ COMMANDS = {
     "report run --paths": "report",
     "report run --callers zebra_step": "report",
     "report untimed": "report",
+    "findings run": "findings",
+    "findings ranks.json": "findings",
     "doctor": "doctor",
     "diff run dump.json": "diff",
     "diff run ranks.json --all --gate gate.toml": "diff",

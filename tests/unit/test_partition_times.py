@@ -202,7 +202,7 @@ def test_a_model_is_found_by_the_command(
     assert capsys.readouterr().err == "fastdispatch: row_of_layers:broken: KeyError: 'no\\nmodel'\n"
 
 
-def test_what_a_recording_cannot_answer(tmp_path: Path) -> None:
+def test_a_recording_has_no_parameters_or_other_layers(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
     run = record(model, tmp_path / "run", steps=1)
     with pytest.raises(Error, match="method parameters: a recording has times and no parameters"):

@@ -121,8 +121,8 @@ def test_what_is_no_graph(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("graph.txt").write_bytes(content)
-    told = refused(COMMANDS[command].format(graph="graph.txt").split(), capsys)
-    assert told.startswith("fastdispatch: graph.txt") and message in told
+    reported = refused(COMMANDS[command].format(graph="graph.txt").split(), capsys)
+    assert reported.startswith("fastdispatch: graph.txt") and message in reported
     assert [path.name for path in tmp_path.iterdir()] == ["graph.txt"]
 
 

@@ -64,16 +64,16 @@ def test_compat_is_the_published_package(
 
 
 def test_compat_names_the_nodes_that_break_the_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def told(graph: str, **names: str) -> list[str]:
+    def reported(graph: str, **names: str) -> list[str]:
         run(graph, tmp_path / graph, "--compat", **names)
         return capsys.readouterr().err.splitlines()
 
-    gnmt = told("gnmt_10_stages", arch="gnmt")
+    gnmt = reported("gnmt_10_stages", arch="gnmt")
     assert [line.split()[1] for line in gnmt] == ["node7", "node16", "node23", "node36", "node43"]
     assert "None.clone()" in gnmt[3] and "is a tuple" in gnmt[0]
-    assert "_initialize_weights" in told("two_stages", arch="vgg16")[0]
-    assert "node3, which node4 (Add) has overwritten" in told("syn_add_alias")[0]
-    assert "ReLU(inplace=True=True), is not valid Python" in told("syn_modern_repr")[0]
+    assert "_initialize_weights" in reported("two_stages", arch="vgg16")[0]
+    assert "node3, which node4 (Add) has overwritten" in reported("syn_add_alias")[0]
+    assert "ReLU(inplace=True=True), is not valid Python" in reported("syn_modern_repr")[0]
 
 
 @pytest.mark.parametrize("graph", ["syn_mha_prefix", "syn_view_const"])
@@ -143,7 +143,7 @@ def test_numbers_are_computed_where_they_are_read() -> None:
     assert ".size(" not in files["stage0.py"] and "out3 = input0.size(0)" in files["stage1.py"]
 
 
-def test_outputs_of_early_stages_are_answered() -> None:
+def test_outputs_of_early_stages_are_returned() -> None:
     nodes = [Node("1", "Input0"), Node("2", "Linear(4, 4)", stage=0), Node("3", "Linear(4, 2)", stage=0)]
     graph = Graph([*nodes, Node("4", "ReLU()", stage=1)], [("1", "2"), ("2", "3"), ("2", "4")])
     assert "return (out3, out4)" in written(graph)["net.py"]
@@ -300,9 +300,9 @@ def test_the_order_of_lines_does_not_show() -> None:
 def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     assert run("two_stages", tmp_path, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    reported = json.loads(capsys.readouterr().out)
     jsonschema.validate(
-        told, json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-convert.schema.json").read_text())
+        reported, json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-convert.schema.json").read_text())
     )
-    assert {*told["files"]} == {path.name for path in tmp_path.iterdir()} - {".pipeline-convert.json"}
-    assert told["verified"] is None
+    assert {*reported["files"]} == {path.name for path in tmp_path.iterdir()} - {".pipeline-convert.json"}
+    assert reported["verified"] is None

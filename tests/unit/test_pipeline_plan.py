@@ -152,8 +152,8 @@ def test_deepspeed_says_the_same() -> None:
                 assert made.table(stage).split("|") == steps, (name, stages, micro_batches, stage)
                 assert made.buffers(stage) == schedule.num_pipe_buffers()
                 if name == "train":
-                    told = [schedule._step_to_micro_batch(step) for step in range(len(steps))]
-                    assert [step[3:] for step in made.train_steps(stage)] == told
+                    reported = [schedule._step_to_micro_batch(step) for step in range(len(steps))]
+                    assert [step[3:] for step in made.train_steps(stage)] == reported
 
 
 def schedules_of_deepspeed() -> Any:
@@ -223,7 +223,7 @@ def test_three_engines_have_one_order() -> None:
 
 
 def test_plans_are_valid() -> None:
-    """Each computation once and after what it needs, each send with one receive, no buffer taken while it is in use."""
+    """Each computation once and after its inputs, each send with one receive, no buffer taken while it is in use."""
     for made in all_plans():
         forward_only, copies = made.schedule == "deepspeed-inference", made.schedule == "deepspeed-dp"
         last = made.stages * made.chunks - 1
@@ -236,21 +236,21 @@ def test_plans_are_valid() -> None:
                 assert abs(job.peer - job.stage) == 1 and holders[job.peer] != job.rank
                 assert (job.peer > job.stage) == (job.kind in ("SA", "RG"))
                 ends[job.kind[1], min(job.stage, job.peer), job.mb].append(job.kind)
-            needs = []
+            inputs = []
             if job.kind == "F" and job.stage > 0 and not copies:
                 there = holders[job.stage - 1] == job.rank
-                needs = [("F", job.stage - 1, job.mb) if there else ("RA", job.stage, job.mb)]
+                inputs = [("F", job.stage - 1, job.mb) if there else ("RA", job.stage, job.mb)]
             elif job.kind in "BI" and not copies:
-                needs = [("F", job.stage, job.mb)]
+                inputs = [("F", job.stage, job.mb)]
                 if job.stage < last:
                     there = holders[job.stage + 1] == job.rank
-                    needs += [(job.kind, job.stage + 1, job.mb) if there else ("RG", job.stage, job.mb)]
+                    inputs += [(job.kind, job.stage + 1, job.mb) if there else ("RG", job.stage, job.mb)]
             elif job.kind == "W":
-                needs = [("I", job.stage, job.mb)]
+                inputs = [("I", job.stage, job.mb)]
             elif job.kind in ("SA", "SG"):
                 made_by = "F" if job.kind == "SA" else "B" if ("B", job.stage, job.mb) in before else "I"
-                needs = [(made_by, job.stage, job.mb)]
-            assert all(each in before for each in needs), (made.schedule, made.stages, made.micro_batches, job)
+                inputs = [(made_by, job.stage, job.mb)]
+            assert all(each in before for each in inputs), (made.schedule, made.stages, made.micro_batches, job)
             before[job.kind, job.stage, job.mb] = None
         computations = [each for stage in done.values() for each in stage if each[0] in "FBIW"]
         passes = 1 if forward_only else 3 if made.schedule.startswith("zb") else 2
@@ -359,7 +359,7 @@ def slowly(made: Plan, times: dict[str, list[Fraction]]) -> dict[tuple[str, int,
     left = {rank: [job for job in made.rows if job.rank == rank and job.kind in "FBIW"] for rank in range(made.stages)}
     free, ends = dict.fromkeys(left, Fraction()), {}
 
-    def needs(job: Any) -> list[tuple[tuple[str, int, int], Fraction]]:
+    def inputs(job: Any) -> list[tuple[tuple[str, int, int], Fraction]]:
         if job.kind == "W":
             return [(("I", job.stage, job.mb), Fraction())]
         other = job.stage - 1 if job.kind == "F" else job.stage + 1
@@ -371,9 +371,9 @@ def slowly(made: Plan, times: dict[str, list[Fraction]]) -> dict[tuple[str, int,
 
     while any(left.values()):
         for rank, jobs in left.items():
-            while jobs and all(need in ends for need, _ in needs(jobs[0])):
+            while jobs and all(need in ends for need, _ in inputs(jobs[0])):
                 job = jobs.pop(0)
-                begin = max([free[rank], *(ends[need] + wait for need, wait in needs(job))])
+                begin = max([free[rank], *(ends[need] + wait for need, wait in inputs(job))])
                 free[rank] = ends[job.kind, job.stage, job.mb] = begin + times[job.kind][job.stage]
     return ends
 
@@ -497,13 +497,13 @@ def test_document() -> None:
         document = json.loads(made.to_json())
         check.validate(document)
         assert [stage["table"] for stage in document["plan"]] == [made.table(stage) for stage in range(3)]
-        told = [
+        reported = [
             (job["stage"], step, job["kind"], job["mb"], job["buffer"], stage["stage"], job["chunk"], job["peer"])
             for stage in document["plan"]
             for step, jobs in enumerate(stage["steps"])
             for job in jobs
         ]
-        assert told == [tuple(None if each == -1 else each for each in row) for row in made.rows]
+        assert reported == [tuple(None if each == -1 else each for each in row) for row in made.rows]
         assert [len(stage["steps"]) for stage in document["plan"]] == [made.steps] * 3
         assert document["figures"]["exact"]["makespan"] == str(made.replay().makespan)
     with pytest.raises(jsonschema.ValidationError):

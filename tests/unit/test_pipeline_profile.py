@@ -241,7 +241,7 @@ def test_what_is_no_recording_of_a_model(
         torch.ones(2).sum()
     Path("empty").mkdir()
     Path("wrong.py").write_text("1 +")
-    told = {
+    reported = {
         "plain": "record with CallGraph(et=True)",
         "bare": "no call of a module in it",
         "empty": "no recording in this folder",
@@ -249,7 +249,7 @@ def test_what_is_no_recording_of_a_model(
         "nothing.py": "can't open file 'nothing.py'",
         "nothing.fd": "nothing.fd",
     }
-    for path, message in told.items():
+    for path, message in reported.items():
         assert main(["pipeline", "profile", path]) == 2
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1

@@ -73,6 +73,7 @@ OUTPUTS = {
     "report": ["report", "RUN", "--all"],
     "report tree": ["report", "RUN", "--tree", "--json"],
     "report paths": ["report", "RUN", "--paths", "100", "--json"],
+    "findings": ["findings", "RUN", "--all-time"],
     "html": ["html", "RUN", "-o", "FILE"],
     "svg": ["svg", "RUN", "-o", "FILE.svg"],
     "report modules": ["report", "RUN", "--by", "module", "--json"],
@@ -90,6 +91,7 @@ OUTPUTS = {
     "top": ["top", "RUN", "--once", "--total", "--rows", "1000"],
     "stacks": ["stacks", "RUN", "--all", "--threads"],
     "merge": ["merge", "RUN", "-o", "FILE"],
+    "sql": ["sql", "RUN", "FROM paths", "--format", "json"],
     "dump": ["dump", "RUN", "-o", "FILE"],
     **{
         f"export {name}": ["export", name, "RUN", "-o", "FILE"]
@@ -103,6 +105,7 @@ OUTPUTS = {
 #: Names in outputs that are not functions of the program.
 NAMED = {
     "stacks": b"<module>",
+    "findings": b"zebra_out",
     "report modules": b"zebra_layers",
     "pipeline report": b"fastdispatch-pipeline-report",
     "pipeline partition": b"zebra_layers.1",
@@ -111,7 +114,7 @@ NAMED = {
 }
 
 #: Commands that show no names of a recording, or reject the options.
-NO_OUTPUT = {"doctor", "run", "resume", "pause", "on", "off", "where", *private.REFUSING}
+NO_OUTPUT = {"doctor", "run", "attach", "detach", "resume", "pause", "on", "off", "where", *private.REFUSING}
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +176,7 @@ def test_no_name_of_the_user(
     host = json.dumps(fastdispatch.load(zebra_run).meta["host"]).encode()
     assert host not in hidden
     assert b"f_" in hidden or name == "pipeline report"
-    if name not in ("stacks", "diff", "report modules", "pipeline report", "timeline check"):
+    if name not in ("findings", "stacks", "diff", "report modules", "pipeline report", "timeline check"):
         assert re.search(rb"aten::|torch|Linear", hidden)
 
 
@@ -212,6 +215,7 @@ def test_prefixes_are_cut(zebra_run: Path, tmp_path: Path) -> None:
         ["timeline", "check", "OTHER"],
         ["et", "info", "OTHER"],
         ["pipeline", "partition", "NUMBERS", "-n", "2"],
+        ["sql", "DATASET", "FROM paths"],
         ["pipeline", "partition", "--method", "pipedream", "-n", "2", "NUMBERS"],
     ),
     ids=lambda command: " ".join(command[:2]),
@@ -222,7 +226,9 @@ def test_other_files_are_refused(
     other = tmp_path / "other.json"
     other.write_text('{"traceEvents":[{"ph":"X","name":"zebra","ts":1,"dur":1,"pid":1,"tid":1}]}')
     (tmp_path / "numbers").write_text("1\n2\n3")
+    assert main(["merge", str(zebra_run), "-o", str(tmp_path / "run.parquet")]) == 0
     words = {
+        "DATASET": str(tmp_path / "run.parquet"),
         "NUMBERS": str(tmp_path / "numbers"),
         "RUN": str(zebra_run),
         "OTHER": str(other),

@@ -194,10 +194,13 @@ def test_phases_are_found_without_marks(training: Path) -> None:
     assert list(phases) == ["forward", "backward", "optimizer", "data", "other"]
     rounding = len(fastdispatch.load(training).contexts["self"])  # a nanosecond each at most
     assert sum(phase.self for phase in phases.values()) == pytest.approx(report.facts.whole, abs=rounding)
-    steps = fastdispatch.load(training).ranks[0]["latest_steps"]
+    rank = fastdispatch.load(training).ranks[0]
+    steps, settled = rank["latest_steps"], slice(rank["settled"]["steps"]["first"], None)
     assert len(steps["begin"]) == STEPS
+    whole = sum(sum(steps[name][settled]) for name in phases)
     for name, phase in phases.items():
-        assert phase.per_step == round(sum(steps[name][1:]) / (STEPS - 1))  # step 0 includes set-up
+        share = sum(steps[name][settled]) / whole
+        assert phase.per_step == pytest.approx(report.facts.step * share, abs=len(phases))
         assert phase.self + rounding >= sum(steps[name])  # a step ends before the code after it
     assert min(phases[name].per_step for name in ("forward", "backward", "optimizer")) > 0
     assert phases["data"].self == 0

@@ -1,0 +1,193 @@
+"""The overview, plumbing, threads and heat maps: the figures of the report, and sums that do not change."""
+
+from __future__ import annotations
+
+import json
+import re
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+import fastdispatch
+from fastdispatch.detectors import Finding, Where, findings
+from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html_overview import PARTS, block_of
+from fastdispatch.read.summary import seconds
+from fastdispatch.report.report_facts import facts
+from tests.browser.opened import Dump, look, opened, painted
+
+pytestmark = pytest.mark.torch
+
+RANKS = 5
+
+
+def number(text: str) -> float:
+    return float(re.findall(r"[\d.]+", text)[0])
+
+
+def test_the_parts_of_a_step_add_up_to_that_of_the_report(gpt: Path) -> None:
+    trace = fastdispatch.load(gpt)
+    said = facts(trace, None)
+    values, tables = block_of(trace, said, findings(trace))
+    assert tuple(values["parts"]) == PARTS
+    assert sum(values["parts"].values()) == said.step
+    assert sum(tables["ranks"][part][0] for part in PARTS) == said.step
+    by_phase = {phase.phase: phase.per_step for phase in said.phases}
+    assert values["parts"]["forward"] == by_phase["forward"] > 0
+
+
+def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -> None:
+    trace = fastdispatch.load(gpt)
+    said, found = facts(trace, None), findings(trace)
+    with opened(browser, gpt / "page.html") as shown:
+        text = shown.locator("#view-overview").inner_text()
+        step = seconds(said.step).replace("us", "\u00b5s")
+        assert f"{step} per step" in text
+        shares = [number(share) for share in shown.locator(".parts b").all_inner_texts()]
+        assert sum(shares) == pytest.approx(100, abs=0.1)
+        assert shown.locator(".finding").count() == len(found)
+        for finding in found:
+            assert finding.title in text
+        assert shown.locator("#view-overview tbody tr").count() == 12
+        shown.locator("#view-overview tbody button").first.click()
+        assert "view=flame" in shown.url
+        assert "zoom=" in shown.url
+        assert shown.locator("#view-flame .crumb").count() > 2
+
+
+def test_a_finding_leads_to_its_place(gpt: Path, browser: Browser) -> None:
+    trace = fastdispatch.load(gpt)
+    key = "pretrain.py:[Block]:forward"
+    path = ["pretrain.py:[]:pretrain", "pretrain.py:[]:train_step", key, "aten::add"]
+    found = findings(trace)
+    found.findings = [
+        Finding("tiny-ops", "many adds", Where(key, "pretrain.py", 3, path), 0.1, 5000, "4 adds", "fuse", "warning")
+    ]
+    file = gpt / "finding.html"
+    file.write_bytes(page(trace, str(gpt), Wanted(), found))
+    with opened(browser, file) as shown:
+        assert "gain up to 5 \u00b5s per step" in shown.locator(".finding.warning").inner_text()
+        shown.locator(".finding button", has_text="Flame").click()
+        assert shown.locator("#details .key").inner_text() == "aten::add"
+        assert shown.locator("#view-flame .crumb").last.inner_text() == "aten::add"
+        look(shown, view="overview")
+        shown.locator(".finding button", has_text="Graph").click()
+        assert shown.locator("#details .key").inner_text() == key
+        assert shown.locator("#view-graph .box.focus").count() == 1
+
+
+def total(shown: Page, name: str) -> list[str]:
+    row = shown.locator("#view-table tbody tr").filter(has=shown.locator(f"b:text-is('{name}')")).first
+    return row.locator("td").all_inner_texts()
+
+
+def test_plumbing_is_folded_and_sums_stay(gpt: Path, browser: Browser) -> None:
+    trace = fastdispatch.load(gpt)
+    assert any(name == "_call_impl" for name in trace.nodes["name"])
+    with opened(browser, gpt / "page.html", "view=table&query=_call_impl") as shown:
+        rows = shown.locator("#view-table tbody tr")
+        assert rows.count() == 0
+        assert "of them plumbing" in shown.locator("#found").inner_text()
+        matched = shown.locator("#found").inner_text().split("\u00b7")[1:]
+        shown.locator("#plumbing").check()
+        assert rows.count() > 0
+        assert shown.locator("#found").inner_text().split("\u00b7")[1:] == matched
+        look(shown, view="table", plumbing=0)
+        folded = total(shown, "Block.forward")
+        look(shown, view="table", plumbing=1)
+        unfolded = total(shown, "Block.forward")
+        assert folded[0:4] == unfolded[0:4]  # share and calls
+        assert folded[5] == unfolded[5]  # total
+        look(shown, view="flame")
+        everything = shown.locator("#view-flame .crumbs").first.inner_text()
+        shown.keyboard.press("p")
+        assert "plumbing=1" in shown.url
+        assert shown.locator("#view-flame .crumbs").first.inner_text() == everything
+
+
+def test_the_wheel_zooms_and_matches_are_found(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=flame") as shown:
+        area = shown.locator("#view-flame .scroller canvas").bounding_box()
+        note = shown.locator("#view-flame .note").inner_text()
+        shown.mouse.move(area["x"] + 200, area["y"] + 100)
+        shown.mouse.wheel(0, -800)
+        shown.wait_for_timeout(50)
+        assert shown.locator("#view-flame .note").inner_text() != note
+        shown.keyboard.press("0")
+        assert shown.locator("#view-flame .note").inner_text() == note
+        shown.fill("#query", "aten::layer_norm")
+        shown.keyboard.press("Escape")
+        finder = shown.locator("#view-flame .crumbs").nth(1)
+        count = int(number(finder.inner_text()))
+        assert count > 1
+        shown.keyboard.press("n")
+        assert finder.inner_text().startswith(f"match 1 of {count}")
+        shown.keyboard.press("N")
+        assert finder.inner_text().startswith(f"match {count} of {count}")
+        assert shown.locator("#details h2").inner_text() == "aten::layer_norm"
+
+
+def test_the_keys_are_listed(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=flame") as shown:
+        shown.keyboard.press("?")
+        assert shown.locator("#keys").is_visible()
+        assert "next, previous match" in shown.locator("#keys").inner_text()
+        shown.keyboard.press("Escape")
+        assert not shown.locator("#keys").is_visible()
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+    """Ranks of two hosts, pipe stage by pipe stage; an idle thread; the last rank is the slowest."""
+    folder = tmp_path_factory.mktemp("heat")
+    dump = Dump(template)
+    root = dump.call(-1, 7, "", "", "main", "")
+    step = dump.call(root, 1, "train.py", "", "step", "project", line=3, own=1000)
+    dump.call(step, 2, "", "", "c10d::allreduce_", "", own=3000, flags=2)
+    dump.call(step, 1, "train.py", "", "work", "project", line=9, own=9000, flags=1)
+    document = json.loads(dump.save(folder / "ranks.json").read_text())
+    first = document["ranks"][0]
+    document["ranks"] = []
+    for rank in range(RANKS):
+        more = deepcopy(first) | {"rank": rank, "id": f"{rank:032x}", "world": RANKS}
+        more["meta"] = {"host": f"node{1 - rank % 2}", "coordinates": {"pipe": RANKS - rank, "data": 0, "model": 0}}
+        more["figures"]["self"][3] *= 1 + rank
+        more["recorded"] = sum(more["figures"]["self"])
+        more["threads"]["self"] = more["threads"]["covered"] = [more["recorded"]]
+        document["ranks"].append(more)
+    (folder / "ranks.json").write_text(json.dumps(document))
+    trace = fastdispatch.load(folder / "ranks.json")
+    (folder / "page.html").write_bytes(page(trace, "ranks.json", Wanted()))
+    return folder
+
+
+def test_communication_is_a_part_of_its_own(ranks: Path) -> None:
+    trace = fastdispatch.load(ranks / "ranks.json")
+    values, _ = block_of(trace, facts(trace, None), findings(trace))
+    assert values["per"] == "recording"
+    assert values["parts"]["communication"] == RANKS * 3000
+    assert values["parts"]["backward"] == 0
+    assert sum(values["parts"].values()) == facts(trace, None).whole
+
+
+def test_ranks_are_sorted_heat_maps(ranks: Path, browser: Browser) -> None:
+    with opened(browser, ranks / "page.html", "theme=light") as shown:
+        assert shown.locator("#view-overview figure canvas").count() >= 1
+        choices = shown.locator("#view-overview figure, #view-overview .maps option").all_inner_texts()
+        assert {"rank", "host, then rank", "coordinate (pipe, data, model)", "step time"} <= set(choices)
+        assert painted(shown, "#view-overview figure canvas")["heat"] > 0
+        look(shown, view="ranks")
+        assert shown.locator("#view-ranks figure canvas").count() >= 1
+
+
+def test_nothing_overlaps_on_a_small_screen(ranks: Path, browser: Browser) -> None:
+    with opened(browser, ranks / "page.html") as shown:
+        for width in (700, 1280, 1440):
+            shown.set_viewport_size({"width": width, "height": 700})
+            shown.wait_for_timeout(50)
+            outside = shown.locator("#view-overview .halves > section").evaluate_all(
+                "list => list.filter(e => e.scrollWidth > e.clientWidth + 1).length"
+            )
+            assert outside == 0, width

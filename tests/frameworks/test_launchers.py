@@ -1,0 +1,181 @@
+"""Run the commands of docs/guides/launchers: real launchers, stand-ins for Slurm and Kubernetes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+import fastdispatch
+from tests import processes
+from tests.conftest import EXAMPLES, ROOT
+
+PAGES = ROOT / "docs" / "guides" / "launchers"
+COMMANDS = {
+    "python": "",
+    "fastdispatch": "-m fastdispatch",
+    "torchrun": "-m torch.distributed.run",
+    "deepspeed": "-m deepspeed.launcher.runner",
+    "accelerate": "-m accelerate.commands.accelerate_cli",
+}
+SRUN = """
+[ "$1" = -n ] && tasks=$2 && shift 2
+for task in $(seq 0 $((tasks - 1))); do
+    SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_NTASKS=$tasks SLURM_PROCID=$task SLURM_LOCALID=$task "$@" &
+done
+wait
+"""
+LOSS = re.compile(r"rank (\d): loss (\S+)")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A folder with the example programs, and an environment with the launchers of this interpreter."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def sh(self, text: str, **changes: str) -> str:
+        command = ["bash", "-euo", "pipefail", "-c", text]
+        environment = self.environment | changes
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+        assert "not recording" not in done.stderr, done.stderr
+        return done.stdout
+
+
+def free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, arguments in COMMANDS.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+    (programs / "srun").write_text(f"#!/bin/sh\n{SRUN}")
+    for path in programs.iterdir():
+        path.chmod(0o755)
+    (programs / "sitecustomize.py").write_text((ROOT / "python" / "fastdispatch-startup.pth").read_text())
+    work = tmp_path / "work"
+    shutil.copytree(EXAMPLES / "launchers", work)
+    port = free_port()
+    return Site(
+        work,
+        processes.environment(
+            PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
+            PYTHONPATH=os.pathsep.join([str(programs), os.environ.get("PYTHONPATH", "")]),
+            HOST="127.0.0.1",
+            PORT=port,
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=port,
+            DS_ACCELERATOR="cpu",
+            HF_HUB_OFFLINE="1",
+            OMPI_ALLOW_RUN_AS_ROOT="1",
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            OMPI_MCA_rmaps_base_oversubscribe="1",
+        ),
+    )
+
+
+def blocks(page: str, kind: str = "sh") -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```$", (PAGES / f"{page}.md").read_text(), re.M | re.S)
+
+
+def check(folder: Path, local_ranks: list[int | None]) -> None:
+    """Two ranks of one run with five steps each; the files of a run are those in its manifest."""
+    run = fastdispatch.load(folder)
+    assert [(rank["rank"], rank["world"], rank["steps"]) for rank in run.ranks] == [(0, 2, 5), (1, 2, 5)]
+    assert [rank["steps_source"] for rank in run.ranks] == ["optimizer"] * 2
+    assert [rank["meta"]["local_rank"] for rank in run.ranks] == local_ranks
+    assert {rank["meta"]["host"] for rank in run.ranks} == {os.uname().nodename}
+    assert len({rank["meta"]["run_id"] for rank in run.ranks}) == 1
+
+
+#: Page, local ranks, and whether a process that is not a rank is recorded, too.
+ROWS = [
+    ("torchrun", [0, 1], False),
+    ("deepspeed", [0, 1], False),
+    ("accelerate", [0, 1], False),
+    ("lightning", [0, 1], False),
+    ("spawn", [None, None], True),
+    ("slurm", [0, 1], False),
+    ("mpi", [0, 1], False),
+]
+
+
+@pytest.mark.parametrize(("page", "local_ranks", "spawner"), ROWS, ids=[row[0] for row in ROWS])
+def test_page(page: str, local_ranks: list[int | None], spawner: bool, site: Site) -> None:
+    if page == "mpi" and shutil.which("mpirun") is None:
+        pytest.skip("needs mpirun (Open MPI)")
+    record, report, *others = blocks(page)[0].splitlines()
+    losses = LOSS.findall(site.sh(record))
+    assert sorted(rank for rank, _ in losses) == ["0", "1"]
+    check(site.folder / "out", local_ranks)
+    recordings = list((site.folder / "out").glob("*.fd"))
+    assert len(recordings) == 2 + spawner, recordings
+    assert "ranks 0-1 of 2, 5 steps" in site.sh("\n".join([report, *others]))
+    plain = re.sub(r"fastdispatch run -o out( \w+\.py)?", lambda found: f"python{found[1]}" if found[1] else "", record)
+    plain = re.sub(r"FASTDISPATCH\w*=\S+", "", plain)
+    assert sorted(LOSS.findall(site.sh(plain, MASTER_PORT=free_port(), PORT=free_port()))) == sorted(losses)
+    assert len(list((site.folder / "out").glob("*.fd"))) == len(recordings)
+
+
+def test_two_agents_of_torchrun(site: Site) -> None:
+    site.sh(blocks("torchrun")[1])
+    check(site.folder / "out2", [0, 0])
+
+
+def test_the_variable_is_enough(site: Site) -> None:
+    """Neither the spawner, nor multiprocessing's resource tracker, replaces the ranks in the manifest."""
+    site.sh("python spawn.py", FASTDISPATCH="1", FASTDISPATCH_OUT="out")
+    check(site.folder / "out", [None, None])
+    assert len(list((site.folder / "out").glob("*.fd"))) == 3
+
+
+POD = {"pytorchjob": {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "1"}, "python": {"WORLD_SIZE": "2"}}
+
+
+@pytest.mark.parametrize("kind", POD)
+def test_kubernetes(kind: str, site: Site) -> None:
+    """The container of the page in two pods, with the variables that the operator of PyTorchJob sets."""
+    container = yaml.safe_load(blocks("kubernetes", "yaml")[0])
+    given = {each["name"]: each["value"] for each in container["env"]} | POD[kind]
+    command = container["command"] if kind == "pytorchjob" else ["python", "train.py"]
+    pods = []
+    for number in "01":
+        master = {"PET_MASTER_ADDR": "127.0.0.1", "PET_MASTER_PORT": site.environment["PORT"]}
+        own = {"PET_NODE_RANK": number} | master if kind == "pytorchjob" else {"RANK": number}
+        environment = site.environment | given | own
+        pods.append(subprocess.Popen(command, cwd=site.folder, env=environment))
+    assert [pod.wait(120) for pod in pods] == [0, 0]
+    check(site.folder / "out", [0, 0] if kind == "pytorchjob" else [None, None])
+    assert "ranks 0-1 of 2" in site.sh(blocks("kubernetes")[0])
+
+
+RAY = """
+import os, sys, train, fastdispatch
+rank = sys.argv[1]
+os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE="2", LOCAL_WORLD_SIZE="2", NODE_RANK="0")
+with fastdispatch.CallGraph("out"):
+    train.main()
+"""
+
+
+def test_ray_train(site: Site) -> None:
+    """The variables that Ray Train sets in two workers. A real Ray takes more than a minute for one training."""
+    (site.folder / "worker.py").write_text(RAY)
+    site.sh("python worker.py 0 & python worker.py 1; wait")
+    check(site.folder / "out", [0, 1])
+    assert "ranks 0-1 of 2" in site.sh(blocks("ray")[0])

@@ -1,0 +1,1 @@
+"""Checks of GPU time on a machine with an NVIDIA GPU: ``make test-gpu``. They need PyTorch with CUDA, nothing else."""

@@ -1,0 +1,318 @@
+"""The checks. Each function is one: it returns a line about what it saw, and raises if something is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pretrain
+import torch
+
+import fastdispatch
+from tests.gpu import modules
+
+#: Large enough that the stream never waits for the host: an interval is then the kernels in it.
+LARGE = pretrain.Config(context=512, width=1536, heads=12, layers=4, dropout=0.0)
+SMALL = pretrain.Config(context=16, width=32, heads=2, layers=2, dropout=0.0)
+TOLERANCE = 0.02
+MANY = 300  #: steps
+
+
+class Training:
+    """The example GPT on a device, on fixed data."""
+
+    def __init__(self, device: str, config: pretrain.Config, batch: int) -> None:
+        torch.manual_seed(0)
+        self.model = pretrain.GPT(config).to(device)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
+        self.tokens = torch.randint(0, 256, (batch, config.context), device=device)
+        self.targets = torch.randint(0, 256, (batch, config.context), device=device)
+
+    def step(self) -> float:
+        return pretrain.train_step(self.model, self.optimizer, self.tokens, self.targets)
+
+
+def record(work: Callable[[], object], gpu: str, steps: int, **options: Any) -> fastdispatch.Trace:
+    """``work`` once per step, recorded into a file."""
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-gpu-") as folder:
+        with fastdispatch.CallGraph(folder, gpu=gpu, **options) as graph:
+            for _ in range(steps):
+                work()
+                graph.step()
+        return fastdispatch.load(folder, timeline=bool(options.get("timeline")))
+
+
+def device_of(trace: fastdispatch.Trace) -> dict[str, Any]:
+    (device,) = trace.ranks[0]["meta"]["gpu_devices"]["devices"]
+    assert "error" not in device, device["error"]
+    return device  # type: ignore[no-any-return]
+
+
+def sound(trace: fastdispatch.Trace) -> None:
+    """Totals are sums of self over subtrees; all intervals have ended, and at most 1 call in 500 has none: the recorder
+    does not wait for a free event."""
+    contexts, counters = trace.contexts, trace.ranks[0]["counters"]
+    lost = {name: counters[name] for name in ("gpu_lost", "gpu_dropped", "gpu_unfinished", "gpu_events_lost")}
+    assert lost["gpu_unfinished"] == lost["gpu_events_lost"] == 0, lost
+    assert lost["gpu_lost"] + lost["gpu_dropped"] <= sum(contexts["gpu_calls"]) / 500, lost
+    totals = list(contexts["gpu_self"])
+    for row in range(len(totals) - 1, -1, -1):
+        if contexts["parent"][row] >= 0:
+            totals[contexts["parent"][row]] += totals[row]
+    assert totals == contexts["gpu_total"]
+
+
+def marks_against_the_profiler(device: str) -> str:
+    """Intervals of operators, summed per module, are within 2 % of the kernels of torch.profiler."""
+    training = Training(device, LARGE, 16)
+    for _ in range(3):
+        training.step()
+    events: modules.Events = []
+    kinds = torch.profiler.ProfilerActivity
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-gpu-") as folder:
+        with (
+            modules.marked_forwards(training.model),
+            torch.profiler.profile(activities=[kinds.CPU, kinds.CUDA]) as profile,
+        ):
+            trace = record(training.step, "ops@1", 5)
+        path = Path(folder) / "profile.json"
+        profile.export_chrome_trace(str(path))
+        events += json.loads(path.read_text())["traceEvents"]
+    sound(trace)
+    kernels = modules.kernel_times(events)
+    assert kernels[""] > 0, "torch.profiler reports no kernel"
+    table = trace.table("module")
+    ours = Counter(dict(zip(table["where"], table["gpu_total"], strict=True)))
+    wrong = [
+        f"{row}: {ours[row]} ns in intervals, {time} ns in kernels"
+        for row, time in kernels.items()
+        if row and time > kernels[""] / 200 and abs(ours[row] - time) > TOLERANCE * time
+    ]
+    assert not wrong, "; ".join(wrong)
+    total = sum(trace.contexts["gpu_self"])
+    assert abs(total - kernels[""]) <= TOLERANCE * kernels[""], (total, kernels[""])
+    return f"{len(kernels) - 1} rows; per step kernels {kernels[''] / 5e6:.1f} ms, intervals {total / 5e6:.1f} ms"
+
+
+def capture_of_a_graph(device: str) -> str:
+    """A captured stream has no marks; the replay is timed as a whole, and computes the same."""
+    weights = torch.randn(2048, 2048, device=device)
+    rows = torch.randn(2048, 2048, device=device)
+
+    def forward() -> torch.Tensor:
+        out = rows
+        for _ in range(8):
+            out = torch.tanh(out @ weights)
+        return out
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        expected = forward()  # warms up the libraries, which cannot be captured
+    torch.cuda.current_stream().wait_stream(side)
+    torch.cuda.synchronize()
+    kept: list[torch.Tensor] = []
+    graph = torch.cuda.CUDAGraph()
+
+    def capture() -> None:
+        with torch.cuda.graph(graph):
+            kept.append(forward())
+
+    def replay() -> None:
+        graph.replay()
+
+    captured = record(capture, "ops@1", 1)
+    assert captured.ranks[0]["counters"]["gpu_captured"] > 0
+    replayed = record(replay, "functions@1", 10)
+    sound(replayed)
+    assert torch.equal(kept[0], expected), "the graph computes something else"
+    nodes, contexts = replayed.nodes, replayed.contexts
+    row = next(i for i, node in enumerate(contexts["node"]) if nodes["key"][node].endswith(":[]:replay"))
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(10):
+        graph.replay()
+    end.record()
+    torch.cuda.synchronize()
+    whole = begin.elapsed_time(end) * 1e6
+    assert contexts["gpu_calls"][row] == 10
+    assert abs(contexts["gpu_total"][row] - whole) <= 0.1 * whole, (contexts["gpu_total"][row], whole)
+    return f"{captured.ranks[0]['counters']['gpu_captured']} calls without marks; a replay takes {whole / 1e7:.2f} ms"
+
+
+def several_streams(device: str) -> str:
+    """Each stream is a track; the intervals of one stream do not overlap unless one contains the other."""
+    rows = torch.randn(1024, 1024, device=device)
+    streams = [torch.cuda.Stream() for _ in range(3)]
+
+    def work() -> None:
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                (rows @ rows).sum()
+        (rows @ rows).sum()
+        torch.cuda.synchronize()
+
+    work()
+    trace = record(work, "ops@1", 4, timeline=True)
+    sound(trace)
+    assert device_of(trace)["streams"] == 4
+    tracks = gpu_slices(trace)
+    assert sorted(tracks) == [f"GPU 0 stream {i}" for i in range(4)]
+    assert len({len(slices) for slices in tracks.values()}) == 1
+    check_nesting(tracks)
+    return f"4 tracks with {len(tracks['GPU 0 stream 0'])} slices each"
+
+
+def gpu_slices(trace: fastdispatch.Trace) -> dict[str, list[tuple[float, float]]]:
+    """(begin, end) in microseconds of the slices of each stream, from Chrome's form of the timeline."""
+    events = json.loads(trace.export("chrome"))["traceEvents"]
+    names = {
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event["ph"] == "M" and event["name"] == "thread_name"
+    }
+    tracks: dict[str, list[tuple[float, float]]] = {}
+    for event in events:
+        track = names.get((event["pid"], event.get("tid")), "")
+        if event["ph"] == "X" and track.startswith("GPU "):
+            tracks.setdefault(track, []).append((event["ts"], event["ts"] + event["dur"]))
+    return tracks
+
+
+def check_nesting(tracks: dict[str, list[tuple[float, float]]]) -> None:
+    for track, slices in tracks.items():
+        slices.sort(key=lambda pair: (pair[0], -pair[1]))
+        around: list[float] = []
+        for begin, end in slices:
+            while around and around[-1] <= begin:
+                around.pop()
+            assert not around or end <= around[-1] + 0.001, f"{track}: a slice ends after the one around it"
+            around.append(end)
+
+
+def forms_of_gpu(device: str) -> str:
+    """Each form of ``gpu=`` times the calls that it names, in the steps that it names."""
+    training = Training(device, SMALL, 2)
+    training.step()
+    expected = {
+        "off": set(),
+        "auto": {"op", "autograd"},
+        "require": {"op", "autograd"},
+        "ops@1": {"op", "autograd"},
+        "modules@1": {"python"},
+        "functions@1": {"python"},
+        "*:[Block]:*@2": {"python"},
+    }
+    for form, kinds in expected.items():
+        trace = record(training.step, form, 4)
+        sound(trace)
+        nodes, contexts = trace.nodes, trace.contexts
+        timed = [i for i, count in enumerate(contexts["gpu_calls"]) if count]
+        assert {nodes["kind"][contexts["node"][i]] for i in timed} == kinds, form
+        steps = {"off": None, "auto": 1, "require": 1, "*:[Block]:*@2": 2}.get(form, 4)
+        assert trace.ranks[0]["meta"].get("gpu_steps") in (steps, steps or 0), form
+        if "Block" in form:
+            assert {nodes["class"][contexts["node"][i]] for i in timed} == {"Block"}
+    for wrong in ("sometimes", "ops@0", "ops@x", "kernels@3"):
+        try:
+            fastdispatch.CallGraph(None, gpu=wrong)
+        except fastdispatch.Error:
+            continue
+        raise AssertionError(f"gpu={wrong!r} is accepted")
+    return f"{len(expected)} forms"
+
+
+def memory_stays_level(device: str) -> str:
+    """Hundreds of steps with marks allocate nothing on the GPU, and no more events than fit into the pool."""
+    training = Training(device, SMALL, 2)
+    for _ in range(3):
+        training.step()
+    is_gpu = torch.device(device).type == "cuda"
+    before = torch.cuda.memory_allocated() if is_gpu else 0
+    trace = record(training.step, "ops@1", MANY)
+    after = torch.cuda.memory_allocated() if is_gpu else 0
+    sound(trace)
+    assert after == before, f"{after - before} bytes more"
+    used = device_of(trace)
+    assert used["marks"] >= 2 * sum(trace.contexts["gpu_calls"]) > MANY * 100
+    assert used["events"] <= 65_536
+    return f"{used['marks']} marks with {used['events']} events, {before >> 10} KB allocated before and after"
+
+
+def results_unchanged(device: str) -> str:
+    """Losses are bit-identical with and without marks."""
+    losses = []
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        for gpu in ("off", "ops@1", "functions@1"):
+            training = Training(device, SMALL, 2)
+            found: list[float] = []
+            record(lambda training=training, found=found: found.append(training.step()), gpu, 10)
+            losses.append(found)
+    finally:
+        torch.use_deterministic_algorithms(deterministic)
+    assert losses[0] == losses[1] == losses[2] and len(set(losses[0])) > 1
+    return f"10 losses, the last is {losses[0][-1]:.6f}"
+
+
+FAULT = """
+import sys
+import torch, fastdispatch
+graph = fastdispatch.CallGraph(None, gpu="ops@1") if sys.argv[1] == "marks" else None
+if graph:
+    graph.start()
+table = torch.zeros(4, device="cuda")
+try:
+    table[torch.full((2,), 9, device="cuda")].sum().item()
+except RuntimeError as error:
+    print(type(error).__name__, str(error).splitlines()[0])
+if graph:
+    graph.stop()
+"""
+
+
+def errors_untouched(device: str) -> str:
+    """An assertion of a kernel, which makes the GPU unusable, raises the same error in the program."""
+    said = []
+    for form in ("plain", "marks"):
+        command = [sys.executable, "-c", FAULT, form]
+        done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert said[0] and said[0] == said[1], said
+    return said[0].strip()
+
+
+def timeline_of_a_training(device: str) -> str:
+    """Slices of the stream are as many as intervals, in the order of their launches, and none begins before it."""
+    training = Training(device, SMALL, 2)
+    training.step()
+    trace = record(training.step, "ops@1", 3, timeline=True)
+    sound(trace)
+    tracks = gpu_slices(trace)
+    assert sum(map(len, tracks.values())) == sum(trace.contexts["gpu_calls"])
+    check_nesting(tracks)
+    for slices in tracks.values():
+        assert all(first[0] <= second[0] for first, second in pairwise(slices))
+    return f"{sum(map(len, tracks.values()))} slices on {len(tracks)} tracks"
+
+
+#: Those that need no kernels come first; ``errors_untouched`` starts other processes.
+CHECKS = (
+    forms_of_gpu,
+    results_unchanged,
+    memory_stays_level,
+    timeline_of_a_training,
+    several_streams,
+    capture_of_a_graph,
+    errors_untouched,
+    marks_against_the_profiler,
+)

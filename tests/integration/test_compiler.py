@@ -1,0 +1,79 @@
+"""torch.compile: compilations, recompilations and graph breaks as facts of a recording."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from tests import processes
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("compiled")
+    processes.run("compiling.py", made)
+    return made
+
+
+def fact(folder: Path, name: str) -> dict[str, Any]:
+    return fastdispatch.load(folder / name).meta["compile"]
+
+
+def line_of(text: str) -> int:
+    lines = (processes.ISOLATED / "compiling.py").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def test_each_recording_has_its_own_compilations(folder: Path) -> None:
+    assert [each["function"] for each in fact(folder, "before")["functions"]] == ["earlier"]
+    assert "earlier" not in [each["function"] for each in fact(folder, "during")["functions"]]
+    assert "compile" not in fastdispatch.load(folder / "after").meta
+
+
+def test_compilations_have_a_place_and_a_time(folder: Path) -> None:
+    found = fact(folder, "during")
+    functions = {each["function"]: each for each in found["functions"]}
+    assert functions["compiled"]["compilations"] == 3  # another size, another number of dimensions
+    assert functions["compiled"]["file"].endswith("tests/isolated/compiling.py")
+    assert found["compilations"] == found["listed"] == sum(each["compilations"] for each in found["functions"])
+    assert found["ns"] == sum(each["ns"] for each in found["functions"]) > 0
+
+
+def test_recompilations_name_the_guard(folder: Path) -> None:
+    guards = [each["guard"] for each in fact(folder, "during")["recompilations"] if each["function"] == "compiled"]
+    assert len(guards) == 2
+    assert any("size mismatch at index 0. expected 2, actual 3" in guard for guard in guards)
+    assert any("rank mismatch" in guard for guard in guards)
+
+
+def test_graph_breaks_name_the_line_of_the_program(folder: Path) -> None:
+    breaks = fact(folder, "during")["graph_breaks"]
+    (found,) = [each for each in breaks if each["function"] == "inner"]
+    assert (found["line"], found["file"].endswith("compiling.py")) == (line_of("graph_break()"), True)
+    assert found["count"] >= 3 and "graph_break" in found["reason"]
+
+
+def test_the_report_shows_them(folder: Path) -> None:
+    text = processes.fastdispatch("report", folder / "during").stdout
+    flat = " ".join(text.split())
+    assert "torch.compile on rank 0: " in flat and " recompilations, " in flat
+    assert f"inner (compiling.py:{line_of('graph_break()')})" in flat
+    document = json.loads(processes.fastdispatch("report", folder / "during", "--json").stdout)
+    assert document["compiler"] == [{"rank": 0} | fact(folder, "during")]
+    assert json.loads(processes.fastdispatch("report", folder / "after", "--json").stdout)["compiler"] == []
+
+
+@pytest.mark.parametrize("value", [[], {}, {"ns": 1}, {"functions": 3}, "text"])
+def test_a_malformed_fact_is_ignored(value: object, folder: Path, tmp_path: Path) -> None:
+    fastdispatch.load(folder / "during").dump(tmp_path / "dump.json")
+    document = json.loads((tmp_path / "dump.json").read_text())
+    document["ranks"][0]["meta"]["compile"] = value
+    (tmp_path / "dump.json").write_text(json.dumps(document))
+    done = processes.fastdispatch("report", tmp_path / "dump.json", "--json")
+    assert json.loads(done.stdout)["compiler"] == [], done.stderr

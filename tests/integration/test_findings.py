@@ -1,0 +1,169 @@
+"""Every planted fault of tests/programs is the first finding, and its clean twin has none."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.detectors import Findings, limits
+from fastdispatch.detectors.registry import DETECTORS
+from tests import processes, warm
+
+pytest.importorskip("torch")
+
+PROGRAMS = processes.ROOT / "tests" / "programs"
+NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if "FINDING" in path.read_text() and path.stem != "record")
+
+#: Detectors without a program here: they need a GPU.
+ON_GPU = {"launch-bound", "allocator-retry"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("programs")
+
+
+@pytest.fixture(autouse=True)
+def with_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PROGRAMS))
+
+
+@cache
+def program(name: str) -> dict[str, Any]:
+    sys.path.insert(0, str(PROGRAMS))
+    try:
+        return runpy.run_path(str(PROGRAMS / f"{name}.py"))
+    finally:
+        sys.path.remove(str(PROGRAMS))
+
+
+def record(name: str, variant: str, folder: Path) -> Path:
+    """Record a program with or without its fault; ranks that hang are killed when rank 0 has run for long enough."""
+    out, ranks = folder / f"{name}-{variant}", program(name).get("RANKS", 1)
+    hangs = program(name).get("HANGS", False) and variant == "fault"
+    started = []
+    for rank in range(ranks):
+        arguments = [str(PROGRAMS / "record.py"), str(out), name, variant]
+        arguments += [f"{out}.rendezvous", str(rank), str(ranks)] if ranks > 1 else []
+        imports = ("torch", "torch._dynamo", "torch.distributed", "fastdispatch")
+        started.append(warm.start(imports, arguments, processes.environment()))
+    if hangs:
+        wait_for_steps(out, ranks)
+    for process in started:
+        if hangs:
+            process.kill()
+            process.wait(100)
+        else:
+            assert process.wait(100) == 0, process.stderr.read()
+    return out
+
+
+def wait_for_steps(out: Path, ranks: int) -> None:
+    """Wait until all ranks have stopped making steps."""
+    last: list[int] = []
+    for _ in range(100):
+        time.sleep(0.5)
+        files = sorted(out.glob("rank*.fd"))
+        steps = [rank["steps"] for rank in fastdispatch.load(files).ranks] if len(files) == ranks else []
+        if steps and min(steps) >= limits.STEPS and steps == last:
+            return
+        last = steps
+
+
+def findings(name: str, variant: str, folder: Path) -> Findings:
+    return fastdispatch.findings(record(name, variant, folder))
+
+
+def listed(found: Findings) -> list[str]:
+    return [f"{each.id} at {each.where}: {each.title}; {each.proof}" for each in found]
+
+
+def undecided(found: Findings) -> set[str]:
+    return {each.id for each in found.not_decided}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_finding_is_the_planted_fault(name: str, folder: Path) -> None:
+    found = findings(name, "fault", folder)
+    assert [each.id for each in found][:1] == [program(name)["FINDING"]], listed(found)
+    first = found.findings[0]
+    if first.id != "own-cost":
+        assert first.where.file in (f"{name}.py", "small.py"), first.where
+        source = (PROGRAMS / first.where.file).read_text().splitlines()
+        assert 0 < first.where.line <= len(source)
+    assert first.where.path[-1:] or first.id == "own-cost"
+    assert first.advice
+    assert first.proof
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clean_twin_has_no_finding(name: str, folder: Path) -> None:
+    found = findings(name, "clean", folder)
+    assert listed(found) == []
+    assert program(name)["FINDING"] not in undecided(found) - {"memory-growth"}
+
+
+def test_messages_are_no_collectives(folder: Path) -> None:
+    found = findings("many_messages", "fault", folder)
+    assert not [each for each in found if "collectives" in each.title], listed(found)
+
+
+def test_every_detector_has_a_program() -> None:
+    assert {program(name)["FINDING"] for name in NAMES} == set(DETECTORS) - ON_GPU
+
+
+def test_json_follows_its_schema_and_the_order_is_by_gain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = record("loop_over_rows", "fault", folder)
+    assert main(["findings", str(out), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    schema = json.loads((processes.ROOT / "docs/reference/schemas/findings.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    gains = [each["gain_ns"] for each in document["findings"]]
+    assert gains == sorted(gains, reverse=True)
+    assert set(schema["$defs"]["id"]["enum"]) == set(DETECTORS)
+
+
+def test_text_has_place_evidence_and_advice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = record("branch_on_tensor", "fault", folder)
+    assert main(["findings", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    source = (PROGRAMS / "branch_on_tensor.py").read_text().splitlines()
+    line = next(number for number, text in enumerate(source, 1) if "any()" in text)
+    assert "a step takes" in lines[0]
+    assert lines[2].startswith("1. warning: forward reads values of tensors (aten::is_nonzero)")
+    assert f"at branch_on_tensor.py:{line} [host-sync" in lines[2]
+    assert lines[3].startswith("   evidence: aten::is_nonzero: 1 call per step during forward")
+    assert lines[4].startswith("   to do: ")
+    assert any(text.startswith("not decided: ") and "slow-rank" in text for text in lines)
+
+
+def test_without_steps_nothing_is_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fastdispatch.CallGraph(tmp_path / "out", ops="off"):
+        sorted([2, 1])
+    assert main(["findings", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "nothing was found, since no step was recorded" in printed
+    found = fastdispatch.findings(tmp_path / "out")
+    assert undecided(found) == set(DETECTORS) - {"hang"}
+
+
+def test_a_merge_has_findings_too(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A merge has only the settled steps: detectors of other steps do not decide."""
+    out = record("loop_over_rows", "fault", folder)
+    assert main(["merge", str(out), "-o", str(tmp_path / "merged.json")]) == 0
+    found = fastdispatch.findings(tmp_path / "merged.json")
+    assert [each.id for each in found] == [each.id for each in fastdispatch.findings(out)]
+    reasons = {each.id: each.reason for each in found.not_decided}
+    assert "give the recording to select others" in reasons["slowdown"]
+    assert main(["report", str(tmp_path / "merged.json")]) == 0
+    assert "[tiny-ops" in capsys.readouterr().out

@@ -1,0 +1,67 @@
+"""``make test-gpu`` and ``make bench-gpu``: skipped without a GPU; their logic on the stand-in CUDA runtime."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import processes, standin
+
+pytestmark = pytest.mark.torch
+NO_GPU = "PyTorch has no GPU to use here (torch.cuda.is_available() is false)"
+
+
+@pytest.mark.parametrize("module, line", [("tests.gpu", NO_GPU), ("benchmarks.gpu", f"gpu: {NO_GPU}")])
+def test_without_a_gpu_they_are_skipped(module: str, line: str) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("a GPU is there")
+    command = [sys.executable, "-m", module]
+    done = subprocess.run(command, cwd=processes.ROOT, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"skipped: {line}\n"), done.stderr
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in")
+def test_the_checks_on_the_stand_in(tmp_path: Path) -> None:
+    folder = standin.build(tmp_path)
+    command = [sys.executable, str(processes.ROOT / "tests" / "isolated" / "gpu_checks.py"), str(folder)]
+    done = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
+    said = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith(("passed", "FAILED"))]
+    names = ("forms_of_gpu", "results_unchanged", "memory_stays_level", "timeline_of_a_training")
+    assert said[:4] == [f"passed  {name}" for name in names], done.stdout + done.stderr
+    assert said[4:] == ["FAILED  broken: A check that fails."] and done.returncode == 1
+    assert "GPU 0 stream 0: a slice ends after the one around it" in done.stdout
+
+
+def test_kernels_belong_to_the_modules_around_their_launch() -> None:
+    from tests.gpu.modules import kernel_times, row_of
+
+    def event(cat: str, name: str, ts: float, dur: float, tid: int, correlation: int = 0) -> dict[str, object]:
+        return {"cat": cat, "name": name, "ts": ts, "dur": dur, "tid": tid, "args": {"correlation": correlation}}
+
+    events = [
+        event("user_annotation", "module GPT", 0, 100, 1),
+        event("user_annotation", "module blocks.*.attn", 10, 20, 1),
+        event("user_annotation", "module blocks.*.attn", 40, 20, 1),
+        event("user_annotation", "Optimizer.step", 200, 20, 1),
+        event("cuda_runtime", "cudaLaunchKernel", 15, 2, 1, 7),
+        event("cuda_driver", "cuLaunchKernelEx", 45, 2, 1, 8),
+        event("cuda_runtime", "cudaMemsetAsync", 70, 2, 1, 9),
+        event("cuda_runtime", "cudaLaunchKernel", 50, 2, 2, 10),
+        event("kernel", "gemm", 500, 3, 70, 7),
+        event("kernel", "softmax", 510, 1.5, 70, 8),
+        event("gpu_memset", "Memset", 520, 0.25, 70, 9),
+        event("kernel", "of another thread", 530, 8, 70, 10),
+    ]
+    assert kernel_times(events) == {"": 12_750, "GPT": 4_750, "blocks.*.attn": 4_500}
+
+    import torch
+
+    model = torch.nn.Sequential(torch.nn.Linear(1, 1))
+    assert [row_of(name, model) for name, _ in model.named_modules()] == ["Sequential", "*"]
+    assert row_of("blocks.12.attn.3", model) == "blocks.*.attn.*"

@@ -1,0 +1,134 @@
+"""Reduced merges: sums and spreads equal a slow computation over the ranks, whatever the order and the grouping."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.dataset.write_dataset import write_dataset
+from fastdispatch.detectors import findings
+from fastdispatch.read.reduced import load_run, reduced
+
+from .. import many_ranks, programs
+
+pytest.importorskip("duckdb")
+
+RANKS = 20
+ODD = 7  # planted: a rank with one more call
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("recorded")
+    with fastdispatch.CallGraph(folder, ops="off") as graph:
+        for _ in range(6):
+            programs.classes()
+            for _ in range(37):
+                programs.leaf(1)
+            graph.step()
+    source = folder / "rank00000.fd"
+    paths = many_ranks.write(source, tmp_path_factory.mktemp("ranks"), RANKS)
+    content = bytearray(paths[ODD].read_bytes())
+    for at in many_ranks.contexts(content):
+        if struct.unpack_from("<Q", content, at + many_ranks.CALLS)[0] == 6 * 37:
+            struct.pack_into("<Q", content, at + many_ranks.CALLS, 6 * 37 + 1)
+    paths[ODD].write_bytes(content)
+    return paths
+
+
+def dumped(trace: fastdispatch.Trace, path: Path) -> bytes:
+    trace.dump(path)
+    return path.read_bytes()
+
+
+def test_sums_and_spreads_equal_a_slow_computation(ranks: list[Path]) -> None:
+    merged, made = fastdispatch.load(ranks), load_run(ranks[0].parent)
+    assert made.reduced is not None and made.reduced["ranks"] == [[0, RANKS - 1]]
+    assert made.contexts == merged.contexts
+    got, expected = made.table(), merged.table()
+    assert got.pop("step_deviation") == pytest.approx(expected.pop("step_deviation"), rel=1e-4)  # sums of doubles
+    assert got == expected
+    each = [merged.core.contexts(index) for index in range(RANKS)]
+    spreads = made.spreads
+    for row, context in enumerate(spreads["context"]):
+        for name in ("calls", "self", "total"):
+            values = [one[name][context] for one in each]
+            assert spreads[f"{name}_min"][row] == min(values) and spreads[f"{name}_max"][row] == max(values)
+            assert spreads[f"{name}_min_rank"][row] == values.index(min(values))
+            assert spreads[f"{name}_max_rank"][row] == values.index(max(values))
+        for name in ("self", "total"):
+            values = sorted(one[name][context] for one in each)
+            for share, column in ((0.5, "median"), (0.95, "p95")):
+                nearest = values[round(share * RANKS) - 1]
+                assert spreads[f"{name}_{column}"][row] == pytest.approx(nearest, rel=1 / 128)
+        assert spreads["ranks"][row] == RANKS
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.permutations(range(RANKS)), size=st.integers(1, RANKS))
+def test_any_order_and_grouping_gives_the_same_bytes(
+    ranks: list[Path], tmp_path: Path, order: list[int], size: int
+) -> None:
+    groups = [order[first : first + size] for first in range(0, RANKS, size)]
+    parts = [reduced([fastdispatch.load([ranks[rank] for rank in group])]) for group in groups]
+    left = parts[0]
+    for part in parts[1:]:
+        left = reduced([left, part])
+    whole = dumped(reduced([fastdispatch.load(ranks)]), tmp_path / "whole")
+    assert dumped(left, tmp_path / "left") == whole
+    assert dumped(reduced(parts[::-1]), tmp_path / "right") == whole
+
+
+def test_a_data_set_has_the_same(ranks: list[Path], tmp_path: Path) -> None:
+    """Also when its ranks were added one group after the other."""
+    target = tmp_path / "run.parquet"
+    write_dataset([str(path) for path in ranks[11:]], target)
+    write_dataset([str(ranks[0].parent)], target)
+    for steps in (None, "settled"):
+        expected = dumped(load_run(ranks[0].parent, steps=steps), tmp_path / "expected")  # type: ignore[arg-type]
+        assert dumped(load_run(target, steps=steps), tmp_path / "got") == expected  # type: ignore[arg-type]
+    assert [rank["rank"] for rank in load_run(target, rank=3).ranks] == [3]
+
+
+def test_a_rank_twice(ranks: list[Path]) -> None:
+    both = [reduced([fastdispatch.load(ranks[:4])]), reduced([fastdispatch.load(ranks[3:])])]
+    with pytest.raises(fastdispatch.Error, match="rank 3 has two recordings"):
+        reduced(both)
+
+
+def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) -> None:
+    folder, target = tmp_path / "run", tmp_path / "run.parquet"
+    shutil.copytree(ranks[0].parent, folder)
+    write_dataset([str(folder)], target)
+    with pytest.raises(fastdispatch.Error, match="no rank 99 in this data set"):
+        load_run(target, rank=99)
+    (folder / "rank00003.fd").unlink()
+    with pytest.raises(fastdispatch.Error, match="the recording of rank 3 is gone"):
+        load_run(target, rank=3)
+    part = next((target / "parts").glob("*.gz"))
+    part.write_bytes(part.read_bytes()[:100])
+    (target / "whole.json.gz").write_bytes(b"")
+    with pytest.raises(fastdispatch.Error, match="damaged"):
+        load_run(target)
+
+
+@pytest.mark.parametrize("command", ["report", "findings", "svg", "html"])
+def test_commands(command: str, ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = [] if command in ("report", "findings") else ["-o", str(tmp_path / f"out.{command}")]
+    if command == "svg":
+        output[1] = str(tmp_path / "out.dot")
+    assert main([command, str(ranks[0].parent), *output]) == 0
+    if command == "report":
+        assert f"ranks 0-{RANKS - 1} of {RANKS}, 6 steps" in capsys.readouterr().out
+
+
+def test_a_rank_with_one_more_call_is_found(ranks: list[Path]) -> None:
+    found = [each for each in findings(ranks[0].parent, steps=None) if each.id == "unequal-work"]
+    assert [each.ranks for each in found] == [[ODD]] and found[0].where.key.endswith(":leaf")

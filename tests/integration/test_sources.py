@@ -1,0 +1,177 @@
+"""Both sources of Python calls record the same."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.read import live
+from tests import programs
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
+
+#: Generators that are created and never started, by program: no event of sys.monitoring reports them.
+UNSTARTED = {"generators": 1}
+
+Paths = Counter[tuple[str, ...]]
+
+
+def record(source: str, work: Callable[[], object], **options: object) -> fastdispatch.Trace:
+    options = {"out": None, "ops": "off", "keep": "*", "calls": source} | options
+    with fastdispatch.CallGraph(**options) as graph:
+        work()
+    return fastdispatch.Trace(graph._session.trace())
+
+
+def paths(trace: fastdispatch.Trace, column: str) -> Paths:
+    """A figure of all contexts below the test, by call path, threads included."""
+    nodes, contexts = trace.nodes, trace.contexts
+    found: Paths = Counter()
+    keys: list[tuple[str, ...]] = []
+    for parent, node, value in zip(contexts["parent"], contexts["node"], contexts[column], strict=True):
+        keys.append((*(keys[parent] if parent >= 0 else ()), nodes["key"][node]))
+        if value and nodes["kind"][node] == "python":
+            found[keys[-1]] += value
+    return found
+
+
+def split(trace: fastdispatch.Trace) -> tuple[Paths, Counter[str]]:
+    """Calls of plain functions by path, and of generators and coroutines by function."""
+    resumable = {path[-1] for path in paths(trace, "resumes")}
+    plain: Paths = Counter()
+    sums: Counter[str] = Counter()
+    for path, value in paths(trace, "calls").items():
+        if path[-1] in resumable:
+            sums[path[-1]] += value
+        else:
+            plain[path] = value
+    return plain, sums
+
+
+@pytest.mark.parametrize("program", [*programs.PLAIN, programs.threads], ids=lambda program: program.__name__)
+def test_the_same_tree(program: Callable[[], None]) -> None:
+    """The evaluator counts the call of a generator at its creation, sys.monitoring at its start."""
+    program()
+    frame, monitor = (record(source, program) for source in ("frame", "monitor"))
+    assert paths(frame, "resumes") == paths(monitor, "resumes")
+    (calls, created), (same_calls, started) = split(frame), split(monitor)
+    assert calls == same_calls and calls.total() > 5
+    assert (created - started).total() == UNSTARTED.get(program.__name__, 0)
+    assert not started - created
+    assert frame.ranks[0]["counters"] == monitor.ranks[0]["counters"]
+
+
+@pytest.mark.parametrize("timing", [True, False])
+def test_the_same_live_stack(timing: bool, tmp_path: Path) -> None:
+    """Read from the file in the middle of nested calls of methods, closures, generators and a thread."""
+
+    seen: list[tuple[str, ...]] = []
+
+    class Node:
+        def walk(self, depth: int) -> None:
+            if depth > 0:
+                self.walk(depth - 1)
+            else:
+                next(self.deepest())
+
+        def deepest(self) -> Iterator[None]:
+            me = self
+
+            def look() -> None:
+                assert me is not None
+                here = threading.current_thread().name.replace("MainThread", "main")
+                seen.extend(stack.calls for stack in live.stacks(str(folder)) if stack.thread == here)
+
+            yield look()
+
+    stacks = []
+    for source in ("frame", "monitor"):
+        folder = tmp_path / source
+        with fastdispatch.CallGraph(folder, ops="off", calls=source, timing=timing):
+            for _ in range(3):
+                Node().walk(2)
+            thread = threading.Thread(target=Node().walk, args=(1,), name="walker")
+            thread.start()
+            thread.join()
+        stacks.append(seen.copy())
+        seen.clear()
+    assert stacks[0] == stacks[1] and len(stacks[0]) == 4
+    assert all(any(call.endswith(":[]:look") for call in calls) for calls in stacks[0])
+
+
+def test_ranges_that_outlive_the_frames_they_began_in() -> None:
+    class Part:
+        def __enter__(self) -> None:
+            self.begin()
+            programs.leaf(1)
+
+        def begin(self) -> None:
+            self.part = fastdispatch.label("part")
+            self.part.__enter__()
+
+        def __exit__(self, *error: object) -> None:
+            self.part.__exit__(*error)
+
+    @contextlib.contextmanager
+    def nested() -> Iterator[None]:
+        with fastdispatch.label("outer"), Part():
+            yield
+
+    def work() -> None:
+        for _ in range(3):
+            with nested():
+                programs.leaf(2)
+
+    frame, monitor = (record(source, work) for source in ("frame", "monitor"))
+    assert split(frame) == split(monitor)
+    leaves = [path[-4:-1] for path in split(monitor)[0] if path[-1].endswith("leaf")]
+    assert len(leaves) == 2 and any(path[-2:] == ("outer", "part") for path in leaves)
+
+
+def test_a_call_that_raises_through_c_code() -> None:
+    def fail(value: int) -> int:
+        raise KeyError(value)
+
+    def work() -> None:
+        for _ in range(3):
+            with contextlib.suppress(KeyError):
+                sorted([3, 1, 2], key=fail)
+            programs.leaf(1)
+
+    frame, monitor = (record(source, work) for source in ("frame", "monitor"))
+    assert paths(frame, "calls") == paths(monitor, "calls")
+
+
+@pytest.mark.torch
+def test_the_same_training() -> None:
+    """Modules, operators and origins of backward."""
+    from tests.training import make_step
+
+    def train() -> None:
+        for _ in range(2):
+            step()
+
+    def operators(trace: fastdispatch.Trace) -> Counter[tuple[str, str]]:
+        """Calls by operator or autograd node and origin."""
+        nodes, contexts, found = trace.nodes, trace.contexts, Counter[tuple[str, str]]()
+        key = [nodes["key"][node] for node in contexts["node"]]
+        for node, origin, calls in zip(contexts["node"], contexts["origin"], contexts["calls"], strict=True):
+            if nodes["kind"][node] != "python":
+                found[nodes["key"][node], key[origin] if origin >= 0 else ""] += calls
+        return found
+
+    _, step = make_step()
+    train()
+    frame, monitor = (record(source, train, ops="record") for source in ("frame", "monitor"))
+    assert split(frame)[0] == split(monitor)[0]
+    assert operators(frame) == operators(monitor)
+    tables = [trace.table("module") for trace in (frame, monitor)]
+    figures = [sorted(zip(table["where"], table["calls"], strict=True)) for table in tables]
+    assert figures[0] == figures[1] and len(figures[0]) > 10

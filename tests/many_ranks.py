@@ -1,0 +1,41 @@
+"""Recordings of many ranks, made from one: another rank, id and run, and times scaled (docs/formats/recording.md)."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+RANK, ID, SELF, CALLS = 88, 32, 32, 16
+_FIRST_CHUNK, _CONTEXTS, _RECORD = 4096, 4, 64
+
+
+def contexts(content: bytes | bytearray) -> Iterator[int]:
+    """Yield the offset of each context."""
+    at, end = _FIRST_CHUNK, min(struct.unpack_from("<Q", content, 16)[0], len(content))
+    while at < end:
+        size, kind, _, _, used = struct.unpack_from("<QIIII", content, at + 16)
+        if kind == _CONTEXTS:
+            yield from range(at + 64, at + 64 + used * _RECORD, _RECORD)
+        at += size
+
+
+def scaled(content: bytes, rank: int, world: int, factor: float) -> bytearray:
+    """Return the recording of another rank: ``self`` of every context is multiplied by ``factor``."""
+    made = bytearray(content)
+    struct.pack_into("<II", made, RANK, rank, world)
+    made[ID : ID + 16] = random.Random(rank).randbytes(16)
+    for at in contexts(made):
+        struct.pack_into("<Q", made, at + SELF, round(struct.unpack_from("<Q", made, at + SELF)[0] * factor))
+    return made
+
+
+def write(source: Path, folder: Path, ranks: int) -> list[Path]:
+    """Write recordings of ``ranks`` ranks, 10 % around the times of the source; return their paths by rank."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = source.read_bytes()
+    paths = [folder / f"rank{rank:05d}.fd" for rank in range(ranks)]
+    for rank, path in enumerate(paths):
+        path.write_bytes(scaled(content, rank, ranks, random.Random(rank).uniform(0.9, 1.1)))
+    return paths

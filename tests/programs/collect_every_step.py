@@ -1,0 +1,17 @@
+"""gc.collect() in every step."""
+
+import gc
+
+import small
+
+FINDING = "gc-pause"
+
+
+def main(fault: bool) -> None:
+    model = small.Net()
+    optimizer = small.optimizer(model)
+    x, y = small.batch()
+    for number in range(small.STEPS):
+        small.step(model, optimizer, x, y)
+        if fault or number == 0:
+            gc.collect()

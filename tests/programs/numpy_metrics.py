@@ -1,0 +1,21 @@
+"""A metric in numpy in every step, instead of every tenth one."""
+
+import small
+import torch
+
+FINDING = "host-sync"
+
+
+def accuracy(scores: torch.Tensor, labels: torch.Tensor) -> float:
+    best = scores.cpu().numpy().argmax(-1)
+    return float((best == labels.cpu().numpy()).mean())
+
+
+def main(fault: bool) -> None:
+    model = small.Net()
+    optimizer = small.optimizer(model)
+    x, y = small.batch()
+    for number in range(small.STEPS):
+        small.step(model, optimizer, x, y)
+        if fault or number % 10 == 0:
+            accuracy(model.head.bias.detach(), y[:10])

@@ -1,0 +1,16 @@
+"""Rank 1 has batches of four times the size."""
+
+import small
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+FINDING = "unequal-work"
+RANKS = 2
+
+
+def main(fault: bool) -> None:
+    model = DistributedDataParallel(small.Net())
+    optimizer = small.optimizer(model)
+    x, y = small.batch(1024 if fault and dist.get_rank() == 1 else 128)
+    for _ in range(small.STEPS):
+        small.step(model, optimizer, x, y)

@@ -1,0 +1,16 @@
+"""zero_grad(set_to_none=False) writes zeros into all gradients."""
+
+import small
+from torch import nn
+
+FINDING = "tiny-ops"
+
+
+def main(fault: bool) -> None:
+    model = small.Net()
+    optimizer = small.optimizer(model)
+    x, y = small.batch()
+    for _ in range(small.STEPS):
+        optimizer.zero_grad(set_to_none=not fault)
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()

@@ -1,0 +1,227 @@
+"""FLOPs of operators, derived by hand: a multiplication and an addition are 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+
+torch = pytest.importorskip("torch")
+functional = torch.nn.functional
+
+
+def measured(work: Callable[[], object], folder: Path, **options: Any) -> dict[str, list[Any]]:
+    with fastdispatch.CallGraph(folder, measure="flops", **options):
+        work()
+    measures: dict[str, list[Any]] = fastdispatch.load(folder).ranks[0]["measures"]
+    return measures
+
+
+def flops(work: Callable[[], object], folder: Path) -> int:
+    rows = measured(work, folder)
+    return sum(total for kind, total in zip(rows["kind"], rows["sum"], strict=True) if kind == "flops")
+
+
+def ones(*sizes: int, grad: bool = False) -> Any:
+    return torch.ones(*sizes, requires_grad=grad)
+
+
+def backward(forward: Callable[..., Any], *sizes: tuple[int, ...]) -> Callable[[], object]:
+    """Forward and backward with gradients of all inputs."""
+    return lambda: forward(*(ones(*size, grad=True) for size in sizes)).sum().backward()
+
+
+def attention(queries: int, keys: int, causal: bool, heads: int = 4, kv_heads: int = 4) -> Callable[[], object]:
+    query, key = ones(2, heads, queries, 16), ones(2, kv_heads, keys, 16)
+    return lambda: functional.scaled_dot_product_attention(
+        query, key, key, is_causal=causal, enable_gqa=heads != kv_heads
+    )
+
+
+def convolution(name: str, *sizes: tuple[int, ...], **options: Any) -> Callable[[], object]:
+    return lambda: getattr(functional, name)(*map(lambda size: ones(*size), sizes), **options)
+
+
+def trained(name: str, *sizes: tuple[int, ...], **options: Any) -> Callable[[], object]:
+    return backward(lambda *tensors: getattr(functional, name)(*tensors, **options), *sizes)
+
+
+def recurrent(kind: str, grad: bool = False, **options: Any) -> Callable[[], object]:
+    layer = getattr(torch.nn, kind)(8, 16, **options)
+
+    def work() -> None:
+        with torch.set_grad_enabled(grad):
+            layer(ones(5, 3, 8))
+
+    return work
+
+
+def one_input_gradient() -> object:
+    """A frozen weight: backward has the gradient of the input only."""
+    return functional.conv2d(ones(1, 4, 6, 6, grad=True), ones(8, 4, 3, 3)).sum().backward()
+
+
+def checkpointed() -> object:
+    from torch.utils.checkpoint import checkpoint
+
+    weight = ones(4, 4, grad=True)
+    return checkpoint(lambda x: (x @ weight).relu(), ones(2, 4, grad=True), use_reentrant=False).sum().backward()
+
+
+CASES: dict[str, tuple[Callable[[], object], int]] = {
+    "mm": (lambda: ones(2, 3) @ ones(3, 4), 2 * 2 * 3 * 4),
+    "mm-out": (lambda: torch.mm(ones(2, 3), ones(3, 4), out=torch.empty(2, 4)), 48),
+    "mm-empty": (lambda: ones(0, 3) @ ones(3, 4), 0),
+    "mm-transposed": (lambda: ones(3, 2).T @ ones(3, 4), 48),
+    "matmul-3d": (lambda: ones(5, 2, 3) @ ones(3, 4), 5 * 48),
+    "matmul-4d": (lambda: ones(2, 5, 2, 3) @ ones(2, 5, 3, 4), 10 * 48),
+    "matmul-broadcast": (lambda: ones(5, 2, 3) @ ones(1, 3, 4), 5 * 48),
+    "mv": (lambda: ones(2, 3) @ ones(3), 12),
+    "dot": (lambda: ones(7) @ ones(7), 14),
+    "addmm": (lambda: torch.addmm(ones(2, 4), ones(2, 3), ones(3, 4)), 48),
+    "addmv": (lambda: torch.addmv(ones(2), ones(2, 3), ones(3)), 12),
+    "bmm": (lambda: torch.bmm(ones(5, 2, 3), ones(5, 3, 4)), 240),
+    "baddbmm": (lambda: torch.baddbmm(ones(5, 2, 4), ones(5, 2, 3), ones(5, 3, 4)), 240),
+    "addbmm": (lambda: torch.addbmm(ones(2, 4), ones(5, 2, 3), ones(5, 3, 4)), 240),
+    "linear": (lambda: functional.linear(ones(2, 3), ones(4, 3), ones(4)), 48),
+    "linear-3d": (lambda: functional.linear(ones(5, 2, 3), ones(4, 3), ones(4)), 240),
+    "linear-no-bias": (lambda: functional.linear(ones(5, 2, 3), ones(4, 3)), 240),
+    "einsum": (lambda: torch.einsum("bij,bjk->bik", ones(5, 2, 3), ones(5, 3, 4)), 240),
+    "addition": (lambda: ones(2, 3) + ones(2, 3), 0),
+    "mm-backward": (backward(torch.mm, (2, 3), (3, 4)), 3 * 48),
+    "linear-backward": (backward(functional.linear, (2, 3), (4, 3), (4,)), 3 * 48),
+    "bmm-backward": (backward(torch.bmm, (5, 2, 3), (5, 3, 4)), 3 * 240),
+    "checkpointed": (checkpointed, 2 * 2 * 4 * 4 * 4),
+    # 6x6, kernel 3: 4x4 outputs of 8 channels from 4.
+    "conv2d": (convolution("conv2d", (1, 4, 6, 6), (8, 4, 3, 3)), 2 * 16 * 8 * 4 * 9),
+    "conv2d-batch": (convolution("conv2d", (3, 4, 6, 6), (8, 4, 3, 3)), 3 * 9216),
+    "conv2d-unbatched": (convolution("conv2d", (4, 6, 6), (8, 4, 3, 3)), 9216),
+    "conv2d-padding": (convolution("conv2d", (1, 4, 6, 6), (8, 4, 3, 3), padding=1), 2 * 36 * 288),
+    "conv2d-same": (convolution("conv2d", (1, 4, 6, 6), (8, 4, 3, 3), padding="same"), 2 * 36 * 288),
+    "conv2d-stride": (convolution("conv2d", (1, 4, 6, 6), (8, 4, 3, 3), stride=2), 2 * 4 * 288),
+    "conv2d-strides": (convolution("conv2d", (1, 4, 6, 6), (8, 4, 3, 3), stride=(1, 2)), 2 * 8 * 288),
+    "conv2d-dilation": (convolution("conv2d", (1, 4, 6, 6), (8, 4, 3, 3), dilation=2), 2 * 4 * 288),
+    "conv2d-groups": (convolution("conv2d", (1, 4, 6, 6), (8, 2, 3, 3), groups=2), 2 * 16 * 144),
+    "conv2d-depthwise": (convolution("conv2d", (1, 4, 6, 6), (4, 1, 3, 3), groups=4), 2 * 16 * 36),
+    "conv1d": (convolution("conv1d", (1, 4, 6), (8, 4, 3)), 2 * 4 * 96),
+    "conv3d": (convolution("conv3d", (1, 2, 4, 4, 4), (3, 2, 3, 3, 3)), 2 * 8 * 162),
+    "transposed": (convolution("conv_transpose2d", (1, 4, 3, 3), (4, 8, 3, 3)), 2 * 9 * 288),
+    "transposed-stride": (convolution("conv_transpose2d", (1, 4, 3, 3), (4, 8, 3, 3), stride=2), 2 * 9 * 288),
+    "transposed-depthwise": (convolution("conv_transpose2d", (1, 4, 3, 3), (4, 1, 3, 3), groups=4), 2 * 9 * 36),
+    "conv2d-backward": (trained("conv2d", (1, 4, 6, 6), (8, 4, 3, 3)), 3 * 9216),
+    "groups-backward": (trained("conv2d", (1, 4, 6, 6), (8, 2, 3, 3), groups=2), 3 * 4608),
+    "depthwise-backward": (trained("conv2d", (1, 4, 6, 6), (4, 1, 3, 3), groups=4), 3 * 1152),
+    "transposed-backward": (trained("conv_transpose2d", (1, 4, 3, 3), (4, 8, 3, 3)), 3 * 5184),
+    "frozen-backward": (one_input_gradient, 2 * 9216),
+    # 2 * batch * heads * queries * keys * (width + width)
+    "attention": (attention(32, 32, False), 2 * 2 * 4 * 32 * 32 * 32),
+    "attention-causal": (attention(32, 32, True), 2 * 4 * 32 * 32 * 32),
+    "attention-cross": (attention(32, 8, False), 2 * 2 * 4 * 32 * 8 * 32),
+    "attention-gqa": (attention(32, 32, False, 8, 2), 2 * 2 * 8 * 32 * 32 * 32),
+    # 5 * 3 positions; 4 gates of 16 from 8 inputs and 16 states.
+    "lstm": (recurrent("LSTM"), 2 * 15 * 4 * 16 * (8 + 16)),
+    "lstm-2-layers": (recurrent("LSTM", num_layers=2), 2 * 15 * 4 * 16 * (8 + 16 + 16 + 16)),
+    "lstm-bidirectional": (recurrent("LSTM", bidirectional=True), 2 * 2 * 15 * 4 * 16 * (8 + 16)),
+    "lstm-trained": (recurrent("LSTM", grad=True), 2 * 15 * 4 * 16 * (8 + 16)),
+    "gru": (recurrent("GRU"), 2 * 15 * 3 * 16 * (8 + 16)),
+    "rnn": (recurrent("RNN"), 2 * 15 * 16 * (8 + 16)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_flops_of(name: str, tmp_path: Path) -> None:
+    work, expected = CASES[name]
+    assert flops(work, tmp_path) == expected
+
+
+def test_backward_of_attention(tmp_path: Path) -> None:
+    """The scores again, and the gradients of values, weights, queries and keys."""
+
+    def work() -> None:
+        query, key, value = (ones(2, 4, 32, 16, grad=True) for _ in range(3))
+        functional.scaled_dot_product_attention(query, key, value).sum().backward()
+
+    assert flops(work, tmp_path) == 2 * 2 * 4 * 32 * 32 * 16 * (2 + 5)
+
+
+def test_flops_have_the_path_of_the_call_and_the_bytes_of_its_inputs(tmp_path: Path) -> None:
+    def first() -> None:
+        ones(2, 3) @ ones(3, 4)
+
+    def second() -> None:
+        for _ in range(3):
+            ones(4, 4, grad=True).double() @ ones(4, 4).double()
+
+    rows = measured(lambda: (first(), second()), tmp_path)
+    trace = fastdispatch.load(tmp_path)
+    found = {}
+    for kind, context, flags, count, total, most, other in zip(
+        *(rows[name] for name in ("kind", "context", "flags", "count", "sum", "max", "other")), strict=True
+    ):
+        above = trace.contexts["parent"][context]
+        while trace.nodes["name"][trace.contexts["node"][above]] not in ("first", "second"):
+            above = trace.contexts["parent"][above]
+        if kind == "flops":
+            found[trace.nodes["name"][trace.contexts["node"][above]]] = (flags, count, total, most, other)
+    assert found == {"first": (1, 1, 48, 48, 4 * (6 + 12)), "second": (1, 3, 384, 128, 3 * 8 * 32)}
+
+
+def test_one_step_in_three(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, measure="flops", every=3) as graph:
+        for _ in range(7):
+            ones(2, 3) @ ones(3, 4)
+            graph.step()
+    rows = fastdispatch.load(tmp_path).ranks[0]["measures"]
+    by_kind = {
+        kind: (count, total) for kind, count, total in zip(rows["kind"], rows["count"], rows["sum"], strict=True)
+    }
+    assert by_kind["flops"] == (3, 3 * 48)
+    assert by_kind["steps"][0] == 3
+
+
+def test_results_are_the_same_bit_for_bit(tmp_path: Path) -> None:
+    def train() -> list[Any]:
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3), torch.nn.Flatten(), torch.nn.Linear(48, 4))
+        optimizer = torch.optim.AdamW(model.parameters())
+        losses = []
+        for _ in range(3):
+            loss = model(torch.rand(2, 2, 6, 6)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        return losses + [part.grad for part in model.parameters()]
+
+    plain = train()
+    with fastdispatch.CallGraph(tmp_path, measure="flops"):
+        measured = train()
+    assert all(torch.equal(a, b) for a, b in zip(plain, measured, strict=True))
+
+
+def test_calls_of_custom_operators_are_unknown(tmp_path: Path) -> None:
+    with torch.library._scoped_library("fd_flops", "FRAGMENT") as library:
+        library.define("doubled(Tensor x) -> Tensor")
+        library.impl("doubled", lambda x: x * 2, "CPU")
+        rows = measured(lambda: torch.ops.fd_flops.doubled(ones(5)), tmp_path)
+    unknown = [row for row in zip(*rows.values(), strict=True) if row[1] == "unknown"]
+    assert [(row[4], row[5], row[7]) for row in unknown] == [(1, 0, 20)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"measure": "flop"}, "measure='flop': must be one of flops, all"),
+        ({"measure": "flops", "ops": "dispatch"}, "measure='flops' requires ops='record': omit ops"),
+        ({"measure": "flops", "every": 0}, "every=0: must be at least 1"),
+        ({"every": 2}, "every=2 selects the steps to measure: add measure"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(fastdispatch.Error) as error:
+        fastdispatch.CallGraph(**options)
+    assert said in str(error.value)

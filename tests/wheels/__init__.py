@@ -1,0 +1,1 @@
+"""The wheels: built for each Python, inspected, installed in an environment without anything else."""
