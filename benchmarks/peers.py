@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
@@ -76,15 +77,47 @@ def _library(source: str, loader: Callable[[str], ctypes.CDLL] = ctypes.CDLL) ->
         return loader(library)
 
 
-@contextmanager
-def empty_hook() -> Iterator[None]:
-    """An evaluator hook that forwards every call: the minimum cost of such a hook."""
-    library = _library("empty_hook.c", ctypes.PyDLL)
-    library.hook(1)
-    try:
-        yield
-    finally:
-        library.hook(0)
+def empty_hook(*, clock: bool) -> Callable[[], AbstractContextManager[None]]:
+    """An evaluator hook that forwards every call, ``clock``: and reads the time-stamp counter before and after it."""
+
+    @contextmanager
+    def side() -> Iterator[None]:
+        library = _library("empty_hook.c", ctypes.PyDLL)
+        library.hook(2 if clock else 1)
+        try:
+            yield
+        finally:
+            library.hook(0)
+
+    return side
+
+
+#: The events of a call or of a resume of a generator, and of its end.
+_CALL_EVENTS = ("PY_START", "PY_RESUME", "PY_RETURN", "PY_YIELD")
+
+
+def empty_monitor(*, clock: bool) -> Callable[[], AbstractContextManager[None]]:
+    """Callbacks of ``sys.monitoring`` that do nothing, ``clock``: or only read the time-stamp counter."""
+
+    @contextmanager
+    def side() -> Iterator[None]:
+        monitoring = sys.monitoring
+        make = _library("empty_monitor.c", ctypes.PyDLL).callback
+        make.restype = ctypes.py_object
+        tool, events = monitoring.OPTIMIZER_ID, [getattr(monitoring.events, name) for name in _CALL_EVENTS]
+        monitoring.use_tool_id(tool, "empty callbacks")
+        for event in events:
+            monitoring.register_callback(tool, event, make(clock))
+        monitoring.set_events(tool, sum(events))
+        try:
+            yield
+        finally:
+            monitoring.set_events(tool, 0)
+            for event in events:
+                monitoring.register_callback(tool, event, None)
+            monitoring.free_tool_id(tool)
+
+    return side
 
 
 def installed(name: str) -> bool:

@@ -2,7 +2,7 @@
 # Install the system packages for the build and for graphs: cJSON, zlib, Graphviz, a C compiler, Python's headers and
 # venv. Only as root on Debian and Ubuntu; otherwise prints the missing ones in one line.
 # Usage: system-packages.sh PYTHON [PROGRAM...]
-# Each PROGRAM is a package for some of the tests, which are skipped if it is missing and cannot be installed.
+# Each PROGRAM (or PROGRAM:PACKAGE) is for some of the tests, which are skipped if it cannot be installed.
 python=$1
 shift
 install() {
@@ -10,8 +10,8 @@ install() {
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
 }
 for program; do
-	command -v "$program" >/dev/null || install --no-install-recommends "$program" ||
-		echo "fastdispatch: $program is not installed: the tests that use it will be skipped" >&2
+	command -v "${program%%:*}" >/dev/null || install --no-install-recommends "${program#*:}" ||
+		echo "fastdispatch: ${program%%:*} is not installed: the tests that use it will be skipped" >&2
 done
 missing=""
 [ -f /usr/include/cjson/cJSON.h ] || [ -f "$CJSON_DIR/include/cjson/cJSON.h" ] ||
