@@ -27,7 +27,14 @@ TORCH_SUBJECTS = ["attach", "backward", "callbacks", "calls", "classes", "cycles
 TORCH_SUBJECTS += ["gpu", "gpu_waits", "monitor", "operators", "other_tools", "recording", "schedule", "unchanged"]
 TORCH_SUBJECTS += ["unseen"]
 #: What differs most between versions of Python.
-SHORT = ["integration/test_calls", "integration/test_monitor", "integration/test_startup", "integration/test_attach"]
+SHORT = [
+    "integration/test_calls",
+    "integration/test_sources",
+    "integration/test_collections",
+    "integration/test_monitor",
+    "integration/test_startup",
+    "integration/test_attach",
+]
 SHORT += ["unit/test_doctor", "unit/test_light"]
 #: What differs most between versions of PyTorch.
 SHORT_TORCH = ["operators", "backward", "classes", "unchanged"]
