@@ -48,14 +48,30 @@ with fastdispatch.CallGraph(sys.argv[1], timeline=True, keep=lambda key: True) a
 if "torch" in sys.argv[2:]:
     import torch
 
-    class Net(torch.nn.Module):
-        def __init__(self) -> None:
+    class Block(torch.nn.Module):
+        def __init__(self, width: int) -> None:
             super().__init__()
-            self.add_module(LONE, torch.nn.Linear(2, 2))
+            self.inner = torch.nn.Linear(width, width)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return getattr(self, LONE)(x)
+            return self.inner(x)
 
+    class Net(torch.nn.Module):
+        """Two of three names are recorded alike."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.add_module("lone?", torch.nn.ReLU())
+            setattr(self, LONE, Block(2))
+            self.rest = torch.nn.Module()
+            setattr(self.rest, f"{LONE}2", torch.nn.ModuleList([Block(2)]))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = getattr(self, LONE)(getattr(self, "lone?")(x))
+            return getattr(self.rest, f"{LONE}2")[0](x)
+
+    net = Net()
     with fastdispatch.CallGraph(f"{sys.argv[1]}-torch", et=True) as graph:
-        Net()(torch.ones(1, 2)).sum().backward()
+        net(torch.ones(1, 2)).sum().backward()
         graph.step()
+    assert [name for name, _ in net.named_children()] == ["lone?", LONE, "rest"]

@@ -45,7 +45,15 @@ def test_names_are_recorded_with_a_replacement(recorded: Path) -> None:
 def test_modules_and_execution_traces(tmp_path: Path) -> None:
     processes.run("surrogates.py", tmp_path / "run", "torch")
     trace = fastdispatch.load(tmp_path / "run-torch")
-    assert "Linear" in trace.modules["class"]
+    found = set(zip(trace.modules["path"], trace.modules["class"], strict=True))
+    assert found == {
+        ("", "Net"),
+        ("lone?", "ReLU"),
+        ("lone?", "Block"),
+        ("lone?.inner", "Linear"),
+        ("rest.lone?2.0", "Block"),
+        ("rest.lone?2.0.inner", "Linear"),
+    }
 
 
 COMMANDS = ("report", "report --json", "html -o x.html", "export folded -o x", "dump -o x.json")

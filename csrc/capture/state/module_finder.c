@@ -1,5 +1,7 @@
 #include "capture/state/module_finder.h"
 
+#include "capture/python/utf8_text.h"
+
 #include <string.h>
 
 enum {
@@ -43,11 +45,11 @@ children_of(const fd_finder *finder, PyObject *module)
 
 /* Add a module. Returns 0 if it has a place already, or without room. */
 static uint32_t
-add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
+add_text(fd_places *places, const PyObject *module, PyObject *text,
+         uint32_t below)
 {
     Py_ssize_t size;
-    const char *name =
-        PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &size) : NULL;
+    const char *name = PyUnicode_AsUTF8AndSize(text, &size);
     uint32_t place = places->list.count;
     if (name == NULL || size >= FD_PLACE_NAME
         || fd_map_get(&places->at, (uintptr_t)module) != 0
@@ -58,9 +60,19 @@ add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
         return 0;
     }
     memcpy(places->names.list + places->names.count, name, (size_t)size + 1);
-    places->list.list[place] = (fd_place_below){places->names.count, below};
+    places->list.list[place] =
+        (fd_place_below){(uintptr_t)module, places->names.count, below};
     places->names.count += (uint32_t)size + 1;
     places->list.count++;
+    return place;
+}
+
+static uint32_t
+add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
+{
+    PyObject *text = fd_utf8_text_of(key);
+    uint32_t place = text != NULL ? add_text(places, module, text, below) : 0;
+    Py_XDECREF(text);
     return place;
 }
 
@@ -134,6 +146,33 @@ append(char path[FD_PLACE_NAME], size_t *used, const char *name)
     return true;
 }
 
+static bool
+is_recorded_as(PyObject *key, const char *name)
+{
+    PyObject *text = fd_utf8_text_of(key);
+    bool same = text != NULL && strcmp(PyUnicode_AsUTF8(text), name) == 0;
+    Py_XDECREF(text);
+    return same;
+}
+
+/* The child of a recorded name, borrowed; NULL if it has none. Several names
+ * may be recorded alike, with '?': the child at `address` comes first. */
+static PyObject *
+child_named(PyObject *children, const char *name, uintptr_t address)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    PyObject *child;
+    if (strchr(name, '?') != NULL) {
+        while (PyDict_Next(children, &at, &key, &child)) {
+            if ((uintptr_t)child == address && is_recorded_as(key, name)) {
+                return child;
+            }
+        }
+    }
+    return PyDict_GetItemString(children, name);
+}
+
 /* Follow the path of a place through the current modules of the holder. */
 static bool
 path_reaches(const fd_finder *finder, const fd_places *places,
@@ -145,14 +184,15 @@ path_reaches(const fd_finder *finder, const fd_places *places,
     size_t used = 0;
     for (; place != 0 && depth < FD_PLACE_DEPTH;
          place = places->list.list[place].below) {
-        chain[depth++] = places->list.list[place].name;
+        chain[depth++] = place;
     }
     PyObject *module = holder;
     while (depth > 0 && module != NULL) {
-        const char *name = &places->names.list[chain[--depth]];
+        const fd_place_below *at = &places->list.list[chain[--depth]];
+        const char *name = &places->names.list[at->name];
         PyObject *children = children_of(finder, module);
         module = children != NULL && append(path, &used, name)
-                   ? PyDict_GetItemString(children, name)
+                   ? child_named(children, name, at->module)
                    : NULL;
     }
     return place == 0 && module == wanted;
@@ -187,7 +227,7 @@ static void
 build(fd_finder *finder, PyObject *holder)
 {
     fd_places *places = &finder->small;
-    static const fd_place_below root = {0, 0};
+    static const fd_place_below root = {0, 0, 0};
     uint64_t visits = 0;
     clear(places);
     if (fd_vector_push(&places->list, root) == FD_OK) {

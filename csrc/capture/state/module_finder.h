@@ -24,8 +24,9 @@ enum {
 };
 
 typedef struct fd_place_below {
-    uint32_t name;  /* offset in `names` */
-    uint32_t below; /* place of its parent; 0: the holder */
+    uintptr_t module; /* its address */
+    uint32_t name;    /* offset in `names` */
+    uint32_t below;   /* place of its parent; 0: the holder */
 } fd_place_below;
 
 /* The places below one holder. */
