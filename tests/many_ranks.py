@@ -32,10 +32,10 @@ def scaled(content: bytes, rank: int, world: int, factor: float) -> bytearray:
 
 
 def write(source: Path, folder: Path, ranks: int) -> list[Path]:
-    """Write recordings of ``ranks`` ranks, 10 % around the times of the source; return their paths by rank."""
+    """Write recordings of ``ranks`` ranks, with up to 20 % more time outside of steps; return their paths by rank."""
     folder.mkdir(parents=True, exist_ok=True)
     content = source.read_bytes()
     paths = [folder / f"rank{rank:05d}.fd" for rank in range(ranks)]
     for rank, path in enumerate(paths):
-        path.write_bytes(scaled(content, rank, ranks, random.Random(rank).uniform(0.9, 1.1)))
+        path.write_bytes(scaled(content, rank, ranks, random.Random(rank).uniform(1.0, 1.2)))
     return paths

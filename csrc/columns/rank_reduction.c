@@ -73,12 +73,33 @@ add_spread(reducing *r, const fd_rank_spread *more)
              (wide)more->self_squares[1] << 64 | more->self_squares[0]);
     add_wide(spread->total_squares,
              (wide)more->total_squares[1] << 64 | more->total_squares[0]);
+    spread->least += more->least;
+    spread->late += more->late;
+    add_wide(spread->late_squares,
+             (wide)more->late_squares[1] << 64 | more->late_squares[0]);
 }
 
 static fd_rank_range
 range_of(uint64_t value, uint32_t rank)
 {
     return (fd_rank_range){value, value, rank, rank};
+}
+
+/* The steps of a context on one rank, as a comparison of runs needs them. */
+static void
+add_steps(fd_rank_spread *one, const fd_figure *own, bool selected)
+{
+    if (own->steps > 1) {
+        one->least = own->self_min * own->steps;
+    }
+    if (!selected) {
+        fd_figure steady = fd_figure_steady(own);
+        if (own->stepped > steady.stepped) {
+            one->late = own->stepped - steady.stepped;
+        }
+        add_wide(one->late_squares,
+                 whole(own->self_squares - steady.self_squares));
+    }
 }
 
 /* The spread and the sketches of one rank. */
@@ -100,6 +121,7 @@ add_one_rank(reducing *r, const fd_trace_rank *rank, const fd_total *totals,
         one.total = range_of(total->total, rank->rank);
         add_wide(one.self_squares, whole(own[i].self_squares));
         add_wide(one.total_squares, whole(own[i].total_squares));
+        add_steps(&one, &own[i], rank->window.applied);
         add_spread(r, &one);
         status =
             fd_vector_push(&sketches.buckets,

@@ -167,12 +167,35 @@ add_least(adding *a, const fd_trace_rank *rank)
     }
 }
 
+/* The same of ranks that are summed. */
+static void
+add_least_of_sum(adding *a, const fd_trace_rank *sum)
+{
+    fd_diff *diff = a->join->diff;
+    for (uint32_t i = 0; i < sum->spreads.count; i++) {
+        const fd_rank_spread *spread = &sum->spreads.list[i];
+        uint32_t row = a->row_of[a->groups.of_context[spread->context]];
+        uint32_t flags = a->trace->contexts.list[spread->context].flags;
+        if (row != 0 && (flags & FD_CONTEXT_ASYNC) == 0) {
+            diff->rows.list[row - 1].side[a->side].least +=
+                (double)spread->least / a->steps;
+        }
+    }
+}
+
 static void
 add_leasts(adding *a, int rank)
 {
     for (int i = 0; i < (int)a->trace->ranks.count; i++) {
-        if (rank == FD_ALL_RANKS || rank == i) {
-            add_least(a, &a->trace->ranks.list[i]);
+        const fd_trace_rank *from = &a->trace->ranks.list[i];
+        if (rank != FD_ALL_RANKS && rank != i) {
+            continue;
+        }
+        if (from->reduced > 0) {
+            add_least_of_sum(a, from);
+        }
+        else {
+            add_least(a, from);
         }
     }
 }

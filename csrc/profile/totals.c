@@ -8,9 +8,8 @@ difference(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* The figure without its slowest step: the mean of the others in its place. */
-static fd_figure
-steady(const fd_figure *figure)
+fd_figure
+fd_figure_steady(const fd_figure *figure)
 {
     fd_figure made = *figure;
     if (figure->steps >= 2) {
@@ -49,6 +48,26 @@ add_gpu(fd_total *total, const fd_gpu_figure *figure)
     total->gpu_launch_bound += figure->launch_bound;
 }
 
+/* Take the slowest step of each summed rank away, as fd_figure_steady does of
+ * one rank. */
+static void
+take_late_steps(fd_totals *totals, const fd_trace *trace,
+                const fd_trace_rank *sum)
+{
+    for (uint32_t i = 0; i < sum->spreads.count; i++) {
+        const fd_rank_spread *spread = &sum->spreads.list[i];
+        fd_total *total = &totals->list[spread->context];
+        uint32_t flags = trace->contexts.list[spread->context].flags;
+        if ((flags & FD_CONTEXT_ASYNC) == 0) {
+            total->self = difference(total->self, spread->late);
+            total->self_stepped =
+                difference(total->self_stepped, spread->late);
+            total->self_squares -= (double)spread->late_squares[0]
+                                 + (double)spread->late_squares[1] * 0x1p64;
+        }
+    }
+}
+
 static void
 add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
 {
@@ -61,9 +80,14 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
         bool slowest_step = evened && !from->window.applied;
         for (uint32_t k = 0; k < from->figures.count; k++) {
             const fd_figure *figure = &from->figures.list[k];
-            fd_figure made = slowest_step ? steady(figure) : *figure;
+            fd_figure made = slowest_step && from->reduced == 0
+                               ? fd_figure_steady(figure)
+                               : *figure;
             add_figure(&totals->list[figure->context], &made,
                        trace->contexts.list[figure->context].flags);
+        }
+        if (slowest_step && from->reduced > 0) {
+            take_late_steps(totals, trace, from);
         }
         for (uint32_t k = 0; k < from->gpu.count; k++) {
             add_gpu(&totals->list[from->gpu.list[k].context],

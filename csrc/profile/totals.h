@@ -40,6 +40,9 @@ typedef struct fd_totals {
 
 enum { FD_ALL_RANKS = -1 };
 
+/* The figure without its slowest step: the mean of the others in its place. */
+fd_figure fd_figure_steady(const fd_figure *figure);
+
 /* Sum up one rank (an index into trace->ranks) or all of them. */
 fd_status fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank);
 

@@ -84,6 +84,9 @@ typedef struct fd_rank_spread {
     fd_rank_range total;
     uint64_t self_squares[2]; /* the lower 64 bits first */
     uint64_t total_squares[2];
+    uint64_t least; /* self time of the fastest step, times the steps */
+    uint64_t late;  /* self time that fd_figure_steady takes away */
+    uint64_t late_squares[2];
 } fd_rank_spread;
 
 enum { FD_SKETCH_SELF, FD_SKETCH_TOTAL, FD_SKETCHES };

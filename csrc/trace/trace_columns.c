@@ -218,6 +218,10 @@ static const fd_column spreads[] = {
     FD_COLUMN(fd_rank_spread, "self_squares_high", U64, self_squares[1]),
     FD_COLUMN(fd_rank_spread, "total_squares_low", U64, total_squares[0]),
     FD_COLUMN(fd_rank_spread, "total_squares_high", U64, total_squares[1]),
+    FD_COLUMN_IN("ns", fd_rank_spread, "least", U64, least),
+    FD_COLUMN_IN("ns", fd_rank_spread, "late", U64, late),
+    FD_COLUMN(fd_rank_spread, "late_squares_low", U64, late_squares[0]),
+    FD_COLUMN(fd_rank_spread, "late_squares_high", U64, late_squares[1]),
 };
 
 static const char *const sketch_names[] = {"self", "total", NULL};

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +16,7 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.dataset.write_dataset import write_dataset
 from fastdispatch.detectors import findings
+from fastdispatch.read.diff import FIGURES, Diff, diff
 from fastdispatch.read.reduced import load_run, reduced
 
 from .. import many_ranks, programs
@@ -24,16 +27,20 @@ RANKS = 20
 ODD = 7  # planted: a rank with one more call
 
 
-@pytest.fixture(scope="module")
-def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("recorded")
+def record(folder: Path, leaves: int) -> Path:
+    """A run of six steps, with a number of calls that no other function has."""
     with fastdispatch.CallGraph(folder, ops="off") as graph:
         for _ in range(6):
             programs.classes()
-            for _ in range(37):
+            for _ in range(leaves):
                 programs.leaf(1)
             graph.step()
-    source = folder / "rank00000.fd"
+    return folder / "rank00000.fd"
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    source = record(tmp_path_factory.mktemp("recorded"), 37)
     paths = many_ranks.write(source, tmp_path_factory.mktemp("ranks"), RANKS)
     content = bytearray(paths[ODD].read_bytes())
     for at in many_ranks.contexts(content):
@@ -41,6 +48,12 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             struct.pack_into("<Q", content, at + many_ranks.CALLS, 6 * 37 + 1)
     paths[ODD].write_bytes(content)
     return paths
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Another run, whose ranks do more."""
+    return many_ranks.write(record(tmp_path_factory.mktemp("later"), 90), tmp_path_factory.mktemp("more"), RANKS)
 
 
 def dumped(trace: fastdispatch.Trace, path: Path) -> bytes:
@@ -95,6 +108,58 @@ def test_a_data_set_has_the_same(ranks: list[Path], tmp_path: Path) -> None:
         expected = dumped(load_run(ranks[0].parent, steps=steps), tmp_path / "expected")  # type: ignore[arg-type]
         assert dumped(load_run(target, steps=steps), tmp_path / "got") == expected  # type: ignore[arg-type]
     assert [rank["rank"] for rank in load_run(target, rank=3).ranks] == [3]
+
+
+def compared(made: Diff, name: str = "") -> dict[str, Any]:
+    """All figures of a comparison; the sides have the same name."""
+    document = made.as_json(everything=True)
+    assert [side.ranks for side in made.sides] in ([RANKS, RANKS], [1, 1])
+    for side in (document["before"], document["after"]):
+        side["name"] = name
+    return document
+
+
+def close_to(document: dict[str, Any]) -> dict[str, Any]:
+    """A comparison that differs in the order of its sums of doubles only. Squares of ranks are whole numbers."""
+    for row in document["rows"] + document["collections"]:
+        row |= {name: pytest.approx(row[name], rel=1e-9) for name in FIGURES if name != "spread"}
+        row["spread"] = pytest.approx(row["spread"], rel=1e-3, abs=1)
+    for side in (document["before"], document["after"]):
+        side["whole"] = pytest.approx(side["whole"], rel=1e-6)
+    document["speed"] = pytest.approx(document["speed"], rel=1e-9)
+    for name in ("step", "machine", "part"):
+        document["verdict"][name] = pytest.approx(document["verdict"][name], rel=1e-6)
+    return document
+
+
+@pytest.mark.parametrize("by", ["node", "module", "package"])
+@pytest.mark.parametrize("steps", [None, "settled"])
+def test_comparisons_of_data_sets_equal_those_of_all_ranks(
+    ranks: list[Path], later: list[Path], tmp_path: Path, steps: Any, by: Any
+) -> None:
+    before, after = tmp_path / "before.parquet", tmp_path / "after.parquet"
+    write_dataset([str(ranks[0].parent)], before)
+    write_dataset([str(later[0].parent)], after)
+    all_ranks = [fastdispatch.load(paths, steps=steps) for paths in (ranks, later)]
+    expected = close_to(compared(Diff(*all_ranks, by=by)))
+    assert by != "node" or any("calls" in row["said"] for row in expected["rows"] if row["key"].endswith(":leaf"))
+    for other in (after, later[0].parent, later):
+        assert compared(diff(before, other, steps=steps, by=by)) == expected
+    one = compared(diff(before, later[3], rank=3, steps=steps, by=by))
+    assert one == compared(diff(ranks[3], later[3], rank=3, steps=steps, by=by))
+
+
+def test_ranks_of_a_data_set(ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two ranks are compared as those of the run directory are."""
+    target = tmp_path / "run.parquet"
+    write_dataset([str(ranks[0].parent)], target)
+    found = []
+    for path in (target, ranks[0].parent):
+        assert main(["diff", str(path), "--ranks", f"3,{ODD}", "--json", "--all", "--all-time"]) == 0
+        (document,) = json.loads(capsys.readouterr().out)["diffs"]
+        found.append(document | {side: document[side] | {"name": ""} for side in ("before", "after")})
+    assert found[0] == found[1]
+    assert any("calls" in row["said"] for row in found[0]["rows"] if row["key"].endswith(":leaf"))
 
 
 def test_a_rank_twice(ranks: list[Path]) -> None:

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from fastdispatch import Error, load
+from fastdispatch import Error
 from fastdispatch.cli.html_command import wanted_of
 from fastdispatch.cli.numbers import count, growth, whole, within
 from fastdispatch.cli.paths import Input, OutputFile
@@ -21,7 +21,7 @@ changed numbers of calls. Changes of times within the variation between steps of
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("diff", help="compare two recordings, or ranks of one", description=_DESCRIPTION)
-    parser.add_argument("before", type=Input, metavar="A", help="recording, run directory, dump or merge")
+    parser.add_argument("before", type=Input, metavar="A", help="recording, run directory, dump, merge or data set")
     parser.add_argument(
         "after", type=Input, metavar="B", nargs="?", help="the recording to compare with (without --ranks)"
     )
@@ -113,12 +113,12 @@ def two_recordings(arguments: argparse.Namespace) -> int:
 def ranks_of_one(arguments: argparse.Namespace) -> int:
     from fastdispatch.read.diff import Diff
     from fastdispatch.read.ranks import judge, times
+    from fastdispatch.read.reduced import load_each
 
-    trace = load(arguments.before, steps=steps_of(arguments))
+    given = [pair_of(arguments.ranks)] if arguments.ranks != "outliers" else []
+    trace = load_each(arguments.before, given[0] if given else (), steps=steps_of(arguments))
     verdict = judge(times(trace))
-    pairs = [(verdict.typical, rank) for rank in verdict.slow]
-    if arguments.ranks != "outliers":
-        pairs = [pair_of(arguments.ranks)]
+    pairs = given or [(verdict.typical, rank) for rank in verdict.slow]
     diffs = [
         Diff(
             trace,

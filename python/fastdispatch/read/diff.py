@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,8 @@ from typing import Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.read.diff_verdict import DiffVerdict, verdict
-from fastdispatch.read.steps import step_time
+from fastdispatch.read.reduced import load_run
+from fastdispatch.read.steps import number_of_ranks, step_time
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
 
@@ -103,8 +105,8 @@ class Side:
 
 
 def diff(
-    before: Trace | PathLike,
-    after: Trace | PathLike,
+    before: Trace | PathLike | Sequence[PathLike],
+    after: Trace | PathLike | Sequence[PathLike],
     *,
     by: By = "node",
     threshold: float = 0.1,
@@ -113,16 +115,22 @@ def diff(
 ) -> Diff:
     """Compare two recordings (docs/guides/diff.md): ``print`` prints the changes, ``as_json()`` returns them.
 
-    ``before`` and ``after`` are as for :func:`fastdispatch.load`, or loaded traces, for which ``steps`` has no effect;
-    if the settled steps of one recording are not decided, whole recordings are compared. ``by``: ``node``, ``module``
-    or ``package``; ``threshold``: minimum relative change of a time; ``rank``: only this rank. Raises
-    :class:`fastdispatch.Error` for other inputs.
+    ``before`` and ``after`` are as for :func:`fastdispatch.load`, data sets, or loaded traces, for which ``steps`` has
+    no effect. A run directory of more than 16 ranks and a data set are read as a reduced merge. If the settled steps of
+    one side are not decided, whole recordings are compared. ``by``: ``node``, ``module`` or ``package``; ``threshold``:
+    minimum relative change of a time; ``rank``: only this rank. Raises :class:`fastdispatch.Error` for other inputs.
     """
-    sides = [side if isinstance(side, Trace) else load(side, steps=steps) for side in (before, after)]
+    sides = [_read(side, steps, rank) for side in (before, after)]
     if (sides[0].window is None) != (sides[1].window is None):
-        sides = [side if isinstance(side, Trace) else load(side) for side in (before, after)]
+        sides = [_read(side, None, rank) for side in (before, after)]
     names = (sides[0].name, sides[1].name)
     return Diff(sides[0], sides[1], names=names, ranks=(rank, rank), by=by, threshold=threshold)
+
+
+def _read(side: Trace | PathLike | Sequence[PathLike], steps: Steps, rank: int | None) -> Trace:
+    if isinstance(side, Trace):
+        return side
+    return load_run(side, steps=steps, rank=rank) if isinstance(side, (str, os.PathLike)) else load(side, steps=steps)
 
 
 class Diff:
@@ -307,7 +315,7 @@ class Diff:
 def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
     ranks = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
     whole = (step_time(ranks) or whole_time(ranks) / steps) if steps else whole_time(ranks)
-    return Side(name, rank, len(ranks), steps, whole, trace.window.text if trace.window is not None else "")
+    return Side(name, rank, number_of_ranks(ranks), steps, whole, trace.window.text if trace.window is not None else "")
 
 
 def _said(bits: int) -> frozenset[str]:

@@ -169,6 +169,16 @@ def load_run(path: PathLike, *, steps: Steps = None, rank: int | None = None, ti
     return made
 
 
+def load_each(path: PathLike, ranks: Sequence[int], *, steps: Steps = None) -> Trace:
+    """Read ranks separately; of a data set the recordings of these ranks, or of all if none are given."""
+    from fastdispatch.dataset import reduced_parts, run_manifest
+
+    if not run_manifest.is_dataset(path):
+        return load(path, steps=steps)
+    chosen = sorted(set(ranks)) or sorted(run_manifest.load(path).ranks)
+    return load([reduced_parts.recording_of(path, rank) for rank in chosen], steps=steps)
+
+
 def sample_of(path: PathLike, steps: Steps) -> Trace | None:
     """Return some ranks of a run of many, evenly spread; None if their recordings are gone."""
     from fastdispatch.dataset import run_manifest

@@ -79,6 +79,12 @@ def reduced_of(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def number_of_ranks(ranks: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many ranks a trace has, as one or each for itself."""
+    about = reduced_of(ranks)
+    return len(ranks) if about is None else sum(last - first + 1 for first, last in about["ranks"])
+
+
 def mean_steps(about: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the latest steps of a reduced merge, the mean of the ranks that have each, one after the other."""
     made: dict[str, list[int]] = {name: [] for name in ("number", "begin", "end", *PHASES)}
