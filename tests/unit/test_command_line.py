@@ -34,6 +34,7 @@ OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, 
 #: A line for every command that reads or writes a file. I: input, O: output.
 COMMANDS = {
     "report": "report I:run",
+    "report summary": "report I:run --summary",
     "findings": "findings I:run",
     "html": "html I:run -o O:x.html",
     "svg": "svg I:run -o O:x.svg",
@@ -51,6 +52,7 @@ COMMANDS = {
         f"export {name}": f"export {name} I:run -o O:x"
         for name in ("folded", "speedscope", "pprof", "graphml", "dot", "csv", "sqlite", "perfetto", "chrome")
     },
+    "export prometheus": "export prometheus I:run -o O:x.prom",
     "timeline merge": "timeline merge I:trace.json -o O:x.json",
     "timeline merge, native": "timeline merge I:trace.pftrace -o O:x.pftrace",
     "timeline merge, log_dir": "timeline merge --log_dir I:logs --paddle -o O:made/",

@@ -97,6 +97,7 @@ OUTPUTS = {
         f"export {name}": ["export", name, "RUN", "-o", "FILE"]
         for name in ("chrome", "perfetto", "folded", "speedscope", "pprof", "graphml", "sqlite", "dot")
     },
+    "export prometheus": ["export", "prometheus", "RUN", "-o", "FILE"],
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
     "export csv": ["export", "csv", "RUN", "--table", "nodes", "-o", "FILE"],
 }
@@ -110,8 +111,12 @@ NAMED = {
     "pipeline report": b"fastdispatch-pipeline-report",
     "pipeline partition": b"zebra_layers.1",
     "timeline check": b"zebra_out",
+    "export prometheus": b"zebra_out",
     "et export": b"zebra operand",
 }
+
+#: Outputs without functions and operators.
+WITHOUT_NODES = ("timeline check", "export prometheus")
 
 #: Commands that show no names of a recording, or reject the options.
 NO_OUTPUT = {"doctor", "run", "attach", "detach", "resume", "pause", "on", "off", "where", *private.REFUSING}
@@ -176,7 +181,7 @@ def test_no_name_of_the_user(
     host = json.dumps(fastdispatch.load(zebra_run).meta["host"]).encode()
     assert host not in hidden
     assert b"f_" in hidden or name == "pipeline report"
-    if name not in ("findings", "stacks", "diff", "report modules", "pipeline report", "timeline check"):
+    if name not in ("diff", "findings", "report modules", "stacks", "pipeline report", *WITHOUT_NODES):
         assert re.search(rb"aten::|torch|Linear", hidden)
 
 

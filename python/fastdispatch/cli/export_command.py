@@ -49,6 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     svg_command.add_options(dot, DotFile, "output file; compressed if the name ends in .gz")
     dot.set_defaults(function=export_dot)
     add_tables(formats)
+    add_prometheus(formats)
     add_timeline(formats, "perfetto", "native Perfetto timeline, for ui.perfetto.dev")
     chrome = add_timeline(formats, "chrome", "Chrome JSON timeline, for chrome://tracing, Perfetto and other viewers")
     chrome.add_argument(
@@ -117,6 +118,15 @@ def add_tables(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     sqlite.set_defaults(function=export_sqlite)
 
 
+def add_prometheus(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    what = "figures of the run for the textfile collector of Prometheus"
+    parser = formats.add_parser("prometheus", help=what, description=f"Write the {what}.")
+    add_input(parser)
+    add_output(parser, "output file; the collector reads names that end in .prom")
+    add_steps(parser)
+    parser.set_defaults(function=export_prometheus)
+
+
 def add_common(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     add_output(parser, "output file; compressed if the name ends in .gz")
@@ -149,6 +159,14 @@ def export_sqlite(arguments: argparse.Namespace) -> None:
             f"recording damaged?",
             file=sys.stderr,
         )
+
+
+def export_prometheus(arguments: argparse.Namespace) -> None:
+    from fastdispatch.read.reduced import load_run
+    from fastdispatch.report.prometheus_text import prometheus_text
+
+    trace = load_run(arguments.path, steps=steps_of(arguments))
+    write_file(arguments.output, prometheus_text(trace.summary(), shown(arguments.path)).encode())
 
 
 def write_file(path: str, content: bytes) -> None:

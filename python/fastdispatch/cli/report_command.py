@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from fastdispatch import Error
 from fastdispatch.cli import renamed
-from fastdispatch.cli.numbers import count, percent, whole
+from fastdispatch.cli.numbers import count, percent, whole, within
 from fastdispatch.cli.paths import add_input
 from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.read.privacy import shown
+
+if TYPE_CHECKING:
+    from fastdispatch.report.run_summary import Summary
 
 _TOP, _LEAST = 20, 1.0
 
@@ -53,6 +57,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--callers", metavar="NAME", help="print the callers of the function whose key contains NAME")
     parser.add_argument("--callees", metavar="NAME", help="print the callees of the function whose key contains NAME")
+    parser.add_argument("--summary", action="store_true", help="print the figures of the run for trackers")
+    parser.add_argument(
+        "--peak-flops",
+        type=within(1, 1e30),
+        metavar="N",
+        help="FLOP/s of one device, for the model FLOPs utilisation of --summary",
+    )
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     add_steps(parser)
     parser.add_argument("--time", action="store_true", help="print times instead of shares")
@@ -65,13 +76,18 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.report.report_model import Wanted, report
 
     views = (arguments.callers, arguments.callees, arguments.paths)
-    if arguments.tree + sum(view is not None for view in views) > 1:
-        raise Error("--tree, --paths, --callers and --callees cannot be combined: give only one")
+    if arguments.tree + arguments.summary + sum(view is not None for view in views) > 1:
+        raise Error("--tree, --paths, --callers, --callees and --summary cannot be combined: give only one")
+    if arguments.peak_flops is not None and not arguments.summary:
+        raise Error("--peak-flops requires --summary")
     neighbours = arguments.callers is not None or arguments.callees is not None
     for option in ("--depth", "--min-percent"):
         if getattr(arguments, option[2:].replace("-", "_")) is not None and not arguments.tree:
             raise Error(f"{option} requires --tree")
     trace = load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank)
+    if arguments.summary:
+        print_summary(trace.summary(peak_flops=arguments.peak_flops), arguments.json)
+        return
     if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     everything = arguments.all or arguments.json
@@ -95,3 +111,12 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.report.report_text import print_report
 
     print_report(made, sys.stdout, times=arguments.time)
+
+
+def print_summary(summary: Summary, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(summary))
+        return
+    width = max(map(len, summary))
+    for name, value in summary.items():
+        print(f"{name:{width}}  {f'{value:.6g}' if isinstance(value, float) else value}")

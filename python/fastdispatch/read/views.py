@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fastdispatch.detectors.model import Findings
     from fastdispatch.read.trace import Trace
     from fastdispatch.report.report_model import Report
+    from fastdispatch.report.run_summary import Summary
 
 By = Literal["function", "operator", "module", "package", "phase"]
 Sort = Literal["calls", "ops", "self", "total", "backward", "spread", "gpu"]
@@ -100,6 +101,13 @@ class Views(ABC):
         from fastdispatch.detectors import findings
 
         return findings(self._shown)
+
+    def summary(self, *, peak_flops: float | None = None) -> Summary:
+        """Return the figures of the run as one flat dict for trackers (docs/formats/summary.md). ``peak_flops``: FLOP/s
+        of one device, for the key ``fastdispatch/mfu``."""
+        from fastdispatch.report.run_summary import run_summary
+
+        return run_summary(self._shown, peak_flops)
 
     def html(self, path: str | os.PathLike[str] | None = None, *, source: bool = False, max_mb: float = 16) -> Page:
         """Return the self-contained HTML report, and write it to ``path`` if that is given. ``source``: with the source
