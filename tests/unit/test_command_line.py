@@ -313,6 +313,9 @@ def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFi
 REFUSED = {
     "report run --depth 2": "--depth requires --tree",
     "report run --min 2": "--min-percent requires --tree",
+    "report run --flops": "--flops: run has no FLOPs: record with --measure flops",
+    "report run --flops --peak x": "argument --peak: 'x': write FLOP/s (312e12), a dtype of the recorded GPU",
+    "report run --peak 1e12": "--peak requires --flops",
     "report run --sort gpu": "--sort gpu: run has no GPU figures",
     "report run --top nan": "argument --top: 'nan': write a whole number from 1 to 2147483647",
     "report run --tree --min nan": "argument --min: 'nan': write a percentage from 0 to 100",

@@ -35,6 +35,7 @@ COMMANDS = {
     "report run --summary": "summary",
     "report untimed --summary": "summary",
     "report ranks.json --summary": "summary",
+    "report measured --flops --peak 1e12": "flops",
     "findings run": "findings",
     "findings ranks.json": "findings",
     "doctor": "doctor",
@@ -72,6 +73,7 @@ PROGRAM = """
 import os
 import signal
 import fastdispatch
+import torch
 
 with fastdispatch.CallGraph("jobs", timeline="jobs") as graph:
     for step in range(2):
@@ -84,6 +86,9 @@ with fastdispatch.CallGraph("jobs", timeline="jobs") as graph:
 
 with fastdispatch.CallGraph("untimed", timing=False):
     (lambda: None)()
+
+with fastdispatch.CallGraph("measured", measure="flops"):
+    torch.ones(2, 2) @ torch.ones(2, 2)
 
 def wait():
     os.kill(os.getpid(), signal.SIGKILL)

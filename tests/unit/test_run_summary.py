@@ -14,6 +14,7 @@ from referencing import Registry, Resource
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.report.prometheus_text import HELP, prometheus_text
+from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.run_summary import PREFIX, run_summary
 from tests.conftest import ROOT
 from tests.unit.test_diff import Dump
@@ -57,13 +58,23 @@ def test_figures(run: Path) -> None:
     assert "mfu" not in figures
 
 
-def test_peak_flops(run: Path) -> None:
+def test_peak(run: Path) -> None:
     trace = fastdispatch.load(run)
-    figures = trace.summary(peak_flops=1e9)
-    assert figures["fastdispatch/mfu"] == pytest.approx(float(figures["fastdispatch/flops_per_second"]) / 1e9)
-    for wrong in (0, -1, float("nan"), float("inf")):
+    figures = trace.summary(peak=1e9)
+    assert figures["fastdispatch/hfu"] == pytest.approx(float(figures["fastdispatch/flops_per_second"]) / 1e9)
+    assert figures == trace.summary(peak="1e9")
+    for wrong in (0, -1, float("nan"), float("inf"), "fp7"):
         with pytest.raises(fastdispatch.ArgumentError, match="FLOP/s of one device"):
-            trace.summary(peak_flops=wrong)
+            trace.summary(peak=wrong)
+
+
+def test_flops_are_those_of_the_report(run: Path) -> None:
+    """In particular with backward and recomputation, and the median of the steps."""
+    trace = fastdispatch.load(run)
+    figures = trace.summary(peak=1e9)
+    made = flop_report(trace, by="function", rank=None, sort="total", top=None, hide=False, peak="1e9")
+    expected = (made.total.flops, made.rate, made.mfu, made.hfu)
+    assert tuple(figures[PREFIX + name] for name in ("flops_per_step", "flops_per_second", "mfu", "hfu")) == expected
 
 
 def test_every_documented_key_and_no_other(run: Path) -> None:
@@ -89,12 +100,12 @@ def test_absent_figures(tmp_path: Path) -> None:
 
 
 def test_command(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(run), "--summary", "--json", "--peak-flops", "1e9"]) == 0
+    assert main(["report", str(run), "--summary", "--json", "--peak", "1e9"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert figures == fastdispatch.load(run, steps="settled").summary(peak_flops=1e9)
+    assert figures == fastdispatch.load(run, steps="settled").summary(peak=1e9)
     assert main(["report", str(run), "--summary"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(figures) - 1
+    assert len(lines) == len(figures) - 2  # without mfu and hfu
     assert f"fastdispatch/steps {STEPS}" in [" ".join(line.split()) for line in lines]
 
 
@@ -102,8 +113,8 @@ def test_command(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("options", "message"),
     [
         (["--summary", "--tree"], "cannot be combined"),
-        (["--peak-flops", "1"], "--peak-flops requires --summary"),
-        (["--summary", "--peak-flops", "0"], "'0': write a number from 1"),
+        (["--peak", "1"], "--peak requires --flops or --summary"),
+        (["--summary", "--peak", "0"], "'0'"),
     ],
 )
 def test_wrong_options(options: list[str], message: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:

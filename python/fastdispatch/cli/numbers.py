@@ -6,6 +6,8 @@ import argparse
 import re
 from collections.abc import Callable
 
+from fastdispatch.read import peaks
+
 _MOST = 2**31 - 1
 
 
@@ -26,6 +28,14 @@ def percent(text: str) -> float:
 def growth(text: str) -> float:
     """Parse a relative change, with an optional percent sign."""
     return _real(text.removesuffix("%"), text, 0, 1e9, "a percentage of at least 0")
+
+
+def peak(text: str) -> str:
+    """Check a peak rate: FLOP/s, a dtype, or ``measure``."""
+    if not peaks.is_peak(text):
+        forms = f"FLOP/s (312e12), a dtype of the recorded GPU ({', '.join(peaks.DTYPES)}) or measure"
+        raise argparse.ArgumentTypeError(f"{text!r}: write {forms}")
+    return text
 
 
 def within(low: float, high: float) -> Callable[[str], float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastdispatch import Error
 from fastdispatch.cli import renamed
-from fastdispatch.cli.numbers import count, percent, whole, within
+from fastdispatch.cli.numbers import count, peak, percent, whole
 from fastdispatch.cli.paths import add_input
 from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.read.privacy import shown
@@ -59,10 +59,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--callees", metavar="NAME", help="print the callees of the function whose key contains NAME")
     parser.add_argument("--summary", action="store_true", help="print the figures of the run for trackers")
     parser.add_argument(
-        "--peak-flops",
-        type=within(1, 1e30),
-        metavar="N",
-        help="FLOP/s of one device, for the model FLOPs utilisation of --summary",
+        "--flops", action="store_true", help="print floating-point operations per step (recorded with --measure flops)"
+    )
+    parser.add_argument(
+        "--peak",
+        type=peak,
+        metavar="PEAK",
+        help="with --flops and --summary, compare with FLOP/s (312e12), with the dtype (fp32, tf32, bf16, fp16, fp8) "
+        "of the recorded GPU, or with a short matrix product here (measure, measure:bf16)",
     )
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     add_steps(parser)
@@ -75,18 +79,21 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.read.reduced import load_run
     from fastdispatch.report.report_model import Wanted, report
 
+    if arguments.peak is not None and not (arguments.flops or arguments.summary):
+        raise Error("--peak requires --flops or --summary")
     views = (arguments.callers, arguments.callees, arguments.paths)
     if arguments.tree + arguments.summary + sum(view is not None for view in views) > 1:
         raise Error("--tree, --paths, --callers, --callees and --summary cannot be combined: give only one")
-    if arguments.peak_flops is not None and not arguments.summary:
-        raise Error("--peak-flops requires --summary")
+    if arguments.flops:
+        _flops(arguments)
+        return
     neighbours = arguments.callers is not None or arguments.callees is not None
     for option in ("--depth", "--min-percent"):
         if getattr(arguments, option[2:].replace("-", "_")) is not None and not arguments.tree:
             raise Error(f"{option} requires --tree")
     trace = load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank)
     if arguments.summary:
-        print_summary(trace.summary(peak_flops=arguments.peak_flops), arguments.json)
+        print_summary(trace.summary(peak=arguments.peak), arguments.json)
         return
     if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
@@ -120,3 +127,30 @@ def print_summary(summary: Summary, as_json: bool) -> None:
     width = max(map(len, summary))
     for name, value in summary.items():
         print(f"{name:{width}}  {f'{value:.6g}' if isinstance(value, float) else value}")
+
+
+def _flops(arguments: argparse.Namespace) -> None:
+    from fastdispatch.read.reduced import load_run
+    from fastdispatch.report.report_flops import SORTS, flop_report
+
+    for option in ("summary", "tree", "depth", "min_percent", "paths", "callers", "callees", "time"):
+        if getattr(arguments, option) not in (None, False):
+            raise Error(f"--{option.replace('_', '-')} and --flops cannot be combined: give only one")
+    if arguments.sort not in SORTS:
+        raise Error(f"--sort {arguments.sort}: with --flops one of {', '.join(SORTS)}")
+    everything = arguments.all or arguments.json
+    made = flop_report(
+        load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank),
+        by=arguments.by or "function",
+        rank=arguments.rank,
+        sort=arguments.sort,
+        top=arguments.top if everything else arguments.top or _TOP,
+        hide=not everything,
+        peak=arguments.peak,
+    )
+    if arguments.json:
+        print(json.dumps(made.as_json()))
+        return
+    from fastdispatch.report.flops_text import print_flops
+
+    print_flops(made, sys.stdout)

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, Steps, counted, percent
 from fastdispatch.detectors.model import Finding
+from fastdispatch.read.call_sites import CHECKPOINTS, RECOMPUTE
 from fastdispatch.read.summary import seconds
 
 ID = "recompute"
-
-_RECOMPUTE = "torch/utils/checkpoint.py:[]:recompute_fn"
-_CHECKPOINT = ("torch/utils/checkpoint.py:[]:checkpoint", "torch/utils/checkpoint.py:[]:checkpoint_sequential")
 
 ADVICE = "checkpoint only the layers whose activations do not fit into memory, or use a smaller micro-batch instead"
 
@@ -23,13 +21,13 @@ def find(steps: Steps) -> Iterator[Finding]:
     def again(path: int) -> bool:
         if steps.phase(path) != BACKWARD or steps.activity(path) < 0.5:
             return False
-        return steps.key(path) == _RECOMPUTE or modules[path] >= 0
+        return steps.key(path) == RECOMPUTE or modules[path] >= 0
 
     paths = list(steps.outermost(again))
     time = steps.unclaimed(paths)
     if not paths or time < limits.RECOMPUTE_SHARE * steps.step:
         return
-    callers = [path for path in steps.named(*_CHECKPOINT) if steps.phase(path) != BACKWARD]
+    callers = [path for path in steps.named(*CHECKPOINTS) if steps.phase(path) != BACKWARD]
     heaviest = max(callers or paths, key=steps.total)
     calls = sum(map(steps.calls, callers or paths))
     steps.claim(paths)

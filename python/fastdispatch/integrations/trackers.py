@@ -26,7 +26,7 @@ ARTIFACT, PAGE = "fastdispatch", "fastdispatch.html"
 
 
 def log_to_wandb(
-    recording: Views | PathLike, run: Any = None, *, page: bool = True, peak_flops: float | None = None
+    recording: Views | PathLike, run: Any = None, *, page: bool = True, peak: float | str | None = None
 ) -> Summary:
     """Update the summary of a Weights & Biases run (default: the active one) and log the page as an artifact."""
     wandb = package("wandb")
@@ -34,7 +34,7 @@ def log_to_wandb(
     if run is None:
         raise Error("no run of wandb is active: call wandb.init() before")
     shown = _opened(recording)
-    summary = shown.summary(peak_flops=peak_flops)
+    summary = shown.summary(peak=peak)
     run.summary.update(summary)
     with _written(shown, page) as files:
         for file in files:
@@ -45,13 +45,13 @@ def log_to_wandb(
 
 
 def log_to_mlflow(
-    recording: Views | PathLike, run_id: str | None = None, *, page: bool = True, peak_flops: float | None = None
+    recording: Views | PathLike, run_id: str | None = None, *, page: bool = True, peak: float | str | None = None
 ) -> Summary:
     """Log numbers as metrics, texts as tags and the page as an artifact of an MLflow run (default: the active one,
     else a new one)."""
     mlflow = package("mlflow")
     shown = _opened(recording)
-    summary = shown.summary(peak_flops=peak_flops)
+    summary = shown.summary(peak=peak)
     run_id = run_id or (mlflow.active_run() or mlflow.start_run()).info.run_id
     mlflow.log_metrics(_numbers(summary), run_id=run_id)
     for name, value in _texts(summary).items():
@@ -63,12 +63,12 @@ def log_to_mlflow(
 
 
 def log_to_tensorboard(
-    recording: Views | PathLike, writer: Any, step: int = 0, *, page: bool = True, peak_flops: float | None = None
+    recording: Views | PathLike, writer: Any, step: int = 0, *, page: bool = True, peak: float | str | None = None
 ) -> Summary:
     """Write numbers as scalars and texts as texts of a ``SummaryWriter``, and the page into its folder: TensorBoard has
     no artifacts."""
     shown = _opened(recording)
-    summary = shown.summary(peak_flops=peak_flops)
+    summary = shown.summary(peak=peak)
     for name, value in _numbers(summary).items():
         writer.add_scalar(name, value, step)
     for name, text in _texts(summary).items():
@@ -80,12 +80,12 @@ def log_to_tensorboard(
 
 
 def log_to_trackio(
-    recording: Views | PathLike, *, step: int | None = None, page: bool = True, peak_flops: float | None = None
+    recording: Views | PathLike, *, step: int | None = None, page: bool = True, peak: float | str | None = None
 ) -> Summary:
     """Log the summary to the active run of trackio, and the page as an artifact."""
     trackio = package("trackio")
     shown = _opened(recording)
-    summary = shown.summary(peak_flops=peak_flops)
+    summary = shown.summary(peak=peak)
     trackio.log(summary, step=step)
     with _written(shown, page) as files:
         for file in files:

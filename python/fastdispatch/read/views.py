@@ -102,12 +102,12 @@ class Views(ABC):
 
         return findings(self._shown)
 
-    def summary(self, *, peak_flops: float | None = None) -> Summary:
-        """Return the figures of the run as one flat dict for trackers (docs/formats/summary.md). ``peak_flops``: FLOP/s
-        of one device, for the key ``fastdispatch/mfu``."""
+    def summary(self, *, peak: float | str | None = None) -> Summary:
+        """Return the figures of the run as one flat dict for trackers (docs/formats/summary.md). ``peak``: FLOP/s of
+        one device, a dtype of a known GPU or ``measure``, for ``fastdispatch/mfu`` and ``fastdispatch/hfu``."""
         from fastdispatch.report.run_summary import run_summary
 
-        return run_summary(self._shown, peak_flops)
+        return run_summary(self._shown, peak)
 
     def html(self, path: str | os.PathLike[str] | None = None, *, source: bool = False, max_mb: float = 16) -> Page:
         """Return the self-contained HTML report, and write it to ``path`` if that is given. ``source``: with the source

@@ -36,7 +36,7 @@ from fastdispatch.record.environment import (
 )
 from fastdispatch.record.gpu import PATIENCE_MS, Gpu, gpu_of
 from fastdispatch.record.keep import Keep, keep_function
-from fastdispatch.record.measures import bits, measures_of, reads_operands
+from fastdispatch.record.measures import bits, gpu_facts, measures_of, reads_operands
 from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
 from fastdispatch.record.option_text import choice
@@ -540,12 +540,12 @@ class CallGraph(Recorded):
             self._note({"cost_ns": costs})
 
     def _note_runtime(self) -> None:
-        compiled = self._compiler.facts() if self._compiler is not None else None
-        if compiled is not None:
+        if self._compiler is not None and (compiled := self._compiler.facts()) is not None:
             self._note({"compile": compiled})
         if self._session is not None:
             runs, collected, uncollectable = zip(*self._session.collections(), strict=True)
-            self._note({"gc": {"collections": runs, "collected": collected, "uncollectable": uncollectable}})
+            gc_runs = {"collections": runs, "collected": collected, "uncollectable": uncollectable}
+            self._note({"gc": gc_runs, **gpu_facts(self._measure)})
 
     def _settle(self, session: _core.Session) -> None:
         """Move the finished file to the run directory, under the name of its rank."""

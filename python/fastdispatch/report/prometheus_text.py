@@ -30,7 +30,8 @@ HELP = {
     "cost_share": "Share of the recorded time that recording took.",
     "flops_per_step": "Floating-point operations per step and rank.",
     "flops_per_second": "Floating-point operations per second of one rank.",
-    "mfu": "FLOP/s of one rank as a share of the peak of its device.",
+    "mfu": "FLOP/s of forward and backward of one rank as a share of the peak of its device.",
+    "hfu": "FLOP/s of one rank as a share of the peak of its device.",
 }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from fastdispatch._core import ArgumentError
 from fastdispatch.detectors import Findings, findings
+from fastdispatch.read.flops import has_flops
+from fastdispatch.read.peaks import DTYPES, is_peak
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_facts import Facts, facts
+from fastdispatch.report.report_flops import flop_report
 
 SCHEMA = "fastdispatch-summary/1"
 
@@ -23,18 +23,18 @@ NO_FINDING = "none"
 Summary = dict[str, int | float | str]
 
 
-def run_summary(trace: Trace, peak_flops: float | None = None) -> Summary:
-    """Return the figures of a run; those that the recording does not have are absent. ``peak_flops``: FLOP/s of one
-    device, for the model FLOPs utilisation. Raises ArgumentError if it is not positive."""
-    if peak_flops is not None and not 0 < peak_flops < float("inf"):
-        raise ArgumentError(f"peak_flops={peak_flops}: give the FLOP/s of one device, a positive number")
+def run_summary(trace: Trace, peak: float | str | None = None) -> Summary:
+    """Return the figures of a run; those that the recording does not have are absent. ``peak``: as ``--peak``, for
+    model and hardware FLOPs utilization. Raises ArgumentError for another value."""
+    if peak is not None and not is_peak(str(peak)):
+        raise ArgumentError(f"peak={peak!r}: give FLOP/s of one device, a dtype of {', '.join(DTYPES)}, or 'measure'")
     about = facts(trace, None)
     figures: Summary = {"schema": SCHEMA}
     figures |= _ranks(about)
     figures |= _step(about)
     figures |= _findings(findings(trace))
     figures |= _cost(about)
-    figures |= _flops(trace.ranks, peak_flops)
+    figures |= _flops(trace, None if peak is None else str(peak))
     return {PREFIX + name: value for name, value in figures.items()}
 
 
@@ -91,18 +91,14 @@ def _cost(about: Facts) -> Summary:
     return figures
 
 
-def _flops(ranks: Iterable[Mapping[str, Any]], peak_flops: float | None) -> Summary:
-    """FLOPs of measured steps, the mean of the ranks (docs/concepts/measures.md)."""
-    steps = time = flops = 0
-    for rank in ranks:
-        rows = rank["measures"]
-        for kind, count, sum_ in zip(rows["kind"], rows["count"], rows["sum"], strict=True):
-            steps += count if kind == "steps" else 0
-            time += sum_ if kind == "steps" else 0
-            flops += sum_ if kind == "flops" else 0
-    if not steps or not time:
+def _flops(trace: Trace, peak: str | None) -> Summary:
+    """FLOPs per step and rank, as ``report --flops`` shows them."""
+    if not has_flops(trace.ranks):
         return {}
-    figures: Summary = {"flops_per_step": flops / steps, "flops_per_second": flops * 1e9 / time}
-    if peak_flops is not None:
-        figures["mfu"] = flops * 1e9 / time / peak_flops
+    made = flop_report(trace, by="operator", rank=None, sort="total", top=0, hide=False, peak=peak)
+    if not made.steps:
+        return {}
+    figures: Summary = {"flops_per_step": made.total.flops, "flops_per_second": made.rate}
+    if made.mfu is not None and made.hfu is not None:
+        figures |= {"mfu": made.mfu, "hfu": made.hfu}
     return figures

@@ -1,0 +1,121 @@
+"""FLOPs of a recording at the call sites that cause them (docs/concepts/measures.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from fastdispatch._core import Error
+from fastdispatch.read.call_sites import CallSites
+from fastdispatch.read.steps import step_time
+from fastdispatch.read.trace import Trace
+
+
+@dataclass
+class Work:
+    """FLOPs and time of a call site."""
+
+    forward: int = 0
+    backward: int = 0
+    recomputed: int = 0
+    optimizer: int = 0
+    elementwise: int = 0  # of all passes, in no other figure
+    calls: int = 0  # of operators with a formula
+    bytes: int = 0  # of their inputs
+    time: int = 0  # ns, of all passes
+
+    @property
+    def flops(self) -> int:
+        return self.forward + self.backward + self.recomputed + self.optimizer
+
+    def add(self, other: Work) -> None:
+        for name in _FIGURES:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+_FIGURES = tuple(each.name for each in fields(Work))
+
+
+@dataclass
+class Unknown:
+    """Calls of an operator without a formula, and the bytes of their inputs."""
+
+    calls: int = 0
+    bytes: int = 0
+
+
+@dataclass
+class Flops:
+    """Sums over the measured steps of all ranks; times over ``timed`` steps of all ranks."""
+
+    measured: int  # steps with figures; 0: the recording has no steps
+    timed: int
+    step: int  # ns, the median; without steps the recorded time
+    ranks: int
+    sites: dict[int, Work] = field(default_factory=dict)  # by row of trace.contexts
+    unknown: dict[str, Unknown] = field(default_factory=dict)  # by operator
+
+
+def has_flops(entries: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether one of the ranks measured FLOPs."""
+    return any(kind in ("flops", "elementwise", "unknown") for one in entries for kind in one["measures"]["kind"])
+
+
+def flops_of(trace: Trace, rank: int | None = None) -> Flops:
+    """Return the FLOPs of a trace, or of one rank. Raises Error without any."""
+    entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
+    trace.index(rank)
+    if not has_flops(entries):
+        raise Error(_nothing(trace))
+    found = Flops(
+        measured=sum(_column(entry, "steps", "count") for entry in entries),
+        timed=sum(entry["steps"] if entry["window"] is None else entry["window"]["steps"] for entry in entries),
+        step=step_time(entries),
+        ranks=len(entries),
+    )
+    if not found.measured:
+        found.step = round(sum(entry["recorded"] for entry in entries) / len(entries))
+    sites = CallSites(trace)
+    _add_measures(trace, entries, sites, found)
+    _add_times(trace, rank, sites, found)
+    return found
+
+
+def _nothing(trace: Trace) -> str:
+    if trace.reduced is not None:
+        return f"--flops: {trace.name} is a reduced merge of ranks, which has no FLOPs: select one with --rank N"
+    return f"--flops: {trace.name} has no FLOPs: record with --measure flops (docs/concepts/measures.md)"
+
+
+def _column(entry: dict[str, Any], kind: str, column: str) -> int:
+    rows = entry["measures"]
+    return sum(value for found, value in zip(rows["kind"], rows[column], strict=True) if found == kind)
+
+
+def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, found: Flops) -> None:
+    keys, nodes = trace.nodes["key"], trace.contexts["node"]
+    columns = ("context", "kind", "count", "sum", "other")
+    for entry in entries:
+        for context, kind, count, total, size in zip(*(entry["measures"][name] for name in columns), strict=True):
+            if kind == "unknown":
+                operator = found.unknown.setdefault(keys[nodes[context]], Unknown())
+                operator.calls += count
+                operator.bytes += size
+            elif kind in ("flops", "elementwise"):
+                work = found.sites.setdefault(sites.site(context), Work())
+                name = sites.passes[context] if kind == "flops" else kind
+                setattr(work, name, getattr(work, name) + total)
+                work.calls += count if kind == "flops" else 0
+                work.bytes += size
+
+
+def _add_times(trace: Trace, rank: int | None, sites: CallSites, found: Flops) -> None:
+    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    times = Counter[int]()
+    for row, own in enumerate(contexts["self"]):
+        if own:
+            times[sites.site(row)] += own
+    for row, time in times.items():
+        found.sites.setdefault(row, Work()).time += time

@@ -1,0 +1,95 @@
+"""``report --flops`` as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+
+from rich.table import Table
+from rich.text import Text
+
+from fastdispatch.read.summary import counted, grouped, printable, seconds, size
+from fastdispatch.report.report_flops import FlopReport, FlopRow
+from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, section, table, width_of
+
+_UNITS = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+
+def print_flops(report: FlopReport, file: IO[str]) -> None:
+    print_parts(_parts(report), file, min(max(width_of(file), 60), ENDLESS))
+
+
+def in_flop(number: float, unit: str = "FLOP") -> str:
+    """Format a number of FLOPs: ``312 TFLOP``, ``5.24 MFLOP``."""
+    for prefix, of in _UNITS:
+        if number >= 0.9995 * of:
+            return f"{number / of:.3g} {prefix}{unit}" if number < 999.5 * of else f"{number / of:.0f} {prefix}{unit}"
+    return f"{number:.3g} {unit}"
+
+
+def sentence(report: FlopReport) -> str:
+    """Return the first line: FLOPs per step, the rate and its share of the peak."""
+    of = "in the recording, which has no steps" if not report.steps else "per step"
+    if report.ranks > 1:
+        of += " and rank"
+    line = f"{in_flop(report.total.flops)} {of}, {in_flop(report.rate, 'FLOP/s')}"
+    if report.peak is not None and report.mfu is not None and report.hfu is not None:
+        line += f", MFU {_percent(report.mfu)} of {in_flop(report.peak.rate, 'FLOP/s')} ({report.peak.source})"
+        line += f", HFU {_percent(report.hfu)}"
+    return line
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _parts(report: FlopReport) -> Iterator[Text | Table]:
+    total = report.total
+    yield Text(printable(sentence(report)), style="bold")
+    parts = [
+        f"{name} {in_flop(value)}"
+        for name in ("forward", "backward", "recomputed", "optimizer")
+        if (value := getattr(total, name))
+    ]
+    if total.elementwise:
+        parts.append(f"not included: element-wise operators {in_flop(total.elementwise)}")
+    yield Text("; ".join(filter(None, [", ".join(parts), _steps(report)])), style="dim")
+    if report.peak is None:
+        yield Text("for MFU and HFU: --peak FLOP/s, a dtype of the recorded GPU, or measure", style="dim")
+    yield Text("")
+    yield _listing(report)
+    left = [f"{report.more} more rows (--top N)"] if report.more else []
+    left += [f"hidden: {counted(report.hidden, 'library function')} without operators (--all)"] if report.hidden else []
+    if left:
+        yield Text("   ".join(left))
+    if report.unknown:
+        rows = [(f"{each.calls:.4g}", size(round(each.bytes)), each.operator) for each in report.unknown]
+        yield from section(
+            "operators without a formula, per step", table(("calls", "input", "operator"), rows, ("operator",))
+        )
+
+
+def _steps(report: FlopReport) -> str:
+    if not report.steps:
+        return ""
+    return f"mean of {counted(report.steps, 'measured step')}, a step of {seconds(report.step)} (median)"
+
+
+def _listing(report: FlopReport) -> Table:
+    columns = ["share", "FLOP", "self", "forward", "backward", "recomputed", "optimizer", "element-wise"]
+    fields = ["", "flops", "own", "forward", "backward", "recomputed", "optimizer", "elementwise"]
+    shown = [i for i, name in enumerate(fields) if not name or any(getattr(row, name) for row in report.rows)]
+    rated = any(row.rate is not None for row in report.rows)
+    whole = report.total.flops
+    rows = []
+    for row in report.rows:
+        cells = [rounded_share(row.flops / whole) if whole else "", *(_cell(row, fields[i]) for i in shown[1:])]
+        cells += [in_flop(row.rate, "FLOP/s") if row.rate else ""] if rated else []
+        rows.append([*cells, grouped(round(row.calls)) if row.calls else "", row.where])
+    names = [columns[i] for i in shown] + (["rate"] if rated else []) + ["calls", "where"]
+    return table(names, rows, ("where",))
+
+
+def _cell(row: FlopRow, name: str) -> str:
+    value = getattr(row, name)
+    return in_flop(value) if value else ""

@@ -1,0 +1,191 @@
+"""The model of ``report --flops`` (``docs/reference/schemas/flops.schema.json``): FLOPs at their forward call sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from fastdispatch._core import Error
+from fastdispatch.read.flops import Flops, Work, flops_of
+from fastdispatch.read.peaks import Peak, peak_of
+from fastdispatch.read.trace import Columns, Group, Trace
+from fastdispatch.report.report_rows import is_library, module_pattern
+
+SCHEMA = "fastdispatch-flops/1"
+
+#: Sort keys, with their field.
+SORTS = {"total": "flops", "self": "own", "backward": "backward", "calls": "calls"}
+
+
+@dataclass
+class FlopRow:
+    """Figures per step of a function, operator, module or package, and of all that it calls or causes."""
+
+    where: str
+    flops: float
+    own: float  # without callees of the table
+    forward: float
+    backward: float
+    recomputed: float
+    optimizer: float
+    elementwise: float
+    calls: float  # of operators with a formula
+    bytes: float  # of their inputs
+    time: float  # ns
+    rate: float | None  # FLOP/s; None if the time is not that of the computation
+
+
+@dataclass
+class UnknownRow:
+    """An operator without a formula, per step."""
+
+    operator: str
+    calls: float
+    bytes: float
+
+
+@dataclass
+class FlopReport:
+    """FLOPs per step and rank; without steps, of the recording."""
+
+    path: str
+    by: str
+    steps: int  # measured, of all ranks; 0: the recording has no steps
+    ranks: int
+    step: int  # ns
+    gpu: bool  # whether calls ran on a GPU: rows have no rates
+    total: FlopRow
+    peak: Peak | None
+    rows: list[FlopRow]
+    more: int  # rows that are not listed
+    hidden: int  # functions of libraries that only forward
+    unknown: list[UnknownRow]
+
+    @property
+    def rate(self) -> float:
+        """FLOP/s of a rank, with recomputation."""
+        return self.total.flops / self.step * 1e9 if self.step else 0.0
+
+    @property
+    def mfu(self) -> float | None:
+        """Model FLOPs utilization: forward and backward, of the peak."""
+        return None if self.peak is None else self._share(self.total.forward + self.total.backward)
+
+    @property
+    def hfu(self) -> float | None:
+        """Hardware FLOPs utilization: with recomputation and the optimizer."""
+        return None if self.peak is None else self._share(self.total.flops)
+
+    def _share(self, flops: float) -> float:
+        return flops / self.step * 1e9 / self.peak.rate if self.step and self.peak else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document of ``docs/reference/schemas/flops.schema.json``."""
+        return {"schema": SCHEMA, **asdict(self), "rate": self.rate, "mfu": self.mfu, "hfu": self.hfu}
+
+
+def flop_report(
+    trace: Trace, *, by: Group, rank: int | None, sort: str, top: int | None, hide: bool, peak: str | None
+) -> FlopReport:
+    """Return the ``top`` rows (None: all) by ``sort``; with ``hide``, without library functions that only forward."""
+    found = flops_of(trace, rank)
+    steps = found.measured or found.ranks
+    timed = found.timed or found.ranks
+    on_gpu = any(trace.contexts["gpu_calls"]) or bool(_gpus(trace))
+    groups = _Groups(trace, by, found)
+    rows = [
+        _row(name, work, own, steps, None if on_gpu else timed, timed) for name, (work, own) in groups.sums().items()
+    ]
+    kept = [row for row in rows if row.own or not hide or not groups.forwards(row.where)]
+    field = SORTS[sort]
+    kept.sort(key=lambda row: (-getattr(row, field), -row.flops, row.where))
+    whole = Work()
+    for work in found.sites.values():
+        whole.add(work)
+    return FlopReport(
+        path=trace.name,
+        by=by,
+        steps=found.measured,
+        ranks=found.ranks,
+        step=found.step,
+        gpu=on_gpu,
+        total=_row("", whole, whole.flops, steps, None, timed),
+        peak=None if peak is None else peak_of(peak, _gpus(trace)),
+        rows=kept[:top],
+        more=len(kept) - len(kept[:top]),
+        hidden=len(rows) - len(kept),
+        unknown=[
+            UnknownRow(name, each.calls / steps, each.bytes / steps) for name, each in sorted(found.unknown.items())
+        ],
+    )
+
+
+def _gpus(trace: Trace) -> list[str]:
+    return [str(rank["meta"]["gpu_name"]) for rank in trace.ranks if rank["meta"].get("gpu_name")]
+
+
+def _row(where: str, work: Work, own: int, steps: int, rated: int | None, timed: int) -> FlopRow:
+    figures = {each.name: getattr(work, each.name) / steps for each in fields(work) if each.name != "time"}
+    time = work.time / timed
+    flops = work.flops / steps
+    rate = flops / time * 1e9 if rated and time else None
+    return FlopRow(where=where, flops=flops, own=own / steps, time=time, rate=rate, **figures)
+
+
+class _Groups:
+    """Sums per group: each path counts once in the groups of the calls above it."""
+
+    def __init__(self, trace: Trace, by: Group, found: Flops) -> None:
+        self._trace = trace
+        self._parents: list[int] = trace.contexts["parent"]
+        self._names = _names(trace, by)
+        self._found = found
+        self._libraries: dict[str, bool] = {}
+        for row, node in enumerate(trace.contexts["node"]):
+            name = self._names[row]
+            if by == "function" and name is not None:
+                self._libraries[name] = is_library(trace, node)
+
+    def forwards(self, name: str) -> bool:
+        return self._libraries.get(name, False)
+
+    def sums(self) -> dict[str, tuple[Work, int]]:
+        """Return the work and the FLOPs without callees of each group that has any."""
+        made: dict[str, Work] = {}
+        own: dict[str, int] = {}
+        for row, work in self._found.sites.items():
+            above = self._above(row)
+            for name in set(above):
+                made.setdefault(name, Work()).add(work)
+            if above:
+                own[above[0]] = own.get(above[0], 0) + work.flops
+        return {name: (work, own.get(name, 0)) for name, work in made.items() if work.flops or work.elementwise}
+
+    def _above(self, row: int) -> list[str]:
+        """Return the groups of a path and its callers, the innermost first."""
+        made = []
+        while row >= 0:
+            name = self._names[row]
+            if name is not None:
+                made.append(name)
+            row = self._parents[row]
+        return made
+
+
+def _names(trace: Trace, by: Group) -> list[str | None]:
+    """Return the group of each path; None: that of its caller."""
+    contexts, nodes, modules = trace.contexts, trace.nodes, trace.modules
+    name_of: dict[str, Callable[[Columns, int], str | None]] = {
+        "node": lambda nodes, node: nodes["key"][node] if nodes["kind"][node] != "thread" else None,
+        "function": lambda nodes, node: nodes["key"][node] if nodes["kind"][node] in ("python", "range") else None,
+        "operator": lambda nodes, node: nodes["key"][node] if nodes["kind"][node] in ("op", "autograd") else None,
+        "package": lambda nodes, node: nodes["package"][node] or None,
+    }
+    if by == "module":
+        patterns = [module_pattern(p) or c for p, c in zip(modules["path"], modules["class"], strict=True)]
+        return [patterns[module] if module >= 0 else None for module in contexts["module"]]
+    if by not in name_of:
+        raise Error(f"--by {by}: --flops has rows by function, operator, module, package or node")
+    of_node = [name_of[by](nodes, node) for node in range(len(nodes["key"]))]
+    return [of_node[node] for node in contexts["node"]]
