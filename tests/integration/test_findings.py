@@ -22,7 +22,8 @@ from tests import processes, warm
 pytest.importorskip("torch")
 
 PROGRAMS = processes.ROOT / "tests" / "programs"
-NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if "FINDING" in path.read_text() and path.stem != "record")
+FILES = {path.stem: path for path in sorted(PROGRAMS.rglob("*.py")) if path.stem != "record"}
+NAMES = [name for name, path in FILES.items() if "FINDING" in path.read_text()]
 
 #: Detectors without a program here: they need a GPU.
 ON_GPU = {"launch-bound", "allocator-retry"}
@@ -36,13 +37,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def with_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(PROGRAMS))
+    monkeypatch.syspath_prepend(str(PROGRAMS / "habits"))
 
 
 @cache
 def program(name: str) -> dict[str, Any]:
     sys.path.insert(0, str(PROGRAMS))
     try:
-        return runpy.run_path(str(PROGRAMS / f"{name}.py"))
+        return runpy.run_path(str(FILES[name]))
     finally:
         sys.path.remove(str(PROGRAMS))
 
@@ -98,8 +100,9 @@ def test_first_finding_is_the_planted_fault(name: str, folder: Path) -> None:
     assert [each.id for each in found][:1] == [program(name)["FINDING"]], listed(found)
     first = found.findings[0]
     if first.id != "own-cost":
-        assert first.where.file in (f"{name}.py", "small.py"), first.where
-        source = (PROGRAMS / first.where.file).read_text().splitlines()
+        stem = Path(first.where.file).stem
+        assert stem in (name, "small"), first.where
+        source = FILES[stem].read_text().splitlines()
         assert 0 < first.where.line <= len(source)
     assert first.where.path[-1:] or first.id == "own-cost"
     assert first.advice

@@ -15,7 +15,8 @@ import torch
 
 import fastdispatch
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "habits")]
 
 
 def main(out: str, name: str, variant: str, rendezvous: str = "", rank: str = "0", world: str = "1") -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import FORWARD, OTHER, Steps, counted, number, percent
 from fastdispatch.detectors.model import Finding
+from fastdispatch.detectors.weight_copy import weight_copies
 from fastdispatch.read.summary import seconds
 
 ID = "device-copy"
@@ -34,6 +35,7 @@ ADVICE_CASTS = "keep the cache of torch.autocast on, and enter it once per step,
 
 
 def find(steps: Steps) -> Iterator[Finding]:
+    yield from weight_copies(steps, ID)
     yield from _copies(steps)
     yield from _casts(steps)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
+from fastdispatch.detectors.anomaly_checks import anomaly_checks
 from fastdispatch.detectors.input_wait import MAKES_INPUT
 from fastdispatch.detectors.measured_steps import (
     BACKWARD,
@@ -35,6 +36,9 @@ SYNCHRONIZING = {
     "aten::equal",
     "aten::bincount",
 }
+
+#: Operators that read a value on a CPU only.
+_ON_CPU_ONLY = {"aten::std", "aten::var", "aten::std_mean", "aten::var_mean"}
 
 #: Functions that wait for the device.
 WAITING = ("torch/cuda/__init__.py:[]:synchronize", "torch/accelerator/__init__.py:[]:synchronize")
@@ -68,6 +72,7 @@ ADVICE = (
 
 
 def find(steps: Steps) -> Iterator[Finding]:
+    yield from anomaly_checks(steps, ID)
     reads: dict[int, list[int]] = {}
     for path in reads_of_program(steps):
         reads.setdefault(steps.user(path), []).append(path)
@@ -115,6 +120,8 @@ def reads_of_program(steps: Steps) -> Iterator[int]:
                 if steps.kind(above) != "op":
                     break
                 top = above
+            if steps.key(top) in _ON_CPU_ONLY:
+                continue
             if top not in found and _is_of_program(steps, top):
                 found.add(top)
                 yield top
@@ -182,7 +189,7 @@ def _loop(steps: Steps, paths: list[int]) -> Iterator[int]:
     for path in paths:
         parent = steps.paths["parent"][path]
         count, calls = steps.paths["calls"][path], max(steps.paths["calls"][parent], 1)
-        if count < limits.LOOP_OPS // 2 * calls:
+        if count < limits.LOOP_SHORT * calls:
             continue
         for other in steps.children[parent]:
             if (

@@ -132,7 +132,8 @@ def _own_input(steps: Steps) -> Iterator[int]:
     def makes_input(path: int) -> bool:
         if not steps.main[path] or not steps.is_user(path) or steps.phase(path) != OTHER or steps.activity(path) < 0.8:
             return False
-        resumed = steps.paths["resumes"][path] >= limits.EVERY * (steps.count - steps.varying * len(steps.ranks))
+        least = limits.EVERY * (steps.count - steps.varying * len(steps.ranks))
+        resumed = steps.paths["resumes"][path] >= least > 2 * steps.paths["calls"][path]  # not started in each step
         if not resumed and not MAKES_INPUT.search(steps.name(path).lower()):
             return False
         return all(steps.phase(row) not in (FORWARD, BACKWARD, OPTIMIZER, DATA) for row in steps.below(path))

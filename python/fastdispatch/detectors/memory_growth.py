@@ -84,11 +84,13 @@ def _keeping(function: ast.AST, returning: set[str], repeated: bool) -> Iterator
             return value.id in losses
         if isinstance(value, ast.BinOp):
             return has_graph(value.left) or has_graph(value.right)
+        if isinstance(value, (ast.List, ast.Tuple)):
+            return any(map(has_graph, value.elts))
         return isinstance(value, ast.Call) and called(value) in returning
 
-    bodies = [loop.body for loop in loops]
+    bodies = [_always(loop.body) for loop in loops]
     if repeated and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        bodies.append(function.body)
+        bodies.append(_always(function.body))
     for body in bodies:
         for statement in body:
             if body is bodies[-1] and repeated and not _is_kept(statement):
@@ -97,7 +99,7 @@ def _keeping(function: ast.AST, returning: set[str], repeated: bool) -> Iterator
                 call = statement.value
                 if called(call) == "append" and len(call.args) == 1 and has_graph(call.args[0]):
                     yield statement
-            elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, (ast.Name, ast.Attribute)):
+            elif isinstance(statement, ast.AugAssign):
                 if has_graph(statement.value) and not _is_reset(body, statement.target, losses):
                     yield statement
             elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
@@ -108,12 +110,24 @@ def _keeping(function: ast.AST, returning: set[str], repeated: bool) -> Iterator
                     yield statement
 
 
+def _always(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements of a loop that run again and again: also those below ``with``, and below the condition that
+    a number is a multiple of another."""
+    found: list[ast.stmt] = []
+    for statement in body:
+        found.append(statement)
+        multiple = isinstance(statement, ast.If) and any(isinstance(each, ast.Mod) for each in ast.walk(statement.test))
+        if multiple or isinstance(statement, (ast.With, ast.Try)):
+            found += _always(statement.body)  # type: ignore[attr-defined]
+    return found
+
+
 def _is_kept(statement: ast.stmt) -> bool:
     """Whether a statement extends an attribute or subscript, as in ``self.losses.append(loss)``."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         called_on = statement.value.func
         return isinstance(called_on, ast.Attribute) and isinstance(called_on.value, (ast.Attribute, ast.Subscript))
-    return isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Attribute)
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.target, (ast.Attribute, ast.Subscript))
 
 
 def _is_reset(body: list[ast.stmt], target: ast.expr, losses: set[str]) -> bool:

@@ -5,11 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import DATA, PLUMBING, Steps, number, percent
+from fastdispatch.detectors.measured_steps import DATA, FORWARD, OTHER, PLUMBING, Steps, number, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.read.summary import seconds
 
 ID = "tiny-ops"
+
+#: Functions of PyTorch that call operators on behalf of the program.
+_FUNCTIONS = ("torch/nn/functional.py", "torch/nn/utils/", "torch/functional.py", "torch/_tensor.py")
+
+#: Operators of layers: a short loop with one of them is a model.
+_LAYERS = {
+    "aten::linear",
+    "aten::matmul",
+    "aten::mm",
+    "aten::addmm",
+    "aten::bmm",
+    "aten::conv1d",
+    "aten::conv2d",
+    "aten::conv3d",
+    "aten::scaled_dot_product_attention",
+}
+
+_BACKWARD = "torch/_tensor.py:[Tensor]:backward"
 
 ADVICE_OPS = (
     "replace the loop by operators on whole tensors (stack, cumsum, einsum, torch._foreach_* over lists of tensors), or"
@@ -28,38 +46,96 @@ def _loops(steps: Steps) -> Iterator[Finding]:
     loops: dict[int, list[int]] = {}
     for path in range(len(steps.paths["node"])):
         caller = _caller(steps, path)
-        if caller >= 0:
+        if caller >= 0 and _again(steps, path, caller) >= limits.LOOP_SHORT:
             loops.setdefault(caller, []).append(path)
-    for caller, paths in sorted(loops.items(), key=lambda loop: -sum(map(steps.total, loop[1]))):
-        open_ = [path for path in paths if path not in steps.claimed]
+    for caller, repeated in sorted(loops.items(), key=lambda loop: -sum(map(steps.total, loop[1]))):
+        open_ = [path for path in _of_loop(steps, caller, repeated) if path not in steps.claimed]
         ops = sum(steps.paths["ops"][path] for path in open_) / max(steps.count, 1)
         direct = steps.unclaimed(open_)
         gain = steps.unclaimed(open_, backward=True)
-        if not open_ or gain < limits.TINY_SHARE * steps.step or direct > ops * limits.TINY_US * 1e3:
+        if not open_ or not _matters(steps, gain, ops) or direct > ops * limits.TINY_US * 1e3:
             continue
         steps.claim(open_)
         yield _finding(steps, caller, open_, ops, gain)
 
 
+def _matters(steps: Steps, gain: float, ops: float) -> bool:
+    """Whether a loop has a part of the time of a step, or a part of its operators and some time."""
+    if gain >= limits.TINY_SHARE * steps.step:
+        return True
+    paths = steps.paths
+    every = sum(paths["ops"][row] for row, parent in enumerate(paths["parent"]) if parent < 0) / max(steps.count, 1)
+    return gain >= limits.TINY_LEAST * steps.step and ops >= limits.TINY_OPS * every
+
+
 def _caller(steps: Steps, path: int) -> int:
-    """Return the function that calls a path in a loop, -1 for other paths."""
-    parents, calls = steps.paths["parent"], steps.paths["calls"]
-    if not steps.main[path] or steps.phase(path) == DATA or steps.activity(path) < 0.5 or parents[path] < 0:
+    """Return the function of the program that calls an operator, a module, or a function of PyTorch with operators; -1
+    for other paths."""
+    caller = steps.paths["parent"][path]
+    if not steps.main[path] or steps.phase(path) == DATA or steps.activity(path) < 0.5 or caller < 0:
         return -1
-    caller, least = parents[path], limits.LOOP_OPS
-    if steps.kind(path) == "python":
-        if steps.paths["module"][path] < 0 or steps.name(path) in PLUMBING:
-            return -1
-        least = limits.LOOP_MODULES
+    if _is_module(steps, path):
         while caller >= 0 and steps.name(caller) in PLUMBING:
-            caller = parents[caller]
-    elif steps.kind(path) != "op":
+            caller = steps.paths["parent"][caller]
+    elif steps.kind(path) != "op" and not _is_function(steps, path):
         return -1
-    if caller < 0 or not steps.is_user(caller):
-        return -1
-    if steps.kind(path) == "op" and len(_modules(steps, caller)) >= limits.LOOP_OPS // 2:
-        return -1  # once per layer
-    return caller if calls[path] >= least * max(calls[caller], steps.paths["steps"][caller], 1) else -1
+    return caller if caller >= 0 and steps.is_user(caller) else -1
+
+
+def _is_module(steps: Steps, path: int) -> bool:
+    return steps.is_python(path) and steps.paths["module"][path] >= 0 and steps.name(path) not in PLUMBING
+
+
+def _is_function(steps: Steps, path: int) -> bool:
+    """Whether a path is a function of PyTorch that calls operators on behalf of the program."""
+    return (
+        steps.is_torch(path)
+        and steps.file(path).startswith(_FUNCTIONS)
+        and steps.phase(path) in (OTHER, FORWARD)
+        and steps.name(path) not in PLUMBING
+        and steps.paths["ops"][path] > 0
+    )
+
+
+def _again(steps: Steps, path: int, caller: int) -> float:
+    """Return how often one call of a function repeats a path."""
+    return float(steps.paths["calls"][path] / max(steps.paths["calls"][caller], steps.paths["steps"][caller], 1))
+
+
+def _of_loop(steps: Steps, caller: int, paths: list[int]) -> list[int]:
+    """Return the repeated paths that a loop over elements, parameters or time has; not those of a loop over layers or
+    micro-batches."""
+    most = max(_again(steps, path, caller) for path in paths)
+    if 2 * _backwards(steps, caller) >= most:
+        return []
+    layers = len(_modules(steps, caller))
+    long = [
+        path
+        for path in paths
+        if (_is_module(steps, path) and _again(steps, path, caller) >= limits.LOOP_MODULES)
+        or (steps.kind(path) == "op" and _again(steps, path, caller) >= limits.LOOP_OPS > 2 * layers)
+    ]
+    if long or 2 * layers >= most or any(_is_module(steps, path) or steps.key(path) in _LAYERS for path in paths):
+        return long
+    return paths if sum(_operators(steps, path, caller) for path in paths) >= limits.LOOP_OPS else []
+
+
+def _operators(steps: Steps, path: int, caller: int) -> float:
+    """Return the operators of a path per call of the function: those below an operator do not count."""
+    again = _again(steps, path, caller)
+    return again if steps.kind(path) == "op" else again * steps.paths["ops"][path] / steps.paths["calls"][path]
+
+
+def _public(steps: Steps, path: int) -> str:
+    """Return the name of an operator, or of a function without the wrappers around it."""
+    while steps.is_python(path) and steps.name(path).startswith("_") and steps.children[path]:
+        path = max(steps.children[path], key=steps.total)
+    return steps.name(path) if steps.is_python(path) else steps.key(path)
+
+
+def _backwards(steps: Steps, caller: int) -> float:
+    """Return how often one call of a function runs backward, at most."""
+    return max((_again(steps, row, caller) for row in steps.below(caller) if steps.key(row) == _BACKWARD), default=0.0)
 
 
 def _modules(steps: Steps, caller: int) -> set[int]:
@@ -70,13 +146,14 @@ def _modules(steps: Steps, caller: int) -> set[int]:
 
 def _finding(steps: Steps, caller: int, paths: list[int], ops: float, gain: float) -> Finding:
     heaviest = max(paths, key=steps.total)
-    module = steps.kind(heaviest) == "python"
-    again = steps.paths["calls"][heaviest] / max(steps.paths["calls"][caller], steps.paths["steps"][caller], 1)
-    what = steps.trace.nodes["class"][steps.paths["node"][heaviest]] if module else steps.key(heaviest)
+    module = _is_module(steps, heaviest)
+    again = _again(steps, heaviest, caller)
+    what = steps.trace.nodes["class"][steps.paths["node"][heaviest]] if module else _public(steps, heaviest)
+    user = steps.user(caller) if steps.user(caller) >= 0 else caller
     keys = {steps.key(path) for path in paths}
     return steps.finding(
         ID,
-        f"a loop in {steps.name(caller)} calls {what} {number(again)} times",
+        f"a loop in {steps.name(user)} calls {what} {number(again)} times",
         steps.where(caller),
         gain,
         f"{number(ops)} operators per step, {seconds(sum(map(steps.total, paths)) / max(ops, 1))} each;"

@@ -1,0 +1,63 @@
+"""Copies of all weights in every step: saved, loaded, or copied models. A part of ``device-copy``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, Steps, counted, percent
+from fastdispatch.detectors.model import Finding
+from fastdispatch.read.summary import seconds
+
+_DEEPCOPY = "copy.py:[]:deepcopy"
+
+#: Functions that copy a tensor as a part of an object.
+_OF_TENSOR = ("torch/nn/parameter.py:[Parameter]:__deepcopy__", "torch/_tensor.py:[Tensor]:__deepcopy__")
+
+ADVICE = (
+    "do it every N steps or once per epoch; update a second model in place with torch._foreach_lerp_ or"
+    " torch._foreach_copy_"
+)
+
+
+def weight_copies(steps: Steps, id: str) -> Iterator[Finding]:
+    """Yield findings of functions of the program that copy whole models in every step."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for path in steps.outermost(lambda row: _verb(steps, row) != ""):
+        if steps.user(path) >= 0 and path not in steps.claimed and _is_reported(steps, path):
+            found.setdefault((steps.user(path), _verb(steps, path)), []).append(path)
+    for (user, verb), paths in found.items():
+        time = steps.unclaimed(paths)
+        count = sum(map(steps.calls, paths))
+        steps.claim(paths)
+        yield steps.finding(
+            id,
+            f"{steps.name(user)} {verb} in every step",
+            steps.where(paths[0], steps.name(paths[0])),
+            time,
+            f"{counted(count, 'call')} of {steps.name(paths[0])} per step, {seconds(time)} or"
+            f" {percent(time / steps.step)} of a step; a copy to the CPU also waits for all queued work of a GPU",
+            ADVICE,
+            evidence={
+                "operators": [steps.key(paths[0])],
+                "calls_per_step": round(count, 2),
+                "ns_per_step": round(time),
+            },
+        )
+
+
+def _verb(steps: Steps, path: int) -> str:
+    """Return how a path copies weights, "" for other paths."""
+    if not steps.main[path] or not steps.is_python(path) or steps.phase(path) in (BACKWARD, DATA):
+        return ""
+    if steps.key(path) == "torch/serialization.py:[]:save":
+        return "saves tensors"
+    if steps.name(path) == "load_state_dict" and steps.is_torch(path):
+        return "loads weights"
+    if steps.key(path) == _DEEPCOPY and any(steps.key(row) in _OF_TENSOR for row in steps.below(path)):
+        return "copies a model or its weights"
+    return ""
+
+
+def _is_reported(steps: Steps, path: int) -> bool:
+    return steps.every(path) or (steps.activity(path) >= 0.5 and steps.total(path) >= limits.COPY_SHARE * steps.step)

@@ -1,0 +1,20 @@
+"""A search for parameters without gradient in every step."""
+
+import small
+import torch
+
+FINDING = "host-sync"
+
+
+def unused(model: torch.nn.Module) -> list[str]:
+    return [name for name, each in model.named_parameters() if each.grad is None or each.grad.abs().sum() == 0]
+
+
+def main(fault: bool) -> None:
+    model = small.Net()
+    optimizer = small.optimizer(model)
+    x, y = small.batch()
+    for number in range(small.STEPS):
+        small.step(model, optimizer, x, y)
+        if fault or number == 0:
+            unused(model)
