@@ -25,7 +25,7 @@ typedef struct ordering {
     uint32_t round;
     uint64_t effort;      /* left */
     ranked_list sides[2]; /* after the edge's end, and before its start */
-    uint32_t *ranks;      /* room for those of one search */
+    uint32_t *ranks;      /* work space of one search */
 } ordering;
 
 static void
@@ -150,7 +150,7 @@ reorder(ordering *o)
     }
 }
 
-/* `*closes`: the edge closes a cycle, or that is too expensive to find out. */
+/* `*closes`: the edge closes a cycle, or the search is too expensive. */
 static fd_status
 insert(ordering *o, uint32_t edge, bool *closes)
 {

@@ -5,13 +5,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A trace, and what its texts are in the diff: + 1; 0: not looked at yet. */
+/* A trace, and the texts of the diff for its texts: + 1; 0: not converted
+ * yet. */
 typedef struct reading {
     fd_et_diff *diff;
     const fd_et *et;
     uint32_t *lists; /* owned */
     uint32_t *names; /* owned */
-    fd_buffer text;  /* owned; the one at hand */
+    fd_buffer text;  /* owned; the current text */
 } reading;
 
 static fd_status

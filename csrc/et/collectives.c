@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* How far above a communication its call may be. */
+/* Maximum distance of a communication from its call, in levels. */
 enum { MOST_ABOVE = 8 };
 
 static const char process_group[] = "process_group:init";
@@ -61,8 +61,8 @@ item_number(fd_span list, uint32_t n, int32_t *number)
     return true;
 }
 
-/* The place of a rank among the arguments of c10d's calls; 0: they have
- * none. */
+/* The position of the rank among the arguments of a c10d call; 0: no such
+ * argument. */
 static uint32_t
 place_of_rank(const char *name)
 {
@@ -108,8 +108,8 @@ read_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
     }
 }
 
-/* (tensors,) seq, (group, description), rank, name, ...: from the group on,
- * wherever that is. */
+/* (tensors,) seq, (group, description), rank, name, ...: the positions count
+ * from the group. */
 static fd_status
 read_params(fd_et *et, const fd_et_node *node, fd_et_type type,
             fd_et_comm *comm)
@@ -190,8 +190,8 @@ level_of(const fd_et *et, uint32_t place)
                                false);
 }
 
-/* The call of communication around a node, + 1; 0: no call. PyTorch puts
- * a call below whatever is open on its thread, also below the call before. */
+/* The call of communication around a node, + 1; 0: no call. The parent of a
+ * call in PyTorch is any open call of its thread, even the previous one. */
 static uint32_t
 comm_around(const fd_et *et, uint32_t place)
 {
@@ -249,7 +249,7 @@ kind_of(const fd_et *et, uint32_t place, int32_t *coll)
     return type;
 }
 
-/* Peers are numbered in their group: their ranks in all. */
+/* Convert peers from ranks in the group to global ranks. */
 static void
 find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
 {
@@ -311,8 +311,8 @@ describe(fd_et *et, uint32_t place, uint32_t call)
     return status;
 }
 
-/* The nodes that may communicate, and by which level of them each node is
- * described. */
+/* The nodes that may communicate, and the level that describes each of
+ * them. */
 typedef struct finding {
     fd_et *et;
     uint8_t *levels; /* owned; FD_ET_NO_COMM: described by another node */
@@ -385,8 +385,8 @@ call_around(const fd_et *et, uint32_t place)
     return 0;
 }
 
-/* The call that started work: the last before it of its kind, with the same
- * tensors, that started nothing else; otherwise the one around it. 0: none. */
+/* The call that started work: the last one before it with the same kind and
+ * tensors and no other work, otherwise the enclosing call. 0: no call. */
 static uint32_t
 call_of(const finding *f, uint32_t place)
 {
@@ -468,8 +468,8 @@ fd_et_find_comms(fd_et *et)
     return status;
 }
 
-/* The place of the process group among the arguments of record_param_comms,
- * + 1; 0: it has none. */
+/* The position of the process group among the arguments of record_param_comms,
+ * + 1; 0: no such argument. */
 static uint32_t
 place_of_group(const fd_et *et, const fd_et_node *node)
 {
@@ -483,7 +483,7 @@ place_of_group(const fd_et *et, const fd_et_node *node)
     return 0;
 }
 
-/* The rank of a member of a group in all; -1: the group is not listed. */
+/* The global rank of a member of a group; -1: the group is not listed. */
 static int64_t
 global_rank(const fd_et *et, fd_span group, uint32_t member)
 {
@@ -514,7 +514,7 @@ fd_et_find_rank(const fd_et *et)
         if (strcmp(fd_et_text(et, node->name), "record_param_comms") != 0) {
             continue;
         }
-        /* Others name the root or the peer. */
+        /* The other collectives name the root or the peer. */
         const char *said = fd_et_attr_text(et, node, "collective_name");
         uint32_t place = place_of_group(et, node);
         fd_span values = text_span(et, node->in.values);

@@ -124,7 +124,7 @@ fd_et_item_size(const char *dtype)
     return size_of(dtype, strlen(dtype));
 }
 
-/* The first dtype of a list of types that is not known; empty: all are. */
+/* The first unknown dtype of a list of types; empty: all are known. */
 static fd_span
 strange_in(const char *types)
 {
@@ -142,7 +142,7 @@ strange_in(const char *types)
     return (fd_span){"", ""};
 }
 
-/* Lists of types, of which there are few, are looked at once. */
+/* Check each distinct list of types once: only few lists differ. */
 static fd_status
 check_types(fd_et *et, fd_map *known, uint32_t types, bool *strange)
 {

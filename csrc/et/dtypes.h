@@ -4,8 +4,8 @@
 
 #include "et/et_graph.h"
 
-/* Of c10::ScalarType by number: C++'s name, as PyTorch's observer has it, that
- * of Python, and bytes of an element; a row of "unknown" for any other. */
+/* An element of c10::ScalarType by number: the C++ name in PyTorch's observer,
+ * the Python name, and bytes; "unknown" for any other number. */
 typedef struct fd_dtype {
     const char *cpp;
     const char *name;

@@ -28,14 +28,14 @@ hide(const fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
     return fd_text_pool_take(&et->texts, &made, text);
 }
 
-/* What of a range's name PyTorch wrote stays. */
+/* Keep the part of a range's name that PyTorch wrote. */
 static fd_status
 hide_range(fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
 {
     const char *name = fd_et_text(et, *text);
     fd_range_name parts = fd_names_range(name);
     fd_buffer made = {.bytes = NULL};
-    char owner[64]; /* no class that is known has a longer name */
+    char owner[64]; /* longer than all known class names */
     snprintf(owner, sizeof owner, "%.*s", (int)parts.owner,
              name + parts.known);
     anonymizer->all =
@@ -48,8 +48,8 @@ hide_range(fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
     return fd_text_pool_take(&et->texts, &made, text);
 }
 
-/* Of a schema stays whether the operator writes what it is given, by which
- * data flows are found. */
+/* Keep which arguments of a schema the operator writes, for the dependencies
+ * of data. */
 static fd_status
 hide_schema(fd_et *et, fd_et_node *node)
 {

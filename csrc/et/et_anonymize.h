@@ -9,19 +9,22 @@
 
 typedef struct fd_et_anonymizer {
     fd_sip_key key;
-    const fd_et *et; /* borrowed: its process groups have their names still */
-    bool all;        /* every text of the present node; else those of groups */
+    const fd_et *et; /* borrowed: its process groups have their original
+                        names */
+    bool all;        /* anonymize all texts of the current node, not only
+                        groups */
 } fd_et_anonymizer;
 
-/* The name and schema of a node, once its scope is known; sets `all`. */
+/* Anonymize the name and schema of a node with a known scope; sets `all`. */
 fd_status fd_et_hide_node(fd_et_anonymizer *anonymizer, fd_et *et,
                           fd_et_node *node);
 
-/* A text among its operands as a JSON string; `anonymizer` may be NULL. */
+/* Write a text among its operands as a JSON string; `anonymizer` may be
+ * NULL. */
 void fd_et_put_private(const fd_et_anonymizer *anonymizer, fd_buffer *to,
                        const char *text, size_t size);
 
-/* The host and the process groups, after the last operand. */
+/* Anonymize the host and the process groups, after the last operand. */
 fd_status fd_et_hide_head(const fd_et_anonymizer *anonymizer, fd_et *et);
 
 #endif

@@ -15,8 +15,8 @@ fd_et_walk(const fd_et *et, uint32_t *order)
     uint32_t *stack = fd_malloc(((size_t)count + 1) * sizeof *stack);
     fd_status status =
         first != NULL && next != NULL && stack != NULL ? FD_OK : FD_ENOMEM;
-    /* Lists of children; entry 0 of `first` has the roots. From the last on,
-     * so that they ascend. */
+    /* Lists of children; entry 0 of `first` has the roots. Nodes are added
+     * from the last one, so that lists ascend. */
     for (uint32_t i = count; i-- > 0 && status == FD_OK;) {
         uint32_t parent = et->nodes.list[i].parent;
         next[i] = first[parent];
@@ -59,8 +59,8 @@ typedef struct threads {
     uint64_t *keys; /* of each node */
 } threads;
 
-/* One node of program order: it waits for the last of its thread. A kernel
- * waits for that too, but nothing waits for it. */
+/* Program order of a node: it depends on the previous node of its thread. A
+ * kernel depends on that, too, but no node depends on the kernel. */
 static fd_status
 order_node(fd_et *et, threads *t, uint32_t place)
 {
@@ -72,7 +72,8 @@ order_node(fd_et *et, threads *t, uint32_t place)
     uint64_t above = node->parent == 0 ? 0 : t->keys[node->parent - 1];
     uint64_t key = gpu && above != 0 ? above : thread_key(et, place, above);
     t->keys[place] = key;
-    /* The parent has the thread of its root: work elsewhere starts anew. */
+    /* The parent is on the thread of its root: work on another thread starts
+     * anew. */
     uint32_t last = fd_map_get(&t->last, key);
     fd_status status = FD_OK;
     if (last != 0) {
@@ -142,8 +143,8 @@ find_streams(fd_et *et)
     return status;
 }
 
-/* By id, which is the order of begins over all threads. Messages are not
- * ordered among each other by their group. */
+/* By id, the order of starts over all threads. Their group does not order
+ * messages. */
 static fd_status
 find_groups(fd_et *et)
 {
@@ -188,8 +189,8 @@ has(uint32_t kinds, fd_et_edge_kind kind)
     return (kinds & 1U << kind) != 0;
 }
 
-/* Edges of groups and data, of which none may close a cycle with the others.
- * `order` has room for all nodes. */
+/* Edges of groups and data, without those that close a cycle. `order` has room
+ * for all nodes. */
 static fd_status
 find_derived(fd_et *et, const uint32_t *walk, uint32_t *order, uint32_t kinds)
 {

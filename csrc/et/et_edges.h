@@ -1,9 +1,9 @@
 /* Dependencies, derived from the nodes:
  *
- *     order   on a thread each operator waits for the one entered before it
- *     launch  a kernel waits for the operator entered last before it
+ *     order   an operator waits for the previous one of its thread
+ *     launch  a kernel waits for the last operator entered before it
  *     stream  kernels of a stream run one after the other
- *     group   so do the communications of a process group
+ *     group   communications of a process group run one after the other
  *     data    a tensor's storage is written before it is read, read before it
  *             is written again
  *
@@ -17,11 +17,11 @@
  * them. Edges of FD_ET_WRITTEN nodes are in the file and only filtered. */
 fd_status fd_et_find_edges(fd_et *et, uint32_t kinds);
 
-/* How many edges there are of each kind. */
+/* Count the edges of each kind. */
 void fd_et_count_edges(const fd_et *et, uint64_t counts[FD_ET_KINDS]);
 
-/* Nodes in the order of calls: those of each root by id, what a node encloses
- * right after it. `order` has room for all. */
+/* Nodes in depth-first order of calls: those of each root by id, each followed
+ * by the nodes that it encloses. `order` has room for all. */
 fd_status fd_et_walk(const fd_et *et, uint32_t *order);
 
 #endif

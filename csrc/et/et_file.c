@@ -38,7 +38,7 @@ fd_et_format_name(fd_et_format format)
 }
 
 /* The format of the first key that only one format has; FD_ET_UNKNOWN: no such
- * key is in memory. */
+ * key so far. */
 static fd_et_format
 find_key(const fd_bytes_in *in)
 {
@@ -79,7 +79,7 @@ sniff(fd_bytes_in *in)
     size_t most = fd_budget(HEAD);
     while ((size_t)(in->end - in->at) < most && fd_bytes_in_more(in)) {
     }
-    /* A length of 123 and a message look like "{": the message decides. */
+    /* A length of 123 looks like "{": check the message after it. */
     if (fd_et_is_chakra(in->at, (size_t)(in->end - in->at))) {
         return FD_ET_CHAKRA;
     }

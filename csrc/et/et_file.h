@@ -9,7 +9,7 @@ typedef enum fd_et_format {
     FD_ET_CHAKRA,   /* .et */
     FD_ET_WORKLOAD, /* JSON for Chakra's feeder */
     FD_ET_CHROME,   /* a timeline; this and those below for output only */
-    FD_ET_KINETO,   /* what torch.profiler would have written beside it */
+    FD_ET_KINETO,   /* a Kineto trace as of torch.profiler */
     FD_ET_GRAPHML,
     FD_ET_DOT, /* a picture */
     FD_ET_UNKNOWN
@@ -22,7 +22,7 @@ const char *fd_et_format_name(fd_et_format format);
 fd_status fd_et_load(fd_et *et, const char *path, uint32_t kinds,
                      fd_et_format *format, fd_error *error);
 
-/* Read `path` and no more: nodes by id. Clear `et` in any case. */
+/* Read `path` without the other steps: nodes by id. Clear `et` in any case. */
 fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
                      fd_error *error);
 

@@ -185,8 +185,8 @@ is_sorted(const fd_et *et)
     return true;
 }
 
-/* A node that has the id of another gets one beyond all: its children stay
- * with the first. */
+/* A duplicate id becomes a new one above all others: its children stay with
+ * the first node. */
 static void
 rename_duplicates(fd_et *et, key *keys)
 {
@@ -206,7 +206,7 @@ rename_duplicates(fd_et *et, key *keys)
     }
 }
 
-/* Put nodes in the order of `keys`, and what refers to places with them. */
+/* Sort nodes by `keys`, and update references to places. */
 static fd_status
 permute(fd_et *et, const key *keys)
 {

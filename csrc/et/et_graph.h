@@ -6,8 +6,8 @@
  *     texts   every name, schema, argument list once
  *     edges   (from, to, kinds), sorted by `to` once they are made
  *
- * Places in `nodes` are numbers from 0; a reference is a place + 1, and 0
- * means none. Ids are those of the file: any 64-bit number. */
+ * Places in `nodes` are numbers from 0; a reference is a place + 1, or 0 for
+ * no node. Ids are those of the file: any 64-bit number. */
 #ifndef FD_ET_GRAPH_H
 #define FD_ET_GRAPH_H
 
@@ -41,7 +41,7 @@ typedef enum fd_et_edge_kind {
     FD_ET_EVENT,  /* a stream waited for an event of another */
     FD_ET_SYNC,   /* a thread waited for a kernel */
     FD_ET_GROUP,  /* the collective before it of its process group */
-    FD_ET_DATA,   /* a tensor was written before it was read or written */
+    FD_ET_DATA,   /* accesses to a tensor, one of them a write */
     FD_ET_GIVEN,  /* given by the file, without a reason */
     FD_ET_KINDS
 } fd_et_edge_kind;
@@ -53,12 +53,12 @@ typedef enum fd_et_flag {
     FD_ET_TIMED = 2,    /* start and duration are known */
     FD_ET_THREAD = 4,   /* the root of a thread */
     FD_ET_PROCESS = 8,  /* the root of all */
-    FD_ET_GUESSED = 16, /* its times are those of what it encloses */
+    FD_ET_GUESSED = 16, /* its times are those of the nodes it encloses */
     FD_ET_WRITTEN = 32, /* its type and collective are from the file */
     FD_ET_LINKED = 64   /* its times are those of a Kineto trace */
 } fd_et_flag;
 
-/* Of one side of a node: texts, each a JSON list. */
+/* Inputs or outputs of a node: texts, each a JSON list. */
 typedef struct fd_et_io {
     uint32_t values;
     uint32_t shapes;
@@ -76,14 +76,14 @@ typedef struct fd_et_attr {
 
 typedef struct fd_et_node {
     uint64_t id;
-    uint64_t parent_id; /* as given; itself: it has none */
+    uint64_t parent_id; /* as in the file; its own id: no parent */
     uint64_t rf_id;     /* PyTorch's number of the call; 0: none */
     uint64_t fw_parent;
     uint64_t thread; /* of the operating system; 0: not known */
-    int64_t seq;     /* autograd's number; -1: none */
+    int64_t seq;     /* autograd's sequence number; -1: none */
     int64_t start_ns;
     int64_t dur_ns;
-    int64_t self_ns; /* without what it encloses on its thread */
+    int64_t self_ns; /* without the nodes it encloses on its thread */
     uint32_t parent; /* reference */
     uint32_t name;   /* text */
     uint32_t schema; /* text */
@@ -94,13 +94,13 @@ typedef struct fd_et_node {
     uint32_t attrs; /* its first in `attrs` ... */
     uint32_t attr_count;
     uint32_t category; /* text; of Kineto */
-    uint32_t step;     /* of our recording, + 1; 0: not known */
+    uint32_t step;     /* record of the recording, + 1; 0: unknown */
     fd_et_io in;
     fd_et_io out;
     uint8_t type;
     uint8_t scope;
     uint8_t flags;
-    uint8_t device; /* that the stream is of */
+    uint8_t device; /* device of the stream */
 } fd_et_node;
 
 /* The communication of a node. */
@@ -180,7 +180,7 @@ typedef struct fd_et {
 /* Zero-initialised memory with `rank` -1 is an empty trace. */
 void fd_et_clear(fd_et *et);
 
-/* A new node with nothing in it; NULL without memory. Valid until the next. */
+/* Add an empty node; NULL without memory. Valid until the next call. */
 fd_et_node *fd_et_add(fd_et *et);
 
 /* The text of a JSON string, given without its quotes. */
@@ -205,7 +205,7 @@ uint32_t fd_et_place(const fd_et *et, uint64_t id);
 
 const fd_et_comm *fd_et_comm_of(const fd_et *et, const fd_et_node *node);
 
-/* The communication of a node, made when it had none; NULL without memory. */
+/* The communication of a node, created if missing; NULL without memory. */
 fd_et_comm *fd_et_make_comm(fd_et *et, uint32_t place);
 
 static inline const char *
@@ -229,8 +229,8 @@ fd_et_end(const fd_et_node *node)
     return fd_plus(node->start_ns, node->dur_ns);
 }
 
-/* By how much work ended after a possible waiter began; 0: not at all. A
- * waiter may resume shortly before the recorded end of the work: INT64_MAX
+/* Time from the start of a possible waiter to a later end of the work, else 0.
+ * A waiter may resume shortly before the recorded end of the work: INT64_MAX
  * means that it did not wait. */
 static inline int64_t
 fd_et_overlap(int64_t start, int64_t dur, int64_t begun)
@@ -246,7 +246,7 @@ fd_et_queue(uint8_t device, int32_t stream)
     return (int64_t)device << 32 | (uint32_t)stream;
 }
 
-/* NULL: it has none of this name. */
+/* NULL: no attribute of this name. */
 const fd_et_attr *fd_et_attr_of(const fd_et *et, const fd_et_node *node,
                                 const char *name);
 

@@ -1,5 +1,5 @@
-/* The calls of a recording for execution traces as JSON, one a line, forwards of
- * modules among them: what `pipeline profile` makes a graph of layers from. */
+/* The calls of a recording as JSON, one per line, including forwards of
+ * modules: the input of `pipeline profile`, which builds a graph of layers. */
 #ifndef FD_ET_LAYERS_H
 #define FD_ET_LAYERS_H
 

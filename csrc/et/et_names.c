@@ -99,7 +99,7 @@ squeeze(const char *name, char *to, size_t room)
 fd_et_type
 fd_et_comm_type(const char *name, int32_t *coll)
 {
-    /* The first that matches: longer ones before those they contain. */
+    /* The first match counts: longer names precede those they contain. */
     static const struct {
         const char *text;
         int32_t coll;

@@ -32,7 +32,7 @@ typedef enum fd_et_comm_level {
 
 const char *fd_et_type_name(int type);
 const char *fd_et_kind_name(int kind);
-const char *fd_et_coll_name(int32_t type); /* "" for none */
+const char *fd_et_coll_name(int32_t type); /* "" without a name */
 
 /* FD_ET_THREAD, FD_ET_PROCESS or 0. */
 uint8_t fd_et_root(const char *name);

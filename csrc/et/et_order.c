@@ -134,8 +134,8 @@ unmet(const sorting *s, uint32_t place)
     return NONE;
 }
 
-/* Count a cycle that the file is at fault for, and describe the first: edges
- * that were only derived from the file make no fault. */
+/* Count a cycle of edges that the file states, and describe the first one: a
+ * cycle of derived edges alone is not a fault of the file. */
 static void
 blame(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
 {
@@ -165,7 +165,7 @@ blame(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
              (unsigned long long)to->id, fd_et_text(et, to->name));
 }
 
-/* Nothing is ready: walk back from the lowest waiting node until a node
+/* No node is ready: walk back from the lowest waiting node until a node
  * repeats, and remove the edge of that cycle with the lowest certainty. */
 static void
 cut_cycle(sorting *s, uint32_t lowest, uint32_t round)

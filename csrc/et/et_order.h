@@ -11,7 +11,8 @@
 fd_status fd_et_sort_order(fd_et *et, uint32_t *order);
 
 /* The same, and then nodes in that order with ids that grow along every edge
- * and from parents to children: kept where they do already, else from 1 on. */
+ * and from parents to children: the old ids if they do, otherwise from 1
+ * on. */
 fd_status fd_et_arrange(fd_et *et);
 
 /* Nodes in this order, with ids from 1 on. */

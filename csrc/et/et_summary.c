@@ -63,7 +63,8 @@ count_rows(const fd_et_node *node, fd_map *rows, fd_et_summary *s)
     return fd_map_put(rows, row, 1);
 }
 
-/* PyTorch names operators `aten::mm`; its autograd engine has further "::". */
+/* PyTorch names operators `aten::mm`; names of its autograd engine have more
+ * "::". */
 static bool
 is_operator_name(const char *name)
 {

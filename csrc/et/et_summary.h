@@ -1,4 +1,4 @@
-/* A trace in figures. */
+/* The summary of a trace. */
 #ifndef FD_ET_SUMMARY_H
 #define FD_ET_SUMMARY_H
 
@@ -14,14 +14,14 @@ typedef struct fd_et_traffic {
 typedef struct fd_et_summary {
     uint64_t types[FD_ET_TYPES];
     uint64_t edges[FD_ET_KINDS];
-    uint64_t deps; /* pairs: an edge may be of several kinds */
+    uint64_t deps; /* pairs: an edge may have several kinds */
     uint64_t cpu;
     uint64_t gpu;
     uint64_t operators; /* with a schema, or with such a name */
     uint64_t threads;
     uint64_t streams;
-    uint64_t timed;   /* nodes that the file gives times for */
-    uint64_t guessed; /* those that were worked out */
+    uint64_t timed;   /* nodes with times from the file */
+    uint64_t guessed; /* nodes with derived times */
     uint64_t steps;   /* ProfilerStep#N */
     int64_t begin_ns;
     int64_t end_ns;

@@ -37,8 +37,7 @@ extend_parents(fd_et *et, const uint32_t *order)
     }
 }
 
-/* A node without times and without children begins where the one before it
- * did. */
+/* A node without times and without children starts with the previous node. */
 static void
 follow(fd_et *et, const uint32_t *order)
 {
@@ -69,7 +68,7 @@ fd_et_find_self(fd_et *et)
             continue;
         }
         fd_et_node *parent = &et->nodes.list[node->parent - 1];
-        /* Work that a call started on another thread does not count. */
+        /* Work that a call started on another thread is excluded. */
         if (parent->thread == node->thread) {
             parent->self_ns = fd_minus(parent->self_ns, node->dur_ns);
         }
@@ -86,7 +85,7 @@ fd_et_fill_times(fd_et *et)
     bool any = false;
     bool all = true;
     for (uint32_t i = 0; i < et->nodes.count; i++) {
-        /* A .et file has all times it needs. */
+        /* A .et file has all required times. */
         any = any || is_timed(&et->nodes.list[i]);
         all = all
            && (et->nodes.list[i].flags & (FD_ET_TIMED | FD_ET_WRITTEN)) != 0;

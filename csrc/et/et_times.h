@@ -1,4 +1,4 @@
-/* Times that no file gives. */
+/* Times that are missing in the file. */
 #ifndef FD_ET_TIMES_H
 #define FD_ET_TIMES_H
 
@@ -6,10 +6,10 @@
 
 /* Nodes without times get the time range of their children (FD_ET_GUESSED);
  * all with a duration but no own time get the duration without their children
- * on the same thread. Nothing if no node has times. */
+ * on the same thread. Does nothing if no node has times. */
 fd_status fd_et_fill_times(fd_et *et);
 
-/* The time of a node without what it encloses, from the durations. */
+/* Set the own time of each node from the durations. */
 void fd_et_find_self(fd_et *et);
 
 #endif

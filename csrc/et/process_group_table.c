@@ -72,7 +72,7 @@ fd_et_add_groups(fd_et *et, fd_span list)
     return status;
 }
 
-/* A list of one text that is JSON, or that JSON. */
+/* A JSON value, or a list with one text that contains it. */
 static fd_status
 add_from(fd_et *et, uint32_t values)
 {
@@ -109,8 +109,8 @@ fd_et_find_groups(fd_et *et)
     return status;
 }
 
-/* The name of the group that was at this address while it was recorded; 0: none
- * that is known. */
+/* The name of the group at this address of the recorded process; 0:
+ * unknown. */
 static uint32_t
 group_at(const fd_et *et, uint64_t address)
 {

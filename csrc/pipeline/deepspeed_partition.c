@@ -8,7 +8,7 @@
 
 /* The lightest and heaviest stage of the cuts kept for the first i layers. */
 typedef struct extent {
-    double min; /* negative: there are no such cuts */
+    double min; /* negative: no such cuts */
     double max;
 } extent;
 
@@ -28,7 +28,7 @@ typedef struct table {
     double bound;     /* no stage may weigh more */
     extent *before;   /* owned; by number of layers, with one stage less */
     extent *now;      /* owned */
-    uint32_t *begins; /* owned; per cell: where its last stage begins */
+    uint32_t *begins; /* owned; per cell: the start of its last stage */
 } table;
 
 static uint32_t *
@@ -75,10 +75,10 @@ larger(double a, double b)
 typedef void fill(table *t, uint32_t j, uint32_t i, double most);
 
 /* DeepSpeed's rule: the smallest difference between the heaviest and the
- * lightest stage of the stored cuts; among equals the latest begin of the last
- * stage. It looks at all begins from the first on; from the last on, no
- * earlier one can be better once the last stage alone is too heavy: its weight
- * grows, and rounding keeps the order of differences. */
+ * lightest stage of the stored cuts; among equals the latest start of the last
+ * stage. DeepSpeed visits all starts in ascending order. In descending order
+ * no earlier start can be better once the last stage alone is too heavy: its
+ * weight grows, and rounding keeps the order of differences. */
 static void
 fill_balanced(table *t, uint32_t j, uint32_t i, double most)
 {
@@ -99,7 +99,7 @@ fill_balanced(table *t, uint32_t j, uint32_t i, double most)
 }
 
 /* Of the cuts within the bound the one with the heaviest lightest stage; among
- * equals the latest begin. The lightest of j - 1 stages weighs at most their
+ * equals the latest start. The lightest of j - 1 stages weighs at most their
  * mean, except for one rounding: the search ends at a stage that is lighter
  * than the best by more than that. */
 static void
@@ -164,7 +164,7 @@ cut_by(fill *rule, table *t, uint32_t *cuts)
     return status;
 }
 
-/* Whether stages that weigh no more than `bound` are enough. */
+/* Whether stages that weigh at most `bound` suffice. */
 static bool
 fits(const table *t, double bound)
 {
@@ -237,10 +237,11 @@ check(fd_cut cut, const double *sums, uint32_t layers, uint32_t stages,
     }
     for (uint32_t i = 0; i < layers; i++) {
         if (!(sums[i + 1] >= sums[i] && isfinite(sums[i + 1]))) {
-            return fd_fail(error, FD_EINVAL,
-                           "layer %u: its weight is negative, no number, or "
-                           "too large",
-                           (unsigned)i);
+            return fd_fail(
+                error, FD_EINVAL,
+                "layer %u: its weight is negative, not a number, or "
+                "too large",
+                (unsigned)i);
         }
     }
     return FD_OK;

@@ -26,9 +26,9 @@ typedef enum fd_cut {
 enum { FD_LAYERS_MAX = 1 << 15, FD_STAGES_MAX = 1 << 20 };
 
 /* `sums` has layers + 1 entries from 0 on, `cuts` room for stages + 1. With
- * fewer layers than stages the last stages are empty, else none is. Takes
- * O(layers^2 log stages) in the usual case and 4 bytes per layer and stage.
- * FD_EINVAL: no stage, too many of either, a weight that is negative or
+ * fewer layers than stages the last stages are empty, otherwise no stage is.
+ * Takes O(layers^2 log stages) in the usual case and 4 bytes per layer and
+ * stage. FD_EINVAL: no stage, too many of either, a weight that is negative or
  * NaN. */
 fd_status fd_partition(fd_cut cut, const double *sums, uint32_t layers,
                        uint32_t stages, uint32_t *cuts, fd_error *error);

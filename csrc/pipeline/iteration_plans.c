@@ -117,7 +117,7 @@ kind_of(const comparison *c, const fd_trace_job *job)
 }
 
 /* The job of this kind with this number in the plan of a process; NULL past
- * the last one, and `*count` becomes how many there are. */
+ * the last one, and sets `*count` to their number. */
 static const fd_plan_job *
 planned_job(comparison *c, uint32_t place, fd_job_kind kind, uint32_t number,
             uint32_t *count)
@@ -147,7 +147,7 @@ peer_of(fd_job_kind kind, int64_t stage)
     return kind == FD_JOB_SA || kind == FD_JOB_RG ? stage + 1 : stage - 1;
 }
 
-/* Micro-batch and stage of a job that the engine does not number. */
+/* Set micro-batch and stage of a job without numbers from the engine. */
 static void
 number_job(comparison *c, fd_trace_job *job)
 {
@@ -335,7 +335,7 @@ complete(const comparison *c, cJSON *facts)
     else if (is_null(facts, "note")) {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(facts, "class");
         char line[LINE + 64];
-        snprintf(line, sizeof line, "no plan of %s: nothing to compare with",
+        snprintf(line, sizeof line, "no plan of %s: jobs are not compared",
                  cJSON_IsString(name) ? name->valuestring : "the engine");
         status = replace(facts, "note", line);
     }

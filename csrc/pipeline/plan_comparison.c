@@ -4,7 +4,7 @@
 
 /* A lane: jobs that are compared in order. */
 typedef struct track {
-    bool all;      /* every job there is */
+    bool all;      /* all jobs */
     bool compute;  /* else: computations, */
     uint8_t kind;  /* or transfers of this kind */
     int16_t stage; /* and global stage */
@@ -15,7 +15,7 @@ typedef struct row {
     int16_t stage;
     int32_t micro_batch;
     int32_t buffer;
-    uint32_t place; /* among what ran */
+    uint32_t place; /* in the recorded jobs */
     uint32_t parts; /* 2: a W behind its I */
 } row;
 

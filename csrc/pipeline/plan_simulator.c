@@ -14,12 +14,12 @@
 typedef struct plan_run {
     const fd_plan *plan;
     bool blocking;
-    const bool *posted; /* per job: a send the stage does not wait for; NULL:
-                           none */
+    const bool *posted; /* per job: a send that the stage does not wait for;
+                           NULL: no such sends */
     fd_replay *replay;
     int64_t *durations; /* owned, as all below; times of the jobs, then 0 */
     uint32_t *others;   /* per job, as the next four: the other end */
-    uint32_t *makers;   /* of a send: the computation it sends the result of */
+    uint32_t *makers;   /* of a send: the computation with the sent result */
     uint32_t *arrivals; /* the simulated job that starts a blocking one */
     uint32_t *ends;     /* the simulated job that ends it */
     uint32_t *owners;   /* per simulated job: the job to report, the first of a
@@ -53,7 +53,7 @@ is_batch(const plan_run *p, uint32_t job)
     return p->blocking && fd_job_is_transfer(kind_of(p, job));
 }
 
-/* Where the transfers that start together end. */
+/* End of a batch of transfers that start together. */
 static uint32_t
 batch_end(const plan_run *p, uint32_t job, uint32_t end)
 {
@@ -75,7 +75,8 @@ waited_for(const plan_run *p, uint32_t job, uint32_t end)
     return count;
 }
 
-/* Number the simulated jobs, which others refer to before they are added. */
+/* Number the simulated jobs: dependencies refer to jobs that are added
+ * later. */
 static uint32_t
 number_jobs(plan_run *p)
 {
@@ -179,8 +180,8 @@ add_jobs(plan_run *p)
     return status;
 }
 
-/* The computation whose result each send transfers: the latest on its stage of
- * that direction, global stage and micro-batch. */
+/* Set the computation whose result each send transfers: the latest one of the
+ * same stage, direction, global stage and micro-batch. */
 static fd_status
 find_makers(plan_run *p)
 {
@@ -219,8 +220,8 @@ check(const plan_run *p, const int64_t *times, fd_error *error)
     const fd_plan *plan = p->plan;
     if (p->blocking && p->posted == NULL && plan->waiting == FD_WAIT_NEVER) {
         return fd_fail(error, FD_EINVAL,
-                       "%s: its engines do not wait for transfers, so there is"
-                       " nothing to block; play it overlapped",
+                       "%s: its engines have no blocking transfers; simulate"
+                       " it with overlapped transfers",
                        fd_schedule_name(plan->schedule));
     }
     int64_t left = INT64_C(1) << 62;
@@ -228,7 +229,7 @@ check(const plan_run *p, const int64_t *times, fd_error *error)
         if (times[i] < 0 || times[i] > left) {
             return fd_fail(error, FD_EINVAL,
                            times[i] < 0 ? "a time is negative"
-                                        : "the times are too long to add");
+                                        : "the sum of the times is too large");
         }
         left -= times[i];
     }
@@ -247,8 +248,8 @@ report_deadlock(const plan_run *p, fd_error *error)
     uint32_t at = p->owners[s->next[stage]];
     const fd_plan_job *job = &p->plan->jobs.list[at];
     return fd_fail(error, FD_EINVAL,
-                   "%s with %s transfers never ends: stage %u waits"
-                   " in %s of micro-batch %d",
+                   "%s with %s transfers: deadlock, stage %u waits in %s"
+                   " of micro-batch %d",
                    fd_schedule_name(p->plan->schedule),
                    p->blocking ? "blocking" : "overlapped", (unsigned)stage,
                    fd_job_kind_name((fd_job_kind)job->kind), job->micro_batch);

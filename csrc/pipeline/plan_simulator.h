@@ -18,16 +18,15 @@
 
 typedef struct fd_replay_stage {
     int64_t busy;  /* in F, B, I and W */
-    int64_t first; /* where the first of these begins */
-    int64_t last;  /* where the last of these ends */
+    int64_t first; /* start of the first of these */
+    int64_t last;  /* end of the last of these */
 } fd_replay_stage;
 
 typedef struct fd_replay {
     int64_t makespan;
     int64_t *begin; /* owned, as the three below; a job */
     int64_t *end;
-    uint32_t *cause; /* the job that delayed its begin or end; FD_NO_JOB:
-                         none */
+    uint32_t *cause; /* the job that delayed its start or end, or FD_NO_JOB */
     fd_replay_stage *stages; /* a stage */
     uint32_t last;           /* the job that ends last */
 } fd_replay;

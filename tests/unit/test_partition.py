@@ -118,7 +118,7 @@ def test_exact_beyond_the_precision_of_doubles() -> None:
     """Whole numbers are added exactly before they become doubles, as numpy does it for DeepSpeed."""
     weights = [2**60, 1, 1, 1, 2**60 - 3]
     assert partition(weights, 2) == [0, 4, 5]
-    with pytest.raises(Error, match="layer 1: its weight is negative, no number, or too large"):
+    with pytest.raises(Error, match="layer 1: its weight is negative, not a number, or too large"):
         partition([1, 10**400], 2)
 
 
@@ -139,9 +139,9 @@ def test_stages_of_a_topology() -> None:
 BAD: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     (([1, 2], 0), {}, "0 stages: at least one"),
     (([1, 2], 2**40), {}, "1099511627776 stages: 1 to 1048576"),
-    (([1, -2, 3], 2), {}, "layer 1: its weight is negative, no number, or too large"),
-    (([1, float("nan"), 3], 2), {}, "layer 1: its weight is negative, no number, or too large"),
-    (([1, float("inf"), 3], 2, "bottleneck"), {}, "layer 1: its weight is negative, no number, or too large"),
+    (([1, -2, 3], 2), {}, "layer 1: its weight is negative, not a number, or too large"),
+    (([1, float("nan"), 3], 2), {}, "layer 1: its weight is negative, not a number, or too large"),
+    (([1, float("inf"), 3], 2, "bottleneck"), {}, "layer 1: its weight is negative, not a number, or too large"),
     ((40000 * [1], 2), {}, "40000 layers: at most 32768 can be weighed"),
     (([1, "2"], 2), {}, "layer 1 is '2': neither a weight nor a layer"),
     (([1, print], 2), {}, "layers: numbers and layers are mixed: give weights, or layers"),
@@ -248,7 +248,7 @@ def test_command_on_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert error_of("[1, 2", "-n", 2).startswith("PATH: invalid JSON: ")
     assert error_of(100000 * "[", "-n", 2).startswith("PATH: invalid JSON: ")
     assert error_of("", "-n", 2) == "PATH: no weights"
-    assert error_of("1\n-1\n", "-n", 2) == "layer 1: its weight is negative, no number, or too large"
+    assert error_of("1\n-1\n", "-n", 2) == "layer 1: its weight is negative, not a number, or too large"
     assert error_of("hello", "-n", 2).startswith("PATH")  # what load says
     assert error_of(None, "-n", 2) == "PATH: no such file (a model is given as MODULE:ATTRIBUTE)"
     for name, text in (

@@ -29,7 +29,7 @@ TEXTS = {
     f"{A}b -- ReLU()\n": ":2: neither a node",
     f"{A}\x1b[2J\n": r" nor an edge '<TAB>ID -- ID': '\x1b[2J'",
     f"{A}hello\n": ":2: neither a node 'ID -- NAME -- forward_compute_time=...' nor an edge '<TAB>ID -- ID': 'hello'",
-    f"{A}{A}": ":2: node 'a' is there already",
+    f"{A}{A}": ":2: node 'a': duplicate id",
     f"{A}{B}\ta -- c\n": ":3: an edge of an unknown node: 'c'",
     f"{A}{B}\ta - b\n": ":3: an edge is '<TAB>ID -- ID': 'a - b'",
     f"{A}{B}\ta -- b\n\tb -- a\n": ": a cycle: a needs b needs a",
@@ -64,7 +64,7 @@ def node(**changes: object) -> dict[str, object]:
 #: The same faults in the other form.
 DOCUMENTS: list[tuple[list[object], list[object], str]] = [
     (["a"], [], ": nodes[0].id: a text"),
-    ([node(), node()], [], ": nodes[1]: node 'a' is there already"),
+    ([node(), node()], [], ": nodes[1]: node 'a': duplicate id"),
     ([node()], [["a", "c"]], ": edges[0]: an edge of an unknown node: 'c'"),
     ([node()], [["a"]], ": edges[0]: a list of two ids"),
     ([node(), node(id="b")], [["a", "b"], ["b", "a"]], ": a cycle: a needs b needs a"),
@@ -79,8 +79,8 @@ DOCUMENTS: list[tuple[list[object], list[object], str]] = [
     ([node(id="")], [], ": nodes[0]: a node has no id"),
     ([node(id="a -- b")], [], ": nodes[0]: node 'a -- b': an id has no tab, newline or ' -- '"),
     ([node(id="a\nb")], [], r": nodes[0]: node 'a\nb': an id has no tab, newline or ' -- '"),
-    ([node(id="a\x1b[2J"), node(id="a\x1b[2J")], [], r": nodes[1]: node 'a\x1b[2J' is there already"),
-    ([node(id="a" + 40 * "é"), node(id="a" + 40 * "é")], [], f": nodes[1]: node 'a{29 * 'é'}\ufffd' is there already"),
+    ([node(id="a\x1b[2J"), node(id="a\x1b[2J")], [], r": nodes[1]: node 'a\x1b[2J': duplicate id"),
+    ([node(id="a" + 40 * "é"), node(id="a" + 40 * "é")], [], f": nodes[1]: node 'a{29 * 'é'}\ufffd': duplicate id"),
     ([node(), node(id="b")], [["b", "b"]], ": a cycle: b needs b"),
 ]
 CASES = [(text.encode(), message) for text, message in TEXTS.items()]

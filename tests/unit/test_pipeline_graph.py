@@ -77,7 +77,7 @@ def test_neighbours_and_stages() -> None:
 @pytest.mark.parametrize(
     ("nodes", "edges", "message"),
     [
-        ([Node("a", "x"), Node("a", "y")], [], "graph: nodes[1]: node 'a' is there already"),
+        ([Node("a", "x"), Node("a", "y")], [], "graph: nodes[1]: node 'a': duplicate id"),
         ([Node("a", "x")], [("a", "z")], "graph: edges[0]: an edge of an unknown node: 'z'"),
         ([Node("a", "x")], [("a", "a")], "graph: a cycle: a needs a"),
         ([Node("a", "x", forward_ms=-1)], [], "graph: nodes[0].forward_ms: a number from 0 on"),

@@ -1,6 +1,6 @@
 /* Chakra's field numbers: schema/protobuf/et_def.proto of mlcommons/chakra. A
- * file is messages with their length before them: GlobalMetadata, then Node to
- * the end. */
+ * file is a sequence of length-prefixed messages: GlobalMetadata, then
+ * nodes. */
 #ifndef FD_CHAKRA_FIELDS_H
 #define FD_CHAKRA_FIELDS_H
 

@@ -47,7 +47,7 @@ add_text(fd_et *et, fd_span bytes, uint32_t *text)
                                   text);
 }
 
-/* Attributes that a field of the node holds. */
+/* Attributes with a field in the node. */
 typedef enum slot_kind { U64, I64, U32, I32, U8, TEXT } slot_kind;
 
 typedef struct attr_slot {
@@ -129,7 +129,7 @@ fill(fd_et *et, char *record, const attr_slot *slot, const said *attr)
     return FD_OK;
 }
 
-/* The node that is read; the vector may move, so it is found by its place. */
+/* The current node, by its place: the vector may move. */
 static fd_et_node *
 last_node(fd_et *et)
 {
@@ -366,7 +366,7 @@ read_head(fd_et *et, const char *bytes, size_t size)
     return status;
 }
 
-/* Have `size` bytes in memory. */
+/* Read until `size` bytes are in memory. */
 static bool
 have(fd_bytes_in *in, size_t size)
 {
@@ -412,7 +412,7 @@ fd_et_read_chakra(fd_et *et, fd_bytes_in *in)
             et->faults.lost_bytes += fd_bytes_in_offset(in, in->end) - from;
             break;
         }
-        /* More bytes may have moved those before. */
+        /* Reading may have moved the earlier bytes. */
         at = in->at;
         fd_proto_varint(&at, in->end, &size);
         bool bad = false;

@@ -1,4 +1,4 @@
-/* Chakra's .et files, of any program, complete or truncated. */
+/* Reader of Chakra's .et files of any program, complete or truncated. */
 #ifndef FD_CHAKRA_READER_H
 #define FD_CHAKRA_READER_H
 
@@ -9,7 +9,7 @@
  * GlobalMetadata. */
 bool fd_et_is_chakra(const char *head, size_t size);
 
-/* `in` is at its start and is read to its end. The trace is not finished
+/* Read `in` from its start to its end. The trace is not finished
  * (fd_et_finish). */
 fd_status fd_et_read_chakra(fd_et *et, fd_bytes_in *in);
 

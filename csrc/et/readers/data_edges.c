@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads of which a storage remembers the last reader. */
+/* Maximum number of threads per storage with a stored last reader. */
 enum { READERS = 4 };
 
 typedef struct storage {
     uint32_t writer;           /* + 1; 0: none in this trace */
-    uint32_t readers[READERS]; /* since it was written, + 1; one a thread */
+    uint32_t readers[READERS]; /* since the last write, + 1; one per thread */
 } storage;
 
 #define NOT_WORK UINT32_MAX
 
 typedef struct finding {
     fd_et *et;
-    uint32_t *works; /* per call, the first work that it started, + 1 ... */
+    uint32_t *works; /* per call, its first work on another thread, + 1 ... */
     uint32_t *next;  /* ... and per work, the next one; NOT_WORK for others */
     FD_VECTOR(storage) list;
     fd_map places; /* a storage's id + 1 -> its place in the list + 1 */
@@ -40,7 +40,7 @@ storage_of(finding *f, uint64_t id, fd_status *status)
     return *status == FD_OK ? &f->list.list[place - 1] : NULL;
 }
 
-/* Whether `node` is within `around`, few levels above. */
+/* Whether `around` encloses `node`, within a few levels. */
 static bool
 within(const fd_et *et, uint32_t node, uint32_t around)
 {
@@ -126,7 +126,7 @@ read_inputs(finding *f, uint32_t place)
         if (s->writer != 0 && waited(et, s->writer - 1, place)) {
             status = fd_et_add_edge(et, s->writer - 1, place, FD_ET_DATA);
         }
-        /* What it writes itself it would wait for itself. */
+        /* A call does not wait for its own write. */
         if (!mutates || !has_storage(et, out, tensor.storage)) {
             remember(et, s, place);
         }
@@ -140,7 +140,7 @@ write_storage(finding *f, storage *s, uint32_t place)
     fd_et *et = f->et;
     fd_status status = FD_OK;
     if (s->writer != 0 && within(et, s->writer - 1, place)) {
-        return FD_OK; /* something in it wrote */
+        return FD_OK; /* an enclosed call wrote it */
     }
     if (s->writer != 0 && waited(et, s->writer - 1, place)) {
         status = fd_et_add_edge(et, s->writer - 1, place, FD_ET_DATA);
@@ -156,7 +156,7 @@ write_storage(finding *f, storage *s, uint32_t place)
     return status;
 }
 
-/* The tensors of a list, but those that are in `unless` too (0: none is). */
+/* The tensors of a list without those that are also in `unless` (0: empty). */
 static fd_status
 write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
 {
@@ -202,8 +202,8 @@ touches(const fd_et *et, uint32_t place)
         && (node->schema != 0 || node->comm != 0);
 }
 
-/* Work of a collective is visited with the call that started it, which need
- * not be around it. */
+/* Work of a collective is visited with the call that started it, which may not
+ * enclose it. */
 static void
 find_works(finding *f)
 {
@@ -248,7 +248,7 @@ leave(finding *f, uint32_t place)
     return status;
 }
 
-/* The beginning or end of a call. */
+/* The start or end of a call. */
 typedef struct moment {
     int64_t time;
     uint32_t number; /* in the order of calls */
@@ -267,7 +267,7 @@ note(const fd_et *et, moments *list, uint32_t place, bool end)
     return fd_vector_push(list, at);
 }
 
-/* Ends follow the nodes that a call encloses. */
+/* The end of a call follows the nodes that it encloses. */
 static fd_status
 list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
              moments *list)
@@ -301,7 +301,7 @@ by_time(const void *left, const void *right)
 
 /* Times give the order of calls on several threads; without them ids do, which
  * PyTorch assigns at the start of a call on any thread. A call then ends with
- * the last that it encloses. */
+ * the last node that it encloses. */
 static void
 order_by_id(moments *list)
 {

@@ -6,7 +6,7 @@
 
 #include "et/et_graph.h"
 
-/* `order` as fd_et_walk makes it. */
+/* `order`: of fd_et_walk. */
 fd_status fd_et_find_data(fd_et *et, const uint32_t *order);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct listing {
     fd_buffer types;
     fd_buffer strides;
     fd_operand_ids ids;
-    const fd_et_anonymizer *anonymizer; /* NULL: names stay */
+    const fd_et_anonymizer *anonymizer; /* NULL: names are kept */
 } listing;
 
 /* c10::DeviceType */

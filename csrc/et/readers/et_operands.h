@@ -1,5 +1,5 @@
-/* Operands of recorded calls: words (recording/recording_format.h), one after
- * the other, and as the lists of JSON that PyTorch writes. */
+/* Operands of recorded calls (recording/recording_format.h), one by one, and
+ * as the JSON lists that PyTorch writes. */
 #ifndef FD_ET_OPERANDS_H
 #define FD_ET_OPERANDS_H
 
@@ -8,10 +8,10 @@
 #include "recording/operand_words.h"
 #include "trace/reader/file_chunks.h"
 
-/* Those of a call; none if they are invalid. */
+/* The operands of a call; empty if they are invalid. */
 fd_words fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size);
 
-/* The next one that is a tensor. */
+/* Find the next tensor. */
 bool fd_words_tensor(fd_words *words, fd_operand *tensor);
 
 /* The dtype in the first word of a tensor. */
@@ -33,8 +33,7 @@ typedef struct fd_operand_ids {
 /* A device in the first word of an operand, as a JSON text: "cuda:0". */
 void fd_et_put_device(fd_buffer *to, uint64_t head);
 
-/* All of them as texts of `et`. Names in them stay where `anonymizer` is
- * NULL. */
+/* Add all operands as texts of `et`. `anonymizer` NULL: names are kept. */
 fd_status fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
                              const fd_et_anonymizer *anonymizer, fd_et_io *io);
 

@@ -13,7 +13,7 @@ typedef struct making {
     uint32_t threads;
 } making;
 
-/* Threads apart, calls before what they enclose. */
+/* By thread, and callers before the calls they enclose. */
 static int
 by_time(const void *a, const void *b)
 {
@@ -73,8 +73,8 @@ is_over(const fd_kineto_op *op, int64_t when)
     return op->dur == 0 || fd_plus(op->start, op->dur) <= when;
 }
 
-/* Operators by time, each below the last that had not ended. `open` has room
- * for all: places of operators. */
+/* Set the parent of each operator: the last open one of its thread. `open` has
+ * room for the places of all operators. */
 static fd_status
 add_ops(making *m, uint32_t *open)
 {
@@ -124,7 +124,7 @@ make(making *m)
     return status == FD_OK ? fd_et_finish(m->et) : status;
 }
 
-/* Its damage is that of the trace. */
+/* Faults of the Kineto trace are those of the trace. */
 static void
 tell_faults(fd_et *et, const fd_kineto *k, const fd_et_link *link)
 {

@@ -1,13 +1,13 @@
 /* An execution trace from a Kineto trace alone: its operators nested by their
  * times, and its kernels. It has no tensors, no schemas and no dependencies of
- * those. */
+ * data. */
 #ifndef FD_FROM_KINETO_H
 #define FD_FROM_KINETO_H
 
 #include "et/et_graph.h"
 
-/* Then fd_et_complete. Clear `et` in any case. FD_EFORMAT: it has no events,
- * or none that ran. */
+/* Call fd_et_complete next. Clear `et` in any case. FD_EFORMAT: no events, or
+ * no operators and kernels. */
 fd_status fd_et_from_kineto(fd_et *et, const char *path, fd_error *error);
 
 #endif

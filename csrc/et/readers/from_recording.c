@@ -15,11 +15,11 @@
 
 typedef enum event { BEGIN, LAUNCH, END } event;
 
-/* A call begins, launches something, or ends. */
+/* The start, a launch, or the end of a call. */
 typedef struct moment {
     uint64_t tick;
     uint32_t call;
-    uint32_t kernel; /* that is launched */
+    uint32_t kernel; /* launched work */
     event what;
 } moment;
 
@@ -35,11 +35,11 @@ typedef struct making {
     fd_chunks file;
     fd_et_calls calls; /* by start */
     fd_et_kernels kernels;
-    FD_VECTOR(moment) moments; /* in their order */
+    FD_VECTOR(moment) moments; /* in the same order */
     fd_et_identities identities;
     uint32_t *tensor_ids;         /* owned; by number */
     uint32_t *storage_ids;        /* owned */
-    FD_VECTOR(uint32_t) in_ids;   /* of tensors as calls have them ... */
+    FD_VECTOR(uint32_t) in_ids;   /* of tensors in calls ... */
     FD_VECTOR(uint32_t) of_ids;   /* ... and of their storages */
     FD_VECTOR(uint64_t) node_ids; /* of calls */
     fd_map places;                /* id of a record -> call + 1 */
@@ -49,7 +49,7 @@ typedef struct making {
     fd_map schemas; /* string of the file -> string of the file */
     uint64_t next;  /* id */
     double ns_per_tick;
-    fd_et_anonymizer *anonymizer; /* borrowed; NULL: names stay */
+    fd_et_anonymizer *anonymizer; /* borrowed; NULL: names are kept */
     bool layers; /* forwards of modules are nodes, operands facts */
 } making;
 
@@ -220,7 +220,7 @@ give_ids(making *m, uint32_t from, uint32_t to)
 }
 
 /* One root per thread: not by PyTorch's thread number, since work of a backend
- * (gloo) has that of the thread which requested it. */
+ * (gloo) has the number of the requesting thread. */
 static fd_status
 give_thread(making *m, const fd_op_call *raw)
 {
@@ -311,13 +311,13 @@ ns_of(const making *m, uint64_t tick)
     double since = tick > start->ticks
                      ? (double)(tick - start->ticks) * m->ns_per_tick
                      : 0;
-    /* Of a damaged file both may be anything. */
+    /* A damaged file may contain any value of both. */
     return (int64_t)(start->realtime_ns & INT64_MAX >> 1)
          + (since < 0x1p62 ? (int64_t)since : 0);
 }
 
-/* A forward operator is identified by the number of the autograd node it made
- * and by its thread; the innermost one counts. */
+/* Autograd's sequence number and the thread identify a forward operator; the
+ * innermost one counts. */
 static fd_status
 put_forward(making *m, fd_et_node *node)
 {
@@ -406,7 +406,7 @@ put_call(making *m, uint32_t place)
              : put_side(m, call->out, ids_from(m, call->outs), &node->out);
 }
 
-/* Once groups have the names that they shall have. `first` is the place of the
+/* Call it once groups have their final names. `first` is the place of the
  * first call. */
 static fd_status
 put_groups(making *m, uint32_t first)
@@ -443,7 +443,7 @@ put_calls(making *m)
     return status;
 }
 
-/* NULL: of all the process. */
+/* NULL: of the whole process. */
 static fd_status
 put_root(making *m, const root *thread)
 {

@@ -9,8 +9,8 @@
 /* Read `path`: nodes by id, with times; process groups. Ids number nodes,
  * tensors and storages together in the order of their appearance, like
  * PyTorch's: a new tensor has a new id. FD_EFORMAT: not a recording, or one
- * without calls for execution traces. `privacy` NULL: names stay; it has no
- * names of files. Clear `et` in any case. */
+ * without calls for execution traces. `privacy` NULL: names are kept; it
+ * contains no file names. Clear `et` in any case. */
 fd_status fd_et_from_recording(fd_et *et, const char *path,
                                const fd_privacy *privacy, fd_error *error);
 
@@ -20,6 +20,8 @@ fd_status fd_et_from_recording(fd_et *et, const char *path,
 fd_status fd_et_layers_of_recording(fd_et *et, const char *path,
                                     fd_error *error);
 
-enum { FD_ET_SCOPE_MODULE = 100 }; /* beside the values of at::RecordScope */
+enum {
+    FD_ET_SCOPE_MODULE = 100
+}; /* in addition to the values of at::RecordScope */
 
 #endif

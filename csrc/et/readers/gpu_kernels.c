@@ -17,9 +17,9 @@ typedef struct edge {
 /* An interval that has not ended, the last one on top. */
 typedef struct opened {
     uint64_t start;
-    uint64_t launch; /* of what it does next */
+    uint64_t launch; /* start of its next own work */
     uint32_t call;
-    uint32_t works; /* the call that does it */
+    uint32_t works; /* call with this work */
     bool any;       /* it has a kernel */
 } opened;
 
@@ -45,7 +45,7 @@ by_host(const void *left, const void *right)
                                 : a->call > b->call;
 }
 
-/* UINT64_MAX: it was not seen. */
+/* UINT64_MAX: unknown. */
 static uint64_t
 end_of(const sweep *s, uint32_t call)
 {
@@ -54,7 +54,8 @@ end_of(const sweep *s, uint32_t call)
                                                : raw->start + raw->ticks;
 }
 
-/* Intervals of autograd nodes end where the engine has done with them. */
+/* The intervals of autograd nodes end when the engine has finished the
+ * node. */
 static uint64_t
 interval_end_of(const sweep *s, uint32_t call)
 {
@@ -126,7 +127,7 @@ is_on_top(const sweep *s, uint32_t call)
     return s->open.count > 0 && s->open.list[s->open.count - 1].call == call;
 }
 
-/* Up to here the stream worked on what is on top. */
+/* Until here the stream worked on the call on top. */
 static fd_status
 settle(sweep *s, uint64_t gpu)
 {
@@ -137,8 +138,8 @@ settle(sweep *s, uint64_t gpu)
     return status;
 }
 
-/* A call continues, with what it launched since `inner` ended; if it was over
- * by then, the call around it. */
+/* The stream continues with work that the call launched after `inner`; if the
+ * call had ended by then, with the call around it. */
 static void
 resume(const sweep *s, opened *below, uint32_t inner)
 {
@@ -206,8 +207,8 @@ fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels)
     return status;
 }
 
-/* Not the name of the call, by which et diff compares; and no name by which
- * other programs detect kernels of communication. */
+/* Not the name of the call, which et diff compares, and not a name that other
+ * programs take as communication. */
 static fd_status
 put_name(fd_et *et, fd_et_node *node, uint32_t call)
 {

@@ -1,6 +1,5 @@
-/* The own GPU work of calls, from the timed intervals around them. A stream
- * works on one call at a time: the last begun one of those with open
- * intervals.
+/* Own GPU work of calls, from the timed intervals around them. A stream works
+ * on one call at a time: the last one with an open interval.
  *
  *     aten::linear   [──────────────────────────)
  *     aten::addmm         [──────────────)
@@ -22,13 +21,13 @@ typedef struct fd_et_kernel {
     uint64_t id; /* of its node, set by the caller */
     uint32_t call;
     uint8_t device;
-    uint16_t stream; /* of it, in the order in which they were met */
+    uint16_t stream; /* stream, numbered in the order of appearance */
 } fd_et_kernel;
 
 typedef FD_VECTOR(fd_et_kernel) fd_et_kernels;
 
-/* Those of all calls that were timed, stream by stream. Clear the list in any
- * case. */
+/* Append the kernels of all timed calls, stream by stream. Clear the list in
+ * any case. */
 fd_status fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels);
 
 typedef struct fd_et_kernel_times { /* ns */
@@ -37,7 +36,7 @@ typedef struct fd_et_kernel_times { /* ns */
     int64_t end;
 } fd_et_kernel_times;
 
-/* A node below the call at this place, with the operands of that. */
+/* Add a node below the call at this place, with its operands. */
 fd_status fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel,
                            uint32_t place, fd_et_kernel_times times);
 

@@ -16,7 +16,7 @@ fd_kineto_clear(fd_kineto *kineto)
     fd_vector_clear(&kineto->syncs);
 }
 
-/* The arguments of an event that we look at. */
+/* The relevant arguments of an event. */
 typedef struct event_args {
     fd_span rf_id;
     fd_span external;
@@ -224,7 +224,7 @@ take_inputs(fd_et *et, const event_args *t, fd_et_io *in)
     return status == FD_OK ? add_list(et, t->strides, &in->strides) : status;
 }
 
-/* Which process recorded, and when. */
+/* The recorded process, and the start time. */
 static void
 note_process(fd_kineto *k, fd_span pid, const fd_kineto_op *op)
 {

@@ -13,7 +13,7 @@ typedef struct fd_kineto_op {
     int64_t dur;
     int64_t seq;    /* autograd's number; -1: none */
     uint32_t name;  /* text */
-    fd_et_io in;    /* where all was read */
+    fd_et_io in;    /* position in the file */
     uint32_t place; /* of its node, + 1, once it is linked */
 } fd_kineto_op;
 
@@ -36,7 +36,7 @@ typedef enum fd_kineto_wait {
     FD_KINETO_NO_WAIT, /* a launch */
     FD_KINETO_DEVICE,  /* the thread waits for all streams */
     FD_KINETO_STREAM,  /* for one, or an event */
-    FD_KINETO_COPY     /* for what it starts itself */
+    FD_KINETO_COPY     /* for its own work */
 } fd_kineto_wait;
 
 /* A call of the CUDA runtime or driver. */
@@ -49,10 +49,10 @@ typedef struct fd_kineto_call {
     uint8_t wait;
 } fd_kineto_call;
 
-/* A row of category cuda_sync: what waited for what. */
+/* An event of category cuda_sync: a waiting stream and the awaited event. */
 typedef struct fd_kineto_sync {
     uint64_t correlation;
-    uint64_t record; /* of the event that a stream waited for; 0: none */
+    uint64_t record; /* of the awaited event; 0: none */
     int32_t stream;
     int32_t source;
     uint8_t device; /* of both */
@@ -72,7 +72,7 @@ typedef struct fd_kineto {
     uint64_t timeless; /* events with an invalid time */
     uint64_t lost;     /* damaged places */
     uint64_t lost_bytes;
-    bool all;          /* operands of operators, too */
+    bool all;          /* read operands of operators, too */
     char trouble[128]; /* the first one; "" */
 } fd_kineto;
 
@@ -83,8 +83,8 @@ void fd_kineto_clear(fd_kineto *kineto);
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
                          fd_error *error);
 
-/* The same with the operands of operators, which an execution trace has in
- * more detail. */
+/* The same, including the operands of operators, which an execution trace has
+ * in more detail. */
 fd_status fd_kineto_read_all(fd_kineto *kineto, fd_et *et, const char *path,
                              fd_error *error);
 

@@ -22,7 +22,7 @@ put_other(facts *f, const fd_operand *operand)
     fd_json_end_object(&f->json);
 }
 
-/* False and nothing written if JSON has no such number. */
+/* Returns false and writes nothing if JSON has no such number. */
 static bool
 put_double(facts *f, const char *key, uint64_t bits)
 {
@@ -38,7 +38,7 @@ put_double(facts *f, const char *key, uint64_t bits)
     return true;
 }
 
-/* How many elements of its storage a tensor reaches, if it holds any. */
+/* The number of elements of the storage up to the last one of a tensor. */
 static uint64_t
 reach(const fd_operand *tensor)
 {

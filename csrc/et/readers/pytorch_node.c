@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The values of a node, found before it is added: a truncated node adds
+/* The values of a node, collected before it is added: a truncated node adds
  * nothing. */
 typedef struct parts {
     fd_span id;
@@ -83,8 +83,8 @@ field_of(parts *p, fd_span name)
     return NULL;
 }
 
-/* The end of a name whose quotes are not escaped: where what follows a name in
- * PyTorch's files begins. */
+/* The end of a name with unescaped quotes: the start of the member that
+ * follows names in PyTorch's files. */
 static bool
 find_name_end(fd_scan *scan, const char *from)
 {
@@ -220,7 +220,7 @@ fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
     return fd_et_add_said(et, inside, text);
 }
 
-/* A JSON value, repaired. */
+/* Add a JSON value, repaired if necessary. */
 static fd_status
 take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
 {
@@ -253,7 +253,7 @@ take_name(fd_et *et, const fd_scan *scan, const parts *p, uint32_t *text)
                                   fd_span_size(inside), text);
 }
 
-/* An attribute that no field of the node holds. */
+/* Add an attribute without a field in the node. */
 static fd_status
 keep_attr(fd_et *et, const fd_scan *scan, fd_et_node *node, fd_span name,
           fd_span value)
@@ -280,7 +280,7 @@ keep_attr(fd_et *et, const fd_scan *scan, fd_et_node *node, fd_span name,
     return status == FD_OK ? fd_et_add_attr(et, node, attr) : status;
 }
 
-/* The list of attributes: into `p`, the others kept when `node` is there. */
+/* Read the list of attributes into `p`; with `node`, keep the others there. */
 static fd_status
 take_attrs(fd_et *et, const fd_scan *whole, parts *p, fd_et_node *node)
 {
@@ -364,7 +364,7 @@ take_numbers(fd_et *et, const parts *p, fd_et_node *node)
     }
 }
 
-/* What the linker adds. */
+/* Members that the linker adds. */
 static void
 take_times(fd_et *et, const parts *p, fd_et_node *node)
 {

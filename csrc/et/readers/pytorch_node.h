@@ -9,7 +9,8 @@
  * JSON: nothing is added. Spans of `scan` are not used afterwards. */
 fd_scan_result fd_et_scan_node(fd_scan *scan, fd_et *et);
 
-/* A number, an index of the text or a fault: for the head of a trace, too. */
+/* Read a number; counts a fault for any other value. For the head of a trace,
+ * too. */
 bool fd_et_take_number(fd_et *et, fd_span value, int64_t *number);
 fd_status fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value,
                           uint32_t *text);

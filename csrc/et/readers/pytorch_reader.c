@@ -19,7 +19,8 @@ typedef struct reading {
 
 typedef fd_scan_result step(reading *r);
 
-/* Take a step on the text in memory; when that ends first, again with more. */
+/* Run a step on the text in memory; if the text ends first, read more and
+ * repeat. */
 static fd_scan_result
 attempt(reading *r, step *take)
 {
@@ -47,7 +48,7 @@ start_step(reading *r)
     return fd_scan_mark(&r->scan, '{');
 }
 
-/* A member; `value` is not there at the begin of the nodes. */
+/* A member; `value` is not set at the start of the nodes. */
 static fd_scan_result
 member_step(reading *r)
 {
@@ -137,7 +138,7 @@ is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Skip from the damage to "{" and an id. False without one. */
+/* Skip damaged text up to "{" and an id. False: no id follows. */
 static bool
 skip_damage(reading *r)
 {

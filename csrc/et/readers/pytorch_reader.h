@@ -11,7 +11,7 @@
 #include "et/et_graph.h"
 #include "streams/input_stream.h"
 
-/* `in` is at its start and is read to its end. The trace is not finished
+/* Read `in` from its start to its end. The trace is not finished
  * (fd_et_finish). FD_EFORMAT: it has no nodes. */
 fd_status fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
                              fd_error *error);

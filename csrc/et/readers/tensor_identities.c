@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-/* An address in use, or the beginning of a call that made what it gives. */
+/* A use of an address, or the start of a call that created its result. */
 typedef struct sighting {
     uint64_t address;
     uint64_t order; /* twice the place of the event, plus 1 for `makes` */
-    uint32_t slot;  /* in the lists; UINT32_MAX: it makes it */
+    uint32_t slot;  /* in the lists; UINT32_MAX: created by the call */
 } sighting;
 
 typedef FD_VECTOR(sighting) sighting_list;

@@ -1,7 +1,7 @@
-/* Which tensors are the same. A recording has addresses, and an address is
- * reused after a tensor is freed, which is not recorded: but a result of a
- * call that was not an operand was created within that call. So between two
- * uses of an address
+/* Identities of tensors. A recording has addresses, and an address is reused
+ * after a tensor is freed, which is not recorded: but a result of a call that
+ * was not an operand was created within that call. Between two uses of an
+ * address
  *
  *     seen ......... call begins ...... seen ........ call ends, gives it
  *      old                               new           new
@@ -27,7 +27,7 @@ typedef struct fd_tensor_call {
 
 typedef FD_VECTOR(fd_tensor_call) fd_et_calls;
 
-/* A number each tensor of each call, from 1 on, the same for the same one; in
+/* One number per tensor of each call, from 1, equal for the same tensor; in
  * the order of calls, inputs before outputs. */
 typedef struct fd_et_identities {
     FD_VECTOR(uint32_t) tensors;

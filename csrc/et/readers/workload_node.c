@@ -62,7 +62,7 @@ add_text(fd_et *et, fd_span value, uint32_t *text)
     return quoted ? fd_et_add_said(et, fd_span_inside(value), text) : FD_OK;
 }
 
-/* The ids of a list; the first one alone if `first` is not NULL. */
+/* Read the ids of a list; only the first one if `first` is not NULL. */
 static fd_status
 take_ids(fd_et *et, fd_span list, uint64_t *first)
 {

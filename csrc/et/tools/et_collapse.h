@@ -1,6 +1,6 @@
-/* A trace as a graph that is small enough to draw: calls of one name below one
- * call are one box; if too many, all calls of one name; the rest is one box
- * more. */
+/* A trace as a graph that is small enough to draw. A box has the calls of one
+ * name below one call; if these are too many, all calls of one name. Remaining
+ * names share one box. */
 #ifndef FD_ET_COLLAPSE_H
 #define FD_ET_COLLAPSE_H
 
@@ -8,15 +8,16 @@
 
 typedef enum fd_et_collapse_mode {
     FD_ET_EACH,      /* a box is a node */
-    FD_ET_BY_PARENT, /* a name below one box */
+    FD_ET_BY_PARENT, /* one box per name below one box */
     FD_ET_BY_NAME,
-    FD_ET_BY_SIZE /* the names with most time, or calls; the others in one */
+    FD_ET_BY_SIZE /* one box per name with the most time or calls; one for the
+                     others */
 } fd_et_collapse_mode;
 
 typedef struct fd_et_box {
     uint32_t node; /* the place of its first */
     uint64_t count;
-    int64_t ns;  /* of nodes with times, with what they enclose */
+    int64_t ns;  /* total time of nodes with times */
     bool others; /* of many names */
     bool gpu;
 } fd_et_box;
@@ -33,10 +34,10 @@ typedef struct fd_et_collapsed {
     FD_VECTOR(fd_et_box) boxes;
     FD_VECTOR(fd_et_line) lines; /* never from a box to itself */
     uint32_t *box_of;            /* of each node; owned */
-    uint64_t names;              /* in the box of others */
+    uint64_t names;              /* nodes in the box of other names */
 } fd_et_collapsed;
 
-/* At most `most` boxes, and at least 2. Clear it in any case. */
+/* Build at most `most` boxes, a number from 2 on. Clear it in any case. */
 fd_status fd_et_collapse(fd_et_collapsed *collapsed, const fd_et *et,
                          uint32_t most);
 void fd_et_collapsed_clear(fd_et_collapsed *collapsed);

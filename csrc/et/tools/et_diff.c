@@ -56,7 +56,7 @@ name_row(fd_et_diff *diff, uint32_t name, fd_et_diff_name **row)
     return status;
 }
 
-/* Counts of one side; `*span` is from the first begin to the last end, -1
+/* Counts of one side; `*span`: time from the first start to the last end, -1
  * without times. */
 static fd_status
 count_names(fd_et_diff *diff, const fd_et_match_side *side, int at,
@@ -184,7 +184,7 @@ compare_signatures(fd_et_diff *diff, const fd_et_match_side sides[2])
     return status;
 }
 
-/* The row of the highest call around a node that is only in this trace. */
+/* The row of the outermost call around a node that is only in this trace. */
 static fd_status
 only_row(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at,
          uint32_t place, fd_et_diff_only **row)
@@ -240,7 +240,8 @@ edge_key(uint32_t from, uint32_t to)
     return (uint64_t)(from + 1) << 32 | to;
 }
 
-/* Edges of the first trace that the second has between matching nodes. */
+/* Count the edges of the first trace that the second has between matching
+ * nodes. */
 static fd_status
 compare_edges(fd_et_diff *diff, const fd_et_match_side sides[2])
 {

@@ -1,6 +1,6 @@
-/* What differs between two execution traces, rank by rank: names with their
- * counts and times, shapes and types of calls that are in both, calls that are
- * only in one, and dependencies. */
+/* Differences between two execution traces, rank by rank: counts and times of
+ * names, shapes and types of calls in both, calls in one of them,
+ * dependencies. */
 #ifndef FD_ET_DIFF_H
 #define FD_ET_DIFF_H
 
@@ -9,7 +9,7 @@
 /* Zero-initialised memory, except `threshold`, is an empty diff. */
 void fd_et_diff_clear(fd_et_diff *diff);
 
-/* One rank of both, with edges. */
+/* Compare a rank of both, with edges. */
 fd_status fd_et_diff_add(fd_et_diff *diff, const fd_et *before,
                          const fd_et *after);
 

@@ -12,14 +12,14 @@ typedef struct fd_et_signature {
     uint32_t comm; /* collective, size, group, peers; 0: none */
 } fd_et_signature;
 
-/* What differs between two signatures. */
+/* Differences between two signatures. */
 enum {
     FD_ET_SHAPES_DIFFER = 1,
     FD_ET_TYPES_DIFFER = 2,
     FD_ET_COMMS_DIFFER = 4
 };
 
-/* On how many ranks, and on which first. */
+/* Number of ranks, and the first one. */
 typedef struct fd_et_diff_ranks {
     uint32_t count;
     uint32_t last; /* + 1 */
@@ -29,8 +29,8 @@ typedef struct fd_et_diff_ranks {
 typedef struct fd_et_diff_name {
     uint32_t name;
     uint64_t count[2];      /* on all ranks */
-    int64_t ns[2];          /* with what the calls enclose */
-    uint64_t rank_count[2]; /* on the rank that is being added */
+    int64_t ns[2];          /* total time of the calls */
+    uint64_t rank_count[2]; /* on the current rank */
     int64_t rank_ns[2];
     fd_et_diff_ranks counts; /* where counts differ, and where times do */
     fd_et_diff_ranks times;
@@ -51,18 +51,18 @@ typedef struct fd_et_diff_only {
     uint32_t name;
     uint32_t parent; /* its name; 0: it has none */
     uint64_t count;
-    uint64_t nodes; /* with all below them */
+    uint64_t nodes; /* including all calls below */
     uint64_t id;    /* the first */
     fd_et_diff_ranks ranks;
 } fd_et_diff_only;
 
 typedef struct fd_et_diff {
     double threshold; /* relative; below 0: times are not compared */
-    uint32_t ranks;   /* that were compared */
+    uint32_t ranks;   /* compared ranks */
     uint64_t nodes[2];
     uint64_t paired;
     uint32_t timed[2];                /* ranks with times */
-    FD_VECTOR(fd_et_diff_name) names; /* all, equal ones too */
+    FD_VECTOR(fd_et_diff_name) names; /* all names, including equal ones */
     FD_VECTOR(fd_et_diff_change) changed;
     FD_VECTOR(fd_et_diff_only) only;
     FD_VECTOR(fd_et_signature) signatures;

@@ -95,8 +95,7 @@ put_line(fd_dot_writer *w, const fd_et_line *line, int kind)
         fd_dot_put_word(w, "constraint", "false");
     }
     if (line->counts[kind] > 1) {
-        /* Graphviz fails on some graphs when a label takes part in the
-         * layout. */
+        /* Graphviz fails on some graphs with labels in the layout. */
         fd_buffer_format(fd_dot_put(w, "xlabel"), "\"%" PRIu64 "\"",
                          line->counts[kind]);
         fd_dot_put_text(w, "fontcolor", colours[kind]);
@@ -135,8 +134,8 @@ is_drawn(const fd_et_collapsed *collapsed, int kind)
     return kind != FD_ET_ORDER || collapsed->mode == FD_ET_EACH;
 }
 
-/* The most frequent lines, tensors last: there are many of them; `*left` is
- * how many are not drawn. */
+/* Select the most frequent lines, those of tensors last; `*left` is the number
+ * of omitted lines. */
 static fd_status
 put_lines(fd_dot_writer *w, const fd_et_collapsed *collapsed, uint32_t *left)
 {

@@ -5,8 +5,8 @@
 #include "et/et_graph.h"
 #include "streams/output_stream.h"
 
-/* Append all of it, folded (et/tools/et_collapse.h) to what Graphviz lays out in seconds
- * and people can read. */
+/* Append the trace, collapsed (et/tools/et_collapse.h) to a readable graph
+ * that Graphviz lays out in seconds. */
 fd_status fd_et_write_dot(const fd_et *et, fd_bytes_out *out);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PyTorch's number for what programs mark themselves. */
+/* PyTorch's number for ranges that programs mark. */
 enum { USER_SCOPE = 7 };
 
 void
@@ -41,7 +41,7 @@ is_step(const fd_et *et, const fd_et_node *node)
         && strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13) == 0;
 }
 
-/* The step of this name, made when it is the first; NULL without memory. */
+/* The step of this name, created if missing; NULL without memory. */
 static fd_et_step *
 step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
 {
@@ -170,8 +170,8 @@ by_length(const void *a, const void *b)
                                     : 1;
 }
 
-/* Whose own time passes between calls: the operator around them, or nobody's,
- * where Python runs. */
+/* The owner of the time between calls: the operator around them; 0 outside of
+ * operators, where Python runs. */
 static uint32_t
 own_time_of(const fd_et *et, uint32_t place)
 {
@@ -189,7 +189,7 @@ typedef struct path_walk {
     int64_t until; /* later time is accounted for */
 } path_walk;
 
-/* The path came from `from` on, which was up to `since`. */
+/* Account for the path through `from`, which ran until `since`. */
 static fd_status
 go(path_walk *g, fd_et_ref to, int64_t since, uint32_t name)
 {
@@ -202,7 +202,7 @@ go(path_walk *g, fd_et_ref to, int64_t since, uint32_t name)
     return status;
 }
 
-/* From a node back to what delayed it. */
+/* Step from a node back to the node that delayed it. */
 static fd_status
 step_back(path_walk *g)
 {
@@ -235,7 +235,7 @@ step_back(path_walk *g)
     return status;
 }
 
-/* From the last end back to the first begin. */
+/* Walk from the last end back to the first start. */
 static fd_status
 find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
 {
@@ -250,7 +250,7 @@ find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
         status = step_back(&g);
     }
     if (status == FD_OK) {
-        /* It began later than the first. */
+        /* It started later than the first node. */
         g.at.rank = rank;
         status = go(&g, g.at, simulation->measured_begin, 0);
     }

@@ -1,4 +1,4 @@
-/* How long a step would take: a simulation of the traces of all ranks.
+/* Estimate of the duration of a step: a simulation of the traces of all ranks.
  *
  * A thread repeats its operators with the same pauses between them. A kernel
  * starts after its launch, the kernel before it on its stream and its events;
@@ -18,12 +18,12 @@ typedef struct fd_et_path_entry {
 
 typedef enum fd_et_version {
     FD_ET_MEASURED,
-    FD_ET_REPLAYED, /* without changes: how good the model is */
+    FD_ET_REPLAYED, /* simulated without changes, to judge the model */
     FD_ET_PREDICTED,
     FD_ET_VERSIONS
 } fd_et_version;
 
-/* ProfilerStep#N of all ranks: from the first begin to the last end of it and
+/* ProfilerStep#N of all ranks: from the first start to the last end of it and
  * of the kernels below it. */
 typedef struct fd_et_step {
     uint32_t name; /* text of `texts` */
@@ -32,19 +32,20 @@ typedef struct fd_et_step {
 } fd_et_step;
 
 typedef struct fd_et_estimate {
-    int64_t measured_ns; /* from the first begin to the last end */
-    int64_t replayed_ns; /* the same without changes: how good the model is */
+    int64_t measured_ns; /* from the first start to the last end */
+    int64_t replayed_ns; /* the same simulated without changes, to judge the
+                            model */
     int64_t predicted_ns;
-    FD_VECTOR(fd_et_step) steps; /* as the first rank that has them does */
-    uint64_t matched; /* collectives and messages that ranks wait in */
-    uint64_t broken;  /* those without waiting: ranks differ */
-    uint64_t untimed; /* nodes without times: of no length */
+    FD_VECTOR(fd_et_step) steps; /* as on the first rank with such steps */
+    uint64_t matched; /* collectives and messages with waiting ranks */
+    uint64_t broken;  /* those without waiting: ranks do not match */
+    uint64_t untimed; /* nodes without times: of length 0 */
     fd_text_pool texts;
     FD_VECTOR(fd_et_path_entry) path; /* longest first */
 } fd_et_estimate;
 
-/* `traces` of all ranks, with edges, and what they communicate. FD_EINVAL: they
- * have no times. Clear it in any case. */
+/* `traces` of all ranks, with edges and communication. FD_EINVAL: no times.
+ * Clear it in any case. */
 fd_status fd_et_estimate_make(const fd_et *traces, uint32_t count,
                               const fd_et_ranks *ranks,
                               const fd_et_changes *changes,

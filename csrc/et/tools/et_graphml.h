@@ -5,7 +5,7 @@
 #include "et/et_graph.h"
 #include "streams/output_stream.h"
 
-/* Append all of it: each node, and each dependency with its kinds. */
+/* Append all nodes, and all dependencies with their kinds. */
 fd_status fd_et_write_graphml(const fd_et *et, fd_bytes_out *out,
                               fd_error *error);
 

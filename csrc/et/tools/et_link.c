@@ -18,7 +18,7 @@ typedef struct linking {
     fd_map by_rf;       /* PyTorch's number -> place + 1 */
     fd_map by_external; /* Kineto's -> operator + 1 */
     fd_map by_call;     /* correlation -> call + 1 */
-    int64_t *keys;      /* the time by which nodes are ordered */
+    int64_t *keys;      /* sort key of nodes: a time */
 } linking;
 
 static fd_status
@@ -81,8 +81,8 @@ join_ops(linking *l)
     return status;
 }
 
-/* Nodes that Kineto does not have are on the thread of what is around them;
- * the root of a thread is on that of what it encloses. */
+/* Nodes without an operator in Kineto are on the thread of their parent; the
+ * root of a thread is on the thread of its children. */
 static void
 spread_threads(linking *l)
 {

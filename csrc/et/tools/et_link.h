@@ -8,12 +8,12 @@
 #include "et/readers/kineto_reader.h"
 
 typedef struct fd_et_link {
-    uint64_t linked;      /* operators found in both */
+    uint64_t linked;      /* operators in both */
     uint64_t only_et;     /* nodes without an operator in Kineto */
     uint64_t only_kineto; /* operators without a node */
-    uint64_t by_order;    /* found by name and order, without numbers */
+    uint64_t by_order;    /* matched by name and order, without numbers */
     uint64_t unnumbered;  /* operators of Kineto without a number */
-    uint64_t renamed;     /* of one number, but with other names: not linked */
+    uint64_t renamed;     /* equal numbers, but different names: not linked */
     uint64_t again;       /* operators with the number of another */
     uint64_t kernels;
     uint64_t by_external; /* kernels without a launch: by "External id" */
@@ -23,8 +23,8 @@ typedef struct fd_et_link {
 } fd_et_link;
 
 /* `et` is finished; afterwards its nodes are in the order of time with ids
- * from 1 on, and edges of events and synchronisation are there. Then
- * fd_et_complete. */
+ * from 1 on, with edges of events and synchronisation. Call fd_et_complete
+ * next. */
 fd_status fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
 
 #endif

@@ -24,7 +24,7 @@ copy_text(fd_et_ranks *ranks, const fd_et *et, uint32_t from, uint32_t *to)
                             fd_text_pool_size(&et->texts, from), to);
 }
 
-/* Whether a rank is in a list of numbers; an empty one is of all. */
+/* Whether a list of numbers contains a rank; an empty list means all ranks. */
 static bool
 is_listed(const char *list, int64_t rank)
 {
@@ -129,7 +129,7 @@ is_member(const fd_et_rank *rank, uint32_t group)
     return false;
 }
 
-/* Ranks send parts of their own size only in these. */
+/* The collectives in which ranks send parts of different sizes. */
 static bool
 may_differ(int32_t coll)
 {
@@ -160,7 +160,7 @@ number_round(fd_et_ranks *ranks, uint32_t group, const uint32_t *at)
 }
 
 /* One group on all ranks that use it, until the first mismatch: later ones
- * follow from it. `at` has one entry per rank. */
+ * result from it. `at` has one entry per rank. */
 static fd_status
 compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
 {
@@ -228,7 +228,7 @@ compare_groups(fd_et_ranks *ranks)
     return status;
 }
 
-/* The place of a rank, + 1; 0: its trace is not here. */
+/* The place of a rank, + 1; 0: its trace is missing. */
 static uint32_t
 place_of(const fd_et_ranks *ranks, int64_t rank)
 {
@@ -290,7 +290,7 @@ compare_pair(fd_et_ranks *ranks, uint32_t from, uint32_t to)
     }
 }
 
-/* Pairs of ranks of which one names the other. */
+/* Pairs of ranks that exchange messages. */
 static fd_status
 compare_messages(fd_et_ranks *ranks)
 {

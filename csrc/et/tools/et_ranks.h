@@ -6,7 +6,7 @@
 
 #include "et/et_graph.h"
 
-/* What one rank communicates: a trace without its nodes. */
+/* The communication of one rank: a trace without its nodes. */
 typedef struct fd_et_call {
     uint64_t id;    /* of the node */
     uint32_t group; /* texts of fd_et_ranks */
@@ -27,9 +27,9 @@ typedef struct fd_et_rank {
 } fd_et_rank;
 
 typedef enum fd_et_mismatch_kind {
-    FD_ET_OTHER_KIND, /* one rank is in another collective */
+    FD_ET_OTHER_KIND, /* a rank calls another collective */
     FD_ET_OTHER_SIZE,
-    FD_ET_MISSING,    /* a rank ends before it */
+    FD_ET_MISSING,    /* a rank ends before the collective */
     FD_ET_NO_RECEIVE, /* a message without a receive ... */
     FD_ET_NO_SEND,    /* ... or without a send */
     FD_ET_MESSAGE_SIZE
@@ -54,14 +54,14 @@ typedef struct fd_et_ranks {
     fd_text_pool texts;
     uint64_t collectives; /* that match on all ranks */
     uint64_t messages;    /* with both ends */
-    uint32_t matches;     /* both together: numbers up to this */
+    uint32_t matches;     /* both together: an upper bound of the numbers */
     uint64_t unknown;     /* messages with an unknown peer */
 } fd_et_ranks;
 
 /* Zero-initialised memory holds no ranks. */
 void fd_et_ranks_clear(fd_et_ranks *ranks);
 
-/* What a trace communicates, as one rank more. */
+/* Add the communication of a trace as a rank. */
 fd_status fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et);
 
 fd_status fd_et_ranks_compare(fd_et_ranks *ranks);

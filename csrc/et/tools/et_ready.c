@@ -64,8 +64,8 @@ fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t place)
     return fd_plus(end, point.lag);
 }
 
-/* The outermost call around `from` that was over before `to`, which has the
- * same call around it; `to` if that is `from` itself. */
+/* The outermost call around `from` that ended before `to` in the same
+ * enclosing call; `to` if that is `from` itself. */
 static uint32_t
 call_before(const fd_et *et, uint32_t from, uint32_t to)
 {
@@ -81,8 +81,8 @@ call_before(const fd_et *et, uint32_t from, uint32_t to)
     return from;
 }
 
-/* The call that an order edge waits for the end of; `to`: it waits for the
- * start of edge->from. */
+/* The call whose end an order edge waits for; `to`: it waits for the start of
+ * edge->from. */
 static uint32_t
 ended_call(const fd_et_sim_rank *rank, const fd_et_edge *edge)
 {
@@ -216,7 +216,8 @@ least_launch(const fd_et_sim_rank *rank, bool gpu)
     return least == INT64_MAX ? 0 : least;
 }
 
-/* When the stream of a kernel, or the thread of other work, was free. */
+/* The time at which the stream of a kernel, or the thread of other work, is
+ * free. */
 static int64_t
 free_since(const fd_et_sim_rank *rank, uint32_t first, uint32_t end)
 {
@@ -242,7 +243,7 @@ ready_of(const fd_et_sim_rank *rank, uint32_t first, uint32_t end)
     return ready;
 }
 
-/* Its begin, and of what encloses it whether it is the last. */
+/* Update its start, and the last node of the enclosing call. */
 static void
 place_node(fd_et_sim_rank *rank, uint32_t place, uint32_t first, uint32_t end)
 {

@@ -45,7 +45,7 @@ fd_et_scaled(int64_t ns, double factor)
     return fd_whole((double)ns * factor);
 }
 
-/* Where the edges of a node end that begin at `edge`. */
+/* The end of the edges of a node that start at `edge`. */
 static inline uint32_t
 fd_et_edges_end(const fd_et *et, uint32_t place, uint32_t edge)
 {

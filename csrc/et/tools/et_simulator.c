@@ -84,7 +84,7 @@ find_bounds(fd_et_simulation *s)
         }
     }
     if (s->measured_begin == INT64_MAX) {
-        s->measured_begin = s->measured_end = 0; /* nothing began */
+        s->measured_begin = s->measured_end = 0; /* no node started */
     }
 }
 
@@ -125,7 +125,7 @@ number_of(const fd_et_simulation *s, fd_et_ref at)
     return s->ranks[at.rank].et->rank;
 }
 
-/* Whether a member of a match waits for another: not when it left before the
+/* Whether a member of a match waits for another: not if it left before the
  * other arrived; with a known root, receivers wait for senders alone. */
 static bool
 waits_for(const fd_et_simulation *s, fd_et_ref one, fd_et_ref other)
@@ -138,7 +138,8 @@ waits_for(const fd_et_simulation *s, fd_et_ref one, fd_et_ref other)
         < s->ranks[other.rank].nodes[other.place - 1].measured) {
         return false;
     }
-    /* Roots are numbers in the group: of all ranks where all are in it. */
+    /* The root is a rank in the group, equal to the global rank if the group
+     * has all ranks. */
     if (node->type != FD_ET_COLL || comm->src < 0
         || s->first[match + 1] - s->first[match] != s->count) {
         return true;
@@ -155,8 +156,9 @@ waits_for(const fd_et_simulation *s, fd_et_ref one, fd_et_ref other)
     }
 }
 
-/* The nodes that wait for all others of their match, and the job that ends when
- * all have arrived; with two members a dependency on the other is enough. */
+/* Find the nodes that wait for all others of their match, and the job that
+ * ends when all have arrived; with two members a dependency on the other is
+ * enough. */
 static void
 find_gathers(fd_et_simulation *s, uint32_t next)
 {
@@ -321,7 +323,7 @@ add_jobs(fd_et_simulation *s)
     return status == FD_OK ? fd_sim_prepare(&s->jobs) : status;
 }
 
-/* Order all jobs. When ranks wait for each other, the last of them goes on
+/* Order all jobs. If ranks wait for each other, the last of them continues
  * alone. */
 static void
 order_jobs(fd_et_simulation *s)
@@ -339,7 +341,7 @@ order_jobs(fd_et_simulation *s)
     }
 }
 
-/* When, measured, the last of those had arrived that a node waits for. */
+/* The measured arrival of the last node that a node waits for. */
 static int64_t
 measured_arrival(const fd_et_simulation *s, fd_et_ref me)
 {
@@ -412,7 +414,7 @@ find_durations(fd_et_simulation *s, const fd_et_changes *changes)
     return FD_OK;
 }
 
-/* The last to arrive of those that a completion waited for. */
+/* The last arrival that a completion waited for. */
 static fd_et_ref
 last_arrival(const fd_et_simulation *s, uint32_t completion)
 {
@@ -448,7 +450,7 @@ collect(fd_et_simulation *s)
     }
 }
 
-/* The last that ends; of those that end together the innermost. */
+/* The node with the last end; among equals the innermost. */
 static void
 find_end(fd_et_simulation *s)
 {
@@ -457,7 +459,7 @@ find_end(fd_et_simulation *s)
     for (uint32_t r = 0; r < s->count; r++) {
         const fd_et_sim_rank *rank = &s->ranks[r];
         for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
-            /* Roots of threads stay where they were. */
+            /* Roots of threads keep their times. */
             uint8_t flags = rank->et->nodes.list[i].flags;
             bool works =
                 (flags & (FD_ET_GUESSED | FD_ET_THREAD | FD_ET_PROCESS)) == 0;
@@ -469,7 +471,7 @@ find_end(fd_et_simulation *s)
         }
     }
     if (s->last.place == 0) {
-        s->end = s->measured_begin; /* nothing that works */
+        s->end = s->measured_begin; /* roots only */
     }
 }
 

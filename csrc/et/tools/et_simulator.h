@@ -27,14 +27,14 @@ typedef struct fd_et_changes {
     const fd_et_scale *scales;
     size_t scale_count;
     double bandwidth;   /* of collectives and messages: 2 is twice as fast */
-    int64_t latency_ns; /* more, for each of them */
+    int64_t latency_ns; /* additional time of each */
 } fd_et_changes;
 
 typedef struct fd_et_simulation {
     fd_et_sim_rank *ranks; /* owned */
     uint32_t count;
-    fd_et_ref *members; /* owned; nodes of a match side by side */
-    uint32_t *first;    /* owned; by match, and where the last ends */
+    fd_et_ref *members; /* owned; nodes grouped by match */
+    uint32_t *first;    /* owned; by match, and the end of the last */
     uint32_t *gathers;  /* owned; by match: the job that ends when all members
                              have arrived; 0: none waits for all */
     uint32_t matches;

@@ -34,7 +34,8 @@ is_shown(const fd_et_node *node)
     return (node->flags & (FD_ET_THREAD | FD_ET_PROCESS)) == 0;
 }
 
-/* Threads of the operating system, else PyTorch's; streams far from both. */
+/* Threads of the operating system, else PyTorch's; streams in a separate
+ * range. */
 static uint64_t
 row_of(const fd_et_node *node)
 {
@@ -89,7 +90,7 @@ put_slice(writing *w, uint32_t place)
     fd_json_end_object(&w->json);
 }
 
-/* From the end of the one to the begin of the other; a launch from its begin,
+/* From the end of one node to the start of the other; a launch from its start,
  * since the kernel may run before the call returns. */
 static void
 put_arrow(writing *w, uint32_t number)

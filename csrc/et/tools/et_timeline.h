@@ -6,8 +6,8 @@
 #include "et/et_graph.h"
 #include "streams/output_stream.h"
 
-/* Append all of it. A trace without times is laid out by its durations, each
- * node as soon as what it waits for has ended. FD_EINVAL: it has none. */
+/* Append the timeline. In a trace without times, each node starts as soon as
+ * its dependencies have ended. FD_EINVAL: no durations either. */
 fd_status fd_et_write_timeline(const fd_et *et, fd_bytes_out *out,
                                fd_error *error);
 

@@ -132,7 +132,7 @@ equal(const joining *j, const entry *node, const entry *op)
         && (node->seq < 0 || op->seq < 0 || node->seq == op->seq);
 }
 
-/* How many of the next calls of both sides are equal. */
+/* The number of next calls that are equal on both sides. */
 static int64_t
 agreement(const joining *j, const entry *node, const entry *node_end,
           const entry *op, const entry *op_end)
@@ -147,8 +147,8 @@ agreement(const joining *j, const entry *node, const entry *node_end,
     return count;
 }
 
-/* Skip calls of one side until the next ones agree: the fewest, or some more if
- * then more agree. */
+/* Skip calls of one side until the next ones agree: as few as possible, or a
+ * few more if more calls agree then. */
 static void
 skip(const joining *j, const entry **node, const entry *node_end,
      const entry **op, const entry *op_end)
@@ -182,7 +182,7 @@ store(joining *j, const entry *node, const entry *op)
     j->ops.calls.list[op - j->ops.calls.list].found = true;
 }
 
-/* How many calls two threads have in common, in order. */
+/* The number of calls that two threads have in common, in order. */
 static uint32_t
 align(joining *j, const thread *of_nodes, const thread *of_ops, bool stores)
 {
@@ -252,8 +252,8 @@ find_pair(joining *j, thread *pair[2])
     return most > 0;
 }
 
-/* Threads have other numbers in each trace: those with the most calls in common
- * are the same. */
+/* Thread numbers differ between the traces: match threads by the most calls in
+ * common. */
 static void
 align_threads(joining *j)
 {
@@ -267,7 +267,7 @@ align_threads(joining *j)
     }
 }
 
-/* Calls that were not found, by name and then by start. */
+/* Unmatched calls, by name and then by start. */
 static void
 keep_missing(side *s)
 {
@@ -283,7 +283,7 @@ keep_missing(side *s)
     }
 }
 
-/* An execution trace may have the work of other threads on the thread of its
+/* An execution trace may assign the work of other threads to the thread of its
  * caller: the n-th node of a name is the n-th operator of the other threads,
  * within its bounds. */
 static void

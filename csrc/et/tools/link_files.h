@@ -1,4 +1,4 @@
-/* Files of an execution trace and of the Kineto trace of the same rank. */
+/* The execution trace and the Kineto trace of a rank. */
 #ifndef FD_LINK_FILES_H
 #define FD_LINK_FILES_H
 
@@ -7,11 +7,11 @@
 
 typedef struct fd_et_link_options {
     uint32_t kinds; /* of edges */
-    bool forced;    /* also files of different ranks, processes or times */
+    bool forced;    /* accept files of different ranks, processes or times */
 } fd_et_link_options;
 
-/* Both files, and all of that. Clear `et` in any case. FD_EFORMAT: the files
- * are not of the same rank and run. */
+/* Read both files, check and link them. Clear `et` in any case. FD_EFORMAT:
+ * the files are not of the same rank and run. */
 fd_status fd_et_link_files(fd_et *et, const char *path, const char *kineto,
                            fd_et_link_options options, fd_et_link *link,
                            fd_kineto *read, fd_error *error);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* A kernel, to be found by when it ended, or by its stream and launch. */
+/* A kernel, looked up by its end, or by its stream and launch. */
 typedef struct ended {
     int64_t end;
     int64_t launched;
@@ -144,7 +144,7 @@ next_node(const waits *w, uint64_t thread, int64_t time)
              : 0;
 }
 
-/* How many kernels ended up to a time. */
+/* The number of kernels that ended by a time. */
 static uint32_t
 ended_until(const waits *w, int64_t time)
 {
@@ -159,8 +159,8 @@ ended_until(const waits *w, int64_t time)
     return low;
 }
 
-/* What a call waited for: of each stream, or of one, the kernel that ended
- * last; of a row of cuda_sync the stream is known. */
+/* Add the kernels that a call waited for: the last one of one stream or of
+ * each stream. A row of cuda_sync names the stream. */
 static fd_status
 wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
 {

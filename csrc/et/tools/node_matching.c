@@ -27,9 +27,9 @@ fd_et_match_side_clear(fd_et_match_side *side)
     *side = (fd_et_match_side){.et = NULL};
 }
 
-/* Places by depth, those of one depth in the order of calls:
+/* Places by depth, and in the order of calls within a depth:
  *
- *     order   | roots | what they call | ...
+ *     order   | roots | their calls    | ...
  *     ends    ^ 0     ^ ends[0]        ^ ends[1]         `depths` of them */
 typedef struct levels {
     uint32_t *order; /* owned */
@@ -50,7 +50,7 @@ parent_of(const fd_et *et, uint32_t place)
     return et->nodes.list[place].parent;
 }
 
-/* `calls` are places in the order of calls, so that parents come first. */
+/* `calls` are places in the order of calls: parents precede children. */
 static void
 sort_by_depth(levels *l, const fd_et *et, const uint32_t *calls,
               uint32_t *depths)
@@ -99,8 +99,8 @@ level_begin(const levels *l, uint32_t depth)
     return depth == 0 ? 0 : l->ends[depth - 1];
 }
 
-/* Of one depth: nodes of the second trace are queued by parent and number for
- * those of the first. */
+/* Match one depth: queue nodes of the second trace by parent and number, and
+ * take them from the queue for nodes of the first. */
 typedef struct search {
     fd_et_match_side *sides;
     levels levels[2];

@@ -1,5 +1,5 @@
-/* Nodes of two traces that are the same call: below the same call, the n-th of
- * the same signature; of the rest, the n-th of the same name. */
+/* Nodes of two traces that are the same call: within the same parent, the n-th
+ * of the same signature; among the rest, the n-th of the same name. */
 #ifndef FD_NODE_MATCHING_H
 #define FD_NODE_MATCHING_H
 
@@ -10,10 +10,12 @@ typedef struct fd_et_match_side {
     const fd_et *et;
     uint32_t *names;      /* of each node; owned */
     uint32_t *signatures; /* name, shapes and so on; owned */
-    uint32_t *matches;    /* found: its place in the other + 1; owned */
+    uint32_t *matches;    /* place of the match in the other trace, + 1;
+                             owned */
 } fd_et_match_side;
 
-/* Arrays for a trace, all 0. Zero-initialised memory may be cleared too. */
+/* Allocate zeroed arrays for a trace. Zero-initialised memory may be cleared,
+ * too. */
 fd_status fd_et_match_side_make(fd_et_match_side *side, const fd_et *et);
 void fd_et_match_side_clear(fd_et_match_side *side);
 

@@ -10,8 +10,7 @@
 
 #define SECOND INT64_C(1000000000)
 #define HOUR (3600 * SECOND)
-/* Times before this are not counted from 1970, but from a start of the
- * computer. */
+/* Earlier times do not count from 1970, but from the start of the computer. */
 #define YEAR_2001 (INT64_C(978307200) * SECOND)
 /* Time zones differ from UTC by up to 14 hours. */
 #define ZONES (15 * HOUR)
@@ -33,7 +32,7 @@ parse_time(const char *text)
     return good ? seconds * SECOND : 0;
 }
 
-/* Whether a list of ranks, as JSON, has this one. */
+/* Whether a JSON list of ranks contains a rank. */
 static bool
 has_rank(const char *list, uint32_t rank)
 {

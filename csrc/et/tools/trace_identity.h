@@ -1,4 +1,4 @@
-/* Rank, process and time of a trace, as far as its content states them. */
+/* Rank, process and time of a trace, if it states them. */
 #ifndef FD_TRACE_IDENTITY_H
 #define FD_TRACE_IDENTITY_H
 
@@ -15,13 +15,13 @@ typedef struct fd_et_identity {
     bool local; /* the times are those of an unknown time zone */
 } fd_et_identity;
 
-/* The caller clears it, also after an error. A trace lists only the process
- * groups that contain its rank: the rank is the one that all of them have. */
+/* Clear it in any case. A trace lists only the process groups that contain its
+ * rank: the rank is the one that is in all of them. */
 fd_status fd_et_identity_of(fd_et_identity *identity, const fd_et *et);
 void fd_et_identity_clear(fd_et_identity *identity);
 fd_et_identity fd_et_identity_of_kineto(const fd_kineto *kineto);
 
-/* FD_EFORMAT, with what differs, if the Kineto trace is of another rank,
+/* FD_EFORMAT, with the difference, if the Kineto trace is of another rank,
  * process or time. */
 fd_status fd_et_compare_identity(const fd_et_identity *et,
                                  const fd_et_identity *kineto,

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Buffers that are filled again and again. */
+/* Reused buffers. */
 typedef struct writing {
     const fd_et *et;
     fd_buffer *out;
@@ -147,7 +147,7 @@ pack_varint(fd_buffer *to, uint64_t value)
     fd_buffer_bytes(to, bytes, (size_t)(end - bytes));
 }
 
-/* `data_deps`; the kinds of each go into `part`, for the attribute. */
+/* Write `data_deps`; append their kinds to `part`, for the attribute. */
 static void
 put_deps(writing *w, uint32_t place)
 {
@@ -182,7 +182,7 @@ put_kinds(writing *w)
     }
 }
 
-/* The feeder reads each of these with one type, without checking it. */
+/* The feeder reads each of these with one fixed type, unchecked. */
 static void
 put_comm(writing *w, const fd_et_node *node)
 {
@@ -264,7 +264,7 @@ put_value(writing *w, const fd_et_attr *attr)
     }
 }
 
-/* Attributes that no field holds; those without a text say nothing. */
+/* Attributes without a field in the node; empty ones are skipped. */
 static void
 put_others(writing *w, const fd_et_node *node)
 {
@@ -278,7 +278,7 @@ put_others(writing *w, const fd_et_node *node)
     for (uint32_t i = 0; i < node->attr_count; i++) {
         const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
         const char *name = fd_et_text(et, attr->name);
-        /* Of a communication it is written already. */
+        /* Already written for a communication. */
         if (node->comm != 0 && strcmp(name, "pg_name") == 0) {
             continue;
         }

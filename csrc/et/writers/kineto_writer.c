@@ -52,7 +52,7 @@ row_of(const fd_et_node *node)
     return node->thread != 0 ? node->thread : node->tid;
 }
 
-/* Everything of an event up to its arguments. */
+/* Write an event up to its arguments. */
 static void
 begin(writing *w, const char *cat, const char *name, uint64_t pid,
       uint64_t row, int64_t start, int64_t dur)
@@ -70,7 +70,7 @@ begin(writing *w, const char *cat, const char *name, uint64_t pid,
     fd_json_begin_object(json, "args");
 }
 
-/* The arguments and their event. */
+/* End the arguments and the event. */
 static void
 end(writing *w)
 {
@@ -112,7 +112,7 @@ put_groups(writing *w)
     fd_json_end_array(&w->json);
 }
 
-/* HTA searches the rank line by line, and requires the space. */
+/* HTA searches the rank line by line, and requires this space. */
 static void
 put_head(writing *w)
 {
@@ -227,8 +227,8 @@ put_list(writing *w, const char *key, uint32_t text)
     fd_json_put_raw(&w->json, key, list, strlen(list));
 }
 
-/* An operator or range. "External id" is of Kineto, "Record function id" of
- * the execution trace: readers join by either, so they are the same. */
+/* An operator or range. Readers join Kineto's "External id" or the execution
+ * trace's "Record function id": both are the same number. */
 static void
 put_call(writing *w, uint32_t place)
 {
@@ -266,7 +266,7 @@ put_launch(writing *w, const fd_et_node *node)
     fd_json_put_u64(&w->json, "correlation", w->launches);
 }
 
-/* Where a kernel ran; the end of its arguments. */
+/* Device and stream of a kernel, and the end of its arguments. */
 static void
 end_kernel(writing *w, uint64_t device, int64_t stream)
 {
@@ -428,7 +428,7 @@ fd_et_write_kineto(const fd_et *et, fd_bytes_out *out, fd_error *error)
     if (status == FD_OK) {
         status = put_events(&w, out, error);
     }
-    fd_buffer_text(w.json.to, "\n]}\n"); /* also after a failure */
+    fd_buffer_text(w.json.to, "\n]}\n"); /* after a failure, too */
     fd_vector_clear(&w.steps);
     return status;
 }

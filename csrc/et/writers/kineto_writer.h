@@ -1,5 +1,5 @@
 /* The trace of a recording in the format of torch.profiler (Kineto), for
- * programs that read both it and the execution trace: HTA,
+ * programs that read it together with the execution trace: HTA,
  * chakra_trace_link. */
 #ifndef FD_KINETO_WRITER_H
 #define FD_KINETO_WRITER_H
@@ -7,8 +7,8 @@
 #include "et/et_graph.h"
 #include "streams/output_stream.h"
 
-/* Operators and ranges with their times, steps, arrows; kernels with their
- * launches, or one stand-in per step without any. */
+/* Append operators and ranges with their times, steps and flows; kernels with
+ * their launches, or one placeholder per step without kernels. */
 fd_status fd_et_write_kineto(const fd_et *et, fd_bytes_out *out,
                              fd_error *error);
 

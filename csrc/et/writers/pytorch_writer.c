@@ -37,8 +37,8 @@ is_list(const char *list, size_t size)
     return good;
 }
 
-/* A list as it is. .et files of other programs have Python's spelling of
- * lists, which is not JSON: those become one text in a list. */
+/* Write a list unchanged. Python's spelling of lists in .et files of other
+ * programs is not JSON: such a list becomes one text in a list. */
 static void
 put_list(writing *w, const char *key, uint32_t text)
 {
@@ -84,7 +84,7 @@ put_number(writing *w, const char *name, const char *type, int64_t value)
     fd_json_end_object(&w->json);
 }
 
-/* The rest of an attribute. */
+/* Write the rest of an attribute. */
 static void
 end_string(writing *w, uint32_t text)
 {
@@ -126,7 +126,7 @@ put_other(writing *w, const fd_et_attr *attr)
     }
 }
 
-/* Attributes of the node's own; those that readers of the format require are
+/* The node's own attributes; those that readers of the format require are
  * always present. */
 static void
 put_own(writing *w, const fd_et_node *node)
@@ -167,7 +167,7 @@ put_attrs(writing *w, const fd_et_node *node)
     fd_json_end_array(&w->json);
 }
 
-/* Nodes that this one waits for, by edges of one kind; nothing if none. */
+/* The nodes that this one waits for by edges of one kind; omitted if empty. */
 static void
 put_edges(writing *w, const char *key, fd_et_edge_kind kind, uint32_t first)
 {
@@ -194,7 +194,7 @@ put_waits(writing *w, uint32_t place)
 {
     const fd_et *et = w->et;
     while (w->edge < et->edges.count && et->edges.list[w->edge].to < place) {
-        w->edge++; /* of a node that is not written */
+        w->edge++; /* of an omitted node */
     }
     uint32_t first = w->edge;
     while (w->edge < et->edges.count && et->edges.list[w->edge].to == place) {

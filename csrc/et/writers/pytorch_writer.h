@@ -6,7 +6,7 @@
 #include "et/et_graph.h"
 #include "streams/output_stream.h"
 
-/* Append all of it. The caller keeps or drops the file. */
+/* Append the trace. The caller commits or discards the file. */
 fd_status fd_et_write_pytorch(const fd_et *et, fd_bytes_out *out,
                               fd_error *error);
 

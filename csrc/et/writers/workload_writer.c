@@ -33,8 +33,8 @@ known(int64_t value)
     return value < 0 ? 0 : value;
 }
 
-/* The feeder does not initialize fields that the file lacks: all are written.
- * An unknown type of a collective is -1. */
+/* The feeder does not initialize missing fields: all are written. An unknown
+ * type of a collective is -1. */
 static void
 put_comm(writing *w, const fd_et_node *node)
 {

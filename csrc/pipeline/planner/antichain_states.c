@@ -192,8 +192,8 @@ step_cost(family *f, uint64_t *work, chain_cost by)
     return time;
 }
 
-/* The layer with the lowest cost after a state, of those in `target` only;
- * NULL: of all. The number of layers: none. */
+/* The layer with the lowest cost after a state, among those in `target` (NULL:
+ * all); the number of layers if no layer qualifies. */
 static uint32_t
 cheapest(family *f, uint64_t *work, uint32_t state, const uint64_t *target,
          chain_cost by)
@@ -293,7 +293,8 @@ by_size(const void *a, const void *b)
     uint64_t words = x[1];
     for (uint64_t i = 2; i < words + 2; i++) {
         if (x[i] != y[i]) {
-            /* The first layer that one set lacks decides. */
+            /* Compare by the first layer that only one of the sets
+             * contains. */
             uint64_t differ = x[i] ^ y[i];
             return (x[i] & (differ & -differ)) != 0 ? -1 : 1;
         }

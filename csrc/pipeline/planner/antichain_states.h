@@ -18,22 +18,23 @@
 
 typedef struct fd_states {
     uint32_t count;
-    uint32_t found; /* of the family, with those that no plan within the
-                           limits can be cut at; 0: not looked for */
+    uint32_t found; /* of the family, including states outside of the limits;
+                       0: not counted */
     uint32_t words;
-    bool complete;       /* false: there are more; these are a few chains */
-    uint64_t *sets;      /* owned, as all below; a row a state */
-    double *times;       /* forward and backward, seconds */
-    double *forward;     /* seconds */
-    double *activations; /* bytes */
-    double *parameters;  /* bytes */
-    double *saved;       /* bytes kept for backward; activations where a layer
-                            does not know */
-    double *cuts;        /* bytes that go on to the layers outside */
-    double *wide_cuts;   /* the same as PipeDream counts it */
-    uint32_t *by_time;   /* states, by time */
-    bool *waists;        /* all others are before or behind it */
-    double *least_times; /* per layer: the minimum time in seconds of the
+    bool complete;            /* false: the family has more, these are some
+                            chains */
+    uint64_t *sets;           /* owned, as all below; one row per state */
+    double *times;            /* forward and backward, seconds */
+    double *forward;          /* seconds */
+    double *activations;      /* bytes */
+    double *parameters;       /* bytes */
+    double *saved;            /* bytes kept for backward; activations of layers
+                            that lack it */
+    double *cuts;             /* bytes passed to the layers outside */
+    double *wide_cuts;        /* the same as counted by PipeDream */
+    uint32_t *by_time;        /* states, by time */
+    bool *waists;             /* all other states are subsets or supersets */
+    double *least_times;      /* per layer: the minimum time in seconds of the
                              layers that are added together with it to a
                              state */
     double *least_parameters; /* the same in bytes */
@@ -49,15 +50,15 @@ typedef struct fd_states {
  *
  * The second cap is for more machines. INFINITY keeps all states. */
 typedef struct fd_states_limits {
-    uint32_t found; /* at most so many are found */
-    uint32_t kept;  /* and at most so many kept */
-    uint32_t few;   /* so many are kept all */
+    uint32_t found; /* maximum number of states found */
+    uint32_t kept;  /* maximum number of states kept */
+    uint32_t few;   /* a family of at most this size is kept whole */
     double cap;     /* seconds */
     double machines;
     double more_cap;
     double more_machines; /* 0: none */
-    uint32_t chain;  /* at most so many of a chain, spread evenly; 0: all */
-    bool few_chains; /* only those that need no search of cuts */
+    uint32_t chain;       /* maximum per chain, evenly spread; 0: all */
+    bool few_chains;      /* skip states that require a search of cuts */
 } fd_states_limits;
 
 /* Chains only, which are a part of the family, if `found` is 0 or the family

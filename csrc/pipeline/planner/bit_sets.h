@@ -31,7 +31,7 @@ typedef struct fd_word_range {
     uint32_t end;
 } fd_word_range;
 
-/* Whether all of `set`, which has bits in a range alone, is in `of`. */
+/* Whether `set`, which has bits in one range only, is a subset of `of`. */
 static inline bool
 fd_bits_within_in(const uint64_t *set, const uint64_t *of, fd_word_range range)
 {
@@ -48,7 +48,7 @@ fd_bits_within(const uint64_t *set, const uint64_t *of, uint32_t words)
     return fd_bits_within_in(set, of, (fd_word_range){0, words});
 }
 
-/* Whether a set with bits in a range alone meets another. */
+/* Whether a set with bits in one range only intersects another. */
 static inline bool
 fd_bits_meet_in(const uint64_t *a, const uint64_t *b, fd_word_range range)
 {

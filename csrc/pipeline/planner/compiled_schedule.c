@@ -201,7 +201,7 @@ reduce_of(const fd_plan *plan, uint32_t rank, const fd_part *parts)
     return time;
 }
 
-/* The time of all jobs and transfers one after the other. */
+/* The sum of the times of all jobs and transfers. */
 static double
 sum_of(const fd_plan *plan, const fd_part *parts)
 {

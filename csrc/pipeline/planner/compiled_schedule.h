@@ -26,7 +26,7 @@ typedef struct fd_compiled {
                   rank is within another */
 } fd_compiled;
 
-/* FD_EINVAL: no engine supports it. To be cleared in any case. */
+/* FD_EINVAL: no engine supports it. Clear it in any case. */
 fd_status fd_compiled_make(fd_compiled *compiled,
                            const fd_plan_request *request, fd_error *error);
 void fd_compiled_clear(fd_compiled *compiled);
@@ -34,7 +34,7 @@ void fd_compiled_clear(fd_compiled *compiled);
 /* Seconds from the first job to the end of the last, gradients reduced. */
 double fd_compiled_time(fd_compiled *compiled, const fd_part *parts);
 
-/* The most bytes on a rank at once. Parts without bytes count as nothing. */
+/* The peak of bytes on a rank. Parts without known bytes count as 0. */
 double fd_compiled_memory(const fd_compiled *compiled, uint32_t rank,
                           const fd_part *parts);
 

@@ -9,7 +9,7 @@
 
 typedef struct search {
     const fd_optimum_request *request;
-    fd_optimum *best; /* the plan of `high`, if any */
+    fd_optimum *best; /* the plan with time `high`, if one is known */
     double low;       /* a lower bound */
     double high;
     uint64_t looked;
@@ -80,7 +80,8 @@ narrow(search *s)
 static fd_status
 find(search *s)
 {
-    /* The inner levels take most of the time, with any cap: one question. */
+    /* The inner levels take most of the time whatever the cap: one
+     * decision. */
     bool levels = s->request->costs.levels > 1;
     fd_status status = levels ? find_below(s, INFINITY, s->low) : find_any(s);
     /* Not above the lower bound: the first of equally good plans. */

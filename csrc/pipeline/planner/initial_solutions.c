@@ -46,7 +46,8 @@ add_asynchronous(fd_evaluator *evaluator, fd_initial_request *request)
     uint32_t ranks = plan == NULL ? 0 : plan->stages.count / evaluator->chunks;
     fd_compiled *compiled = NULL;
     fd_status status = FD_OK;
-    /* Stages of one machine each would make a rank of several machines. */
+    /* The states exclude ranks of several machines with one machine per
+     * stage. */
     if (ranks == 0 || ranks > evaluator->most_ranks
         || (evaluator->chunks > 1 && evaluator->costs->straight)
         || !take_stages(evaluator, request->now, plan, ranks)) {
@@ -111,7 +112,7 @@ fd_initial_solutions(fd_evaluator *evaluator, fd_initial_request *request)
     if (all && costs->machines[0] <= most && status == FD_OK) {
         return add_even(evaluator, request, costs->machines[0]);
     }
-    /* The last one is data parallelism. */
+    /* The last candidate is data parallelism. */
     for (uint32_t ranks = most; !all && ranks >= 1 && status == FD_OK;
          ranks = ranks > step ? ranks - step : ranks > 1) {
         status = add_even(evaluator, request, ranks);

@@ -10,7 +10,7 @@
 
 typedef struct fd_initial_request {
     fd_chain *best;                 /* in and out: the best plan */
-    fd_chain *now;                  /* to work in */
+    fd_chain *now;                  /* work space */
     const fd_optimum *asynchronous; /* NULL: none */
     uint64_t effort;                /* of each local search */
     double asynchronous_step;       /* out: the step of the asynchronous plan;

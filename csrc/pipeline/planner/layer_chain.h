@@ -11,19 +11,20 @@
 typedef struct fd_layers {
     uint32_t count;
     uint32_t words;     /* of a set */
-    uint32_t *nodes;    /* owned, as all below; a layer's place in the model */
+    uint32_t *nodes;    /* owned, as all below; place of each layer in the
+                           model */
     uint32_t *layer_of; /* of a node of the model; count: excluded */
     uint64_t *within;   /* a row per layer: itself and its dependencies */
     uint64_t *parents;  /* a row per layer */
     uint64_t *children; /* a row per layer */
     uint64_t *leaving;  /* a row per layer: dependencies that layers outside
                            of `within` use too */
-    fd_word_range *parent_words; /* per layer: where the row of its parents has
-                                    bits */
+    fd_word_range *parent_words; /* per layer: range of bits in the row of its
+                                    parents */
     fd_word_range *child_words;  /* the same of its children */
 } fd_layers;
 
-/* FD_EINVAL: nothing is left. To be cleared in any case. */
+/* FD_EINVAL: no layer remains. Clear it in any case. */
 fd_status fd_layers_make(fd_layers *layers, const fd_model *model,
                          fd_error *error);
 void fd_layers_clear(fd_layers *layers);

@@ -81,7 +81,7 @@ check_texts(const fd_model *model, const fd_model_node *node, fd_error *error)
         }
     }
     if (fd_model_find(model, id, strlen(id)) < model->nodes.count) {
-        return fd_fail(error, FD_EINVAL, "node '%.60s' is there already", id);
+        return fd_fail(error, FD_EINVAL, "node '%.60s': duplicate id", id);
     }
     return FD_OK;
 }
@@ -201,7 +201,7 @@ heap_pop(uint32_t *heap, uint32_t *count)
     return least;
 }
 
-/* An input of this node that has no place yet. */
+/* An input of this node that is not placed yet. */
 static uint32_t
 waiting_input(const fd_model *model, const uint32_t *waits, uint32_t node)
 {

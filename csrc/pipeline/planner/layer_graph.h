@@ -46,17 +46,17 @@ typedef struct fd_model_edge {
 
 typedef struct fd_model {
     fd_buffer texts; /* each ends in NUL; the first is empty */
-    uint32_t about;  /* texts; a JSON object on the whole, or empty */
+    uint32_t about;  /* text; a JSON object about the whole model, or empty */
     fd_index ids;    /* id text -> place in nodes + 1 */
     FD_VECTOR(fd_model_node) nodes;
     FD_VECTOR(fd_model_edge) edges;
     FD_VECTOR(double) sizes; /* outputs of nodes one by one, bytes */
-    uint32_t *in_first;      /* owned, as the four below; a closed model's */
+    uint32_t *in_first;      /* owned, as the four below; set when the model is
+                                closed */
     uint32_t *in_list;
     uint32_t *out_first;
     uint32_t *out_list;
-    uint32_t *order; /* every node after its inputs, of several the first
-                        in the file */
+    uint32_t *order; /* topological order; ties in the order of the file */
 } fd_model;
 
 /* Zero-initialised memory is an empty model. */

@@ -6,8 +6,7 @@
 #include "pipeline/planner/layer_graph.h"
 
 /* Read into an empty model and close it. Messages begin with `where` and the
- * place. FD_EVERSION: made by a newer version. The model is to be cleared in
- * any case. */
+ * place. FD_EVERSION: made by a newer version. Clear the model in any case. */
 fd_status fd_model_read_json(fd_model *model, const char *text, size_t size,
                              const char *where, fd_error *error);
 

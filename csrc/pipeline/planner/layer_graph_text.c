@@ -66,7 +66,7 @@ from(span text, const char *begin)
     return begin < end ? (span){begin, (size_t)(end - begin)} : (span){end, 0};
 }
 
-/* The part before the next `mark`, or all; `rest` goes behind it. */
+/* The part before the next `mark`, or all; moves `rest` behind the mark. */
 static span
 next_part(span *rest, const char *mark)
 {

@@ -36,14 +36,14 @@ typedef struct fd_evaluator {
     fd_schedule schedule;
     uint32_t micro_batches;
     uint32_t chunks;
-    uint32_t forbidden;  /* a state at which it may not be cut; FD_NO_STATE */
-    bool cut_once;       /* it must be cut at all */
+    uint32_t forbidden;  /* a forbidden cut, or FD_NO_STATE */
+    bool cut_once;       /* at least one cut is required */
     uint32_t most_ranks; /* as many as machines and layers */
     uint32_t most_parts;
     fd_compiled *ready; /* owned, as the two below; by ranks - 1 */
     bool *known;
-    fd_part *parts;     /* to work in */
-    uint64_t simulated; /* computations so far */
+    fd_part *parts;     /* work space */
+    uint64_t simulated; /* simulated computations so far */
 } fd_evaluator;
 
 /* FD_EINVAL: a schedule that is not for training, or with other chunks. Clear
@@ -51,7 +51,7 @@ typedef struct fd_evaluator {
 fd_status fd_evaluator_make(fd_evaluator *evaluator, fd_error *error);
 void fd_evaluator_clear(fd_evaluator *evaluator);
 
-/* NULL: no engine runs it on so many ranks. */
+/* NULL: no engine supports this number of ranks. */
 fd_status fd_evaluator_schedule(fd_evaluator *evaluator, uint32_t ranks,
                                 fd_compiled **compiled);
 

@@ -50,7 +50,7 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
         }
         unit *= costs->machines[i];
     }
-    /* Finite, so that 0 machines times the cap is 0. */
+    /* Finite: 0 machines times the cap must be 0. */
     double cap = fmin(request->cap, 1e300);
     levels[costs->levels - 1].floor = request->floor;
     for (uint32_t i = costs->levels; i-- > 0;) {

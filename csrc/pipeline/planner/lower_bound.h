@@ -6,12 +6,12 @@
  *                  min over k between s and j, m' < m of
  *                  max(A[s][k][m - m'], last stage from k to j on m')
  *
- * The innermost level knows the layers; the next sees A[s][j][all machines] of
- * it as the time of a block. Only the states in a span matter for a value:
- * machines are fully used at best, so that with a cap c on the result the time
- * of k is within m' c of that of j and (m - m') c of that of s. Times below a
- * floor count as equal. None of these limits can exclude the optimum
- * (pipeline/planner/planner_level.h).
+ * The innermost level computes with layers; the next level uses its
+ * A[s][j][all machines] as the time of a block. Only the states in a span
+ * matter for a value: machines are fully used at best, so that with a cap c on
+ * the result the time of k is within m' c of that of j and (m - m') c of that
+ * of s. Times below a floor count as equal. None of these limits can exclude
+ * the optimum (pipeline/planner/planner_level.h).
  *
  * Among plans of equal time, or below the floor, the first one counts: one
  * stage; else the last stage on the fewest machines, then the shortest, then
@@ -47,8 +47,8 @@ typedef struct fd_optimum {
                                    parts, in the order of layers */
 } fd_optimum;
 
-/* `forbidden`: a state at which the outermost level may not be cut;
- * FD_NO_STATE: none. `cut_once`: it must be cut at all. */
+/* `forbidden`: a state at which the outermost level must not be cut, or
+ * FD_NO_STATE. `cut_once`: at least one cut is required. */
 typedef struct fd_optimum_request {
     const fd_states *states;
     fd_costs costs;
@@ -60,8 +60,8 @@ typedef struct fd_optimum_request {
     fd_watch *watch; /* NULL: no progress report */
 } fd_optimum_request;
 
-/* FD_EINVAL: numbers out of range, or without a message: no such plan, or none
- * within the memory. FD_EFULL: the effort ended. Clear it in any case. */
+/* FD_EINVAL: numbers out of range; without a message: no such plan, or not
+ * enough memory. FD_EFULL: the effort ended. Clear it in any case. */
 fd_status fd_optimum_find(fd_optimum *optimum,
                           const fd_optimum_request *request, fd_error *error);
 void fd_optimum_clear(fd_optimum *optimum);

@@ -39,7 +39,7 @@ enum { INSIDE, OUTSIDE, FIRST_FREE };
 /* The reverse of an edge is the one with the other last bit. */
 typedef struct edge {
     uint32_t to;
-    uint32_t next; /* of the same node, + 1; 0: none */
+    uint32_t next; /* the next edge of the node, + 1; 0: the last */
     double left;
 } edge;
 
@@ -113,7 +113,7 @@ place_layers(flow *f, double from, double until)
     return possible;
 }
 
-/* An output that crosses counts once; the inputs of a layer inside are
+/* Each output that crosses counts once; all inputs of a layer inside are
  * inside. */
 static fd_status
 add_output(flow *f, uint32_t layer)
@@ -159,8 +159,8 @@ add_edges(flow *f)
     return status;
 }
 
-/* Search a path on which more can flow; nodes on paths from the inside are
- * reached. */
+/* Search an augmenting path; marks the nodes that residual edges from the
+ * inside reach. */
 static bool
 find_path(flow *f)
 {

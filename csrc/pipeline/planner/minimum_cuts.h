@@ -16,7 +16,7 @@
 
 /* Bytes that cross the border of a set of layers; `wide`: PipeDream's count,
  * which includes some tensors that only layers inside use. `work` has room for
- * a set. */
+ * one set. */
 double fd_cut_bytes(const fd_model *model, const fd_layers *layers,
                     const uint64_t *set, uint64_t *work, bool wide);
 
@@ -26,8 +26,8 @@ typedef struct fd_minimum_cuts {
     uint64_t *sets; /* owned; a row of layers per cut, by time */
 } fd_minimum_cuts;
 
-/* One cut for each of `windows` equal parts of the time that has one. None for
- * models of too many layers. Clear it in any case. */
+/* One cut for each of `windows` equal parts of the time, where a cut exists.
+ * Empty for models of too many layers. Clear it in any case. */
 fd_status fd_minimum_cuts_make(fd_minimum_cuts *cuts, const fd_model *model,
                                const fd_layers *layers, uint32_t windows);
 void fd_minimum_cuts_clear(fd_minimum_cuts *cuts);

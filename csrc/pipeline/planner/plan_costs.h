@@ -18,9 +18,9 @@ enum { FD_PLAN_LEVELS = 8, FD_PLAN_MACHINES = 4096 };
 #define FD_NO_STATE UINT32_MAX
 
 typedef enum fd_memory_model {
-    FD_MEMORY_FREE,      /* no bound */
-    FD_MEMORY_PUBLISHED, /* PipeDream's: activations and parameters once for
-                            each machine after, none without one */
+    FD_MEMORY_FREE,      /* no limit */
+    FD_MEMORY_PUBLISHED, /* PipeDream's: activations and parameters once per
+                            later machine; 0 for the last stage */
     FD_MEMORY_STASHED,   /* asynchronous: weights, gradients, optimizer; one
                            version of the weights and the saved activations
                            per micro-batch in flight */
@@ -35,12 +35,12 @@ typedef struct fd_costs {
                       time */
     bool straight; /* one machine per stage */
     bool fewer;    /* machines may stay unused */
-    bool true_cut; /* each tensor that crosses once; and gradients of a stage
-                       are reduced by all machines of the level below */
+    bool true_cut; /* each tensor that crosses counts once; all machines of the
+                      level below reduce the gradients of a stage */
     fd_memory_model memory;
     double room;        /* bytes of a machine */
     double optimizer;   /* bytes of state per byte of parameters */
-    uint32_t in_flight; /* at most so many micro-batches; 0: no bound */
+    uint32_t in_flight; /* at most so many micro-batches; 0: no limit */
 } fd_costs;
 
 /* A block: the layers of `last` without those of `first`, which is FD_NO_STATE
@@ -69,7 +69,7 @@ fd_state_sum(const double *sums, fd_block block)
          - (block.first == FD_NO_STATE ? 0 : sums[block.first]);
 }
 
-/* Bytes on each machine of a stage, with so many machines after it. */
+/* Bytes on each machine of a stage that `after` machines follow. */
 double fd_stage_memory(const fd_costs *costs, const fd_states *states,
                        fd_block block, uint32_t machines, uint32_t after);
 

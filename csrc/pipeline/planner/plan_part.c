@@ -23,7 +23,8 @@ fd_part_of(const fd_costs *costs, const fd_states *states, fd_block block,
 }
 
 /* Whole backward passes: both directions, or one with the all-reduce at the
- * end. Apart: no stage waits for gradients of weights, which may be last. */
+ * end. Split passes: no stage waits for gradients of weights, which may be
+ * last. */
 void
 fd_part_lines(fd_line lines[FD_LINES], const fd_part *part,
               uint32_t micro_batches, bool apart)

@@ -12,10 +12,10 @@
 typedef struct fd_part {
     double forward; /* seconds */
     double backward;
-    double transfer; /* seconds of what comes in, and of its gradient back */
+    double transfer; /* seconds of the input, and of its gradient */
     double reduce;   /* seconds, once, after all micro-batches */
     double saved;    /* bytes of a micro-batch from forward to backward */
-    double kept;     /* bytes all the time: weights, gradients, optimizer */
+    double kept;     /* permanent bytes: weights, gradients, optimizer */
 } fd_part;
 
 /* On machines of the innermost level. */
@@ -26,9 +26,9 @@ fd_part fd_part_of(const fd_costs *costs, const fd_states *states,
  *
  *     busy of a stage and step of all before it
  *
- * `step`: the transfer of a micro-batch there (and back, where the last job of a
- * stage is a backward pass that the stages before it wait for); `busy`: all that
- * the stage itself does. */
+ * `step`: the transfer of a micro-batch there (and back, where the last job of
+ * a stage is a backward pass that the stages before it wait for); `busy`: all
+ * work of the stage itself. */
 enum { FD_LINES = 2 };
 
 typedef struct fd_line {

@@ -223,7 +223,7 @@ chains_of(const fd_pipeline_request *request)
                               .few_chains = request->most_states > 0};
 }
 
-/* With a schedule, time has no limit. */
+/* Time is unlimited with a schedule. */
 static fd_states_limits
 limits_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
           caps cap)

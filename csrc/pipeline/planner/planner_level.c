@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Inline, unlike fmax. */
+/* fmax is not inlined. */
 static inline double
 larger(double a, double b)
 {
@@ -21,8 +21,9 @@ typedef struct row {
     uint32_t low;   /* the considered ones of these: from low to high */
     uint32_t high;  /* to that */
     uint32_t back;  /* minimum of machines of the last stage */
-    double bound;   /* longer last stages change nothing; below 0: none does */
-    double *values; /* of 1 machine on, as the next */
+    double bound;   /* longer last stages change nothing; below 0: all of
+                       them */
+    double *values; /* from 1 machine on, as the next */
     fd_choice *choices;
 } row;
 
@@ -149,7 +150,7 @@ is_better(const fd_level *l, const row *r, uint32_t machines, double value,
                 && back < how->back));
 }
 
-/* Update the values for a last stage of `time` after a cut. */
+/* Update the values with a last stage of `time` after a cut. */
 static void
 try_fronts(const fd_level *l, row *r, const fd_open *cut, uint32_t back,
            double time)

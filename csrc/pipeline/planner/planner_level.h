@@ -3,9 +3,9 @@
  *
  *     values    [ state 0: 1 machine, 2, ... M ][ state 1 ] ...
  *     choices   the same: the last stage, and the cut before it
- *     open      states that a later stage may begin behind, by time
+ *     open      states that a later stage may follow, by time
  *     blocks    [ no start: state 0, 1, ... ][ start 0 ] ...   times of blocks
- *                                            as the level below makes them
+ *                                            from the level below
  *
  * States are processed in the order of time. The cuts that matter for a state
  * lie in one span per number of machines of the last stage; overlapping spans
@@ -47,8 +47,8 @@ typedef struct fd_level {
     double cap;   /* maximum of a value */
     double floor; /* times below count as equal */
     bool outermost;
-    bool cut_once;      /* the whole must be cut */
-    uint32_t forbidden; /* a state at which it is not; FD_NO_STATE */
+    bool cut_once;      /* at least one cut is required */
+    uint32_t forbidden; /* a forbidden cut, or FD_NO_STATE */
     uint64_t effort;  /* maximum of steps: pairs of states, and last stages */
     uint64_t *looked; /* steps so far; borrowed, of all levels */
     fd_watch *watch;  /* borrowed; NULL: no progress report */
@@ -57,10 +57,10 @@ typedef struct fd_level {
     double *blocks; /* NULL: the innermost level */
     fd_open *open;
     uint32_t opened;
-    uint32_t compared; /* so many of them were compared with each other */
+    uint32_t compared; /* the first ones were compared with each other */
 } fd_level;
 
-/* The arrays, without blocks. To be cleared in any case. */
+/* Allocate the arrays, except the blocks. Clear it in any case. */
 fd_status fd_level_make(fd_level *level);
 void fd_level_clear(fd_level *level);
 

@@ -19,7 +19,7 @@ typedef struct node {
     uint16_t parts;
     uint16_t ranks;
     uint16_t machines; /* of the last part */
-    uint16_t left;     /* machines for ranks that have none */
+    uint16_t left;     /* machines for ranks without parts */
 } node;
 
 typedef struct search {
@@ -148,8 +148,8 @@ bound_along(const search *s, const node *new)
     return bound;
 }
 
-/* The load of each rank so far: when it would end without more parts. One
- * entry for all ranks without parts. */
+/* The load of each rank so far: its end without further parts. Ranks without
+ * parts share one entry. */
 typedef struct load {
     double done;
     double
@@ -297,7 +297,7 @@ may_follow(const search *s, uint32_t start, uint32_t state)
     return start == FD_NO_STATE || fd_state_follows(s->states, start, state);
 }
 
-/* Extend a node by all blocks that may follow, in the order of time. */
+/* Extend a node by each possible next block, in the order of time. */
 static void
 expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
 {
@@ -335,7 +335,7 @@ expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
     }
 }
 
-/* Begin a plan for each number of ranks that has a schedule. */
+/* Start a plan for each number of ranks that has a schedule. */
 static void
 begin(search *s)
 {

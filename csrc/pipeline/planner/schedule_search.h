@@ -3,12 +3,12 @@
  * each complete plan is simulated.
  *
  * Best-first branch and bound: plans grow from the first part on, and the one
- * with the lowest bound is extended next. The best simulated plan is proven if
- * no bound is below its time. With one part per rank, the bound is a sum along
- * the stages (pipeline/planner/suffix_bounds.h); with several, the remaining
- * layers are distributed evenly over the ranks that may have more parts. The
- * initial solutions (pipeline/planner/initial_solutions.h) are an upper bound:
- * the result is never worse, whenever the search ends.
+ * with the lowest bound is extended next. The best simulated plan is optimal
+ * if no bound is below its time. With one part per rank, the bound is a sum
+ * along the stages (pipeline/planner/suffix_bounds.h); with several, the
+ * remaining layers are distributed evenly over the ranks that may have more
+ * parts. The initial solutions (pipeline/planner/initial_solutions.h) are an
+ * upper bound: the result is never worse, whenever the search ends.
  *
  * Among plans of equal time the first one found counts; the order of search
  * depends on the layers only. */
@@ -18,7 +18,7 @@
 #include "pipeline/planner/local_search.h"
 #include "pipeline/planner/lower_bound.h"
 
-/* One level of machines; a limit of the number of combinations. */
+/* Limits the number of combinations; plans have one level of machines. */
 enum { FD_SCHEDULED_MACHINES = 256 };
 
 typedef struct fd_scheduled_request {
@@ -27,12 +27,13 @@ typedef struct fd_scheduled_request {
     uint32_t layers;
     fd_schedule schedule;
     uint32_t micro_batches;
-    uint32_t chunks;                /* a rank; 0: as the schedule has */
+    uint32_t chunks;                /* per rank; 0: the default of the
+                                       schedule */
     const fd_optimum *asynchronous; /* the asynchronous plan; NULL: none */
-    uint32_t forbidden; /* a state at which it may not be cut; FD_NO_STATE */
-    bool cut_once;      /* it must be cut at all */
-    uint64_t effort;    /* maximum of search steps; 0: a second or two */
-    fd_watch *watch;    /* NULL: no progress report */
+    uint32_t forbidden;             /* a forbidden cut, or FD_NO_STATE */
+    bool cut_once;                  /* at least one cut is required */
+    uint64_t effort; /* maximum of search steps; 0: a second or two */
+    fd_watch *watch; /* NULL: no progress report */
 } fd_scheduled_request;
 
 typedef struct fd_scheduled {
@@ -42,8 +43,8 @@ typedef struct fd_scheduled {
     uint32_t chunks;
 } fd_scheduled;
 
-/* FD_EINVAL: no such schedule, or (without a message) no such plan. Clear it
- * in any case. */
+/* FD_EINVAL: unknown schedule; without a message: no such plan. Clear it in
+ * any case. */
 fd_status fd_scheduled_find(fd_scheduled *scheduled,
                             const fd_scheduled_request *request,
                             fd_error *error);

@@ -23,7 +23,7 @@ typedef struct fd_suffix_bounds_request {
     double cap; /* maximum of a value */
 } fd_suffix_bounds_request;
 
-/* To be cleared in any case. */
+/* Clear it in any case. */
 fd_status fd_suffix_bounds_make(fd_suffix_bounds *bounds,
                                 const fd_suffix_bounds_request *request);
 void fd_suffix_bounds_clear(fd_suffix_bounds *bounds);

@@ -8,8 +8,8 @@
 typedef struct fd_pipeline_request {
     fd_costs costs;
     uint32_t most_states;   /* 0: a second or two */
-    bool second;            /* find the second best */
-    bool gains;             /* and gains */
+    bool second;            /* whether to find the second best */
+    bool gains;             /* whether to compute gains */
     uint32_t micro_batches; /* of a synchronous schedule; 0: asynchronous */
     fd_schedule schedule;   /* with micro-batches */
     uint32_t chunks;        /* per rank; 0: default of the schedule */
@@ -28,8 +28,9 @@ typedef struct fd_pipeline {
     fd_layers layers;
     fd_states states;
     fd_optimum best;
-    fd_optimum second;      /* lacks a cut of the best plan, or has one if that
-                           has none; time INFINITY: none, or not requested */
+    fd_optimum second;      /* lacks a cut of the best plan, or has one if the
+                               best has no cut; time INFINITY: not found or not
+                               requested */
     fd_scheduled scheduled; /* the best plan under the schedule */
     double second_step;     /* of the second best under the schedule */
     fd_bounded_time

@@ -141,7 +141,7 @@ lower(walk *w, uint32_t at, int64_t end)
     return changed;
 }
 
-/* The latest that an end of a transfer, or another job, may begin. */
+/* The latest start of an end of a transfer, or of another job. */
 static int64_t
 latest_start(const walk *w, uint32_t at)
 {
@@ -167,7 +167,7 @@ relax(walk *w, uint32_t at)
     int64_t start = latest_start(w, at);
     uint32_t before = job->before;
     uint32_t maker = w->idle->producers[at];
-    int64_t free = INT64_MIN; /* when it could begin */
+    int64_t free = INT64_MIN; /* earliest start */
     if (before != FD_NO_PIPE_JOB) {
         free = job_at(w, before)->end;
     }
@@ -230,7 +230,7 @@ by_start(const void *left, const void *right)
     if (a->start != b->start) {
         return a->start > b->start ? -1 : 1;
     }
-    return a > b ? -1 : a < b; /* of one array */
+    return a > b ? -1 : a < b; /* both in one array */
 }
 
 /* All jobs of the line by begin, the latest first. */

@@ -18,9 +18,9 @@ typedef struct sweep {
     fd_pipe_share *share;
     uint32_t at;        /* rank */
     uint32_t iteration; /* place */
-    int64_t time;       /* time before is counted */
-    int64_t backward;   /* where the first backward pass begins */
-    int64_t forward;    /* where the last forward pass ends */
+    int64_t time;       /* end of the counted time */
+    int64_t backward;   /* start of the first backward pass */
+    int64_t forward;    /* end of the last forward pass */
     uint32_t latest;    /* the job that ended last */
     FD_VECTOR(uint32_t) open;
     fd_status status;

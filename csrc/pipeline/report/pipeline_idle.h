@@ -8,8 +8,8 @@
  *                   warm-up    before the rank's first backward pass
  *                   cool-down  after its last forward pass
  *                   steady     between: a balanced schedule has none
- *     the rest    transfer (both ends are there), launch (nothing to wait for
- *                 and nothing done), load, reduce, optimizer, unmatched
+ *     the rest    transfer (both ends have begun), launch (neither waiting
+ *                 nor working), load, reduce, optimizer, unmatched
  *                 transfers, other jobs */
 #ifndef FD_PIPELINE_IDLE_H
 #define FD_PIPELINE_IDLE_H
@@ -37,7 +37,7 @@ typedef struct fd_pipe_idle {
     int64_t *waits; /* owned; rank x place: ns of waiting in chosen ones */
     uint32_t *producers; /* owned; per job: as of fd_pipeline_find_producers */
     FD_VECTOR(fd_pipe_interval) intervals; /* of iteration `drawn` */
-    int32_t drawn; /* place in iterations, -1: none is chosen */
+    int32_t drawn; /* place in iterations; -1: no iteration is chosen */
 } fd_pipe_idle;
 
 /* `ready` must be set; sets `before` of all jobs. Clear it in any case. */

@@ -94,7 +94,8 @@ join(fd_pipe_matches *found, fd_pipe *p, const end_table *table,
         }
         if (first - 1 != i
             && !(p->jobs.list[first - 1].flags & FD_PIPE_POSTED)) {
-            /* A second one of its kind stays unmatched. */
+            /* A second send or receive of the same transfer stays
+             * unmatched. */
             status = fd_vector_push(&found->alone, i);
             continue;
         }

@@ -24,8 +24,8 @@ typedef struct fd_pipe_request {
     fd_pipe_layers layers;
 } fd_pipe_request;
 
-/* Compute all of the report from its settled pipeline. FD_EINVAL also for
- * unknown iterations. Clear it in any case. */
+/* Compute the report from its settled pipeline. FD_EINVAL also for unknown
+ * iterations. Clear it in any case. */
 fd_status fd_pipeline_report(fd_pipe_report *report,
                              const fd_pipe_request *request, fd_error *error);
 void fd_pipe_report_clear(fd_pipe_report *report);

@@ -142,8 +142,8 @@ find_schedule(fd_pipe_schedule *found, const fd_pipe *p,
     return status;
 }
 
-/* Sums over iterations: of a kind, global stage and micro-batch (the last for
- * jobs of none). */
+/* Sums over iterations: per kind, global stage and micro-batch (the last
+ * entry: jobs without a micro-batch). */
 typedef struct sums {
     int64_t *time;   /* owned */
     uint32_t *count; /* owned */

@@ -6,7 +6,7 @@
 #include "pipeline/report/pipeline_idle.h"
 
 typedef struct fd_pipe_schedule {
-    bool known;    /* else only `micro_batches` is set */
+    bool known;    /* false: only `micro_batches` is set */
     bool *posted;  /* owned; per job of the plan: a send that does not wait.
                       NULL: the jobs contain no transfers */
     bool blocking; /* transfers are recorded, and none is posted */

@@ -22,15 +22,16 @@ typedef enum fd_pipe_part {
 
 /* A rank in an iteration. */
 typedef struct fd_pipe_share {
-    int64_t start; /* of the iteration of its line: from the first begin of
-                      a job to the last end. A rank that is early and waits in a
-                      transfer begins nothing. */
+    int64_t start; /* of the iteration of its line: from the first begin of a
+                      job to the last end. A wait in a transfer is
+                      not a start. */
     int64_t end;
     int64_t parts[FD_PARTS]; /* add up to end - start */
-    uint64_t bytes;     /* most received, sent and not yet used by backward */
-    uint32_t in_flight; /* most micro-batches in flight, over chunks */
-    bool whole;         /* all ranks of the line took part to the end */
-    bool chosen;        /* its figures count */
+    uint64_t bytes;          /* peak of bytes transferred and not yet used by
+                                backward */
+    uint32_t in_flight;      /* peak of micro-batches in flight, over chunks */
+    bool whole;              /* all ranks of the line took part to the end */
+    bool chosen;             /* counted in the figures */
 } fd_pipe_share;
 
 /* Numbers of iterations, the second one past the last. */
@@ -41,9 +42,10 @@ typedef struct fd_pipe_choice {
                    more */
 } fd_pipe_choice;
 
-/* `shares`, one a cell and zero, get start, end, whole, chosen. The result is
- * the place of the iteration to draw: of those chosen the one in the middle by
- * length; -1: no iteration. If no iteration is whole, all are chosen. */
+/* Set start, end, whole and chosen in `shares`, which has one zeroed entry per
+ * cell. Return the place of the iteration to draw, the chosen one with the
+ * median length; -1: no iteration. If no iteration is whole, all are
+ * chosen. */
 int32_t fd_pipeline_iteration_spans(fd_pipe_share *shares, const fd_pipe *p,
                                     const fd_pipe_choice *choice);
 

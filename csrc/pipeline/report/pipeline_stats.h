@@ -17,14 +17,14 @@
 enum {
     FD_PIPE_OTHER = FD_JOB_KINDS,
     FD_PIPE_WHOLE, /* the iteration itself */
-    FD_PIPE_SEND,  /* until it is known to whom */
+    FD_PIPE_SEND,  /* until its direction is known */
     FD_PIPE_RECEIVE,
     FD_PIPE_KINDS
 };
 
 /* Bits of fd_pipe_job.flags. */
 enum {
-    FD_PIPE_POSTED = 1,  /* begun here, waited for in another job */
+    FD_PIPE_POSTED = 1,  /* started here, awaited in another job */
     FD_PIPE_FUSED = 2,   /* shares its interval with the job beside it */
     FD_PIPE_OPEN = 4,    /* had not ended */
     FD_PIPE_FAILED = 8,  /* ended by an exception */
@@ -36,13 +36,14 @@ enum {
 typedef struct fd_pipe_job {
     int64_t start; /* ns */
     int64_t end;
-    int64_t ready; /* within: a transfer's other end has come; else start */
-    int64_t slack; /* ns it could take longer, and the iteration would not */
+    int64_t ready; /* from here on the other end of the transfer has begun;
+                      otherwise start */
+    int64_t slack; /* ns of delay without a longer iteration */
     uint64_t bytes;
     uint32_t at;     /* place in ranks */
-    uint32_t row;    /* of the rank's jobs where they were read */
-    uint32_t other;  /* the other end, FD_NO_PIPE_JOB: none is known */
-    uint32_t before; /* the last job of its rank that ended before its begin */
+    uint32_t row;    /* in the recorded order of the rank's jobs */
+    uint32_t other;  /* the other end, or FD_NO_PIPE_JOB */
+    uint32_t before; /* the last job of its rank that ended before its start */
     int32_t iteration;
     int32_t micro_batch; /* -1: none, as those below */
     int32_t stage;       /* global */
@@ -54,16 +55,16 @@ typedef struct fd_pipe_job {
 
 typedef struct fd_pipe_rank {
     uint32_t rank;
-    int32_t place; /* -1: holds no stage */
+    int32_t place; /* -1: no stage */
     int32_t data;  /* coordinates, -1: not known */
     int32_t model;
     uint32_t line;
     uint32_t first; /* of its jobs */
     uint32_t end;
-    uint32_t open;  /* of them, skipped */
-    bool killed;    /* its recording was not ended */
-    int64_t moved;  /* ns added to its times to make one clock */
-    int64_t unsure; /* ns it may be off; -1: not known */
+    uint32_t open;  /* of these, skipped */
+    bool killed;    /* its recording is incomplete */
+    int64_t moved;  /* ns added to its times: its offset to the common clock */
+    int64_t unsure; /* maximum error in ns; -1: unknown */
 } fd_pipe_rank;
 
 typedef struct fd_pipe_cell {
@@ -78,9 +79,10 @@ typedef struct fd_pipe {
     fd_pipe_cell *cells;           /* owned */
     uint32_t lines;
     uint32_t stages; /* places */
-    uint32_t chunks; /* the most global stages of one rank */
+    uint32_t chunks; /* maximum of global stages per rank */
     uint32_t globals;
-    bool guessed;        /* no job named a stage: ranks in order are taken */
+    bool guessed;        /* no job names a stage: ranks in order are the
+                            stages */
     uint32_t evals;      /* skipped jobs of evaluations */
     uint32_t unknown;    /* jobs of other kinds */
     uint32_t undirected; /* sends and receives without a direction */
@@ -88,12 +90,12 @@ typedef struct fd_pipe {
 
 void fd_pipe_clear(fd_pipe *p);
 
-/* The jobs of a rank are added after it and before the next rank. */
+/* Add the jobs of a rank after it and before the next rank. */
 fd_status fd_pipeline_add_rank(fd_pipe *p, const fd_pipe_rank *rank);
 fd_status fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job);
 
-/* All are added: fill in what they leave open, sort, part into cells. Given
- * stages and chunks stay. */
+/* After the last job: derive missing facts, sort, and split into cells. Given
+ * stages and chunks are kept. */
 fd_status fd_pipeline_settle(fd_pipe *p);
 
 static inline fd_pipe_cell
@@ -105,7 +107,7 @@ fd_pipeline_cell(const fd_pipe *p, uint32_t rank, uint32_t iteration)
 /* "F", "RA", ..., "OTHER" */
 extern const char *const fd_pipe_kind_names[FD_PIPE_KINDS];
 
-/* The kind that a word means, upper or lower case: those names, and load,
+/* The kind with this name in upper or lower case: the names above, and load,
  * forward, backward, send, receive, reduce, optimizer. */
 uint8_t fd_pipe_kind_named(const char *word);
 

@@ -296,7 +296,8 @@ schedules(study *s)
                                      .schedule = others[i],
                                      .saves = now.makespan - then.makespan});
         }
-        status = status == FD_EINVAL ? FD_OK : status; /* too few batches */
+        status = status == FD_EINVAL ? FD_OK : status; /* too few
+                                                          micro-batches */
     }
     return status;
 }

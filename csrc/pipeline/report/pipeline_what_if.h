@@ -6,8 +6,8 @@
 #include "pipeline/report/pipeline_schedule.h"
 
 typedef enum fd_if_change {
-    FD_IF_FASTER,     /* a place computes in 9/10 of the time */
-    FD_IF_BALANCED,   /* all global stages compute for equally long */
+    FD_IF_FASTER,     /* the computations of a place take 9/10 of the time */
+    FD_IF_BALANCED,   /* all global stages compute equally long */
     FD_IF_OVERLAPPED, /* transfers run in parallel to the work */
     FD_IF_DOUBLED,    /* twice the micro-batches; a step is half of that */
     FD_IF_SCHEDULE,   /* another schedule, computations and transfers only */
@@ -23,19 +23,19 @@ typedef struct fd_pipe_if {
     int32_t to;           /* MOVED: global */
     int32_t layer;        /* MOVED */
     fd_schedule schedule; /* SCHEDULE */
-    int64_t saves;        /* ns of a step; below 0: it would take longer */
+    int64_t saves;        /* ns of a step; negative: a longer step */
 } fd_pipe_if;
 
 /* Summary of a simulation. */
 typedef struct fd_pipe_theory {
     int64_t makespan;
-    double of_total; /* idle of all time */
-    double of_ideal; /* idle of the time in computations */
+    double of_total; /* share of idle time */
+    double of_ideal; /* share of idle time, computations only */
 } fd_pipe_theory;
 
 typedef struct fd_pipe_ifs {
-    fd_pipe_theory ideal;  /* all stages alike, transfers free */
-    fd_pipe_theory stages; /* stages as measured, transfers free */
+    fd_pipe_theory ideal;  /* equal stages, transfers take no time */
+    fd_pipe_theory stages; /* measured stages, transfers take no time */
     fd_pipe_theory base;   /* all as measured */
     FD_VECTOR(fd_pipe_if) list;
 } fd_pipe_ifs;
@@ -49,7 +49,7 @@ typedef struct fd_pipe_layers {
     const double *weights; /* borrowed */
 } fd_pipe_layers;
 
-/* Empty if the schedule is not known. Clear it in any case. */
+/* Empty if the schedule is unknown. Clear it in any case. */
 fd_status fd_pipeline_ifs(fd_pipe_ifs *made, const fd_pipe_schedule *found,
                           const fd_pipe_layers *layers);
 void fd_pipe_ifs_clear(fd_pipe_ifs *made);

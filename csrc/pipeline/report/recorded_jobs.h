@@ -11,8 +11,8 @@ typedef struct fd_pipe_known {
     int32_t place; /* -1: not known, as those below */
     int32_t data;
     int32_t model;
-    int64_t unsure;     /* ns that its clock may be off */
-    fd_clock_map clock; /* from its times to those of all */
+    int64_t unsure;     /* maximum error of its clock in ns */
+    fd_clock_map clock; /* offset from its clock to the common clock */
 } fd_pipe_known;
 
 /* Add the jobs of a rank. Jobs of evaluations are counted and skipped. */

@@ -1,6 +1,6 @@
 /* The schedules of deepspeed/runtime/pipe/schedule.py, the same since 0.8.3.
- * In a training step t of stage s, F(m) is at t = 2m + s and B(m) at
- * t = 2m + 2S - 1 - s; the parities never meet. */
+ * In a training step t of stage s, F(m) is at t = 2m + s and B(m) at t = 2m +
+ * 2S - 1 - s; the two never share a step. */
 #include "pipeline/schedules/schedule_plan.h"
 
 /* A stage under construction. */

@@ -23,7 +23,7 @@ fd_status
 fd_plan_compute(fd_plan *plan, uint32_t *step, fd_job_kind kind,
                 uint32_t global, uint32_t micro_batch)
 {
-    /* Negative numbers are not stages either. */
+    /* Negative numbers are invalid, too. */
     bool forward = kind == FD_JOB_F;
     uint32_t from = forward ? global - 1 : global + 1;
     uint32_t to = forward ? global + 1 : global - 1;
@@ -79,7 +79,7 @@ compute_kth(fd_plan *plan, uint32_t *step, fd_job_kind kind, uint32_t stage,
 }
 
 /* `warmup` forward passes, one backward pass after each further one, the
- * backward passes that are left. */
+ * remaining backward passes. */
 static fd_status
 one_by_one(fd_plan *plan, uint32_t stage, uint32_t warmup)
 {

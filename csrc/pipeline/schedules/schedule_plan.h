@@ -40,17 +40,17 @@ fd_schedule fd_schedule_named(const char *name);
 /* How the engines of a schedule run transfers that block. */
 typedef enum fd_waiting {
     FD_WAIT_EACH,     /* one at a time: DeepSpeed */
-    FD_WAIT_TOGETHER, /* those between two computations at once */
-    FD_WAIT_NEVER     /* transfers run beside the work or not at all */
+    FD_WAIT_TOGETHER, /* all between two computations together */
+    FD_WAIT_NEVER     /* transfers are asynchronous, or absent */
 } fd_waiting;
 
-/* The most jobs and the most steps of all stages together. */
+/* Limits of the jobs and of the steps of all stages together. */
 #define FD_PLAN_MOST (1u << 24)
 
 typedef struct fd_plan_job {
     int32_t step;        /* of its stage, from 0 */
     int32_t micro_batch; /* -1: of none */
-    int32_t buffer;      /* -1: the engine numbers none */
+    int32_t buffer;      /* -1: the engine has no buffer numbers */
     int16_t stage;       /* global */
     int16_t peer;        /* global stage at the other end; -1: no transfer */
     uint8_t kind;        /* fd_job_kind */
@@ -61,12 +61,13 @@ typedef struct fd_plan {
     uint32_t stages;
     uint32_t micro_batches;
     uint32_t chunks; /* a stage */
-    uint32_t group;  /* micro-batches in a row on a chunk */
+    uint32_t group;  /* consecutive micro-batches on a chunk */
     uint32_t steps;  /* of every stage; some may be empty */
     fd_waiting waiting;
     uint32_t *first;   /* owned; stages + 1 places in jobs */
-    uint32_t *buffers; /* owned; a stage: DeepSpeed's num_pipe_buffers, else
-                          the most micro-batches of its chunks in flight */
+    uint32_t *buffers; /* owned; per stage: DeepSpeed's num_pipe_buffers, else
+                          the peak of micro-batches in flight over its
+                          chunks */
     FD_VECTOR(fd_plan_job) jobs;
 } fd_plan;
 
@@ -75,7 +76,7 @@ typedef struct fd_plan_request {
     uint32_t stages;
     uint32_t micro_batches;
     uint32_t chunks; /* 0: default of the schedule, if known */
-    uint32_t group;  /* interleaved only; 0: as the engines do */
+    uint32_t group;  /* interleaved only; 0: the default of the engines */
 } fd_plan_request;
 
 /* FD_EINVAL: no engine runs such a plan. Clear the plan in any case. */

@@ -39,7 +39,7 @@ typedef struct fd_simulation {
     FD_VECTOR(fd_sim_dependency) dependencies;
     FD_VECTOR(uint32_t) resources; /* the first job of each */
     uint32_t *next;    /* owned, as all below; per resource: its first job that
-                          has no place in `order` */
+                          is not in `order` */
     uint32_t *blocker; /* the job that this one depends on; FD_SIM_NONE */
     uint32_t *link;    /* the next resource with the same blocker */
     uint32_t *waiting; /* per job: the first resource it blocks; FD_SIM_NONE:
@@ -61,12 +61,12 @@ fd_status fd_sim_depend(fd_simulation *simulation, uint32_t job, uint32_t lag);
 /* Allocate what order and runs need, after the last job. */
 fd_status fd_sim_prepare(fd_simulation *simulation);
 
-/* Order as many jobs as possible. False: resources wait for each other;
- * `next` is where each is stuck. Remove a dependency and call it again, or
- * give up. */
+/* Order as many jobs as possible. False: resources wait for each other; `next`
+ * is the blocked job of each. Remove a dependency and call it again, or
+ * stop. */
 bool fd_sim_order(fd_simulation *simulation);
 
-/* The first job behind those of a resource. */
+/* The end of the jobs of a resource. */
 uint32_t fd_sim_end_of(const fd_simulation *simulation, uint32_t resource);
 
 /* Set `starts`, `ends` and `causes` of all jobs in order. Sums saturate. */

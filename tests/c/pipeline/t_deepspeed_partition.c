@@ -159,7 +159,7 @@ bad_input_is_one_line(void)
     STATUS(fd_partition(FD_CUT_BALANCED, falling, 2, 1, cuts, &error),
            FD_EINVAL);
     SAME(error.text,
-         "layer 1: its weight is negative, no number, or too large");
+         "layer 1: its weight is negative, not a number, or too large");
     STATUS(fd_partition(FD_CUT_BOTTLENECK, endless, 2, 1, cuts, &error),
            FD_EINVAL);
     CHECK(strstr(error.text, "layer 1") != NULL);

@@ -136,7 +136,7 @@ refused(void)
     CLEAN(fd_replay_clear) fd_replay stuck = {.begin = NULL};
     STATUS(play(&stuck, &plan, 0, true, &error), FD_EINVAL);
     if (!check_refused()) {
-        CHECK(strstr(error.text, "never ends") != NULL);
+        CHECK(strstr(error.text, "deadlock") != NULL);
     }
     CLEAN(fd_replay_clear) fd_replay lonely = {.begin = NULL};
     plan.jobs.list[plan.first[1]].kind = FD_JOB_OPT;
