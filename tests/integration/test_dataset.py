@@ -231,7 +231,8 @@ def test_bad_inputs_are_listed(
     assert main(["merge", str(folder), "-o", str(target)]) == 1
     output = capsys.readouterr()
     assert output.out == f"4 ranks in 1 groups: {target}\n"
-    lines = output.err.splitlines()
+    *lines, missing = output.err.splitlines()
+    assert missing == "fastdispatch: ranks 4-9 of 10 are missing"
     assert len(lines) == 3 and all(line.startswith(f"fastdispatch: skipped: {folder}") for line in lines)
     assert "rank 1 is in" in next(line for line in lines if "rank00009" in line)
     assert sorted(run_manifest.load(target).refused) == [str(folder / f"rank0000{n}.fd") for n in (4, 5, 9)]

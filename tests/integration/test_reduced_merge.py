@@ -17,6 +17,7 @@ from fastdispatch.cli import main
 from fastdispatch.dataset.write_dataset import write_dataset
 from fastdispatch.detectors import findings
 from fastdispatch.read.diff import FIGURES, Diff, diff
+from fastdispatch.read.missing import missing_from
 from fastdispatch.read.reduced import load_run, reduced
 
 from .. import many_ranks, programs
@@ -182,6 +183,72 @@ def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) 
     (target / "whole.json.gz").write_bytes(b"")
     with pytest.raises(fastdispatch.Error, match="damaged"):
         load_run(target)
+
+
+@pytest.mark.parametrize("command", [["report"], ["report", "--json"], ["report", "--tree", "--all-time"], ["svg"]])
+def test_one_rank_of_a_data_set_is_that_of_its_recording(
+    command: list[str], ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, outputs = tmp_path / "run.parquet", []
+    write_dataset([str(ranks[0].parent)], target)
+    for path in (target, ranks[ODD]):
+        graph = ["-o", str(tmp_path / "graph.dot")] if command == ["svg"] else []
+        assert main([command[0], str(path), "--rank", str(ODD), *command[1:], *graph]) == 0
+        outputs.append(Path(graph[1]).read_text() if graph else capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert "leaf" in outputs[0]
+
+
+def test_one_rank_of_a_data_set_of_a_store(ranks: list[Path], tmp_path: Path) -> None:
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    for path in ranks[:2]:
+        store.pipe(f"/drill/{path.name}", path.read_bytes())
+    target = tmp_path / "run.parquet"
+    write_dataset(["memory://drill"], target)
+    made = load_run(target, rank=1)
+    assert made.table() == fastdispatch.load(ranks[1]).table() and made.sources == ["memory:///drill/rank00001.fd"]
+    store.rm("/drill/rank00001.fd")
+    with pytest.raises(fastdispatch.Error, match="No such file or directory: the recording of rank 1; its figures are"):
+        load_run(target, rank=1)
+
+
+@pytest.mark.parametrize("kind", ["data set", "many", "few"])
+def test_missing_ranks_are_named(
+    ranks: list[Path], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = (3, 17) if kind != "few" else (*range(5), *range(9, 19))
+    expected = "ranks 3, 17 of 20 are missing" if kind != "few" else "ranks 0-4, 9-18 of 20 are missing"
+    path = tmp_path / "run"
+    path.mkdir()
+    for rank in sorted(set(range(RANKS)) - set(lost)):
+        shutil.copy(ranks[rank], path)
+    if kind == "data set":
+        assert main(["merge", str(path), "-o", f"{path}.parquet"]) == 0
+        assert f"fastdispatch: {expected}\n" == capsys.readouterr().err
+        path = tmp_path / "run.parquet"
+    for command in ("report", "findings"):
+        assert main([command, str(path)]) == 0
+        assert expected in capsys.readouterr().out.splitlines()
+        assert main([command, str(path), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["missing"] == expected
+    assert main(["report", str(path), "--rank", "5"]) == 0
+    assert "are missing" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("spans", "world", "expected"),
+    [
+        ([(0, 3)], 4, ""),
+        ([(0, 3)], 0, ""),
+        ([], 1, "rank 0 of 1 is missing"),
+        ([(1, 1), (3, 5)], 8, "ranks 0, 2, 6-7 of 8 are missing"),
+        ([(0, 9)], 4, ""),
+        ([(n, n) for n in range(0, 40, 2)], 40, f"ranks {', '.join(str(n) for n in range(1, 33, 2))} and others, 20 in"
+         " total, of 40 are missing"),
+    ],
+)  # fmt: skip
+def test_sentence_about_missing_ranks(spans: list[tuple[int, int]], world: int, expected: str) -> None:
+    assert missing_from(spans, world) == expected
 
 
 @pytest.mark.parametrize("command", ["report", "findings", "svg", "html"])

@@ -45,7 +45,8 @@ def write_group(folder: Path, name: str, sources: list[Source]) -> Written:
         Recorded(privacy.shown(source.path), source.bytes, source.changed, rank)
         for rank, source in sorted(kept.items())
     ]
-    return Written(Group(name, run, inputs), refused)
+    world = max(rank["world"] for rank in trace.ranks)
+    return Written(Group(name, run, inputs, world), refused)
 
 
 def _load(local: dict[str, Source], refused: dict[str, str]) -> tuple[Trace | None, dict[int, Source]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from fastdispatch import _core
 from fastdispatch._core import Error
-from fastdispatch.dataset import run_manifest
+from fastdispatch.dataset import inputs, run_manifest
 from fastdispatch.read import privacy
 from fastdispatch.read.reduced import reduced
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
@@ -89,16 +90,28 @@ def load_reduced(path: PathLike, *, settled: bool) -> Trace:
     raise Error(f"{name}: no reduced merge in this data set: run fastdispatch merge RUN -o {name} again")
 
 
-def recording_of(path: PathLike, rank: int) -> str:
-    """Return the recording of one rank. Raises Error if the data set does not have the rank, or the file is gone."""
+@contextmanager
+def recordings_of(path: PathLike, ranks: Iterable[int]) -> Iterator[dict[str, str]]:
+    """Yield local files with the recordings of ranks, and the paths that the data set has of them. Raises Error for
+    ranks that it does not have, and for recordings that are gone."""
     manifest = run_manifest.load(path)
-    found = manifest.ranks.get(rank)
     name = privacy.shown(os.fspath(path))
-    if found is None:
-        raise Error(f"{name}: no rank {rank} in this data set, which has {len(manifest.ranks)} ranks")
-    if not Path(found).exists():
-        raise Error(
-            f"{found}: the recording of rank {rank} is gone; its figures are in the data set: fastdispatch sql {name} "
-            f"'from figures where rank = {rank}'"
-        )
-    return found
+    with ExitStack() as copies:
+        found = {}
+        for rank in ranks:
+            recording = manifest.ranks.get(rank)
+            if recording is None:
+                raise Error(f"{name}: no rank {rank} in this data set, which has {len(manifest.ranks)} ranks")
+            found[_copy(copies, recording, rank, name)] = recording
+        yield found
+
+
+def _copy(copies: ExitStack, recording: str, rank: int, name: str) -> str:
+    instead = f"its figures are in the data set: fastdispatch sql {name} 'from figures where rank = {rank}'"
+    try:
+        local = copies.enter_context(inputs.local_copy(recording))
+    except Error as error:
+        raise Error(f"{error}: the recording of rank {rank}; {instead}") from None
+    if not Path(local).exists():
+        raise Error(f"{recording}: the recording of rank {rank} is gone; {instead}")
+    return local

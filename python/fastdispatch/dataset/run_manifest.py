@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error, Folder, save
+from fastdispatch.read.missing import missing_from
 
 FORMAT = "fastdispatch-dataset/1"
 NAME = "manifest.json"
@@ -34,6 +35,7 @@ class Group:
     name: str
     run: str  # "" if the recordings do not have it
     inputs: list[Recorded]
+    world: int = 0  # ranks of the run; 0: unknown
 
 
 @dataclass
@@ -53,6 +55,15 @@ class RunManifest:
         """The run that all groups belong to; "" if unknown."""
         return next((group.run for group in self.groups if group.run), "")
 
+    @property
+    def _world(self) -> int:
+        return max((group.world for group in self.groups), default=0)
+
+    @property
+    def missing(self) -> str:
+        """A sentence about ranks of the run that no group has."""
+        return missing_from([(rank, rank) for rank in sorted(self.ranks)], self._world)
+
     def save(self, folder: Path) -> None:
         """Replace the manifest of the folder. A reader finds the old one or the new one."""
         save(folder / NAME, (json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n").encode())
@@ -65,9 +76,7 @@ def load(folder: str | os.PathLike[str]) -> RunManifest:
         found: Any = json.loads(path.read_bytes())
         if found["format"] != FORMAT:
             raise Error(f"{path}: this version reads {FORMAT}, not {found['format']}: update fastdispatch")
-        groups = [
-            Group(each["name"], each["run"], [Recorded(**one) for one in each["inputs"]]) for each in found["groups"]
-        ]
+        groups = [_group(each) for each in found["groups"]]
         return RunManifest(groups, dict(found["refused"]))
     except OSError as error:
         raise Error(f"{path}: {error.strerror}") from None
@@ -82,3 +91,8 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
         return manifest is not None and bool(json.loads(manifest)["format"] == FORMAT)
     except (Error, OSError, ValueError, RecursionError, KeyError, TypeError):
         return False
+
+
+def _group(found: dict[str, Any]) -> Group:
+    inputs = [Recorded(**one) for one in found["inputs"]]
+    return Group(found["name"], found["run"], inputs, int(found["world"]))

@@ -9,6 +9,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Part, Steps, percent, steps_of
 from fastdispatch.detectors.model import Finding, Findings, NotDecided
 from fastdispatch.detectors.registry import DETECTORS, WITHOUT_STEPS, Detect
+from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.trace import Trace
 
 
@@ -31,7 +32,7 @@ def decide(
             else:
                 found.append(each)
     found.sort(key=lambda finding: (-finding.gain_ns, finding.id, finding.where.key))
-    return Findings(path, steps.typical, steps.count, steps.numbers, found, undecided)
+    return Findings(path, steps.typical, steps.count, steps.numbers, found, undecided, missing_ranks(trace.ranks))
 
 
 def _run(id: str, detect: Detect, steps: Steps) -> list[Finding | NotDecided]:

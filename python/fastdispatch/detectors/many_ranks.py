@@ -15,6 +15,7 @@ from fastdispatch.detectors.slow_rank import ADVICE as SLOW
 from fastdispatch.detectors.slow_rank import ID as SLOW_ID
 from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
 from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
+from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.steps import step_time
 from fastdispatch.read.summary import seconds
 from fastdispatch.read.trace import Trace
@@ -41,7 +42,7 @@ def findings_of_ranks(trace: Trace, path: str, sample: Trace | None = None) -> F
     else:
         found += _outliers(trace, about)
     found.sort(key=lambda each: (-each.gain_ns, each.id, each.where.key))
-    return Findings(path, step_time(trace.ranks), steps, ranks, found, undecided)
+    return Findings(path, step_time(trace.ranks), steps, ranks, found, undecided, missing_ranks(trace.ranks))
 
 
 def _too_little(about: dict[str, Any], ranks: list[int], steps: int) -> str:

@@ -53,7 +53,7 @@ class NotDecided:
 @dataclass
 class Findings:
     """The findings of a recording by estimated gain, and what could not be decided. ``step_ns`` is the time of a step,
-    ``steps`` the number of steps that it was derived from."""
+    ``steps`` the number of steps that it was derived from, ``missing`` a sentence about ranks without a recording."""
 
     path: str
     step_ns: int
@@ -61,6 +61,7 @@ class Findings:
     ranks: list[int]
     findings: list[Finding]
     not_decided: list[NotDecided]
+    missing: str = ""
 
     def __str__(self) -> str:
         from fastdispatch.detectors.text import lines

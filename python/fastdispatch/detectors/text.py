@@ -17,6 +17,8 @@ SHOWN = 3
 def lines(found: Findings) -> Iterator[str]:
     """Yield the step time, the findings, and the undecided detectors."""
     yield step_line(found)
+    if found.missing:
+        yield found.missing
     yield ""
     for number, finding in enumerate(found.findings, 1):
         yield from finding_lines(number, finding)

@@ -176,7 +176,8 @@ def load_each(path: PathLike, ranks: Sequence[int], *, steps: Steps = None) -> T
     if not run_manifest.is_dataset(path):
         return load(path, steps=steps)
     chosen = sorted(set(ranks)) or sorted(run_manifest.load(path).ranks)
-    return load([reduced_parts.recording_of(path, rank) for rank in chosen], steps=steps)
+    with reduced_parts.recordings_of(path, chosen) as found:
+        return load(list(found), steps=steps)
 
 
 def sample_of(path: PathLike, steps: Steps) -> Trace | None:
@@ -210,7 +211,10 @@ def _of_dataset(path: PathLike, steps: Steps, rank: int | None, timeline: bool) 
     from fastdispatch.dataset import reduced_parts
 
     if rank is not None:
-        return load(reduced_parts.recording_of(path, rank), steps=steps, timeline=timeline)
+        with reduced_parts.recordings_of(path, [rank]) as found:
+            made = load(list(found), steps=steps, timeline=timeline)
+        made.sources = list(found.values())
+        return made
     if isinstance(steps, tuple):
         raise _core.Error(f"{privacy.shown(os.fspath(path))}: --steps needs one rank of a data set: add --rank N")
     return reduced_parts.load_reduced(path, settled=steps is not None)

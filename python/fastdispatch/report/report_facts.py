@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.steps import PHASES, Part, Window, parts, phase_times, step_times
 from fastdispatch.read.summary import main_role, mapping, overhead, thread_times
 from fastdispatch.read.trace import Columns, Trace
@@ -145,6 +146,7 @@ class Facts:
     special: list[Special]
     open: list[OpenCall]
     reduced: dict[str, Any] | None = None  # the ranks of a reduced merge (Trace.reduced)
+    missing: str = ""  # ranks without a recording, a sentence
 
 
 def facts(trace: Trace, rank: int | None) -> Facts:
@@ -172,6 +174,7 @@ def facts(trace: Trace, rank: int | None) -> Facts:
         backward=_backward(trace, rank, entries, nodes),
         special=_special(trace, nodes),
         reduced=trace.reduced if rank is None else None,
+        missing=missing_ranks(entries) if rank is None else "",
         open=[call for entry in entries for call in _open(trace, entry)],
     )
 

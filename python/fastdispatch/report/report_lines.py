@@ -76,6 +76,8 @@ def head(report: Report) -> Iterator[str]:
             yield f"rank {rank.rank} is incomplete: {damage}; the report covers the rest"
     who = _ranks(facts.ranks) if facts.reduced is None else _reduced(facts.reduced)
     yield f"{report.path}: {who}{_command(facts.ranks)}"
+    if facts.missing:
+        yield facts.missing
     yield from _window(facts)
     if report.timing:
         yield _whole(facts)
