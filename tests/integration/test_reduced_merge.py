@@ -178,9 +178,9 @@ def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) 
     (folder / "rank00003.fd").unlink()
     with pytest.raises(fastdispatch.Error, match="the recording of rank 3 is gone"):
         load_run(target, rank=3)
-    part = next((target / "parts").glob("*.gz"))
+    part = next((target / "parts").glob("*.xz"))
     part.write_bytes(part.read_bytes()[:100])
-    (target / "whole.json.gz").write_bytes(b"")
+    (target / "whole.json.xz").write_bytes(b"")
     with pytest.raises(fastdispatch.Error, match="damaged"):
         load_run(target)
 

@@ -13,9 +13,6 @@ from fastdispatch.dataset.run_manifest import Group, Recorded
 from fastdispatch.read import privacy
 from fastdispatch.read.trace import Trace, load
 
-#: Marks files that are not complete yet.
-PARTIAL = ".partial"
-
 
 @dataclass
 class Written:
@@ -38,7 +35,7 @@ def write_group(folder: Path, name: str, sources: list[Source]) -> Written:
         trace, kept = _load(local, refused)
         if trace is None:
             return Written(None, refused)
-        reduced_parts.write_parts(folder, name, [path for path in local if local[path] in kept.values()])
+        reduced_parts.write_parts(folder, name, trace, [path for path in local if local[path] in kept.values()])
         _write(folder, name, trace)
     run = str(trace.meta.get("run_id") or "")
     inputs = [
@@ -87,10 +84,5 @@ def _write(folder: Path, name: str, trace: Trace) -> None:
     for table in (*run_tables.SHARED, *run_tables.PER_RANK):
         target = folder / table / f"{name}.parquet"
         target.parent.mkdir(exist_ok=True)
-        partial = target.with_suffix(PARTIAL)
-        order = "ORDER BY path, rank" if table == "figures" else ""
-        connection.execute(
-            f"COPY (FROM {table} {order}) TO {engine.quoted(str(partial))} (FORMAT parquet, COMPRESSION zstd)"
-        )
-        partial.replace(target)
+        run_tables.write_table(connection, table, target)
     connection.close()

@@ -103,4 +103,4 @@ def _open(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -
         raise Error(f"{path}: names in a data set stay as they are: give --anonymize and --strip-prefix to merge")
     for name in run_tables.NAMES:
         source = Path(path) / (f"{name}.parquet" if name in _ONE_FILE else f"{name}/*.parquet")
-        connection.execute(f"CREATE VIEW {name} AS FROM read_parquet({engine.quoted(str(source))})")
+        connection.execute(f"CREATE VIEW {name} AS {run_tables.rows_of(name, source)}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fastdispatch._core import Error
 from fastdispatch.dataset import engine, reduced_parts, run_manifest, run_tables
-from fastdispatch.dataset.group_writer import PARTIAL, Written, write_group
+from fastdispatch.dataset.group_writer import Written, write_group
 from fastdispatch.dataset.inputs import Source, find
 from fastdispatch.dataset.run_manifest import RunManifest
 from fastdispatch.dataset.runners import RUNNERS
@@ -105,7 +105,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _remove_partial(folder: Path) -> None:
-    for left in folder.rglob(f"*{PARTIAL}"):
+    for left in folder.rglob(f"*{run_tables.PARTIAL}"):
         left.unlink(missing_ok=True)
 
 
@@ -194,8 +194,8 @@ def _finish(folder: Path, manifest: RunManifest) -> None:
     reduced_parts.write_sums(folder, names)
     connection = engine.connect()
     for table in ("figures", "ranks"):
-        connection.execute(f"CREATE VIEW {table} AS FROM {_rows(folder / table / '*.parquet')}")
-    _replace(connection, folder / "reduced.parquet", f"{run_tables.REDUCED} ORDER BY path")
+        connection.execute(f"CREATE VIEW {table} AS {run_tables.rows_of(table, folder / table / '*.parquet')}")
+    run_tables.write_query(connection, f"{run_tables.REDUCED} ORDER BY path", folder / "reduced.parquet")
     for table, key in run_tables.SHARED_KEYS.items():
         _share(connection, folder, table, key)
     connection.close()
@@ -208,17 +208,7 @@ def _share(connection: duckdb.DuckDBPyConnection, folder: Path, table: str, key:
     target, parts = folder / f"{table}.parquet", sorted((folder / table).glob("*.parquet"))
     if parts:
         files = [folder / table / "*.parquet", *([target] if target.exists() else [])]
-        rows = " UNION ALL ".join(f"FROM {_rows(file)}" for file in files)
-        _replace(connection, target, f"SELECT DISTINCT ON ({key}) * FROM ({rows}) ORDER BY {key}")
+        rows = " UNION ALL ".join(run_tables.rows_of(table, file) for file in files)
+        run_tables.write_query(connection, f"SELECT DISTINCT ON ({key}) * FROM ({rows}) ORDER BY {key}", target)
         for part in parts:
             part.unlink()
-
-
-def _rows(file: Path) -> str:
-    return f"read_parquet({engine.quoted(str(file))})"
-
-
-def _replace(connection: duckdb.DuckDBPyConnection, target: Path, query: str) -> None:
-    partial = target.with_suffix(PARTIAL)
-    connection.execute(f"COPY ({query}) TO {engine.quoted(str(partial))} (FORMAT parquet, COMPRESSION zstd)")
-    partial.replace(target)
