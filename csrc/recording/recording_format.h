@@ -540,7 +540,7 @@ typedef struct fd_snapshot {
     uint32_t thread;   /* that ended the step: record */
     uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of stepping threads in all
                                         steps */
-    uint64_t unused;
+    uint64_t memory;                 /* in RAM without files, 0 if unknown */
 } fd_snapshot;
 
 /* A context that was active since the snapshot before; sums since the start,

@@ -1,5 +1,7 @@
 #include "recording/snapshot_table.h"
 
+#include "base/resident.h"
+
 #include <string.h>
 
 enum {
@@ -10,7 +12,8 @@ enum {
 
 /* Seconds per running thread between two readings of all clocks. A reading is
  * a system call of half a microsecond, in which the scheduler may choose
- * another thread: short steps have no reading each. */
+ * another thread: short steps have no reading each. The same holds for the
+ * memory. */
 static const double CLOCK_INTERVAL = 1e-3;
 
 static void
@@ -113,6 +116,7 @@ mark_threads(fd_snapshots *snapshots, const fd_recording *recording,
     bool all = timing && (chosen || clocks_are_due(snapshots, recording, now));
     if (all) {
         snapshots->cpu_read = now;
+        snapshots->memory = fd_resident_bytes();
     }
     for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
         mark_thread(tree, all, timing);
@@ -132,6 +136,7 @@ state_of(const fd_snapshots *snapshots, const fd_tree *tree,
         .recorded = header->recorded + (step->end - header->resumed),
         .source = header->steps_source,
         .thread = fd_file_id(file, tree->record),
+        .memory = snapshots->memory,
     };
     memcpy(made.phases, snapshots->phases, sizeof made.phases);
     return made;

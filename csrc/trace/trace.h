@@ -166,6 +166,7 @@ typedef struct fd_trace_mark {
     uint64_t end;               /* ns since the start of the recording */
     uint64_t recorded;          /* ns recorded up to it */
     uint64_t phases[FD_PHASES]; /* self time of stepping threads so far */
+    uint64_t memory;            /* bytes in RAM, 0 if unknown */
 } fd_trace_mark;
 
 /* The figures of one context at such an end. */

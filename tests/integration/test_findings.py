@@ -25,7 +25,7 @@ PROGRAMS = processes.ROOT / "tests" / "programs"
 FILES = {path.stem: path for path in sorted(PROGRAMS.rglob("*.py")) if path.stem != "record"}
 NAMES = [name for name, path in FILES.items() if "FINDING" in path.read_text()]
 
-#: Detectors without a program here: they need a GPU.
+#: Detectors without a program here: they need a GPU, and have tests in test_findings_gpu.py.
 ON_GPU = {"launch-bound", "allocator-retry"}
 
 
@@ -113,7 +113,7 @@ def test_first_finding_is_the_planted_fault(name: str, folder: Path) -> None:
 def test_clean_twin_has_no_finding(name: str, folder: Path) -> None:
     found = findings(name, "clean", folder)
     assert listed(found) == []
-    assert program(name)["FINDING"] not in undecided(found) - {"memory-growth"}
+    assert program(name)["FINDING"] not in undecided(found)
 
 
 def test_messages_are_no_collectives(folder: Path) -> None:

@@ -145,9 +145,10 @@ static bool
 is_new(const char *where)
 {
     static const char *const names[] = {
-        "modules.parameters",   "modules.parameter_bytes", "threads.cpu",
-        "threads.covered_from", "threads.covered_to",      "threads.cpu_from",
-        "threads.cpu_to",
+        "modules.parameters", "modules.parameter_bytes",
+        "threads.cpu",        "threads.covered_from",
+        "threads.covered_to", "threads.cpu_from",
+        "threads.cpu_to",     "marks.memory",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(where, names[i]) == 0) {

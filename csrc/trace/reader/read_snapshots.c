@@ -40,6 +40,7 @@ mark_of(const fd_reading *r, const fd_snapshot *snapshot)
                  ? fd_reading_ns(r, snapshot->tick - start)
                  : 0,
         .recorded = fd_reading_ns(r, snapshot->recorded),
+        .memory = snapshot->memory,
     };
     for (int i = 0; i < FD_PHASES; i++) {
         made.phases[i] = fd_reading_ns(r, snapshot->phases[i]);

@@ -4,14 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastdispatch.detectors.measured_steps import Steps
-from fastdispatch.detectors.model import NotDecided
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import Steps, number
+from fastdispatch.detectors.model import Finding, NotDecided, Where
+from fastdispatch.read.summary import mapping
 
 ID = "allocator-retry"
 
+ADVICE = (
+    "leave memory free: smaller micro-batches, checkpointing, or"
+    " PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragmentation"
+)
 
-def find(steps: Steps) -> Iterator[NotDecided]:
-    if any(steps.paths["gpu_calls"]):
-        yield NotDecided(ID, "retries of the allocator are not recorded")
-    else:
-        yield NotDecided(ID, "no GPU time was recorded")
+
+def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+    retries = {rank["rank"]: _retries(rank["meta"]) for rank in steps.ranks}
+    known = {rank: count for rank, count in retries.items() if count is not None}
+    if not known:
+        yield NotDecided(ID, "PyTorch's allocator of GPU memory was not used")
+        return
+    worst = max(known, key=lambda rank: known[rank])
+    count, ended = known[worst], max(steps.whole.longest, 1)
+    if count < max(limits.RETRIES, limits.RETRIES_PER_STEP * ended):
+        return
+    yield steps.finding(
+        ID,
+        f"the allocator of the GPU freed its cache {count} times to allocate again",
+        Where("torch.cuda"),
+        0.0,
+        f"{count} retries in {ended} steps of rank {worst}, {number(count / ended)} per step; each waits for the GPU"
+        " and allocates anew",
+        ADVICE,
+        severity="critical" if count >= ended else "warning",
+        ranks=sorted(rank for rank, each in known.items() if each),
+        evidence={"retries": known},
+    )
+
+
+def _retries(meta: dict[str, object]) -> int | None:
+    """Return the retries of a rank on all devices; None if it did not use CUDA, or an allocator without statistics."""
+    devices = mapping(meta.get("gpu_allocator")).get("devices")
+    if not isinstance(devices, list):
+        return None
+    counts = [mapping(device).get("retries") for device in devices]
+    return sum(count for count in counts if isinstance(count, int))

@@ -7,20 +7,64 @@ from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.memory_use import Growth, growth, has_memory
 from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.detectors.source import called, inside
+from fastdispatch.read.summary import size
 
 ID = "memory-growth"
 
 _BACKWARD = "torch/_tensor.py:[Tensor]:backward"
 _DETACHING = ("item", "detach", "float", "tolist", "numpy")
 
-ADVICE = "keep the number, not the tensor: append or add loss.detach(), and read the values after the loop"
+ADVICE = (
+    "keep the number, not the tensor: append or add loss.detach(), and read the values after the loop; bound lists and"
+    " caches that each step extends"
+)
 
 
 def find(steps: Steps) -> Iterator[Finding | NotDecided]:
-    """Report statements of the source that keep the loss, and with it its graph, after every step: memory itself is not
-    recorded."""
+    """Report memory that grows with the steps, and statements of the source that keep the loss with its graph."""
+    ranks = [rank for rank in steps.whole.ranks if has_memory(rank)]
+    grown = max(filter(None, map(growth, ranks)), key=lambda each: each.per_step, default=None)
+    found = False
+    for user, statement in _statements(steps):
+        found = True
+        yield _finding(steps, steps.where(user), statement, grown, bool(ranks))
+    if grown is not None and not found:
+        backward = next(steps.named(_BACKWARD), -1)
+        yield _finding(steps, steps.where(max(backward, 0)), None, grown, True)
+    elif not found and any(steps.paths["gpu_calls"]):
+        yield NotDecided(ID, "memory of the GPU is not recorded")
+    elif not found and not ranks:
+        yield NotDecided(ID, f"the memory of fewer than {limits.GROWTH_STEPS} steps was recorded")
+
+
+def _finding(steps: Steps, where: Where, statement: ast.stmt | None, grown: Growth | None, measured: bool) -> Finding:
+    """Return the finding of a statement, of measured growth, or of both."""
+    proof = []
+    evidence: dict[str, object] = {}
+    if statement is not None:
+        where.line = statement.lineno
+        evidence["statement"] = ast.unparse(statement)
+        proof.append(f"`{ast.unparse(statement)}` keeps a tensor with its autograd graph")
+    if grown is not None:
+        evidence |= {"bytes_per_step": grown.per_step, "bytes": [grown.first, grown.last], "steps": grown.steps}
+        proof.append(
+            f"the memory of rank {grown.rank} grows by {size(grown.per_step)} per step, from {size(grown.first)} to"
+            f" {size(grown.last)} in {grown.steps} steps"
+        )
+    elif measured:
+        proof.append("the memory of the CPU does not grow steadily")
+    name = where.key.rpartition(":")[2]
+    keeps = "keeps the graph of each step" if statement is not None else "keeps memory of each step"
+    return steps.finding(
+        ID, f"{name} {keeps}", where, 0.0, "; ".join(proof), ADVICE, severity="warning", evidence=evidence
+    )
+
+
+def _statements(steps: Steps) -> Iterator[tuple[int, ast.stmt]]:
+    """Yield functions of the program and their statements that keep a loss."""
     users = {steps.user(path) for path in steps.named(_BACKWARD) if steps.every(path)} - {-1}
     functions = {steps.paths["node"][user]: user for user in users}
     with_callers = dict(functions)
@@ -29,24 +73,10 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         if caller >= 0:
             with_callers.setdefault(steps.paths["node"][caller], caller)
     returning = {steps.trace.nodes["name"][node] for node in functions if _returns(steps.sources.function(node))}
-    found = False
     for node, user in with_callers.items():
         function = steps.sources.function(node)
         for statement in [] if function is None else _keeping(function, returning, steps.calls(user) >= limits.EVERY):
-            found = True
-            where = steps.where(user)
-            yield steps.finding(
-                ID,
-                f"{steps.name(user)} keeps the graph of each step",
-                Where(where.key, where.file, statement.lineno, where.path),
-                0.0,
-                f"`{ast.unparse(statement)}` keeps a tensor with its autograd graph; memory itself is not recorded",
-                ADVICE,
-                severity="warning",
-                evidence={"statement": ast.unparse(statement)},
-            )
-    if not found:
-        yield NotDecided(ID, "memory is not recorded")
+            yield user, statement
 
 
 def _losses(function: ast.AST, returning: set[str]) -> set[str]:

@@ -18,7 +18,6 @@ from fastdispatch.read.summary import printable
 from fastdispatch.record import children, files
 from fastdispatch.record.calibration import call_cost, operator_cost
 from fastdispatch.record.children import Process, Rank
-from fastdispatch.record.compiler import Compiler
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import (
     agreed_run_id,
@@ -36,11 +35,12 @@ from fastdispatch.record.environment import (
 )
 from fastdispatch.record.gpu import PATIENCE_MS, Gpu, gpu_of
 from fastdispatch.record.keep import Keep, keep_function
-from fastdispatch.record.measures import bits, gpu_facts, measures_of, reads_operands
+from fastdispatch.record.measures import bits, measures_of, reads_operands
 from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
 from fastdispatch.record.option_text import choice
 from fastdispatch.record.recording_views import Recorded
+from fastdispatch.record.runtime_facts import RuntimeFacts
 from fastdispatch.record.schedule import Schedule, window
 from fastdispatch.record.timeline import Timeline, timeline_of
 
@@ -186,7 +186,7 @@ class CallGraph(Recorded):
         self._operators: Operators | None = None
         self._pings: Pings | None = None
         self._engines: Engines | None = None
-        self._compiler: Compiler | None = None
+        self._runtime: RuntimeFacts | None = None
         self._region: _core.label | None = None  # if another graph is recording
         self._rank, self._world, self._run_id = 0, 1, ""
         self._joined = False  # a process group
@@ -258,7 +258,7 @@ class CallGraph(Recorded):
         atexit.register(self._stop_at_exit)
         try:
             self._look()  # before the start: its calls are not part of the program
-            self._compiler = Compiler()
+            self._runtime = RuntimeFacts()
             self._announce()
             session.start()
         except BaseException:
@@ -529,7 +529,8 @@ class CallGraph(Recorded):
     def _note_end(self) -> None:
         """Note the cost of an operator, measured while nothing records, and the results of pings."""
         self._look()
-        self._note_runtime()
+        if self._runtime is not None and self._session is not None:
+            self._note(self._runtime.facts(self._session))
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._operators is not None and self._child_of is None:
@@ -538,14 +539,6 @@ class CallGraph(Recorded):
                 "operator": operator_cost(self._operators.source, *self._price()),
             }
             self._note({"cost_ns": costs})
-
-    def _note_runtime(self) -> None:
-        if self._compiler is not None and (compiled := self._compiler.facts()) is not None:
-            self._note({"compile": compiled})
-        if self._session is not None:
-            runs, collected, uncollectable = zip(*self._session.collections(), strict=True)
-            gc_runs = {"collections": runs, "collected": collected, "uncollectable": uncollectable}
-            self._note({"gc": gc_runs, **gpu_facts(self._measure)})
 
     def _settle(self, session: _core.Session) -> None:
         """Move the finished file to the run directory, under the name of its rank."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 from fastdispatch._core import Error
 
@@ -37,14 +36,3 @@ def bits(kinds: tuple[str, ...]) -> int:
 
 def reads_operands(kinds: tuple[str, ...]) -> bool:
     return any(kind in _OF_OPERANDS for kind in kinds)
-
-
-def gpu_facts(kinds: tuple[str, ...]) -> dict[str, object]:
-    """Return the name of the GPU that the process uses, for the peaks of ``report --flops``; empty without one."""
-    torch = sys.modules.get("torch")
-    try:
-        if "flops" in kinds and torch is not None and torch.cuda.is_initialized():
-            return {"gpu_name": torch.cuda.get_device_name()}
-    except Exception:  # a device in an error state
-        pass
-    return {}

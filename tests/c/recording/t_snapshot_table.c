@@ -43,6 +43,7 @@ chosen_steps(void)
         EQUAL(list[i + 1].tick, begin + 10 * expected[i]);
         EQUAL(list[i + 1].phases[FD_PHASE_OTHER], 10 * expected[i]);
         EQUAL(list[i + 1].threads, i + 1);
+        CHECK(list[i + 1].memory > 0);
     }
     EQUAL(list[0].steps, 25);
     EQUAL(list[0].recorded - list[9].recorded, 10);

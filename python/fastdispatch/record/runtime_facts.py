@@ -1,0 +1,60 @@
+"""Facts of the runtime that are read at the start and at the end of a recording, and cost nothing in between."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from fastdispatch._core import Session
+from fastdispatch.record.compiler import Compiler
+from fastdispatch.record.gpu import is_in_use
+
+
+class RuntimeFacts:
+    """Compilations, garbage collections, and retries of the allocator of the GPU, since this object was made."""
+
+    def __init__(self) -> None:
+        self._compiler = Compiler()
+        self._retries = _retries()
+
+    def facts(self, session: Session) -> dict[str, object]:
+        """Return facts for the meta of the recording (docs/formats/recording.md)."""
+        runs, collected, uncollectable = zip(*session.collections(), strict=True)
+        found: dict[str, object] = {
+            "gc": {"collections": runs, "collected": collected, "uncollectable": uncollectable},
+        }
+        compiled = self._compiler.facts()
+        if compiled is not None:
+            found["compile"] = compiled
+        name = _gpu_name()
+        if name:
+            found["gpu_name"] = name
+        retries = _retries()
+        if retries:
+            found["gpu_allocator"] = {
+                "devices": [
+                    {"device": device, "retries": now - self._retries.get(device, 0)} for device, now in retries.items()
+                ]
+            }
+        return found
+
+
+def _gpu_name() -> str:
+    """Return the name of the current GPU, for the peaks of ``report --flops``; empty without CUDA."""
+    if not is_in_use():
+        return ""
+    try:
+        return str(sys.modules["torch"].cuda.get_device_name())
+    except (RuntimeError, AttributeError, AssertionError):  # a device in an error state
+        return ""
+
+
+def _retries() -> dict[int, int]:
+    """Return how often the allocator of each GPU has freed its cache to allocate again; empty without CUDA."""
+    if not is_in_use():
+        return {}
+    cuda: Any = sys.modules["torch"].cuda
+    try:
+        return {device: int(cuda.memory_stats(device)["num_alloc_retries"]) for device in range(cuda.device_count())}
+    except (RuntimeError, LookupError, AttributeError, TypeError, ValueError, AssertionError):  # without statistics
+        return {}

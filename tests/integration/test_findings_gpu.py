@@ -1,0 +1,60 @@
+"""Findings that need a GPU, on the stand-in CUDA runtime of ``tests/standin``."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.detectors import Findings, limits
+from tests import processes, standin
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
+]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = standin.build(tmp_path_factory.mktemp("standin"))
+    processes.run("gpu_findings.py", folder, folder / "out")
+    return folder / "out"
+
+
+def of(found: Findings, id: str) -> list[str]:
+    return [each.title for each in found if each.id == id]
+
+
+def undecided(found: Findings) -> dict[str, str]:
+    return {each.id: each.reason for each in found.not_decided}
+
+
+def test_a_gpu_that_waits_for_launches_is_found(out: Path) -> None:
+    found = fastdispatch.findings(out / "late")
+    (each,) = [each for each in found if each.id == "launch-bound"]
+    assert each.evidence["starved_share"] >= limits.STARVED_SHARE
+    assert each.where.file == "gpu_findings.py"
+    assert {"gpu_findings.py:[]:train_step"} & {each.where.key, *each.where.path}
+
+
+def test_a_busy_gpu_is_not(out: Path) -> None:
+    found = fastdispatch.findings(out / "busy")
+    assert of(found, "launch-bound") == of(found, "allocator-retry") == []
+    assert not {"launch-bound", "allocator-retry"} & set(undecided(found))
+    assert undecided(found)["memory-growth"] == "memory of the GPU is not recorded"
+
+
+def test_retries_of_the_allocator_are_found(out: Path) -> None:
+    found = fastdispatch.findings(out / "retries")
+    (each,) = [each for each in found if each.id == "allocator-retry"]
+    assert each.evidence == {"retries": {0: 12}}
+    assert (each.severity, each.ranks) == ("critical", [0])
+
+
+def test_an_allocator_without_statistics_is_not_decided(out: Path) -> None:
+    assert undecided(fastdispatch.findings(out / "unknown"))["allocator-retry"] == (
+        "PyTorch's allocator of GPU memory was not used"
+    )
