@@ -41,6 +41,7 @@ COMMANDS = {
     "diff": "diff I:run I:dump.json --gate I:gate.toml --html O:x.html",
     "top": "top I:run --once --interval 0.1",
     "doctor": "doctor",
+    "skill": "skill",
     "stacks": "stacks I:run",
     "where": "where I:run",
     "merge": "merge I:run -o O:x.json",
@@ -78,8 +79,8 @@ COMMANDS = {
     "pipeline report": "pipeline report I:run --svg O:x.svg",
 }
 
-#: Commands that need their own programs; tests of `run` are elsewhere.
-ELSEWHERE = {("run",), ("attach",), ("detach",), ("on",), ("off",), ("resume",), ("pause",)}
+#: Commands that need their own programs; tests of `run` and `mcp` are elsewhere.
+ELSEWHERE = {("run",), ("mcp",), ("attach",), ("detach",), ("on",), ("off",), ("resume",), ("pause",)}
 
 NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3", "3:1", "²", "--")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import base64
 import gzip
+import io
 import json
 import re
 import shutil
@@ -93,6 +94,7 @@ OUTPUTS = {
     "merge": ["merge", "RUN", "-o", "FILE"],
     "sql": ["sql", "RUN", "FROM paths", "--format", "json"],
     "dump": ["dump", "RUN", "-o", "FILE"],
+    "mcp": ["mcp", "RUN"],
     **{
         f"export {name}": ["export", name, "RUN", "-o", "FILE"]
         for name in ("chrome", "perfetto", "folded", "speedscope", "pprof", "graphml", "sqlite", "dot")
@@ -100,6 +102,21 @@ OUTPUTS = {
     "export prometheus": ["export", "prometheus", "RUN", "-o", "FILE"],
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
     "export csv": ["export", "csv", "RUN", "--table", "nodes", "-o", "FILE"],
+}
+
+
+#: Standard input of a command.
+REQUESTS = {
+    "mcp": "".join(
+        f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{given}}}}}\n'
+        for name, given in {
+            "list_runs": "{}",
+            "findings": '{"path":"."}',
+            "report": '{"path":"."}',
+            "query": '{"path":".","sql":"FROM paths"}',
+            "diff": '{"before":".","after":"rank00000.fd"}',
+        }.items()
+    )
 }
 
 
@@ -119,7 +136,7 @@ NAMED = {
 WITHOUT_NODES = ("timeline check", "export prometheus")
 
 #: Commands that show no names of a recording, or reject the options.
-NO_OUTPUT = {"doctor", "run", "attach", "detach", "resume", "pause", "on", "off", "where", *private.REFUSING}
+NO_OUTPUT = {"doctor", "skill", "run", "attach", "detach", "resume", "pause", "on", "off", "where", *private.REFUSING}
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +167,9 @@ def made(name: str, run: Path, folder: Path, capsys: pytest.CaptureFixture[str],
         pytest.skip("Graphviz is not here")
     arguments = [word.replace("RUN", str(run)).replace("FILE", str(folder / "output")) for word in OUTPUTS[name]]
     capsys.readouterr()
-    assert main([*arguments, *options]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(REQUESTS.get(name, "").encode())))
+        assert main([*arguments, *options]) == 0
     files = sorted(each for each in folder.rglob("*") if each.is_file())
     return capsys.readouterr().out.encode() + b"".join(unpacked(each.read_bytes()) for each in files)
 

@@ -36,6 +36,8 @@ COMMANDS = (
     "et",
     "pipeline",
     "doctor",
+    "mcp",
+    "skill",
 )
 
 #: Commands with actions; each is a folder.

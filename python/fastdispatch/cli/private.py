@@ -10,7 +10,10 @@ from fastdispatch import Error
 from fastdispatch.read.privacy import Privacy
 
 #: Commands that anonymize recordings; those of ``timeline`` refuse files of other programs one by one.
-COMMANDS = ("report", "findings", "html", "svg", "diff", "top", "stacks", "merge", "sql", "dump", "export", "timeline")
+COMMANDS = (
+    *("report", "findings", "html", "svg", "diff", "top", "stacks", "merge", "sql", "dump", "export", "timeline"),
+    "mcp",
+)
 
 #: Commands that read other files and refuse the options, except for the subcommands in ALLOWED.
 REFUSING = ("et", "pipeline")

@@ -52,7 +52,7 @@ class Run:
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
         """Return the result of a query. Raises Error with one line for an invalid query."""
-        with _one_line():
+        with one_line():
             return self.connection.sql(query)
 
     def recipe(self, name: str) -> duckdb.DuckDBPyRelation:
@@ -62,13 +62,14 @@ class Run:
 
 def rows(result: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
     """Return all rows of a result. Raises Error with one line for a query that fails on the data."""
-    with _one_line():
+    with one_line():
         found: list[tuple[Any, ...]] = result.fetchall()
         return found
 
 
 @contextmanager
-def _one_line() -> Iterator[None]:
+def one_line() -> Iterator[None]:
+    """Raise an error of DuckDB as an Error with one line."""
     import duckdb
 
     try:
