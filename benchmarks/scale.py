@@ -64,6 +64,10 @@ def _json(result: Result, folder: Path, ranks: int) -> None:
     inputs = folder / f"ranks{ranks}"
     seconds, megabytes = _run("merge", inputs, "-o", folder / "merged.json")
     again, less = _run("merge", inputs, "-o", folder / "again.parquet")
+    reporting, most = _run("report", folder / "merged.json")
+    for name, cost in (("merge in JSON", (seconds, megabytes)), ("report of the merge in JSON", (reporting, most))):
+        result.add(f"{name}, {ranks} ranks", [cost[0]], "s")
+        result.add(f"{name}, {ranks} ranks, largest process", [cost[1]], "MB")
     result.add(f"data set / merge in JSON, {ranks} ranks, time", [again / seconds], "x")
     result.add(f"data set / merge in JSON, {ranks} ranks, memory", [less / megabytes], "x")
 
@@ -87,5 +91,5 @@ def measure(effort: Effort) -> Result:
         result.add("call paths per rank", [float(paths)], "")
         seconds = [_dataset(result, folder, source, count, count == 4096) for count in ranks]
         result.add("exponent of the growth with ranks", [_exponent(ranks, seconds)], "")
-        _json(result, folder, ranks[1])
+        _json(result, folder, ranks[-2])
     return result

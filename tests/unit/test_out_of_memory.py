@@ -99,6 +99,13 @@ def test_too_little_memory_for_a_merge(merge: Path, tmp_path: Path, arguments: t
     assert not (tmp_path / "out").exists()
 
 
+def test_too_little_memory_for_the_engine_of_data_sets(merge: Path) -> None:
+    """The engine is installed, but its library does not fit."""
+    pytest.importorskip("duckdb")
+    run = limited(12 << 20, "sql", merge, "hottest-paths")
+    assert (run.returncode, run.stderr) == (2, "fastdispatch: out of memory\n")
+
+
 def large_timeline(path: Path) -> None:
     """Write one event that is larger than the limit of the test."""
     path.write_text('{"traceEvents": [{"ph": "X", "name": "' + "a" * (15 << 20) + '", "ts": 1, "dur": 1}]}')

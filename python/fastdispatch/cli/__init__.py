@@ -51,6 +51,8 @@ _VIEW = ("rich", "jinja2", "textual")
 _OUT_OF_MEMORY = "out of memory"
 #: The message of threading where the stack of a thread does not fit into memory.
 _NO_THREAD = "can't start new thread"
+#: Parts of the message of the linker where a shared library does not fit.
+_NO_LIBRARY = ("failed to map segment", "cannot allocate memory", "Cannot allocate memory")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -117,14 +119,24 @@ def _missing_view(error: ModuleNotFoundError) -> str | None:
     return package if package in _VIEW and importer.startswith("fastdispatch.") else None
 
 
+def _memory_line(error: Exception) -> str | None:
+    """Return the line for an error that stems from a lack of memory, None for others."""
+    line = str(error)
+    if isinstance(error, RuntimeError) and line != _NO_THREAD:
+        return None
+    if isinstance(error, ImportError) and not any(part in line for part in _NO_LIBRARY):
+        return None
+    return line if _OUT_OF_MEMORY in line else _OUT_OF_MEMORY
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status: 0 success, 1 failed check, 2 bad input. Without a command, print the
     help."""
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words in ([group] for group in GROUPS):
         words.append("--help")
-    arguments = parser().parse_args(words)
     try:
+        arguments = parser().parse_args(words)
         paths.check(arguments)
         with (
             privacy.private(private.asked(arguments)),
@@ -139,14 +151,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         package = _missing_view(error)
         if package is None:
             raise
-        line = f"{arguments.command} needs the package {package}: pip install 'fastdispatch[view]'"
+        line = f"{words[0]} needs the package {package}: pip install 'fastdispatch[view]'"
         print(f"fastdispatch: {line}", file=sys.stderr)
         return BAD_INPUT
-    except (MemoryError, RuntimeError) as error:
-        line = str(error)
-        if isinstance(error, RuntimeError) and line != _NO_THREAD:
+    except (MemoryError, RuntimeError, ImportError) as error:
+        reason = _memory_line(error)
+        if reason is None:
             raise
-        print(f"fastdispatch: {printable(line) if _OUT_OF_MEMORY in line else _OUT_OF_MEMORY}", file=sys.stderr)
+        print(f"fastdispatch: {printable(reason)}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         # The reader closed the pipe. Nothing may be written at exit either.

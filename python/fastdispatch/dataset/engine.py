@@ -14,7 +14,7 @@ def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     """Return a new connection to a database in memory. Raises Error without DuckDB."""
     try:
         import duckdb
-    except ImportError:
+    except ModuleNotFoundError:
         raise Error("data sets need DuckDB: pip install 'fastdispatch[scale]'") from None
     connection = duckdb.connect(config={} if threads is None else {"threads": threads})
     connection.execute("SET enable_progress_bar = false")

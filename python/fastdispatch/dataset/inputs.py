@@ -69,7 +69,7 @@ def _local(path: str) -> list[Source]:
 def _store(path: str) -> tuple[Any, str]:
     try:
         import fsspec
-    except ImportError:
+    except ModuleNotFoundError:
         raise Error(f"{path}: paths of a store need fsspec: pip install 'fastdispatch[scale]'") from None
     try:
         store, inside = fsspec.core.url_to_fs(path)

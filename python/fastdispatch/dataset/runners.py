@@ -41,7 +41,7 @@ def dask(step: Step[Task, Result], tasks: Sequence[Task]) -> Iterator[tuple[Task
     task whose worker was lost."""
     try:
         from distributed import Client, as_completed, get_client
-    except ImportError:
+    except ModuleNotFoundError:
         raise Error("--runner dask needs Dask: pip install distributed") from None
     try:
         client, own = get_client(), None
