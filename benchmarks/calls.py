@@ -110,6 +110,14 @@ def _generator(count: int) -> Callable[[], None]:
     return work
 
 
+def _c_function(count: int) -> Callable[[], None]:
+    def work() -> None:
+        for _ in repeat(None, count):
+            abs(1)
+
+    return work
+
+
 _WORKS = {
     "method": _method,
     "function": _function,
@@ -117,6 +125,7 @@ _WORKS = {
     "tree": _tree,
     "constructor": _constructor,
     "generator": _generator,
+    "c_function": _c_function,
 }
 
 
@@ -125,6 +134,7 @@ def _sides(result: Result) -> dict[str, Side]:
         "plain": peers.plain,
         "fastdispatch": peers.recorded(ops="off"),
         "fastdispatch, timing=False": peers.recorded(ops="off", timing=False),
+        "fastdispatch, detail=c_calls": peers.recorded(ops="off", detail="c_calls"),
         "cProfile": peers.c_profile,
     }
     if peers.can_compile():
@@ -152,7 +162,11 @@ def measure(effort: Effort) -> Result:
         times = interleave(sides, make(count), effort, turns=24, repeats=3)
         costs = {side: added(times, side, count) for side in sides if side != "plain"}
         ours, counted = costs["fastdispatch"], costs["fastdispatch, timing=False"]
-        is_call = name != "generator"  # resumes have no goal
+        detailed = costs["fastdispatch, detail=c_calls"]
+        result.add(f"{name}: added cost, with C functions / cProfile", ratios(detailed, costs["cProfile"]), "x")
+        slowdown = ratios(times["fastdispatch, detail=c_calls"], times["plain"])
+        result.add(f"{name}: with C functions / untraced", slowdown, "x")
+        is_call = name not in ("generator", "c_function")  # others have no goal
         for peer in ("cProfile", "VizTracer"):
             if peer in costs:
                 bar = _OF_PEER if is_call else None

@@ -53,6 +53,9 @@ def viz_tracer(*, c_functions: bool) -> Callable[[], AbstractContextManager[obje
     from viztracer import VizTracer
 
     tracer = VizTracer(verbose=0, ignore_c_function=not c_functions)
+    tracer.start()  # removes the profile function that the constructor has set, at its stop
+    tracer.stop()
+    tracer.clear()
 
     @contextmanager
     def side() -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 #include "graphs/graph_regions.h"
 #include "graphs/graph_text.h"
+#include "recording/node_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -182,7 +183,7 @@ package_times(const fd_dot_picture *p)
     uint64_t *times = fd_calloc(graph->packages.list.count, sizeof *times);
     for (uint32_t i = 1; i < p->trace->contexts.count && times != NULL; i++) {
         uint32_t node = p->trace->contexts.list[i].node;
-        if (p->trace->nodes.list[node].kind == FD_NODE_PYTHON) {
+        if (fd_kind_is_function(p->trace->nodes.list[node].kind)) {
             times[graph->packages.of_context[i]] += graph->totals.list[i].self;
         }
     }

@@ -3,6 +3,7 @@
 #include "base/glob.h"
 
 #include "graphs/graph_text.h"
+#include "recording/node_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,7 @@ opened_by_reader(const folder *f, const fd_trace_context *context)
         return f->selection->visibility[f->groups->of_context[context->parent]]
             == FD_DRAWN;
     }
-    return node->kind == FD_NODE_PYTHON && !is_framework(f->trace, node);
+    return fd_kind_is_function(node->kind) && !is_framework(f->trace, node);
 }
 
 /* Parts of the function around them (Python 3.12 has no frames for most
@@ -125,7 +126,7 @@ walk_context(folder *f, uint32_t id)
     if (node->kind == FD_NODE_RANGE) {
         drawn = opened_by_reader(f, context);
     }
-    else if (node->kind == FD_NODE_PYTHON) {
+    else if (fd_kind_is_function(node->kind)) {
         bool framework = is_framework(f->trace, node);
         drawn = !framework || (met == IN_CODE && is_public(f->trace, node));
         met = !framework ? IN_CODE : drawn ? IN_LIBRARY : met;
@@ -146,7 +147,7 @@ start(folder *f)
         const fd_trace_context *context = &f->trace->contexts.list[i];
         const fd_trace_node *node = &f->trace->nodes.list[context->node];
         uint8_t *state = &f->selection->visibility[f->groups->of_context[i]];
-        if (node->kind == FD_NODE_PYTHON || node->kind == FD_NODE_RANGE) {
+        if (fd_kind_is_function(node->kind) || node->kind == FD_NODE_RANGE) {
             *state = is_torch(f->trace, node) || node->kind == FD_NODE_RANGE
                        ? FD_FOLDED_TORCH
                        : FD_FOLDED_OTHER;
@@ -211,7 +212,7 @@ part_of(const folder *f, uint32_t group)
     if (is_operator(f, group)) {
         return OPERATORS;
     }
-    return node->kind == FD_NODE_PYTHON && node->from != FD_FROM_USER
+    return fd_kind_is_function(node->kind) && node->from != FD_FROM_USER
              ? OF_LIBRARY
              : OF_USER;
 }

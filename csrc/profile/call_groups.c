@@ -1,6 +1,7 @@
 #include "profile/call_groups.h"
 
 #include "base/map.h"
+#include "recording/node_table.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -13,7 +14,7 @@ takes_part(fd_grouping grouping, const fd_trace_node *node, uint32_t module)
     case FD_BY_PACKAGE:
         return true;
     case FD_BY_FUNCTION:
-        return node->kind == FD_NODE_PYTHON || node->kind == FD_NODE_RANGE;
+        return fd_kind_is_function(node->kind) || node->kind == FD_NODE_RANGE;
     case FD_BY_OPERATOR:
         return node->kind == FD_NODE_OP || node->kind == FD_NODE_AUTOGRAD;
     case FD_BY_MODULE:
@@ -55,7 +56,7 @@ package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
 {
     const char *name = fd_trace_text(trace, node->name);
     const char *colon = strstr(name, "::");
-    if (node->kind == FD_NODE_PYTHON) {
+    if (fd_kind_is_function(node->kind)) {
         fd_buffer_text(to, fd_trace_text(trace, node->package));
     }
     else if (node->kind == FD_NODE_OP && colon != NULL) {
@@ -68,7 +69,7 @@ package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
     else {
         static const char *const names[FD_NODE_KINDS] = {
             "",     "",        "operators", "autograd", "ranges",
-            "jobs", "modules", "threads",   "<folded>"};
+            "jobs", "modules", "threads",   "<folded>", ""};
         fd_buffer_text(to, names[node->kind]);
     }
 }

@@ -145,7 +145,7 @@ fd_nodes_edge(fd_nodes *nodes, uint32_t caller, uint32_t callee)
 void
 fd_node_key(const fd_file *file, const fd_node *node, fd_buffer *to)
 {
-    if (node->kind == FD_NODE_PYTHON) {
+    if (fd_kind_is_function(node->kind)) {
         const fd_string *path = fd_strings_get(file, node->file);
         if (node->file != 0 && node->strip <= path->size) {
             fd_buffer_bytes(to, path->bytes + node->strip,

@@ -31,6 +31,13 @@ typedef struct fd_node_spec {
     const char *package;
 } fd_node_spec;
 
+/* Whether nodes of this kind are functions, which have a file and a class. */
+static inline bool
+fd_kind_is_function(uint8_t kind)
+{
+    return kind == FD_NODE_PYTHON || kind == FD_NODE_C;
+}
+
 void fd_nodes_init(fd_nodes *nodes, fd_file *file, fd_strings *strings,
                    uint32_t max_count);
 void fd_nodes_clear(fd_nodes *nodes);
@@ -45,7 +52,7 @@ uint32_t fd_nodes_find(const fd_nodes *nodes, const fd_node_spec *spec);
 /* Note that a context of `callee` hangs below one of `caller`. */
 void fd_nodes_edge(fd_nodes *nodes, uint32_t caller, uint32_t callee);
 
-/* Append the key text: file:[Class]:function for Python functions (the file
+/* Append the key text: file:[Class]:function for functions (the file
  * without its stripped part), the plain name for every other kind. */
 void fd_node_key(const fd_file *file, const fd_node *node, fd_buffer *to);
 

@@ -77,7 +77,8 @@ enum {
     FD_NODE_MODULE = 6,
     FD_NODE_THREAD = 7,
     FD_NODE_OVERFLOW = 8, /* <overflow>, <folded>, <lost> */
-    FD_NODE_KINDS = 9
+    FD_NODE_C = 9,        /* a C function called by Python code */
+    FD_NODE_KINDS = 10
 };
 
 /* Phases of a training step. A context keeps the phase of its parent unless
@@ -330,7 +331,7 @@ typedef struct fd_entry {
 } fd_entry;
 
 enum {
-    FD_ENTRY_FRAME = 1,      /* a Python frame */
+    FD_ENTRY_FRAME = 1,      /* a Python frame, or a C function it calls */
     FD_ENTRY_UNHOOKED = 2,   /* a frame whose end no hook reports */
     FD_ENTRY_CONTRACTED = 4, /* a dropped frame: runs in its caller's context,
                                  uncounted */

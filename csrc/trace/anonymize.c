@@ -1,5 +1,6 @@
 #include "trace/anonymize.h"
 
+#include "recording/node_table.h"
 #include "trace/canonical_order.h"
 #include "trace/known_names.h"
 
@@ -86,7 +87,7 @@ learn_classes(anonymizer *h)
     fd_status status = FD_OK;
     for (uint32_t i = 1; i < h->trace->nodes.count && status == FD_OK; i++) {
         const fd_trace_node *node = &h->trace->nodes.list[i];
-        if (node->kind == FD_NODE_PYTHON) {
+        if (fd_kind_is_function(node->kind)) {
             status = learn_qualified(h, node->qualified,
                                      is_library(h->trace, node) ? LIBRARY
                                                                 : PROJECT);
@@ -173,6 +174,7 @@ hide_node(anonymizer *h, fd_trace_node *node)
     bool known = false;
     switch (node->kind) {
     case FD_NODE_PYTHON:
+    case FD_NODE_C:
         return hide_function(h, node);
     case FD_NODE_RANGE:
         return hide_range(h, &node->name);

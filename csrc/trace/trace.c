@@ -1,6 +1,7 @@
 #include "trace/trace.h"
 
 #include "base/hash.h"
+#include "recording/node_table.h"
 
 #include <string.h>
 
@@ -246,7 +247,7 @@ void
 fd_trace_node_key(const fd_trace *trace, uint32_t id, fd_buffer *to)
 {
     const fd_trace_node *node = &trace->nodes.list[id];
-    if (node->kind == FD_NODE_PYTHON) {
+    if (fd_kind_is_function(node->kind)) {
         fd_buffer_text(to, fd_trace_text(trace, node->file));
         fd_buffer_text(to, ":[");
         fd_buffer_text(to, fd_trace_text(trace, node->class_name));

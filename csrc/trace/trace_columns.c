@@ -3,8 +3,8 @@
 #include <string.h>
 
 const char *const fd_kind_names[] = {
-    "none", "python", "op",     "autograd", "range",
-    "job",  "module", "thread", "overflow", NULL};
+    "none",   "python", "op",       "autograd", "range", "job",
+    "module", "thread", "overflow", "c",        NULL};
 const char *const fd_from_names[] = {"project", "site", "stdlib", "generated",
                                      NULL};
 const char *const fd_phase_names[] = {"other",     "forward", "backward",

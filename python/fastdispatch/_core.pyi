@@ -310,6 +310,7 @@ class Session:
         timeline: tuple[bool, int, bool, float, float, float, float] | None = None,
         folder: Folder | None = None,
         notebook: bool = False,
+        c_calls: bool = False,
     ) -> Self: ...
     @property
     def path(self) -> str | None:

@@ -29,6 +29,7 @@ MUTABLE = {
     "csrc/clocks/ping_thread.c": {"lock", "threads", "prepared", "refusal"},
     "csrc/capture/frames/constructor_codes.c": {"constructors", "tool", "events"},
     "csrc/capture/frames/constructors.c": {"tool", "watcher", "events"},
+    "csrc/capture/hooks/c_calls.c": {"tool", "events"},
     "csrc/capture/hooks/collection_hook.c": {"collecting"},
     "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "work"},
     "csrc/capture/torch/libtorch.c": {"fd_torch"},

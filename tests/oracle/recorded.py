@@ -55,6 +55,13 @@ class Recorded:
             counts[path[0], self._name(i)] += self._contexts["calls"][i]
         return counts
 
+    def c_calls(self) -> Counter[tuple[str, str]]:
+        """Calls by (calling function, C function)."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for i, path in self._below_root("c"):
+            counts[path[0], self._name(i)] += self._contexts["calls"][i]
+        return counts
+
     def dispatched(self, is_composite: Callable[[str], bool]) -> Counter[tuple[str, str]]:
         """The same for operators that a dispatch mode receives: the outermost ones that are not composite."""
         counts: Counter[tuple[str, str]] = Counter()

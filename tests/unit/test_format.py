@@ -19,7 +19,7 @@ DOCUMENT = (ROOT / "docs" / "formats" / "recording.md").read_text()
 FORMATS = ("recording_format.h", "measures/measure_format.h")
 HEADER = "".join((ROOT / "csrc" / "recording" / name).read_text() for name in FORMATS)
 
-KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow")
+KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow", "c")
 FROM = ("project", "site", "stdlib", "generated")
 
 

@@ -80,6 +80,7 @@ static fd_monitored events[] = {
     FD_MONITORED("PY_START", on_start, true),
     FD_MONITORED("PY_RETURN", on_end, true),
 };
+static const fd_monitoring_use use = {"calls='frame'", "use calls='monitor'"};
 enum { EVENTS = sizeof events / sizeof *events };
 
 static void
@@ -136,7 +137,7 @@ fd_constructors_watch(void)
         return;
     }
     PyObject *pending = PyErr_GetRaisedException();
-    tool = fd_monitoring_open(events, EVENTS, NULL);
+    tool = fd_monitoring_open(use, events, EVENTS, NULL);
     if (tool >= 0) {
         fd_constructor_codes_report(tool, events[0].bit | events[1].bit);
         add_existing();

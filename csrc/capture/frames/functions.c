@@ -146,25 +146,23 @@ fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
     return place.from == FD_FROM_USER;
 }
 
-/* Call the filter of the user for a new node. The filter may end the
- * recording. */
-static void
-filter(fd_thread *thread, uint32_t node)
+bool
+fd_function_is_dropped(fd_thread *thread, uint32_t node, bool added)
 {
     fd_session *session = thread->session;
     uint32_t generation = thread->synced;
-    if (session->keep != NULL && !passes_filter(thread, node)
+    fd_node *record = fd_file_record(&session->recording->file, node);
+    if (added && session->keep != NULL && !passes_filter(thread, node)
         && fd_process_generation() == generation) {
-        fd_node *record = fd_file_record(&session->recording->file, node);
         record->flags |= FD_NODE_DROPPED;
     }
+    return (record->flags & FD_NODE_DROPPED) != 0;
 }
 
 fd_function
 fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
                const fd_frame *frame)
 {
-    fd_session *session = thread->session;
     fd_function function = {.dropped = false};
     PyTypeObject *type;
     bool added = false;
@@ -176,13 +174,8 @@ fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
         module_of(thread, known, frame, function.receiver);
     fd_guard_leave(&guard);
     function.callee.node = node;
-    if (added && node != 0) {
-        filter(thread, node);
-    }
     if (node != 0) {
-        const fd_node *record =
-            fd_file_record(&session->recording->file, node);
-        function.dropped = (record->flags & FD_NODE_DROPPED) != 0;
+        function.dropped = fd_function_is_dropped(thread, node, added);
     }
     return function;
 }

@@ -23,6 +23,10 @@ const fd_code *fd_code_of(fd_thread *thread, PyCodeObject *code);
 bool fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
                          const fd_code *known);
 
+/* Whether the keep filter drops a node. Calls the filter if the node has been
+ * `added`; the filter may end the recording. */
+bool fd_function_is_dropped(fd_thread *thread, uint32_t node, bool added);
+
 /* Resolve the call of `frame` from the current context of the thread. Enters a
  * guard for new functions. */
 fd_function fd_function_of(fd_thread *thread, PyCodeObject *code,

@@ -380,6 +380,20 @@ thread_is_main(void)
     return syscall(SYS_gettid) == getpid();
 }
 
+/* The thread may be new since the events of C functions were enabled. */
+static void
+follow_c_calls(const fd_session *session, PyThreadState *state)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    if (session->on_c_call != NULL) {
+        fd_profile_replace(state, NULL, session->on_c_call);
+    }
+#else
+    (void)session;
+    (void)state;
+#endif
+}
+
 /* For a new generation: start with an empty stack and the current frames. */
 static bool
 synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
@@ -392,6 +406,7 @@ synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
     Py_XDECREF(name);
     thread->frame = NULL;
     thread->unhooked = NULL;
+    follow_c_calls(session, state);
     if (attached) {
         fd_tree_start(thread->tree);
     }

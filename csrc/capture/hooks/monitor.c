@@ -314,6 +314,7 @@ static fd_monitored events[] = {
     FD_MONITORED("PY_YIELD", on_leave, false),
     FD_MONITORED("PY_UNWIND", on_unwind, false),
 };
+static const fd_monitoring_use use = {"calls='monitor'", "use calls='frame'"};
 enum { STARTS, RETURNS, EVENTS = sizeof events / sizeof *events };
 
 /* Other callbacks are the same for all hooks: generators are never on the
@@ -346,7 +347,7 @@ fd_monitor_install(fd_hook hook, fd_error *error)
     purpose = hook;
     select_callbacks(hook);
     if (tool < 0) {
-        tool = fd_monitoring_open(events, EVENTS, error);
+        tool = fd_monitoring_open(use, events, EVENTS, error);
         paused = false;
         return tool < 0 ? FD_ECONFLICT : FD_OK;
     }

@@ -163,8 +163,13 @@ static bool
 directly_in_engine(const fd_thread *thread)
 {
     const fd_tree *tree = thread->tree;
-    const fd_node *node =
-        fd_file_record(&tree->recording->file, tree->current->node);
+    const fd_file *file = &tree->recording->file;
+    const fd_node *node = fd_file_record(file, tree->current->node);
+    if (node->kind == FD_NODE_C) {
+        const fd_context *caller =
+            fd_tree_context(tree, tree->current->parent);
+        node = fd_file_record(file, caller->node);
+    }
     return node->kind == FD_NODE_THREAD
         || (node->kind == FD_NODE_PYTHON
             && (node->flags & FD_NODE_PHASE) == FD_PHASE_BACKWARD);

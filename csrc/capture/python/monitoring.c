@@ -57,7 +57,7 @@ name_owners(PyObject *module, char *text, size_t room)
 }
 
 static int
-claim_tool(PyObject *module, fd_error *error)
+claim_tool(PyObject *module, fd_monitoring_use use, fd_error *error)
 {
     char owners[256] = "";
     for (int i = 0; i < IDS; i++) {
@@ -70,9 +70,9 @@ claim_tool(PyObject *module, fd_error *error)
     }
     name_owners(module, owners, sizeof owners);
     fd_fail(error, FD_ECONFLICT,
-            "calls='monitor': no tool id of sys.monitoring is free (%s):"
-            " end one of these tools, or use calls='frame'",
-            owners);
+            "%s: no tool id of sys.monitoring is free (%s): end one of these"
+            " tools, or %s",
+            use.option, owners, use.instead);
     return -1;
 }
 
@@ -143,29 +143,42 @@ release_tool(PyObject *module, int tool, const fd_monitored *events,
 }
 
 static int
-open_tool(PyObject *module, fd_monitored *events, size_t count,
-          fd_error *error)
+open_tool(PyObject *module, fd_monitoring_use use, fd_monitored *events,
+          size_t count, fd_error *error)
 {
-    int tool = module == NULL ? -1 : claim_tool(module, error);
+    int tool = module == NULL ? -1 : claim_tool(module, use, error);
     if (tool < 0 || add_all(module, tool, events, count) == 0) {
         return tool;
     }
     PyErr_Clear();
     release_tool(module, tool, events, count);
     fd_fail(error, FD_ECONFLICT,
-            "calls='monitor': sys.monitoring refused our callbacks: use"
-            " calls='frame'");
+            "%s: sys.monitoring refused our callbacks: %s", use.option,
+            use.instead);
     return -1;
 }
 
 int
-fd_monitoring_open(fd_monitored *events, size_t count, fd_error *error)
+fd_monitoring_open(fd_monitoring_use use, fd_monitored *events, size_t count,
+                   fd_error *error)
 {
     PyObject *pending = fd_take_exception();
-    fd_fail(error, FD_EINVAL, "calls='monitor': sys.monitoring is missing");
-    int tool = open_tool(monitoring(), events, count, error);
+    fd_fail(error, FD_EINVAL, "%s: sys.monitoring is missing", use.option);
+    int tool = open_tool(monitoring(), use, events, count, error);
     fd_put_exception(pending);
     return tool;
+}
+
+PyObject *
+fd_monitoring_missing(void)
+{
+    PyObject *pending = fd_take_exception();
+    PyObject *module = monitoring();
+    PyObject *missing =
+        module != NULL ? PyObject_GetAttrString(module, "MISSING") : NULL;
+    Py_XDECREF(missing); /* the module keeps it */
+    fd_put_exception(pending);
+    return missing;
 }
 
 bool

@@ -17,6 +17,12 @@ typedef struct fd_monitored {
 
 extern PyTypeObject fd_monitored_type;
 
+/* For messages. */
+typedef struct fd_monitoring_use {
+    const char *option;  /* of CallGraph, that needs the tool id */
+    const char *instead; /* what to do without one */
+} fd_monitoring_use;
+
 #define FD_MONITORED(event, call, local) \
     { \
         PyObject_HEAD_INIT(&fd_monitored_type) call, event, local, 0 \
@@ -24,7 +30,11 @@ extern PyTypeObject fd_monitored_type;
 
 /* Claim a tool id and enable these events. Returns the id, or -1 if none is
  * free; the message names the tools that have them. */
-int fd_monitoring_open(fd_monitored *events, size_t count, fd_error *error);
+int fd_monitoring_open(fd_monitoring_use use, fd_monitored *events,
+                       size_t count, fd_error *error);
+
+/* sys.monitoring.MISSING, borrowed; NULL without memory. */
+PyObject *fd_monitoring_missing(void);
 
 /* Enable or disable the events that are not local, and keep the id. False if
  * out of memory. */

@@ -200,6 +200,25 @@ fd_stack_limits_of(const char *base, const char *top)
 #endif
 }
 
+#if PY_VERSION_HEX < 0x030C0000
+/* Replace the profile function `before` (NULL: none) of a thread by another
+ * one, without an object: sys.getprofile() returns None. False if the thread
+ * has a different function, which stays. */
+static inline bool
+fd_profile_replace(PyThreadState *thread, Py_tracefunc before,
+                   Py_tracefunc after)
+{
+    if (thread->c_profilefunc != before || thread->c_profileobj != NULL) {
+        return false;
+    }
+    thread->c_profilefunc = after;
+    bool tracing =
+        thread->tracing == 0 && (thread->c_tracefunc != NULL || after != NULL);
+    thread->cframe->use_tracing = tracing ? 255 : 0;
+    return true;
+}
+#endif
+
 /* Keep the garbage collector from starting, with the flag that is set during a
  * collection, so that gc.isenabled() does not change. Returns the argument of
  * fd_collector_release. From 3.12 on, collections start between bytecodes

@@ -4,6 +4,7 @@
 #include "capture/engines/engine_pipeline.h"
 #include "capture/frames/constructors.h"
 #include "capture/frames/python_calls.h"
+#include "capture/hooks/c_calls.h"
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
@@ -27,6 +28,7 @@ free_session(fd_session *session)
     fd_operators_clear(&session->operators);
     fd_operators_clear(&session->schemas);
     fd_origins_clear(&session->origins);
+    fd_c_functions_clear(&session->c_functions);
     fd_map_clear(&session->nodes);
     fd_map_clear(&session->models);
     fd_map_clear(&session->owners);
@@ -197,6 +199,9 @@ resume(fd_session *session)
         return;
     }
     install(session, false);
+    if (session->c_calls) {
+        fd_c_calls_switch(session, true);
+    }
     fd_calls_ready(); /* adds the current frames of this thread */
     fd_collections_watch(session);
     if (session->ops == FD_OPS_RECORD) {
@@ -212,6 +217,9 @@ pause_recording(fd_session *session)
     const fd_thread *thread = fd_thread_self;
     session->running = false;
     fd_process_next_generation();
+    if (session->c_calls) {
+        fd_c_calls_switch(session, false);
+    }
     fd_collections_ignore();
     fd_records_ignore();
     session->stuck |=
@@ -228,6 +236,21 @@ pause_recording(fd_session *session)
     fd_recording_pause(session->recording, !session->stuck);
 }
 
+static fd_status
+claim_sources(fd_session *session, fd_error *error)
+{
+    fd_status status = session->calls == FD_CALLS_MONITOR
+                         ? fd_monitor_install(FD_HOOK_WATCHING, error)
+                         : FD_OK;
+    if (status == FD_OK && session->c_calls) {
+        status = fd_c_calls_open(session, error);
+    }
+    if (status != FD_OK) {
+        uninstall(session);
+    }
+    return status;
+}
+
 fd_status
 fd_session_start(fd_session *session, fd_error *error)
 {
@@ -240,11 +263,9 @@ fd_session_start(fd_session *session, fd_error *error)
                        "this process is recording already: stop the running "
                        "CallGraph first");
     }
-    if (session->calls == FD_CALLS_MONITOR) { /* first: it may fail */
-        fd_status status = fd_monitor_install(FD_HOOK_WATCHING, error);
-        if (status != FD_OK) {
-            return status;
-        }
+    fd_status status = claim_sources(session, error); /* may fail */
+    if (status != FD_OK) {
+        return status;
     }
     session->step = 0;
     fd_process_activate(session, session->serial);
@@ -273,6 +294,7 @@ fd_session_stop(fd_session *session)
     }
     fd_process_activate(NULL, 0);
     uninstall(session);
+    fd_c_calls_close();
     fd_constructors_release();
     fd_recording_stop(session->recording, !session->stuck);
 }
@@ -330,6 +352,9 @@ keep_hook(const fd_session *session)
         && fd_frame_hook_is_lost()) {
         fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
         install(session, !session->running);
+    }
+    if (session->c_calls && session->running && !fd_c_calls_check(session)) {
+        fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
     }
 }
 
@@ -497,6 +522,7 @@ fd_session_forked(void)
 {
     fd_frame_hook_remove();
     fd_monitor_remove();
+    fd_c_calls_close();
     fd_collections_ignore();
     fd_constructors_release();
 }

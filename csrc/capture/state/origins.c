@@ -1,6 +1,7 @@
 #include "capture/state/origins.h"
 
 #include "base/alloc.h"
+#include "recording/node_table.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -99,7 +100,7 @@ fd_origins_fit(const fd_file *file, uint32_t id, const char *name)
 {
     const fd_context *context = fd_file_record(file, id);
     const fd_node *node = fd_file_record(file, context->node);
-    const char *text = node->kind == FD_NODE_PYTHON
+    const char *text = fd_kind_is_function(node->kind)
                          ? fd_strings_text(file, node->class_name)
                          : fd_strings_text(file, node->name);
     return fits(name, text);

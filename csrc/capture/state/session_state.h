@@ -5,6 +5,7 @@
 
 #include "capture/process/thread.h"
 #include "capture/state/async_calls.h"
+#include "capture/state/c_functions.h"
 #include "capture/state/instances.h"
 #include "capture/state/measure_plan.h"
 #include "capture/state/module_paths.h"
@@ -80,13 +81,17 @@ typedef struct fd_session {
     fd_map owners; /* code id -> whose code: frames/notebook_calls.h */
     uint64_t kernel_threads; /* the last thread of a notebook's kernel; 0: not
                                 in a notebook */
-    bool fold;               /* record imports and compilers as one <folded> */
+    fd_c_functions c_functions;
+    bool fold; /* record imports and compilers as one <folded> */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
     bool stuck;    /* a thread never left its section: memory is not freed */
     bool operands; /* for execution traces */
     bool unhooked; /* paused by fd_session_record, without hooks */
     fd_calls_source calls;
+    bool c_calls;           /* also calls of C functions: hooks/c_calls.h */
+    Py_tracefunc on_c_call; /* their profile function, for new threads; NULL
+                               where threads need none */
     fd_ops_source ops;
     bool on_hold;  /* file `hold` existed when the step began */
     char *hold;    /* owned; the path and ".off": while this file exists,

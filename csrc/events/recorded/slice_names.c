@@ -1,6 +1,7 @@
 #include "events/recorded/slice_names.h"
 
 #include "base/map.h"
+#include "recording/node_table.h"
 #include "trace/trace_columns.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ write_name(const fd_trace *trace, const fd_trace_context *context,
         fd_trace_module_name(trace, context->module, to);
         fd_buffer_text(to, to->size > 0 ? " " : "");
     }
-    if (node->kind == FD_NODE_PYTHON && node->class_name != 0) {
+    if (fd_kind_is_function(node->kind) && node->class_name != 0) {
         fd_buffer_format(to, "[%s]:", fd_trace_text(trace, node->class_name));
     }
     fd_buffer_text(to, fd_trace_text(trace, node->name));
@@ -27,7 +28,7 @@ name_context(fd_slice_names *names, const fd_trace *trace,
              fd_slice_name *name)
 {
     const fd_trace_node *node = &trace->nodes.list[context->node];
-    const char *category = node->kind == FD_NODE_PYTHON && node->file != 0
+    const char *category = fd_kind_is_function(node->kind) && node->file != 0
                              ? fd_trace_text(trace, node->file)
                              : fd_kind_names[node->kind];
     write_name(trace, context, scratch);

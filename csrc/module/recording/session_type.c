@@ -79,13 +79,23 @@ session_opened(PyTypeObject *type, PyObject *path, PyObject *place, int max_mb,
     return (PyObject *)self;
 }
 
+static void
+set_functions(fd_session *session, PyObject *keep, PyObject *schedule,
+              PyObject *on_change, PyObject *on_ready)
+{
+    session->keep = optional(keep);
+    session->schedule = optional(schedule);
+    session->on_change = optional(on_change);
+    session->on_ready = optional(on_ready);
+}
+
 static PyObject *
 session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path",     "max_mb",   "timing",    "calls",
-                            "fold",     "prefixes", "rank",      "world",
-                            "keep",     "schedule", "on_change", "on_ready",
-                            "timeline", "folder",   "notebook",  NULL};
+    static char *names[] = {
+        "path",     "max_mb", "timing",   "calls",    "fold",      "prefixes",
+        "rank",     "world",  "keep",     "schedule", "on_change", "on_ready",
+        "timeline", "folder", "notebook", "c_calls",  NULL};
     PyObject *path = Py_None;
     PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
@@ -98,14 +108,15 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int calls = FD_CALLS_FRAME;
     int fold = 1;
     int notebook = 0;
+    int c_calls = 0;
     unsigned int rank = 0;
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$ipipOIIOOOOO&Op:Session", names, &path, &max_mb,
+            args, kwargs, "|O$ipipOIIOOOOO&Opp:Session", names, &path, &max_mb,
             &timing, &calls, &fold, &prefixes, &rank, &world, &keep, &schedule,
             &on_change, &on_ready, fd_session_timeline, &timeline, &folder,
-            &notebook)) {
+            &notebook, &c_calls)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb, timing);
@@ -115,6 +126,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_session *session = session_of(self);
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
+    session->c_calls = c_calls;
     if (notebook) {
         fd_notebook_begin(session);
     }
@@ -130,10 +142,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_header *header = fd_file_header(&session->recording->file);
     header->rank = rank;
     header->world = world;
-    session->keep = optional(keep);
-    session->schedule = optional(schedule);
-    session->on_change = optional(on_change);
-    session->on_ready = optional(on_ready);
+    set_functions(session, keep, schedule, on_change, on_ready);
     if (prefixes != NULL && fd_session_add_prefixes(session, prefixes) < 0) {
         Py_DECREF(self);
         return NULL;

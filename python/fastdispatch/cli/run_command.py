@@ -76,6 +76,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--every", type=int, default=1, metavar="N", help="measure only one step in N (default: every step)"
     )
     parser.add_argument(
+        "--detail", default="", metavar="WHAT", help="also record calls of C functions, which costs more: c_calls"
+    )
+    parser.add_argument(
         "--gpu",
         default="auto",
         metavar="WHAT",
@@ -131,6 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         gpu=arguments.gpu,
         measure=arguments.measure,
         every=arguments.every,
+        detail=arguments.detail,
         keep=arguments.keep,
         steps=arguments.steps,
         ranks=_ranks(arguments.ranks),
@@ -187,6 +191,7 @@ def _set_environment(arguments: argparse.Namespace) -> None:
     options += ["children=0"] if arguments.no_children else []
     options += [f"measure={arguments.measure.replace(',', '+')}"] if arguments.measure else []
     options += [f"every={arguments.every}"] if arguments.every > 1 else []
+    options += [f"detail={arguments.detail.replace(',', '+')}"] if arguments.detail else []
     os.environ["FASTDISPATCH"] = "children"
     os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)
     os.environ["FASTDISPATCH_OPTIONS"] = ",".join(options)

@@ -42,10 +42,10 @@ class Steps:
         self.longest: int = max(map(steps_of, self.ranks), default=0)
         reduced = trace.window is not None
         self.varying: int = 0 if reduced else 1  # steps that may be different from the others
-        paths = trace.core.contexts(-1, not reduced)
-        self.paths: Columns = paths if reduced else _without_setup(paths, self.longest)
         self.keys: list[str] = trace.nodes["key"]
         self.kinds: list[str] = trace.nodes["kind"]
+        paths = _without_c_functions(trace.core.contexts(-1, not reduced), self.kinds)
+        self.paths: Columns = paths if reduced else _without_setup(paths, self.longest)
         self.sources = Sources(trace)
         self.claimed: set[int] = set()
 
@@ -217,6 +217,23 @@ class Steps:
         for name, value in more.items():
             setattr(found, name, value)
         return found
+
+
+def _without_c_functions(paths: Columns, kinds: Sequence[str]) -> Columns:
+    """Return paths as of a recording without C functions: their time and the paths below them are those of the
+    caller. The rows of C functions remain, without time."""
+    if "c" not in kinds:
+        return paths
+    own, total, callers = list(paths["self"]), list(paths["total"]), list(paths["parent"])
+    shown: list[int] = []  # per row: the row that its callees are below
+    for row, parent in enumerate(callers):  # a parent comes before its children
+        callers[row] = shown[parent] if parent >= 0 else parent
+        is_c = kinds[paths["node"][row]] == "c"
+        shown.append(callers[row] if is_c else row)
+        if is_c:
+            own[callers[row]] += own[row]
+            own[row] = total[row] = 0
+    return paths | {"self": own, "total": total, "parent": callers}
 
 
 def _without_setup(paths: Columns, steps: int) -> Columns:

@@ -59,7 +59,7 @@ def package_of(kind: str, package: str, name: str, source: str) -> str:
     """Return the package; for operators the namespace, for other kinds the kind."""
     if kind == "op":
         return name.split("::", 1)[0] if "::" in name else "operators"
-    if kind == "python":
+    if kind in ("python", "c"):
         return package or source
     return _GROUPS.get(kind, kind)
 

@@ -14,6 +14,7 @@ from fastdispatch.record import files
 #: ``<folded>`` were hooked like others.
 HOOKED = {
     "python": "python_call",
+    "c": "python_call",
     "overflow": "python_call",
     "op": "operator",
     "autograd": "operator",

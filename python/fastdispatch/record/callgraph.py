@@ -18,6 +18,7 @@ from fastdispatch.read.summary import printable
 from fastdispatch.record import children, files
 from fastdispatch.record.calibration import call_cost, operator_cost
 from fastdispatch.record.children import Process, Rank
+from fastdispatch.record.detail import details_of
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import (
     agreed_run_id,
@@ -88,6 +89,9 @@ class CallGraph(Recorded):
         or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
     measure, every:
         ``"flops"``: also count FLOPs of operators (docs/concepts/measures.md), in steps 0, ``every``, 2 * ``every``...
+    detail:
+        ``"c_calls"``: C functions that Python code calls (``sorted``, ``zlib.compress``) are entries of their own
+        (docs/concepts/calls.md).
     gpu:
         GPU time of one step in 100 (with ``et`` of each): ``"auto"`` if PyTorch uses CUDA, ``"off"``, ``"require"`` (an
         error without a GPU), or a :class:`fastdispatch.Gpu` with calls and sampling.
@@ -132,6 +136,7 @@ class CallGraph(Recorded):
         et: bool = False,
         measure: str = "",
         every: int = 1,
+        detail: str = "",
         gpu: str | Gpu = "auto",
         keep: Keep | None = None,
         schedule: Schedule | None = None,
@@ -165,6 +170,7 @@ class CallGraph(Recorded):
             raise _core.Error("et=True requires times and ops='record': omit timing and ops")
         self._et = et
         self._measure, self._every = measures_of(measure, every, ops), every
+        self._detail = details_of(detail, calls)
         # A trace of a few steps needs the kernels of all of them.
         self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)
         if self._gpu is not None and self._gpu.require and not timing:
@@ -347,6 +353,7 @@ class CallGraph(Recorded):
             "max_mb": self._max_mb,
             "timing": self._timing,
             "calls": _CALLS[self._calls_source()],
+            "c_calls": "c_calls" in self._detail,
             "fold": self._keep is None,
             "prefixes": [*cell_folders(), *prefixes()],
             "notebook": shell() is not None,
@@ -399,6 +406,7 @@ class CallGraph(Recorded):
             "timeline": None if self._timeline is None else self._timeline.what,
             "et": self._et,
             "measure": {kind: self._every for kind in self._measure},
+            "detail": list(self._detail),
             "gpu": None if self._gpu is None else self._gpu.text,
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
@@ -481,7 +489,7 @@ class CallGraph(Recorded):
         rank = self._as_rank()
         if rank is not None:
             options = {"calls": self._calls_source(), "ops": self._ops, "timing": int(self._timing)}
-            children.announce(rank, options | {"max_mb": self._max_mb})
+            children.announce(rank, options | {"max_mb": self._max_mb, "detail": "+".join(self._detail)})
 
     def _follow(self, rank: Rank, process: Process) -> None:
         """Start as the recording of another process of a rank."""

@@ -111,7 +111,7 @@ def prefixes() -> list[tuple[str, int]]:
     sites = {*site.getsitepackages(), site.getusersitepackages()}
     sites |= {path for path in sys.path if path.rstrip("/").endswith(("site-packages", "dist-packages"))}
     found += [(path, FROM_SITE) for path in sorted(sites)]
-    known = {path for path, _ in found}
+    known = {path for path, _ in found} | {os.path.join(path, "lib-dynload") for path in _standard_library()}
     found += [(os.path.abspath(path), FROM_USER) for path in [*sys.path, os.getcwd()] if os.path.isdir(path or ".")]
     return [(path, kind) for path, kind in found if path not in known or kind != FROM_USER]
 

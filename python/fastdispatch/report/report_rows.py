@@ -29,6 +29,9 @@ PASSED_ON, KEPT = 0.95, 0.005
 
 _LIBRARIES = ("site", "stdlib")
 
+#: Kinds of nodes that are functions: of Python, and C functions.
+FUNCTIONS = ("python", "c")
+
 
 @dataclass
 class Modules:
@@ -138,8 +141,8 @@ def row(trace: Trace, table: Columns, index: int) -> Row:
 
 
 def is_library(trace: Trace, node: int) -> bool:
-    """Return whether a node is a Python function of PyTorch, the standard library or another installed package."""
-    return trace.nodes["kind"][node] == "python" and trace.nodes["from"][node] in _LIBRARIES
+    """Return whether a node is a function of PyTorch, the standard library or another installed package."""
+    return trace.nodes["kind"][node] in FUNCTIONS and trace.nodes["from"][node] in _LIBRARIES
 
 
 def _visible(trace: Trace, by: str, table: Columns) -> list[int]:

@@ -103,7 +103,7 @@ function listPackages() {
         const name = nodes.package[contexts.node[c]];
         const value = figure ? figure[c] : 0;
         sums.set(name, sums.get(name) + value);
-        if (nodes.kind[contexts.node[c]] === "python") python.set(name, (python.get(name) ?? 0) + value);
+        if (["python", "c"].includes(nodes.kind[contexts.node[c]])) python.set(name, (python.get(name) ?? 0) + value);
     }
     const fixed = ["project", "torch", "aten", "autograd", "stdlib"];
     const rest = [...python.keys()].filter((name) => !fixed.includes(name) && !PLAIN.includes(name));

@@ -1,0 +1,46 @@
+/* From a C function that Python code calls to its node. A function is
+ * identified by its method definition and the class of its `self`. Requires
+ * the GIL. */
+#ifndef FD_C_FUNCTIONS_H
+#define FD_C_FUNCTIONS_H
+
+#include "capture/python/classes.h"
+
+#include "base/status.h"
+
+/* A called C function. */
+typedef struct fd_c_target {
+    const PyMethodDef *method;
+    PyTypeObject *type; /* of `self`, or `self` if it is a class; else NULL */
+    PyObject *module;   /* borrowed: its module, or the name of it, or NULL */
+} fd_c_target;
+
+typedef struct fd_c_function {
+    const PyMethodDef *method; /* NULL: a free slot */
+    const char *name;          /* in the recording */
+    uint32_t receiver;         /* id of the class; 0: none */
+    uint32_t node;
+    uint32_t hash; /* of method and class */
+    bool dropped;  /* by the keep filter */
+} fd_c_function;
+
+typedef struct fd_c_functions {
+    fd_c_function *slots; /* owned; NULL before the first function */
+    uint32_t mask;
+    uint32_t count;
+} fd_c_functions;
+
+void fd_c_functions_clear(fd_c_functions *functions);
+
+/* The known function, else NULL. The name is compared too: libraries allocate
+ * method definitions and free them. */
+const fd_c_function *fd_c_functions_find(const fd_c_functions *functions,
+                                         const fd_classes *classes,
+                                         const fd_c_target *target);
+
+/* Add a new function; sets its hash. Empties a table of the largest size.
+ * Without memory the function is not added. */
+void fd_c_functions_add(fd_c_functions *functions, fd_c_function function,
+                        const fd_c_target *target);
+
+#endif
