@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import fastdispatch
 from benchmarks.figures import Result
@@ -18,8 +19,16 @@ from tests import many_ranks
 
 ROOT = Path(__file__).parent.parent
 _GPT = ROOT / "docs" / "examples" / "gpt" / "pretrain.py"
+_MANY = 256  # ranks from which on the size is limited: reduced merges do not grow
 _QUERIES = ("hottest-paths", "slowest-rank", "different-counts", "step-percentiles")
-Cost = tuple[float, float]  # seconds, MB of the largest process
+
+
+class Cost(NamedTuple):
+    """Of a command: seconds, MB of the largest process, CPU seconds of all processes."""
+
+    seconds: float
+    megabytes: float
+    cpu: float
 
 
 def _run(*arguments: object) -> Cost:
@@ -31,7 +40,7 @@ def _run(*arguments: object) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return perf_counter() - begin, usage.ru_maxrss / 1e3
+    return Cost(perf_counter() - begin, usage.ru_maxrss / 1e3, usage.ru_utime + usage.ru_stime)
 
 
 def _record(folder: Path, steps: int) -> Path:
@@ -46,30 +55,31 @@ def _size(folder: Path) -> int:
 
 
 def _dataset(result: Result, folder: Path, source: Path, ranks: int, bars: bool) -> float:
-    """Measure one number of ranks; return the seconds."""
+    """Measure one number of ranks; return the CPU seconds of all processes."""
     inputs, target = folder / f"ranks{ranks}", folder / f"run{ranks}.parquet"
     many_ranks.write(source, inputs, ranks)
-    seconds, megabytes = _run("merge", inputs, "-o", target)
-    result.add(f"data set of {ranks} ranks", [seconds], "s", 40 if bars else None)
-    result.add(f"data set of {ranks} ranks, largest process", [megabytes], "MB", 2000 if bars else None)
-    result.add(f"data set of {ranks} ranks, size per rank", [_size(target) / ranks / 1e3], "kB", 25 if bars else None)
+    cost = _run("merge", inputs, "-o", target)
+    result.add(f"data set of {ranks} ranks", [cost.seconds], "s", 40 if bars else None)
+    result.add(f"data set of {ranks} ranks, CPU time", [cost.cpu], "s")
+    result.add(f"data set of {ranks} ranks, largest process", [cost.megabytes], "MB", 2000 if bars else None)
+    size = _size(target) / ranks / 1e3
+    result.add(f"data set of {ranks} ranks, size per rank", [size], "kB", 25 if ranks >= _MANY else None)
     for name in _QUERIES if bars else ():
-        seconds_of_query, _ = _run("sql", target, name)
-        result.add(f"sql {name}, {ranks} ranks", [seconds_of_query], "s", 3)
-    return seconds
+        result.add(f"sql {name}, {ranks} ranks", [_run("sql", target, name).seconds], "s", 3)
+    return cost.cpu
 
 
 def _json(result: Result, folder: Path, ranks: int) -> None:
     """The merge in JSON and the data set, of the same ranks."""
     inputs = folder / f"ranks{ranks}"
-    seconds, megabytes = _run("merge", inputs, "-o", folder / "merged.json")
-    again, less = _run("merge", inputs, "-o", folder / "again.parquet")
-    reporting, most = _run("report", folder / "merged.json")
-    for name, cost in (("merge in JSON", (seconds, megabytes)), ("report of the merge in JSON", (reporting, most))):
-        result.add(f"{name}, {ranks} ranks", [cost[0]], "s")
-        result.add(f"{name}, {ranks} ranks, largest process", [cost[1]], "MB")
-    result.add(f"data set / merge in JSON, {ranks} ranks, time", [again / seconds], "x")
-    result.add(f"data set / merge in JSON, {ranks} ranks, memory", [less / megabytes], "x")
+    made = _run("merge", inputs, "-o", folder / "merged.json")
+    again = _run("merge", inputs, "-o", folder / "again.parquet")
+    report = _run("report", folder / "merged.json")
+    for name, cost in (("merge in JSON", made), ("report of the merge in JSON", report)):
+        result.add(f"{name}, {ranks} ranks", [cost.seconds], "s")
+        result.add(f"{name}, {ranks} ranks, largest process", [cost.megabytes], "MB")
+    result.add(f"data set / merge in JSON, {ranks} ranks, time", [again.seconds / made.seconds], "x")
+    result.add(f"data set / merge in JSON, {ranks} ranks, memory", [again.megabytes / made.megabytes], "x")
 
 
 def _exponent(ranks: Sequence[int], seconds: Sequence[float]) -> float:
@@ -90,6 +100,8 @@ def measure(effort: Effort) -> Result:
         paths = len(fastdispatch.load(source).contexts["node"])
         result.add("call paths per rank", [float(paths)], "")
         seconds = [_dataset(result, folder, source, count, count == 4096) for count in ranks]
-        result.add("exponent of the growth with ranks", [_exponent(ranks, seconds)], "")
-        _json(result, folder, ranks[-2])
+        exponent = _exponent(ranks, seconds)
+        result.add("exponent of the growth of CPU time with ranks", [exponent], "")
+        result.add("CPU time of 100 000 ranks by it", [seconds[-1] * (100_000 / ranks[-1]) ** exponent], "s")
+        _json(result, folder, ranks[1])
     return result

@@ -447,7 +447,7 @@ def test_times() -> None:
         ("1f1b --stages 3 --micro-batches 7 --forward=-1", "a number from 0"),
         ("1f1b --stages 3 --micro-batches 7 --forward 1e400", "a number from 0"),
         ("1f1b --stages 3 --micro-batches 7 --forward 1/0", "a number, or numbers"),
-        ("zb-v --stages 3 --micro-batches 7 --blocking", "do not wait for transfers"),
+        ("zb-v --stages 3 --micro-batches 7 --blocking", "no blocking transfers"),
         ("1f1b --stages 64 --micro-batches 1024 --svg x.svg", "at most 50000"),
         ("1f1b --stages 3 --micro-batches 7 --svg /nowhere/x.svg", "/nowhere/x.svg: cannot write"),
     ],
@@ -476,7 +476,7 @@ def test_bad_calls() -> None:
         made._core.replay({"X": [1, 1]})
     with pytest.raises(fastdispatch.Error, match="negative"):
         made._core.replay({"F": [1, -1]})
-    with pytest.raises(fastdispatch.Error, match="too long"):
+    with pytest.raises(fastdispatch.Error, match="too large"):
         made._core.replay({"F": [1, 1 << 62]})
 
 

@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     manifest = write_dataset(arguments.paths, arguments.output, runner=arguments.runner, progress=_progress())
     for reason in manifest.refused.values():
         print(f"fastdispatch: skipped: {reason}", file=sys.stderr)
-    if manifest.missing:
-        print(f"fastdispatch: {manifest.missing}", file=sys.stderr)
+    for line in [*manifest.incomplete, *filter(None, [manifest.missing])]:
+        print(f"fastdispatch: {line}", file=sys.stderr)
     print(f"{len(manifest.ranks)} ranks in {len(manifest.groups)} groups: {arguments.output}")
     return 1 if manifest.refused else 0
 

@@ -11,7 +11,7 @@ from fastdispatch.dataset import engine, reduced_parts, run_tables
 from fastdispatch.dataset.inputs import Source, local_copy, rank_in_header
 from fastdispatch.dataset.run_manifest import Group, Recorded
 from fastdispatch.read import privacy
-from fastdispatch.read.trace import Trace, load
+from fastdispatch.read.trace import Trace, load, reporting_incomplete
 
 
 @dataclass
@@ -22,9 +22,14 @@ class Written:
     refused: dict[str, str] = field(default_factory=dict)
 
 
+def files_of(name: str) -> set[str]:
+    """Return the files that every group of this name has, relative to the folder of the data set."""
+    return {*(f"{table}/{name}.parquet" for table in run_tables.PER_RANK), reduced_parts.part_of_whole(name)}
+
+
 def write_group(folder: Path, name: str, sources: list[Source]) -> Written:
     """Write the tables of a group. An input that cannot be read, or does not fit to the others, is refused."""
-    with ExitStack() as copies:
+    with ExitStack() as copies, reporting_incomplete(None):
         local: dict[str, Source] = {}
         refused: dict[str, str] = {}
         for source in sources:
@@ -38,8 +43,9 @@ def write_group(folder: Path, name: str, sources: list[Source]) -> Written:
         reduced_parts.write_parts(folder, name, trace, [path for path in local if local[path] in kept.values()])
         _write(folder, name, trace)
     run = str(trace.meta.get("run_id") or "")
+    damage = {rank["rank"]: "; ".join(rank["notes"]) or "damaged" for rank in trace.ranks if not rank["complete"]}
     inputs = [
-        Recorded(privacy.shown(source.path), source.bytes, source.changed, rank)
+        Recorded(privacy.shown(source.path), source.bytes, source.changed, rank, damage.get(rank, ""))
         for rank, source in sorted(kept.items())
     ]
     world = max(rank["world"] for rank in trace.ranks)

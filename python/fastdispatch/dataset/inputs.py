@@ -31,7 +31,7 @@ class Source:
 def rank_in_header(path: str) -> int | None:
     """Return the rank in the header of a recording (docs/formats/recording.md); None of another file."""
     try:
-        with open(path, "rb") as file:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a FIFO is empty
             header = file.read(92)
     except OSError:
         return None
@@ -58,12 +58,21 @@ def find(paths: Sequence[str]) -> list[Source]:
 def _local(path: str) -> list[Source]:
     try:
         files = sorted(Path(path).glob(_RECORDINGS)) if Path(path).is_dir() else [Path(path)]
-        sources = [Source(str(file), stat.st_size, stat.st_mtime_ns) for file in files for stat in (file.stat(),)]
+        sources = [_source(file) for file in files]
     except OSError as error:
         raise Error(f"{path}: {error.strerror}") from None
     if not sources:
         raise Error(f"{path}: no recording ({_RECORDINGS}) in this directory")
     return sources
+
+
+def _source(file: Path) -> Source:
+    """A link to nothing is an input too: reading it says so."""
+    try:
+        stat = file.stat()
+    except OSError:
+        stat = file.lstat()
+    return Source(str(file), stat.st_size, stat.st_mtime_ns)
 
 
 def _store(path: str) -> tuple[Any, str]:

@@ -99,9 +99,20 @@ def _open(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -
     if not run_manifest.is_dataset(path):
         run_tables.read(connection, load(path))
         return
-    run_manifest.load(path)
+    _check_files(Path(path), run_manifest.load(path))
     if privacy.requested() is not None:
         raise Error(f"{path}: names in a data set stay as they are: give --anonymize and --strip-prefix to merge")
     for name in run_tables.NAMES:
         source = Path(path) / (f"{name}.parquet" if name in _ONE_FILE else f"{name}/*.parquet")
         connection.execute(f"CREATE VIEW {name} AS {run_tables.rows_of(name, source)}")
+
+
+def _check_files(folder: Path, manifest: run_manifest.RunManifest) -> None:
+    """Raise Error if a file is lost: its ranks would be missing from results."""
+    wanted = {f"{table}.parquet" for table in _ONE_FILE}
+    wanted |= {f"{table}/{group.name}.parquet" for group in manifest.groups for table in run_tables.PER_RANK}
+    there = {str(file.relative_to(folder)) for file in [*folder.glob("*.parquet"), *folder.glob("*/*.parquet")]}
+    lost = sorted(wanted - there)
+    if lost:
+        more = f" and {len(lost) - 1} other files" if len(lost) > 1 else ""
+        raise Error(f"{folder / lost[0]}{more}: lost: run fastdispatch merge again with the same inputs")

@@ -23,10 +23,15 @@ FOLDER, SETTLED, WHOLE = "parts", "settled.json.xz", "whole.json.xz"
 _LEVEL = 3
 
 
+def part_of_whole(name: str) -> str:
+    """Return the path of the part that every group has."""
+    return f"{FOLDER}/{name}.{WHOLE}"
+
+
 def write_parts(folder: Path, name: str, whole: Trace, paths: list[str]) -> None:
     """Write the parts of a group. That of settled steps is missing if they are not decided for each of its ranks."""
     (folder / FOLDER).mkdir(exist_ok=True)
-    _save(reduced([whole]), folder / FOLDER / f"{name}.{WHOLE}")
+    _save(reduced([whole]), folder / part_of_whole(name))
     target, settled = folder / FOLDER / f"{name}.{SETTLED}", load(paths, steps="settled")
     if settled.window is None:
         target.unlink(missing_ok=True)

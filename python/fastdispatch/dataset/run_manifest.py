@@ -20,12 +20,13 @@ _LARGEST = 256 << 20
 
 @dataclass
 class Recorded:
-    """One input: its path as given, its size and time of change when it was read, and its rank."""
+    """One input: its path as given, its size and time of change when it was read, its rank, and its faults."""
 
     path: str
     bytes: int
     changed: int  # nanoseconds since 1970; 0: the store has no such time
     rank: int
+    incomplete: str = ""  # why records are missing; "": complete
 
 
 @dataclass
@@ -49,6 +50,12 @@ class RunManifest:
     def ranks(self) -> dict[int, str]:
         """Path of the recording of each rank."""
         return {each.rank: each.path for group in self.groups for each in group.inputs}
+
+    @property
+    def incomplete(self) -> list[str]:
+        """A line for each recording that is truncated or damaged."""
+        inputs = [each for group in self.groups for each in group.inputs]
+        return [f"{one.path}: rank {one.rank} is incomplete: {one.incomplete}" for one in inputs if one.incomplete]
 
     @property
     def run(self) -> str:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from fastdispatch._core import Error
 from fastdispatch.dataset import engine, reduced_parts, run_manifest, run_tables
-from fastdispatch.dataset.group_writer import Written, write_group
+from fastdispatch.dataset.group_writer import Written, files_of, write_group
 from fastdispatch.dataset.inputs import Source, find
-from fastdispatch.dataset.run_manifest import RunManifest
+from fastdispatch.dataset.run_manifest import Group, RunManifest
 from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.read import privacy
 
@@ -57,7 +57,7 @@ def write_dataset(
     target = Path(folder)
     sources = find(paths)
     with _written_alone(target):
-        manifest = run_manifest.load(target) if run_manifest.is_dataset(target) else RunManifest()
+        manifest = run_manifest.load(target) if (target / run_manifest.NAME).exists() else RunManifest()
         _remove_partial(target)
         tasks = _plan(target, manifest, sources)
         _run(target, manifest, tasks, runner, progress)
@@ -85,7 +85,7 @@ def _written_alone(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if not run_manifest.is_dataset(folder):
+        if not (folder / run_manifest.NAME).exists():
             _discard(folder)
         os.close(lock)
 
@@ -114,20 +114,25 @@ def _plan(folder: Path, manifest: RunManifest, sources: list[Source]) -> list[_T
     given = {privacy.shown(source.path): source for source in sources}
     left = []
     for group in manifest.groups:
-        changed = [
-            one
-            for one in group.inputs
-            if (now := given.get(one.path)) is not None and (now.bytes, now.changed) != (one.bytes, one.changed)
-        ]
-        if not changed:
-            left.append(group)
-            continue
+        fault = _fault(folder, group, given)
         absent = [one.path for one in group.inputs if one.path not in given]
-        if absent:
-            raise Error(f"{changed[0].path} has changed: give also {absent[0]}, which is in the same group")
+        if fault and absent:
+            raise Error(f"{fault}: give also {absent[0]}, which is in the same group")
+        if not fault:
+            left.append(group)
     known = {one.path for group in left for one in group.inputs}
     manifest.groups = left
     return list(_groups(folder, [source for path, source in given.items() if path not in known]))
+
+
+def _fault(folder: Path, group: Group, given: dict[str, Source]) -> str:
+    """Return why a group must be written again; "" if it is as its recordings are."""
+    for one in group.inputs:
+        now = given.get(one.path)
+        if now is not None and (now.bytes, now.changed) != (one.bytes, one.changed):
+            return f"{one.path} has changed"
+    lost = files_of(group.name) - {str(file.relative_to(folder)) for file in folder.glob(f"*/{group.name}.*")}
+    return f"{folder / min(lost)} is lost" if lost else ""
 
 
 def _groups(folder: Path, sources: list[Source]) -> Iterator[_Task]:
