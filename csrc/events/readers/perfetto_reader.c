@@ -3,8 +3,8 @@
 #include "base/budget.h"
 #include "events/perfetto_packets.h"
 #include "events/readers/perfetto_event.h"
+#include "events/recorded/native_packets.h"
 #include "events/recorded/perfetto_fields.h"
-#include "events/recorded/perfetto_preamble.h"
 #include "json/json_writer.h"
 
 #include <inttypes.h>

@@ -5,7 +5,6 @@
 #include "events/recorded/gpu_tracks.h"
 #include "events/recorded/job_names.h"
 #include "events/recorded/perfetto_fields.h"
-#include "events/recorded/perfetto_preamble.h"
 #include "events/recorded/perfetto_tracks.h"
 #include "events/recorded/pipeline_flows.h"
 #include "events/recorded/slice_names.h"
@@ -14,6 +13,7 @@
 #include "trace/rank_facts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Ids that no two ranks of a run share, whichever files they are in. Those of
  * sequences are in every packet, so the usual ones are short. */
@@ -36,24 +36,12 @@ typedef struct writer {
     fd_streams streams; /* of the rank */
     uint32_t ids;       /* those of this rank begin here */
     const fd_export_options *options;
-    fd_perfetto_clock clock; /* of the rank, from its start on */
-    fd_perfetto_ticks ticks; /* of the sequence */
-    bool on_stream;          /* not on a thread */
-    fd_flows flows;          /* owned; of this rank */
-    fd_transfers transfers;  /* owned; of all */
-    fd_buffer *to;
-    fd_buffer packet; /* scratch */
-    fd_buffer message;
-    fd_buffer inner;
-    fd_buffer event;
+    fd_perfetto_clock clock;   /* of the rank, from its start on */
+    bool on_stream;            /* not on a thread */
+    fd_flows flows;            /* owned; of this rank */
+    fd_transfers transfers;    /* owned; of all */
+    fd_native_packets packets; /* of the sequence */
 } writer;
-
-static void
-send(writer *w)
-{
-    fd_proto_number(&w->packet, FD_PB_PACKET_SEQUENCE, w->ticks.sequence);
-    fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
-}
 
 /* Every sequence has its own texts, clock and track. */
 static void
@@ -64,8 +52,8 @@ begin_sequence(writer *w, uint32_t number, uint32_t track)
                           : FIRST_LONG_SEQUENCE + track;
     memset(w->named, 0, w->names.names.texts.count + 1);
     memset(w->categorised, 0, w->names.categories.texts.count + 1);
-    fd_perfetto_sequence(w->to, sequence, track);
-    fd_perfetto_ticks_begin(&w->ticks, &w->clock, sequence, 0, w->to);
+    fd_native_begin(&w->packets, sequence, track);
+    fd_native_begin_clock(&w->packets, &w->clock, 0);
 }
 
 static uint32_t
@@ -80,53 +68,50 @@ thread_track(const writer *w, uint32_t thread)
     return w->ids + thread + 1;
 }
 
+static fd_span
+part(const fd_buffer *text, size_t from, size_t to)
+{
+    return text->status == FD_OK
+             ? (fd_span){text->bytes + from, text->bytes + to}
+             : (fd_span){"", ""};
+}
+
 static void
 write_process(writer *w)
 {
     fd_buffer text = {.bytes = NULL};
     fd_rank_label(w->trace, w->rank, &text);
-    fd_proto_number(&w->inner, FD_PB_PROCESS_PID, w->rank->rank + 1);
-    fd_proto_number(&w->inner, FD_PB_PROCESS_SORT, w->rank->rank);
-    fd_proto_bytes(&w->inner, FD_PB_PROCESS_NAME, text.bytes, text.size);
-    text.size = 0;
+    size_t name = text.size;
     fd_buffer_format(&text, "pid %u", w->rank->pid);
-    fd_proto_bytes(&w->inner, FD_PB_PROCESS_LABEL, text.bytes, text.size);
+    size_t label = text.size;
     if (w->options->clocks != NULL) {
-        text.size = 0;
         fd_export_clock_label(
             &w->options->clocks[w->rank - w->trace->ranks.list], &text);
-        fd_proto_bytes(&w->inner, FD_PB_PROCESS_LABEL, text.bytes, text.size);
     }
-    fd_proto_number(&w->message, FD_PB_TRACK_UUID, process_track(w));
-    fd_proto_message(&w->message, FD_PB_TRACK_PROCESS, &w->inner);
-    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
-    send(w);
+    const fd_native_process process = {
+        .track = process_track(w),
+        .pid = w->rank->rank + 1,
+        .sort_index = w->rank->rank,
+        .name = part(&text, 0, name),
+        .labels = {part(&text, name, label), part(&text, label, text.size)}};
+    fd_native_put_process(&w->packets, &process);
+    fd_buffer *to = w->packets.to;
+    to->status = text.status != FD_OK ? text.status : to->status;
     fd_buffer_clear(&text);
 }
 
 static void
 write_thread_track(writer *w, uint32_t thread)
 {
-    const fd_trace_thread *of = &w->rank->threads.list[thread];
-    fd_proto_number(&w->inner, FD_PB_THREAD_PID, w->rank->rank + 1);
-    fd_proto_number(&w->inner, FD_PB_THREAD_TID, thread_track(w, thread));
-    fd_proto_number(&w->inner, FD_PB_THREAD_SORT, thread);
-    fd_proto_text(&w->inner, FD_PB_THREAD_NAME,
-                  fd_trace_text(w->trace, of->role));
-    fd_proto_number(&w->message, FD_PB_TRACK_UUID, thread_track(w, thread));
-    fd_proto_message(&w->message, FD_PB_TRACK_THREAD, &w->inner);
-    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
-    send(w);
-}
-
-static void
-write_lane(writer *w, uint32_t track, const char *name)
-{
-    fd_proto_number(&w->message, FD_PB_TRACK_UUID, track);
-    fd_proto_text(&w->message, FD_PB_TRACK_NAME, name);
-    fd_proto_number(&w->message, FD_PB_TRACK_PARENT, process_track(w));
-    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
-    send(w);
+    const char *role =
+        fd_trace_text(w->trace, w->rank->threads.list[thread].role);
+    const fd_native_thread put = {.track = thread_track(w, thread),
+                                  .pid = w->rank->rank + 1,
+                                  .tid = thread_track(w, thread),
+                                  .sorted = true,
+                                  .sort_index = thread,
+                                  .name = {role, role + strlen(role)}};
+    fd_native_put_thread(&w->packets, &put);
 }
 
 /* The texts of a slice, in the packet of the first slice that has them. */
@@ -135,42 +120,41 @@ intern(writer *w, uint32_t id, bool *seen, const fd_text_pool *texts,
        uint32_t field)
 {
     if (!seen[id]) {
+        const char *text = fd_text_pool_get(texts, id);
         seen[id] = true;
-        fd_proto_number(&w->inner, FD_PB_INTERNED_IID, id);
-        fd_proto_text(&w->inner, FD_PB_INTERNED_TEXT,
-                      fd_text_pool_get(texts, id));
-        fd_proto_message(&w->message, field, &w->inner);
+        fd_native_intern(&w->packets, field, id,
+                         (fd_span){text, text + strlen(text)});
     }
 }
 
-/* Few, so that its texts are not interned. Its arrows are in `event`. */
 static void
-write_job(writer *w, const fd_trace_event *event, uint64_t delta)
+put_note(writer *w, uint32_t field, uint64_t value, const char *name)
+{
+    fd_proto_number(&w->packets.inner, field, value);
+    fd_proto_text(&w->packets.inner, FD_PB_NOTE_NAME, name);
+    fd_proto_message(&w->packets.body, FD_PB_EVENT_NOTE, &w->packets.inner);
+}
+
+/* Few, so that its texts are not interned. Its flows are in the body. */
+static void
+write_job(writer *w, const fd_trace_event *event, int64_t time)
 {
     const fd_trace_job *job = &w->rank->jobs.list[event->context];
+    fd_buffer *body = &w->packets.body;
     fd_job_number numbers[FD_JOB_NUMBERS];
     int count = fd_job_numbers(job, numbers);
     fd_buffer name = {.bytes = NULL};
     fd_job_name(w->trace, job, &name);
-    fd_proto_number(&w->event, FD_PB_EVENT_TYPE, FD_PB_TYPE_BEGIN);
-    fd_proto_text(&w->event, FD_PB_EVENT_CATEGORY,
+    fd_proto_text(body, FD_PB_EVENT_CATEGORY,
                   w->on_stream ? FD_JOB_ON_STREAM : FD_JOB_CATEGORY);
-    fd_proto_bytes(&w->event, FD_PB_EVENT_NAME, name.bytes, name.size);
+    fd_proto_message(body, FD_PB_EVENT_NAME, &name);
     for (int i = 0; i < count; i++) {
-        fd_proto_number(&w->inner, FD_PB_NOTE_UINT, numbers[i].value);
-        fd_proto_text(&w->inner, FD_PB_NOTE_NAME, numbers[i].name);
-        fd_proto_message(&w->event, FD_PB_EVENT_NOTE, &w->inner);
+        put_note(w, FD_PB_NOTE_UINT, numbers[i].value, numbers[i].name);
     }
     if (job->open) {
-        fd_proto_number(&w->inner, FD_PB_NOTE_BOOL, 1);
-        fd_proto_text(&w->inner, FD_PB_NOTE_NAME, "open");
-        fd_proto_message(&w->event, FD_PB_EVENT_NOTE, &w->inner);
+        put_note(w, FD_PB_NOTE_BOOL, 1, "open");
     }
-    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, delta);
-    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
-    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->event);
-    send(w);
-    w->to->status = name.status != FD_OK ? name.status : w->to->status;
+    fd_native_put_body(&w->packets, FD_PB_TYPE_BEGIN, time);
     fd_buffer_clear(&name);
 }
 
@@ -178,7 +162,7 @@ write_job(writer *w, const fd_trace_event *event, uint64_t delta)
 static void
 write_flow(writer *w, uint32_t field, uint64_t id)
 {
-    fd_proto_fixed(&w->event, field, &id);
+    fd_proto_fixed(&w->packets.body, field, &id);
 }
 
 static fd_arrow_end
@@ -211,104 +195,54 @@ write_flows(writer *w, uint32_t event)
     }
 }
 
-/* The note "open": a call that has not ended. */
-static uint8_t *
-put_open(uint8_t *to)
+static void
+write_begin(writer *w, const fd_trace_event *event, int64_t time)
 {
-    static const uint8_t open[] = "\0\1\0\4open";
-    *to++ = FD_PB_EVENT_NOTE << 3 | FD_PROTO_BYTES;
-    *to++ = sizeof open - 1;
-    memcpy(to, open, sizeof open - 1);
-    to[0] = FD_PB_NOTE_BOOL << 3;
-    to[2] = FD_PB_NOTE_NAME << 3 | FD_PROTO_BYTES;
-    return to + sizeof open - 1;
+    uint8_t body[48];
+    fd_native_packets *p = &w->packets;
+    fd_slice_name name = w->names.of_context[event->context];
+    uint8_t *end =
+        fd_proto_put_field(body, FD_PB_EVENT_CATEGORY_IID, name.category);
+    end = fd_proto_put_field(end, FD_PB_EVENT_NAME_IID, name.name);
+    intern(w, name.category, w->categorised, &w->names.categories,
+           FD_PB_INTERNED_CATEGORY);
+    intern(w, name.name, w->named, &w->names.names, FD_PB_INTERNED_NAME);
+    if (event->kind == FD_EVENT_OPEN) { /* it has not ended */
+        put_note(w, FD_PB_NOTE_BOOL, 1, "open");
+    }
+    if (p->body.size == 0) {
+        fd_native_put_event(p, FD_PB_TYPE_BEGIN, 0, time, body,
+                            (size_t)(end - body));
+        return;
+    }
+    fd_buffer_bytes(&p->body, body, (size_t)(end - body));
+    fd_native_put_body(p, FD_PB_TYPE_BEGIN, time);
 }
 
-/* One write for all of a packet but its texts and arrows: there are
- * millions. */
 static void
 write_edge(writer *w, const fd_trace_event *event, uint64_t time, bool begins)
 {
-    uint64_t delta = fd_perfetto_ticks_pass(&w->ticks, (int64_t)time, w->to);
-    if (begins && event->kind == FD_EVENT_JOB) {
-        write_job(w, event, delta);
-        return;
+    if (!begins) {
+        fd_native_put_event(&w->packets, FD_PB_TYPE_END, 0, (int64_t)time,
+                            NULL, 0);
     }
-    uint8_t body[96];
-    uint8_t inner[48];
-    uint8_t *end = fd_proto_put_field(
-        inner, FD_PB_EVENT_TYPE, begins ? FD_PB_TYPE_BEGIN : FD_PB_TYPE_END);
-    if (begins) {
-        fd_slice_name name = w->names.of_context[event->context];
-        end = fd_proto_put_field(end, FD_PB_EVENT_CATEGORY_IID, name.category);
-        end = fd_proto_put_field(end, FD_PB_EVENT_NAME_IID, name.name);
-        intern(w, name.category, w->categorised, &w->names.categories,
-               FD_PB_INTERNED_CATEGORY);
-        intern(w, name.name, w->named, &w->names.names, FD_PB_INTERNED_NAME);
+    else if (event->kind == FD_EVENT_JOB) {
+        write_job(w, event, (int64_t)time);
     }
-    if (begins && event->kind == FD_EVENT_OPEN) {
-        end = put_open(end);
+    else {
+        write_begin(w, event, (int64_t)time);
     }
-    uint8_t *at = fd_proto_put_field(body, FD_PB_PACKET_TIMESTAMP, delta);
-    at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, w->ticks.sequence);
-    if (begins) {
-        at = fd_proto_put_field(at, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
-    }
-    if (w->event.size > 0) {
-        fd_buffer_bytes(&w->event, inner, (size_t)(end - inner));
-        fd_buffer_bytes(&w->packet, body, (size_t)(at - body));
-        fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->event);
-        if (w->message.size > 0) {
-            fd_proto_message(&w->packet, FD_PB_PACKET_INTERNED, &w->message);
-        }
-        fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
-        return;
-    }
-    *at++ = FD_PB_PACKET_TRACK_EVENT << 3 | FD_PROTO_BYTES;
-    *at++ = (uint8_t)(end - inner);
-    memcpy(at, inner, (size_t)(end - inner));
-    at += end - inner;
-    if (w->message.size > 0) {
-        fd_buffer_bytes(&w->packet, body, (size_t)(at - body));
-        fd_proto_message(&w->packet, FD_PB_PACKET_INTERNED, &w->message);
-        fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
-        return;
-    }
-    uint8_t head[8];
-    uint8_t *after =
-        fd_proto_put(head, FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES);
-    after = fd_proto_put(after, (uint64_t)(at - body));
-    fd_buffer_bytes(w->to, head, (size_t)(after - head));
-    fd_buffer_bytes(w->to, body, (size_t)(at - body));
-}
-
-/* An event by name on the sequence's track: few. */
-static void
-write_named(writer *w, uint64_t type, const char *name, uint64_t time)
-{
-    uint64_t delta = fd_perfetto_ticks_pass(&w->ticks, (int64_t)time, w->to);
-    fd_proto_number(&w->message, FD_PB_EVENT_TYPE, type);
-    if (name != NULL) {
-        fd_proto_text(&w->message, FD_PB_EVENT_NAME, name);
-    }
-    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, delta);
-    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
-    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->message);
-    send(w);
 }
 
 static void
 write_lost(writer *w, uint64_t lost, const char *what, uint64_t time)
 {
     if (lost > 0) {
-        fd_buffer text = {.bytes = NULL};
-        fd_buffer_format(&text, "%llu %s found no room in the timeline",
-                         (unsigned long long)lost, what);
-        fd_buffer_bytes(&text, "", 1);
-        if (text.status == FD_OK) {
-            write_named(w, FD_PB_TYPE_INSTANT, text.bytes, time);
-        }
-        fd_buffer_clear(&text);
+        char text[96];
+        snprintf(text, sizeof text, "%llu %s found no room in the timeline",
+                 (unsigned long long)lost, what);
+        fd_proto_text(&w->packets.body, FD_PB_EVENT_NAME, text);
+        fd_native_put_body(&w->packets, FD_PB_TYPE_INSTANT, (int64_t)time);
     }
 }
 
@@ -320,16 +254,12 @@ write_arrival(writer *w, const fd_trace_event *event)
     if (end.id == 0 || !end.ends) {
         return;
     }
-    uint64_t delta = fd_perfetto_ticks_pass(
-        &w->ticks, (int64_t)fd_transfer_arrival(event), w->to);
-    fd_proto_number(&w->event, FD_PB_EVENT_TYPE, FD_PB_TYPE_INSTANT);
-    fd_proto_text(&w->event, FD_PB_EVENT_CATEGORY, FD_TRANSFER_CATEGORY);
-    fd_proto_text(&w->event, FD_PB_EVENT_NAME, "received");
+    fd_buffer *body = &w->packets.body;
+    fd_proto_text(body, FD_PB_EVENT_CATEGORY, FD_TRANSFER_CATEGORY);
+    fd_proto_text(body, FD_PB_EVENT_NAME, "received");
     write_flow(w, FD_PB_EVENT_LAST_FLOWS, end.id);
-    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, delta);
-    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
-    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->event);
-    send(w);
+    fd_native_put_body(&w->packets, FD_PB_TYPE_INSTANT,
+                       (int64_t)fd_transfer_arrival(event));
 }
 
 static fd_status
@@ -378,7 +308,7 @@ write_stream(writer *w, uint32_t number)
     }
     fd_stream_name(of, name);
     begin_sequence(w, w->rank->threads.count + 1 + number, track);
-    write_lane(w, track, name);
+    fd_native_put_track(&w->packets, track, process_track(w), name, false);
     while (fd_slices_next(&slices, &edge)) {
         uint32_t flow = streams->flows[of->first + edge.event];
         if (edge.begins && flow != 0 && !w->options->no_flows) {
@@ -437,7 +367,7 @@ write_rank(writer *w)
                                        .lanes = w->ids + FIRST_LANE,
                                        .first = w->ids + FIRST_COUNTER,
                                        .room = COUNTERS};
-    fd_status status = fd_perfetto_tracks_write(&tracks, w->to);
+    fd_status status = fd_perfetto_tracks_write(&tracks, w->packets.to);
     if (status == FD_OK) {
         status = fd_streams_make(&w->streams, w->rank);
     }
@@ -462,14 +392,14 @@ write_origin(const writer *w)
     char text[64];
     snprintf(text, sizeof text, FD_PERFETTO_EXPORT, (unsigned)first->rank,
              (unsigned)first->world);
-    fd_perfetto_origin(w->to, text);
+    fd_perfetto_origin(w->packets.to, text);
 }
 
 fd_status
 fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
                    fd_buffer *to, fd_error *error)
 {
-    writer w = {.trace = trace, .options = options, .to = to};
+    writer w = {.trace = trace, .options = options, .packets.to = to};
     fd_status status = fd_timeline_check(trace, options->rank, error);
     if (status == FD_OK) {
         write_origin(&w);
@@ -496,9 +426,6 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
     fd_transfers_clear(&w.transfers);
     fd_free(w.named);
     fd_free(w.categorised);
-    fd_buffer_clear(&w.packet);
-    fd_buffer_clear(&w.message);
-    fd_buffer_clear(&w.inner);
-    fd_buffer_clear(&w.event);
+    fd_native_packets_clear(&w.packets);
     return status == FD_OK ? to->status : status;
 }

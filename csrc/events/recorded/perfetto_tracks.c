@@ -9,46 +9,27 @@
 
 typedef struct writer {
     const fd_perfetto_tracks *tracks;
-    fd_buffer *to;
-    fd_buffer packet; /* scratch */
-    fd_buffer message;
-    fd_perfetto_ticks ticks; /* of the track */
-    uint32_t counters;       /* so far */
+    fd_native_packets packets; /* of the track */
+    uint32_t counters;         /* so far */
 } writer;
-
-static void
-send(writer *w)
-{
-    fd_proto_number(&w->packet, FD_PB_PACKET_SEQUENCE, w->ticks.sequence);
-    fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
-}
 
 static void
 begin_track(writer *w, uint32_t track, const char *name, bool counts)
 {
-    uint32_t sequence = w->tracks->sequences + track;
-    fd_perfetto_sequence(w->to, sequence, track);
-    fd_perfetto_ticks_begin(&w->ticks, w->tracks->clock, sequence, 0, w->to);
-    fd_proto_number(&w->message, FD_PB_TRACK_UUID, track);
-    fd_proto_text(&w->message, FD_PB_TRACK_NAME, name);
-    fd_proto_number(&w->message, FD_PB_TRACK_PARENT, w->tracks->parent);
-    if (counts) {
-        fd_proto_bytes(&w->message, FD_PB_TRACK_COUNTER, "", 0);
-    }
-    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
-    send(w);
+    fd_native_begin(&w->packets, w->tracks->sequences + track, track);
+    fd_native_begin_clock(&w->packets, w->tracks->clock, 0);
+    fd_native_put_track(&w->packets, track, w->tracks->parent, name, counts);
 }
 
-/* What `message` has begun. */
 static void
-write_event(writer *w, uint64_t type, uint64_t time)
+put_slice(writer *w, const char *category, const char *name, uint64_t start,
+          uint64_t end)
 {
-    uint64_t delta = fd_perfetto_ticks_pass(&w->ticks, (int64_t)time, w->to);
-    fd_proto_number(&w->message, FD_PB_EVENT_TYPE, type);
-    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, delta);
-    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
-    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->message);
-    send(w);
+    fd_native_packets *p = &w->packets;
+    fd_proto_text(&p->body, FD_PB_EVENT_CATEGORY, category);
+    fd_proto_text(&p->body, FD_PB_EVENT_NAME, name);
+    fd_native_put_body(p, FD_PB_TYPE_BEGIN, (int64_t)start);
+    fd_native_put_body(p, FD_PB_TYPE_END, (int64_t)end);
 }
 
 static int
@@ -90,10 +71,8 @@ write_steps(writer *w)
         const fd_trace_event *event = list.list[i];
         char name[32];
         snprintf(name, sizeof name, "step %u", event->context);
-        fd_proto_text(&w->message, FD_PB_EVENT_CATEGORY, "step");
-        fd_proto_text(&w->message, FD_PB_EVENT_NAME, name);
-        write_event(w, FD_PB_TYPE_BEGIN, event->start);
-        write_event(w, FD_PB_TYPE_END, event->start + event->duration);
+        put_slice(w, "step", name, event->start,
+                  event->start + event->duration);
     }
     fd_vector_clear(&list);
     return status;
@@ -116,7 +95,7 @@ write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
         place++;
     }
     if (place < lanes->count) {
-        w->ticks = lanes->list[place].ticks;
+        w->packets.ticks = lanes->list[place].ticks;
     }
     else {
         if (fd_vector_push(lanes, (lane){.free = 0}) != FD_OK) {
@@ -125,13 +104,11 @@ write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
         begin_track(w, w->tracks->lanes + place, "Asynchronous work", false);
     }
     const fd_slice_names *names = w->tracks->names;
-    fd_proto_text(&w->message, FD_PB_EVENT_CATEGORY, "async");
-    fd_proto_text(&w->message, FD_PB_EVENT_NAME,
-                  fd_text_pool_get(&names->names,
-                                   names->of_context[event->context].name));
-    write_event(w, FD_PB_TYPE_BEGIN, event->start);
-    write_event(w, FD_PB_TYPE_END, end);
-    lanes->list[place] = (lane){end, w->ticks};
+    put_slice(w, "async",
+              fd_text_pool_get(&names->names,
+                               names->of_context[event->context].name),
+              event->start, end);
+    lanes->list[place] = (lane){end, w->packets.ticks};
     return FD_OK;
 }
 
@@ -160,10 +137,7 @@ write_phases(writer *w)
     for (uint32_t i = 0; i < slices.count; i++) {
         char name[FD_COUNTER_NAME];
         snprintf(name, sizeof name, "phase: %s", slices.list[i].name);
-        fd_proto_text(&w->message, FD_PB_EVENT_CATEGORY, "phase");
-        fd_proto_text(&w->message, FD_PB_EVENT_NAME, name);
-        write_event(w, FD_PB_TYPE_BEGIN, slices.list[i].start);
-        write_event(w, FD_PB_TYPE_END, slices.list[i].end);
+        put_slice(w, "phase", name, slices.list[i].start, slices.list[i].end);
     }
     fd_vector_clear(&slices);
     return status;
@@ -188,8 +162,9 @@ write_counters(writer *w, const fd_counter_values *values, bool in_flight)
             }
             begin_track(w, tracks->first + w->counters, name, true);
         }
-        fd_proto_number(&w->message, FD_PB_EVENT_COUNTER, value->value);
-        write_event(w, FD_PB_TYPE_COUNTER, value->time);
+        fd_proto_number(&w->packets.body, FD_PB_EVENT_COUNTER, value->value);
+        fd_native_put_body(&w->packets, FD_PB_TYPE_COUNTER,
+                           (int64_t)value->time);
         w->counters +=
             i + 1 == values->count || values->list[i + 1].of != value->of;
     }
@@ -198,7 +173,7 @@ write_counters(writer *w, const fd_counter_values *values, bool in_flight)
 fd_status
 fd_perfetto_tracks_write(const fd_perfetto_tracks *tracks, fd_buffer *to)
 {
-    writer w = {.tracks = tracks, .to = to};
+    writer w = {.tracks = tracks, .packets.to = to};
     fd_counter_values flights = {NULL, 0, 0};
     fd_counter_values lost = {NULL, 0, 0};
     fd_status status = write_steps(&w);
@@ -218,9 +193,6 @@ fd_perfetto_tracks_write(const fd_perfetto_tracks *tracks, fd_buffer *to)
     write_counters(&w, &lost, false);
     fd_vector_clear(&flights);
     fd_vector_clear(&lost);
-    status = status == FD_OK ? w.packet.status : status;
-    status = status == FD_OK ? w.message.status : status;
-    fd_buffer_clear(&w.packet);
-    fd_buffer_clear(&w.message);
-    return status;
+    fd_native_packets_clear(&w.packets);
+    return status == FD_OK ? to->status : status;
 }

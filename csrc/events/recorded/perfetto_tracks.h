@@ -3,7 +3,7 @@
 #ifndef FD_PERFETTO_TRACKS_H
 #define FD_PERFETTO_TRACKS_H
 
-#include "events/recorded/perfetto_preamble.h"
+#include "events/recorded/native_packets.h"
 #include "events/recorded/slice_names.h"
 
 typedef struct fd_perfetto_tracks {

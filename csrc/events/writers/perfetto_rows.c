@@ -2,9 +2,9 @@
 
 #include "base/budget.h"
 #include "events/recorded/perfetto_fields.h"
-#include "streams/protobuf.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #define OPEN INT64_MAX
 
@@ -21,41 +21,14 @@ fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
     fd_vector_clear(&l->lanes);
     fd_vector_clear(&l->threads);
     fd_vector_clear(&l->endings);
-    fd_buffer_clear(&l->scratch);
 }
 
-/* One write for a whole packet except its body: there are millions. */
 static fd_status
 put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
-    const void *body, size_t size, fd_buffer *to)
+    const void *body, size_t size)
 {
-    uint8_t event[48];
-    uint8_t packet[64];
-    uint8_t head[96];
-    uint8_t *e = event;
-    uint64_t passed = fd_perfetto_ticks_pass(&l->ticks, time, to);
-    if (type != 0) {
-        e = fd_proto_put_field(e, FD_PB_EVENT_TYPE, type);
-    }
-    e = fd_proto_put_field(e, FD_PB_EVENT_TRACK, track);
-    size_t inner = (size_t)(e - event) + size;
-    uint8_t *p = fd_proto_put_field(packet, FD_PB_PACKET_TIMESTAMP, passed);
-    p = fd_proto_put_field(p, FD_PB_PACKET_SEQUENCE, l->ticks.sequence);
-    if (type != FD_PB_TYPE_END || size > 0) {
-        p = fd_proto_put_field(p, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
-    }
-    p = fd_proto_put(p, FD_PB_PACKET_TRACK_EVENT << 3 | FD_PROTO_BYTES);
-    p = fd_proto_put(p, inner);
-    size_t outer = (size_t)(p - packet) + inner;
-    uint8_t *h = fd_proto_put(head, FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES);
-    h = fd_proto_put(h, outer);
-    memcpy(h, packet, (size_t)(p - packet));
-    h += p - packet;
-    memcpy(h, event, (size_t)(e - event));
-    h += e - event;
-    fd_buffer_bytes(to, head, (size_t)(h - head));
-    fd_buffer_bytes(to, body, size);
-    return to->status;
+    fd_native_put_event(l->packets, type, track, time, body, size);
+    return l->packets->to->status;
 }
 
 static void
@@ -105,8 +78,7 @@ is_written(fd_perfetto_lane *lane, int64_t end)
 
 /* Slices open inside the slice end with it. */
 static fd_status
-end_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end,
-          fd_buffer *to)
+end_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end)
 {
     fd_status status = FD_OK;
     bool forced = true;
@@ -114,14 +86,14 @@ end_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end,
         forced = lane->open.list[--lane->open.count].end == OPEN;
         lane->forced += forced;
         l->crossed += forced;
-        status = put(l, lane->track, FD_PB_TYPE_END, end, NULL, 0, to);
+        status = put(l, lane->track, FD_PB_TYPE_END, end, NULL, 0);
     }
     return status;
 }
 
 /* Write the ends before `time`. */
 static fd_status
-end_before(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
+end_before(fd_perfetto_lanes *l, int64_t time)
 {
     fd_status status = FD_OK;
     while (l->endings.count > 0 && l->endings.list[0].end < time
@@ -129,7 +101,7 @@ end_before(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
         fd_perfetto_ending ending = pop_ending(l);
         fd_perfetto_lane *lane = &l->lanes.list[ending.lane];
         if (lane->written.count == 0 || !is_written(lane, ending.end)) {
-            status = end_slice(l, lane, ending.end, to);
+            status = end_slice(l, lane, ending.end);
         }
     }
     return status;
@@ -137,25 +109,22 @@ end_before(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
 
 /* End the innermost slice of a lane now, whose end is in the heap. */
 static fd_status
-end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time,
-        fd_buffer *to)
+end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {
     int64_t end = lane->open.list[--lane->open.count].end;
     fd_status status = fd_vector_push(&lane->written, end);
-    return status == FD_OK
-             ? put(l, lane->track, FD_PB_TYPE_END, time, NULL, 0, to)
-             : status;
+    return status == FD_OK ? put(l, lane->track, FD_PB_TYPE_END, time, NULL, 0)
+                           : status;
 }
 
 /* A slice that ends at the begin of another ends first. */
 static fd_status
-end_until(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time,
-          fd_buffer *to)
+end_until(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {
     fd_status status = FD_OK;
     while (status == FD_OK && lane->open.count > 0
            && lane->open.list[lane->open.count - 1].end <= time) {
-        status = end_now(l, lane, time, to);
+        status = end_now(l, lane, time);
     }
     return status;
 }
@@ -179,25 +148,15 @@ fd_perfetto_lanes_thread(fd_perfetto_lanes *l, uint32_t track)
 
 /* A track below that of the thread. */
 static fd_status
-open_lane(fd_perfetto_lanes *l, uint32_t thread, fd_buffer *to)
+open_lane(fd_perfetto_lanes *l, uint32_t thread)
 {
     fd_perfetto_numbers *own = &l->threads.list[thread];
-    fd_buffer *track = &l->scratch;
     uint32_t number = (*l->spare_track)++;
-    fd_buffer packet = {.bytes = NULL};
-    fd_buffer name = {.bytes = NULL};
-    fd_buffer_format(&name, "overlapping %u", (unsigned)own->count);
-    fd_proto_number(track, FD_PB_TRACK_UUID, number);
-    fd_proto_bytes(track, FD_PB_TRACK_NAME, name.bytes, name.size);
-    fd_proto_number(track, FD_PB_TRACK_PARENT,
-                    l->lanes.list[own->list[0]].track);
-    fd_proto_message(&packet, FD_PB_PACKET_TRACK, track);
-    fd_proto_number(&packet, FD_PB_PACKET_SEQUENCE, l->ticks.sequence);
-    fd_status status = name.status == FD_OK ? packet.status : name.status;
-    fd_proto_message(to, FD_PB_TRACE_PACKET, &packet);
-    fd_buffer_clear(&packet);
-    fd_buffer_clear(&name);
-    return status == FD_OK ? add_lane(l, thread, number) : status;
+    char name[32];
+    snprintf(name, sizeof name, "overlapping %u", (unsigned)own->count);
+    fd_native_put_track(l->packets, number, l->lanes.list[own->list[0]].track,
+                        name, false);
+    return add_lane(l, thread, number);
 }
 
 static int64_t
@@ -218,12 +177,12 @@ push(fd_perfetto_lane *lane, int64_t end)
 /* The first lane in which the slice lies within what is open. */
 static fd_status
 find_lane(fd_perfetto_lanes *l, uint32_t thread, int64_t begin, int64_t end,
-          uint32_t *found, fd_buffer *to)
+          uint32_t *found)
 {
     for (uint32_t i = 0;; i++) {
         if (i == l->threads.list[thread].count) {
             fd_status status = i < fd_budget(FD_PERFETTO_LANES)
-                                 ? open_lane(l, thread, to)
+                                 ? open_lane(l, thread)
                                  : FD_EFULL;
             if (status != FD_OK) {
                 return status;
@@ -231,7 +190,7 @@ find_lane(fd_perfetto_lanes *l, uint32_t thread, int64_t begin, int64_t end,
         }
         *found = l->threads.list[thread].list[i];
         fd_perfetto_lane *lane = &l->lanes.list[*found];
-        fd_status status = end_until(l, lane, begin, to);
+        fd_status status = end_until(l, lane, begin);
         if (status != FD_OK || limit_of(lane) >= end) {
             l->aside += i > 0;
             return status;
@@ -241,12 +200,12 @@ find_lane(fd_perfetto_lanes *l, uint32_t thread, int64_t begin, int64_t end,
 
 fd_status
 fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
-                  int64_t end, const void *body, size_t size, fd_buffer *to)
+                  int64_t end, const void *body, size_t size)
 {
     uint32_t place;
-    fd_status status = end_before(l, begin, to);
+    fd_status status = end_before(l, begin);
     if (status == FD_OK) {
-        status = find_lane(l, thread, begin, end, &place, to);
+        status = find_lane(l, thread, begin, end, &place);
     }
     if (status != FD_OK) {
         return status;
@@ -258,27 +217,27 @@ fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
         return FD_ENOMEM;
     }
     sift_up(l, l->endings.count - 1);
-    return put(l, lane->track, FD_PB_TYPE_BEGIN, begin, body, size, to);
+    return put(l, lane->track, FD_PB_TYPE_BEGIN, begin, body, size);
 }
 
 fd_status
 fd_perfetto_begin(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
-                  const void *body, size_t size, fd_buffer *to)
+                  const void *body, size_t size)
 {
-    fd_status status = end_before(l, time, to);
+    fd_status status = end_before(l, time);
     fd_perfetto_lane *lane = &l->lanes.list[l->threads.list[thread].list[0]];
-    status = status == FD_OK ? end_until(l, lane, time, to) : status;
+    status = status == FD_OK ? end_until(l, lane, time) : status;
     status = status == FD_OK ? push(lane, OPEN) : status;
     return status == FD_OK
-             ? put(l, lane->track, FD_PB_TYPE_BEGIN, time, body, size, to)
+             ? put(l, lane->track, FD_PB_TYPE_BEGIN, time, body, size)
              : status;
 }
 
 fd_status
 fd_perfetto_end(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
-                const void *body, size_t size, fd_buffer *to)
+                const void *body, size_t size)
 {
-    fd_status status = end_before(l, time, to);
+    fd_status status = end_before(l, time);
     fd_perfetto_lane *lane = &l->lanes.list[l->threads.list[thread].list[0]];
     uint32_t begun = lane->open.count;
     while (begun > 0 && lane->open.list[begun - 1].end != OPEN) {
@@ -291,25 +250,24 @@ fd_perfetto_end(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
     }
     while (status == FD_OK && lane->open.count > begun) {
         l->crossed += lane->open.list[lane->open.count - 1].end > time;
-        status = end_now(l, lane, time, to);
+        status = end_now(l, lane, time);
     }
     lane->open.count -= status == FD_OK;
     return status == FD_OK
-             ? put(l, lane->track, FD_PB_TYPE_END, time, body, size, to)
+             ? put(l, lane->track, FD_PB_TYPE_END, time, body, size)
              : status;
 }
 
 fd_status
 fd_perfetto_mark(fd_perfetto_lanes *l, uint32_t track, uint32_t type,
-                 int64_t time, const void *body, size_t size, fd_buffer *to)
+                 int64_t time, const void *body, size_t size)
 {
-    fd_status status = end_before(l, time, to);
-    return status == FD_OK ? put(l, track, type, time, body, size, to)
-                           : status;
+    fd_status status = end_before(l, time);
+    return status == FD_OK ? put(l, track, type, time, body, size) : status;
 }
 
 fd_status
-fd_perfetto_finish(fd_perfetto_lanes *l, fd_buffer *to)
+fd_perfetto_finish(fd_perfetto_lanes *l)
 {
-    return end_before(l, OPEN, to);
+    return end_before(l, OPEN);
 }

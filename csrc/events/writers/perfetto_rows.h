@@ -13,7 +13,7 @@
 #define FD_PERFETTO_ROWS_H
 
 #include "base/vector.h"
-#include "events/recorded/perfetto_preamble.h"
+#include "events/recorded/native_packets.h"
 
 enum { FD_PERFETTO_LANES = 256 /* of a thread */ };
 
@@ -37,8 +37,8 @@ typedef struct fd_perfetto_ending {
 } fd_perfetto_ending;
 
 typedef struct fd_perfetto_lanes {
-    fd_perfetto_ticks ticks; /* times are those of the input */
-    uint32_t *spare_track;   /* borrowed: the next number of a track */
+    fd_native_packets *packets; /* borrowed; times are those of the input */
+    uint32_t *spare_track;      /* borrowed: the next number of a track */
     FD_VECTOR(fd_perfetto_lane) lanes;
     FD_VECTOR(fd_perfetto_numbers)
     threads;                               /* their lanes, the own one first */
@@ -46,7 +46,6 @@ typedef struct fd_perfetto_lanes {
     uint64_t aside;                        /* slices in further lanes */
     uint64_t crossed; /* ended early, with their enclosing slice */
     uint64_t alone;   /* ends without a begin */
-    fd_buffer scratch;
 } fd_perfetto_lanes;
 
 void fd_perfetto_lanes_clear(fd_perfetto_lanes *lanes);
@@ -58,20 +57,18 @@ fd_status fd_perfetto_lanes_thread(fd_perfetto_lanes *lanes, uint32_t track);
  * up from call to call. */
 fd_status fd_perfetto_slice(fd_perfetto_lanes *lanes, uint32_t thread,
                             int64_t begin, int64_t end, const void *body,
-                            size_t size, fd_buffer *to);
+                            size_t size);
 fd_status fd_perfetto_begin(fd_perfetto_lanes *lanes, uint32_t thread,
-                            int64_t time, const void *body, size_t size,
-                            fd_buffer *to);
+                            int64_t time, const void *body, size_t size);
 fd_status fd_perfetto_end(fd_perfetto_lanes *lanes, uint32_t thread,
-                          int64_t time, const void *body, size_t size,
-                          fd_buffer *to);
+                          int64_t time, const void *body, size_t size);
 
 /* An instant, a counter, or with type 0 what the body contains. */
 fd_status fd_perfetto_mark(fd_perfetto_lanes *lanes, uint32_t track,
                            uint32_t type, int64_t time, const void *body,
-                           size_t size, fd_buffer *to);
+                           size_t size);
 
 /* Write all known ends. Other slices stay open. */
-fd_status fd_perfetto_finish(fd_perfetto_lanes *lanes, fd_buffer *to);
+fd_status fd_perfetto_finish(fd_perfetto_lanes *lanes);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/budget.h"
 #include "events/recorded/perfetto_fields.h"
 #include "events/writers/perfetto_rows.h"
-#include "streams/protobuf.h"
 #include "json/json_string.h"
 
 #include <string.h>
@@ -24,65 +23,47 @@ typedef struct sending {
     const char *label;
     fd_perfetto_counts *counts;
     fd_perfetto_lanes lanes;
-    fd_buffer *to;
-    fd_buffer packet;
-    fd_buffer message;
-    fd_buffer inner;
+    fd_native_packets packets;
     fd_error *error;
 } sending;
-
-static void
-send(sending *s)
-{
-    fd_proto_number(&s->packet, FD_PB_PACKET_SEQUENCE,
-                    s->lanes.ticks.sequence);
-    fd_proto_message(s->to, FD_PB_TRACE_PACKET, &s->packet);
-}
 
 /* The clock of the sequence counts as the input did. */
 static void
 begin_sequence(sending *s, const fd_sorted *first)
 {
-    uint32_t sequence = s->w->spare->sequence++;
-    s->lanes.ticks.sequence = sequence;
-    fd_perfetto_sequence(s->to, sequence, 0);
+    fd_native_begin(&s->packets, s->w->spare->sequence++, 0);
     if (first->bytes != NULL) {
-        fd_perfetto_ticks_begin(&s->lanes.ticks, s->clock, sequence,
-                                first->key, s->to);
+        fd_native_begin_clock(&s->packets, s->clock, first->key);
     }
 }
 
-/* Of a source location the text is its fields. */
+static fd_span
+pooled(const fd_text_pool *pool, uint32_t text)
+{
+    const char *from = fd_text_pool_get(pool, text);
+    return (fd_span){from, from + fd_text_pool_size(pool, text)};
+}
+
+static fd_span
+made(const sending *s, const fd_buffer *text)
+{
+    fd_buffer *to = s->packets.to;
+    to->status = text->status != FD_OK ? text->status : to->status;
+    return text->size > 0 ? (fd_span){text->bytes, text->bytes + text->size}
+                          : (fd_span){"", ""};
+}
+
 static void
 put_texts(sending *s, const fd_perfetto_pool *from, uint32_t field)
 {
     const fd_text_pool *pool = &from->texts;
     for (uint32_t i = 1; i < pool->texts.count; i++) {
-        fd_proto_number(&s->inner, FD_PB_INTERNED_IID, i);
-        if (field == FD_PB_INTERNED_SOURCE) {
-            fd_buffer_bytes(&s->inner, fd_text_pool_get(pool, i),
-                            fd_text_pool_size(pool, i));
-        }
-        else {
-            fd_proto_bytes(&s->inner, FD_PB_INTERNED_TEXT,
-                           fd_text_pool_get(pool, i),
-                           fd_text_pool_size(pool, i));
-        }
-        fd_proto_message(&s->message, field, &s->inner);
-        if (s->message.size > fd_budget(TEXTS_PER_PACKET)
+        fd_native_intern(&s->packets, field, i, pooled(pool, i));
+        if (s->packets.texts.size > fd_budget(TEXTS_PER_PACKET)
             || i + 1 == pool->texts.count) {
-            fd_proto_message(&s->packet, FD_PB_PACKET_INTERNED, &s->message);
-            send(s);
+            fd_native_send_texts(&s->packets);
         }
     }
-}
-
-/* A text that was made for a field of `inner`. */
-static void
-put_made(sending *s, uint32_t field, const fd_buffer *text)
-{
-    fd_proto_bytes(&s->inner, field, text->bytes, text->size);
-    s->inner.status = text->status != FD_OK ? text->status : s->inner.status;
 }
 
 static void
@@ -92,29 +73,20 @@ put_process(sending *s, uint32_t process, uint32_t place)
     fd_buffer *text = &s->w->scratch;
     fd_buffer *name = &s->w->body;
     name->size = text->size = 0;
-    uint32_t known = s->ids->processes.list[process].name;
-    const char *own = fd_text_pool_get(&s->ids->names, known);
     fd_json_string(
-        (fd_span){own, own + fd_text_pool_size(&s->ids->names, known)}, name);
+        pooled(&s->ids->names, s->ids->processes.list[process].name), name);
     fd_timeline_ids_title(
         s->ids,
         (fd_span){s->ids->label, s->ids->label + strlen(s->ids->label)},
-        (fd_span){name->bytes, name->bytes + name->size}, text);
-    fd_proto_number(&s->inner, FD_PB_PROCESS_PID,
-                    s->ids->processes.list[process].pid);
-    fd_proto_number(&s->inner, FD_PB_PROCESS_SORT,
-                    fd_timeline_ids_place(s->ids, place));
-    put_made(s, FD_PB_PROCESS_NAME, text);
-    fd_proto_text(&s->inner, FD_PB_PROCESS_LABEL, s->label);
-    if (p->labels != 0) {
-        fd_proto_bytes(&s->inner, FD_PB_PROCESS_LABEL,
-                       fd_text_pool_get(&s->w->stored, p->labels),
-                       fd_text_pool_size(&s->w->stored, p->labels));
-    }
-    fd_proto_number(&s->message, FD_PB_TRACK_UUID, p->track);
-    fd_proto_message(&s->message, FD_PB_TRACK_PROCESS, &s->inner);
-    fd_proto_message(&s->packet, FD_PB_PACKET_TRACK, &s->message);
-    send(s);
+        made(s, name), text);
+    const fd_native_process put = {
+        .track = p->track,
+        .pid = s->ids->processes.list[process].pid,
+        .sort_index = fd_timeline_ids_place(s->ids, place),
+        .name = made(s, text),
+        .labels = {{s->label, s->label + strlen(s->label)},
+                   pooled(&s->w->stored, p->labels)}};
+    fd_native_put_process(&s->packets, &put);
 }
 
 static void
@@ -122,48 +94,21 @@ put_thread(sending *s, uint32_t thread)
 {
     const fd_perfetto_thread *t = &s->w->threads.list[thread];
     const fd_timeline_thread *known = &s->ids->threads.list[thread];
-    fd_buffer *text = &s->w->scratch;
-    fd_proto_number(&s->inner, FD_PB_THREAD_PID, known->pid);
-    fd_proto_number(&s->inner, FD_PB_THREAD_TID,
-                    known->tid - FD_TIMELINE_FIRST_TID + FIRST_TID);
-    if (t->sorted) {
-        fd_proto_number(&s->inner, FD_PB_THREAD_SORT, (uint64_t)t->sort_index);
-    }
-    text->size = 0;
-    if (t->name != 0) {
-        fd_buffer_bytes(text, fd_text_pool_get(&s->w->stored, t->name),
-                        fd_text_pool_size(&s->w->stored, t->name));
-    }
-    else {
+    fd_native_thread put = {.track = t->track,
+                            .pid = known->pid,
+                            .tid =
+                                known->tid - FD_TIMELINE_FIRST_TID + FIRST_TID,
+                            .sorted = t->sorted,
+                            .sort_index = t->sort_index,
+                            .name = pooled(&s->w->stored, t->name)};
+    if (t->name == 0) {
+        fd_buffer *text = &s->w->scratch;
         const char *was = fd_text_pool_get(&s->ids->names, known->was);
+        text->size = 0;
         fd_json_string((fd_span){was, was + strlen(was)}, text);
+        put.name = made(s, text);
     }
-    put_made(s, FD_PB_THREAD_NAME, text);
-    fd_proto_number(&s->message, FD_PB_TRACK_UUID, t->track);
-    fd_proto_message(&s->message, FD_PB_TRACK_THREAD, &s->inner);
-    fd_proto_message(&s->packet, FD_PB_PACKET_TRACK, &s->message);
-    send(s);
-}
-
-/* A track other than a thread: of a process, or that of global instants. The
- * further fields of a counter are in `inner`, those of its descriptor in
- * `message`. `name` is NULL for none. */
-static void
-put_track(sending *s, uint32_t track, uint32_t parent, const char *name,
-          bool counts)
-{
-    fd_proto_number(&s->message, FD_PB_TRACK_UUID, track);
-    if (name != NULL) {
-        fd_proto_text(&s->message, FD_PB_TRACK_NAME, name);
-    }
-    if (parent != 0) {
-        fd_proto_number(&s->message, FD_PB_TRACK_PARENT, parent);
-    }
-    if (counts) {
-        fd_proto_message(&s->message, FD_PB_TRACK_COUNTER, &s->inner);
-    }
-    fd_proto_message(&s->packet, FD_PB_PACKET_TRACK, &s->message);
-    send(s);
+    fd_native_put_thread(&s->packets, &put);
 }
 
 static fd_status
@@ -207,21 +152,22 @@ put_tracks(sending *s)
     for (uint32_t i = 0; i < w->named.count && status == FD_OK; i++) {
         const fd_perfetto_named *named = &w->named.list[i];
         if (!named->described) {
-            put_stored(s, &s->message, named->rest);
-            put_stored(s, &s->inner, named->counter);
-            put_track(s, named->track, named->parent,
-                      named->has_name
-                          ? fd_text_pool_get(&w->stored, named->name)
-                          : NULL,
-                      named->counts);
+            put_stored(s, &s->packets.message, named->rest);
+            put_stored(s, &s->packets.inner, named->counter);
+            fd_native_put_track(&s->packets, named->track, named->parent,
+                                named->has_name
+                                    ? fd_text_pool_get(&w->stored, named->name)
+                                    : NULL,
+                                named->counts);
         }
         status = fd_perfetto_lanes_thread(&s->lanes, named->track);
     }
     for (uint32_t i = 1; i < w->counters.count && status == FD_OK; i++) {
         const char *title = fd_text_pool_get(&w->series, i);
-        put_track(s, w->counters.list[i].track,
-                  w->processes.list[w->counters.list[i].process].track,
-                  strchr(title, ':') + 1, true);
+        fd_native_put_track(
+            &s->packets, w->counters.list[i].track,
+            w->processes.list[w->counters.list[i].process].track,
+            strchr(title, ':') + 1, true);
     }
     if (w->global != 0 && status == FD_OK) {
         fd_buffer *name = &w->scratch;
@@ -230,7 +176,7 @@ put_tracks(sending *s)
         fd_buffer_bytes(name, "", 1);
         status = name->status;
         if (status == FD_OK) {
-            put_track(s, w->global, 0, name->bytes, false);
+            fd_native_put_track(&s->packets, w->global, 0, name->bytes, false);
         }
     }
     return status;
@@ -261,21 +207,21 @@ put_event(sending *s, const fd_sorted *item)
     switch ((fd_perfetto_what)*item->bytes) {
     case FD_PERFETTO_SLICE:
         return fd_perfetto_slice(&s->lanes, lane, time, time + duration, at,
-                                 size, s->to);
+                                 size);
     case FD_PERFETTO_BEGIN:
-        return fd_perfetto_begin(&s->lanes, lane, time, at, size, s->to);
+        return fd_perfetto_begin(&s->lanes, lane, time, at, size);
     case FD_PERFETTO_END:
-        return fd_perfetto_end(&s->lanes, lane, time, at, size, s->to);
+        return fd_perfetto_end(&s->lanes, lane, time, at, size);
     case FD_PERFETTO_INSTANT:
         return fd_perfetto_mark(&s->lanes, place, FD_PB_TYPE_INSTANT, time, at,
-                                size, s->to);
+                                size);
     case FD_PERFETTO_COUNTER:
         return fd_perfetto_mark(&s->lanes, place, FD_PB_TYPE_COUNTER, time, at,
-                                size, s->to);
+                                size);
     case FD_PERFETTO_LEGACY:
         break;
     }
-    return fd_perfetto_mark(&s->lanes, place, 0, time, at, size, s->to);
+    return fd_perfetto_mark(&s->lanes, place, 0, time, at, size);
 }
 
 /* The first event that is not before time 0. */
@@ -319,7 +265,7 @@ put_all(sending *s)
             status = fd_sorter_next(w->sorter, &item, s->error);
         }
     }
-    return status == FD_OK ? fd_perfetto_finish(&s->lanes, s->to) : status;
+    return status == FD_OK ? fd_perfetto_finish(&s->lanes) : status;
 }
 
 static void
@@ -345,8 +291,9 @@ fd_perfetto_writer_end(fd_perfetto_writer *w, const fd_timeline_ids *ids,
                  .clock = clock,
                  .label = label,
                  .counts = counts,
-                 .to = fd_bytes_out_text(w->out),
+                 .packets.to = fd_bytes_out_text(w->out),
                  .error = error};
+    s.lanes.packets = &s.packets;
     s.lanes.spare_track = &w->spare->track;
     counts->skipped += w->skipped;
     fd_status status = fd_perfetto_writer_flush(w, error);
@@ -355,9 +302,7 @@ fd_perfetto_writer_end(fd_perfetto_writer *w, const fd_timeline_ids *ids,
     counts->crossed += s.lanes.crossed;
     counts->alone += s.lanes.alone;
     fd_perfetto_lanes_clear(&s.lanes);
-    fd_buffer_clear(&s.packet);
-    fd_buffer_clear(&s.message);
-    fd_buffer_clear(&s.inner);
+    fd_native_packets_clear(&s.packets);
     forget_input(w);
-    return status == FD_OK ? s.to->status : status;
+    return status == FD_OK ? s.packets.to->status : status;
 }

@@ -10,7 +10,7 @@
 #define FD_PERFETTO_WRITER_H
 
 #include "events/merged_ids.h"
-#include "events/recorded/perfetto_preamble.h"
+#include "events/recorded/native_packets.h"
 #include "events/writers/perfetto_counts.h"
 #include "streams/output_stream.h"
 

@@ -103,7 +103,7 @@ packets_of_all_ranks(void)
     EQUAL(found.cleared, 12);
     EQUAL(found.begins, 2 * (7 + 2)); /* two phases of a step */
     EQUAL(found.ends, 2 * (7 + 2));
-    EQUAL(found.needed, 2 * (4 + 2 * 5)); /* but ends on the thread */
+    EQUAL(found.needed, 2 * (4 + 5)); /* begins only */
     /* Steps, phases, the thread, overlapping work on two lanes. */
     EQUAL(found.tracks, 2 * (1 + 1 + 1 + 1 + 2));
     OK(take_census(trace, 0, &found, NULL));

@@ -51,9 +51,9 @@ spell(const fd_buffer *to, char *text, size_t room)
 }
 
 static fd_status
-slice(fd_perfetto_lanes *l, int64_t begin, int64_t end, fd_buffer *to)
+slice(fd_perfetto_lanes *l, int64_t begin, int64_t end)
 {
-    return fd_perfetto_slice(l, 0, begin, end, "", 0, to);
+    return fd_perfetto_slice(l, 0, begin, end, "", 0);
 }
 
 static void
@@ -61,18 +61,19 @@ slices_lie_within_each_other(void)
 {
     uint32_t spare = 50;
     char text[512];
-    CLEAN(fd_perfetto_lanes_clear)
-    fd_perfetto_lanes l = {.spare_track = &spare};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    CLEAN(fd_native_packets_clear) fd_native_packets packets = {.to = &to};
+    CLEAN(fd_perfetto_lanes_clear)
+    fd_perfetto_lanes l = {.packets = &packets, .spare_track = &spare};
     OK(fd_perfetto_lanes_thread(&l, 7));
-    OK(slice(&l, 0, 10, &to));
-    OK(slice(&l, 2, 5, &to));
-    OK(slice(&l, 5, 10, &to));
-    OK(slice(&l, 8, 12, &to)); /* overlaps */
-    OK(slice(&l, 9, 15, &to)); /* both */
-    OK(slice(&l, 10, 10, &to));
-    OK(fd_perfetto_mark(&l, 7, FD_PB_TYPE_INSTANT, 10, "", 0, &to));
-    OK(fd_perfetto_finish(&l, &to));
+    OK(slice(&l, 0, 10));
+    OK(slice(&l, 2, 5));
+    OK(slice(&l, 5, 10));
+    OK(slice(&l, 8, 12)); /* overlaps */
+    OK(slice(&l, 9, 15)); /* both */
+    OK(slice(&l, 10, 10));
+    OK(fd_perfetto_mark(&l, 7, FD_PB_TYPE_INSTANT, 10, "", 0));
+    OK(fd_perfetto_finish(&l));
     SAME(spell(&to, text, sizeof text),
          "B7@0 B7@2 E7@5 B7@5 B50@8 B51@9 E7@10 E7@10 B7@10 I7@10 E7@10 "
          "E50@12 E51@15");
@@ -85,19 +86,20 @@ begins_and_ends(void)
 {
     uint32_t spare = 50;
     char text[512];
-    CLEAN(fd_perfetto_lanes_clear)
-    fd_perfetto_lanes l = {.spare_track = &spare};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    CLEAN(fd_native_packets_clear) fd_native_packets packets = {.to = &to};
+    CLEAN(fd_perfetto_lanes_clear)
+    fd_perfetto_lanes l = {.packets = &packets, .spare_track = &spare};
     OK(fd_perfetto_lanes_thread(&l, 7));
-    OK(fd_perfetto_end(&l, 0, 0, "", 0, &to)); /* of nothing */
-    OK(fd_perfetto_begin(&l, 0, 1, "", 0, &to));
-    OK(slice(&l, 2, 9, &to)); /* longer than what it is in */
-    OK(fd_perfetto_end(&l, 0, 5, "", 0, &to));
-    OK(slice(&l, 10, 20, &to));
-    OK(fd_perfetto_begin(&l, 0, 15, "", 0, &to)); /* the same */
-    OK(fd_perfetto_end(&l, 0, 25, "", 0, &to));
-    OK(fd_perfetto_begin(&l, 0, 30, "", 0, &to)); /* has no end */
-    OK(fd_perfetto_finish(&l, &to));
+    OK(fd_perfetto_end(&l, 0, 0, "", 0)); /* of nothing */
+    OK(fd_perfetto_begin(&l, 0, 1, "", 0));
+    OK(slice(&l, 2, 9)); /* longer than what it is in */
+    OK(fd_perfetto_end(&l, 0, 5, "", 0));
+    OK(slice(&l, 10, 20));
+    OK(fd_perfetto_begin(&l, 0, 15, "", 0)); /* the same */
+    OK(fd_perfetto_end(&l, 0, 25, "", 0));
+    OK(fd_perfetto_begin(&l, 0, 30, "", 0)); /* has no end */
+    OK(fd_perfetto_finish(&l));
     SAME(spell(&to, text, sizeof text),
          "B7@1 B7@2 E7@5 E7@5 B7@10 B7@15 E7@20 E7@20 B7@30");
     EQUAL(l.alone, 1);

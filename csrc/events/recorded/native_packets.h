@@ -1,0 +1,113 @@
+/* The packets of one sequence of a native trace: descriptors of tracks, interned
+ * texts, events. Both writers of native traces use them. */
+#ifndef FD_NATIVE_PACKETS_H
+#define FD_NATIVE_PACKETS_H
+
+#include "base/buffer.h"
+#include "clocks/clock_steps.h"
+#include "json/json_scan.h"
+
+enum { FD_PERFETTO_STEP_NS = 1000 };
+
+typedef struct fd_perfetto_clock {
+    fd_clock_map map; /* from an input's times to boot time */
+    int64_t step_ns;  /* maximum error of a drifting clock */
+    bool has_base;
+    int64_t base_ns; /* the real time of boot time 0 */
+} fd_perfetto_clock;
+
+/* The largest error of a drifting clock between two snapshots. */
+static inline int64_t
+fd_perfetto_step(int64_t uncertainty_ns)
+{
+    return uncertainty_ns > 0 && uncertainty_ns < FD_PERFETTO_STEP_NS
+             ? uncertainty_ns
+             : FD_PERFETTO_STEP_NS;
+}
+
+/* The origin of merges and exports, for printf and scanf. */
+#define FD_PERFETTO_MERGE "fastdispatch: %u files"
+#define FD_PERFETTO_EXPORT "fastdispatch: rank %u of %u"
+
+/* Append the packet with the origin. */
+void fd_perfetto_origin(fd_buffer *to, const char *text);
+
+/* The incremental clock of a sequence: its times are those of the input, and
+ * snapshots give the time of the trace. */
+typedef struct fd_perfetto_ticks {
+    const fd_perfetto_clock *clock; /* borrowed */
+    int64_t zero;                   /* time of the input at its 0 */
+    int64_t last;                   /* of the packet before */
+    fd_clock_steps steps;
+} fd_perfetto_ticks;
+
+typedef struct fd_native_packets {
+    fd_buffer *to; /* borrowed */
+    uint32_t sequence;
+    fd_perfetto_ticks ticks;
+    fd_buffer packet; /* scratch */
+    fd_buffer message;
+    fd_buffer inner;
+    fd_buffer texts; /* interned texts of the next packet */
+    fd_buffer body;  /* of the next event: a TrackEvent without type, track */
+} fd_native_packets;
+
+/* Free the buffers, except `to`. */
+void fd_native_packets_clear(fd_native_packets *packets);
+
+/* Begin a sequence: it has its own texts and incremental times. Events without
+ * a track are on `track`; 0: none. */
+void fd_native_begin(fd_native_packets *packets, uint32_t sequence,
+                     uint32_t track);
+
+/* Write the first snapshot of its clock, which is exact at `first`. Further
+ * ones follow before events when the clock drifts. */
+void fd_native_begin_clock(fd_native_packets *packets,
+                           const fd_perfetto_clock *clock, int64_t first);
+
+typedef struct fd_native_process {
+    uint32_t track;
+    uint32_t pid;
+    uint32_t sort_index;
+    fd_span name;
+    fd_span labels[2]; /* empty: none */
+} fd_native_process;
+
+typedef struct fd_native_thread {
+    uint32_t track;
+    uint32_t pid;
+    uint32_t tid;
+    bool sorted;
+    int64_t sort_index;
+    fd_span name;
+} fd_native_thread;
+
+void fd_native_put_process(fd_native_packets *packets,
+                           const fd_native_process *process);
+void fd_native_put_thread(fd_native_packets *packets,
+                          const fd_native_thread *thread);
+
+/* A track that is neither; parent 0 and name NULL: none. Other fields of its
+ * descriptor may be in `message`, those of a counter in `inner`. */
+void fd_native_put_track(fd_native_packets *packets, uint32_t track,
+                         uint32_t parent, const char *name, bool counts);
+
+/* Intern a text with the next packet; `field` is its kind, and the text of a
+ * source location its fields. */
+void fd_native_intern(fd_native_packets *packets, uint32_t field, uint32_t id,
+                      fd_span text);
+
+/* Write the interned texts now. */
+void fd_native_send_texts(fd_native_packets *packets);
+
+/* Write an event. Type 0: see the body; track 0: that of the sequence. Times
+ * ascend: an earlier time, of a malformed file, is replaced by the last one. */
+void fd_native_put_event(fd_native_packets *packets, uint32_t type,
+                         uint32_t track, int64_t time, const void *body,
+                         size_t size);
+
+/* Write an event of the sequence's track with `body`, which is emptied. */
+void fd_native_put_body(fd_native_packets *packets, uint32_t type,
+                        int64_t time);
+
+#endif

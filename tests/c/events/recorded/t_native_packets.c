@@ -1,0 +1,159 @@
+#include "check.h"
+#include "natives.h"
+
+#include "events/recorded/native_packets.h"
+#include "events/recorded/perfetto_fields.h"
+#include "streams/protobuf.h"
+
+#include <string.h>
+
+/* A field of the n-th packet; number 0: it has none. */
+static fd_proto_field
+packet_field(const fd_buffer *to, int packet, uint32_t field)
+{
+    fd_proto_field f = {.number = 0};
+    fd_proto_reader r = fd_proto_read(to->bytes, to->size);
+    for (int i = 0; i <= packet && fd_proto_next(&r, &f); i++) {
+    }
+    r = fd_proto_read(f.bytes, f.size);
+    while (fd_proto_next(&r, &f)) {
+        if (f.number == field) {
+            return f;
+        }
+    }
+    return (fd_proto_field){.number = 0};
+}
+
+static fd_native_packets
+packets_to(fd_buffer *to)
+{
+    return (fd_native_packets){.to = to};
+}
+
+static void
+a_snapshot_reads_as_it_was_made(void)
+{
+    static const fd_perfetto_clock clock = {
+        .map = {.offset_ns = 100}, .has_base = true, .base_ns = 5000};
+    static const uint64_t expected[3][3] = {{FD_PB_INCREMENTAL, 5, 1},
+                                            {FD_PB_BOOTTIME, 105},
+                                            {FD_PB_REALTIME, 5105}};
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
+    p.sequence = UINT32_MAX;
+    fd_native_begin_clock(&p, &clock, 5);
+    OK(to.status);
+    EQUAL(packet_field(&to, 0, FD_PB_PACKET_SEQUENCE).value, UINT32_MAX);
+    fd_proto_field f = packet_field(&to, 0, FD_PB_PACKET_CLOCK_SNAPSHOT);
+    fd_proto_field g;
+    fd_proto_reader r = fd_proto_read(f.bytes, f.size);
+    for (int i = 0; i < 3; i++) {
+        CHECK(fd_proto_next(&r, &g));
+        EQUAL(g.number, FD_PB_CLOCKS);
+        EQUAL(native_number(&g, FD_PB_CLOCK_ID), expected[i][0]);
+        EQUAL(native_number(&g, FD_PB_CLOCK_TIMESTAMP), expected[i][1]);
+        EQUAL(native_number(&g, FD_PB_CLOCK_INCREMENTAL), expected[i][2]);
+    }
+    CHECK(!fd_proto_next(&r, &g));
+}
+
+static void
+who_wrote_it(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_perfetto_origin(&to, "fastdispatch: 3 files");
+    OK(to.status);
+    fd_proto_field f = packet_field(&to, 0, FD_PB_PACKET_SYSTEM);
+    EQUAL(f.size, 2 + 21);
+    CHECK(memcmp(f.bytes + 2, "fastdispatch: 3 files", 21) == 0);
+}
+
+static void
+a_sequence_begins(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
+    fd_native_begin(&p, 7, UINT32_MAX);
+    fd_native_begin(&p, 8, 0);
+    OK(to.status);
+    EQUAL(packet_field(&to, 0, FD_PB_PACKET_SEQUENCE).value, 7);
+    EQUAL(packet_field(&to, 1, FD_PB_PACKET_SEQUENCE).value, 8);
+    EQUAL(packet_field(&to, 0, FD_PB_PACKET_FLAGS).value, FD_PB_STATE_CLEARED);
+    fd_proto_field f = packet_field(&to, 0, FD_PB_PACKET_DEFAULTS);
+    EQUAL(native_number(&f, FD_PB_DEFAULTS_CLOCK), FD_PB_INCREMENTAL);
+    fd_proto_field g;
+    fd_proto_reader r = fd_proto_read(f.bytes, f.size);
+    while (fd_proto_next(&r, &g) && g.number != FD_PB_DEFAULTS_TRACK_EVENT) {
+    }
+    EQUAL(native_number(&g, FD_PB_EVENT_TRACK), UINT32_MAX);
+    f = packet_field(&to, 1, FD_PB_PACKET_DEFAULTS);
+    EQUAL(native_number(&f, FD_PB_DEFAULTS_TRACK_EVENT), 0);
+}
+
+/* The timestamp of an instant, which is in this packet. */
+static uint64_t
+passed(fd_native_packets *p, int64_t time, int packet)
+{
+    fd_native_put_event(p, FD_PB_TYPE_INSTANT, 0, time, NULL, 0);
+    return packet_field(p->to, packet, FD_PB_PACKET_TRACK_EVENT).number != 0
+             ? packet_field(p->to, packet, FD_PB_PACKET_TIMESTAMP).value
+             : UINT64_MAX;
+}
+
+/* Each is half a nanosecond longer: the first snapshot is exact, the next follows
+ * after an error of 10 ns. */
+static void
+ticks_drift(void)
+{
+    static const fd_perfetto_clock clock = {
+        .map = {.offset_ns = 1000, .drift_ppt = 500000000000}, .step_ns = 10};
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
+    fd_native_begin_clock(&p, &clock, -6);
+    OK(to.status);
+    EQUAL(p.ticks.zero, -6);
+    EQUAL(p.ticks.steps.offset_ns, 997);
+    uint64_t first = passed(&p, 6, 1);
+    OK(to.status);
+    EQUAL(first, 12);
+    EQUAL(passed(&p, 24, 3), 0); /* since the snapshot */
+    CHECK(packet_field(&to, 2, FD_PB_PACKET_CLOCK_SNAPSHOT).number != 0);
+    EQUAL(p.ticks.steps.offset_ns, 1012);
+    EQUAL(passed(&p, 20, 4), 0); /* times ascend */
+    EQUAL(passed(&p, 26, 5), 2);
+    OK(to.status);
+}
+
+/* Lengths of packets of one, two and three bytes, with and without texts. */
+static void
+events_of_any_size(void)
+{
+    static const fd_perfetto_clock clock = {.step_ns = 10};
+    static const size_t sizes[] = {0, 3, 90, 130, 20000};
+    static const char bytes[20000];
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
+    fd_native_begin_clock(&p, &clock, 0);
+    for (int i = 0; i < 10; i++) {
+        size_t size = sizes[i / 2];
+        if (i % 2 > 0) {
+            fd_native_intern(&p, FD_PB_INTERNED_NAME, 1,
+                             (fd_span){bytes, bytes + size});
+        }
+        fd_proto_bytes(&p.body, FD_PB_EVENT_NAME, bytes, size);
+        fd_native_put_body(&p, FD_PB_TYPE_BEGIN, i);
+        OK(to.status);
+        fd_proto_field event =
+            packet_field(&to, i + 1, FD_PB_PACKET_TRACK_EVENT);
+        EQUAL(native_number(&event, FD_PB_EVENT_TYPE), FD_PB_TYPE_BEGIN);
+        EQUAL(event.bytes[2] & 7, FD_PROTO_BYTES);
+        CHECK(event.size > size);
+        CHECK(packet_field(&to, i + 1, FD_PB_PACKET_INTERNED).size
+              >= (i % 2 > 0 ? size : 0));
+        EQUAL(packet_field(&to, i + 1, FD_PB_PACKET_INTERNED).number,
+              i % 2 > 0 ? FD_PB_PACKET_INTERNED : 0);
+    }
+}
+
+RUN(TEST(a_snapshot_reads_as_it_was_made), TEST(who_wrote_it),
+    TEST(a_sequence_begins), TEST(ticks_drift), TEST(events_of_any_size))
