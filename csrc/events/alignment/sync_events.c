@@ -168,8 +168,11 @@ describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
         return;
     }
     fd_span inputs = fd_timeline_argument_text(event, "Concrete Inputs");
-    if (!take_peer(message, element(inputs, INPUT_PEER),
-                   element(inputs, INPUT_TAG))) {
+    if (inputs.from == NULL) { /* without recorded shapes */
+        message->peer = FD_TIMELINE_NO_PEER;
+    }
+    else if (!take_peer(message, element(inputs, INPUT_PEER),
+                        element(inputs, INPUT_TAG))) {
         return;
     }
     slice->what = message->received ? FD_SYNC_RECEIVING : FD_SYNC_MESSAGE;
@@ -426,12 +429,29 @@ take_text(fd_span text, char *to, size_t room)
     to[size] = '\0';
 }
 
+/* In a world of two ranks, the peer of each is the other. */
+static void
+take_pair(fd_timeline_sync *sync, fd_span value)
+{
+    fd_span size = member(value, "world_size");
+    fd_span rank = member(value, "rank");
+    uint64_t ranks;
+    uint64_t own;
+    sync->has_peer = size.from != NULL && rank.from != NULL
+                  && fd_span_u64(size, &ranks) && fd_span_u64(rank, &own)
+                  && ranks == 2 && own < 2;
+    sync->only_peer = sync->has_peer ? (uint32_t)(1 - own) : 0;
+}
+
 fd_status
 fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key, fd_span value)
 {
     fd_span pings;
     if (fd_span_is(key, "host_name")) {
         take_text(fd_span_inside(value), sync->host, sizeof sync->host);
+    }
+    if (fd_span_is(key, "distributedInfo") && *value.from == '{') {
+        take_pair(sync, value);
     }
     if (!fd_span_is(key, "clock") || *value.from != '{') {
         return FD_OK;
@@ -444,142 +464,4 @@ fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key, fd_span value)
     return fd_scan_find(value, "pings", &pings) && *pings.from == '['
              ? take_pings(sync, pings)
              : FD_OK;
-}
-
-static int
-compare(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int
-compare_words(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int
-by_kind(const void *left, const void *right)
-{
-    const fd_clock_part *a = left;
-    const fd_clock_part *b = right;
-    int order = compare_words(a->kind, b->kind);
-    return order != 0 ? order : compare(a->begin, b->begin);
-}
-
-static int
-by_peer(const void *left, const void *right)
-{
-    const fd_timeline_message *a = left;
-    const fd_timeline_message *b = right;
-    int order = compare(a->peer, b->peer);
-    order = order != 0 ? order : compare(a->received, b->received);
-    order = order != 0 ? order : compare_words(a->tag, b->tag);
-    return order != 0 ? order : compare(a->time, b->time);
-}
-
-static void
-number_parts(fd_timeline_sync *sync)
-{
-    fd_clock_part *list = sync->parts.list;
-    qsort(list, sync->parts.count, sizeof *list, by_kind);
-    for (uint32_t i = 0, next; i < sync->parts.count; i = next) {
-        for (next = i;
-             next < sync->parts.count && list[next].kind == list[i].kind;
-             next++) {
-            list[next].order =
-                list[next].total > 0 ? next - i : list[next].order;
-        }
-        for (uint32_t at = i; at < next; at++) {
-            list[at].total = list[at].total > 0 ? next - i : 0;
-        }
-    }
-}
-
-static void
-number_messages(fd_timeline_sync *sync)
-{
-    fd_timeline_message *list = sync->messages.list;
-    qsort(list, sync->messages.count, sizeof *list, by_peer);
-    for (uint32_t i = 0, next; i < sync->messages.count; i = next) {
-        for (next = i;
-             next < sync->messages.count && list[next].peer == list[i].peer
-             && list[next].received == list[i].received
-             && list[next].tag == list[i].tag;
-             next++) {
-            list[next].order = next - i;
-        }
-        for (uint32_t at = i; at < next; at++) {
-            list[at].total = next - i;
-        }
-    }
-}
-
-/* A power of two, so that ranks with different strides have entries in
- * common. */
-static uint64_t
-stride_of(uint32_t count, uint32_t most)
-{
-    uint64_t stride = 1;
-    while (count / stride > most) {
-        stride *= 2;
-    }
-    return stride;
-}
-
-/* Free the unused part of a thinned list. */
-static fd_status
-shrink(void **list, uint32_t count, uint32_t *room, size_t size)
-{
-    void *smaller = count == 0 ? NULL : fd_realloc(*list, count * size);
-    if (count > 0 && smaller == NULL) {
-        return FD_ENOMEM;
-    }
-    if (count == 0) {
-        fd_free(*list);
-    }
-    *list = smaller;
-    *room = count;
-    return FD_OK;
-}
-
-fd_status
-fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most)
-{
-    uint32_t kept = 0;
-    if (sync->parts.count > 0) {
-        number_parts(sync);
-    }
-    if (sync->messages.count > 0) {
-        number_messages(sync);
-    }
-    uint64_t stride = stride_of(sync->parts.count, most);
-    for (uint32_t i = 0; i < sync->parts.count; i++) {
-        if (sync->parts.list[i].order % stride == 0 && kept < most) {
-            sync->parts.list[kept++] = sync->parts.list[i];
-        }
-    }
-    sync->parts.count = kept;
-    stride = stride_of(sync->messages.count, most);
-    kept = 0;
-    for (uint32_t i = 0; i < sync->messages.count; i++) {
-        if (sync->messages.list[i].order % stride == 0 && kept < most) {
-            sync->messages.list[kept++] = sync->messages.list[i];
-        }
-    }
-    sync->messages.count = kept;
-    fd_status status = shrink((void **)&sync->parts.list, sync->parts.count,
-                              &sync->parts.room, sizeof *sync->parts.list);
-    return status == FD_OK
-             ? shrink((void **)&sync->messages.list, kept,
-                      &sync->messages.room, sizeof *sync->messages.list)
-             : status;
-}
-
-void
-fd_timeline_sync_clear(fd_timeline_sync *sync)
-{
-    fd_vector_clear(&sync->parts);
-    fd_vector_clear(&sync->messages);
-    fd_vector_clear(&sync->pings);
 }

@@ -15,6 +15,8 @@ enum {
     FD_TIMELINE_SYNC_OPEN = 16 /* open at one time */
 };
 
+#define FD_TIMELINE_NO_PEER UINT32_MAX /* until the end of reading */
+
 /* The two ends of a message have the same tag and order. */
 typedef struct fd_timeline_message {
     uint32_t peer; /* rank */
@@ -57,6 +59,8 @@ typedef struct fd_timeline_sync {
     char boot_id[33];
     int64_t boottime_ns; /* of the machine, at time 0 of the trace */
     char host[64];       /* its name; "" */
+    bool has_peer;       /* the world has two ranks */
+    uint32_t only_peer;  /* the other one */
 
     /* while reading */
     uint32_t begun_count;
