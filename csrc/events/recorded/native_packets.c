@@ -209,6 +209,12 @@ end_packet(fd_native_packets *p, uint8_t *from, size_t size)
 {
     uint8_t number[10];
     size_t texts = p->texts.size;
+    from[0] = FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES;
+    if (texts == 0 && size < 0x80) {
+        from[1] = (uint8_t)size;
+        p->to->size += TAG_AND_LENGTH + size;
+        return;
+    }
     if (texts > 0) {
         texts += 1 + (size_t)(fd_proto_put(number, texts) - number);
     }
@@ -216,7 +222,6 @@ end_packet(fd_native_packets *p, uint8_t *from, size_t size)
     if (length > 1) {
         memmove(from + 1 + length, from + TAG_AND_LENGTH, size);
     }
-    from[0] = FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES;
     for (size_t i = 0; i < length; i++) {
         from[1 + i] = number[i];
     }
