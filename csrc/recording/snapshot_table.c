@@ -12,8 +12,7 @@ enum {
 
 /* Seconds per running thread between two readings of all clocks. A reading is
  * a system call of half a microsecond, in which the scheduler may choose
- * another thread: short steps have no reading each. The same holds for the
- * memory. */
+ * another thread: short steps have no reading each. */
 static const double CLOCK_INTERVAL = 1e-3;
 
 static void
@@ -116,7 +115,6 @@ mark_threads(fd_snapshots *snapshots, const fd_recording *recording,
     bool all = timing && (chosen || clocks_are_due(snapshots, recording, now));
     if (all) {
         snapshots->cpu_read = now;
-        snapshots->memory = fd_resident_bytes();
     }
     for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
         mark_thread(tree, all, timing);
@@ -299,6 +297,7 @@ fd_snapshots_end(fd_snapshots *snapshots, fd_tree *tree, const fd_step *step)
     bool chosen = is_chosen(header->steps + 1);
     bool planted = plant(snapshots, &recording->file);
     if (planted) {
+        snapshots->memory = chosen ? fd_resident_bytes() : 0;
         mark_threads(snapshots, recording, step->end, chosen);
     }
     header->steps++;

@@ -16,7 +16,7 @@ typedef struct fd_snapshots {
     bool any;          /* one of the present source was taken: */
     uint32_t latest;   /* number of its step, low half */
     uint64_t cpu_read; /* tick of the latest reading of all clocks */
-    uint64_t memory;   /* bytes in RAM at it */
+    uint64_t memory;   /* in RAM at this end */
     uint64_t phases[FD_PHASE_SLOTS];
 } fd_snapshots;
 

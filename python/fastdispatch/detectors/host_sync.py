@@ -167,7 +167,7 @@ def _finding(steps: Steps, user: int, paths: list[int]) -> Finding:
     proof = f"{names}: {calls_text}, {seconds(time)} or {percent(time / steps.step)} of a step"
     found = steps.finding(
         ID,
-        f"{steps.name(user)} {what} {times}",
+        f"{steps.name(user)} {what} {times}{_library(steps, heaviest)}",
         where,
         time,
         f"{proof}; each call waits for all queued work of a GPU",
@@ -182,6 +182,13 @@ def _finding(steps: Steps, user: int, paths: list[int]) -> Finding:
     if found.severity == "info" and (phase != OTHER or count >= 2):
         found.severity = "warning"
     return found
+
+
+def _library(steps: Steps, path: int) -> str:
+    """Return the function of a library that reads on behalf of the program, as part of a sentence."""
+    caller = steps.caller(path)
+    outside = caller >= 0 and not steps.is_user(caller) and not steps.is_torch(caller)
+    return f", in {steps.key(caller)}" if outside else ""
 
 
 def _loop(steps: Steps, paths: list[int]) -> Iterator[int]:

@@ -104,7 +104,8 @@ class Trace(Views):
         Steps: settled (verdict: settled, varying, few, unmarked or untimed; slower: mean time of the skipped steps
         relative to the others; steps: first, last, steps, skipped, from and to, or None), window (the same numbers for
         the steps that the figures cover, None: the whole recording), whole (recorded ns of the whole recording), and
-        marks, a table: number, steps, end, recorded and time of phases up to ends of steps, resident memory then."""
+        marks, a table: number, steps, end, recorded and time of phases up to ends of steps, and memory in bytes then
+        (0: unknown)."""
         ranks = self.core.ranks()
         for rank in ranks:
             rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
