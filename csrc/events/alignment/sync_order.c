@@ -1,5 +1,5 @@
-/* Order of what a trace contains for the alignment of clocks, so that all ranks
- * number and keep the same. */
+/* The order of collectives and messages of a trace. All ranks number them alike
+ * and keep the same ones. */
 #include "events/alignment/sync_events.h"
 
 #include <stdlib.h>
