@@ -15,15 +15,13 @@ ID = "recompute"
 ADVICE = "checkpoint only the layers whose activations do not fit into memory, or use a smaller micro-batch instead"
 
 
+def is_recomputed(steps: Steps, path: int) -> bool:
+    """Return whether a path is forward that runs again during backward."""
+    return steps.phase(path) == BACKWARD and (steps.key(path) == RECOMPUTE or steps.paths["module"][path] >= 0)
+
+
 def find(steps: Steps) -> Iterator[Finding]:
-    modules = steps.paths["module"]
-
-    def again(path: int) -> bool:
-        if steps.phase(path) != BACKWARD or steps.activity(path) < 0.5:
-            return False
-        return steps.key(path) == RECOMPUTE or modules[path] >= 0
-
-    paths = list(steps.outermost(again))
+    paths = list(steps.outermost(lambda path: steps.activity(path) >= 0.5 and is_recomputed(steps, path)))
     time = steps.unclaimed(paths)
     if not paths or time < limits.RECOMPUTE_SHARE * steps.step:
         return

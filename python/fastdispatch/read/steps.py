@@ -172,9 +172,17 @@ def step_time(ranks: Iterable[Mapping[str, Any]]) -> int:
 
 
 def phase_times(ranks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the time of each phase in a step, ns: its share of all steps that count, of the median step. The phases
-    add up to :func:`step_time`."""
-    sums = {phase: sum(times) for phase, times in step_phases(ranks).items()}
+    """Return the time of each phase in a step, ns: its share of the middle half of the steps that count, of the median
+    step. Steps with an evaluation or a checkpoint are longer and have no part in it. The phases add up to
+    :func:`step_time`."""
+    phases, found = step_phases(ranks), step_times(ranks)
+    middle = [
+        row
+        for row, time in enumerate(map(sum, zip(*phases.values(), strict=True)))
+        if found is not None and found.low <= time <= found.high
+    ]
+    chosen = middle or range(len(phases["other"]))
+    sums = {phase: sum(times[row] for row in chosen) for phase, times in phases.items()}
     whole, step = sum(sums.values()), step_time(ranks)
     shares = {phase: round(time * step / whole) if whole else 0 for phase, time in sums.items()}
     largest = max(shares, key=lambda phase: shares[phase])

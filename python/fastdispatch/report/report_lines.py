@@ -83,6 +83,7 @@ def head(report: Report) -> Iterator[str]:
         yield _whole(facts)
         yield from _phases(facts)
         yield from _run(facts)
+        yield from _activities(report)
         yield from _threads(facts)
     elif any(rank.timing and not rank.complete for rank in facts.ranks):
         yield "no time was found in the readable part"
@@ -215,6 +216,17 @@ def _run(facts: Facts) -> Iterator[str]:
     if named:
         each = ", mean of the ranks" if len(facts.ranks) > 1 else ""
         yield f"run{each}: {', '.join(named)}"
+
+
+def _activities(report: Report) -> Iterator[str]:
+    """Say how much of the covered time evaluation, checkpoint saving and recomputation take."""
+    of = report.facts.whole / max(len(report.facts.ranks), 1)
+    named = [
+        f"{each.name} {seconds(each.time)} ({100 * each.time / of:.1f} %, {each.calls:g} call{'s' * (each.calls != 1)})"
+        for each in report.activities
+    ]
+    if named:
+        yield f"of these steps: {', '.join(named)}"
 
 
 def _threads(facts: Facts) -> Iterator[str]:

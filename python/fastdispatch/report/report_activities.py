@@ -1,0 +1,62 @@
+"""Work beside the training step that is recognised in the call paths: evaluation, checkpoint saving, recomputation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, Steps
+from fastdispatch.detectors.recompute import is_recomputed
+from fastdispatch.read.trace import Trace
+
+#: Functions that save a checkpoint, by name: of PyTorch, Hugging Face, Lightning, DeepSpeed.
+_SAVING = {"save_checkpoint", "_save_checkpoint", "save_pretrained"}
+_SAVE = "torch/serialization.py:[]:save"
+
+
+@dataclass
+class Activity:
+    """An activity in the covered steps: its calls, and its time on main threads in ns, mean of the ranks."""
+
+    name: str  # evaluation, checkpoint saving or recomputation
+    calls: float
+    time: int
+
+
+def activities(trace: Trace) -> list[Activity]:
+    """Return the recognised activities of a trace with steps; a call is part of one of them."""
+    steps = Steps(trace)
+    if not steps.ranks or trace.reduced is not None:
+        return []
+    rules: dict[str, Callable[[int], bool]] = {
+        "evaluation": lambda path: _is_evaluation(steps, path),
+        "checkpoint saving": lambda path: _is_saving(steps, path),
+        "recomputation": lambda path: is_recomputed(steps, path),
+    }
+    found: dict[str, list[int]] = {name: [] for name in rules}
+    for path in steps.outermost(lambda row: steps.main[row] and any(rule(row) for rule in rules.values())):
+        found[next(name for name, rule in rules.items() if rule(path))].append(path)
+    ranks = len(steps.ranks)
+    return [
+        Activity(
+            name,
+            sum(steps.paths["calls"][path] for path in paths) / ranks,
+            round(sum(steps.paths["total"][path] for path in paths) / ranks),
+        )
+        for name, paths in found.items()
+        if paths
+    ]
+
+
+def _is_saving(steps: Steps, path: int) -> bool:
+    return steps.is_python(path) and (steps.key(path) == _SAVE or steps.name(path) in _SAVING)
+
+
+def _is_evaluation(steps: Steps, path: int) -> bool:
+    """Whether a function of a few steps runs modules without a backward pass, and no other part of training."""
+    if not steps.is_python(path) or not 0 < steps.activity(path) < 0.5 or steps.phase(path) in (BACKWARD, DATA):
+        return False
+    phases = {steps.phase(row) for row in range(path, steps.end[path])}
+    if FORWARD not in phases or phases & {BACKWARD, OPTIMIZER}:
+        return False
+    return not any(steps.paths["backward"][row] for row in range(path, steps.end[path]))

@@ -1,0 +1,86 @@
+"""Evaluation, checkpoint saving and recomputation have their own figures beside the training step."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from fastdispatch.read.steps import phase_times, step_time
+from fastdispatch.report.report_activities import activities
+from tests import processes
+
+torch = pytest.importorskip("torch")
+
+STEPS, EPOCHS, BATCHES = 12, 4, 3
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(16, 16), torch.nn.Linear(16, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = torch.utils.checkpoint.checkpoint(self.first, x, use_reentrant=False)
+        return self.second(hidden.relu())
+
+
+@torch.no_grad()
+def evaluate(net: Net) -> torch.Tensor:
+    return sum(net(torch.ones(4, 16)).argmax(1).sum() for _ in range(BATCHES))
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Epochs of 12 steps. The first step of the next epoch includes evaluation and checkpoint."""
+    import torch.utils.checkpoint
+
+    path = tmp_path_factory.mktemp("activities") / "out"
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with fastdispatch.CallGraph(path):
+        for _ in range(EPOCHS):
+            for _ in range(STEPS):
+                optimizer.zero_grad()
+                net(torch.ones(4, 16)).sum().backward()
+                optimizer.step()
+            evaluate(net)
+            torch.save(net.state_dict(), io.BytesIO())
+    return path
+
+
+def found(out: Path, first: int, last: int) -> dict[str, float]:
+    return {each.name: each.calls for each in activities(fastdispatch.load(out, steps=(first, last)))}
+
+
+def test_evaluation_and_checkpoints_are_recognised(out: Path) -> None:
+    assert found(out, 8, 31) == {"evaluation": 2, "checkpoint saving": 2, "recomputation": 24}
+
+
+def test_usual_steps_have_none(out: Path) -> None:
+    assert found(out, 1, 11) == {"recomputation": 11}
+
+
+def test_phases_add_up(out: Path) -> None:
+    """They add up to the step."""
+    whole = fastdispatch.load(out, steps=(8, 31)).ranks
+    phases = phase_times(whole)
+    assert sum(phases.values()) == step_time(whole)
+    assert phases["forward"] > 0 and phases["backward"] > 0 and phases["optimizer"] > 0
+
+
+def test_the_report_has_them(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from fastdispatch.cli import main
+
+    assert main(["report", str(out), "--steps", "8:31"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("of these steps: ")]
+    assert "evaluation" in line and "checkpoint saving" in line and "2 calls" in line
+    assert main(["report", str(out), "--steps", "8:31", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    schema = json.loads((processes.ROOT / "docs/reference/schemas/report.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert [each["name"] for each in document["activities"]] == ["evaluation", "checkpoint saving", "recomputation"]
