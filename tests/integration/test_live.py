@@ -84,6 +84,7 @@ def command(*arguments: object) -> str:
 def test_top_says_what_runs_now(ranks: Ranks) -> None:
     printed = command("top", ranks.run, "--once", "--interval", "0.5").splitlines()
     assert printed[0].startswith("2 ranks, step") and "steps/s" in printed[0]
+    assert any("agree reads values of tensors (aten::item)" in line for line in printed[1:4]), printed[:4]
     document = json.loads(command("top", ranks.run, "--once", "--interval", "0.5", "--json"))
     rows = {row["key"]: row for row in document["rows"]}
     forward = next(key for key in rows if key.endswith("live_ranks.py:[]:train_step"))

@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def once(arguments: argparse.Namespace) -> None:
     from fastdispatch.read.live import rates, sample
+    from fastdispatch.report.live_findings import LiveFindings
     from fastdispatch.report.terminal import print_parts, width_of
     from fastdispatch.report.top_text import head, parts
 
@@ -58,4 +59,5 @@ def once(arguments: argparse.Namespace) -> None:
         document = {"format": "fastdispatch.top", "version": 1, "head": head(before, after), "rows": rows}
         print(json.dumps(document | {"processes": [asdict(group) for group in after.processes]}))
         return
-    print_parts(parts(before, after, found[: arguments.rows]), sys.stdout, width_of(sys.stdout))
+    lines = LiveFindings().refresh(arguments.path)
+    print_parts(parts(before, after, found[: arguments.rows], lines), sys.stdout, width_of(sys.stdout))

@@ -11,6 +11,7 @@ from textual.widgets import DataTable, Footer, Input, Static
 
 from fastdispatch._core import Error
 from fastdispatch.read.live import Rate, Sample, rates, sample
+from fastdispatch.report.live_findings import LiveFindings
 from fastdispatch.report.top_text import TITLES, cells, head
 
 SORTS = ("self", "total", "calls", "where")
@@ -22,6 +23,7 @@ class Top(App[None]):
 
     CSS = """
     #head { height: 1; text-style: bold; }
+    #findings { height: auto; }
     #search { display: none; }
     DataTable { height: 1fr; }
     """
@@ -43,9 +45,11 @@ class Top(App[None]):
         self.before: Sample | None = None
         self.found: list[Rate] = []
         self.line = ""
+        self.findings = LiveFindings()
 
     def compose(self) -> ComposeResult:
         yield Static("reading ...", id="head", markup=False)
+        yield Static("", id="findings", markup=False)
         yield Input(placeholder="part of a name", id="search", disabled=True)
         yield DataTable(cursor_type="row", zebra_stripes=True)
         yield Footer()
@@ -69,6 +73,7 @@ class Top(App[None]):
         self.found = rates(None if self.total else self.before, after)
         self.line = head(self.before, after)
         self.before = after
+        self.query_one("#findings", Static).update("\n".join(self.findings.refresh(self.path)))
         self.draw()
 
     def draw(self) -> None:

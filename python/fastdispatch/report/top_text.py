@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -36,8 +36,12 @@ def cells(rate: Rate) -> tuple[str, str, str, str]:
     return calls, rounded_share(rate.own), rounded_share(rate.total), printable(rate.key)
 
 
-def parts(before: Sample | None, after: Sample, found: list[Rate]) -> Iterator[Text | Table]:
+def parts(
+    before: Sample | None, after: Sample, found: list[Rate], findings: Sequence[str] = ()
+) -> Iterator[Text | Table]:
     yield Text(head(before, after))
+    for line in findings:
+        yield Text(line)
     yield table(TITLES, [cells(rate) for rate in found], TITLES[-1:])
     if not found:
         yield Text("nothing was recorded in this interval")
