@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 import threading
 import time
@@ -192,6 +193,19 @@ def test_a_pause_records_no_c_functions() -> None:
     assert edges(fastdispatch.Trace(graph._session.trace()))["program", "sorted"] == 2
 
 
+def test_a_forked_process_records_c_functions_too(tmp_path: Path) -> None:
+    def child() -> None:
+        for _ in range(5):
+            zlib.crc32(b"")
+
+    with fastdispatch.CallGraph(tmp_path, ops="off", detail="c_calls"):
+        process = multiprocessing.get_context("fork").Process(target=child)
+        process.start()
+        process.join()
+    (forked,) = set(tmp_path.glob("rank00000*")) - {tmp_path / "rank00000.fd"}
+    assert edges(fastdispatch.load(forked))["child", "crc32"] == 5
+
+
 def test_without_the_option_there_are_none() -> None:
     trace = record(lambda: sorted([1]))
     assert "c" not in trace.nodes["kind"]
@@ -352,3 +366,27 @@ def _origins(trace: fastdispatch.Trace) -> dict[str, str]:
     """The forward operator of each autograd node."""
     keys = [trace.nodes["key"][node] for node in trace.contexts["node"]]
     return {keys[i]: keys[origin] for i, origin in enumerate(trace.contexts["origin"]) if origin >= 0}
+
+
+def _training() -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(20):
+        loss = model(torch.ones(2, 4)).sum()
+        loss.backward()
+        optimizer.step()
+        for _ in range(40):
+            loss.item()
+
+
+@pytest.mark.torch
+def test_findings_are_those_without_c_functions(tmp_path: Path) -> None:
+    found = []
+    for detail in ("c_calls", ""):
+        with fastdispatch.CallGraph(tmp_path / f"run-{detail}", detail=detail):
+            _training()
+        (sync,) = [each for each in fastdispatch.findings(tmp_path / f"run-{detail}") if each.id == "host-sync"]
+        found.append((sync.where, sync.evidence["operators"], sync.evidence["calls_per_step"]))
+    assert found[0] == found[1]
+    assert found[0][2] == 40
