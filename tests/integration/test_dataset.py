@@ -336,6 +336,59 @@ def test_dask_with_a_killed_worker(ranks: list[Path], dataset: Path, tmp_path: P
     assert reduced(tmp_path / "run.parquet") == reduced(dataset)
 
 
+def test_a_job_array(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts as separate processes at the same time, one of which is missing; the last call adds them all."""
+    target = tmp_path / "run.parquet"
+    text = (
+        "import sys\nfrom fastdispatch.dataset import write_dataset\nwrite_dataset.MAX_RANKS = 2\n"
+        "from fastdispatch.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", text, "merge", str(ranks[0].parent), "-o", str(target)]
+    parts = [
+        subprocess.Popen([*command, "--part", f"{part}/3"], env=processes.environment(), stdout=subprocess.PIPE)
+        for part in (1, 3)
+    ]
+    assert [part.communicate()[0].decode() for part in parts] == [
+        f"part 1 of 3: 2 groups: {target}\n",
+        f"part 3 of 3: 1 groups: {target}\n",
+    ]
+    assert not run_manifest.is_dataset(target)
+    written: list[str] = []
+    monkeypatch.setattr(write_dataset, "MAX_RANKS", 2)
+    monkeypatch.setitem(
+        write_dataset.RUNNERS,
+        "processes",
+        lambda step, tasks: ((task, step(task)) for task in tasks if written.append(task.name) is None),
+    )
+    assert main(["merge", str(ranks[0].parent), "-o", str(target)]) == 0
+    assert len(written) == 2  # of five groups: those of the missing part
+    assert len(run_manifest.load(target).groups) == 5 and not (target / "written").exists()
+    assert reduced(target) == reduced(dataset)
+    for kind in ("settled", "whole"):
+        files = [folder / f"{kind}.json.xz" for folder in (target, dataset)]
+        assert files[0].exists() == files[1].exists()
+        assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_result_of_a_changed_recording_is_not_used(ranks: list[Path], recorded: Path, tmp_path: Path) -> None:
+    folder, target = tmp_path / "run", tmp_path / "run.parquet"
+    shutil.copytree(ranks[0].parent, folder)
+    assert write_dataset.write_part([str(folder)], target, (1, 1)) == 1
+    (folder / "rank00002.fd").write_bytes(many_ranks.scaled(recorded.read_bytes(), 2, RANKS, 3.0))
+    write_dataset.write_dataset([str(folder)], target)
+    longest = fastdispatch.scan(target).sql("SELECT arg_max(rank, total) FROM figures WHERE rank <> 6").fetchall()
+    assert longest == [(2,)]
+
+
+@pytest.mark.parametrize("part", ["0/3", "4/3", "1", "a/b", "1/0"])
+def test_invalid_parts(part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["merge", str(tmp_path), "-o", str(tmp_path / "run.parquet"), "--part", part])
+    assert "expected I/N" in capsys.readouterr().err
+    assert main(["merge", str(tmp_path), "-o", str(tmp_path / "run.json"), "--part", "1/2"]) == 2
+    assert "--part writes a data set" in capsys.readouterr().err
+
+
 def test_processes(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write_dataset, "MAX_RANKS", 3)
     seen: list[tuple[int, int]] = []

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from fastdispatch import merge
+from fastdispatch import Error, merge
 from fastdispatch.cli.output import check_place
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.dataset.run_manifest import is_dataset
@@ -35,16 +35,38 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         default="processes",
         help="where to read groups of ranks of a data set (default: processes on this machine)",
     )
+    parser.add_argument(
+        "--part",
+        type=_part,
+        metavar="I/N",
+        help="write only each N-th group of a data set, from the I-th on: a task of a job array; merge without --part "
+        "then completes the data set",
+    )
     parser.set_defaults(function=run)
+
+
+def _part(text: str) -> tuple[int, int]:
+    first, _, count = text.partition("/")
+    if not (first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count)):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected I/N, from 1/N to N/N")
+    return int(first), int(count)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if not _is_folder(arguments.output):
+        if arguments.part is not None:
+            raise Error("merge: --part writes a data set: -o FOLDER.parquet")
         check_place(arguments.output)
         merge(arguments.paths, arguments.output)
         return 0
-    from fastdispatch.dataset.write_dataset import write_dataset
+    from fastdispatch.dataset.write_dataset import write_dataset, write_part
 
+    if arguments.part is not None:
+        count = write_part(
+            arguments.paths, arguments.output, arguments.part, runner=arguments.runner, progress=_progress()
+        )
+        print(f"part {arguments.part[0]} of {arguments.part[1]}: {count} groups: {arguments.output}")
+        return 0
     manifest = write_dataset(arguments.paths, arguments.output, runner=arguments.runner, progress=_progress())
     for reason in manifest.refused.values():
         print(f"fastdispatch: skipped: {reason}", file=sys.stderr)

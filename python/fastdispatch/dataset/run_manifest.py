@@ -83,7 +83,7 @@ def load(folder: str | os.PathLike[str]) -> RunManifest:
         found: Any = json.loads(path.read_bytes())
         if found["format"] != FORMAT:
             raise Error(f"{path}: this version reads {FORMAT}, not {found['format']}: update fastdispatch")
-        groups = [_group(each) for each in found["groups"]]
+        groups = [group_of(each) for each in found["groups"]]
         return RunManifest(groups, dict(found["refused"]))
     except OSError as error:
         raise Error(f"{path}: {error.strerror}") from None
@@ -100,6 +100,7 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _group(found: dict[str, Any]) -> Group:
+def group_of(found: dict[str, Any]) -> Group:
+    """Return a group that was written as JSON. Raises KeyError or TypeError for other values."""
     inputs = [Recorded(**one) for one in found["inputs"]]
     return Group(found["name"], found["run"], inputs, int(found["world"]))

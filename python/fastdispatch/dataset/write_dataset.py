@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from fcntl import LOCK_EX, LOCK_NB, flock
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 from hashlib import blake2b
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from fastdispatch._core import Error
-from fastdispatch.dataset import engine, reduced_parts, run_manifest, run_tables
+from fastdispatch.dataset import engine, part_results, reduced_parts, run_manifest, run_tables
 from fastdispatch.dataset.group_writer import Written, files_of, write_group
 from fastdispatch.dataset.inputs import Source, find
 from fastdispatch.dataset.run_manifest import Group, RunManifest
@@ -57,7 +57,7 @@ def write_dataset(
     target = Path(folder)
     sources = find(paths)
     with _written_alone(target):
-        manifest = run_manifest.load(target) if (target / run_manifest.NAME).exists() else RunManifest()
+        manifest = _manifest_of(target)
         _remove_partial(target)
         tasks = _plan(target, manifest, sources)
         _run(target, manifest, tasks, runner, progress)
@@ -67,9 +67,48 @@ def write_dataset(
     return manifest
 
 
+def write_part(
+    paths: Sequence[str],
+    folder: str | os.PathLike[str],
+    part: tuple[int, int],
+    *,
+    runner: str = "processes",
+    progress: Progress | None = None,
+) -> int:
+    """Write every N-th group from the I-th on, for ``part = (I, N)``; return their number.
+
+    Calls with the same inputs and every I, in any order or at the same time, write all groups; :func:`write_dataset`
+    with the same inputs then adds them to the data set, and writes those that are missing. Raises Error as it does.
+    """
+    target = Path(folder)
+    sources = find(paths)
+    with _locked(target, LOCK_SH):
+        tasks = _plan(target, _manifest_of(target), sources)[part[0] - 1 :: part[1]]
+        for done, (task, written) in enumerate(RUNNERS[runner](_step, tasks), 1):
+            part_results.keep(target, task.name, task.sources, written)
+            if progress is not None:
+                progress(done, len(tasks))
+    return len(tasks)
+
+
+def _manifest_of(folder: Path) -> RunManifest:
+    return run_manifest.load(folder) if (folder / run_manifest.NAME).exists() else RunManifest()
+
+
 @contextmanager
 def _written_alone(folder: Path) -> Iterator[None]:
     """Lock a data set; a new one without any group is removed again."""
+    with _locked(folder, LOCK_EX):
+        try:
+            yield
+        finally:
+            if not (folder / run_manifest.NAME).exists():
+                _discard(folder)
+
+
+@contextmanager
+def _locked(folder: Path, kind: int) -> Iterator[None]:
+    """Lock a data set, or begin one: against all others, or (LOCK_SH) those that do not write a part."""
     if not _is_ours(folder):
         raise Error(f"{folder}: cannot write: it is not a data set: give another name")
     try:
@@ -78,21 +117,19 @@ def _written_alone(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise Error(f"{folder}: cannot write: {error.strerror}") from None
     try:
-        flock(lock, LOCK_EX | LOCK_NB)
+        flock(lock, kind | LOCK_NB)
     except BlockingIOError:
         os.close(lock)
         raise Error(f"{folder}: another process writes this data set: wait for its end") from None
     try:
         yield
     finally:
-        if not (folder / run_manifest.NAME).exists():
-            _discard(folder)
         os.close(lock)
 
 
 def _discard(folder: Path) -> None:
     """Remove what this module made, and nothing else."""
-    for table in (*run_tables.SHARED, *run_tables.PER_RANK, reduced_parts.FOLDER):
+    for table in (*run_tables.SHARED, *run_tables.PER_RANK, reduced_parts.FOLDER, part_results.FOLDER):
         rmtree(folder / table, ignore_errors=True)
     (folder / _LOCK).unlink(missing_ok=True)
     with suppress(OSError):
@@ -163,13 +200,25 @@ def _run(folder: Path, manifest: RunManifest, tasks: list[_Task], runner: str, p
         for path, reason in manifest.refused.items()
         if not any(path == privacy.shown(source.path) for task in tasks for source in task.sources)
     }
-    for done, (task, written) in enumerate(RUNNERS[runner](_step, tasks), 1):
+    for done, (task, written) in enumerate(_results(folder, tasks, runner), 1):
         manifest.refused |= written.refused
         if written.group is not None:
             _accept(manifest, written, task)
             manifest.save(folder)
         if progress is not None:
             progress(done, len(tasks))
+
+
+def _results(folder: Path, tasks: list[_Task], runner: str) -> Iterator[tuple[_Task, Written]]:
+    """Yield each task with its result: those of a job array first."""
+    left = []
+    for task in tasks:
+        written = part_results.find(folder, task.name, task.sources)
+        if written is None:
+            left.append(task)
+        else:
+            yield task, written
+    yield from RUNNERS[runner](_step, left)
 
 
 def _accept(manifest: RunManifest, written: Written, task: _Task) -> None:
@@ -204,6 +253,7 @@ def _finish(folder: Path, manifest: RunManifest) -> None:
     for table, key in run_tables.SHARED_KEYS.items():
         _share(connection, folder, table, key)
     connection.close()
+    rmtree(folder / part_results.FOLDER, ignore_errors=True)
     manifest.groups.sort(key=lambda group: min(one.rank for one in group.inputs))
     manifest.save(folder)
 
