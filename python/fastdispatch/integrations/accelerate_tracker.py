@@ -1,0 +1,44 @@
+"""Record programs that use Accelerate, as one of its trackers."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from accelerate.tracking import GeneralTracker
+
+from fastdispatch.integrations.loop_recorder import LoopRecorder
+
+if TYPE_CHECKING:
+    from fastdispatch.record.callgraph import CallGraph
+
+
+class AccelerateRecorder(GeneralTracker):
+    """``Accelerator(log_with=[AccelerateRecorder()])`` records from ``init_trackers()`` to ``end_training()``, on every
+    rank; steps end with the optimizer. The arguments are those of :class:`fastdispatch.CallGraph`, with
+    ``best_effort=True``."""
+
+    name = "fastdispatch"
+    requires_logging_directory = False
+    main_process_only = False
+
+    def __init__(self, out: str | os.PathLike[str] | None = "fastdispatch-out", **options: Any) -> None:
+        super().__init__()
+        self._loop = LoopRecorder(out, options)
+
+    @property
+    def tracker(self) -> CallGraph | None:
+        """The latest recording."""
+        return self._loop.graph
+
+    def start(self) -> None:
+        self._loop.begin()
+
+    def store_init_configuration(self, values: dict[str, Any]) -> None:
+        """Ignore the configuration: the recording has the facts about the run."""
+
+    def log(self, values: dict[str, Any], step: int | None = None, **_: Any) -> None:
+        """Ignore figures of the program."""
+
+    def finish(self) -> None:
+        self._loop.end()
