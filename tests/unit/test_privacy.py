@@ -99,6 +99,7 @@ OUTPUTS = {
         f"export {name}": ["export", name, "RUN", "-o", "FILE"]
         for name in ("chrome", "perfetto", "folded", "speedscope", "pprof", "graphml", "sqlite", "dot")
     },
+    "export otlp": ["export", "otlp", "RUN", "-o", "FILE"],
     "export prometheus": ["export", "prometheus", "RUN", "-o", "FILE"],
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
     "export csv": ["export", "csv", "RUN", "--table", "nodes", "-o", "FILE"],

@@ -16,6 +16,7 @@ from fastdispatch.cli import main
 from fastdispatch.report.prometheus_text import HELP, prometheus_text
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.run_summary import PREFIX, run_summary
+from tests import many_ranks
 from tests.conftest import ROOT
 from tests.unit.test_diff import Dump
 
@@ -149,3 +150,16 @@ def test_prometheus(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_labels_are_escaped() -> None:
     first = prometheus_text({"fastdispatch/schema": "s"}, 'a\\b"c\nd').splitlines()[2]
     assert first == 'fastdispatch_info{run="a\\\\b\\"c\\nd",schema="s"} 1'
+
+
+def test_many_ranks(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """More ranks than tables show: they are read as a reduced merge, and all are counted."""
+    many_ranks.write(run / "rank00000.fd", tmp_path / "many", 20)
+    assert main(["report", str(tmp_path / "many"), "--summary", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["fastdispatch/ranks"], figures["fastdispatch/world"]) == (20, 20)
+    assert (figures["fastdispatch/ranks_incomplete"], figures["fastdispatch/steps"]) == (0, STEPS)
+    assert figures["fastdispatch/step_seconds"] > 0
+    assert 0 < figures["fastdispatch/cost_share"] <= 1
+    assert main(["export", "prometheus", str(tmp_path / "many"), "-o", str(tmp_path / "x.prom")]) == 0
+    assert len([line for line in (tmp_path / "x.prom").read_text().splitlines() if line[0] != "#"]) <= 31

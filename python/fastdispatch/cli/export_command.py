@@ -50,6 +50,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     dot.set_defaults(function=export_dot)
     add_tables(formats)
     add_prometheus(formats)
+    add_otlp(formats)
     add_timeline(formats, "perfetto", "native Perfetto timeline, for ui.perfetto.dev")
     chrome = add_timeline(formats, "chrome", "Chrome JSON timeline, for chrome://tracing, Perfetto and other viewers")
     chrome.add_argument(
@@ -127,6 +128,13 @@ def add_prometheus(formats: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.set_defaults(function=export_prometheus)
 
 
+def add_otlp(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    what = "profiles of OpenTelemetry (v1development)"
+    parser = formats.add_parser("otlp", help=what, description=f"Write {what}, one of times and one of calls per rank.")
+    add_common(parser)
+    parser.set_defaults(function=export_otlp)
+
+
 def add_common(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     add_output(parser, "output file; compressed if the name ends in .gz")
@@ -167,6 +175,12 @@ def export_prometheus(arguments: argparse.Namespace) -> None:
 
     trace = load_run(arguments.path, steps=steps_of(arguments))
     write_file(arguments.output, prometheus_text(trace.summary(), shown(arguments.path)).encode())
+
+
+def export_otlp(arguments: argparse.Namespace) -> None:
+    from fastdispatch.read.otlp_profile import otlp_profile
+
+    write_file(arguments.output, otlp_profile(load(arguments.path, steps=steps_of(arguments)), arguments.rank))
 
 
 def write_file(path: str, content: bytes) -> None:
