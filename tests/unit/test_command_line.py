@@ -35,6 +35,7 @@ OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, 
 COMMANDS = {
     "report": "report I:run",
     "report summary": "report I:run --summary",
+    "report flops": "report I:run --flops",
     "findings": "findings I:run",
     "html": "html I:run -o O:x.html",
     "svg": "svg I:run -o O:x.svg",
@@ -315,7 +316,6 @@ def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFi
 REFUSED = {
     "report run --depth 2": "--depth requires --tree",
     "report run --min 2": "--min-percent requires --tree",
-    "report run --flops": "--flops: run has no FLOPs: record with --measure flops",
     "report run --flops --peak x": "argument --peak: 'x': write FLOP/s (312e12), a dtype of the recorded GPU",
     "report run --peak 1e12": "--peak requires --flops",
     "report run --sort gpu": "--sort gpu: run has no GPU figures",

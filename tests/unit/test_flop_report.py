@@ -140,7 +140,14 @@ def test_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("3.07 kFLOP per step, ")
     assert " % of 5 GFLOP/s (given), HFU " in lines[0]
-    assert lines[1].startswith("forward 1.02 kFLOP, backward 1.54 kFLOP, recomputed 512 FLOP; mean of 6 measured steps")
+    passes, _, steps = lines[1].partition("; ")
+    # ReLU and its backward, gradients of the bias, the sum, and one addition for each parameter
+    elementwise = 3 * 32 + 2 * 32 + 2 * 32 + 32 + 2 * (64 + 8)
+    assert passes == (
+        "forward 1.02 kFLOP, backward 1.54 kFLOP, recomputed 512 FLOP, "
+        f"not included: element-wise operators {elementwise} FLOP"
+    )
+    assert steps.startswith("mean of 6 measured steps, a step of ")
 
 
 def test_measured_peak_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

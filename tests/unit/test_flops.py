@@ -21,9 +21,9 @@ def measured(work: Callable[[], object], folder: Path, **options: Any) -> dict[s
     return measures
 
 
-def flops(work: Callable[[], object], folder: Path) -> int:
+def flops(work: Callable[[], object], folder: Path, counted: str = "flops") -> int:
     rows = measured(work, folder)
-    return sum(total for kind, total in zip(rows["kind"], rows["sum"], strict=True) if kind == "flops")
+    return sum(total for kind, total in zip(rows["kind"], rows["sum"], strict=True) if kind == counted)
 
 
 def ones(*sizes: int, grad: bool = False) -> Any:
@@ -136,6 +136,51 @@ CASES: dict[str, tuple[Callable[[], object], int]] = {
 def test_flops_of(name: str, tmp_path: Path) -> None:
     work, expected = CASES[name]
     assert flops(work, tmp_path) == expected
+
+
+def without(work: Callable[..., object], *sizes: tuple[int, ...]) -> Callable[[], object]:
+    """Inputs are made before the recording."""
+    tensors = [torch.rand(*size) for size in sizes]
+    return lambda: work(*tensors)
+
+
+ELEMENTWISE: dict[str, tuple[Callable[[], object], int]] = {
+    "add": (without(torch.add, (2, 3), (2, 3)), 6),
+    "add-broadcast": (without(torch.add, (2, 1), (1, 3)), 6),
+    "add-number": (without(lambda x: x + 1, (2, 3)), 6),
+    "add-empty": (without(torch.add, (0, 3), (1, 3)), 0),
+    "mul-in-place": (without(lambda x: x.mul_(2), (5,)), 5),
+    "sub-out": (without(lambda x, y: torch.sub(x, y, out=torch.empty(5)), (5,), (5,)), 5),
+    "exp": (without(torch.exp, (2, 3)), 6),
+    "sum": (without(torch.sum, (2, 3)), 6),
+    "relu": (without(torch.relu, (2, 3)), 6),
+    "lerp": (without(lambda x, y: torch.lerp(x, y, 0.5), (6,), (6,)), 3 * 6),
+    "addcmul": (without(torch.addcmul, (6,), (6,), (6,)), 3 * 6),
+    "sigmoid": (without(torch.sigmoid, (2, 3)), 3 * 6),
+    "silu": (without(functional.silu, (2, 3)), 4 * 6),
+    "gelu": (without(functional.gelu, (2, 3)), 5 * 6),
+    "softmax": (without(lambda x: x.softmax(-1), (2, 3)), 5 * 6),
+    "layer-norm": (without(lambda x: functional.layer_norm(x, (3,)), (2, 3)), 8 * 6),
+    "group-norm": (without(lambda x: functional.group_norm(x, 2), (2, 4, 3)), 8 * 24),
+    "foreach": (without(lambda x, y: torch._foreach_add([x, y], 1), (2, 3), (4,)), 6 + 4),
+    "embedding": (lambda: functional.embedding(torch.tensor([1, 2]), ones(3, 4)), 0),
+    "mm": (without(torch.mm, (2, 3), (3, 4)), 0),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_operations_of(name: str, tmp_path: Path) -> None:
+    work, expected = ELEMENTWISE[name]
+    assert flops(work, tmp_path, "elementwise") == expected
+
+
+def test_backward_of_norms_and_embeddings(tmp_path: Path) -> None:
+    """Forward 8, sum 1 and backward 13 per element; one addition per element of the gradient of two rows."""
+    norm = backward(lambda x, weight, bias: functional.layer_norm(x, (3,), weight, bias), (2, 3), (3,), (3,))
+    assert flops(norm, tmp_path / "norm", "elementwise") == (8 + 1 + 13) * 6
+    rows = torch.tensor([1, 2])
+    lookup = backward(lambda weight: functional.embedding(rows, weight), (3, 4))
+    assert flops(lookup, tmp_path / "lookup", "elementwise") == 8 + 8
 
 
 def test_backward_of_attention(tmp_path: Path) -> None:

@@ -107,8 +107,9 @@ def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites,
                 work = found.sites.setdefault(sites.site(context), Work())
                 name = sites.passes[context] if kind == "flops" else kind
                 setattr(work, name, getattr(work, name) + total)
-                work.calls += count if kind == "flops" else 0
-                work.bytes += size
+                if kind == "flops":
+                    work.calls += count
+                    work.bytes += size
 
 
 def _add_times(trace: Trace, rank: int | None, sites: CallSites, found: Flops) -> None:

@@ -54,6 +54,9 @@ def _parts(report: FlopReport) -> Iterator[Text | Table]:
     if total.elementwise:
         parts.append(f"not included: element-wise operators {in_flop(total.elementwise)}")
     yield Text("; ".join(filter(None, [", ".join(parts), _steps(report)])), style="dim")
+    if report.compiled:
+        calls = counted(report.compiled, "call")
+        yield Text(f"not counted: operators inside {calls} of a region of torch.compile")
     if report.peak is None:
         yield Text("for MFU and HFU: --peak FLOP/s, a dtype of the recorded GPU, or measure", style="dim")
     yield Text("")

@@ -24,7 +24,8 @@ _NO_LOSS = {*MISSES, "origin_near", "accumulate_grad", "hidden_frames"}
 IDLE = 0.01
 
 _ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
-_COMPILED = "Torch-Compiled Region"
+#: Begin of the names of regions of torch.compile.
+COMPILED = "Torch-Compiled Region"
 _SCRIPTED = {"RecursiveScriptModule", "TopLevelTracedModule", "ScriptModule"}
 
 
@@ -273,7 +274,7 @@ def _special(trace: Trace, table: Columns) -> list[Special]:
             found.append(Special("folded", where, calls + resumes, own))  # as its row in the table has it
         elif asynchronous:
             found.append(Special("asynchronous", where, calls, asynchronous))
-        elif kinds[node] == "op" and where.startswith(_COMPILED):
+        elif kinds[node] == "op" and where.startswith(COMPILED):
             found.append(Special("compiled", where, calls, total))
         elif classes[node] in _SCRIPTED and names[node] == "_call_impl":
             found.append(Special("scripted", where, calls, total))

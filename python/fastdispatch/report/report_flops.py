@@ -10,6 +10,7 @@ from fastdispatch._core import Error
 from fastdispatch.read.flops import Flops, Work, flops_of
 from fastdispatch.read.peaks import Peak, peak_of
 from fastdispatch.read.trace import Columns, Group, Trace
+from fastdispatch.report.report_facts import COMPILED
 from fastdispatch.report.report_rows import is_library, module_pattern
 
 SCHEMA = "fastdispatch-flops/1"
@@ -61,6 +62,7 @@ class FlopReport:
     more: int  # rows that are not listed
     hidden: int  # functions of libraries that only forward
     unknown: list[UnknownRow]
+    compiled: int  # calls of regions of torch.compile, whose operators are not counted
 
     @property
     def rate(self) -> float:
@@ -100,6 +102,7 @@ def flop_report(
     kept = [row for row in rows if row.own or not hide or not groups.forwards(row.where)]
     field = SORTS[sort]
     kept.sort(key=lambda row: (-getattr(row, field), -row.flops, row.where))
+    regions = {node for node, key in enumerate(trace.nodes["key"]) if key.startswith(COMPILED)}
     whole = Work()
     for work in found.sites.values():
         whole.add(work)
@@ -118,6 +121,11 @@ def flop_report(
         unknown=[
             UnknownRow(name, each.calls / steps, each.bytes / steps) for name, each in sorted(found.unknown.items())
         ],
+        compiled=sum(
+            calls
+            for node, calls in zip(trace.contexts["node"], trace.contexts["calls"], strict=True)
+            if node in regions
+        ),
     )
 
 

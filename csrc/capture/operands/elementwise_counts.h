@@ -1,0 +1,20 @@
+/* Operations per element of element-wise operators, norms and reductions. An
+ * addition, a multiplication, a comparison and a function such as exp are one
+ * operation each. */
+#ifndef FD_ELEMENTWISE_COUNTS_H
+#define FD_ELEMENTWISE_COUNTS_H
+
+#include "capture/operands/operands.h"
+
+typedef struct fd_elementwise {
+    uint8_t count;    /* operations per element; 0: not in the table */
+    uint8_t operands; /* the first ones, whose sizes are broadcast */
+} fd_elementwise;
+
+/* By name without overload, "aten::add" or in place "aten::add_". */
+fd_elementwise fd_elementwise_of(const char *name);
+
+/* The operations of a call; lists of tensors have as many results. */
+uint64_t fd_elementwise_flops(fd_elementwise of, fd_operand_list inputs);
+
+#endif
