@@ -5,57 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const fd_dtype dtypes[] = {
-    {"unsigned char", "uint8", 1},
-    {"signed char", "int8", 1},
-    {"short", "int16", 2},
-    {"int", "int32", 4},
-    {"long int", "int64", 8},
-    {"c10::Half", "float16", 2},
-    {"float", "float32", 4},
-    {"double", "float64", 8},
-    {"c10::complex<c10::Half>", "complex32", 4},
-    {"c10::complex<float>", "complex64", 8},
-    {"c10::complex<double>", "complex128", 16},
-    {"bool", "bool", 1},
-    {"c10::qint8", "qint8", 1},
-    {"c10::quint8", "quint8", 1},
-    {"c10::qint32", "qint32", 4},
-    {"c10::BFloat16", "bfloat16", 2},
-    {"c10::quint4x2", "quint4x2", 1},
-    {"c10::quint2x4", "quint2x4", 1},
-    {"c10::bits1x8", "bits1x8", 1},
-    {"c10::bits2x4", "bits2x4", 1},
-    {"c10::bits4x2", "bits4x2", 1},
-    {"c10::bits8", "bits8", 1},
-    {"c10::bits16", "bits16", 2},
-    {"c10::Float8_e5m2", "float8_e5m2", 1},
-    {"c10::Float8_e4m3fn", "float8_e4m3fn", 1},
-    {"c10::Float8_e5m2fnuz", "float8_e5m2fnuz", 1},
-    {"c10::Float8_e4m3fnuz", "float8_e4m3fnuz", 1},
-    {"short unsigned int", "uint16", 2},
-    {"unsigned int", "uint32", 4},
-    {"long unsigned int", "uint64", 8},
-    {"c10::dummy_uint1_7_t<1>", "uint1", 1},
-    {"c10::dummy_uint1_7_t<2>", "uint2", 1},
-    {"c10::dummy_uint1_7_t<3>", "uint3", 1},
-    {"c10::dummy_uint1_7_t<4>", "uint4", 1},
-    {"c10::dummy_uint1_7_t<5>", "uint5", 1},
-    {"c10::dummy_uint1_7_t<6>", "uint6", 1},
-    {"c10::dummy_uint1_7_t<7>", "uint7", 1},
-    {"c10::dummy_int1_7_t<1>", "int1", 1},
-    {"c10::dummy_int1_7_t<2>", "int2", 1},
-    {"c10::dummy_int1_7_t<3>", "int3", 1},
-    {"c10::dummy_int1_7_t<4>", "int4", 1},
-    {"c10::dummy_int1_7_t<5>", "int5", 1},
-    {"c10::dummy_int1_7_t<6>", "int6", 1},
-    {"c10::dummy_int1_7_t<7>", "int7", 1},
-    {"c10::Float8_e8m0fnu", "float8_e8m0fnu", 1},
-    {"c10::Float4_e2m1fn_x2", "float4_e2m1fn_x2", 1},
-};
-
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
-
 /* Other names of the same types: of c10d, of older observers. */
 static const struct {
     const char *name;
@@ -90,22 +39,16 @@ static const struct {
     {"c10::complex<double>", 16},
 };
 
-const fd_dtype *
-fd_dtype_at(uint32_t number)
-{
-    static const fd_dtype unknown = {"unknown", "unknown", 0};
-    return number < DTYPES ? &dtypes[number] : &unknown;
-}
-
 static uint32_t
 size_of(const char *name, size_t size)
 {
-    for (size_t i = 0; i < DTYPES; i++) {
-        const char *names[] = {dtypes[i].cpp, dtypes[i].name};
+    for (uint32_t i = 0; i < fd_dtype_count(); i++) {
+        const fd_dtype *type = fd_dtype_at(i);
+        const char *names[] = {type->cpp, type->name};
         for (int k = 0; k < 2; k++) {
             if (strlen(names[k]) == size
                 && memcmp(names[k], name, size) == 0) {
-                return dtypes[i].bytes;
+                return type->bytes;
             }
         }
     }

@@ -293,7 +293,9 @@ hide_rank(anonymizer *h, fd_trace_rank *rank)
     }
     for (uint32_t i = 0; i < rank->measures.count && status == FD_OK; i++) {
         fd_trace_measure *measure = &rank->measures.list[i];
-        if (measure->kind != FD_MEASURE_SHAPES) {
+        if (measure->kind != FD_MEASURE_SHAPES
+            && measure->kind != FD_MEASURE_COMM
+            && measure->kind != FD_MEASURE_COLLECTIVES) {
             status = hide(h, &measure->detail);
         }
     }

@@ -392,6 +392,9 @@ class Session:
         """Measure operators, ``kinds`` a sum of 1 (FLOPs), 2 (memory), 4 (communication) and 8 (shapes), in one step
         out of ``every``."""
 
+    def name_group(self, address: int, text: str, /) -> None:
+        """Name the process group at an address "NAME:SIZE", for measures of communication."""
+
     def sample_gpu(
         self,
         every: int,

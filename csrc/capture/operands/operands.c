@@ -377,6 +377,23 @@ fd_operands_list(fd_operand_list list, uint32_t at, fd_operand_list *to)
     return true;
 }
 
+bool
+fd_operands_box(fd_operand_list list, uint32_t at, uint64_t *to)
+{
+    const value *v = (const value *)list.values + at;
+    *to = at < list.count ? v->payload : 0;
+    return at < list.count && v->tag != known.tags.tensor
+        && v->tag != known.tags.list;
+}
+
+fd_operand_list
+fd_operands_item(fd_operand_list list, uint32_t at)
+{
+    const value *values = list.values;
+    return at < list.count ? (fd_operand_list){values + at, 1}
+                           : (fd_operand_list){NULL, 0};
+}
+
 /* The self-test. */
 
 static bool

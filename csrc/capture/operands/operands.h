@@ -45,6 +45,13 @@ bool fd_operands_bool(fd_operand_list list, uint32_t at, bool *to);
 bool fd_operands_list(fd_operand_list list, uint32_t at, fd_operand_list *to);
 bool fd_operands_int(fd_operand_list list, uint32_t at, int64_t *to);
 
+/* The payload of an operand, except tensors and lists: the address of an
+ * object, or a number. */
+bool fd_operands_box(fd_operand_list list, uint32_t at, uint64_t *to);
+
+/* Operand `at` alone; empty if it is missing. */
+fd_operand_list fd_operands_item(fd_operand_list list, uint32_t at);
+
 /* Append the inputs, or at the end the outputs, of `record` as words
  * (recording/recording_format.h). False: some were truncated. */
 bool fd_operands_inputs(fd_op_log *log, const void *record);

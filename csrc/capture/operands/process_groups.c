@@ -35,12 +35,12 @@ is_group(uint64_t address)
         && table == fd_torch.process_group_table;
 }
 
-static uint64_t
-group_in(uint64_t box)
+uint64_t
+fd_process_group_in(uint64_t box)
 {
     uint64_t words[BOX_WORDS];
     uint64_t slot;
-    if (!peek(box, words, sizeof words)) {
+    if (fd_torch.process_group_table == 0 || !peek(box, words, sizeof words)) {
         return 0;
     }
     for (int i = COUNTS; i < BOX_WORDS; i++) {
@@ -59,8 +59,9 @@ fd_process_groups_resolve(fd_op_log *log)
     fd_operand operand;
     while (fd_torch.process_group_table != 0
            && fd_words_next(&words, &operand)) {
-        uint64_t group =
-            operand.kind == FD_OPERAND_OTHER ? group_in(operand.more[0]) : 0;
+        uint64_t group = operand.kind == FD_OPERAND_OTHER
+                           ? fd_process_group_in(operand.more[0])
+                           : 0;
         if (group != 0) {
             log->words.list[operand.more - log->words.list] = group;
         }

@@ -17,6 +17,9 @@
  * groups by the addresses of the groups. */
 void fd_process_groups_resolve(fd_op_log *log);
 
+/* The address of the process group in a box; 0: not a group. */
+uint64_t fd_process_group_in(uint64_t box);
+
 /* The address of the process group of a Python object; 0: not a group. */
 uint64_t fd_process_group_of(const void *object);
 

@@ -1,6 +1,7 @@
 #include "capture/operators/records.h"
 
 #include "capture/operators/backward.h"
+#include "capture/operators/comm_calls.h"
 #include "capture/operators/measured_calls.h"
 #include "capture/operators/native_thread.h"
 #include "capture/operators/node_calls.h"
@@ -237,6 +238,18 @@ end_elsewhere(fd_thread *thread, const void *record, bool timed)
     fd_section_leave(&thread->section);
 }
 
+static inline void
+measure(fd_thread *thread, const void *record)
+{
+    const fd_measure_plan *plan = &thread->session->measures;
+    if (plan->on && (plan->kinds & FD_MEASURING_FLOPS) != 0) {
+        fd_measured_start(thread, record);
+    }
+    if ((plan->kinds & FD_MEASURING_COMM) != 0) {
+        fd_comm_call_start(thread, record);
+    }
+}
+
 /* For execution traces, with or without GPU timers. */
 static void *
 traced_start(void **result, const void *record)
@@ -244,9 +257,7 @@ traced_start(void **result, const void *record)
     fd_thread *thread = start(result, record, true);
     if (thread != NULL) {
         uint32_t call = fd_op_call_start(thread, record);
-        if (thread->session->measures.on) {
-            fd_measured_start(thread, record);
-        }
+        measure(thread, record);
         if (thread->session->timers.sampling) {
             start_timer(thread, record, call);
         }
@@ -278,9 +289,7 @@ measured_start(void **result, const void *record)
 {
     fd_thread *thread = start(result, record, true);
     if (thread != NULL) {
-        if (thread->session->measures.on) {
-            fd_measured_start(thread, record);
-        }
+        measure(thread, record);
         if (thread->session->timers.sampling) {
             start_timer(thread, record, 0);
         }
@@ -294,9 +303,7 @@ measured_counted_start(void **result, const void *record)
 {
     fd_thread *thread = start(result, record, false);
     if (thread != NULL) {
-        if (thread->session->measures.on) {
-            fd_measured_start(thread, record);
-        }
+        measure(thread, record);
         fd_native_leave(thread);
     }
     return result;

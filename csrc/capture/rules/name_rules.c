@@ -33,6 +33,10 @@ static const fd_rule rules[] = {
 
     {"torch/distributed/distributed_c10d.py", "init_process_group",
      FD_CODE_CHANGES, 0},
+    {"torch/distributed/distributed_c10d.py", "_new_group_with_tag",
+     FD_CODE_CHANGES, 0},
+    {"torch/distributed/distributed_c10d.py", "split_group", FD_CODE_CHANGES,
+     0},
     {"multiprocessing/context.py", "SpawnProcess._after_fork", FD_CODE_CHANGES,
      0},
 

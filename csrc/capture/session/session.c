@@ -27,6 +27,7 @@ free_session(fd_session *session)
     fd_paths_clear(&session->paths);
     fd_operators_clear(&session->operators);
     fd_operators_clear(&session->schemas);
+    fd_operators_clear(&session->comm_texts);
     fd_origins_clear(&session->origins);
     fd_c_functions_clear(&session->c_functions);
     fd_map_clear(&session->nodes);

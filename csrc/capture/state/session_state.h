@@ -6,6 +6,7 @@
 #include "capture/process/thread.h"
 #include "capture/state/async_calls.h"
 #include "capture/state/c_functions.h"
+#include "capture/state/group_names.h"
 #include "capture/state/instances.h"
 #include "capture/state/measure_plan.h"
 #include "capture/state/module_paths.h"
@@ -66,7 +67,9 @@ typedef struct fd_session {
     fd_paths paths;
     fd_instances instances;
     fd_operators operators;
-    fd_operators schemas; /* schema -> text, for execution traces */
+    fd_operators schemas;    /* schema -> text, for execution traces */
+    fd_operators comm_texts; /* group and element type -> text */
+    fd_group_names groups;
     fd_origins origins;
     fd_asyncs asyncs;
     fd_timer_plan timers;

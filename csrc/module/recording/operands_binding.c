@@ -36,3 +36,21 @@ fd_session_attach_operands(PyObject *module, fd_session *session,
     }
     Py_RETURN_NONE;
 }
+
+PyObject *
+fd_session_name_group(fd_session *session, PyObject *args)
+{
+    fd_recording *recording = session->recording;
+    unsigned long long address;
+    const char *text;
+    if (!PyArg_ParseTuple(args, "Ks:name_group", &address, &text)) {
+        return NULL;
+    }
+    pthread_mutex_lock(&recording->lock);
+    uint32_t id = fd_strings_add(&recording->strings, text, strlen(text));
+    pthread_mutex_unlock(&recording->lock);
+    if (id != 0) {
+        fd_group_names_put(&session->groups, address, id);
+    }
+    Py_RETURN_NONE;
+}

@@ -9,4 +9,7 @@
 PyObject *fd_session_attach_operands(PyObject *module, fd_session *session,
                                      fd_thread *thread, PyObject *args);
 
+/* name_group(address, text): for measures of communication. */
+PyObject *fd_session_name_group(fd_session *session, PyObject *args);
+
 #endif

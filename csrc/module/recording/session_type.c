@@ -362,6 +362,12 @@ session_measure(PyObject *self, PyObject *args)
 }
 
 static PyObject *
+session_name_group(PyObject *self, PyObject *args)
+{
+    return fd_session_name_group(session_of(self), args);
+}
+
+static PyObject *
 session_sample_gpu(PyObject *self, PyObject *args)
 {
     int ops;
@@ -517,6 +523,9 @@ static PyMethodDef methods[] = {
     {"measure", session_measure, METH_VARARGS,
      PyDoc_STR("measure($self, kinds, every, /)\n"
                "--\n\nMeasure operators, in some steps.")},
+    {"name_group", session_name_group, METH_VARARGS,
+     PyDoc_STR("name_group($self, address, text, /)\n"
+               "--\n\nThe process group at an address.")},
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
      PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
                "--\n\nTime calls on the GPU, in some steps.")},

@@ -14,19 +14,25 @@ enum {
     FD_MEASURE_UNKNOWN = 4,     /* calls without a formula: 0, and bytes */
     FD_MEASURE_SHAPES = 5,      /* calls with the operands in `detail`: their
                                    elements, and bytes */
-    FD_MEASURE_KINDS = 6
+    FD_MEASURE_COMM = 6,        /* calls of c10d with the element type and
+                                   group in `detail`: bytes sent; other: bytes
+                                   received */
+    FD_MEASURE_COLLECTIVES = 7, /* at the root of the calling thread: calls of
+                                   the group in `detail`, in all steps */
+    FD_MEASURE_KINDS = 8
 };
 
 /* Bits of fd_measure.flags. */
 enum {
-    FD_MEASURE_GRAD = 1 /* autograd was recording */
+    FD_MEASURE_GRAD = 1, /* autograd was recording */
+    FD_MEASURE_ASYNC = 2 /* of communication: the caller waits later */
 };
 
 /* A measured figure of one context. Its owner updates it in place. */
 typedef struct fd_measure {
     uint32_t context;
     uint16_t kind;   /* FD_MEASURE_* */
-    uint16_t flags;  /* FD_MEASURE_GRAD */
+    uint16_t flags;  /* FD_MEASURE_GRAD, FD_MEASURE_ASYNC */
     uint32_t detail; /* string, for kinds that have one */
     uint32_t unused;
     uint64_t count;

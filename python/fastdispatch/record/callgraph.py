@@ -25,6 +25,7 @@ from fastdispatch.record.environment import (
     current_folder,
     facts,
     is_failing,
+    named_groups,
     place_facts,
     prefixes,
     process_groups,
@@ -88,10 +89,10 @@ class CallGraph(Recorded):
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
     measure, every:
-        ``"flops"``: also count FLOPs of operators (docs/concepts/measures.md), in steps 0, ``every``, 2 * ``every``...
+        ``"flops"``, ``"comm"``, ``"all"``: also count FLOPs of operators and bytes of communication, in steps 0,
+        ``every``, 2 * ``every``... (docs/concepts/measures.md).
     detail:
-        ``"c_calls"``: C functions that Python code calls (``sorted``, ``zlib.compress``) are entries of their own
-        (docs/concepts/calls.md).
+        ``"c_calls"``: also record the C functions that Python code calls (docs/concepts/calls.md).
     gpu:
         GPU time of one step in 100 (with ``et`` of each): ``"auto"`` if PyTorch uses CUDA, ``"off"``, ``"require"`` (an
         error without a GPU), or a :class:`fastdispatch.Gpu` with calls and sampling.
@@ -431,6 +432,9 @@ class CallGraph(Recorded):
             self._start_pings(distributed)
             if self._et:
                 self._note({"process_groups": process_groups(distributed)})
+            if "comm" in self._measure:
+                for address, text in named_groups(distributed):
+                    self._session.name_group(address, text)
         if self._engines is not None:
             self._engines.look()
 
@@ -542,10 +546,8 @@ class CallGraph(Recorded):
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._operators is not None and self._child_of is None:
-            costs = {
-                "python_call": call_cost(*self._price()),
-                "operator": operator_cost(self._operators.source, *self._price()),
-            }
+            price = self._price()
+            costs = {"python_call": call_cost(*price), "operator": operator_cost(self._operators.source, *price)}
             self._note({"cost_ns": costs})
 
     def _settle(self, session: _core.Session) -> None:
@@ -563,10 +565,9 @@ class CallGraph(Recorded):
         except _core.Error as error:
             if self._place is None:
                 _print(f"the recording is lost: {error}")
-            elif self._place.local is not None:
-                _print(f"the recording stays at {session.path}: {error}")
             else:
-                _print(f"the recording stays at {self._place.path}: {error}")
+                where = session.path if self._place.local is not None else self._place.path
+                _print(f"the recording stays at {where}: {error}")
 
     def _stop_at_exit(self) -> None:
         """Stop at the end of the program, without a traceback or an effect on its exit status."""
@@ -578,9 +579,8 @@ class CallGraph(Recorded):
     def _warn(self) -> None:
         error = self._session.error if self._session is not None else None
         if error is not None:
-            warnings.warn(
-                f"fastdispatch: a function given to CallGraph failed: {error!r}", RuntimeWarning, stacklevel=3
-            )
+            text = f"fastdispatch: a function given to CallGraph failed: {error!r}"
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def current() -> CallGraph | None:

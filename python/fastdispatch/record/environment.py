@@ -132,6 +132,15 @@ def process_groups(distributed: ModuleType) -> list[dict[str, object]]:
         return []
 
 
+def named_groups(distributed: ModuleType) -> list[tuple[int, str]]:
+    """Return the address of each process group and its name and size, "0:8"; empty if this version has none."""
+    try:
+        names = distributed.distributed_c10d._world.pg_names
+        return [(_core.process_group_address(group), f"{name}:{group.size()}") for group, name in names.items()]
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return []
+
+
 def facts() -> dict[str, object]:
     """Return facts for the meta of the recording, all JSON values."""
     from fastdispatch.version import __version__

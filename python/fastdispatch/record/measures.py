@@ -7,10 +7,10 @@ import re
 from fastdispatch._core import Error
 
 #: Bits of ``fd_measure_plan.kinds``.
-KINDS = {"flops": 1}
+KINDS = {"flops": 1, "comm": 4}
 
 #: Kinds that read the operands of operators.
-_OF_OPERANDS = ("flops",)
+_OF_OPERANDS = ("flops", "comm")
 
 
 def measures_of(text: str, every: int, ops: str) -> tuple[str, ...]:

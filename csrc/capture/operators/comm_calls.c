@@ -1,0 +1,174 @@
+#include "capture/operators/comm_calls.h"
+
+#include "base/scalar_types.h"
+#include "capture/operands/flop_formulas.h"
+#include "capture/operands/process_groups.h"
+#include "capture/torch/record_layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Places among the operands of the tensors that an operator sends and
+ * receives. */
+enum { NO_PLACE = 255, NO_TYPE = UINT16_MAX, MOST_NAME = 256, DEEPEST = 3 };
+
+typedef struct comm_operator {
+    const char *name;
+    uint8_t sent;
+    uint8_t received;
+    bool message; /* between two ranks: in no sequence of the group */
+} comm_operator;
+
+static const comm_operator operators[] = {
+    {"allreduce_", 0, 0, false},
+    {"allreduce_coalesced_", 0, 0, false},
+    {"reduce_", 0, 0, false},
+    {"broadcast_", 0, 0, false},
+    {"_allgather_base_", 1, 0, false},
+    {"allgather_", 1, 0, false},
+    {"allgather_coalesced_", 1, 0, false},
+    {"allgather_into_tensor_coalesced_", 1, 0, false},
+    {"_reduce_scatter_base_", 1, 0, false},
+    {"reduce_scatter_", 1, 0, false},
+    {"reduce_scatter_tensor_coalesced_", 1, 0, false},
+    {"gather_", 1, 0, false},
+    {"scatter_", 1, 0, false},
+    {"alltoall_", 1, 0, false},
+    {"alltoall_base_", 1, 0, false},
+    {"barrier", NO_PLACE, NO_PLACE, false},
+    {"monitored_barrier_", NO_PLACE, NO_PLACE, false},
+    {"send", 0, NO_PLACE, true},
+    {"recv_", NO_PLACE, 0, true},
+    {"recv_any_source_", NO_PLACE, 0, true},
+};
+
+/* NULL: not communication. */
+static const comm_operator *
+operator_of(const void *record)
+{
+    static const char space[] = "c10d::";
+    if (!fd_record_has_schema(record)) {
+        return NULL;
+    }
+    uint64_t schema = fd_record_word(record, FD_RECORD_FUNCTION);
+    const char *name = ((const fd_cpp_text *)(uintptr_t)schema)->text;
+    if (__builtin_expect(strncmp(name, space, sizeof space - 1) != 0, true)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        if (strcmp(operators[i].name, name + sizeof space - 1) == 0) {
+            return &operators[i];
+        }
+    }
+    return NULL;
+}
+
+/* The string "NAME:SIZE" of the group among the operands; 0: unknown. */
+static uint32_t
+group_of(const fd_session *session, fd_operand_list inputs)
+{
+    uint64_t box;
+    for (uint32_t i = 0; i < inputs.count; i++) {
+        uint64_t group =
+            fd_operands_box(inputs, i, &box) ? fd_process_group_in(box) : 0;
+        if (group != 0) {
+            return fd_group_names_find(&session->groups, group);
+        }
+    }
+    return 0;
+}
+
+/* The element type of the first tensor, also in lists of lists. */
+static uint16_t
+type_of(fd_operand_list list, int depth)
+{
+    fd_tensor_view tensor;
+    fd_operand_list inner;
+    uint16_t type = NO_TYPE;
+    for (uint32_t i = 0; i < list.count && type == NO_TYPE; i++) {
+        if (fd_operands_tensor(list, i, &tensor)) {
+            return tensor.dtype;
+        }
+        if (depth < DEEPEST && fd_operands_list(list, i, &inner)) {
+            type = type_of(inner, depth + 1);
+        }
+    }
+    return type;
+}
+
+/* The string "float32 NAME:SIZE", made at its first use. */
+static uint32_t
+detail_of(fd_session *session, uint32_t group, uint16_t type)
+{
+    uintptr_t key = (uintptr_t)group << 16 | ((type + 1U) & 0xffff) | 1U << 15;
+    uint32_t text = fd_operators_find(&session->comm_texts, key);
+    if (text != 0) {
+        return text;
+    }
+    char name[MOST_NAME];
+    snprintf(name, sizeof name, "%s %s",
+             type == NO_TYPE ? "none" : fd_dtype_at(type)->name,
+             group == 0 ? "?:0"
+                        : fd_strings_text(&session->recording->file, group));
+    return fd_operators_add_text(&session->comm_texts, session->recording, key,
+                                 name);
+}
+
+static uint16_t
+flags_of(fd_operand_list inputs)
+{
+    bool async = false;
+    for (uint32_t i = 0; i < inputs.count; i++) {
+        if (fd_operands_bool(inputs, i, &async)) {
+            break;
+        }
+    }
+    return async ? FD_MEASURE_ASYNC : 0;
+}
+
+static uint64_t
+bytes_at(fd_operand_list inputs, uint8_t at)
+{
+    return fd_operand_bytes(fd_operands_item(inputs, at));
+}
+
+static void
+add_call(fd_thread *thread, const comm_operator *what, fd_operand_list inputs,
+         uint32_t group)
+{
+    fd_tree *tree = thread->tree;
+    uint8_t place = what->sent != NO_PLACE ? what->sent : what->received;
+    uint16_t type = type_of(fd_operands_item(inputs, place), 0);
+    fd_measure_key key = {
+        .context = fd_tree_id(tree, tree->current),
+        .kind = FD_MEASURE_COMM,
+        .flags = flags_of(inputs),
+        .detail = detail_of(thread->session, group, type),
+    };
+    fd_measure_add(fd_measures_at(tree, key), bytes_at(inputs, what->sent),
+                   bytes_at(inputs, what->received));
+}
+
+void
+fd_comm_call_start(fd_thread *thread, const void *record)
+{
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    const comm_operator *what = operator_of(record);
+    if (what == NULL || depth == 0
+        || tree->stack[depth - 1].owner != (uintptr_t)record
+        || tree->stack[depth - 1].flags != FD_ENTRY_OP) {
+        return;
+    }
+    fd_operand_list inputs = fd_operands_of(record);
+    uint32_t group = group_of(thread->session, inputs);
+    if (!what->message && group != 0) {
+        fd_measure_key key = {.context = fd_tree_id(tree, tree->root),
+                              .kind = FD_MEASURE_COLLECTIVES,
+                              .detail = group};
+        fd_measure_add(fd_measures_at(tree, key), 0, 0);
+    }
+    if (thread->session->measures.on) {
+        add_call(thread, what, inputs, group);
+    }
+}

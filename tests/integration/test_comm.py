@@ -1,0 +1,172 @@
+"""Bytes of communication per call path and group: known volumes of parallel trainings on two ranks with gloo."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+
+torch = pytest.importorskip("torch")
+dist = pytest.importorskip("torch.distributed")
+if not dist.is_available():
+    pytest.skip("PyTorch without torch.distributed", allow_module_level=True)
+
+pytestmark = pytest.mark.torch
+
+STEPS = 3
+
+ASYNC = 2  # FD_MEASURE_ASYNC
+
+
+def plain(folder: str, rank: int) -> None:
+    """Each operator with a different size; one group is new."""
+    pair = dist.new_group([0, 1])
+    six, twelve = torch.ones(6), torch.ones(12, dtype=torch.float64)
+    with fastdispatch.CallGraph(folder, measure="comm"):
+        dist.all_reduce(six)
+        dist.all_reduce(six, async_op=True).wait()
+        dist.all_reduce(twelve, group=pair)
+        dist.broadcast(twelve, 0)
+        dist.all_gather([torch.ones(6), torch.ones(6)], six)
+        dist.all_to_all_single(torch.ones(12, dtype=torch.float64), twelve)
+        dist.barrier()
+        if rank == 0:
+            dist.send(six, 1)
+        else:
+            dist.recv(six, 0)
+
+
+def data_parallel(folder: str, rank: int) -> None:
+    """Gradients of 100,000 and 101,000 bytes, a bucket each. PyTorch plans the buckets in the first two steps."""
+    layers = [torch.nn.Linear(100, 250, bias=False), torch.nn.Linear(250, 101, bias=False)]
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=0.09)
+    for _ in range(2):
+        model(torch.ones(2, 100)).sum().backward()
+    with fastdispatch.CallGraph(folder, measure="comm"):
+        for _ in range(STEPS):
+            model(torch.ones(2, 100)).sum().backward()
+
+
+def sharded(folder: str, rank: int) -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    model = torch.nn.Linear(64, 32, bias=False)
+    fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    model(torch.ones(2, 64)).sum().backward()
+    with fastdispatch.CallGraph(folder, measure="comm"):
+        for _ in range(STEPS):
+            model(torch.ones(2, 64)).sum().backward()
+
+
+def tensor_parallel(folder: str, rank: int) -> None:
+    """A layer with half of the input on each rank: its output, 5 x 32, is reduced."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import RowwiseParallel, parallelize_module
+
+    model = torch.nn.Sequential(torch.nn.Linear(64, 32, bias=False))
+    parallelize_module(model, init_device_mesh("cpu", (2,)), {"0": RowwiseParallel()})
+    model(torch.ones(5, 32))
+    with fastdispatch.CallGraph(folder, measure="comm"):
+        for _ in range(STEPS):
+            model(torch.ones(5, 32))
+
+
+def pipeline(folder: str, rank: int) -> None:
+    """Four micro-batches of 2 x 16 go to the second stage, their gradients back."""
+    from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+
+    stage = PipelineStage(torch.nn.Linear(16, 16), rank, 2, torch.device("cpu"))
+    schedule = ScheduleGPipe(stage, 4, loss_fn=lambda out, _target: out.sum())
+
+    def step() -> None:
+        if rank == 0:
+            schedule.step(torch.ones(8, 16))
+        else:
+            schedule.step(target=torch.ones(8, 16))
+
+    step()
+    with fastdispatch.CallGraph(folder, measure="comm"):
+        for _ in range(STEPS):
+            step()
+
+
+SCENES = (plain, data_parallel, sharded, tensor_parallel, pipeline)
+
+
+def each(rank: int, folder: str) -> None:
+    os.environ.update(MASTER_ADDR="127.0.0.1", RANK=str(rank), WORLD_SIZE="2")
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    for scene in SCENES:
+        scene(f"{folder}/{scene.__name__}", rank)
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("comm")
+    torch.multiprocessing.spawn(each, (str(folder),), nprocs=2)
+    return folder
+
+
+def rows(runs: Path, scene: str, rank: int) -> dict[tuple[str, str, int], list[int]]:
+    """Return calls, sent and received bytes of a rank by operator, detail and flags, over all call paths."""
+    trace = fastdispatch.load(runs / scene)
+    of = trace.ranks[rank]["measures"]
+    found: dict[tuple[str, str, int], list[int]] = {}
+    columns = (of[name] for name in ("kind", "context", "detail", "flags", "count", "sum", "other"))
+    for kind, context, detail, flags, *figures in zip(*columns, strict=True):
+        if kind == "comm":
+            name = trace.nodes["key"][trace.contexts["node"][context]]
+            sums = found.setdefault((name, detail, flags), [0, 0, 0])
+            sums[:] = (a + b for a, b in zip(sums, figures, strict=True))
+    return found
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_bytes_of_each_operator(runs: Path, rank: int) -> None:
+    message = (
+        {("c10d::send", "float32 0:2", 0): [1, 24, 0]} if rank == 0 else {("c10d::recv_", "float32 0:2", 0): [1, 0, 24]}
+    )
+    assert rows(runs, "plain", rank) == {
+        ("c10d::allreduce_", "float32 0:2", 0): [1, 24, 24],
+        ("c10d::allreduce_", "float32 0:2", ASYNC): [1, 24, 24],
+        ("c10d::allreduce_", "float64 1:2", 0): [1, 96, 96],
+        ("c10d::broadcast_", "float64 0:2", 0): [1, 96, 96],
+        ("c10d::allgather_", "float32 0:2", 0): [1, 24, 48],
+        ("c10d::alltoall_base_", "float64 0:2", 0): [1, 96, 96],
+        ("c10d::barrier", "none 0:2", 0): [1, 0, 0],
+        **message,
+    }
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_collectives_are_counted_per_group(runs: Path, rank: int) -> None:
+    """The six of group 0 without the message, one of the new group."""
+    of = fastdispatch.load(runs / "plain").ranks[rank]["measures"]
+    rows = zip(of["kind"], of["detail"], of["count"], strict=True)
+    assert {detail: count for kind, detail, count in rows if kind == "collectives"} == {"0:2": 6, "1:2": 1}
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_volumes_of_trainings(runs: Path, rank: int) -> None:
+    gradients = 4 * (100 * 250 + 250 * 101)
+    reduced = {("c10d::allreduce_", "float32 0:2", ASYNC): [STEPS * 2, STEPS * gradients, STEPS * gradients]}
+    assert rows(runs, "data_parallel", rank) == reduced
+    weight = 4 * 64 * 32
+    assert rows(runs, "sharded", rank) == {
+        ("c10d::_allgather_base_", "float32 0:2", 0): [STEPS, STEPS * weight // 2, STEPS * weight],
+        ("c10d::_reduce_scatter_base_", "float32 0:2", 0): [STEPS, STEPS * weight, STEPS * weight // 2],
+    }
+    output = 4 * 5 * 32
+    reduced = {("c10d::allreduce_", "float32 0:2", ASYNC): [STEPS, STEPS * output, STEPS * output]}
+    assert rows(runs, "tensor_parallel", rank) == reduced
+    moved = STEPS * 4 * (4 * 2 * 16)
+    assert rows(runs, "pipeline", rank) == {
+        ("c10d::send", "float32 0:2", 0): [STEPS * 4, moved, 0],
+        ("c10d::recv_", "float32 0:2", 0): [STEPS * 4, 0, moved],
+    }
