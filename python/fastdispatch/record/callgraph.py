@@ -256,7 +256,7 @@ class CallGraph(Recorded):
             | {
                 "run_id": self._run_id,
                 "options": self._options(),
-                "cost_ns": {"python_call": call_cost(*self._price())},
+                "cost_ns": {"python_call": call_cost(*self._cost_options())},
             }
         )
         if self._child_of is not None and self._process is not None:
@@ -460,8 +460,7 @@ class CallGraph(Recorded):
 
         self._pings = start_pings(distributed, self._rank, self._world)
 
-    def _price(self) -> tuple[bool, bool]:
-        """What makes an event dearer: times, a line in the timeline."""
+    def _cost_options(self) -> tuple[bool, bool]:
         return self._timing, self._timeline is not None
 
     def _note(self, notes: dict[str, object]) -> None:
@@ -546,7 +545,7 @@ class CallGraph(Recorded):
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._operators is not None and self._child_of is None:
-            price = self._price()
+            price = self._cost_options()
             costs = {"python_call": call_cost(*price), "operator": operator_cost(self._operators.source, *price)}
             self._note({"cost_ns": costs})
 
