@@ -38,7 +38,15 @@ SYNCHRONIZING = {
 }
 
 #: Operators that read a value on a CPU only.
-_ON_CPU_ONLY = {"aten::std", "aten::var", "aten::std_mean", "aten::var_mean"}
+_ON_CPU_ONLY = {
+    "aten::std",
+    "aten::var",
+    "aten::std_mean",
+    "aten::var_mean",
+    "aten::one_hot",
+    "aten::quantile",
+    "aten::embedding_renorm_",
+}
 
 #: Functions that wait for the device.
 WAITING = ("torch/cuda/__init__.py:[]:synchronize", "torch/accelerator/__init__.py:[]:synchronize")
