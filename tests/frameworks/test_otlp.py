@@ -36,6 +36,7 @@ def test_decoded(tmp_path: Path) -> None:
     for profile, name, unit, column in ((times, "cpu", "nanoseconds", "self"), (calls, "calls", "count", "calls")):
         assert table.string_table[profile.sample_type.type_strindex] == name
         assert table.string_table[profile.sample_type.unit_strindex] == unit
+        assert profile.time_unix_nano == trace.ranks[0]["start_realtime"] > 0
         assert profile.duration_nano == trace.ranks[0]["recorded"]
         found, wanted = Counter[str](), Counter[str]()
         for sample in profile.samples:

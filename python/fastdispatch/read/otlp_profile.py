@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -90,7 +91,8 @@ def _profile(
             samples.append(_message(2, _number(1, stack) + _packed(4, [figure])))
     identity = hashlib.sha256(f"{rank['id']} {rank['rank']} {type_}".encode()).digest()[:16]
     sample_type = _number(1, strings.row(type_)) + _number(2, strings.row(unit))
-    return _message(1, sample_type) + b"".join(samples) + _number(4, rank["recorded"]) + _message(7, identity)
+    span = _varint(3 << 3 | 1) + struct.pack("<Q", rank["start_realtime"]) + _number(4, rank["recorded"])
+    return _message(1, sample_type) + b"".join(samples) + span + _message(7, identity)
 
 
 def _stack(contexts: Columns, row: int) -> Iterator[int]:
