@@ -123,6 +123,20 @@ def test_a_truncated_input_is_kept_and_listed(run: Path, group_size: int, capsys
     assert states == [(BAD,)]
 
 
+def test_figures_beyond_the_range_of_numbers(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Damaged recordings with the largest self time everywhere: sums stop at the largest number."""
+    for path in run.glob("*.fd"):
+        content = bytearray(path.read_bytes())
+        for at in many_ranks.contexts(content):
+            struct.pack_into("<Q", content, at + many_ranks.SELF, 2**64 - 1)
+        path.write_bytes(content)
+    target = run.parent / "run.parquet"
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    figures = fastdispatch.scan(target)
+    assert figures.sql("SELECT max(self) FROM reduced").fetchall() == [(2**64 - 1,)]
+    assert figures.sql("SELECT count(DISTINCT rank) FROM figures WHERE total > 0").fetchall() == [(RANKS,)]
+
+
 def test_a_lost_partition(run: Path, group_size: int, capsys: pytest.CaptureFixture[str]) -> None:
     """Queries refuse to leave its ranks out; the next merge writes it again, from all of its recordings only."""
     target = run.parent / "run.parquet"

@@ -61,7 +61,9 @@ PER_RANK = {
 #: Tables whose files have other columns and orders, which compress better: the total of most call paths is their self
 #: time, and the ranks have similar figures.
 _TO_FILE = {
-    "figures": "SELECT * EXCLUDE (total), total::BIGINT - self::BIGINT AS below FROM figures ORDER BY path, rank"
+    "figures": f"""
+        SELECT * EXCLUDE (total), least(total::HUGEINT - self::HUGEINT, {2**63 - 1})::BIGINT AS below
+        FROM figures ORDER BY path, rank"""
 }
 _FROM_FILE = {"figures": "SELECT * EXCLUDE (below), (self + below)::UBIGINT AS total"}
 
@@ -86,17 +88,22 @@ def rows_of(table: str, files: Path) -> str:
     return f"{_FROM_FILE.get(table, 'SELECT *')} FROM read_parquet({engine.quoted(str(files))})"
 
 
+def _sum(column: str, of: str = "UBIGINT", most: int = 2**64 - 1) -> str:
+    """A sum that is bounded: figures of a damaged recording may be any number."""
+    return f"least(sum({column}), {most})::{of}"
+
+
 #: The reduced merge: one row per call path, whatever the number of ranks. Of equal ranks the first is named.
-REDUCED = """
+REDUCED = f"""
     SELECT path, count(*) AS ranks, (SELECT count(*) FROM ranks) - count(*) AS missing,
-           sum(calls)::UBIGINT AS calls, min(calls) AS calls_min, max(calls) AS calls_max, sum(ops)::UBIGINT AS ops,
-           sum(self)::UBIGINT AS self, min(self) AS self_min, median(self) AS self_median,
+           {_sum("calls")} AS calls, min(calls) AS calls_min, max(calls) AS calls_max, {_sum("ops")} AS ops,
+           {_sum("self")} AS self, min(self) AS self_min, median(self) AS self_median,
            quantile_cont(self, 0.95) AS self_p95, max(self) AS self_max,
            arg_max(rank, (self, -rank::BIGINT)) AS self_slowest, arg_min(rank, (self, rank)) AS self_fastest,
-           sum(total)::UBIGINT AS total, min(total) AS total_min, median(total) AS total_median,
+           {_sum("total")} AS total, min(total) AS total_min, median(total) AS total_median,
            quantile_cont(total, 0.95) AS total_p95, max(total) AS total_max,
            arg_max(rank, (total, -rank::BIGINT)) AS total_slowest, arg_min(rank, (total, rank)) AS total_fastest,
-           sum(backward)::BIGINT AS backward, sum(steps)::UBIGINT AS steps
+           {_sum("backward", "BIGINT", 2**63 - 1)} AS backward, {_sum("steps")} AS steps
     FROM figures GROUP BY path"""
 
 NAMES = (*SHARED, *PER_RANK, "reduced")
