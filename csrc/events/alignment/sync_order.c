@@ -101,7 +101,7 @@ shrink(void **list, uint32_t count, uint32_t *room, size_t size)
     return FD_OK;
 }
 
-/* Messages without a peer get the only one, or are left out. */
+/* Messages without a peer get the only one, or are skipped. */
 static void
 name_peers(fd_timeline_sync *sync)
 {
