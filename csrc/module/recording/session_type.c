@@ -564,7 +564,7 @@ static PyType_Slot slots[] = {
      "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
      "        on_change=None, on_ready=None, timeline=None, "
-     "folder=None, notebook=False)\n--\n\n"
+     "folder=None, notebook=False, c_calls=False)\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},
