@@ -26,6 +26,6 @@ class Recurrent(nn.Module):
 def main(fault: bool) -> None:
     model = Recurrent(fault)
     optimizer = small.optimizer(model)
-    x, y = torch.randn(64, 16, 32), torch.randint(0, 10, (16,))
+    x, y = torch.randn(32, 16, 32), torch.randint(0, 10, (16,))
     for _ in range(small.STEPS):
         small.step(model, optimizer, x, y)
