@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
 import fastdispatch
+from tests import processes
 
 torch = pytest.importorskip("torch")
 dist = pytest.importorskip("torch.distributed")
@@ -15,6 +19,8 @@ if not dist.is_available():
     pytest.skip("PyTorch without torch.distributed", allow_module_level=True)
 
 pytestmark = pytest.mark.torch
+
+SCHEMA = processes.ROOT / "docs" / "reference" / "schemas" / "comm.schema.json"
 
 STEPS = 3
 
@@ -170,3 +176,32 @@ def test_volumes_of_trainings(runs: Path, rank: int) -> None:
         ("c10d::send", "float32 0:2", 0): [STEPS * 4, moved, 0],
         ("c10d::recv_", "float32 0:2", 0): [STEPS * 4, 0, moved],
     }
+
+
+def report(runs: Path, scene: str) -> dict[tuple[str, str, bool], dict[str, Any]]:
+    lines = processes.fastdispatch("report", runs / scene, "--comm", "--json").stdout
+    document = json.loads(lines)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    return {(row["operator"], row["group"], row["asynchronous"]): row for row in document["rows"]}
+
+
+def test_report_sums_ranks_and_computes_bandwidth(runs: Path) -> None:
+    rows = report(runs, "plain")
+    gather = rows["allgather_", "0", False]
+    assert [gather[name] for name in ("ranks", "calls", "sent", "received", "ranks_in_group")] == [2, 2, 48, 96, 2]
+    assert gather["algorithm_bandwidth"] == pytest.approx(96 / gather["time_ns"] * 1e9)
+    assert gather["bus_bandwidth"] == pytest.approx(gather["algorithm_bandwidth"] / 2)  # (n - 1) / n
+    reduced = rows["allreduce_", "1", False]
+    assert reduced["bus_bandwidth"] == pytest.approx(reduced["algorithm_bandwidth"])  # 2 (n - 1) / n
+    assert reduced["call_ns"] <= reduced["time_ns"]
+    started = rows["allreduce_", "0", True]
+    assert started["calls"] == 2 and started["time_ns"] is None and started["bus_bandwidth"] is None
+    assert rows["barrier", "0", False]["algorithm_bandwidth"] is None
+    assert rows["send", "0", False]["ranks"] == rows["recv_", "0", False]["ranks"] == 1
+
+
+def test_report_as_text_names_the_callers(runs: Path) -> None:
+    text = processes.fastdispatch("report", runs / "plain", "--comm").stdout
+    lines = [line for line in text.splitlines() if "allreduce_ of group 0 (2 ranks), float32" in line]
+    assert len(lines) == 2 and all("test_comm.py:[]:plain" in line for line in lines)
+    assert sum(", async" in line for line in lines) == 1

@@ -36,6 +36,7 @@ COMMANDS = {
     "report untimed --summary": "summary",
     "report ranks.json --summary": "summary",
     "report measured --flops --peak 1e12": "flops",
+    "report reduced --comm": "comm",
     "findings run": "findings",
     "findings ranks.json": "findings",
     "doctor": "doctor",
@@ -87,8 +88,14 @@ with fastdispatch.CallGraph("jobs", timeline="jobs") as graph:
 with fastdispatch.CallGraph("untimed", timing=False):
     (lambda: None)()
 
+import torch.distributed as dist
+
 with fastdispatch.CallGraph("measured", measure="flops"):
     torch.ones(2, 2) @ torch.ones(2, 2)
+dist.init_process_group("gloo", init_method="file://" + os.path.abspath("store"), rank=0, world_size=1)
+with fastdispatch.CallGraph("reduced", measure="comm"):
+    dist.all_reduce(torch.ones(3))
+dist.destroy_process_group()
 
 def wait():
     os.kill(os.getpid(), signal.SIGKILL)

@@ -68,6 +68,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="with --flops and --summary, compare with FLOP/s (312e12), with the dtype (fp32, tf32, bf16, fp16, fp8) "
         "of the recorded GPU, or with a short matrix product here (measure, measure:bf16)",
     )
+    parser.add_argument("--comm", action="store_true", help="print calls, bytes and bandwidth of communication")
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     add_steps(parser)
     parser.add_argument("--time", action="store_true", help="print times instead of shares")
@@ -84,8 +85,8 @@ def run(arguments: argparse.Namespace) -> None:
     views = (arguments.callers, arguments.callees, arguments.paths)
     if arguments.tree + arguments.summary + sum(view is not None for view in views) > 1:
         raise Error("--tree, --paths, --callers, --callees and --summary cannot be combined: give only one")
-    if arguments.flops:
-        _flops(arguments)
+    if arguments.flops or arguments.comm:
+        _print_measures(arguments)
         return
     neighbours = arguments.callers is not None or arguments.callees is not None
     for option in ("--depth", "--min-percent"):
@@ -129,13 +130,25 @@ def print_summary(summary: Summary, as_json: bool) -> None:
         print(f"{name:{width}}  {f'{value:.6g}' if isinstance(value, float) else value}")
 
 
-def _flops(arguments: argparse.Namespace) -> None:
+def _print_measures(arguments: argparse.Namespace) -> None:
+    """Print the figures of ``--flops`` or ``--comm``."""
+    chosen = "flops" if arguments.flops else "comm"
+    others = ["comm", "summary", "tree", "depth", "min_percent", "paths", "callers", "callees", "time"]
+    if arguments.comm and not arguments.flops:
+        others = [*others[1:], "rank"]
+    for option in others:
+        if getattr(arguments, option) not in (None, False):
+            raise Error(f"--{option.replace('_', '-')} and --{chosen} cannot be combined: give only one")
+    if arguments.flops:
+        _print_flops(arguments)
+    else:
+        _print_comm(arguments)
+
+
+def _print_flops(arguments: argparse.Namespace) -> None:
     from fastdispatch.read.reduced import load_run
     from fastdispatch.report.report_flops import SORTS, flop_report
 
-    for option in ("summary", "tree", "depth", "min_percent", "paths", "callers", "callees", "time"):
-        if getattr(arguments, option) not in (None, False):
-            raise Error(f"--{option.replace('_', '-')} and --flops cannot be combined: give only one")
     if arguments.sort not in SORTS:
         raise Error(f"--sort {arguments.sort}: with --flops one of {', '.join(SORTS)}")
     everything = arguments.all or arguments.json
@@ -154,3 +167,12 @@ def _flops(arguments: argparse.Namespace) -> None:
     from fastdispatch.report.flops_text import print_flops
 
     print_flops(made, sys.stdout)
+
+
+def _print_comm(arguments: argparse.Namespace) -> None:
+    """Print the communication of whole recordings: measures have no figures of single steps."""
+    from fastdispatch import load
+    from fastdispatch.report.comm_report import comm_json, comm_lines, comm_rows
+
+    rows = comm_rows(load(arguments.path), shown(arguments.path))
+    print(json.dumps(comm_json(rows)) if arguments.json else "\n".join(comm_lines(rows[: arguments.top])))

@@ -1,0 +1,158 @@
+"""``fastdispatch report --comm``: calls, bytes and bandwidth of communication (docs/concepts/measures.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fastdispatch._core import Error
+from fastdispatch.read.summary import printable, seconds, size
+from fastdispatch.read.trace import Trace
+
+#: FD_MEASURE_ASYNC
+_ASYNC = 2
+
+#: Wrappers of torch.distributed, which include the wait for a collective without ``async_op``.
+_WRAPPERS = ("torch/distributed/distributed_c10d.py:", "torch/distributed/c10d_logger.py:")
+
+#: Bus bandwidth per algorithm bandwidth, as (a, b) of a * (n - b) / n for n ranks; docs/concepts/measures.md has the
+#: source. Operators without a row have no bandwidth.
+_FACTORS = {
+    "allreduce_": (2, 1),
+    "allreduce_coalesced_": (2, 1),
+    "allgather_": (1, 1),
+    "_allgather_base_": (1, 1),
+    "allgather_coalesced_": (1, 1),
+    "allgather_into_tensor_coalesced_": (1, 1),
+    "reduce_scatter_": (1, 1),
+    "_reduce_scatter_base_": (1, 1),
+    "reduce_scatter_tensor_coalesced_": (1, 1),
+    "alltoall_": (1, 1),
+    "alltoall_base_": (1, 1),
+    "gather_": (1, 1),
+    "scatter_": (1, 1),
+    "broadcast_": (1, 0),
+    "reduce_": (1, 0),
+    "send": (1, 0),
+    "recv_": (1, 0),
+    "recv_any_source_": (1, 0),
+}
+
+
+@dataclass
+class CommRow:
+    """Communication of one call path, summed over ranks. Bytes of tensors; times in nanoseconds. ``time_ns``: with the
+    wait for the end, None for ``async_op`` and C++ callers; bandwidths in bytes per second, None without it."""
+
+    operator: str
+    group: str
+    ranks_in_group: int
+    type: str
+    asynchronous: bool
+    path: list[str]
+    ranks: int
+    calls: int
+    sent: int
+    received: int
+    call_ns: int
+    time_ns: int | None
+    algorithm_bandwidth: float | None
+    bus_bandwidth: float | None
+
+
+def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
+    """Return the rows, by bytes. Raises Error if the recording has no figures of communication."""
+    sums: dict[tuple[int, str, int], list[int]] = {}
+    for rank in trace.ranks:
+        of = rank.get("measures") or {}
+        names = ("kind", "context", "detail", "flags", "count", "sum", "other")
+        for kind, context, detail, flags, *figures in zip(*(of.get(name, ()) for name in names), strict=True):
+            if kind == "comm":
+                row = sums.setdefault((context, detail, flags), [0, 0, 0, 0])
+                row[:] = (a + b for a, b in zip(row, (1, *figures), strict=True))
+    if not sums:
+        raise Error(f"--comm: {shown} has no figures of communication: record with measure='comm'")
+    found = [_row(trace, *key, *figures) for key, figures in sums.items()]
+    return sorted(found, key=lambda row: (-max(row.sent, row.received), row.operator, row.path))
+
+
+def _row(trace: Trace, context: int, detail: str, flags: int, ranks: int, calls: int, sent: int, got: int) -> CommRow:
+    kind, _, group = detail.partition(" ")
+    name, _, members = group.rpartition(":")
+    path = _path(trace, context)
+    operator = path[-1].removeprefix("c10d::")
+    waits = None if flags & _ASYNC else _waiting(trace, context)
+    time = None if waits is None else _time(trace, waits, calls)
+    algorithm = max(sent, got) / time * 1e9 if time and operator in _FACTORS else None
+    factor = _factor(operator, int(members))
+    return CommRow(
+        operator,
+        name,
+        int(members),
+        kind,
+        bool(flags & _ASYNC),
+        path,
+        ranks,
+        calls,
+        sent,
+        got,
+        _time(trace, context, calls),
+        time,
+        algorithm,
+        None if algorithm is None or factor is None else algorithm * factor,
+    )
+
+
+def _factor(operator: str, members: int) -> float | None:
+    a, b = _FACTORS.get(operator, (0, 0))
+    return a * (members - b) / members if members else None
+
+
+def _path(trace: Trace, context: int) -> list[str]:
+    """Return the functions of a call path, outermost first."""
+    path = []
+    while context >= 0:
+        path.append(trace.nodes["key"][trace.contexts["node"][context]])
+        context = trace.contexts["parent"][context]
+    return path[::-1]
+
+
+def _waiting(trace: Trace, context: int) -> int | None:
+    """Return the outermost function of torch.distributed around an operator that makes only this call."""
+    calls, parents = trace.contexts["calls"], trace.contexts["parent"]
+    found, at = None, parents[context]
+    while at >= 0 and calls[at] == calls[context] and _key(trace, at).startswith(_WRAPPERS):
+        found, at = at, parents[at]
+    return found
+
+
+def _key(trace: Trace, context: int) -> str:
+    return str(trace.nodes["key"][trace.contexts["node"][context]])
+
+
+def _time(trace: Trace, context: int, calls: int) -> int:
+    """Return the time of the measured calls; the times of a recording are those of all steps."""
+    every = trace.contexts["calls"][context]
+    return round(trace.contexts["total"][context] * calls / every) if every else 0
+
+
+def comm_json(rows: list[CommRow]) -> dict[str, Any]:
+    return {"schema": "fastdispatch-comm/1", "rows": [asdict(row) for row in rows]}
+
+
+def comm_lines(rows: list[CommRow]) -> Iterator[str]:
+    """Yield a line per row, and the function of the program that caused it."""
+    head = f"{'calls':>7}{'sent':>11}{'received':>11}{'time':>10}{'algorithm':>12}{'bus':>12}"
+    yield f"{head}   operator, group, type, caller"
+    for row in rows:
+        time = "" if row.time_ns is None else seconds(row.time_ns)
+        rates = [
+            "" if rate is None else size(round(rate)) + "/s" for rate in (row.algorithm_bandwidth, row.bus_bandwidth)
+        ]
+        what = f"{row.operator} of group {row.group} ({row.ranks_in_group} ranks), {row.type}"
+        caller = next((key for key in row.path[-2::-1] if not key.startswith(("torch/", "c10d"))), row.path[0])
+        yield (
+            f"{row.calls:>7}{size(row.sent):>11}{size(row.received):>11}{time:>10}{rates[0]:>12}{rates[1]:>12}   "
+            f"{what}{', async' if row.asynchronous else ''}, {printable(caller)}"
+        )
