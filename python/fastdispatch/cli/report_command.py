@@ -137,7 +137,8 @@ def _print_measures(arguments: argparse.Namespace) -> None:
     if arguments.comm and not arguments.flops:
         others = [*others[1:], "rank"]
     for option in others:
-        if getattr(arguments, option) not in (None, False):
+        value = getattr(arguments, option)
+        if value is not None and value is not False:
             raise Error(f"--{option.replace('_', '-')} and --{chosen} cannot be combined: give only one")
     if arguments.flops:
         _print_flops(arguments)
