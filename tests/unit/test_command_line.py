@@ -322,7 +322,7 @@ REFUSED = {
     "report run --top nan": "argument --top: 'nan': write a whole number from 1 to 2147483647",
     "report run --tree --min nan": "argument --min: 'nan': write a percentage from 0 to 100",
     "report run --comm": "--comm: run has no figures of communication: record with measure='comm'",
-    "report run --comm --rank 0": "--comm and --rank cannot be combined",
+    "report run --comm --rank 0": "--rank and --comm cannot be combined",
     "report run --rank -1": "argument --rank: '-1': write a whole number from 0 to 2147483647",
     "diff run run --threshold nan": "argument --threshold: 'nan': write a percentage of at least 0",
     "diff run run --threshold inf": "argument --threshold: 'inf': write a percentage of at least 0",
