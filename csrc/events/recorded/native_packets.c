@@ -38,14 +38,14 @@ static void
 send(fd_native_packets *p, uint32_t field, fd_buffer *message)
 {
     fd_proto_message(&p->packet, field, message);
-    fd_proto_number(&p->packet, FD_PB_PACKET_SEQUENCE, p->sequence);
+    fd_proto_number(&p->packet, FD_PB_PACKET_SEQUENCE, p->ticks.sequence);
     fd_proto_message(p->to, FD_PB_TRACE_PACKET, &p->packet);
 }
 
 void
 fd_native_begin(fd_native_packets *p, uint32_t sequence, uint32_t track)
 {
-    p->sequence = sequence;
+    p->ticks.sequence = sequence;
     fd_proto_number(&p->message, FD_PB_DEFAULTS_CLOCK, FD_PB_INCREMENTAL);
     if (track != 0) {
         fd_proto_number(&p->inner, FD_PB_EVENT_TRACK, track);
@@ -87,6 +87,7 @@ fd_native_begin_clock(fd_native_packets *p, const fd_perfetto_clock *clock,
                       int64_t first)
 {
     p->ticks = (fd_perfetto_ticks){
+        .sequence = p->ticks.sequence,
         .clock = clock,
         .zero = first < 0 ? first : 0,
         .steps = fd_clock_steps_begin(&clock->map, clock->step_ns, first)};
@@ -194,7 +195,7 @@ put_head(const fd_native_packets *p, uint8_t *at, uint64_t passed, bool needed,
          size_t event)
 {
     at = fd_proto_put_field(at, FD_PB_PACKET_TIMESTAMP, passed);
-    at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, p->sequence);
+    at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, p->ticks.sequence);
     if (needed) {
         at = fd_proto_put_field(at, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
     }

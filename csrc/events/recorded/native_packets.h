@@ -35,6 +35,7 @@ void fd_perfetto_origin(fd_buffer *to, const char *text);
 /* The incremental clock of a sequence: its times are those of the input, and
  * snapshots give the time of the trace. */
 typedef struct fd_perfetto_ticks {
+    uint32_t sequence;
     const fd_perfetto_clock *clock; /* borrowed */
     int64_t zero;                   /* time of the input at its 0 */
     int64_t last;                   /* of the packet before */
@@ -42,10 +43,9 @@ typedef struct fd_perfetto_ticks {
 } fd_perfetto_ticks;
 
 typedef struct fd_native_packets {
-    fd_buffer *to; /* borrowed */
-    uint32_t sequence;
-    fd_perfetto_ticks ticks;
-    fd_buffer packet; /* scratch */
+    fd_buffer *to;           /* borrowed */
+    fd_perfetto_ticks ticks; /* a copy resumes the sequence later */
+    fd_buffer packet;        /* scratch */
     fd_buffer message;
     fd_buffer inner;
     fd_buffer texts; /* interned texts of the next packet */

@@ -40,7 +40,7 @@ a_snapshot_reads_as_it_was_made(void)
                                             {FD_PB_REALTIME, 5105}};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
-    p.sequence = UINT32_MAX;
+    p.ticks.sequence = UINT32_MAX;
     fd_native_begin_clock(&p, &clock, 5);
     OK(to.status);
     EQUAL(packet_field(&to, 0, FD_PB_PACKET_SEQUENCE).value, UINT32_MAX);
