@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections import Counter
-from collections.abc import Callable
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from tests.oracle.counting import ProfileCounter
 from tests.oracle.keys import Keys
 
 
-class CCallCounter:
+class CCallCounter(ProfileCounter):
     """``calls`` by (key of the calling Python function, key of the C function), of functions called below ``root``."""
 
     def __init__(self, root: str) -> None:
@@ -28,15 +26,6 @@ class CCallCounter:
         while frame is not None and frame.f_code.co_name != self._root:
             frame = frame.f_back
         return frame is not None
-
-    def run(self, work: Callable[[], Any]) -> Any:
-        threading.setprofile(self._event)
-        sys.setprofile(self._event)
-        try:
-            return work()
-        finally:
-            sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]
 
 
 def key(function: BuiltinFunctionType) -> str:

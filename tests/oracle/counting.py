@@ -14,7 +14,23 @@ from tests.oracle.keys import Keys
 _RESUMABLE = 0x20 | 0x80 | 0x200  # generators, coroutines, asynchronous generators
 
 
-class CallCounter:
+class ProfileCounter:
+    """Runs work with its ``_event`` as the profile function of all threads."""
+
+    def _event(self, frame: FrameType, event: str, argument: Any) -> None:
+        raise NotImplementedError
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        threading.setprofile(self._event)
+        sys.setprofile(self._event)
+        try:
+            return work()
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)  # type: ignore[arg-type]
+
+
+class CallCounter(ProfileCounter):
     """``calls`` of plain functions and ``resumes`` of generators and coroutines, by key."""
 
     def __init__(self) -> None:
@@ -26,12 +42,3 @@ class CallCounter:
         if event == "call":
             resumable = frame.f_code.co_flags & _RESUMABLE
             (self.resumes if resumable else self.calls)[self._keys.key(frame)] += 1
-
-    def run(self, work: Callable[[], Any]) -> Any:
-        threading.setprofile(self._event)
-        sys.setprofile(self._event)
-        try:
-            return work()
-        finally:
-            sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 #include "capture/operands/flop_formulas.h"
 
+#include "base/scalar_types.h"
+
 #include <string.h>
 
 static uint64_t
@@ -337,11 +339,6 @@ fd_flop_formula_of(const char *name)
     return NULL;
 }
 
-/* By c10::ScalarType; 0: not known. */
-static const uint8_t dtype_bytes[] = {1,  1, 2, 4, 8, 2, 4, 8, 4, 8,
-                                      16, 1, 1, 1, 4, 2, 1, 1, 1, 1,
-                                      1,  1, 1, 1, 1, 1, 1, 2, 4, 8};
-
 uint64_t
 fd_operand_bytes(fd_operand_list inputs)
 {
@@ -350,9 +347,8 @@ fd_operand_bytes(fd_operand_list inputs)
     fd_operand_list list;
     for (uint32_t i = 0; i < inputs.count; i++) {
         if (fd_operands_tensor(inputs, i, &tensor)) {
-            bytes += tensor.dtype < sizeof dtype_bytes
-                       ? (uint64_t)tensor.elements * dtype_bytes[tensor.dtype]
-                       : 0;
+            bytes +=
+                (uint64_t)tensor.elements * fd_dtype_at(tensor.dtype)->bytes;
         }
         else if (fd_operands_list(inputs, i, &list)) {
             bytes += fd_operand_bytes(list);

@@ -153,3 +153,17 @@ fixture_items(const char *path, const fd_privacy *privacy, fd_buffer *to,
          : reader->status != FD_OK ? reader->status
                                    : to->status;
 }
+
+fd_status
+fixture_sync(fd_timeline_sync *sync, const char *const *texts, size_t count)
+{
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < count && status == FD_OK; i++) {
+        fd_timeline_event event;
+        status = fixture_event(texts[i], &event);
+        if (status == FD_OK) {
+            status = fd_timeline_sync_event(sync, &event);
+        }
+    }
+    return status;
+}

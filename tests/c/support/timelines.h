@@ -4,6 +4,7 @@
 
 #include "fixtures.h"
 
+#include "events/alignment/sync_events.h"
 #include "events/readers/event_reader.h"
 
 /* The timeline of two ranks, on one host or on two, as a trace:
@@ -31,5 +32,9 @@ fd_status fixture_items(const char *path, const fd_privacy *privacy,
 /* The event of an object of Chrome JSON, without `rest`. FD_EINVAL: not an
  * event. */
 fd_status fixture_event(const char *text, fd_timeline_event *event);
+
+/* Pass such events to the search for sync events. */
+fd_status fixture_sync(fd_timeline_sync *sync, const char *const *texts,
+                       size_t count);
 
 #endif

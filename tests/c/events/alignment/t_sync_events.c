@@ -5,20 +5,6 @@
 
 #include <string.h>
 
-static fd_status
-take(fd_timeline_sync *sync, const char *const *texts, size_t count)
-{
-    fd_status status = FD_OK;
-    for (size_t i = 0; i < count && status == FD_OK; i++) {
-        fd_timeline_event event;
-        status = fixture_event(texts[i], &event);
-        if (status == FD_OK) {
-            status = fd_timeline_sync_event(sync, &event);
-        }
-    }
-    return status;
-}
-
 #define SLICE(name, ts, args) \
     "{\"ph\":\"X\",\"name\":\"" name "\",\"ts\":" #ts \
     ",\"dur\":2,\"args\":{" args "}}"
@@ -45,7 +31,7 @@ collectives(void)
         "{\"ph\":\"X\",\"name\":\"gloo:barrier\",\"ts\":1}",
         "{\"name\":7}",
     };
-    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
     OK(fd_timeline_sync_settle(&sync, 100));
     EQUAL(sync.begun_count, 1); /* a barrier without its end */
     EQUAL(sync.parts.count, 5);
@@ -86,7 +72,7 @@ ends_of_their_own(void)
         PART(e, "\"id\":2", 27, REDUCE),
     };
     static const int64_t times[][2] = {{10, 25}, {20, 24}, {21, 27}};
-    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
     OK(fd_timeline_sync_settle(&sync, 100));
     EQUAL(sync.begun_count, 0);
     EQUAL(sync.parts.count, 3);
@@ -124,7 +110,7 @@ messages_in_pairs(void)
         PART(B, "\"tid\":2", 50, ",\"name\":\"recv\",\"args\":{\"peer\":4}"),
         PART(E, "\"tid\":2", 49, ""), /* before it began */
     };
-    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
     OK(fd_timeline_sync_settle(&sync, 100));
     EQUAL(sync.begun_count, 0);
     EQUAL(sync.parts.count, 1);
@@ -152,7 +138,7 @@ messages(void)
         SLICE("recv_forward", 50, "\"peer\":-3"),
         SLICE("recv_forward", 60, ""),
     };
-    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
     OK(fd_timeline_sync_settle(&sync, 100));
     EQUAL(sync.messages.count, 4);
     const fd_timeline_message *list = sync.messages.list;
@@ -184,7 +170,7 @@ messages_of_kernels(void)
         SLICE("ncclDevKernel_SendRecv", 1, "\"Dst Rank\":-1"),
         SLICE("nccl:send 0->3", 4, "\"Dst Rank\":3"), /* the launch */
     };
-    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
     OK(fd_timeline_sync_settle(&sync, 100));
     EQUAL(sync.parts.count, 0);
     EQUAL(sync.messages.count, 2);
@@ -223,7 +209,7 @@ thinning(void)
     static const char *const one[] = {SLICE("gloo:all_reduce", 1, ""),
                                       SLICE("send", 1, "\"peer\":3")};
     for (int i = 0; i < 100; i++) {
-        OK(take(&sync, one, 2));
+        OK(fixture_sync(&sync, one, 2));
     }
     OK(fd_timeline_sync_settle(&sync, 30));
     EQUAL(sync.parts.count, 25);

@@ -6,20 +6,6 @@
 #include <string.h>
 
 static fd_status
-take(fd_timeline_sync *sync, const char *const *texts, size_t count)
-{
-    fd_status status = FD_OK;
-    for (size_t i = 0; i < count && status == FD_OK; i++) {
-        fd_timeline_event event;
-        status = fixture_event(texts[i], &event);
-        if (status == FD_OK) {
-            status = fd_timeline_sync_event(sync, &event);
-        }
-    }
-    return status;
-}
-
-static fd_status
 take_world(fd_timeline_sync *sync, const char *text)
 {
     static const char key[] = "distributedInfo";
@@ -39,7 +25,7 @@ static void
 two_ranks(void)
 {
     CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
-    OK(take(&sync, unnamed, sizeof unnamed / sizeof *unnamed));
+    OK(fixture_sync(&sync, unnamed, sizeof unnamed / sizeof *unnamed));
     OK(take_world(&sync, "{\"rank\":1,\"world_size\":2}"));
     OK(fd_timeline_sync_settle(&sync, 100));
     EQUAL(sync.messages.count, 3);
@@ -59,7 +45,7 @@ unknown_peers(void)
         CLEAN(fd_timeline_sync_clear)
         fd_timeline_sync sync = {.has_boot = false};
         OK(take_world(&sync, worlds[i]));
-        OK(take(&sync, unnamed, sizeof unnamed / sizeof *unnamed));
+        OK(fixture_sync(&sync, unnamed, sizeof unnamed / sizeof *unnamed));
         OK(fd_timeline_sync_settle(&sync, 100));
         EQUAL(sync.messages.count, 0);
     }
