@@ -516,5 +516,7 @@ fd_tree_free(fd_tree *tree)
     fd_op_log_clear(&tree->ops);
     fd_map_clear(&tree->measures.index);
     fd_map_clear(&tree->measures.formulas);
+    fd_map_clear(&tree->measures.paths);
+    fd_map_clear(&tree->measures.shapes);
     fd_free(tree);
 }

@@ -39,7 +39,8 @@ typedef struct fd_recording {
     size_t job_bytes;
     size_t op_call_bytes;
     size_t measure_bytes;
-    fd_pool schemas; /* fd_schema */
+    size_t shape_bytes; /* of strings */
+    fd_pool schemas;    /* fd_schema */
     _Atomic uint32_t contexts;
     uint32_t folded_node;
     uint32_t overflow_node;

@@ -36,6 +36,7 @@ COMMANDS = {
     "report": "report I:run",
     "report summary": "report I:run --summary",
     "report flops": "report I:run --flops",
+    "report shapes": "report I:run --shapes",
     "findings": "findings I:run",
     "html": "html I:run -o O:x.html",
     "svg": "svg I:run -o O:x.svg",

@@ -37,6 +37,7 @@ COMMANDS = {
     "report ranks.json --summary": "summary",
     "report measured --flops --peak 1e12": "flops",
     "report reduced --comm": "comm",
+    "report measured --shapes": "shapes",
     "findings run": "findings",
     "findings ranks.json": "findings",
     "doctor": "doctor",
@@ -90,8 +91,9 @@ with fastdispatch.CallGraph("untimed", timing=False):
 
 import torch.distributed as dist
 
-with fastdispatch.CallGraph("measured", measure="flops"):
-    torch.ones(2, 2) @ torch.ones(2, 2)
+with fastdispatch.CallGraph("measured", measure="flops,shapes"):
+    torch.nn.functional.pad(torch.ones(2, 2) @ torch.ones(2, 2), (0, 1))
+    [torch.ones(size).neg() for size in (1, 2)]
 dist.init_process_group("gloo", init_method="file://" + os.path.abspath("store"), rank=0, world_size=1)
 with fastdispatch.CallGraph("reduced", measure="comm"):
     dist.all_reduce(torch.ones(3))

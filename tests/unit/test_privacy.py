@@ -62,7 +62,7 @@ namespace = {}
 exec(compile("def zebra_made(): return zebra_step(model, optimizer)", "<zebra>", "exec"), namespace)
 model = ZebraNet()
 namespace.update(zebra_step=zebra_step, model=model, optimizer=ZebraOptimizer(model.parameters(), lr=0.1))
-with fastdispatch.CallGraph(sys.argv[1], timeline=True, jobs=True, et=True, measure="flops"):
+with fastdispatch.CallGraph(sys.argv[1], timeline=True, jobs=True, et=True, measure="flops,shapes"):
     for micro_batch in range(3):
         for kind in ("forward", "backward", "zebra kind"):
             with fastdispatch.job(kind, mb=micro_batch, stage=0):
@@ -74,6 +74,7 @@ OUTPUTS = {
     "report": ["report", "RUN", "--all"],
     "report tree": ["report", "RUN", "--tree", "--json"],
     "report flops": ["report", "RUN", "--flops", "--all"],
+    "report shapes": ["report", "RUN", "--shapes", "--all"],
     "report paths": ["report", "RUN", "--paths", "100", "--json"],
     "findings": ["findings", "RUN", "--all-time"],
     "html": ["html", "RUN", "-o", "FILE"],

@@ -339,6 +339,19 @@ fd_flop_formula_of(const char *name)
     return NULL;
 }
 
+bool
+fd_flop_is_custom(const char *name)
+{
+    static const char *const known[] = {"aten::",     "prim::",   "c10d",
+                                        "profiler::", "mkldnn::", "_c10d"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strncmp(name, known[i], strlen(known[i])) == 0) {
+            return false;
+        }
+    }
+    return strstr(name, "::") != NULL;
+}
+
 uint64_t
 fd_operand_bytes(fd_operand_list inputs)
 {

@@ -12,6 +12,9 @@ typedef bool fd_flop_formula(fd_operand_list inputs, uint64_t *flops);
  * none. */
 fd_flop_formula *fd_flop_formula_of(const char *name);
 
+/* An operator of neither PyTorch nor a library of it. */
+bool fd_flop_is_custom(const char *name);
+
 /* The bytes of all tensors among the inputs, also in lists. */
 uint64_t fd_operand_bytes(fd_operand_list inputs);
 

@@ -4,25 +4,9 @@
 #include "capture/operands/flop_formulas.h"
 #include "capture/torch/record_layout.h"
 
-#include <string.h>
-
 /* Figures of an operator, of one byte. Of element-wise operators the other
  * bytes are fd_elementwise. */
 enum { NO_FORMULA, UNKNOWN, FORMULA, ELEMENTWISE, FIGURES = 255 };
-
-/* An operator of neither PyTorch nor a library of it. */
-static bool
-is_custom(const char *name)
-{
-    static const char *const known[] = {"aten::",     "prim::",   "c10d",
-                                        "profiler::", "mkldnn::", "_c10d"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strncmp(name, known[i], strlen(known[i])) == 0) {
-            return false;
-        }
-    }
-    return strstr(name, "::") != NULL;
-}
 
 static uint32_t
 figures_of(const char *name, fd_flop_formula **formula)
@@ -34,7 +18,7 @@ figures_of(const char *name, fd_flop_formula **formula)
     fd_elementwise of = fd_elementwise_of(name);
     return of.count != 0 ? ELEMENTWISE | (uint32_t)of.count << 8
                                | (uint32_t)of.operands << 16
-                         : (is_custom(name) ? UNKNOWN : NO_FORMULA);
+                         : (fd_flop_is_custom(name) ? UNKNOWN : NO_FORMULA);
 }
 
 /* The figures of the operator of a node, from the map of the thread; FORMULA

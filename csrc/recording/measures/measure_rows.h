@@ -13,6 +13,8 @@ typedef struct fd_measures {
     fd_map formulas;        /* writer: node -> whether it has one */
     uint32_t counted_depth; /* entry of the operator that was counted last */
     uint64_t counted;       /* its owner */
+    fd_map paths;  /* writer: context -> number of its shapes, and bits */
+    fd_map shapes; /* hash of context and operands -> as in `index` */
 } fd_measures;
 
 #endif

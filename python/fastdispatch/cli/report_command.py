@@ -69,6 +69,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "of the recorded GPU, or with a short matrix product here (measure, measure:bf16)",
     )
     parser.add_argument("--comm", action="store_true", help="print calls, bytes and bandwidth of communication")
+    parser.add_argument(
+        "--shapes", action="store_true", help="print shapes of operands (recorded with --measure shapes)"
+    )
     parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     add_steps(parser)
     parser.add_argument("--time", action="store_true", help="print times instead of shares")
@@ -85,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
     views = (arguments.callers, arguments.callees, arguments.paths)
     if arguments.tree + arguments.summary + sum(view is not None for view in views) > 1:
         raise Error("--tree, --paths, --callers, --callees and --summary cannot be combined: give only one")
-    if arguments.flops or arguments.comm:
+    if arguments.flops or arguments.comm or arguments.shapes:
         _print_measures(arguments)
         return
     neighbours = arguments.callers is not None or arguments.callees is not None
@@ -131,19 +134,17 @@ def print_summary(summary: Summary, as_json: bool) -> None:
 
 
 def _print_measures(arguments: argparse.Namespace) -> None:
-    """Print the figures of ``--flops`` or ``--comm``."""
-    chosen = "flops" if arguments.flops else "comm"
-    others = ["comm", "summary", "tree", "depth", "min_percent", "paths", "callers", "callees", "time"]
-    if arguments.comm and not arguments.flops:
-        others = [*others[1:], "rank"]
+    """Print the figures of ``--flops``, ``--comm`` or ``--shapes``."""
+    printers = {"flops": _print_flops, "comm": _print_comm, "shapes": _print_shapes}
+    chosen = next(name for name in printers if getattr(arguments, name))
+    others = ["summary", "tree", "depth", "min_percent", "paths", "callers", "callees", "time"]
+    others += [name for name in printers if name != chosen]
+    others += {"comm": ["rank"], "shapes": ["by"]}.get(chosen, [])
     for option in others:
         value = getattr(arguments, option)
         if value is not None and value is not False:
             raise Error(f"--{option.replace('_', '-')} and --{chosen} cannot be combined: give only one")
-    if arguments.flops:
-        _print_flops(arguments)
-    else:
-        _print_comm(arguments)
+    printers[chosen](arguments)
 
 
 def _print_flops(arguments: argparse.Namespace) -> None:
@@ -177,3 +178,25 @@ def _print_comm(arguments: argparse.Namespace) -> None:
 
     rows = comm_rows(load(arguments.path), shown(arguments.path))
     print(json.dumps(comm_json(rows)) if arguments.json else "\n".join(comm_lines(rows[: arguments.top])))
+
+
+def _print_shapes(arguments: argparse.Namespace) -> None:
+    from fastdispatch.read.reduced import load_run
+    from fastdispatch.report.report_shapes import SORTS, shape_report
+
+    if arguments.sort not in SORTS:
+        raise Error(f"--sort {arguments.sort}: with --shapes one of {', '.join(SORTS)}")
+    everything = arguments.all or arguments.json
+    made = shape_report(
+        load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank),
+        rank=arguments.rank,
+        sort=arguments.sort,
+        top=arguments.top if everything else arguments.top or _TOP,
+        everything=everything,
+    )
+    if arguments.json:
+        print(json.dumps(made.as_json()))
+        return
+    from fastdispatch.report.shapes_text import print_shapes
+
+    print_shapes(made, sys.stdout)

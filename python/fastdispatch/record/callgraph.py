@@ -89,8 +89,8 @@ class CallGraph(Recorded):
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
     measure, every:
-        ``"flops"``, ``"comm"``, ``"all"``: also count FLOPs of operators and bytes of communication, in steps 0,
-        ``every``, 2 * ``every``... (docs/concepts/measures.md).
+        ``"flops"``, ``"comm"``, ``"shapes"``, several with commas, ``"all"``: also count FLOPs of operators, bytes of
+        communication, shapes of operands, in steps 0, ``every``, 2 * ``every``... (docs/concepts/measures.md).
     detail:
         ``"c_calls"``: also record the C functions that Python code calls (docs/concepts/calls.md).
     gpu:

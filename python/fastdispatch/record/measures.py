@@ -7,10 +7,10 @@ import re
 from fastdispatch._core import Error
 
 #: Bits of ``fd_measure_plan.kinds``.
-KINDS = {"flops": 1, "comm": 4}
+KINDS = {"flops": 1, "comm": 4, "shapes": 8}
 
 #: Kinds that read the operands of operators.
-_OF_OPERANDS = ("flops", "comm")
+_OF_OPERANDS = ("flops", "comm", "shapes")
 
 
 def measures_of(text: str, every: int, ops: str) -> tuple[str, ...]:

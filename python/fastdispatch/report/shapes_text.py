@@ -1,0 +1,115 @@
+"""``report --shapes`` as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+
+from rich.table import Table
+from rich.text import Text
+
+from fastdispatch.read.summary import counted, grouped, printable
+from fastdispatch.report.report_shapes import Change, ShapeReport, ShapeRow
+from fastdispatch.report.terminal import ENDLESS, print_parts, section, share, table, width_of
+
+#: Operands of a row, ranks, recompilations that are printed.
+_SHOWN = 3
+
+
+def print_shapes(report: ShapeReport, file: IO[str]) -> None:
+    print_parts(_parts(report), file, min(max(width_of(file), 60), ENDLESS))
+
+
+def sentence(report: ShapeReport) -> str:
+    """Return the first line: shapes of the forward pass, and the size that changes most."""
+    steps = f"in {counted(report.steps, 'measured step')}" if report.steps else "in the recording"
+    if report.ranks > 1:
+        steps += f" of {counted(report.ranks, 'rank')}"
+    first = report.first
+    if first is None:
+        return f"No operator of the forward pass was measured {steps}"
+    if first.shapes <= 1 and not first.beyond:
+        return f"Each operator of the forward pass saw one shape {steps}"
+    bound = "more than " if first.beyond else ""
+    line = f"The forward pass saw {bound}{first.shapes} shapes {steps}: {first.operator} in {first.where}"
+    return line + (f", {_change(first.changes[0])}" if first.changes else "")
+
+
+def _change(change: Change) -> str:
+    return f"dimension {change.dimension} of operand {change.operand} is {change.least}..{change.most}"
+
+
+def _parts(report: ShapeReport) -> Iterator[Text | Table]:
+    yield Text(printable(sentence(report)), style="bold")
+    line = f"{grouped(report.changing)} of {counted(report.operators, 'call path')} of operators have several shapes"
+    if report.beyond:
+        line += f"; {counted(report.beyond, 'call')} with further shapes, of which a path lists 32"
+    yield Text(line, style="dim")
+    if report.rows:
+        yield Text("")
+        yield _listing(report)
+    left = [f"{report.more} more rows (--top N)"] if report.more else []
+    left += [f"hidden: {counted(report.inside, 'operator')} inside others (--all)"] if report.inside else []
+    if left:
+        yield Text("   ".join(left))
+    if report.padding:
+        yield from section("padding", _padding(report))
+    if report.unequal:
+        paths = counted(len(report.unequal), "call path")
+        yield from section(f"elements per call differ between ranks: {paths}", _unequal(report))
+    if report.recompilations:
+        guards = counted(len(report.recompilations), "guard")
+        yield from section(f"recompiled for other sizes: {guards}", _recompilations(report))
+
+
+def _listing(report: ShapeReport) -> Table:
+    columns = ("shapes", "calls", "operator", "module", "where", "changes", "operands")
+    rows = [
+        (
+            ("> " if row.beyond else "") + str(row.shapes),
+            grouped(row.calls),
+            row.operator,
+            row.module,
+            row.where if row.work == "forward" else f"{row.where} ({row.work})",
+            ", ".join(f"{each.operand}:{each.dimension} {each.least}..{each.most}" for each in row.changes[:_SHOWN]),
+            _operands(row),
+        )
+        for row in report.rows
+    ]
+    return table(columns, rows, columns[2:])
+
+
+def _operands(row: ShapeRow) -> str:
+    shown = [f"{each.operands} ({grouped(each.calls)})" for each in row.operands[:_SHOWN]]
+    if len(row.operands) > _SHOWN:
+        shown.append(f"{len(row.operands) - _SHOWN} more")
+    return "; ".join(shown)
+
+
+def _padding(report: ShapeReport) -> Table:
+    rows = []
+    for each in report.padding:
+        added = share(each.made - each.kept, each.made)
+        rows.append((added, grouped(each.made), grouped(each.calls), each.operator, each.where))
+    return table(("share", "elements", "calls", "operator", "where"), rows, ("operator", "where"))
+
+
+def _unequal(report: ShapeReport) -> Table:
+    rows = [
+        (
+            f"{grouped(round(each.least))} (rank {each.least_rank})",
+            f"{grouped(round(each.most))} (rank {each.most_rank})",
+            each.operator,
+            each.where,
+        )
+        for each in report.unequal[:_SHOWN]
+    ]
+    return table(("least", "most", "operator", "where"), rows, ("operator", "where"))
+
+
+def _recompilations(report: ShapeReport) -> Table:
+    rows = [
+        (grouped(each["count"]), str(each["rank"]), each["function"], each["guard"])
+        for each in report.recompilations[:_SHOWN]
+    ]
+    return table(("times", "rank", "function", "guard"), rows, ("function", "guard"))
