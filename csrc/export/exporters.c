@@ -2,7 +2,6 @@
 
 #include "events/recorded/chrome_export.h"
 #include "events/recorded/perfetto_export.h"
-#include "events/recorded/slice_names.h"
 #include "export/folded.h"
 #include "export/pprof.h"
 #include "export/speedscope.h"

@@ -2,7 +2,6 @@
 
 #include "base/glob.h"
 
-#include "graphs/graph_text.h"
 #include "recording/node_table.h"
 
 #include <stdlib.h>

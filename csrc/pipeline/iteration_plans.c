@@ -1,6 +1,5 @@
 #include "pipeline/iteration_plans.h"
 
-#include "base/alloc.h"
 #include "pipeline/plan_comparison.h"
 #include "trace/canonical_order.h"
 #include "json/json_text.h"

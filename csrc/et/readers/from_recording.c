@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "et/et_times.h"
 #include "et/process_group_table.h"
-#include "et/readers/chakra_fields.h"
 #include "et/readers/gpu_kernels.h"
 #include "et/readers/operand_json.h"
 #include "et/readers/recording_head.h"

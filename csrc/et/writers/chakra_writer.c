@@ -1,6 +1,5 @@
 #include "et/writers/chakra_writer.h"
 
-#include "et/et_names.h"
 #include "et/readers/chakra_fields.h"
 #include "streams/protobuf.h"
 #include "json/json_writer.h"

@@ -2,7 +2,6 @@
 
 #include "events/stats/step_index.h"
 #include "streams/output_stream.h"
-#include "json/decimal.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,6 +1,5 @@
 #include "events/tools/timeline_merge.h"
 
-#include "base/alloc.h"
 #include "base/budget.h"
 #include "events/alignment/profiler_flows.h"
 #include "events/event_inputs.h"

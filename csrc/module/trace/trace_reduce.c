@@ -3,7 +3,6 @@
 
 #include "columns/rank_reduction.h"
 #include "columns/rank_sketch.h"
-#include "module/errors.h"
 #include "module/field_tables.h"
 
 /* A row of Trace.spreads: percentiles are of the sketches. */

@@ -18,18 +18,6 @@ restore(int *unused)
 
 #define SHRUNK CLEAN(restore) int shrunk __attribute__((unused)) = 0
 
-static void
-usual_or_less(void)
-{
-    SHRUNK;
-    EQUAL(fd_budget(1000), 1000);
-    fd_budget_shrink(300);
-    EQUAL(fd_budget(1000), 300);
-    EQUAL(fd_budget(200), 200);
-    fd_budget_shrink(0);
-    EQUAL(fd_budget(1000), 1000);
-}
-
 /* `count` numbers as the value of one argument, which has twice as many bytes
  * in a native trace. */
 static void
@@ -236,6 +224,5 @@ figures_with_any_budget(void)
     }
 }
 
-RUN(TEST(usual_or_less), TEST(records_larger_than_the_budget),
-    ONCE(merges_with_any_budget), ONCE(natives_with_any_budget),
-    ONCE(figures_with_any_budget))
+RUN(TEST(records_larger_than_the_budget), ONCE(merges_with_any_budget),
+    ONCE(natives_with_any_budget), ONCE(figures_with_any_budget))

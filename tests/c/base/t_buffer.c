@@ -16,45 +16,6 @@ is(const fd_buffer *buffer, const char *text)
 }
 
 static void
-grows_and_keeps_all(void)
-{
-    CLEAN(fd_buffer_clear) fd_buffer b = {.bytes = NULL};
-    for (uint64_t i = 0; i < 20000; i++) {
-        fd_buffer_u64(&b, i % 10);
-    }
-    OK(b.status);
-    EQUAL(b.size, 20000);
-    for (size_t i = 0; i < b.size; i++) {
-        EQUAL(b.bytes[i], '0' + (int)(i % 10));
-    }
-}
-
-static void
-one_large_piece(void)
-{
-    CLEAN(fd_buffer_clear) fd_buffer b = {.bytes = NULL};
-    static const char zeros[100000];
-    fd_buffer_text(&b, "x");
-    fd_buffer_bytes(&b, zeros, sizeof zeros);
-    fd_buffer_bytes(&b, zeros, 0);
-    OK(b.status);
-    EQUAL(b.size, 1 + sizeof zeros);
-}
-
-static void
-integers(void)
-{
-    CLEAN(fd_buffer_clear) fd_buffer b = {.bytes = NULL};
-    fd_buffer_u64(&b, 0);
-    fd_buffer_text(&b, " ");
-    fd_buffer_u64(&b, 9007199254740993);
-    fd_buffer_text(&b, " ");
-    fd_buffer_u64(&b, UINT64_MAX);
-    OK(b.status);
-    CHECK(is(&b, "0 9007199254740993 18446744073709551615"));
-}
-
-static void
 formats_are_bounded(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer b = {.bytes = NULL};
@@ -177,6 +138,5 @@ save_fails_cleanly(void)
     STATUS(fd_buffer_save(&b, "/dev/full/x", NULL), FD_EIO);
 }
 
-RUN(TEST(grows_and_keeps_all), TEST(one_large_piece), TEST(integers),
-    TEST(formats_are_bounded), TEST(json_strings), TEST(failure_is_remembered),
+RUN(TEST(formats_are_bounded), TEST(json_strings), TEST(failure_is_remembered),
     TEST(save_replaces_at_once), TEST(save_fails_cleanly))

@@ -12,20 +12,6 @@ missing_is_zero(void)
 }
 
 static void
-grows_and_keeps_all(void)
-{
-    CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
-    for (uint32_t i = 1; i <= 5000; i++) {
-        OK(fd_map_put(&map, (uint64_t)i << 32 | 7, i));
-    }
-    EQUAL(map.count, 5000);
-    for (uint32_t i = 1; i <= 5000; i++) {
-        EQUAL(fd_map_get(&map, (uint64_t)i << 32 | 7), i);
-    }
-    EQUAL(fd_map_get(&map, UINT64_C(5001) << 32 | 7), 0);
-}
-
-static void
 put_replaces(void)
 {
     CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
@@ -51,5 +37,5 @@ failed_put_changes_nothing(void)
     }
 }
 
-RUN(TEST(missing_is_zero), TEST(grows_and_keeps_all), TEST(put_replaces),
+RUN(TEST(missing_is_zero), TEST(put_replaces),
     TEST(failed_put_changes_nothing))

@@ -16,15 +16,6 @@ every_status_has_a_name(void)
 }
 
 static void
-fail_returns_the_status_and_a_message(void)
-{
-    fd_error error = {""};
-    EQUAL(fd_fail(&error, FD_EIO, "%s: %d", "a.fd", 7), FD_EIO);
-    SAME(error.text, "a.fd: 7");
-    EQUAL(fd_fail(NULL, FD_EFULL, "unheard"), FD_EFULL);
-}
-
-static void
 long_messages_are_cut(void)
 {
     fd_error error;
@@ -35,5 +26,4 @@ long_messages_are_cut(void)
     EQUAL(strlen(error.text), sizeof error.text - 1);
 }
 
-RUN(TEST(every_status_has_a_name), TEST(fail_returns_the_status_and_a_message),
-    TEST(long_messages_are_cut))
+RUN(TEST(every_status_has_a_name), TEST(long_messages_are_cut))

@@ -13,19 +13,6 @@ word(const void *context, uint32_t row, size_t *size)
 }
 
 static void
-texts_are_copied(void)
-{
-    CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
-    static const char *const words[] = {"forward", "", "\xc3\xa9"};
-    OK(fd_arrow_texts(&array, 3, word, words));
-    EQUAL(array.length, 3);
-    EQUAL(array.n_buffers, 3);
-    CHECK(arrows_text_is(&array, 0, "forward"));
-    CHECK(arrows_text_is(&array, 1, ""));
-    CHECK(arrows_text_is(&array, 2, "\xc3\xa9"));
-}
-
-static void
 no_texts(void)
 {
     CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
@@ -34,14 +21,4 @@ no_texts(void)
     CHECK(array.buffers[1] != NULL && array.buffers[2] != NULL);
 }
 
-static void
-children_are_empty(void)
-{
-    CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
-    OK(fd_arrow_begin(&array, 7, 1, 2));
-    EQUAL(array.length, 7);
-    EQUAL(array.n_children, 2);
-    CHECK(array.children[1]->release == NULL);
-}
-
-RUN(TEST(texts_are_copied), TEST(no_texts), TEST(children_are_empty))
+RUN(TEST(no_texts))

@@ -21,34 +21,6 @@ static const fd_column columns[] = {
 static const fd_table table = FD_TABLE("samples", columns, sample, false);
 
 static void
-a_child_per_column(void)
-{
-    CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
-    OK(fd_arrow_schema(&schema, &table, false));
-    SAME(schema.format, "+s");
-    EQUAL(schema.n_children, 4);
-    SAME(schema.children[0]->name, "index");
-    SAME(schema.children[0]->format, "I");
-    EQUAL(schema.children[0]->flags, ARROW_FLAG_NULLABLE);
-    SAME(schema.children[3]->format, "g");
-    EQUAL(schema.children[3]->flags, 0);
-}
-
-static void
-texts_and_names_are_dictionaries(void)
-{
-    CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
-    OK(fd_arrow_schema(&schema, &table, true));
-    EQUAL(schema.n_children, 5);
-    SAME(schema.children[0]->name, "rank");
-    for (int i = 2; i < 4; i++) {
-        SAME(schema.children[i]->format, "i");
-        CHECK(schema.children[i]->dictionary != NULL);
-        SAME(schema.children[i]->dictionary->format, "u");
-    }
-}
-
-static void
 a_unit_is_metadata(void)
 {
     CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
@@ -75,5 +47,4 @@ a_moved_child_survives(void)
     SAME(moved.dictionary->format, "u");
 }
 
-RUN(TEST(a_child_per_column), TEST(texts_and_names_are_dictionaries),
-    TEST(a_unit_is_metadata), TEST(a_moved_child_survives))
+RUN(TEST(a_unit_is_metadata), TEST(a_moved_child_survives))

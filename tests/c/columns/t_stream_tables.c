@@ -72,29 +72,4 @@ figures_of_a_rank(void)
     }
 }
 
-/* A column of texts of any length. */
-static void
-keys_of_nodes(void)
-{
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    CLEAN(fd_table_rows_clear) fd_table_rows rows = {.list = NULL};
-    CLEAN(fd_buffer_clear) fd_buffer key = {.bytes = NULL};
-    const fd_arrow_table *table = fd_arrow_table_of("nodes");
-    OK(fixture_trace(&trace, 0, NULL));
-    OK(table->fill(&rows, trace, NULL, 0));
-    EQUAL(rows.count, trace->nodes.count - 1);
-    for (uint32_t i = 0; i < rows.count; i++) {
-        const char *made;
-        key.size = 0;
-        fd_trace_node_key(trace, i + 1, &key);
-        fd_buffer_bytes(&key, "", 1);
-        OK(key.status);
-        memcpy(&made,
-               (const char *)rows.list + i * table->table->row_bytes
-                   + table->table->columns[1].offset,
-               sizeof made);
-        SAME(made, key.bytes);
-    }
-}
-
-RUN(TEST(all_tables), TEST(figures_of_a_rank), TEST(keys_of_nodes))
+RUN(TEST(all_tables), TEST(figures_of_a_rank))

@@ -77,17 +77,4 @@ of_devices(void)
     EQUAL(traces_edge(&et, 3, 5), 1U << FD_ET_STREAM);
 }
 
-static void
-walked(void)
-{
-    CLEAN(fd_et_clear) fd_et et;
-    uint32_t order[10];
-    static const uint64_t ids[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 20};
-    OK(traces_loaded(&et));
-    OK(fd_et_walk(&et, order));
-    for (int i = 0; i < 10; i++) {
-        EQUAL(et.nodes.list[order[i]].id, ids[i]);
-    }
-}
-
-RUN(TEST(counted), TEST(of_kernels), TEST(of_devices), TEST(walked))
+RUN(TEST(counted), TEST(of_kernels), TEST(of_devices))

@@ -69,20 +69,6 @@ kinds_of_one_pair(void)
     EQUAL(et.edges.list[0].kinds, 1 << FD_ET_DATA | 1 << FD_ET_ORDER);
 }
 
-static void
-communication(void)
-{
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    OK(add(&et, 1, 1));
-    CHECK(fd_et_comm_of(&et, et.nodes.list) == NULL);
-    fd_et_comm *comm = fd_et_make_comm(&et, 0);
-    STATUS(comm != NULL ? FD_OK : FD_ENOMEM, FD_OK);
-    CHECK(comm == fd_et_make_comm(&et, 0));
-    CHECK(fd_et_comm_of(&et, et.nodes.list) == comm);
-    EQUAL(comm->bytes, -1);
-    SAME(fd_et_attr_text(&et, et.nodes.list, "none"), "");
-}
-
 /* A tenth of the work at most is seen too late. */
 static void
 overlaps(void)
@@ -108,5 +94,5 @@ lists(void)
     SAME(fd_et_text(&et, text), "[");
 }
 
-RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(communication),
-    TEST(overlaps), TEST(lists))
+RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(overlaps),
+    TEST(lists))

@@ -6,15 +6,6 @@
 #include <string.h>
 
 static void
-formats_by_name(void)
-{
-    SAME(fd_exporter_find("callgraph")->name, "callgraph");
-    SAME(fd_exporter_find("dot")->name, "dot");
-    CHECK(fd_exporter_find("callgraph")->write
-          != fd_exporter_find("dot")->write);
-}
-
-static void
 unknown_formats(void)
 {
     CHECK(fd_exporter_find("svg") == NULL);
@@ -48,4 +39,4 @@ formats_append(void)
     }
 }
 
-RUN(TEST(formats_by_name), TEST(unknown_formats), TEST(formats_append))
+RUN(TEST(unknown_formats), TEST(formats_append))

@@ -69,16 +69,5 @@ what_is_nowhere_is_calls(void)
     EQUAL(stacks.whole[0], 6);
 }
 
-static void
-nothing_recorded(void)
-{
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    CLEAN(fd_stacks_clear) fd_stacks stacks = {.trace = NULL};
-    fd_stacks_step step = {0, false};
-    OK(picture_make(&p, NULL, 0, false));
-    OK(fd_stacks_make(&stacks, p.trace, FD_ALL_RANKS, FD_WEIGHT_TIME));
-    CHECK(!fd_stacks_walk(&stacks, &step));
-}
-
 RUN(TEST(each_call_opens_and_closes_once), TEST(by_calls),
-    TEST(what_is_nowhere_is_calls), TEST(nothing_recorded))
+    TEST(what_is_nowhere_is_calls))

@@ -2,7 +2,6 @@
 #include "traces.h"
 
 #include "et/et_file.h"
-#include "et/et_order.h"
 #include "et/tools/link_files.h"
 
 int

@@ -1,7 +1,6 @@
 #include "fuzz.h"
 
 #include "et/et_file.h"
-#include "et/et_order.h"
 #include "et/et_summary.h"
 #include "et/tools/et_diff.h"
 #include "et/tools/et_estimate.h"

@@ -17,20 +17,6 @@ static const picture_call run[] = {
     {OTHER(1, FD_NODE_AUTOGRAD, "MmBackward0", 6, 4000), .origin = 5},
 };
 
-static void
-the_style_that_was_asked_for(void)
-{
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
-    OK(picture_write(&p, "dot"));
-    CHECK(picture_has(&p, "subgraph cluster_1 {"));
-    CHECK(picture_lacks(&p, "bgcolor=gray"));
-    p.options.style = FD_STYLE_CLASSIC;
-    OK(picture_write(&p, "dot"));
-    CHECK(picture_has(&p, "bgcolor=gray"));
-    CHECK(picture_lacks(&p, "cluster"));
-}
-
 /* In any order of construction of the trace. */
 static void
 equal_traces_are_equal_bytes(void)
@@ -87,5 +73,5 @@ nothing_recorded(void)
     CHECK(picture_has(&p, "edge [penwidth=2.0]\n}\n"));
 }
 
-RUN(TEST(the_style_that_was_asked_for), TEST(equal_traces_are_equal_bytes),
-    TEST(large_pictures_have_limits), TEST(nothing_recorded))
+RUN(TEST(equal_traces_are_equal_bytes), TEST(large_pictures_have_limits),
+    TEST(nothing_recorded))

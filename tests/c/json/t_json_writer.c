@@ -60,21 +60,6 @@ strings_and_keys(void)
 }
 
 static void
-line_breaks(void)
-{
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    fd_json_writer w = {.to = &text};
-    fd_json_begin_array(&w, NULL);
-    for (int i = 0; i < 2; i++) {
-        fd_json_line(&w);
-        fd_json_put_u64(&w, NULL, 1);
-    }
-    fd_json_line(&w);
-    fd_json_end_array(&w);
-    expect(&text, "[\n1,\n1\n]");
-}
-
-static void
 numbers(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -94,5 +79,4 @@ numbers(void)
                   "-9223372036854775.808]");
 }
 
-RUN(TEST(members_and_elements), TEST(strings_and_keys), TEST(line_breaks),
-    TEST(numbers))
+RUN(TEST(members_and_elements), TEST(strings_and_keys), TEST(numbers))

@@ -2,7 +2,6 @@
 #include "fixtures.h"
 #include "plans.h"
 
-#include "base/alloc.h"
 #include "pipeline/iteration_plans.h"
 #include "trace/rank_facts.h"
 

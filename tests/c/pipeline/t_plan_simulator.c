@@ -47,46 +47,6 @@ play(fd_replay *replay, const fd_plan *plan, int64_t transfer, bool blocking,
     return fd_replay_run(replay, plan, times, blocking, error);
 }
 
-static void
-known_figures(void)
-{
-    static const struct {
-        const char *schedule;
-        uint32_t stages, micro_batches;
-        int64_t transfer;
-        bool blocking;
-        int64_t makespan;
-    } cases[] = {
-        {"1f1b", 4, 4, 0, false, 210},
-        {"1f1b", 4, 8, 0, true, 330},
-        {"gpipe", 3, 4, 0, false, 180},
-        {"deepspeed-train", 4, 8, 0, true, 330},
-        {"deepspeed-train", 2, 4, 1, true, 158},
-        {"deepspeed-train", 3, 4, 1, true, 194},
-        {"deepspeed-train", 4, 4, 1, true, 226},
-        {"deepspeed-train", 4, 8, 1, true, 362},
-        {"deepspeed-dp", 2, 4, 1, true, 120},
-        {"deepspeed-inference", 2, 4, 1, false, 51},
-        {"interleaved", 2, 4, 0, false, 270},
-        {"zb-h1", 4, 8, 0, false, 270},
-        {"zb-v", 4, 8, 0, false, 510},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
-        CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
-        OK(plan_of(&plan, cases[i].schedule, cases[i].stages,
-                   cases[i].micro_batches));
-        OK(play(&replay, &plan, cases[i].transfer, cases[i].blocking, NULL));
-        EQUAL(replay.makespan, cases[i].makespan);
-        EQUAL(replay.end[replay.last], cases[i].makespan);
-        for (uint32_t stage = 0; stage < plan.stages; stage++) {
-            const fd_replay_stage *of = &replay.stages[stage];
-            CHECK(of->first >= 0 && of->busy <= of->last - of->first
-                  && of->last <= replay.makespan);
-        }
-    }
-}
-
 /* Two stages, one micro-batch: the path is everything, transfers included. */
 static void
 critical(void)
@@ -143,4 +103,4 @@ refused(void)
     STATUS(play(&lonely, &plan, 0, false, &error), FD_EINVAL);
 }
 
-RUN(TEST(known_figures), TEST(critical), TEST(refused))
+RUN(TEST(critical), TEST(refused))

@@ -205,19 +205,6 @@ calls_by_their_ends(void)
     EQUAL(same, 4);  /* the threads have no calls */
 }
 
-static void
-nothing_with_nothing(void)
-{
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    CLEAN(fd_diff_clear) fd_diff diff = {.speed = 1};
-    OK(picture_make(&p, NULL, 0, false));
-    fd_diff_request request = {
-        .sides = {{p.trace, FD_ALL_RANKS}, {p.trace, FD_ALL_RANKS}}};
-    OK(fd_diff_make(&diff, &request));
-    EQUAL(diff.rows.count, 0);
-    CHECK(diff.speed > 0.999 && diff.speed < 1.001);
-}
-
 /* In selected steps a call that is missing on one side may be rare: `gone` was
  * called 10 times in 100 steps, of 20 on the other side none. */
 static void
@@ -245,5 +232,4 @@ rare_calls_of_selected_steps(void)
 RUN(TEST(what_changed_beyond_the_machine), TEST(one_step_says_nothing),
     TEST(slower_modules_are_not_the_machine),
     TEST(collections_are_not_compared), TEST(ranks_of_one_run_share_no_speed),
-    TEST(calls_by_their_ends), TEST(nothing_with_nothing),
-    TEST(rare_calls_of_selected_steps))
+    TEST(calls_by_their_ends), TEST(rare_calls_of_selected_steps))

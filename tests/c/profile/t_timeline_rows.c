@@ -93,15 +93,5 @@ of_equals_the_first(void)
     EQUAL(rows.left_out, 1);
 }
 
-static void
-a_rank_without_a_timeline_has_none(void)
-{
-    fd_trace_rank rank;
-    CLEAN(fd_timeline_rows_clear) fd_timeline_rows rows;
-    memset(&rank, 0, sizeof rank);
-    OK(fd_timeline_rows_make(&rows, &rank, 10));
-    EQUAL(rows.list.count, 0);
-}
-
 RUN(TEST(calls_have_the_depth_of_their_callers), TEST(the_longest_are_kept),
-    TEST(of_equals_the_first), TEST(a_rank_without_a_timeline_has_none))
+    TEST(of_equals_the_first))

@@ -1,8 +1,6 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include <string.h>
-
 static uint64_t
 counter(const fixture *f, int which)
 {
@@ -322,28 +320,6 @@ stack_grows_with_its_entries(void)
     CHECK(in_file[0].context != 0 && in_file[capacity].context != 0);
 }
 
-/* The hints: the latest child, and its last successor. */
-static void
-hints(void)
-{
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
-    uint32_t ids[3];
-    for (int i = 0; i < 3; i++) {
-        char name[2] = {(char)('a' + i), '\0'};
-        fd_callee callee = {fixture_node(&f, FD_NODE_OP, name), 0, 0};
-        ids[i] =
-            fd_tree_id(f.main, fd_tree_child(f.main, f.main->root, &callee));
-        fd_tree_note(f.main, ids[i]);
-    }
-    fd_tree_note(f.main, ids[0]);
-    EQUAL(fd_tree_id(f.main, fd_tree_latest(f.main)), ids[0]);
-    const fd_context *next = fd_tree_successor(f.main, fd_tree_latest(f.main));
-    EQUAL(fd_tree_id(f.main, next), ids[1]);
-    next = fd_tree_successor(f.main, fd_tree_context(f.main, ids[2]));
-    EQUAL(fd_tree_id(f.main, next), ids[0]);
-}
-
 /* Steps of a chunk of contexts that is not in the list would never end. */
 static void
 every_chunk_is_listed(void)
@@ -371,5 +347,4 @@ RUN(ABSORBS(self_times_telescope), ABSORBS(self_goes_to_the_running),
     ABSORBS(folding_nodes_absorb), ABSORBS(overflow_below_the_caller),
     ABSORBS(no_node_overflows), ABSORBS(tiny_recording),
     ABSORBS(slots_are_reused), ABSORBS(no_room_for_a_thread),
-    ABSORBS(stack_grows_with_its_entries), ABSORBS(hints),
-    TEST(every_chunk_is_listed))
+    ABSORBS(stack_grows_with_its_entries), TEST(every_chunk_is_listed))

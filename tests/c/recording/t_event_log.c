@@ -75,23 +75,6 @@ without_room_the_newest_are_lost(void)
 }
 
 static void
-chunks_grow(void)
-{
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(
-        &f, &(fd_timeline){.on = true, .max_bytes = 1 << 20}));
-    uint32_t node = fixture_function(&f, "a", 0);
-    for (int i = 0; i < FIRST + 9; i++) {
-        call(f.main, node, 1);
-    }
-    EQUAL(f.main->events.ring.chunks.count, 2);
-    EQUAL(f.main->events.ring.chunks.list[1]->bytes, 16 * 1024);
-    EQUAL(f.main->events.ring.chunks.list[1]->first, FIRST);
-    EQUAL(f.main->events.ring.chunks.list[1]->used, 9);
-    EQUAL(f.main->record->events_lost, 0);
-}
-
-static void
 or_the_oldest_are_overwritten(void)
 {
     CLEAN(fixture_clear) fixture f;
@@ -148,6 +131,6 @@ steps_have_lines_too(void)
 
 RUN(ABSORBS(lines_in_the_order_of_their_ends),
     ABSORBS(short_calls_and_folded_ones_have_none),
-    ABSORBS(without_room_the_newest_are_lost), ABSORBS(chunks_grow),
+    ABSORBS(without_room_the_newest_are_lost),
     ABSORBS(or_the_oldest_are_overwritten),
     ABSORBS(entries_that_are_no_end_of_a_call), ABSORBS(steps_have_lines_too))

@@ -3,8 +3,6 @@
 
 #include "recording/node_table.h"
 
-#include <string.h>
-
 static const fd_node_spec METHOD = {
     .kind = FD_NODE_PYTHON,
     .from = FD_FROM_SITE,
@@ -17,26 +15,6 @@ static const fd_node_spec METHOD = {
     .qualified = "GPT.forward",
     .package = "model",
 };
-
-static void
-stored_as_described(void)
-{
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
-    bool added = false;
-    uint32_t id = fd_nodes_add(&f.recording->nodes, &METHOD, &added);
-    CHECK(id != 0 && added);
-    EQUAL(fd_nodes_add(&f.recording->nodes, &METHOD, &added), id);
-    CHECK(!added);
-    const fd_file *file = &f.recording->file;
-    const fd_node *node = fd_file_record(file, id);
-    EQUAL(node->kind, FD_NODE_PYTHON);
-    EQUAL(node->from, FD_FROM_SITE);
-    EQUAL(node->flags, FD_NODE_FOLD);
-    EQUAL(node->line, 12);
-    SAME(fd_strings_text(file, node->qualified), "GPT.forward");
-    SAME(fd_strings_text(file, node->package), "model");
-}
 
 /* Kind, file, class, name and line make a node; nothing else does. */
 static void
@@ -108,5 +86,5 @@ edges_are_a_set(void)
     EQUAL(f.recording->nodes.edges.count, before + 2);
 }
 
-RUN(ABSORBS(stored_as_described), ABSORBS(what_makes_a_node),
-    ABSORBS(bound_is_counted), ABSORBS(key_texts), ABSORBS(edges_are_a_set))
+RUN(ABSORBS(what_makes_a_node), ABSORBS(bound_is_counted), ABSORBS(key_texts),
+    ABSORBS(edges_are_a_set))

@@ -13,33 +13,6 @@
 enum { MB = 1024 * 1024 };
 
 static void
-header_and_chunks(void)
-{
-    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    OK(fd_file_create(&file, "plain.fd", MB, NULL));
-    const fd_header *header = fd_file_header(&file);
-    CHECK(memcmp(header->magic, FD_FILE_MAGIC, 8) == 0);
-    EQUAL(header->version, FD_FILE_VERSION);
-    EQUAL(header->max_bytes, MB);
-    EQUAL(header->file_bytes, FD_PAGE);
-    fd_chunk *chunk;
-    OK(fd_file_chunk(&file, FD_CHUNK_NODES, 64, 5000, 9, &chunk));
-    EQUAL(chunk->offset, FD_PAGE);
-    EQUAL(chunk->bytes, 2 * FD_PAGE);
-    EQUAL(chunk->capacity, (2 * FD_PAGE - 64) / 64);
-    EQUAL(chunk->kind, FD_CHUNK_NODES);
-    EQUAL(chunk->owner, 9);
-    EQUAL(chunk->used, 0);
-    EQUAL(header->file_bytes, 3 * FD_PAGE);
-    struct stat info;
-    CHECK(stat("plain.fd", &info) == 0);
-    EQUAL(info.st_size, 3 * FD_PAGE);
-    const char *record = fd_chunk_records(chunk);
-    EQUAL(fd_file_id(&file, record), (FD_PAGE + 64) / 64);
-    CHECK(fd_file_record(&file, (FD_PAGE + 64) / 64) == record);
-}
-
-static void
 bound_is_counted(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
@@ -322,9 +295,8 @@ saved_from_memory(void)
     STATUS(fd_file_save(&file, &folder, "saved.fifo", NULL), FD_EIO);
 }
 
-RUN(TEST(header_and_chunks), TEST(bound_is_counted), TEST(full_disk),
-    TEST(full_from_the_start), TEST(cannot_create),
-    TEST(live_file_is_not_taken), TEST(finish_keeps_what_is_there),
-    TEST(detach_in_a_child), ONCE(killed_while_a_child_lives),
-    ONCE(descriptors_are_closed), TEST(published_at_once), TEST(abandoned),
-    TEST(saved_from_memory))
+RUN(TEST(bound_is_counted), TEST(full_disk), TEST(full_from_the_start),
+    TEST(cannot_create), TEST(live_file_is_not_taken),
+    TEST(finish_keeps_what_is_there), TEST(detach_in_a_child),
+    ONCE(killed_while_a_child_lives), ONCE(descriptors_are_closed),
+    TEST(published_at_once), TEST(abandoned), TEST(saved_from_memory))

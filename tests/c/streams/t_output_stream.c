@@ -22,16 +22,6 @@ write_lines(const char *path, bool keep)
     return status;
 }
 
-static void
-plain(void)
-{
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    OK(write_lines("lines", true));
-    OK(fixture_read("lines", &text));
-    EQUAL(text.size, 50000 * 15);
-    CHECK(memcmp(text.bytes + text.size - 15, "a line of text\n", 15) == 0);
-}
-
 /* t_input_stream.c reads the contents. */
 static void
 packed_the_same_each_time(void)
@@ -63,5 +53,4 @@ unwritable_paths(void)
     SAME(error.text, "no/where: cannot write: No such file or directory");
 }
 
-RUN(TEST(plain), TEST(packed_the_same_each_time), TEST(dropped),
-    TEST(unwritable_paths))
+RUN(TEST(packed_the_same_each_time), TEST(dropped), TEST(unwritable_paths))

@@ -3,21 +3,6 @@
 #include "streams/protobuf.h"
 
 static void
-numbers(void)
-{
-    uint8_t bytes[32];
-    EQUAL(fd_proto_put(bytes, 0) - bytes, 1);
-    EQUAL(fd_proto_put(bytes, 127) - bytes, 1);
-    EQUAL(fd_proto_put(bytes, 300) - bytes, 2);
-    EQUAL(bytes[0], 0xac);
-    EQUAL(bytes[1], 0x02);
-    EQUAL(fd_proto_put(bytes, UINT64_MAX) - bytes, 10);
-    EQUAL(fd_proto_put_field(bytes, 58, 64) - bytes, 3);
-    EQUAL(bytes[0], 0xd0);
-    EQUAL(bytes[1], 0x03);
-}
-
-static void
 messages(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -31,4 +16,4 @@ messages(void)
     CHECK(memcmp(to.bytes, "\x1a\x0c\x08\x96\x01\x12\x07testing", 14) == 0);
 }
 
-RUN(TEST(numbers), TEST(messages))
+RUN(TEST(messages))

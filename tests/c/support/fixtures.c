@@ -1,7 +1,6 @@
 #include "fixtures.h"
 
 #include "base/utf8.h"
-#include "trace/canonical_order.h"
 #include "trace/dump/dump_reader.h"
 #include "trace/dump/dump_writer.h"
 #include "trace/reader/recording_reader.h"

@@ -3,22 +3,6 @@
 #include "trace/interned_texts.h"
 
 #include <stdio.h>
-#include <string.h>
-
-static void
-each_once(void)
-{
-    CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
-    uint32_t one;
-    uint32_t two;
-    OK(fd_text_pool_add(&pool, "train", 5, &one));
-    OK(fd_text_pool_add(&pool, "trains", 6, &two));
-    CHECK(one != 0 && two != 0 && one != two);
-    OK(fd_text_pool_add(&pool, "train", 5, &two));
-    EQUAL(two, one);
-    SAME(fd_text_pool_get(&pool, one), "train");
-    EQUAL(fd_text_pool_size(&pool, one), 5);
-}
 
 static void
 none_and_unknown(void)
@@ -83,5 +67,4 @@ taken(void)
     EQUAL(id, 0);
 }
 
-RUN(TEST(each_once), TEST(none_and_unknown), TEST(thousands), TEST(cleaned),
-    TEST(taken))
+RUN(TEST(none_and_unknown), TEST(thousands), TEST(cleaned), TEST(taken))

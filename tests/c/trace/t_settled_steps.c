@@ -1,5 +1,4 @@
 #include "check.h"
-#include "fixtures.h"
 
 #include "trace/settled_steps.h"
 

@@ -58,28 +58,6 @@ columns_are_apart(void)
     }
 }
 
-/* A cell that is set reads back, and its neighbours stay. */
-static void
-cells_read_back(void)
-{
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        const fd_table *table = tables[t];
-        uint64_t rows[2][32];
-        for (size_t i = 0; i < table->count; i++) {
-            const fd_column *column = &table->columns[i];
-            memset(rows, 0, sizeof rows);
-            uint64_t most = UINT64_MAX >> (64 - 8 * width(column->type));
-            fd_cell_set(column, rows[0], most - 1);
-            CHECK(fd_cell(column, rows[0]) == most - 1);
-            for (size_t k = 0; k < table->count; k++) {
-                CHECK(k == i || fd_cell(&table->columns[k], rows[0]) == 0);
-            }
-            fd_cell_set(column, rows[0], 0);
-            CHECK(memcmp(rows[0], rows[1], sizeof rows[0]) == 0);
-        }
-    }
-}
-
 static size_t
 names_in(const char *const *names)
 {
@@ -107,5 +85,4 @@ every_value_has_a_name(void)
     SAME(fd_counter_names[FD_COUNT_ORIGIN_NEAR], "origin_near");
 }
 
-RUN(TEST(columns_are_apart), TEST(cells_read_back),
-    TEST(every_value_has_a_name))
+RUN(TEST(columns_are_apart), TEST(every_value_has_a_name))

@@ -56,12 +56,6 @@ round_trip(const char *name)
 }
 
 static void
-plain(void)
-{
-    round_trip("a.et");
-}
-
-static void
 packed(void)
 {
     round_trip("a.et.gz");
@@ -144,4 +138,4 @@ known(void)
     CHECK(!fd_et_is_chakra("", 0));
 }
 
-RUN(TEST(plain), TEST(packed), TEST(foreign), TEST(cut_short), TEST(known))
+RUN(TEST(packed), TEST(foreign), TEST(cut_short), TEST(known))

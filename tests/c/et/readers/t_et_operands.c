@@ -86,14 +86,4 @@ damaged_words(void)
     CHECK(strlen(fd_et_text(&et, io.values)) < 200);
 }
 
-static void
-no_operands(void)
-{
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    fd_et_io io = {0, 0, 0, 0};
-    OK(fd_et_put_operands(&et, (fd_words){NULL, NULL},
-                          (fd_operand_ids){NULL, NULL}, NULL, &io));
-    SAME(fd_et_text(&et, io.values), "[]");
-}
-
-RUN(TEST(lists_like_pytorch), TEST(damaged_words), TEST(no_operands))
+RUN(TEST(lists_like_pytorch), TEST(damaged_words))

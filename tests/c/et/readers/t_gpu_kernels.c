@@ -134,12 +134,4 @@ engines(void)
     check(rows, flags, wanted, 3);
 }
 
-static void
-nothing_timed(void)
-{
-    static const uint64_t rows[CALLS][7] = {{0}};
-    check(rows, NULL, NULL, 0);
-}
-
-RUN(TEST(intervals), TEST(overlaps), TEST(errors), TEST(engines),
-    TEST(nothing_timed))
+RUN(TEST(intervals), TEST(overlaps), TEST(errors), TEST(engines))

@@ -1,5 +1,3 @@
-#include "traces.h"
-
 #include "et/readers/kineto_reader.h"
 #include "fixtures.h"
 

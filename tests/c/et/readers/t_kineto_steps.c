@@ -89,14 +89,4 @@ labelled(void)
     EQUAL(id_of(&et, steps.list[0].leaf), 5);
 }
 
-static void
-of_nothing(void)
-{
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    CLEAN(clear) fd_kineto_steps steps = {NULL, 0, 0};
-    OK(traces_loaded(&et));
-    OK(fd_kineto_find_steps(&et, &steps));
-    EQUAL(steps.count, 0);
-}
-
-RUN(TEST(of_a_recording), TEST(labelled), TEST(of_nothing))
+RUN(TEST(of_a_recording), TEST(labelled))

@@ -90,14 +90,5 @@ storages(void)
     CHECK(ids.tensors.list[3] != 0);
 }
 
-static void
-nothing(void)
-{
-    fd_et_calls calls = {NULL, 0, 0};
-    CLEAN(fd_et_identities_clear) fd_et_identities ids = {.tensor_count = 0};
-    OK(fd_et_identify(&calls, &ids));
-    EQUAL(ids.tensor_count, 0);
-}
-
 RUN(TEST(an_address_that_is_used_again), TEST(made_within_a_call),
-    TEST(storages), TEST(nothing))
+    TEST(storages))

@@ -19,24 +19,6 @@ row_of(const fd_et_diff *diff, const char *name)
     return (fd_et_diff_name){.name = 0};
 }
 
-static void
-equal(void)
-{
-    CLEAN(fd_et_clear) fd_et a;
-    CLEAN(fd_et_clear) fd_et b = {.rank = -1};
-    CLEAN(fd_et_diff_clear) fd_et_diff diff = {.threshold = 0.1};
-    OK(traces_loaded(&a));
-    OK(traces_loaded(&b));
-    OK(fd_et_diff_add(&diff, &a, &b));
-    CHECK(!fd_et_diff_any(&diff));
-    EQUAL(diff.paired, 10);
-    EQUAL(diff.nodes[0], 10);
-    EQUAL(diff.timed[0], 0);
-    EQUAL(diff.shared[FD_ET_ORDER], diff.edges[FD_ET_ORDER][1]);
-    CHECK(diff.shared[FD_ET_ORDER] > 0);
-    EQUAL(row_of(&diff, "aten::view").count[1], 1);
-}
-
 /* The second trace lacks aten::relu_, has a message more, and sends 8 bytes
  * where the first sends 24. */
 static fd_status
@@ -198,4 +180,4 @@ times(void)
     CHECK(!fd_et_diff_any(&none));
 }
 
-RUN(TEST(equal), TEST(different), TEST(signatures), TEST(times))
+RUN(TEST(different), TEST(signatures), TEST(times))

@@ -80,14 +80,4 @@ arrows_from_jobs(void)
     EQUAL(streams.flows[1], 0);
 }
 
-static void
-nothing(void)
-{
-    fd_trace_rank rank = {.rank = 0};
-    CLEAN(fd_streams_clear) fd_streams streams;
-    OK(fd_streams_make(&streams, &rank));
-    EQUAL(streams.tracks.count, 0);
-    EQUAL(fd_streams_flow_of_call(&streams, 0), 0);
-}
-
-RUN(TEST(tracks_and_arrows), TEST(arrows_from_jobs), TEST(nothing))
+RUN(TEST(tracks_and_arrows), TEST(arrows_from_jobs))

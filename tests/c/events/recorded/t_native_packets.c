@@ -31,33 +31,6 @@ packets_to(fd_buffer *to)
 }
 
 static void
-a_snapshot_reads_as_it_was_made(void)
-{
-    static const fd_perfetto_clock clock = {
-        .map = {.offset_ns = 100}, .has_base = true, .base_ns = 5000};
-    static const uint64_t expected[3][3] = {{FD_PB_INCREMENTAL, 5, 1},
-                                            {FD_PB_BOOTTIME, 105},
-                                            {FD_PB_REALTIME, 5105}};
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
-    p.ticks.sequence = UINT32_MAX;
-    fd_native_begin_clock(&p, &clock, 5);
-    OK(to.status);
-    EQUAL(packet_field(&to, 0, FD_PB_PACKET_SEQUENCE).value, UINT32_MAX);
-    fd_proto_field f = packet_field(&to, 0, FD_PB_PACKET_CLOCK_SNAPSHOT);
-    fd_proto_field g;
-    fd_proto_reader r = fd_proto_read(f.bytes, f.size);
-    for (int i = 0; i < 3; i++) {
-        CHECK(fd_proto_next(&r, &g));
-        EQUAL(g.number, FD_PB_CLOCKS);
-        EQUAL(native_number(&g, FD_PB_CLOCK_ID), expected[i][0]);
-        EQUAL(native_number(&g, FD_PB_CLOCK_TIMESTAMP), expected[i][1]);
-        EQUAL(native_number(&g, FD_PB_CLOCK_INCREMENTAL), expected[i][2]);
-    }
-    CHECK(!fd_proto_next(&r, &g));
-}
-
-static void
 who_wrote_it(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -66,28 +39,6 @@ who_wrote_it(void)
     fd_proto_field f = packet_field(&to, 0, FD_PB_PACKET_SYSTEM);
     EQUAL(f.size, 2 + 21);
     CHECK(memcmp(f.bytes + 2, "fastdispatch: 3 files", 21) == 0);
-}
-
-static void
-a_sequence_begins(void)
-{
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
-    fd_native_begin(&p, 7, UINT32_MAX);
-    fd_native_begin(&p, 8, 0);
-    OK(to.status);
-    EQUAL(packet_field(&to, 0, FD_PB_PACKET_SEQUENCE).value, 7);
-    EQUAL(packet_field(&to, 1, FD_PB_PACKET_SEQUENCE).value, 8);
-    EQUAL(packet_field(&to, 0, FD_PB_PACKET_FLAGS).value, FD_PB_STATE_CLEARED);
-    fd_proto_field f = packet_field(&to, 0, FD_PB_PACKET_DEFAULTS);
-    EQUAL(native_number(&f, FD_PB_DEFAULTS_CLOCK), FD_PB_INCREMENTAL);
-    fd_proto_field g;
-    fd_proto_reader r = fd_proto_read(f.bytes, f.size);
-    while (fd_proto_next(&r, &g) && g.number != FD_PB_DEFAULTS_TRACK_EVENT) {
-    }
-    EQUAL(native_number(&g, FD_PB_EVENT_TRACK), UINT32_MAX);
-    f = packet_field(&to, 1, FD_PB_PACKET_DEFAULTS);
-    EQUAL(native_number(&f, FD_PB_DEFAULTS_TRACK_EVENT), 0);
 }
 
 /* The timestamp of an instant, which is in this packet. */
@@ -155,5 +106,4 @@ events_of_any_size(void)
     }
 }
 
-RUN(TEST(a_snapshot_reads_as_it_was_made), TEST(who_wrote_it),
-    TEST(a_sequence_begins), TEST(ticks_drift), TEST(events_of_any_size))
+RUN(TEST(who_wrote_it), TEST(ticks_drift), TEST(events_of_any_size))

@@ -55,14 +55,6 @@ unmatched(void)
 }
 
 static void
-nothing(void)
-{
-    CLEAN(fd_skew_clear) fd_skew skew = {.left_out = 0};
-    OK(fd_skew_match(&skew));
-    EQUAL(skew.rows.count, 0);
-}
-
-static void
 bounded(void)
 {
     CLEAN(fd_skew_clear) fd_skew skew = {.left_out = 0};
@@ -72,4 +64,4 @@ bounded(void)
     EQUAL(skew.left_out, 3);
 }
 
-RUN(TEST(matched), TEST(unmatched), TEST(nothing), ONCE(bounded))
+RUN(TEST(matched), TEST(unmatched), ONCE(bounded))

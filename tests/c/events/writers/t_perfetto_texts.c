@@ -1,6 +1,5 @@
 #include "check.h"
 
-#include "events/recorded/perfetto_fields.h"
 #include "events/writers/perfetto_texts.h"
 #include "streams/protobuf.h"
 

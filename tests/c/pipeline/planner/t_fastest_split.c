@@ -46,15 +46,6 @@ as_the_optimum(void)
     EQUAL(best.stages.count, 3);
 }
 
-static void
-no_plan_within_the_cap(void)
-{
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
-    CLEAN(fd_optimum_clear) fd_optimum best = {.time = 0};
-    fd_optimum_request request = {.cap = 0.0039};
-    STATUS(find(&best, &states, &request), FD_EINVAL);
-}
-
 /* With each step more the bounds are closer, or as they were. */
 static void
 effort_ends_the_search(void)
@@ -101,5 +92,5 @@ data_parallelism_without_effort(void)
     }
 }
 
-RUN(TEST(as_the_optimum), TEST(no_plan_within_the_cap),
-    TEST(effort_ends_the_search), TEST(data_parallelism_without_effort))
+RUN(TEST(as_the_optimum), TEST(effort_ends_the_search),
+    TEST(data_parallelism_without_effort))

@@ -77,12 +77,6 @@ by_time_then_index(void)
     }
 }
 
-static void
-nothing_to_order(void)
-{
-    OK(fd_time_order(NULL, NULL, 0));
-}
-
 RUN(TEST(ids_in_the_order_of_their_numbers),
     TEST(inputs_and_items_are_left_out), TEST(what_others_need_too),
-    TEST(nothing_is_left), TEST(by_time_then_index), TEST(nothing_to_order))
+    TEST(nothing_is_left), TEST(by_time_then_index))

@@ -55,16 +55,6 @@ a_cycle_is_told(void)
 }
 
 static void
-ids_are_found(void)
-{
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
-    OK(model_of(&model, NODE("a", ONE) NODE("ab", ONE), NULL));
-    EQUAL(fd_model_find(&model, "ab", 2), 1);
-    EQUAL(fd_model_find(&model, "ab", 1), 0);
-    EQUAL(fd_model_find(&model, "b", 1), 2);
-}
-
-static void
 an_empty_model(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
@@ -74,4 +64,4 @@ an_empty_model(void)
 
 RUN(TEST(neighbours_in_the_order_of_edges),
     TEST(order_follows_edges_then_the_file), TEST(a_cycle_is_told),
-    TEST(ids_are_found), TEST(an_empty_model))
+    TEST(an_empty_model))

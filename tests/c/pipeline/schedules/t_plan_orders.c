@@ -8,22 +8,6 @@ gpipe(void)
     TABLES("gpipe", 1, 1, "F0 B0");
 }
 
-static void
-one_by_one(void)
-{
-    TABLES("1f1b", 3, 4, "F0 F1 F2 B0 F3 B1 B2 B3", "F0 F1 B0 F2 B1 F3 B2 B3",
-           "F0 B0 F1 B1 F2 B2 F3 B3");
-    TABLES("1f1b", 3, 1, "F0 B0", "F0 B0", "F0 B0");
-}
-
-static void
-interleaved(void)
-{
-    TABLES("interleaved", 2, 4,
-           "0F0 0F1 2F0 2F1 0F2 2B0 0F3 2B1 2F2 0B0 2F3 0B1 2B2 2B3 0B2 0B3",
-           "1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3");
-}
-
 /* A last group that is shorter: 5 micro-batches in groups of 3 and 2. */
 static void
 short_group(void)
@@ -64,5 +48,4 @@ transfers(void)
     EQUAL(alone.jobs.count, 8);
 }
 
-RUN(TEST(gpipe), TEST(one_by_one), TEST(interleaved), TEST(short_group),
-    TEST(transfers))
+RUN(TEST(gpipe), TEST(short_group), TEST(transfers))

@@ -16,16 +16,6 @@ make(fd_plan *plan, fd_schedule schedule, uint32_t stages,
     return fd_plan_make(plan, &request, error);
 }
 
-static void
-names(void)
-{
-    for (int i = 0; i < FD_SCHEDULES; i++) {
-        EQUAL(fd_schedule_named(fd_schedule_name((fd_schedule)i)), i);
-    }
-    EQUAL(fd_schedule_named("1F1B"), FD_SCHEDULES);
-    SAME(fd_schedule_name(FD_SCHEDULE_ZB_H1), "zb-h1");
-}
-
 /* Stages lie one behind the other, their steps rise. */
 static void
 order(void)
@@ -48,21 +38,6 @@ order(void)
             }
         }
     }
-}
-
-static void
-holders(void)
-{
-    CLEAN(fd_plan_clear) fd_plan loop = {.first = NULL};
-    CLEAN(fd_plan_clear) fd_plan v = {.first = NULL};
-    OK(make(&loop, FD_SCHEDULE_INTERLEAVED, 4, 4, 3, 0, NULL));
-    OK(make(&v, FD_SCHEDULE_ZB_V, 4, 4, 1, 0, NULL));
-    EQUAL(fd_plan_globals(&loop), 12);
-    EQUAL(fd_plan_holder(&loop, 5), 1);
-    EQUAL(v.chunks, 2);
-    EQUAL(fd_plan_holder(&v, 3), 3);
-    EQUAL(fd_plan_holder(&v, 4), 3);
-    EQUAL(fd_plan_holder(&v, 7), 0);
 }
 
 static void
@@ -135,5 +110,4 @@ refused(void)
     }
 }
 
-RUN(TEST(names), TEST(order), TEST(holders), TEST(in_flight), TEST(groups),
-    TEST(refused))
+RUN(TEST(order), TEST(in_flight), TEST(groups), TEST(refused))

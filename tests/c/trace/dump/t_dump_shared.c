@@ -4,23 +4,6 @@
 #include <string.h>
 
 static void
-shared_tables(void)
-{
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(document_load(NULL, NULL, &trace, NULL));
-    EQUAL(trace->nodes.count, 4);
-    EQUAL(trace->modules.count, 3);
-    EQUAL(trace->contexts.count, 4);
-    const fd_trace_node *run =
-        &trace->nodes.list[trace->contexts.list[2].node];
-    SAME(fd_trace_text(trace, run->name), "run");
-    SAME(fd_trace_text(trace, run->class_name), "C");
-    SAME(fd_trace_text(trace, run->package), "f.py");
-    EQUAL(run->line, 7);
-    EQUAL(trace->contexts.list[3].flags, 1);
-}
-
-static void
 wrong_references(void)
 {
     static const struct {
@@ -76,5 +59,4 @@ duplicates_join(void)
     EQUAL(trace->contexts.count, 4);
 }
 
-RUN(TEST(shared_tables), TEST(wrong_references), TEST(parents_in_any_order),
-    TEST(duplicates_join))
+RUN(TEST(wrong_references), TEST(parents_in_any_order), TEST(duplicates_join))

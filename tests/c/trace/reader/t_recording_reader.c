@@ -1,50 +1,11 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "base/alloc.h"
 #include "trace/dump/dump_writer.h"
 #include "trace/reader/recording_reader.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The drawing in fixtures.h, read back. */
-static void
-figures_of_a_recording(void)
-{
-    static const struct {
-        const char *name;
-        uint64_t calls;
-        uint64_t self;
-    } known[] = {
-        {"main", 1, 0},
-        {"train", 1, 400},
-        {"aten::embedding", 2, 60},
-        {"aten::linear", 2, 100},
-        {"step", 2, 70},
-        {"autograd:0", 1, 570},
-        {"aten::mm", 2, 50},
-        {"torch::autograd::AccumulateGrad", 2, 30},
-    };
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_trace(&trace, 0, NULL));
-    CHECK(fixture_sound(trace));
-    EQUAL(trace->ranks.count, 1);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        fd_figure figure =
-            fixture_figure(trace, 0, fixture_find(trace, known[i].name));
-        EQUAL(figure.calls, known[i].calls);
-        EQUAL(figure.self, known[i].self);
-    }
-    fd_figure linear =
-        fixture_figure(trace, 0, fixture_find(trace, "aten::linear"));
-    CHECK(linear.steps == 2 && linear.last_step == 1);
-    CHECK(linear.self_min == 50 && linear.total_max == 50);
-    EQUAL(linear.stepped, 100);
-    CHECK(fabs(linear.self_squares - 5000) < 1e-6);
-    EQUAL(fixture_find(trace, "<overflow>"), 0);
-}
 
 static void
 facts_of_a_recording(void)
@@ -243,6 +204,6 @@ orphans_are_kept(void)
     CHECK(fixture_sound(trace));
 }
 
-RUN(TEST(figures_of_a_recording), TEST(facts_of_a_recording),
-    ABSORBS(ring_and_facts_settle), TEST(states), TEST(unreadable),
-    ONCE(cut_anywhere), ONCE(any_bit_flipped), ABSORBS(orphans_are_kept))
+RUN(TEST(facts_of_a_recording), ABSORBS(ring_and_facts_settle), TEST(states),
+    TEST(unreadable), ONCE(cut_anywhere), ONCE(any_bit_flipped),
+    ABSORBS(orphans_are_kept))
