@@ -44,7 +44,7 @@ TEXTS = {
     figures(GOOD.replace("8.000", "-8")): ":1: parameter_size is negative: '-8'",
     figures(GOOD.replace("parameter_size=8.000", "size=8")): ":1: expected parameter_size=: 'size=8'",
     figures(f"{GOOD}, more=1"): ":1: too many figures: 'more=1'",
-    figures(f"{GOOD} -- stage_id=-1"): ":1: stage_id is not a number from 0 on: '-1'",
+    figures(f"{GOOD} -- stage_id=-1"): ":1: stage_id is not a non-negative number: '-1'",
     f" -- x -- {GOOD}\n": ":1: a node has no id",
     "a -- x\0y\n": ":1: a byte 0 in the line",
     '{"schema": "fastdispatch-graph/1", "nodes": [': ": not valid JSON at byte",
@@ -68,12 +68,12 @@ DOCUMENTS: list[tuple[list[object], list[object], str]] = [
     ([node()], [["a", "c"]], ": edges[0]: an edge of an unknown node: 'c'"),
     ([node()], [["a"]], ": edges[0]: a list of two ids"),
     ([node(), node(id="b")], [["a", "b"], ["b", "a"]], ": a cycle: a needs b needs a"),
-    ([node(forward_ms=-1)], [], ": nodes[0].forward_ms: a number from 0 on"),
-    ([node(backward_ms="two")], [], ": nodes[0].backward_ms: a number from 0 on"),
-    ([node(parameter_bytes=None)], [], ": nodes[0].parameter_bytes: a number from 0 on"),
-    ([node(output_bytes=[1, "x"])], [], ": nodes[0].output_bytes: numbers from 0 on"),
-    ([node(saved_bytes=-1)], [], ": nodes[0].saved_bytes: a number from 0 on"),
-    ([node(stage=-1)], [], ": nodes[0].stage: a number from 0 on"),
+    ([node(forward_ms=-1)], [], ": nodes[0].forward_ms: a non-negative number"),
+    ([node(backward_ms="two")], [], ": nodes[0].backward_ms: a non-negative number"),
+    ([node(parameter_bytes=None)], [], ": nodes[0].parameter_bytes: a non-negative number"),
+    ([node(output_bytes=[1, "x"])], [], ": nodes[0].output_bytes: non-negative numbers"),
+    ([node(saved_bytes=-1)], [], ": nodes[0].saved_bytes: a non-negative number"),
+    ([node(stage=-1)], [], ": nodes[0].stage: a non-negative number"),
     ([node(stage=0.5)], [], ": nodes[0].stage: a whole number"),
     ([node(id=1)], [], ": nodes[0].id: a text"),
     ([node(id="")], [], ": nodes[0]: a node has no id"),
@@ -89,7 +89,7 @@ CASES += [
     for nodes, edges, message in DOCUMENTS
 ]
 CASES += [
-    (CASES[-1][0].replace(b": 1.0", b": 1e999"), "nodes[0]: node 'a': forward_compute_time is inf: a finite number"),
+    (CASES[-1][0].replace(b": 1.0", b": 1e999"), "nodes[0]: node 'a': forward_compute_time is inf: not a finite non-negative number"),
     (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", ": not text: byte 0 is not UTF-8"),
     (b"a -- \xff\n", ": not text: byte 5 is not UTF-8"),
 ]

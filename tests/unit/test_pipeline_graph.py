@@ -80,7 +80,7 @@ def test_neighbours_and_stages() -> None:
         ([Node("a", "x"), Node("a", "y")], [], "graph: nodes[1]: node 'a': duplicate id"),
         ([Node("a", "x")], [("a", "z")], "graph: edges[0]: an edge of an unknown node: 'z'"),
         ([Node("a", "x")], [("a", "a")], "graph: a cycle: a needs a"),
-        ([Node("a", "x", forward_ms=-1)], [], "graph: nodes[0].forward_ms: a number from 0 on"),
+        ([Node("a", "x", forward_ms=-1)], [], "graph: nodes[0].forward_ms: a non-negative number"),
         ([Node("a", "x", forward_ms=float("nan"))], [], "Out of range float values are not JSON compliant"),
         ([Node("a", "\ud800")], [], "graph: nodes[0]: a text is not UTF-8"),
     ],

@@ -38,7 +38,7 @@ clear(arguments *a)
     fd_free(a->devices);
 }
 
-/* A whole number from 0 on that can be a rank. */
+/* A non-negative integer that can be a rank. */
 static bool
 take_rank(PyObject *object, uint32_t *rank)
 {

@@ -108,10 +108,10 @@ check_figures(const fd_model *model, const fd_model_node *node,
         bool lacks =
             figures[i].may_lack && value <= FD_UNKNOWN && value >= FD_UNKNOWN;
         if (!lacks && !(value >= 0 && isfinite(value))) {
-            return fd_fail(error, FD_EINVAL,
-                           "node '%.60s': %s is %g: a finite number from 0 on",
-                           fd_model_text(model, node->id), figures[i].name,
-                           value);
+            return fd_fail(
+                error, FD_EINVAL,
+                "node '%.60s': %s is %g: not a finite non-negative number",
+                fd_model_text(model, node->id), figures[i].name, value);
         }
     }
     if (node->stage < FD_NO_STAGE || node->stage > FD_MODEL_NODES_MAX) {

@@ -71,7 +71,7 @@ read_number(const reading *r, const cJSON *object, const char *name,
         return FD_OK;
     }
     if (!cJSON_IsNumber(found) || !(found->valuedouble >= 0)) {
-        return wrong(r, name, "a number from 0 on");
+        return wrong(r, name, "a non-negative number");
     }
     *value = found->valuedouble;
     return FD_OK;
@@ -89,7 +89,7 @@ read_outputs(const reading *r, const cJSON *object, fd_model_node *node)
     cJSON_ArrayForEach(item, list)
     {
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0)) {
-            return wrong(r, "output_bytes", "numbers from 0 on");
+            return wrong(r, "output_bytes", "non-negative numbers");
         }
         fd_status status = fd_vector_push(&r->model->sizes, item->valuedouble);
         if (status != FD_OK) {

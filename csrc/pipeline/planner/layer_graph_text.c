@@ -154,7 +154,8 @@ read_stage(const reading *r, span text, fd_model_node *node)
         number = number * 10 + (text.from[i] - '0');
     }
     node->stage = number;
-    return fits ? FD_OK : wrong(r, "stage_id is not a number from 0 on", text);
+    return fits ? FD_OK
+                : wrong(r, "stage_id is not a non-negative number", text);
 }
 
 static fd_status

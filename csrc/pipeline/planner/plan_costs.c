@@ -116,7 +116,7 @@ fd_costs_check(const fd_costs *costs, fd_error *error)
         && !(is_positive(costs->room) && is_share(costs->optimizer))) {
         return fd_fail(error, FD_EINVAL,
                        "memory of %g bytes, %g of optimizer state a byte: "
-                       "finite numbers from 0 on",
+                       "finite non-negative numbers",
                        costs->room, costs->optimizer);
     }
     return FD_OK;

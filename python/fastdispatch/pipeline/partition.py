@@ -52,7 +52,7 @@ def partition(
     Parameters
     ----------
     layers:
-        Weights (numbers from 0 on); or layers: DeepSpeed's ``PipelineModule``, an ``nn.Sequential``, a list of
+        Weights (non-negative numbers); or layers: DeepSpeed's ``PipelineModule``, an ``nn.Sequential``, a list of
         ``LayerSpec``, modules and functions; or a recording: a path or a :class:`fastdispatch.Trace`.
     stages:
         From 1 on. None takes ``topology.get_dim("pipe")``.

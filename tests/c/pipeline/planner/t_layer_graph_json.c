@@ -56,9 +56,9 @@ bad_documents_are_told(void)
         {HEAD "\"nodes\":[{" NAMED TIMED "}]}",
          "g.json: nodes[0].output_bytes: a list of numbers"},
         {HEAD "\"nodes\":[{" NAMED TIMED ",\"output_bytes\":[-1]}]}",
-         "g.json: nodes[0].output_bytes: numbers from 0 on"},
+         "g.json: nodes[0].output_bytes: non-negative numbers"},
         {HEAD "\"nodes\":[{" NAMED "\"output_bytes\":[]}]}",
-         "g.json: nodes[0].forward_ms: a number from 0 on"},
+         "g.json: nodes[0].forward_ms: a non-negative number"},
         {HEAD "\"nodes\":[{" NAMED TIMED
               ",\"output_bytes\":[],\"stage\":9999999}]}",
          "g.json: nodes[0].stage: too large"},
@@ -67,8 +67,8 @@ bad_documents_are_told(void)
          "g.json: nodes[0].stage: a whole number"},
         {HEAD "\"nodes\":[{" NAMED TIMED
               ",\"output_bytes\":[],\"saved_bytes\":1e999}]}",
-         "g.json: nodes[0]: node 'a': saved is inf: a finite number from 0 "
-         "on"},
+         "g.json: nodes[0]: node 'a': saved is inf: not a finite "
+         "non-negative number"},
         {HEAD "\"nodes\":[],\"edges\":[[\"a\",\"b\"]]}",
          "g.json: edges[0]: an edge of an unknown node: 'a'"},
         {HEAD "\"nodes\":[],\"edges\":[3]}",

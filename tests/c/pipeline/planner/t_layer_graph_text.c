@@ -79,7 +79,7 @@ bad_lines_are_told(void)
         {NODE("a", FIGURES(1, 2, 4, 8) " -- stage_id=1048577"),
          "g.txt:1: node 'a': stage_id is 1048577: a number from 0 to 1048576"},
         {NODE("a", FIGURES(1, 2, 4, 8) " -- stage_id=-3"),
-         "g.txt:1: stage_id is not a number from 0 on: '-3'"},
+         "g.txt:1: stage_id is not a non-negative number: '-3'"},
         {NODE("a", FIGURES(1, 2, 4, 8)) NODE("a", FIGURES(1, 2, 4, 8)),
          "g.txt:2: node 'a': duplicate id"},
         {NODE("", FIGURES(1, 2, 4, 8)), "g.txt:1: a node has no id"},

@@ -92,7 +92,7 @@ figures_out_of_range(void)
     costs.memory = FD_MEMORY_STASHED;
     STATUS(fd_costs_check(&costs, &error), FD_EINVAL);
     SAME(error.text, "memory of 0 bytes, 0 of optimizer state a byte: finite "
-                     "numbers from 0 on");
+                     "non-negative numbers");
     costs.bandwidths[0] = INFINITY;
     STATUS(fd_costs_check(&costs, &error), FD_EINVAL);
     costs.machines[0] = 0;
