@@ -19,3 +19,62 @@ fd_hash_bytes(const void *bytes, size_t size)
     }
     return hash;
 }
+
+typedef struct state {
+    uint64_t v0, v1, v2, v3;
+} state;
+
+static uint64_t
+rotated(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+static void
+mix(state *s, int rounds)
+{
+    while (rounds-- > 0) {
+        s->v0 += s->v1;
+        s->v2 += s->v3;
+        s->v1 = rotated(s->v1, 13) ^ s->v0;
+        s->v3 = rotated(s->v3, 16) ^ s->v2;
+        s->v0 = rotated(s->v0, 32);
+        s->v2 += s->v1;
+        s->v0 += s->v3;
+        s->v1 = rotated(s->v1, 17) ^ s->v2;
+        s->v3 = rotated(s->v3, 21) ^ s->v0;
+        s->v2 = rotated(s->v2, 32);
+    }
+}
+
+static void
+take(state *s, uint64_t word)
+{
+    s->v3 ^= word;
+    mix(s, 2);
+    s->v0 ^= word;
+}
+
+uint64_t
+fd_siphash(fd_sip_key key, const void *bytes, size_t size)
+{
+    state s = {key.low ^ UINT64_C(0x736f6d6570736575),
+               key.high ^ UINT64_C(0x646f72616e646f6d),
+               key.low ^ UINT64_C(0x6c7967656e657261),
+               key.high ^ UINT64_C(0x7465646279746573)};
+    const char *at = bytes;
+    uint64_t word;
+    size_t left = size;
+    for (; left >= sizeof word; left -= sizeof word, at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        take(&s, word);
+    }
+    word = 0;
+    if (left > 0) {
+        memcpy(&word, at, left);
+    }
+    take(&s, word | (uint64_t)size << 56);
+    s.v2 ^= 0xff;
+    mix(&s, 4);
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}

@@ -25,4 +25,14 @@ fd_hash_next(uint64_t seed, uint64_t x)
 /* Hash of `size` bytes, eight at a time. */
 uint64_t fd_hash_bytes(const void *bytes, size_t size);
 
+/* SipHash-2-4: a hash that reveals nothing of its input without the
+ * key. For names that must not be guessed from their hashes. */
+
+typedef struct fd_sip_key {
+    uint64_t low;
+    uint64_t high;
+} fd_sip_key;
+
+uint64_t fd_siphash(fd_sip_key key, const void *bytes, size_t size);
+
 #endif

@@ -1,7 +1,7 @@
 #include "columns/path_ids.h"
 
 #include "base/alloc.h"
-#include "base/siphash.h"
+#include "base/hash.h"
 
 /* No secret: the numbers must be equal everywhere. */
 static const fd_sip_key key = {0, 0};

@@ -16,16 +16,16 @@ is_common(const char *name)
 static fd_status
 hide(const fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
 {
-    fd_buffer made = {.bytes = NULL};
+    fd_buffer hidden = {.bytes = NULL};
     const char *name = fd_et_text(et, *text);
     size_t kept = fd_names_engine(name);
     if (*text == 0 || is_common(name)) {
         return FD_OK;
     }
-    fd_buffer_bytes(&made, name, kept);
-    fd_names_hide(anonymizer->key, &made, name + kept,
+    fd_buffer_bytes(&hidden, name, kept);
+    fd_names_hide(anonymizer->key, &hidden, name + kept,
                   fd_text_pool_size(&et->texts, *text) - kept);
-    return fd_text_pool_take(&et->texts, &made, text);
+    return fd_text_pool_take(&et->texts, &hidden, text);
 }
 
 /* Keep the part of a range's name that PyTorch wrote. */
@@ -34,7 +34,7 @@ hide_range(fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
 {
     const char *name = fd_et_text(et, *text);
     fd_range_name parts = fd_names_range(name);
-    fd_buffer made = {.bytes = NULL};
+    fd_buffer hidden = {.bytes = NULL};
     char owner[64]; /* longer than all known class names */
     snprintf(owner, sizeof owner, "%.*s", (int)parts.owner,
              name + parts.known);
@@ -43,9 +43,9 @@ hide_range(fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
     if (parts.known == 0 || !anonymizer->all) {
         return anonymizer->all ? hide(anonymizer, et, text) : FD_OK;
     }
-    fd_buffer_bytes(&made, name, parts.known);
-    fd_names_hide(anonymizer->key, &made, name + parts.known, parts.owner);
-    return fd_text_pool_take(&et->texts, &made, text);
+    fd_buffer_bytes(&hidden, name, parts.known);
+    fd_names_hide(anonymizer->key, &hidden, name + parts.known, parts.owner);
+    return fd_text_pool_take(&et->texts, &hidden, text);
 }
 
 /* Keep which arguments of a schema the operator writes, for the dependencies
@@ -53,15 +53,15 @@ hide_range(fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
 static fd_status
 hide_schema(fd_et *et, fd_et_node *node)
 {
-    fd_buffer made = {.bytes = NULL};
+    fd_buffer hidden = {.bytes = NULL};
     bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
     if (node->schema == 0) {
         return FD_OK;
     }
-    fd_buffer_text(&made, fd_et_text(et, node->name));
-    fd_buffer_text(&made,
+    fd_buffer_text(&hidden, fd_et_text(et, node->name));
+    fd_buffer_text(&hidden,
                    mutates ? "(Tensor(a!) _0, ...) -> ..." : "(...) -> ...");
-    return fd_text_pool_take(&et->texts, &made, &node->schema);
+    return fd_text_pool_take(&et->texts, &hidden, &node->schema);
 }
 
 fd_status

@@ -1,6 +1,6 @@
 #include "et/et_graph.h"
 
-#include "json/json_string.h"
+#include "json/json_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +31,14 @@ fd_et_add(fd_et *et)
 
 /* Add the text of a buffer, which is freed. */
 static fd_status
-add_buffer(fd_et *et, fd_buffer *made, uint32_t *text)
+add_buffer(fd_et *et, fd_buffer *buffer, uint32_t *text)
 {
-    fd_status status = made->status;
+    fd_status status = buffer->status;
     if (status == FD_OK) {
-        status =
-            fd_text_pool_add_clean(&et->texts, made->bytes, made->size, text);
+        status = fd_text_pool_add_clean(&et->texts, buffer->bytes,
+                                        buffer->size, text);
     }
-    fd_buffer_clear(made);
+    fd_buffer_clear(buffer);
     return status;
 }
 
@@ -87,9 +87,9 @@ fd_et_add_json(fd_et *et, fd_span value, uint32_t *text)
         && memchr(value.from, '\r', size) == NULL) {
         return fd_text_pool_add_clean(&et->texts, value.from, size, text);
     }
-    fd_buffer made = {.bytes = NULL};
-    put_compact(value, &made);
-    return add_buffer(et, &made, text);
+    fd_buffer compact = {.bytes = NULL};
+    put_compact(value, &compact);
+    return add_buffer(et, &compact, text);
 }
 
 fd_status

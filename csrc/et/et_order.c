@@ -137,7 +137,7 @@ unmet(const sorting *s, uint32_t place)
 /* Count a cycle of edges that the file states, and describe the first one: a
  * cycle of derived edges alone is not a fault of the file. */
 static void
-blame(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
+count_cycle(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
 {
     const uint32_t stated =
         1U << FD_ET_GIVEN | 1U << FD_ET_SYNC | 1U << FD_ET_EVENT;
@@ -191,7 +191,7 @@ cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
         worst = less ? i : worst;
         at = edge->from;
     } while (at != first);
-    blame(et, kinds, &et->edges.list[worst]);
+    count_cycle(et, kinds, &et->edges.list[worst]);
     s->gone[worst] = true;
     uint32_t to = et->edges.list[worst].to;
     if (--s->waits[to] == 0) {

@@ -2,6 +2,7 @@
 #ifndef FD_ET_SUMMARY_H
 #define FD_ET_SUMMARY_H
 
+#include "et/et_graph.h"
 #include "et/et_names.h"
 
 /* Of one collective, or of messages. */
@@ -39,5 +40,13 @@ enum {
 const char *fd_et_traffic_name(int traffic);
 
 fd_status fd_et_summarize(const fd_et *et, fd_et_summary *summary);
+
+/* The calls of a recording as JSON, one per line, including forwards of
+ * modules: the input of `pipeline profile`, which builds a graph of layers. */
+
+/* Append a list of [id, id of the parent, name, schema, scope, number of the
+ * record, autograd's number, thread, forward thread, duration in ns (-1: it did
+ * not end), inputs, outputs] by id, without roots of threads. */
+fd_status fd_et_layer_calls(fd_buffer *to, const char *path, fd_error *error);
 
 #endif

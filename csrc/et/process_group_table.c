@@ -1,7 +1,7 @@
 #include "et/process_group_table.h"
 
 #include "et/readers/chakra_fields.h"
-#include "json/json_string.h"
+#include "json/json_text.h"
 
 #include <string.h>
 

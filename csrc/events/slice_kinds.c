@@ -224,3 +224,17 @@ fd_timeline_kind_of(fd_span cat, fd_span name, uint64_t *step)
               && !has_word(name, "send") && !has_word(name, "recv");
     return kind | (group ? FD_IS_COLLECTIVE : 0);
 }
+
+bool
+fd_timeline_is_step(const fd_timeline_event *event, uint64_t *number,
+                    int64_t *begin_ns, int64_t *end_ns)
+{
+    if (event->phase != 'X' || event->name.from == NULL) {
+        return false;
+    }
+    fd_span name = fd_span_inside(event->name);
+    bool ours = event->cat.from != NULL && fd_span_is(event->cat, "\"step\"")
+             && fd_span_numbered(name, "step ", " ", number);
+    return (ours || fd_span_numbered(name, "ProfilerStep#", " ", number))
+        && fd_timeline_interval(event, begin_ns, end_ns);
+}

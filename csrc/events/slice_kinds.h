@@ -34,4 +34,12 @@ fd_span fd_timeline_plain_name(fd_span name);
 /* `forward_3`, `forward mb3`, `forward #3` without their number. */
 fd_span fd_timeline_job_type(fd_span name);
 
+/* Training steps by the names of events. */
+
+/* Whether an event is a step, and its number: "ProfilerStep#3" of
+ * torch.profiler, "step 3" of the category step. With its begin and
+ * end, in nanoseconds of its file. */
+bool fd_timeline_is_step(const fd_timeline_event *event, uint64_t *number,
+                         int64_t *begin_ns, int64_t *end_ns);
+
 #endif

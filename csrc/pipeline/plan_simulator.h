@@ -59,4 +59,13 @@ typedef FD_VECTOR(uint32_t) fd_job_list;
 /* The critical path: jobs in order, each of which determines the makespan. */
 fd_status fd_replay_critical(fd_job_list *list, const fd_replay *replay);
 
+/* Pairs of sends and receives. A transfer is identified by its direction, the
+ * lower of its two global stages and its micro-batch. */
+
+/* Set `others`, one per job of the plan, to the place of the other end of each
+ * transfer; `none` for other jobs. FD_EINVAL names a transfer without exactly
+ * one. */
+fd_status fd_pairs_find(uint32_t *others, uint32_t none, const fd_plan *plan,
+                        fd_error *error);
+
 #endif

@@ -16,6 +16,8 @@
 #include "base/lock.h"
 #include "recording/recording_format.h"
 
+#include <stdbool.h>
+
 #define FD_PREVIOUS_SUFFIX ".previous"
 
 typedef enum fd_writer {
@@ -54,5 +56,11 @@ void fd_place_settle(const fd_folder *folder, const char *name);
 fd_status fd_place_move(const fd_folder *from, const char *name,
                         const fd_folder *to, const char *target,
                         fd_error *error);
+
+/* Whether anything was recorded: one call in a file is enough. */
+
+/* For an open recording, which may be damaged. True if the file cannot be
+ * read: then it must not be removed. */
+bool fd_has_call(int fd);
 
 #endif

@@ -1,6 +1,6 @@
 #include "trace/export_options.h"
 
-#include "trace/rank_facts.h"
+#include "trace/trace.h"
 #include "json/json_writer.h"
 
 static void

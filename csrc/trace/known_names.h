@@ -4,7 +4,7 @@
 #define FD_KNOWN_NAMES_H
 
 #include "base/buffer.h"
-#include "base/siphash.h"
+#include "base/hash.h"
 
 #include <stdbool.h>
 

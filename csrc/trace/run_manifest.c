@@ -1,7 +1,7 @@
 #include "trace/run_manifest.h"
 
 #include "json/json_scan.h"
-#include "json/json_string.h"
+#include "json/json_text.h"
 
 #include <string.h>
 #include <unistd.h>

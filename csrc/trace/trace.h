@@ -12,6 +12,7 @@
 #ifndef FD_TRACE_H
 #define FD_TRACE_H
 
+#include "base/buffer.h"
 #include "recording/measures/measure_format.h"
 #include "trace/interned_texts.h"
 
@@ -374,5 +375,23 @@ fd_trace_text(const fd_trace *trace, uint32_t id)
 {
     return fd_text_pool_get(&trace->texts, id);
 }
+
+/* Facts of a rank: host, coordinates, clock. */
+
+/* "rank 3 | node7 | pipe 1, data 0", as far as recorded; appended. The place
+ * is the fact "coordinates". */
+void fd_rank_label(const fd_trace *trace, const fd_trace_rank *rank,
+                   fd_buffer *to);
+
+/* The last fact with a key, as JSON; NULL without one. */
+const char *fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank,
+                         const char *key);
+
+/* Nanoseconds to add to times of this rank so that all are on the clock of the
+ * first: exact on one host, the wall clocks' difference across hosts. */
+int64_t fd_rank_offset(const fd_trace *trace, const fd_trace_rank *rank);
+
+/* The offset of the rank that started first: the origin of timelines. */
+int64_t fd_first_offset(const fd_trace *trace);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef FD_TRACE_SOURCE_H
 #define FD_TRACE_SOURCE_H
 
-#include "trace/settled_steps.h"
+#include "trace/step_window.h"
 
 /* Open a recording, a dump or merge, or a run directory: the recordings that
  * its manifest.json names (all *.fd without one), and those of its machine*

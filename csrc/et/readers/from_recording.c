@@ -227,8 +227,8 @@ give_thread(making *m, const fd_op_call *raw)
     if (fd_map_get(&m->threads, key) != 0) {
         return FD_OK;
     }
-    root made = {m->next++, raw->thread, raw->torch_thread};
-    fd_status status = fd_vector_push(&m->roots, made);
+    root added = {m->next++, raw->thread, raw->torch_thread};
+    fd_status status = fd_vector_push(&m->roots, added);
     return status == FD_OK ? fd_map_put(&m->threads, key, m->roots.count)
                            : status;
 }

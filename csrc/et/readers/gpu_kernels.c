@@ -111,14 +111,14 @@ static fd_status
 add(sweep *s, opened *top, uint64_t start, uint64_t end)
 {
     const fd_op_call *timed = s->calls->list[top->call].raw;
-    fd_et_kernel made = {.launch = top->launch,
-                         .start = start,
-                         .end = end,
-                         .call = top->works,
-                         .device = (uint8_t)timed->gpu_device,
-                         .stream = (uint16_t)(timed->gpu_stream - 1)};
+    fd_et_kernel kernel = {.launch = top->launch,
+                           .start = start,
+                           .end = end,
+                           .call = top->works,
+                           .device = (uint8_t)timed->gpu_device,
+                           .stream = (uint16_t)(timed->gpu_stream - 1)};
     top->any = top->any || top->works == top->call;
-    return fd_vector_push(s->kernels, made);
+    return fd_vector_push(s->kernels, kernel);
 }
 
 static bool

@@ -76,13 +76,13 @@ number(const sighting_list *list, const uint32_t *storages, uint32_t *numbers)
     uint32_t count = 0;
     uint64_t address = 0;
     uint32_t storage = 0;
-    bool made = true;
+    bool is_new = true;
     for (uint32_t i = 0; i < list->count; i++) {
         const sighting *s = &list->list[i];
-        made = made || s->address != address;
+        is_new = is_new || s->address != address;
         address = s->address;
         if (s->slot == MAKES) {
-            made = true;
+            is_new = true;
             continue;
         }
         uint32_t now = storages != NULL ? storages[s->slot] : 0;
@@ -90,10 +90,10 @@ number(const sighting_list *list, const uint32_t *storages, uint32_t *numbers)
             numbers[s->slot] = 0;
             continue;
         }
-        count += made || now != storage;
+        count += is_new || now != storage;
         numbers[s->slot] = count;
         storage = now;
-        made = false;
+        is_new = false;
     }
     return count;
 }

@@ -149,13 +149,13 @@ note_changed(fd_et_diff *diff, const fd_et_match_side sides[2], uint32_t place)
     uint32_t row = fd_map_get(&diff->changed_rows, key);
     fd_status status = FD_OK;
     if (row == 0) {
-        fd_et_diff_change made = {
+        fd_et_diff_change change = {
             .signatures = {signatures[0], signatures[1]},
             .what = what_differs(&diff->signatures.list[signatures[0] - 1],
                                  &diff->signatures.list[signatures[1] - 1]),
             .id = {sides[0].et->nodes.list[place].id,
                    sides[1].et->nodes.list[match].id}};
-        status = fd_vector_push(&diff->changed, made);
+        status = fd_vector_push(&diff->changed, change);
         row = diff->changed.count;
         if (status == FD_OK) {
             status = fd_map_put(&diff->changed_rows, key, row);

@@ -209,13 +209,13 @@ step_back(path_walk *g)
     const fd_et_sim_rank *rank = &g->simulation->ranks[g->at.rank];
     uint32_t place = g->at.place - 1;
     const fd_et_sim_node *node = &rank->nodes[place];
-    const fd_et_node *made = &rank->et->nodes.list[place];
+    const fd_et_node *call = &rank->et->nodes.list[place];
     const fd_et_sim_node *kernel =
         node->synced != 0 ? &rank->nodes[node->synced - 1] : NULL;
     if (kernel != NULL && kernel->end > node->start
         && kernel->end <= g->until) {
         return go(g, (fd_et_ref){g->at.rank, node->synced}, kernel->end,
-                  made->name);
+                  call->name);
     }
     if (node->last != 0 && node->synced == 0 && g->until > node->start
         && fd_et_simulated_end(rank, node->last - 1) <= g->until) {
@@ -224,12 +224,12 @@ step_back(path_walk *g)
                   own_time_of(rank->et, place));
     }
     if (node->late.place != 0 && node->begun <= g->until) {
-        return go(g, node->late, node->begun, made->name);
+        return go(g, node->late, node->begun, call->name);
     }
-    fd_status status = go(g, g->at, node->start, made->name);
+    fd_status status = go(g, g->at, node->start, call->name);
     if (status == FD_OK) {
         uint32_t around =
-            made->parent == 0 ? 0 : own_time_of(rank->et, made->parent - 1);
+            call->parent == 0 ? 0 : own_time_of(rank->et, call->parent - 1);
         status = go(g, node->after, node->ready, around);
     }
     return status;

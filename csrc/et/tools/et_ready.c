@@ -247,20 +247,20 @@ ready_of(const fd_et_sim_rank *rank, uint32_t first, uint32_t end)
 static void
 place_node(fd_et_sim_rank *rank, uint32_t place, uint32_t first, uint32_t end)
 {
-    const fd_et_node *made = &rank->et->nodes.list[place];
-    rank->nodes[place].measured = made->start_ns;
-    if ((made->flags & FD_ET_TIMED) == 0 || made->start_ns <= 0) {
+    const fd_et_node *node = &rank->et->nodes.list[place];
+    rank->nodes[place].measured = node->start_ns;
+    if ((node->flags & FD_ET_TIMED) == 0 || node->start_ns <= 0) {
         rank->nodes[place].measured = INT64_MAX; /* after all */
         int64_t ready = ready_of(rank, first, end);
         rank->nodes[place].measured = ready == INT64_MIN ? 0 : ready;
     }
-    if (made->parent == 0 || made->parent > place || fd_et_is_gpu(made)) {
+    if (node->parent == 0 || node->parent > place || fd_et_is_gpu(node)) {
         return;
     }
-    uint32_t around = made->parent - 1;
+    uint32_t around = node->parent - 1;
     const fd_et_node *call = &rank->et->nodes.list[around];
     if (!is_root(call) && !fd_et_communicates(call)
-        && call->thread == made->thread
+        && call->thread == node->thread
         && fd_et_measured_end(rank, place)
                <= fd_et_measured_end(rank, around)) {
         rank->nodes[around].last = place + 1;

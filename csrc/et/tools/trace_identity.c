@@ -123,13 +123,13 @@ fd_et_identity_clear(fd_et_identity *identity)
 fd_et_identity
 fd_et_identity_of_kineto(const fd_kineto *k)
 {
-    fd_et_identity made = {.pid = k->pid, .rank = k->rank};
+    fd_et_identity identity = {.pid = k->pid, .rank = k->rank};
     int64_t begin = fd_plus(k->base_ns, k->begin_ns);
     if (k->ops.count > 0 && begin > YEAR_2001) {
-        made.begin_ns = begin;
-        made.end_ns = fd_plus(k->base_ns, k->end_ns);
+        identity.begin_ns = begin;
+        identity.end_ns = fd_plus(k->base_ns, k->end_ns);
     }
-    return made;
+    return identity;
 }
 
 static void

@@ -1,7 +1,7 @@
 #include "et/writers/kineto_writer.h"
 
 #include "et/et_names.h"
-#include "et/readers/kineto_steps.h"
+#include "et/readers/kineto_reader.h"
 #include "json/json_writer.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "events/readers/paddle_profile.h"
 
-#include "events/stats/step_index.h"
+#include "events/slice_kinds.h"
 #include "streams/output_stream.h"
 
 #include <inttypes.h>

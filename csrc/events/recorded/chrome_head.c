@@ -1,7 +1,7 @@
 #include "events/recorded/chrome_head.h"
 
 #include "events/recorded/slice_names.h"
-#include "trace/rank_facts.h"
+#include "trace/trace.h"
 #include "trace/trace_columns.h"
 
 #include <inttypes.h>

@@ -35,7 +35,7 @@ check(fd_native_packets *p, const fd_buffer *part)
 }
 
 static void
-send(fd_native_packets *p, uint32_t field, fd_buffer *message)
+put_packet(fd_native_packets *p, uint32_t field, fd_buffer *message)
 {
     fd_proto_message(&p->packet, field, message);
     fd_proto_number(&p->packet, FD_PB_PACKET_SEQUENCE, p->ticks.sequence);
@@ -53,7 +53,7 @@ fd_native_begin(fd_native_packets *p, uint32_t sequence, uint32_t track)
     }
     fd_proto_number(&p->packet, FD_PB_PACKET_FIRST, 1);
     fd_proto_number(&p->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_CLEARED);
-    send(p, FD_PB_PACKET_DEFAULTS, &p->message);
+    put_packet(p, FD_PB_PACKET_DEFAULTS, &p->message);
 }
 
 static void
@@ -78,7 +78,7 @@ put_snapshot(fd_native_packets *p, int64_t time)
     if (ticks->clock->has_base) {
         put_clock(p, FD_PB_REALTIME, fd_plus(ticks->clock->base_ns, boot));
     }
-    send(p, FD_PB_PACKET_CLOCK_SNAPSHOT, &p->message);
+    put_packet(p, FD_PB_PACKET_CLOCK_SNAPSHOT, &p->message);
     ticks->last = time;
 }
 
@@ -130,7 +130,7 @@ fd_native_put_process(fd_native_packets *p, const fd_native_process *process)
     }
     fd_proto_number(&p->message, FD_PB_TRACK_UUID, process->track);
     fd_proto_message(&p->message, FD_PB_TRACK_PROCESS, &p->inner);
-    send(p, FD_PB_PACKET_TRACK, &p->message);
+    put_packet(p, FD_PB_PACKET_TRACK, &p->message);
 }
 
 void
@@ -145,7 +145,7 @@ fd_native_put_thread(fd_native_packets *p, const fd_native_thread *thread)
     put_span(&p->inner, FD_PB_THREAD_NAME, thread->name);
     fd_proto_number(&p->message, FD_PB_TRACK_UUID, thread->track);
     fd_proto_message(&p->message, FD_PB_TRACK_THREAD, &p->inner);
-    send(p, FD_PB_PACKET_TRACK, &p->message);
+    put_packet(p, FD_PB_PACKET_TRACK, &p->message);
 }
 
 void
@@ -162,7 +162,7 @@ fd_native_put_track(fd_native_packets *p, uint32_t track, uint32_t parent,
     if (counts) {
         fd_proto_message(&p->message, FD_PB_TRACK_COUNTER, &p->inner);
     }
-    send(p, FD_PB_PACKET_TRACK, &p->message);
+    put_packet(p, FD_PB_PACKET_TRACK, &p->message);
 }
 
 void
@@ -183,7 +183,7 @@ fd_native_intern(fd_native_packets *p, uint32_t field, uint32_t id,
 void
 fd_native_send_texts(fd_native_packets *p)
 {
-    send(p, FD_PB_PACKET_INTERNED, &p->texts);
+    put_packet(p, FD_PB_PACKET_INTERNED, &p->texts);
 }
 
 /* Room for a packet with an event, except the body of the event. */

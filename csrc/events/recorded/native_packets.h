@@ -4,7 +4,7 @@
 #define FD_NATIVE_PACKETS_H
 
 #include "base/buffer.h"
-#include "clocks/clock_steps.h"
+#include "clocks/clock_fit.h"
 #include "json/json_scan.h"
 
 enum { FD_PERFETTO_STEP_NS = 1000 };

@@ -3,14 +3,13 @@
 #include "base/sums.h"
 #include "events/recorded/call_flows.h"
 #include "events/recorded/gpu_tracks.h"
-#include "events/recorded/job_names.h"
 #include "events/recorded/perfetto_fields.h"
 #include "events/recorded/perfetto_tracks.h"
 #include "events/recorded/pipeline_flows.h"
 #include "events/recorded/slice_names.h"
 #include "profile/call_slices.h"
 #include "streams/protobuf.h"
-#include "trace/rank_facts.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "events/recorded/slice_names.h"
 #include "pipeline/report/pipeline_match.h"
 #include "pipeline/report/recorded_jobs.h"
-#include "trace/rank_facts.h"
+#include "trace/trace.h"
 #include "json/json_scan.h"
 
 #include <stdlib.h>

@@ -5,12 +5,11 @@
 #include "events/recorded/chrome_head.h"
 #include "events/recorded/chrome_tracks.h"
 #include "events/recorded/gpu_tracks.h"
-#include "events/recorded/job_names.h"
 #include "events/recorded/pipeline_flows.h"
 #include "events/recorded/slice_names.h"
 #include "graphs/graph_text.h"
 #include "profile/call_slices.h"
-#include "trace/rank_facts.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #ifndef FD_GPU_FACTS_H
 #define FD_GPU_FACTS_H
 
+#include "events/stats/duration_digest.h"
 #include "events/timeline_event.h"
 
 #define FD_NO_STREAM INT64_MIN
@@ -36,5 +37,26 @@ uint64_t fd_bytes_per_second(uint64_t bytes, uint64_t nanoseconds);
 /* The kind of a copy by its name: "Memcpy HtoD (Pinned -> Device)". */
 fd_copy_kind fd_copy_kind_of(fd_span name);
 const char *fd_copy_kind_name(fd_copy_kind kind);
+
+/* Copies and memsets of GPUs: bytes and bandwidths by rank and direction. */
+
+typedef struct fd_copy_row {
+    uint32_t rank;
+    fd_copy_kind kind;
+    uint64_t unsized; /* copies without bytes */
+    uint64_t bytes;
+    uint64_t timed_bytes; /* of copies with bytes and a duration */
+    uint64_t timed;       /* ns of these */
+    fd_digest time;
+    fd_digest rate; /* bytes per second of each */
+} fd_copy_row;
+
+typedef struct fd_copies {
+    FD_VECTOR(fd_copy_row) rows;
+} fd_copies;
+
+void fd_copies_clear(fd_copies *copies);
+fd_status fd_copies_add(fd_copies *copies, uint32_t rank,
+                        const fd_gpu_facts *facts, uint64_t duration);
 
 #endif

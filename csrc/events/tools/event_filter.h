@@ -10,7 +10,7 @@
 #define FD_EVENT_FILTER_H
 
 #include "events/merge_request.h"
-#include "events/stats/step_index.h"
+#include "events/slice_kinds.h"
 
 typedef struct fd_timeline_window {
     bool any;

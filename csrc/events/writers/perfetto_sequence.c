@@ -5,7 +5,7 @@
 #include "base/budget.h"
 #include "events/recorded/perfetto_fields.h"
 #include "events/writers/perfetto_rows.h"
-#include "json/json_string.h"
+#include "json/json_text.h"
 
 #include <string.h>
 

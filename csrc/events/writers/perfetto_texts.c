@@ -3,7 +3,7 @@
 #include "base/budget.h"
 #include "events/recorded/perfetto_fields.h"
 #include "streams/protobuf.h"
-#include "json/json_string.h"
+#include "json/json_text.h"
 
 #include <locale.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* et_convert(), et_info() and et_export(). */
 #include "module/et/et_binding.h"
 
-#include "et/et_layers.h"
 #include "et/et_summary.h"
 #include "et/readers/from_recording.h"
 #include "module/anonymize_binding.h"

@@ -1,7 +1,7 @@
 /* pipeline_report(): arguments from Python's, figures to a dict. */
 #include "module/pipeline/pipeline_report_binding.h"
 
-#include "events/recorded/pipeline_aligned.h"
+#include "events/recorded/recording_inputs.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 #include "module/trace/trace_type.h"

@@ -4,7 +4,7 @@
 
 #include "module/field_tables.h"
 #include "profile/totals.h"
-#include "trace/settled_steps.h"
+#include "trace/step_window.h"
 #include "trace/trace_columns.h"
 
 static const fd_column rank_columns[] = {

@@ -15,6 +15,7 @@
 #define FD_PIPELINE_IDLE_H
 
 #include "pipeline/report/pipeline_spans.h"
+#include "pipeline/report/pipeline_stats.h"
 
 extern const char *const fd_pipe_part_names[FD_PARTS];
 
@@ -44,5 +45,13 @@ typedef struct fd_pipe_idle {
 fd_status fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p,
                            const fd_pipe_choice *choice);
 void fd_pipe_idle_clear(fd_pipe_idle *idle);
+
+/* Memory of a rank for backward passes. */
+
+/* Of the jobs of a cell: the maximum number of forward passes, over chunks,
+ * before their backward pass (W if separate), and the maximum of bytes of
+ * activations and gradients transferred for them. */
+fd_status fd_pipeline_in_flight(const fd_pipe *p, fd_pipe_cell cell,
+                                uint32_t *in_flight, uint64_t *bytes);
 
 #endif

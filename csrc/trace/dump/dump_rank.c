@@ -1,6 +1,6 @@
 #include "trace/dump/dump_reading.h"
 
-#include "trace/settled_steps.h"
+#include "trace/step_window.h"
 #include "json/json_text.h"
 
 #include <string.h>

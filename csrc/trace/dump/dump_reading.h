@@ -26,7 +26,7 @@ typedef struct fd_loading_rows {
 fd_status fd_loading_wrong(const fd_loading *l, const char *where,
                            const char *what);
 
-/* A whole number from 0 on, above 2^53 written as a string. */
+/* A non-negative integer, above 2^53 written as a string. */
 fd_status fd_loading_number(const fd_loading *l, fd_span json,
                             const char *name, uint64_t max, uint64_t *value);
 

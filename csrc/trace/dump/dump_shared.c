@@ -1,6 +1,6 @@
 #include "trace/dump/dump_reading.h"
 
-#include "trace/context_merge.h"
+#include "trace/trace_merge.h"
 
 #include <string.h>
 

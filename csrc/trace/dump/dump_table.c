@@ -1,6 +1,6 @@
 #include "trace/dump/dump_reading.h"
 
-#include "json/json_string.h"
+#include "json/json_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ fd_loading_wrong(const fd_loading *l, const char *where, const char *what)
     return fd_fail(l->error, FD_EFORMAT, "%s: %s: %s", l->path, where, what);
 }
 
-/* A whole number from 0 on, above 2^53 written as a string. */
+/* A non-negative integer, above 2^53 written as a string. */
 static bool
 whole(fd_span json, uint64_t *value)
 {

@@ -1,5 +1,5 @@
-#include "trace/context_merge.h"
 #include "trace/reader/recording_reading.h"
+#include "trace/trace_merge.h"
 
 /* A decade of ticks, and a sum of squares that stays finite in nanoseconds. */
 static const float LARGEST = 1e18F;

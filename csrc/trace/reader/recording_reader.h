@@ -2,7 +2,7 @@
 #ifndef FD_RECORDING_READER_H
 #define FD_RECORDING_READER_H
 
-#include "trace/settled_steps.h"
+#include "trace/step_window.h"
 
 /* Read a recording, finished, live or left by a killed process. Damaged parts
  * are skipped and reported in the notes of the rank; paths whose start is lost

@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "trace/reader/file_chunks.h"
-#include "trace/settled_steps.h"
+#include "trace/step_window.h"
 
 /* Ids of the file on the left, of the trace on the right. */
 typedef struct fd_raw_flow {

@@ -9,7 +9,7 @@ from typing import Any
 #: Phases of training, by their number in the recording; columns of its steps.
 PHASES = ("other", "forward", "backward", "optimizer", "data")
 
-#: Why the settled steps are not decided, by the verdict of the core (csrc/trace/settled_steps.h).
+#: Why the settled steps are not decided, by the verdict of the core (csrc/trace/step_window.h).
 _UNDECIDED = {
     "few": "fewer than 4 steps ended",
     "unmarked": "the recording has no snapshots of steps",

@@ -70,5 +70,30 @@ size_and_place(void)
     CHECK(fd_hash_bytes(bytes + 1, 8) == fd_hash_bytes("operator", 8));
 }
 
+/* The vectors of the paper and of its reference program: key 00 to 0f, input
+ * 00, 01, ... */
+static void
+known_answers(void)
+{
+    fd_sip_key key = {UINT64_C(0x0706050403020100),
+                      UINT64_C(0x0f0e0d0c0b0a0908)};
+    unsigned char input[15];
+    for (unsigned char i = 0; i < sizeof input; i++) {
+        input[i] = i;
+    }
+    CHECK(fd_siphash(key, input, 15) == UINT64_C(0xa129ca6149be45e5));
+    CHECK(fd_siphash(key, input, 0) == UINT64_C(0x726fdb47dd0e0e31));
+    CHECK(fd_siphash(key, input, 8) == UINT64_C(0x93f5f5799a932462));
+}
+
+static void
+the_key_counts(void)
+{
+    CHECK(fd_siphash((fd_sip_key){1, 2}, "name", 4)
+          != fd_siphash((fd_sip_key){1, 3}, "name", 4));
+    CHECK(fd_siphash((fd_sip_key){1, 2}, "name", 4)
+          == fd_siphash((fd_sip_key){1, 2}, "name", 4));
+}
+
 RUN(TEST(words_spread), TEST(order_of_words_matters), TEST(every_byte_counts),
-    TEST(size_and_place))
+    TEST(size_and_place), TEST(known_answers), TEST(the_key_counts))

@@ -2,6 +2,8 @@
 
 #include "columns/arrow_array.h"
 
+#include <string.h>
+
 typedef struct sample {
     uint32_t index;
     uint32_t text;
@@ -125,5 +127,22 @@ a_moved_child_survives(void)
     CHECK(arrows_word_is(&moved, 2, "used"));
 }
 
+static const char *
+word(const void *context, uint32_t row, size_t *size)
+{
+    const char *const *words = context;
+    *size = strlen(words[row]);
+    return words[row];
+}
+
+static void
+no_texts(void)
+{
+    CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
+    OK(fd_arrow_texts(&array, 0, word, NULL));
+    EQUAL(array.length, 0);
+    CHECK(array.buffers[1] != NULL && array.buffers[2] != NULL);
+}
+
 RUN(TEST(numbers), TEST(nulls), TEST(texts_of_rows),
-    TEST(ranks_and_first_rows), TEST(a_moved_child_survives))
+    TEST(ranks_and_first_rows), TEST(a_moved_child_survives), TEST(no_texts))

@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "events/recorded/pipeline_aligned.h"
+#include "events/recorded/recording_inputs.h"
 #include "export/exporters.h"
 #include "profile/group_edges.h"
 #include "profile/profile_diff.h"

@@ -3,7 +3,7 @@
 #include "plans.h"
 
 #include "pipeline/iteration_plans.h"
-#include "trace/rank_facts.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "fixtures.h"
 
 #include "trace/canonical_order.h"
-#include "trace/context_merge.h"
+#include "trace/trace_merge.h"
 
 #include <string.h>
 

@@ -1,7 +1,10 @@
 #include "check.h"
+#include "fixtures.h"
 #include "timelines.h"
 
 #include "events/recorded/recording_inputs.h"
+
+#include <string.h>
 
 static void
 one_host(void)
@@ -44,4 +47,65 @@ two_hosts(void)
     EQUAL(clocks[1].map.offset_ns, 0);
 }
 
-RUN(TEST(one_host), TEST(two_hosts))
+static const char boots[2][33] = {"000102030405060708090a0b0c0d0e0f",
+                                  "100102030405060708090a0b0c0d0e0f"};
+
+/* Two ranks with a forward pass each, 1 ms apart by their clocks. */
+static fd_status
+make(fd_trace *trace, bool hosts)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < 2 && status == FD_OK; i++) {
+        fd_trace_rank *rank = fd_trace_add_rank(trace);
+        if (rank == NULL) {
+            return FD_ENOMEM;
+        }
+        rank->rank = i;
+        rank->start = (fd_file_anchor){.monotonic_ns = 1000000 * i,
+                                       .realtime_ns = 1000000 * (i + 1),
+                                       .boottime_ns = 1000000 * i};
+        strcpy(rank->boot_id, boots[hosts ? i : 0]);
+        fd_trace_job job = {
+            .start = 5, .duration = 10, .stage = i + 1, .micro_batch = 1};
+        status = fd_text_pool_add(&trace->texts, "F", 1, &job.kind);
+        if (status == FD_OK) {
+            status = fd_vector_push(&rank->jobs, job);
+        }
+    }
+    return status;
+}
+
+static void
+one_host_is_one_clock(void)
+{
+    for (int hosts = 0; hosts < 2; hosts++) {
+        CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+        OK(trace == NULL ? FD_ENOMEM : FD_OK);
+        OK(make(trace, hosts != 0));
+        fd_pipe_known known[2] = {{.place = -1, .data = -1, .model = -1},
+                                  {.place = -1, .data = -1, .model = -1}};
+        fd_pipe_request request = {.named = FD_SCHEDULES};
+        OK(fd_timeline_pipeline(&r, trace, known, &request, NULL));
+        EQUAL(r.pipeline.ranks.list[1].unsure, hosts ? -1 : 0);
+        if (!hosts) {
+            EQUAL(r.pipeline.jobs.list[1].start
+                      - r.pipeline.jobs.list[0].start,
+                  1000000);
+        }
+    }
+}
+
+static void
+an_empty_trace(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+    OK(trace == NULL ? FD_ENOMEM : FD_OK);
+    fd_pipe_request request = {.named = FD_SCHEDULES};
+    OK(fd_timeline_pipeline(&r, trace, NULL, &request, NULL));
+    EQUAL(r.pipeline.ranks.count, 0);
+}
+
+RUN(TEST(one_host), TEST(two_hosts), TEST(one_host_is_one_clock),
+    TEST(an_empty_trace))

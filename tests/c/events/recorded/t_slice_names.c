@@ -1,4 +1,5 @@
 #include "check.h"
+#include "fixtures.h"
 #include "timelines.h"
 
 #include "events/recorded/slice_names.h"
@@ -21,4 +22,46 @@ modules_are_part_of_the_name(void)
     CHECK(found);
 }
 
-RUN(TEST(modules_are_part_of_the_name))
+static void
+name_and_duration(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    fd_trace_job job = {.micro_batch = 4, .duration = 12345499};
+    OK(fd_text_pool_add(&trace->texts, "forward", 7, &job.kind));
+    fd_job_name(trace, &job, &to);
+    fd_job_duration(job.duration, &to);
+    fd_buffer_bytes(&to, "", 1);
+    OK(to.status);
+    SAME(to.bytes, "forward mb3 (12.345 ms)");
+    to.size = 0;
+    job = (fd_trace_job){.kind = job.kind, .duration = 999999500};
+    fd_job_name(trace, &job, &to);
+    fd_job_duration(job.duration, &to);
+    fd_buffer_bytes(&to, "", 1);
+    SAME(to.bytes, "forward (1000.000 ms)");
+}
+
+static void
+numbers_that_it_has(void)
+{
+    fd_trace_job job = {.step = 9, .stage = 1, .peer = 3};
+    fd_job_number numbers[FD_JOB_NUMBERS];
+    EQUAL(fd_job_numbers(&job, numbers), 3);
+    SAME(numbers[0].name, "step");
+    EQUAL(numbers[0].value, 9);
+    SAME(numbers[1].name, "stage");
+    EQUAL(numbers[1].value, 0);
+    SAME(numbers[2].name, "peer");
+    EQUAL(numbers[2].value, 2);
+    job = (fd_trace_job){.device = 1, .gpu_duration = 77};
+    EQUAL(fd_job_numbers(&job, numbers), 3);
+    SAME(numbers[1].name, "device");
+    EQUAL(numbers[1].value, 0);
+    SAME(numbers[2].name, "gpu_ns");
+    EQUAL(numbers[2].value, 77);
+}
+
+RUN(TEST(modules_are_part_of_the_name), TEST(name_and_duration),
+    TEST(numbers_that_it_has))
