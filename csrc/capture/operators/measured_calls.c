@@ -2,6 +2,7 @@
 
 #include "capture/operands/elementwise_counts.h"
 #include "capture/operands/flop_formulas.h"
+#include "capture/operators/shape_calls.h"
 #include "capture/torch/record_layout.h"
 
 /* Figures of an operator, of one byte. Of element-wise operators the other
@@ -100,7 +101,12 @@ fd_measured_start(fd_thread *thread, const void *record)
         .flags = grad ? FD_MEASURE_GRAD : 0,
     };
     fd_measure_add(fd_measures_at(tree, key), flops, fd_operand_bytes(inputs));
-    if (what != UNKNOWN) {
+    if (what == UNKNOWN) {
+        if ((thread->session->measures.kinds & FD_MEASURING_SHAPES) == 0) {
+            fd_shape_call_start(thread, record);
+        }
+    }
+    else {
         measures->counted_depth = depth;
         measures->counted = (uintptr_t)record;
     }

@@ -84,8 +84,10 @@ fd_shape_call_start(fd_thread *thread, const void *record)
         || !fd_record_has_schema(record)) {
         return;
     }
+    bool every = (thread->session->measures.kinds & FD_MEASURING_SHAPES) != 0;
     fd_measure_key key = {.context = fd_tree_id(tree, tree->current),
-                          .kind = FD_MEASURE_SHAPES};
+                          .kind = FD_MEASURE_SHAPES,
+                          .flags = every ? 0 : FD_MEASURE_CUSTOM};
     uint32_t path = path_of(tree, key.context);
     fd_operand_list inputs = fd_operands_of(record);
     fd_operand_shapes shapes =

@@ -24,15 +24,17 @@ enum {
 
 /* Bits of fd_measure.flags. */
 enum {
-    FD_MEASURE_GRAD = 1, /* autograd was recording */
-    FD_MEASURE_ASYNC = 2 /* of communication: the caller waits later */
+    FD_MEASURE_GRAD = 1,  /* autograd was recording */
+    FD_MEASURE_ASYNC = 2, /* of communication: the caller waits later */
+    FD_MEASURE_CUSTOM = 4 /* of shapes: only those of operators without a
+                             formula are recorded */
 };
 
 /* A measured figure of one context. Its owner updates it in place. */
 typedef struct fd_measure {
     uint32_t context;
     uint16_t kind;   /* FD_MEASURE_* */
-    uint16_t flags;  /* FD_MEASURE_GRAD, FD_MEASURE_ASYNC */
+    uint16_t flags;  /* as above */
     uint32_t detail; /* string, for kinds that have one */
     uint32_t unused;
     uint64_t count;

@@ -10,6 +10,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.read.call_sites import CallSites
 from fastdispatch.read.steps import step_time
+from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 
 
@@ -44,6 +45,7 @@ class Unknown:
 
     calls: int = 0
     bytes: int = 0
+    failed: str = ""  # exception of its formula
 
 
 @dataclass
@@ -98,11 +100,17 @@ def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites,
     keys, nodes = trace.nodes["key"], trace.contexts["node"]
     columns = ("context", "kind", "count", "sum", "other")
     for entry in entries:
+        formulas = _Formulas(trace, entry)
         for context, kind, count, total, size in zip(*(entry["measures"][name] for name in columns), strict=True):
+            if formulas.inside(context):
+                continue
+            if kind == "unknown" and context in formulas.flops:
+                kind, total = "flops", formulas.flops[context]
             if kind == "unknown":
                 operator = found.unknown.setdefault(keys[nodes[context]], Unknown())
                 operator.calls += count
                 operator.bytes += size
+                operator.failed = operator.failed or formulas.failed(context)
             elif kind in ("flops", "elementwise"):
                 work = found.sites.setdefault(sites.site(context), Work())
                 name = sites.passes[context] if kind == "flops" else kind
@@ -110,6 +118,38 @@ def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites,
                 if kind == "flops":
                     work.calls += count
                     work.bytes += size
+
+
+class _Formulas:
+    """FLOPs of custom operators by formulas of the program: ``flops`` by call path, of paths whose calls are all
+    known. Operators inside them are not counted again."""
+
+    def __init__(self, trace: Trace, entry: dict[str, Any]) -> None:
+        self._parents: list[int] = trace.contexts["parent"]
+        self._keys = [trace.nodes["key"][node] for node in trace.contexts["node"]]
+        self._facts = mapping(entry["meta"].get("flop_formulas"))
+        calls, known, self.flops = Counter[int](), Counter[int](), Counter[int]()
+        columns = ("context", "kind", "detail", "count") if self._facts else ()
+        for context, kind, detail, count in zip(*(entry["measures"][name] for name in columns), strict=True):
+            calls[context] += count if kind == "unknown" else 0
+            flops = self._fact(context).get("flops")
+            if kind == "shapes" and isinstance(one := mapping(flops).get(detail), int):
+                known[context] += count
+                self.flops[context] += count * one
+        for context in [each for each in self.flops if known[each] != calls[each]]:
+            del self.flops[context]
+
+    def _fact(self, context: int) -> dict[str, Any]:
+        return mapping(self._facts.get(self._keys[context]))
+
+    def failed(self, context: int) -> str:
+        return str(self._fact(context).get("failed", ""))
+
+    def inside(self, context: int) -> bool:
+        while self.flops and (context := self._parents[context]) >= 0:
+            if context in self.flops:
+                return True
+        return False
 
 
 def _add_times(trace: Trace, rank: int | None, sites: CallSites, found: Flops) -> None:

@@ -11,6 +11,9 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.read.trace import Trace
 
+#: FD_MEASURE_CUSTOM: recorded for formulas of FLOPs.
+_CUSTOM = 4
+
 #: A tensor, the begin or end of a list, an operand without value, a number, a truth value, or the end of a text that
 #: was cut.
 _TOKEN = re.compile(r"([A-Za-z]\w*)\[([\d,]*)\]|\[|\]|_|-?\d+|True|False|\.\.\.")
@@ -92,12 +95,14 @@ def shapes_of(trace: Trace, rank: int | None = None) -> Shapes:
     entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
     trace.index(rank)
     made = Shapes(0, len(entries))
-    columns = ("kind", "context", "detail", "count", "sum")
+    columns = ("kind", "flags", "context", "detail", "count", "sum")
     for entry in entries:
-        for kind, context, detail, count, elements in zip(*(entry["measures"][name] for name in columns), strict=True):
+        for kind, flags, context, detail, count, elements in zip(
+            *(entry["measures"][name] for name in columns), strict=True
+        ):
             if kind == "steps":
                 made.measured += count
-            elif kind == "shapes":
+            elif kind == "shapes" and not flags & _CUSTOM:
                 path = made.paths.setdefault(context, PathShapes())
                 calls, sums = path.ranks.get(entry["rank"], (0, 0))
                 path.ranks[entry["rank"]] = (calls + count, sums + elements)
@@ -108,6 +113,17 @@ def shapes_of(trace: Trace, rank: int | None = None) -> Shapes:
     if not made.paths:
         raise Error(_nothing(trace))
     return made
+
+
+def recorded_texts(trace: Trace) -> dict[str, list[str]]:
+    """Return all recorded operands by operator."""
+    made: dict[str, set[str]] = {}
+    for entry in trace.ranks:
+        columns = (entry["measures"][name] for name in ("kind", "context", "detail"))
+        for kind, context, detail in zip(*columns, strict=True):
+            if kind == "shapes" and detail:
+                made.setdefault(trace.nodes["key"][trace.contexts["node"][context]], set()).add(detail)
+    return {operator: sorted(texts) for operator, texts in made.items()}
 
 
 def _nothing(trace: Trace) -> str:

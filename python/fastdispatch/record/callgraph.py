@@ -542,12 +542,23 @@ class CallGraph(Recorded):
         self._look()
         if self._runtime is not None and self._session is not None:
             self._note(self._runtime.facts(self._session))
+        if "flops" in self._measure:
+            self._note(self._counted_by_formulas())
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._operators is not None and self._child_of is None:
             price = self._cost_options()
             costs = {"python_call": call_cost(*price), "operator": operator_cost(self._operators.source, *price)}
             self._note({"cost_ns": costs})
+
+    def _counted_by_formulas(self) -> dict[str, object]:
+        """Return FLOPs of custom operators. Nothing is read without a formula."""
+        from fastdispatch.record import flop_formulas
+
+        try:
+            return flop_formulas.counted(self._load()) if flop_formulas.formulas() else {}
+        except Exception:  # the recording ends without this fact: its operators remain unknown
+            return {}
 
     def _settle(self, session: _core.Session) -> None:
         """Move the finished file to the run directory, under the name of its rank."""

@@ -66,10 +66,12 @@ def _parts(report: FlopReport) -> Iterator[Text | Table]:
     if left:
         yield Text("   ".join(left))
     if report.unknown:
-        rows = [(f"{each.calls:.4g}", size(round(each.bytes)), each.operator) for each in report.unknown]
-        yield from section(
-            "operators without a formula, per step", table(("calls", "input", "operator"), rows, ("operator",))
-        )
+        rows = [
+            (f"{each.calls:.4g}", size(round(each.bytes)), each.operator, each.failed and f"formula: {each.failed}")
+            for each in report.unknown
+        ]
+        columns = ("calls", "input", "operator", "")
+        yield from section("operators that are not counted, per step", table(columns, rows, columns[2:]))
 
 
 def _steps(report: FlopReport) -> str:

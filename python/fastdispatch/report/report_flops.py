@@ -44,6 +44,7 @@ class UnknownRow:
     operator: str
     calls: float
     bytes: float
+    failed: str  # exception of its formula
 
 
 @dataclass
@@ -119,7 +120,8 @@ def flop_report(
         more=len(kept) - len(kept[:top]),
         hidden=len(rows) - len(kept),
         unknown=[
-            UnknownRow(name, each.calls / steps, each.bytes / steps) for name, each in sorted(found.unknown.items())
+            UnknownRow(name, each.calls / steps, each.bytes / steps, each.failed)
+            for name, each in sorted(found.unknown.items())
         ],
         compiled=sum(
             calls
