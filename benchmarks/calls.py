@@ -135,6 +135,7 @@ def _sides(result: Result) -> dict[str, Side]:
         "fastdispatch": peers.recorded(ops="off"),
         "fastdispatch, timing=False": peers.recorded(ops="off", timing=False),
         "fastdispatch, detail=c_calls": peers.recorded(ops="off", detail="c_calls"),
+        "fastdispatch, detail=lines": peers.recorded(ops="off", detail="lines"),
         "cProfile": peers.c_profile,
     }
     if peers.can_compile():
@@ -162,10 +163,10 @@ def measure(effort: Effort) -> Result:
         times = interleave(sides, make(count), effort, turns=24, repeats=3)
         costs = {side: added(times, side, count) for side in sides if side != "plain"}
         ours, counted = costs["fastdispatch"], costs["fastdispatch, timing=False"]
-        detailed = costs["fastdispatch, detail=c_calls"]
-        result.add(f"{name}: added cost, with C functions / cProfile", ratios(detailed, costs["cProfile"]), "x")
-        slowdown = ratios(times["fastdispatch, detail=c_calls"], times["plain"])
-        result.add(f"{name}: with C functions / untraced", slowdown, "x")
+        for detail, called in (("c_calls", "C functions"), ("lines", "lines")):
+            side = f"fastdispatch, detail={detail}"
+            result.add(f"{name}: added cost, with {called} / cProfile", ratios(costs[side], costs["cProfile"]), "x")
+            result.add(f"{name}: with {called} / untraced", ratios(times[side], times["plain"]), "x")
         is_call = name not in ("generator", "c_function")  # others have no goal
         for peer in ("cProfile", "VizTracer"):
             if peer in costs:

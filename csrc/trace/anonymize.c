@@ -295,7 +295,8 @@ hide_rank(anonymizer *h, fd_trace_rank *rank)
         fd_trace_measure *measure = &rank->measures.list[i];
         if (measure->kind != FD_MEASURE_SHAPES
             && measure->kind != FD_MEASURE_COMM
-            && measure->kind != FD_MEASURE_COLLECTIVES) {
+            && measure->kind != FD_MEASURE_COLLECTIVES
+            && measure->kind != FD_MEASURE_LINES) {
             status = hide(h, &measure->detail);
         }
     }

@@ -45,9 +45,9 @@ const char *const fd_counter_names[] = {"nodes_full",
                                         "measures_full",
                                         NULL};
 
-const char *const fd_measure_names[] = {"none",        "steps",       "flops",
-                                        "elementwise", "unknown",     "shapes",
-                                        "comm",        "collectives", NULL};
+const char *const fd_measure_names[] = {
+    "none", "steps",       "flops",    "elementwise", "unknown", "shapes",
+    "comm", "collectives", "reserved", "lines",       NULL};
 
 static const fd_column nodes[] = {
     FD_COLUMN_OF_NAMES(fd_trace_node, "kind", U8, kind, fd_kind_names),

@@ -215,7 +215,7 @@ def test_without_the_option_there_are_none() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"detail": "c_call"}, "detail='c_call': must be c_calls"),
+        ({"detail": "c_call"}, "detail='c_call': must be c_calls or lines"),
         ({"detail": "c_calls", "calls": "off"}, "detail='c_calls' requires Python calls: omit calls='off'"),
     ],
 )

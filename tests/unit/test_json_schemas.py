@@ -38,6 +38,7 @@ COMMANDS = {
     "report measured --flops --peak 1e12": "flops",
     "report reduced --comm": "comm",
     "report measured --shapes": "shapes",
+    "report detailed --lines": "lines",
     "findings run": "findings",
     "findings ranks.json": "findings",
     "doctor": "doctor",
@@ -94,6 +95,8 @@ import torch.distributed as dist
 with fastdispatch.CallGraph("measured", measure="flops,shapes"):
     torch.nn.functional.pad(torch.ones(2, 2) @ torch.ones(2, 2), (0, 1))
     [torch.ones(size).neg() for size in (1, 2)]
+with fastdispatch.CallGraph("detailed", detail="lines"):
+    (lambda: torch.ones(2))()
 dist.init_process_group("gloo", init_method="file://" + os.path.abspath("store"), rank=0, world_size=1)
 with fastdispatch.CallGraph("reduced", measure="comm"):
     dist.all_reduce(torch.ones(3))

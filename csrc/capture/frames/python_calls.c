@@ -380,13 +380,18 @@ thread_is_main(void)
     return syscall(SYS_gettid) == getpid();
 }
 
-/* The thread may be new since the events of C functions were enabled. */
+/* The thread may be new since the events of C functions and lines were
+ * enabled. */
 static void
-follow_c_calls(const fd_session *session, PyThreadState *state)
+follow_events(const fd_session *session, PyThreadState *state)
 {
 #if PY_VERSION_HEX < 0x030C0000
     if (session->on_c_call != NULL) {
-        fd_profile_replace(state, NULL, session->on_c_call);
+        fd_tracer_replace(state, FD_PROFILE_FUNCTION, NULL,
+                          session->on_c_call);
+    }
+    if (session->on_line != NULL) {
+        fd_tracer_replace(state, FD_TRACE_FUNCTION, NULL, session->on_line);
     }
 #else
     (void)session;
@@ -406,7 +411,7 @@ synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
     Py_XDECREF(name);
     thread->frame = NULL;
     thread->unhooked = NULL;
-    follow_c_calls(session, state);
+    follow_events(session, state);
     if (attached) {
         fd_tree_start(thread->tree);
     }

@@ -129,7 +129,7 @@ fd_c_calls_open(fd_session *session, fd_error *error)
     if (tool < 0) {
         return FD_ECONFLICT;
     }
-    missing = fd_monitoring_missing();
+    missing = fd_monitoring_constant("MISSING");
     fd_c_calls_switch(session, false);
     return FD_OK;
 }
@@ -178,55 +178,39 @@ on_event(PyObject *self, PyFrameObject *frame, int event, PyObject *callable)
     return 0;
 }
 
-static PyThreadState *
-first_thread(void)
-{
-    return PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-}
-
 fd_status
 fd_c_calls_open(fd_session *session, fd_error *error)
 {
-    for (PyThreadState *at = first_thread(); at != NULL;
-         at = PyThreadState_Next(at)) {
-        if (at->c_profilefunc != NULL && at->c_profilefunc != on_event) {
-            return fd_fail(error, FD_ECONFLICT,
-                           "detail='c_calls': this program has a profiler"
-                           " (sys.setprofile), and Python 3.11 allows one:"
-                           " end it, or omit detail");
-        }
+    if (!fd_tracers_free(FD_PROFILE_FUNCTION, on_event)) {
+        return fd_fail(error, FD_ECONFLICT,
+                       "detail='c_calls': this program has a profiler"
+                       " (sys.setprofile), and Python 3.11 allows one:"
+                       " end it, or omit detail");
     }
     session->on_c_call = on_event;
     return FD_OK;
-}
-
-static void
-replace_all(Py_tracefunc before, Py_tracefunc after)
-{
-    for (PyThreadState *at = first_thread(); at != NULL;
-         at = PyThreadState_Next(at)) {
-        fd_profile_replace(at, before, after);
-    }
 }
 
 void
 fd_c_calls_switch(fd_session *session, bool on)
 {
     (void)session;
-    replace_all(on ? NULL : on_event, on ? on_event : NULL);
+    fd_tracers_replace(FD_PROFILE_FUNCTION, on ? NULL : on_event,
+                       on ? on_event : NULL);
 }
 
 void
 fd_c_calls_close(void)
 {
-    replace_all(on_event, NULL);
+    fd_tracers_replace(FD_PROFILE_FUNCTION, on_event, NULL);
 }
 
 bool
 fd_c_calls_check(const fd_session *session)
 {
     return session->on_c_call == NULL
-        || !fd_profile_replace(PyThreadState_Get(), NULL, on_event);
+        || !fd_tracer_replace(PyThreadState_Get(), FD_PROFILE_FUNCTION, NULL,
+                              on_event);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/sections.h"
 #include "base/segment.h"
 #include "capture/process/process.h"
+#include "capture/process/thread_lines.h"
 #include "capture/process/thread_timers.h"
 #include "recording/context_tree.h"
 
@@ -32,6 +33,7 @@ typedef struct fd_thread {
     uint32_t step_nesting; /* open calls whose end may end a step */
     bool ring_refused;     /* no room for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first */
+    fd_thread_lines *lines;   /* owned; NULL before the first */
     const fd_frame *muted;    /* see FD_CODE_MUTED; of the monitor only */
     uint32_t beyond; /* open calls without an entry: the stack is full */
     uint32_t pins;   /* open guards of this thread */

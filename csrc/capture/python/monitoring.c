@@ -170,15 +170,15 @@ fd_monitoring_open(fd_monitoring_use use, fd_monitored *events, size_t count,
 }
 
 PyObject *
-fd_monitoring_missing(void)
+fd_monitoring_constant(const char *name)
 {
     PyObject *pending = fd_take_exception();
     PyObject *module = monitoring();
-    PyObject *missing =
-        module != NULL ? PyObject_GetAttrString(module, "MISSING") : NULL;
-    Py_XDECREF(missing); /* the module keeps it */
+    PyObject *found =
+        module != NULL ? PyObject_GetAttrString(module, name) : NULL;
+    Py_XDECREF(found); /* the module keeps it */
     fd_put_exception(pending);
-    return missing;
+    return found;
 }
 
 bool

@@ -33,8 +33,9 @@ typedef struct fd_monitoring_use {
 int fd_monitoring_open(fd_monitoring_use use, fd_monitored *events,
                        size_t count, fd_error *error);
 
-/* sys.monitoring.MISSING, borrowed; NULL without memory. */
-PyObject *fd_monitoring_missing(void);
+/* An object of sys.monitoring ("MISSING", "DISABLE"), borrowed; NULL without
+ * memory. */
+PyObject *fd_monitoring_constant(const char *name);
 
 /* Enable or disable the events that are not local, and keep the id. False if
  * out of memory. */

@@ -19,6 +19,7 @@
 #endif
 #if PY_VERSION_HEX < 0x030C0000
 #include <internal/pycore_interp.h>
+#include <opcode.h>
 #endif
 #if PY_VERSION_HEX >= 0x030E0000 /* the frame moved out of pycore_frame.h */
 #include <internal/pycore_interpframe.h>
@@ -201,20 +202,67 @@ fd_stack_limits_of(const char *base, const char *top)
 }
 
 #if PY_VERSION_HEX < 0x030C0000
-/* Replace the profile function `before` (NULL: none) of a thread by another
- * one, without an object: sys.getprofile() returns None. False if the thread
- * has a different function, which stays. */
+/* Whether the resumed frame of a generator or coroutine has yielded before. */
 static inline bool
-fd_profile_replace(PyThreadState *thread, Py_tracefunc before,
-                   Py_tracefunc after)
+fd_frame_has_yielded(const fd_frame *frame)
 {
-    if (thread->c_profilefunc != before || thread->c_profileobj != NULL) {
+    return fd_frame_is_resumed(frame)
+        && _Py_OPCODE(*frame->prev_instr) != RETURN_GENERATOR;
+}
+
+/* The function of a thread that CPython calls for events. */
+typedef enum fd_tracer_kind {
+    FD_PROFILE_FUNCTION, /* sys.setprofile: calls */
+    FD_TRACE_FUNCTION    /* sys.settrace: lines too */
+} fd_tracer_kind;
+
+/* Replace the function `before` (NULL: none) of a thread by another one,
+ * without an object: sys.getprofile() and sys.gettrace() return None. False if
+ * the thread has a different function, which stays. */
+static inline bool
+fd_tracer_replace(PyThreadState *thread, fd_tracer_kind kind,
+                  Py_tracefunc before, Py_tracefunc after)
+{
+    bool lines = kind == FD_TRACE_FUNCTION;
+    Py_tracefunc *function =
+        lines ? &thread->c_tracefunc : &thread->c_profilefunc;
+    if (*function != before
+        || (lines ? thread->c_traceobj : thread->c_profileobj) != NULL) {
         return false;
     }
-    thread->c_profilefunc = after;
+    *function = after;
     bool tracing =
-        thread->tracing == 0 && (thread->c_tracefunc != NULL || after != NULL);
+        thread->tracing == 0
+        && (thread->c_tracefunc != NULL || thread->c_profilefunc != NULL);
     thread->cframe->use_tracing = tracing ? 255 : 0;
+    return true;
+}
+
+/* The same for all threads. */
+static inline void
+fd_tracers_replace(fd_tracer_kind kind, Py_tracefunc before,
+                   Py_tracefunc after)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    for (PyThreadState *at = PyInterpreterState_ThreadHead(interpreter);
+         at != NULL; at = PyThreadState_Next(at)) {
+        fd_tracer_replace(at, kind, before, after);
+    }
+}
+
+/* Whether no thread has a function other than `own`. */
+static inline bool
+fd_tracers_free(fd_tracer_kind kind, Py_tracefunc own)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    for (PyThreadState *at = PyInterpreterState_ThreadHead(interpreter);
+         at != NULL; at = PyThreadState_Next(at)) {
+        Py_tracefunc found =
+            kind == FD_TRACE_FUNCTION ? at->c_tracefunc : at->c_profilefunc;
+        if (found != NULL && found != own) {
+            return false;
+        }
+    }
     return true;
 }
 #endif

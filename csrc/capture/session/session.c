@@ -8,6 +8,7 @@
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
+#include "capture/hooks/source_lines.h"
 #include "capture/operators/records.h"
 #include "capture/process/guard.h"
 #include "capture/timers/call_timers.h"
@@ -203,6 +204,9 @@ resume(fd_session *session)
     if (session->c_calls) {
         fd_c_calls_switch(session, true);
     }
+    if (session->lines) {
+        fd_lines_switch(session, true);
+    }
     fd_calls_ready(); /* adds the current frames of this thread */
     fd_collections_watch(session);
     if (session->ops == FD_OPS_RECORD) {
@@ -220,6 +224,9 @@ pause_recording(fd_session *session)
     fd_process_next_generation();
     if (session->c_calls) {
         fd_c_calls_switch(session, false);
+    }
+    if (session->lines) {
+        fd_lines_switch(session, false);
     }
     fd_collections_ignore();
     fd_records_ignore();
@@ -246,7 +253,11 @@ claim_sources(fd_session *session, fd_error *error)
     if (status == FD_OK && session->c_calls) {
         status = fd_c_calls_open(session, error);
     }
+    if (status == FD_OK && session->lines) {
+        status = fd_lines_open(session, error);
+    }
     if (status != FD_OK) {
+        fd_c_calls_close();
         uninstall(session);
     }
     return status;
@@ -296,6 +307,7 @@ fd_session_stop(fd_session *session)
     fd_process_activate(NULL, 0);
     uninstall(session);
     fd_c_calls_close();
+    fd_lines_close();
     fd_constructors_release();
     fd_recording_stop(session->recording, !session->stuck);
 }
@@ -355,6 +367,9 @@ keep_hook(const fd_session *session)
         install(session, !session->running);
     }
     if (session->c_calls && session->running && !fd_c_calls_check(session)) {
+        fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
+    }
+    if (session->lines && session->running && !fd_lines_check(session)) {
         fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
     }
 }
@@ -524,6 +539,7 @@ fd_session_forked(void)
     fd_frame_hook_remove();
     fd_monitor_remove();
     fd_c_calls_close();
+    fd_lines_close();
     fd_collections_ignore();
     fd_constructors_release();
 }

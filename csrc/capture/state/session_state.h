@@ -49,6 +49,9 @@ typedef enum fd_ops_source {
     FD_OPS_DISPATCH
 } fd_ops_source;
 
+/* Entries besides the default ones: CallGraph(detail=...). */
+enum { FD_DETAIL_C_CALLS = 1, FD_DETAIL_LINES = 2 };
+
 /* The threads that may use a session and its recording, and when:
  *  1. A thread without the GIL, inside its section (base/sections.h), after it
  *     has compared the generation there; a thread with the GIL, until it
@@ -93,8 +96,10 @@ typedef struct fd_session {
     bool unhooked; /* paused by fd_session_record, without hooks */
     fd_calls_source calls;
     bool c_calls;           /* also calls of C functions: hooks/c_calls.h */
-    Py_tracefunc on_c_call; /* their profile function, for new threads; NULL
-                               where threads need none */
+    bool lines;             /* also source lines: hooks/source_lines.h */
+    Py_tracefunc on_c_call; /* the profile function of the former, for new
+                               threads; NULL where threads need none */
+    Py_tracefunc on_line;   /* the trace function of the latter, the same */
     fd_ops_source ops;
     bool on_hold;  /* file `hold` existed when the step began */
     char *hold;    /* owned; the path and ".off": while this file exists,

@@ -19,7 +19,9 @@ enum {
                                    received */
     FD_MEASURE_COLLECTIVES = 7, /* at the root of the calling thread: calls of
                                    the group in `detail`, in all steps */
-    FD_MEASURE_KINDS = 8
+    FD_MEASURE_LINES = 9,       /* executions of the source line in `detail`:
+                                   ticks, with calls */
+    FD_MEASURE_KINDS = 10
 };
 
 /* Bits of fd_measure.flags. */

@@ -1,5 +1,8 @@
 #include "recording/measures/measure_table.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 enum { FIRST_MEASURES = 4 * 1024 };
 
 /* Under the lock if a chunk is added. */
@@ -27,6 +30,18 @@ reserve(fd_tree *tree)
     return made;
 }
 
+/* The string of a key. */
+static uint32_t
+detail_of(fd_recording *recording, fd_measure_key key)
+{
+    char text[16];
+    if (key.kind != FD_MEASURE_LINES) {
+        return key.detail;
+    }
+    snprintf(text, sizeof text, "%" PRIu32, key.detail);
+    return fd_recording_text(recording, text);
+}
+
 fd_measure *
 fd_measures_add(fd_tree *tree, fd_measure_key key)
 {
@@ -46,7 +61,7 @@ fd_measures_add(fd_tree *tree, fd_measure_key key)
     *made = (fd_measure){.context = key.context,
                          .kind = key.kind,
                          .flags = key.flags,
-                         .detail = key.detail};
+                         .detail = detail_of(tree->recording, key)};
     fd_pool_publish(&tree->measures.pool, 1);
     return made;
 }

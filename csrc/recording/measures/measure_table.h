@@ -14,7 +14,8 @@ typedef struct fd_measure_key {
     uint32_t context;
     uint16_t kind;   /* FD_MEASURE_*, below 32 */
     uint16_t flags;  /* below 8 */
-    uint32_t detail; /* string */
+    uint32_t detail; /* string; of FD_MEASURE_LINES: the number of the line,
+                        which becomes a string in the record */
 } fd_measure_key;
 
 /* Key 0 is not allowed in a map: kinds are not 0. Contexts have 24 bits, as

@@ -59,7 +59,7 @@ read_measure(fd_reading *r, const fd_measure *from)
         || (made.count == 0 && made.sum == 0 && made.other == 0)) {
         return FD_OK;
     }
-    if (made.kind == FD_MEASURE_STEPS) {
+    if (made.kind == FD_MEASURE_STEPS || made.kind == FD_MEASURE_LINES) {
         made.sum = fd_reading_ns(r, made.sum);
         made.max = fd_reading_ns(r, made.max);
     }

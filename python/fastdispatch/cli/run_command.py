@@ -76,7 +76,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--every", type=int, default=1, metavar="N", help="measure only one step in N (default: every step)"
     )
     parser.add_argument(
-        "--detail", default="", metavar="WHAT", help="also record calls of C functions, which costs more: c_calls"
+        "--detail",
+        default="",
+        metavar="WHAT",
+        help="also record calls of C functions (c_calls) or source lines (lines), which costs more",
     )
     parser.add_argument(
         "--gpu",

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from fastdispatch.read.line_sums import figures_by_node
 from fastdispatch.read.privacy import is_anonymous
 from fastdispatch.read.regular import read_text
 from fastdispatch.read.trace import Columns, Trace
@@ -45,7 +46,22 @@ def block_of(
         if with_texts:
             texts["node"] += members
             texts["text"] += [_text(lines, nodes["line"][node]) for node in members]
-    return {"paths": paths, "any": with_texts}, {"texts": texts}
+    return {"paths": paths, "any": with_texts}, {"texts": texts, "lines": _lines(trace) if with_texts else _lines()}
+
+
+def _lines(trace: Trace | None = None) -> Columns:
+    """Return executions and time of source lines, for ``detail="lines"``."""
+    rows = (
+        []
+        if trace is None
+        else [
+            (node, line, *row[:2])
+            for node, lines in figures_by_node(trace).items()
+            for line, row in sorted(lines.items())
+        ]
+    )
+    columns = zip(*rows, strict=True) if rows else ([], [], [], [])
+    return dict(zip(("node", "line", "hits", "time"), map(list, columns), strict=True))
 
 
 def source_folders(trace: Trace) -> Iterable[Path]:

@@ -18,7 +18,7 @@ from fastdispatch.read.summary import printable
 from fastdispatch.record import children, files
 from fastdispatch.record.calibration import call_cost, operator_cost
 from fastdispatch.record.children import Process, Rank
-from fastdispatch.record.detail import details_of
+from fastdispatch.record.detail import DETAILS, details_of
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import (
     agreed_run_id,
@@ -92,7 +92,8 @@ class CallGraph(Recorded):
         ``"flops"``, ``"comm"``, ``"shapes"``, several with commas, ``"all"``: also count FLOPs of operators, bytes of
         communication, shapes of operands, in steps 0, ``every``, 2 * ``every``... (docs/concepts/measures.md).
     detail:
-        ``"c_calls"``: also record the C functions that Python code calls (docs/concepts/calls.md).
+        ``"c_calls"``: also record the C functions that Python code calls; ``"lines"``: also executions and time of the
+        source lines of the project; or ``"c_calls,lines"`` (docs/concepts/calls.md).
     gpu:
         GPU time of one step in 100 (with ``et`` of each): ``"auto"`` if PyTorch uses CUDA, ``"off"``, ``"require"`` (an
         error without a GPU), or a :class:`fastdispatch.Gpu` with calls and sampling.
@@ -354,7 +355,7 @@ class CallGraph(Recorded):
             "max_mb": self._max_mb,
             "timing": self._timing,
             "calls": _CALLS[self._calls_source()],
-            "c_calls": "c_calls" in self._detail,
+            "detail": sum(DETAILS[name] for name in self._detail),
             "fold": self._keep is None,
             "prefixes": [*cell_folders(), *prefixes()],
             "notebook": shell() is not None,

@@ -6,7 +6,8 @@ import re
 
 from fastdispatch._core import Error
 
-DETAILS = ("c_calls",)
+#: Bits of ``FD_DETAIL_*``.
+DETAILS = {"c_calls": 1, "lines": 2}
 
 
 def details_of(text: str, calls: str) -> tuple[str, ...]:
