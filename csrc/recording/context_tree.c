@@ -102,18 +102,27 @@ spread_of(const fd_tree *tree, const fd_context *context)
          + hot->partner;
 }
 
+/* The phase of the caller, if it has one. A closure of Optimizer.step has the
+ * phases of its own calls. */
+static uint32_t
+phase_of(const fd_context *parent, const fd_node *node,
+         const fd_callee *callee)
+{
+    uint32_t phase = parent != NULL ? parent->flags & FD_CONTEXT_PHASE : 0;
+    if (phase != FD_PHASE_OTHER && phase != FD_PHASE_OPTIMIZER) {
+        return phase;
+    }
+    if ((node->flags & FD_NODE_PHASE) != 0) {
+        return node->flags & FD_NODE_PHASE;
+    }
+    return callee->module != 0 ? FD_PHASE_FORWARD : phase;
+}
+
 static uint32_t
 flags_of(const fd_context *parent, const fd_node *node,
          const fd_callee *callee)
 {
-    uint32_t phase = parent != NULL ? parent->flags & FD_CONTEXT_PHASE : 0;
-    if (phase == FD_PHASE_OTHER) {
-        phase = node->flags & FD_NODE_PHASE;
-    }
-    if (phase == FD_PHASE_OTHER && callee->module != 0) {
-        phase = FD_PHASE_FORWARD;
-    }
-    uint32_t flags = phase;
+    uint32_t flags = phase_of(parent, node, callee);
     if (node->kind == FD_NODE_OVERFLOW) {
         flags |= FD_CONTEXT_ABSORBS;
     }

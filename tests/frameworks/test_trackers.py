@@ -6,8 +6,10 @@ import json
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,13 +42,24 @@ def test_wandb(graph: fastdispatch.CallGraph, tmp_path: Path, monkeypatch: pytes
     folder = Path(run.dir).parent
     run.finish()
     (store,) = folder.glob("*.wandb")
+    messages = wait_for_exit(store, internal.Record)
     stored: dict[str, object] = {}
-    for record in log_records(store.read_bytes()):
-        message = internal.Record.FromString(record)
+    for message in messages:
         stored |= {item.key or item.nested_key[0]: json.loads(item.value_json) for item in message.summary.update}
     assert {name: stored[name] for name in logged} == logged
     (staged,) = [path for path in tmp_path.rglob("*") if path.is_file() and is_page(path)]
     assert staged.read_bytes() == graph.html()
+
+
+def wait_for_exit(store: Path, kind: Any) -> list[Any]:
+    """The messages of the store. ``finish()`` may return before the other process of wandb has written them."""
+    end = time.monotonic() + 60
+    while True:
+        messages = [kind.FromString(record) for record in log_records(store.read_bytes())]
+        if messages and messages[-1].HasField("exit"):
+            return messages
+        assert time.monotonic() < end, f"no exit record among {len(messages)}"
+        time.sleep(0.05)
 
 
 def log_records(content: bytes) -> Iterator[bytes]:

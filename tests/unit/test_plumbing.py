@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fastdispatch.page.plumbing import plumbing
+from fastdispatch.read.plumbing import plumbing
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,9 @@ from fastdispatch.page.plumbing import plumbing
         ("stdlib", "threading.py", "run", "Thread.run", 0),
         ("site", "torch/nn/modules/linear.py", "forward", "Linear.forward", 0),
         ("site", "torch/autograd/graph.py", "_engine_run_backward", "_engine_run_backward", 1),
+        ("site", "lightning/pytorch/trainer/call.py", "_call_lightning_module_hook", "_call_lightning_module_hook", 1),
+        ("site", "lightning/pytorch/core/module.py", "training_step", "LightningModule.training_step", 0),
+        ("project", "lightning/pytorch/trainer/call.py", "_call", "_call", 0),
         ("project", "train.py", "wrapper", "timed.<locals>.wrapper", 1),
         ("project", "train.py", "<listcomp>", "step.<locals>.<listcomp>", 1),
         ("project", "train.py", "wrapper", "wrapper", 0),

@@ -212,6 +212,26 @@ def test_phases_are_found_without_marks(training: Path) -> None:
     assert sum(map(float, re.findall(r"([\d.]+) %", line))) == pytest.approx(100, abs=0.3)
 
 
+def test_a_closure_of_the_optimizer_is_forward_and_backward(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(64, 64)
+    optimizer = torch.optim.LBFGS(layer.parameters(), max_iter=3)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = layer(torch.ones(64, 64)).square().mean()
+        loss.backward()
+        return loss
+
+    with fastdispatch.CallGraph(tmp_path / "out"):
+        for _ in range(4):
+            optimizer.step(closure)
+    trace = fastdispatch.load(tmp_path / "out", steps=None)
+    (rank,) = trace.ranks
+    assert rank["steps"] == 4
+    assert all(min(rank["latest_steps"][phase]) > 0 for phase in ("forward", "backward", "optimizer"))
+
+
 def test_a_row_a_phase(training: Path) -> None:
     report = made(training, by="phase")
     rows = {row.where: row for row in report.listing.rows}

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch.page import html_layout
-from fastdispatch.page.plumbing import plumbing
+from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, Trace

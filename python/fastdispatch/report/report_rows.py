@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.trace import Columns, Group, Trace
 
 #: Sort keys, with their column in ``Trace.table``.
@@ -23,8 +24,8 @@ SORTS = {
 #: Library functions below this share of the whole are hidden.
 SMALL = 0.001
 
-#: Wrappers are hidden too: library functions that spend this share of their time in one callee, with a self time of at
-#: most this share of the whole.
+#: Library functions that only forward calls are hidden too: plumbing by name, and those that spend this share of their
+#: time in one callee, each with a self time of at most this share of the whole.
 PASSED_ON, KEPT = 0.95, 0.005
 
 _LIBRARIES = ("site", "stdlib")
@@ -174,7 +175,9 @@ def _hide(
     figure, total, backward = table[column], table["total"], table["backward"]
     small_figure = SMALL * max(figure, default=0)
     small_time = SMALL * whole
-    passing = wrappers(trace, "function", rank, table, whole)
+    passing: set[int] = set(wrappers(trace, "function", rank, table, whole))
+    named = plumbing(trace.nodes)
+    passing.update(i for i in indexes if named[table["node"][i]] and table["self"][i] <= KEPT * whole)
     left, small, pass_on = [], Counter[str](), 0
     for i in indexes:
         node = table["node"][i]

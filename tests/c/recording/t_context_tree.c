@@ -109,6 +109,31 @@ one_context_per_path(void)
     EQUAL(two->flags & FD_CONTEXT_PHASE, FD_PHASE_FORWARD);
 }
 
+/* Backward and modules below Optimizer.step, in a closure, are their own
+ * phases; below other phases they are not. */
+static void
+phases_of_a_closure(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    fd_callee step = {fixture_function(&f, "step", FD_PHASE_OPTIMIZER), 0, 0};
+    fd_callee back = {fixture_function(&f, "back", FD_PHASE_BACKWARD), 0, 0};
+    fd_callee plain = {fixture_function(&f, "closure", 0), 0, 0};
+    fd_callee module = {plain.node, 77, 0};
+    fd_context *root = f.main->root;
+    fd_context *optimizer = fd_tree_child(f.main, root, &step);
+    fd_context *closure = fd_tree_child(f.main, optimizer, &plain);
+    fd_context *forward = fd_tree_child(f.main, closure, &module);
+    fd_context *backward = fd_tree_child(f.main, closure, &back);
+    EQUAL(closure->flags & FD_CONTEXT_PHASE, FD_PHASE_OPTIMIZER);
+    EQUAL(forward->flags & FD_CONTEXT_PHASE, FD_PHASE_FORWARD);
+    EQUAL(backward->flags & FD_CONTEXT_PHASE, FD_PHASE_BACKWARD);
+    fd_context *fused = fd_tree_child(f.main, backward, &step);
+    EQUAL(fused->flags & FD_CONTEXT_PHASE, FD_PHASE_BACKWARD);
+    fd_context *recomputed = fd_tree_child(f.main, backward, &module);
+    EQUAL(recomputed->flags & FD_CONTEXT_PHASE, FD_PHASE_BACKWARD);
+}
+
 /* Ten deep of one function: from the ninth on the nearest ancestor counts. */
 static void
 recursion_folds_at_8(void)
@@ -343,8 +368,9 @@ every_chunk_is_listed(void)
 
 RUN(ABSORBS(self_times_telescope), ABSORBS(self_goes_to_the_running),
     ABSORBS(clock_steps_back), ABSORBS(one_context_per_path),
-    ABSORBS(recursion_folds_at_8), ABSORBS(mutual_recursion_folds),
-    ABSORBS(folding_nodes_absorb), ABSORBS(overflow_below_the_caller),
-    ABSORBS(no_node_overflows), ABSORBS(tiny_recording),
-    ABSORBS(slots_are_reused), ABSORBS(no_room_for_a_thread),
-    ABSORBS(stack_grows_with_its_entries), TEST(every_chunk_is_listed))
+    ABSORBS(phases_of_a_closure), ABSORBS(recursion_folds_at_8),
+    ABSORBS(mutual_recursion_folds), ABSORBS(folding_nodes_absorb),
+    ABSORBS(overflow_below_the_caller), ABSORBS(no_node_overflows),
+    ABSORBS(tiny_recording), ABSORBS(slots_are_reused),
+    ABSORBS(no_room_for_a_thread), ABSORBS(stack_grows_with_its_entries),
+    ABSORBS(hints), TEST(every_chunk_is_listed))

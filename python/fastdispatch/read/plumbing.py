@@ -34,7 +34,14 @@ _AUTOGRAD = {
 }
 
 #: Files of which every function is plumbing.
-_FILES = {"contextlib.py", "functools.py", "typing.py"}
+_FILES = {"contextlib.py", "functools.py", "typing.py", "torch/utils/_contextlib.py"}
+
+#: Parts of frameworks that carry the calls of the program's training loop.
+_FOLDERS = tuple(
+    f"{package}/{part}"
+    for package in ("lightning/pytorch", "pytorch_lightning")
+    for part in ("core/optimizer.py", "loops/", "plugins/precision/", "strategies/", "trainer/")
+)
 
 _COMPREHENSIONS = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}
 
@@ -49,7 +56,9 @@ def _passes_on(source: str, file: str, name: str, qualified: str, key: str) -> b
     if name in _COMPREHENSIONS or _is_wrapper(name, qualified):
         return True
     library = source in ("site", "stdlib", "generated")
-    return library and (name in _NAMES or file in _FILES or key.partition("@")[0] in _AUTOGRAD)
+    return library and (
+        name in _NAMES or file in _FILES or file.startswith(_FOLDERS) or key.partition("@")[0] in _AUTOGRAD
+    )
 
 
 def _is_wrapper(name: str, qualified: str) -> bool:
