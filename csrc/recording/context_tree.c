@@ -527,5 +527,6 @@ fd_tree_free(fd_tree *tree)
     fd_map_clear(&tree->measures.formulas);
     fd_map_clear(&tree->measures.paths);
     fd_map_clear(&tree->measures.shapes);
+    fd_measures_clear_latest(&tree->measures);
     fd_free(tree);
 }

@@ -296,7 +296,8 @@ hide_rank(anonymizer *h, fd_trace_rank *rank)
         if (measure->kind != FD_MEASURE_SHAPES
             && measure->kind != FD_MEASURE_COMM
             && measure->kind != FD_MEASURE_COLLECTIVES
-            && measure->kind != FD_MEASURE_LINES) {
+            && measure->kind != FD_MEASURE_LINES
+            && measure->kind != FD_MEASURE_LATEST) {
             status = hide(h, &measure->detail);
         }
     }

@@ -217,7 +217,8 @@ by_measure(const void *left, const void *right, void *context)
     int order = by_number(a->context, b->context);
     order = order != 0 ? order : by_number(a->kind, b->kind);
     order = order != 0 ? order : by_number(a->flags, b->flags);
-    return order != 0 ? order : by_text(context, a->detail, b->detail);
+    order = order != 0 ? order : by_text(context, a->detail, b->detail);
+    return order != 0 ? order : by_number(a->count, b->count);
 }
 
 static void

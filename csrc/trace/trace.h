@@ -111,7 +111,8 @@ typedef struct fd_gpu_figure {
 } fd_gpu_figure;
 
 /* A measured figure of one context; ordered by context, kind, flags and the
- * text of the detail, each combination once. */
+ * text of the detail, each combination once; those of FD_MEASURE_LATEST also
+ * by count, with begin and end as sum and max, in ns since the start. */
 typedef struct fd_trace_measure {
     uint32_t context;
     uint32_t kind;   /* FD_MEASURE_* */

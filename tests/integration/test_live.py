@@ -131,7 +131,9 @@ def test_where_shows_who_is_waited_for(ranks: Ranks) -> None:
     wait_for(stalled)
     lines = command("where", ranks.run).splitlines()
     heads = [line for line in lines if not line.startswith(" ")]
-    assert [head.split(":")[0] for head in heads] == ["rank 0 (1 of 2)", "rank 1 (1 of 2)"]
+    assert [head.split(":")[0] for head in heads[:-1]] == ["rank 0 (1 of 2)", "rank 1 (1 of 2)"]
+    assert heads[-1].startswith("collectives (")
+    assert "calls on rank 1, " in lines[-1] and lines[-1].endswith(" calls on rank 0")
     assert any("live_ranks.py:[]:agree" in line for line in lines)
     document = json.loads(command("where", ranks.run, "--json", "--threads"))
     (of_zero,) = [g for g in document["groups"] if g["ranks"] == [0] and g["stacks"][0]["thread"] == "main"]

@@ -1,5 +1,7 @@
 #include "capture/hooks/step_calls.h"
 
+#include "recording/measures/latest_calls.h"
+
 enum { STEP_EVENTS = FD_CODE_OPTIMIZER | FD_CODE_ENGINE };
 
 void
@@ -25,6 +27,14 @@ fd_events_returned(fd_thread *thread, uint16_t special)
 {
     bool step = ended_a_step(thread, special);
     fd_session *session = fd_process_active();
+    if ((special & FD_CODE_WAITS) != 0) {
+        if (session != NULL && thread->session == session
+            && thread->tree != NULL
+            && thread->synced == fd_process_generation()) {
+            fd_latest_returned(thread->tree);
+        }
+        return;
+    }
     if (session != NULL && step) {
         session->step_ended(session, thread,
                             (special & FD_CODE_ENGINE) != 0

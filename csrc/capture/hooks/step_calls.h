@@ -1,5 +1,6 @@
 /* Calls that affect the recording itself: the end of a training step, the
- * import of PyTorch, the creation of a process group. Requires the GIL. */
+ * import of PyTorch, the creation of a process group, the end of a wait for a
+ * collective. Requires the GIL. */
 #ifndef FD_STEP_CALLS_H
 #define FD_STEP_CALLS_H
 

@@ -4,6 +4,7 @@
 #include "capture/operands/flop_formulas.h"
 #include "capture/operands/process_groups.h"
 #include "capture/torch/record_layout.h"
+#include "recording/measures/latest_calls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,8 +115,8 @@ detail_of(fd_session *session, uint32_t group, uint16_t type)
                                  name);
 }
 
-static uint16_t
-flags_of(fd_operand_list inputs)
+static bool
+is_async(fd_operand_list inputs)
 {
     bool async = false;
     for (uint32_t i = 0; i < inputs.count; i++) {
@@ -123,7 +124,7 @@ flags_of(fd_operand_list inputs)
             break;
         }
     }
-    return async ? FD_MEASURE_ASYNC : 0;
+    return async;
 }
 
 static uint64_t
@@ -132,21 +133,29 @@ bytes_at(fd_operand_list inputs, uint8_t at)
     return fd_operand_bytes(fd_operands_item(inputs, at));
 }
 
-static void
-add_call(fd_thread *thread, const comm_operator *what, fd_operand_list inputs,
-         uint32_t group)
+static uint32_t
+type_text(fd_thread *thread, const comm_operator *what, fd_operand_list inputs,
+          uint32_t group)
 {
-    fd_tree *tree = thread->tree;
     uint8_t place = what->sent != NO_PLACE ? what->sent : what->received;
     uint16_t type = type_of(fd_operands_item(inputs, place), 0);
-    fd_measure_key key = {
-        .context = fd_tree_id(tree, tree->current),
-        .kind = FD_MEASURE_COMM,
-        .flags = flags_of(inputs),
-        .detail = detail_of(thread->session, group, type),
-    };
-    fd_measure_add(fd_measures_at(tree, key), bytes_at(inputs, what->sent),
-                   bytes_at(inputs, what->received));
+    return detail_of(thread->session, group, type);
+}
+
+/* The call as one of its group, in every step. */
+static void
+add_collective(fd_thread *thread, fd_latest_call *call, uint32_t group)
+{
+    fd_tree *tree = thread->tree;
+    fd_measure_key key = {.context = fd_tree_id(tree, tree->root),
+                          .kind = FD_MEASURE_COLLECTIVES,
+                          .detail = group};
+    fd_measure_add(fd_measures_at(tree, key), 0, 0);
+    call->group = group;
+    call->number = fd_group_names_call(&thread->session->groups, group);
+    if (call->number != 0) {
+        fd_latest_begin(tree, call);
+    }
 }
 
 void
@@ -162,13 +171,21 @@ fd_comm_call_start(fd_thread *thread, const void *record)
     }
     fd_operand_list inputs = fd_operands_of(record);
     uint32_t group = group_of(thread->session, inputs);
+    uint64_t sent = bytes_at(inputs, what->sent);
+    uint64_t received = bytes_at(inputs, what->received);
+    fd_latest_call call = {
+        .detail = type_text(thread, what, inputs, group),
+        .bytes = sent > received ? sent : received,
+        .async = is_async(inputs),
+    };
     if (!what->message && group != 0) {
-        fd_measure_key key = {.context = fd_tree_id(tree, tree->root),
-                              .kind = FD_MEASURE_COLLECTIVES,
-                              .detail = group};
-        fd_measure_add(fd_measures_at(tree, key), 0, 0);
+        add_collective(thread, &call, group);
     }
     if (thread->session->measures.on) {
-        add_call(thread, what, inputs, group);
+        fd_measure_key key = {.context = fd_tree_id(tree, tree->current),
+                              .kind = FD_MEASURE_COMM,
+                              .flags = call.async ? FD_MEASURE_ASYNC : 0,
+                              .detail = call.detail};
+        fd_measure_add(fd_measures_at(tree, key), sent, received);
     }
 }

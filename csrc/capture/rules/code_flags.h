@@ -14,10 +14,12 @@ enum {
     FD_CODE_ENGINE = 128,   /* train_batch of an engine: the same */
     FD_CODE_ENTERS =
         256, /* __enter__, __aenter__: see recording/open_entries.h */
-    FD_CODE_MUTED = 512, /* not recorded, nor are its callees */
-    FD_CODE_NVTX = 1024, /* see nvtx.h */
-    FD_CODE_JOB = 2048,  /* of an engine: see job_rules.h */
-    FD_CODE_EVENTS = FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE
+    FD_CODE_MUTED = 512,  /* not recorded, nor are its callees */
+    FD_CODE_NVTX = 1024,  /* see nvtx.h */
+    FD_CODE_JOB = 2048,   /* of an engine: see job_rules.h */
+    FD_CODE_WAITS = 4096, /* of torch.distributed: may wait for a collective */
+    FD_CODE_EVENTS =
+        FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE | FD_CODE_WAITS
 };
 
 #endif

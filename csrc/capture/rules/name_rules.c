@@ -37,6 +37,7 @@ static const fd_rule rules[] = {
      FD_CODE_CHANGES, 0},
     {"torch/distributed/distributed_c10d.py", "split_group", FD_CODE_CHANGES,
      0},
+    {"torch/distributed/distributed_c10d.py", NULL, FD_CODE_WAITS, 0},
     {"multiprocessing/context.py", "SpawnProcess._after_fork", FD_CODE_CHANGES,
      0},
 

@@ -28,3 +28,18 @@ fd_group_names_put(fd_group_names *names, uint64_t address, uint32_t text)
         atomic_store_explicit(&names->count, at + 1, memory_order_release);
     }
 }
+
+uint64_t
+fd_group_names_call(fd_group_names *names, uint32_t text)
+{
+    for (uint32_t i = 0; i < FD_GROUP_NAMES; i++) {
+        uint32_t free = 0;
+        if (atomic_compare_exchange_strong(&names->calls[i].text, &free, text)
+            || free == text) {
+            return atomic_fetch_add_explicit(&names->calls[i].calls, 1,
+                                             memory_order_relaxed)
+                 + 1;
+        }
+    }
+    return 0;
+}

@@ -19,6 +19,8 @@ enum {
                                    received */
     FD_MEASURE_COLLECTIVES = 7, /* at the root of the calling thread: calls of
                                    the group in `detail`, in all steps */
+    FD_MEASURE_LATEST = 8,      /* one of the latest of these calls: its number
+                                   in the group, begin, end, larger bytes */
     FD_MEASURE_LINES = 9,       /* executions of the source line in `detail`:
                                    ticks, with calls */
     FD_MEASURE_KINDS = 10
@@ -26,10 +28,11 @@ enum {
 
 /* Bits of fd_measure.flags. */
 enum {
-    FD_MEASURE_GRAD = 1,  /* autograd was recording */
-    FD_MEASURE_ASYNC = 2, /* of communication: the caller waits later */
-    FD_MEASURE_CUSTOM = 4 /* of shapes: only those of operators without a
+    FD_MEASURE_GRAD = 1,   /* autograd was recording */
+    FD_MEASURE_ASYNC = 2,  /* of communication: the caller waits later */
+    FD_MEASURE_CUSTOM = 4, /* of shapes: only those of operators without a
                              formula are recorded */
+    FD_MEASURE_OPEN = 8    /* of the latest: the caller waits in it */
 };
 
 /* A measured figure of one context. Its owner updates it in place. */

@@ -6,6 +6,17 @@
 #include "recording/chunk_pool.h"
 #include "recording/measures/measure_format.h"
 
+enum { FD_LATEST_KEPT = 256 };
+
+/* The latest collectives of one group: latest_calls.h. */
+typedef struct fd_latest {
+    struct fd_latest *next; /* owned */
+    uint32_t group;         /* string */
+    uint32_t kept;
+    uint64_t calls;
+    fd_measure *list[FD_LATEST_KEPT];
+} fd_latest;
+
 typedef struct fd_measures {
     fd_pool pool; /* fd_measure */
     fd_map index; /* key -> place in the file / FD_ID_UNIT; UINT32_MAX: no room
@@ -13,8 +24,13 @@ typedef struct fd_measures {
     fd_map formulas;        /* writer: node -> whether it has one */
     uint32_t counted_depth; /* entry of the operator that was counted last */
     uint64_t counted;       /* its owner */
-    fd_map paths;  /* writer: context -> number of its shapes, and bits */
-    fd_map shapes; /* hash of context and operands -> as in `index` */
+    fd_map paths;      /* writer: context -> number of its shapes, and bits */
+    fd_map shapes;     /* hash of context and operands -> as in `index` */
+    fd_latest *latest; /* owned; of each group */
+    fd_measure *open;  /* the latest call with FD_MEASURE_OPEN */
+    uint32_t open_depth; /* of the stack below its caller */
 } fd_measures;
+
+void fd_measures_clear_latest(fd_measures *measures);
 
 #endif

@@ -42,20 +42,11 @@ detail_of(fd_recording *recording, fd_measure_key key)
     return fd_recording_text(recording, text);
 }
 
-fd_measure *
-fd_measures_add(fd_tree *tree, fd_measure_key key)
+static fd_measure *
+publish(fd_tree *tree, fd_measure *made, fd_measure_key key)
 {
-    fd_map *index = &tree->measures.index;
-    const fd_file *file = &tree->recording->file;
-    uint64_t word = fd_measure_word(key);
-    bool refused = fd_map_get(index, word) == UINT32_MAX;
-    fd_measure *made = refused ? NULL : reserve(tree);
-    uint32_t id = made != NULL ? fd_file_id(file, made) : UINT32_MAX;
-    if (!refused && fd_map_put(index, word, id) != FD_OK) {
-        made = NULL;
-    }
     if (made == NULL) {
-        fd_file_count(file, FD_COUNT_MEASURES_FULL);
+        fd_file_count(&tree->recording->file, FD_COUNT_MEASURES_FULL);
         return NULL;
     }
     *made = (fd_measure){.context = key.context,
@@ -64,4 +55,25 @@ fd_measures_add(fd_tree *tree, fd_measure_key key)
                          .detail = detail_of(tree->recording, key)};
     fd_pool_publish(&tree->measures.pool, 1);
     return made;
+}
+
+fd_measure *
+fd_measures_append(fd_tree *tree, fd_measure_key key)
+{
+    return publish(tree, reserve(tree), key);
+}
+
+fd_measure *
+fd_measures_add(fd_tree *tree, fd_measure_key key)
+{
+    fd_map *index = &tree->measures.index;
+    uint64_t word = fd_measure_word(key);
+    bool refused = fd_map_get(index, word) == UINT32_MAX;
+    fd_measure *made = refused ? NULL : reserve(tree);
+    uint32_t id =
+        made != NULL ? fd_file_id(&tree->recording->file, made) : UINT32_MAX;
+    if (!refused && fd_map_put(index, word, id) != FD_OK) {
+        made = NULL;
+    }
+    return publish(tree, made, key);
 }

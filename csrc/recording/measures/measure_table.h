@@ -30,6 +30,9 @@ fd_measure_word(fd_measure_key key)
 /* A new record, or NULL: (counted) no room. */
 fd_measure *fd_measures_add(fd_tree *tree, fd_measure_key key);
 
+/* A new record without a key, or NULL: (counted) no room. */
+fd_measure *fd_measures_append(fd_tree *tree, fd_measure_key key);
+
 /* The record of a key; NULL: (counted) no room. */
 static inline fd_measure *
 fd_measures_at(fd_tree *tree, fd_measure_key key)

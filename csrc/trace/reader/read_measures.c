@@ -16,7 +16,10 @@ by_key(const void *left, const void *right)
     int order = by_number(a->context, b->context);
     order = order != 0 ? order : by_number(a->kind, b->kind);
     order = order != 0 ? order : by_number(a->flags, b->flags);
-    return order != 0 ? order : by_number(a->detail, b->detail);
+    order = order != 0 ? order : by_number(a->detail, b->detail);
+    return order == 0 && a->kind == FD_MEASURE_LATEST
+             ? by_number(a->count, b->count)
+             : order;
 }
 
 /* Threads of one role share contexts of the trace: their figures add up. */
@@ -43,6 +46,14 @@ fold(fd_trace_rank *rank)
     rank->measures.count = kept + 1;
 }
 
+/* Ticks since the start of the recording, in ns. */
+static uint64_t
+since_start(const fd_reading *r, uint64_t tick)
+{
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
+    return tick > origin ? fd_reading_ns(r, tick - origin) : 0;
+}
+
 static fd_status
 read_measure(fd_reading *r, const fd_measure *from)
 {
@@ -56,12 +67,18 @@ read_measure(fd_reading *r, const fd_measure *from)
         .other = from->other,
     };
     if (made.context == 0 || made.kind == 0 || made.kind >= FD_MEASURE_KINDS
-        || (made.count == 0 && made.sum == 0 && made.other == 0)) {
+        || (made.count == 0
+            && (made.kind == FD_MEASURE_LATEST
+                || (made.sum == 0 && made.other == 0)))) {
         return FD_OK;
     }
     if (made.kind == FD_MEASURE_STEPS || made.kind == FD_MEASURE_LINES) {
         made.sum = fd_reading_ns(r, made.sum);
         made.max = fd_reading_ns(r, made.max);
+    }
+    if (made.kind == FD_MEASURE_LATEST) {
+        made.sum = since_start(r, made.sum);
+        made.max = since_start(r, made.max);
     }
     fd_status status = fd_reading_text(r, from->detail, 0, &made.detail);
     return status == FD_OK ? fd_vector_push(&r->rank->measures, made) : status;

@@ -23,14 +23,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from fastdispatch.read.live import grouped, stacks
-    from fastdispatch.report.stacks_text import lines
+    from fastdispatch.read.live import grouped, position
+    from fastdispatch.report.stacks_text import collectives, lines
 
     incomplete: list[str] = []
-    found = [each for each in stacks(arguments.path, incomplete.append) if arguments.threads or each.thread == "main"]
-    groups = grouped(found)
+    found = position(arguments.path, incomplete.append)
+    groups = grouped([each for each in found.stacks if arguments.threads or each.thread == "main"])
     if arguments.json:
         document = {"format": "fastdispatch.where", "version": 1, "groups": [group.as_json() for group in groups]}
-        print(json.dumps(document))
+        print(json.dumps(document | {"collectives": found.collectives}))
     else:
-        print("\n".join(lines(groups, incomplete, everything=arguments.all)))
+        print("\n".join([*lines(groups, incomplete, everything=arguments.all), *collectives(found.collectives)]))

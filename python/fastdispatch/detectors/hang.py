@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.model import Finding, Where
+from fastdispatch.read.collectives import GroupCalls, differences, group_calls, operator_differences
 from fastdispatch.read.summary import seconds, spans
 from fastdispatch.read.trace import Trace
 
@@ -24,18 +26,39 @@ def find(steps: Steps) -> Iterator[Finding]:
     waiting = [number for number, stack in stacks.items() if any(map(_is_communication, _keys(steps, stack)))]
     elsewhere = [number for number in stacks if number not in waiting and stacks[number]]
     old = [rank for rank in stuck if _age(steps, rank) > limits.HANG_STEPS * max(steps.typical, 1)]
+    groups = group_calls([steps.trace]) if waiting else []
+    sentences = list(differences(groups)) if groups else list(operator_differences([steps.trace])) if waiting else []
+    minority = next(filter(None, map(_minority, groups)), [])
     if waiting and elsewhere:
-        yield _finding(steps, stacks, elsewhere, f"ranks {spans(sorted(waiting))} wait for it in a collective", waiting)
+        proof = f"ranks {spans(sorted(waiting))} wait for it in a collective"
+        yield _finding(steps, stacks, elsewhere, "; ".join([proof, *sentences]), waiting, sentences)
+    elif waiting and minority and all(number in stacks for number in minority):
+        others = [number for number in waiting if number not in minority]
+        yield _finding(steps, stacks, minority, "; ".join(sentences), others, sentences)
     elif old and steps.typical:
         number = old[0]["rank"]
         age = _age(steps, old[0])
         proof = (
             f"its last step ended {seconds(age)} before the end of the recording, a step takes {seconds(steps.typical)}"
         )
-        yield _finding(steps, stacks, [number], proof, [])
+        yield _finding(steps, stacks, [number], "; ".join([proof, *sentences]), [], sentences)
 
 
-def _finding(steps: Steps, stacks: dict[int, list[int]], ranks: list[int], proof: str, waiting: list[int]) -> Finding:
+def _minority(group: GroupCalls) -> list[int]:
+    """Return the ranks that call another operator than most, in the first collective in which ranks differ."""
+    if not group.comparable():
+        return []
+    for _, calls in sorted(group.calls.items()):
+        kinds = Counter(call.signature for call in calls.values())
+        if len(kinds) > 1:
+            usual = kinds.most_common(1)[0][0]
+            return [rank for rank, call in calls.items() if call.signature != usual]
+    return []
+
+
+def _finding(
+    steps: Steps, stacks: dict[int, list[int]], ranks: list[int], proof: str, waiting: list[int], sentences: list[str]
+) -> Finding:
     stack = stacks[ranks[0]]
     path = stack[-1]
     user = next((row for row in reversed(stack) if steps.is_user(row)), path)
@@ -52,7 +75,7 @@ def _finding(steps: Steps, stacks: dict[int, list[int]], ranks: list[int], proof
         ADVICE,
         severity="critical",
         ranks=sorted(ranks),
-        evidence={"waiting": sorted(waiting), "stack": _keys(steps, stack)},
+        evidence={"waiting": sorted(waiting), "stack": _keys(steps, stack), "collectives": sentences},
     )
     found.share, found.gain_ns = 1.0, max(round(_age(steps, _rank(steps.trace, ranks[0]))), steps.typical)
     return found

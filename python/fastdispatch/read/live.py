@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch._core import Error
+from fastdispatch.read.collectives import differences, group_calls, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import Trace, load
@@ -92,28 +93,61 @@ def stacks(path: str, incomplete: Callable[[str], object] = lambda line: None) -
     """Return the stacks of all threads with open calls, by rank, then those of other processes that run or were
     killed. ``incomplete`` is called with a line for each
     recording that is truncated or damaged. Raises Error if the path is not a recording or run directory."""
+    return position(path, incomplete).stacks
+
+
+@dataclass(frozen=True)
+class Position:
+    """The stacks of a run, and sentences about collectives that not all ranks have called."""
+
+    stacks: list[Stack]
+    collectives: list[str]
+
+
+def position(path: str, incomplete: Callable[[str], object] = lambda line: None) -> Position:
+    """Return the stacks as ``stacks`` does, and how far the ranks are in their collectives."""
     found: list[Stack] = []
+    traces: list[Trace] = []
+    now: dict[int, int] = {}
     for each in recordings(path):
         trace = load(each)
         for line in trace.incomplete:
             incomplete(line)
-        found += stacks_of(trace, files.is_live(each))
+        live = files.is_live(each)
+        rank = trace.ranks[0]
+        last = rank["start_monotonic"] + max(rank["threads"]["last"], default=0)
+        now[rank["rank"]] = time.clock_gettime_ns(time.CLOCK_MONOTONIC) if _is_known(rank, live) else last
+        traces.append(trace)
+        found += stacks_of(trace, live)
+    collectives = _collectives(traces, found, now)
     for name, trace, live in live_children(path):
         found += (replace(stack, process=name) for stack in stacks_of(trace, live))
-    return found
+    return Position(found, collectives)
+
+
+def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -> list[str]:
+    """Without figures of groups, compare the calls of operators, if a rank is in a function of torch.distributed."""
+    groups = group_calls(traces)
+    if groups:
+        return list(differences(groups, now))
+    waiting = any(call.startswith(("torch/distributed/", "c10d::")) for stack in found for call in stack.calls)
+    return list(operator_differences(traces)) if waiting else []
+
+
+def _is_known(rank: dict[str, Any], live: bool) -> bool:
+    """Return whether a rank runs on this host, so that its clock is the reader's."""
+    return live and rank["state"] == "running" and rank["boot_id"].replace("-", "") == boot_id().replace("-", "")
 
 
 def stacks_of(trace: Trace, live: bool) -> Iterable[Stack]:
     rank = trace.ranks[0]
     nodes, contexts = trace.nodes, trace.contexts
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    here = rank["boot_id"].replace("-", "") == boot_id().replace("-", "")
     state = "killed" if rank["state"] == "running" and not live else rank["state"]
     threads, open_calls = rank["threads"], rank["open"]
     for thread, role in enumerate(threads["role"]):
         # If events are recorded, the stack is unchanged since the last event of the thread.
-        known = live and here and state == "running"
-        silent = now - rank["start_monotonic"] - threads["last"][thread] if known else 0
+        silent = now - rank["start_monotonic"] - threads["last"][thread] if _is_known(rank, live) else 0
         lines = [
             (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age + max(silent, 0))
             for which, context, age in zip(*open_calls.values(), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fastdispatch.read.collectives import COUNTED
 from fastdispatch.read.live import Group
 from fastdispatch.read.summary import printable, seconds, spans
 
@@ -47,3 +48,10 @@ def calls(group: Group, everything: bool) -> Iterator[str]:
         yield f"   ... {outer} outer call{'s' * (outer != 1)} (--all)"
     for call, age in shown[outer:]:
         yield f"   {seconds(age):>8}  {printable(call)}"
+
+
+def collectives(sentences: Sequence[str]) -> Iterator[str]:
+    """Yield the sentences about collectives that not all ranks have called, last: they name the rank to look at."""
+    if sentences:
+        yield f"collectives ({COUNTED}):"
+        yield from (f"   {sentence}" for sentence in sentences)

@@ -373,4 +373,4 @@ RUN(ABSORBS(self_times_telescope), ABSORBS(self_goes_to_the_running),
     ABSORBS(overflow_below_the_caller), ABSORBS(no_node_overflows),
     ABSORBS(tiny_recording), ABSORBS(slots_are_reused),
     ABSORBS(no_room_for_a_thread), ABSORBS(stack_grows_with_its_entries),
-    ABSORBS(hints), TEST(every_chunk_is_listed))
+    TEST(every_chunk_is_listed))

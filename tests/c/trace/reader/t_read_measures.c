@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "recording/measures/measure_table.h"
+#include "recording/measures/latest_calls.h"
 #include "trace/anonymize.h"
 #include "trace/reader/recording_reader.h"
 
@@ -80,4 +80,53 @@ in_a_dump(void)
     EQUAL(list[0].sum, 100);
 }
 
-RUN(ABSORBS(sums_of_a_path), TEST(in_a_dump))
+/* Two collectives of one path stay apart, also in a dump; one that is being
+ * written is skipped. */
+static void
+latest_collectives(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fixture_trace_free) fd_trace *loaded = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    fd_error error = {""};
+    OK(fixture_open(&f, NULL, 1));
+    uint64_t origin = fd_file_header(&f.recording->file)->start.ticks;
+    fd_latest_call call = {
+        .group = fd_recording_text(f.recording, "0:2"),
+        .detail = fd_recording_text(f.recording, "none 0:2"),
+        .bytes = 24,
+        .async = true,
+    };
+    uint64_t begins[3];
+    fixture_work(1000);
+    fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "c10d::barrier"));
+    for (uint32_t i = 0; i < 3; i++) {
+        call.number = (i + 1) % 3;
+        fixture_work(10);
+        fd_tree_tick(f.main, check_clock_now());
+        begins[i] = check_clock_now() - origin;
+        fd_latest_begin(f.main, &call);
+    }
+    OK(f.main->measures.latest != NULL ? FD_OK : FD_ENOMEM);
+    f.main->measures.latest->list[0]->max = origin + 7000;
+    fixture_leave(f.main);
+    OK(read(&f, &trace));
+    OK(fixture_dump(trace, &text));
+    OK(fixture_load(&loaded, text.bytes, text.size, &error));
+    OK(fd_trace_anonymize(loaded, "salt", 4));
+    const fd_trace_rank *rank = &loaded->ranks.list[0];
+    EQUAL(rank->measures.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const fd_trace_measure *at = &rank->measures.list[i];
+        EQUAL(at->kind, FD_MEASURE_LATEST);
+        EQUAL(at->flags, FD_MEASURE_ASYNC);
+        EQUAL(at->count, i + 1);
+        EQUAL(at->sum, begins[i]);
+        EQUAL(at->max, i == 0 ? 7000 : 0);
+        EQUAL(at->other, 24);
+        SAME(fd_trace_text(loaded, at->detail), "none 0:2");
+    }
+}
+
+RUN(ABSORBS(sums_of_a_path), TEST(in_a_dump), ABSORBS(latest_collectives))
