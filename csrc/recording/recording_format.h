@@ -214,7 +214,8 @@ typedef struct fd_header {
     uint64_t resumed;    /* tick of the latest start; 0 while paused */
     _Atomic uint64_t counters[FD_COUNTERS];
     uint32_t liveness; /* FD_LIVENESS_* */
-    uint32_t unused;
+    uint32_t segment;  /* number in a rotated recording, from 1: all segments
+                          have the same id; 0: it is not rotated */
 } fd_header;
 
 typedef struct fd_chunk {

@@ -4,6 +4,7 @@
 #include "recording/node_table.h"
 #include "json/json_scan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_MODULE_DEPTH = 64 };
@@ -232,6 +233,49 @@ fd_figure_add(fd_figure *figure, const fd_figure *more)
     figure->stepped += more->stepped;
     figure->self_squares += more->self_squares;
     figure->total_squares += more->total_squares;
+}
+
+static int
+by_number(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int
+by_measure(const void *left, const void *right)
+{
+    const fd_trace_measure *a = left;
+    const fd_trace_measure *b = right;
+    int order = by_number(a->context, b->context);
+    order = order != 0 ? order : by_number(a->kind, b->kind);
+    order = order != 0 ? order : by_number(a->flags, b->flags);
+    order = order != 0 ? order : by_number(a->detail, b->detail);
+    return order == 0 && a->kind == FD_MEASURE_LATEST
+             ? by_number(a->count, b->count)
+             : order;
+}
+
+void
+fd_measures_fold(fd_trace_rank *rank)
+{
+    fd_trace_measure *list = rank->measures.list;
+    uint32_t kept = 0;
+    if (rank->measures.count == 0) {
+        return;
+    }
+    qsort(list, rank->measures.count, sizeof *list, by_measure);
+    for (uint32_t i = 1; i < rank->measures.count; i++) {
+        fd_trace_measure *to = &list[kept];
+        if (by_measure(to, &list[i]) != 0) {
+            list[++kept] = list[i];
+            continue;
+        }
+        to->count += list[i].count;
+        to->sum += list[i].sum;
+        to->max = list[i].max > to->max ? list[i].max : to->max;
+        to->other += list[i].other;
+    }
+    rank->measures.count = kept + 1;
 }
 
 bool

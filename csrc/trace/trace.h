@@ -296,7 +296,10 @@ typedef struct fd_trace_rank {
     uint64_t recorded; /* ns during which it recorded */
     uint64_t whole;    /* the same of all steps, if some are selected */
     uint64_t file_bytes;
-    char id[33]; /* of the recording, hexadecimal */
+    uint32_t segment;  /* of a rotated recording, the last one that was added;
+                          0: it is not rotated; not dumped */
+    uint32_t segments; /* that were added up */
+    char id[33];       /* of the recording, hexadecimal */
     char boot_id[33];
     fd_file_anchor start; /* ticks field: ns of the tick clock */
     uint64_t counters[FD_COUNTERS];
@@ -358,6 +361,9 @@ void fd_trace_rank_clear(fd_trace_rank *rank);
 
 /* Sum `more` into the figure of its context. */
 void fd_figure_add(fd_figure *figure, const fd_figure *more);
+
+/* Add up measures with equal context, kind, flags and detail. */
+void fd_measures_fold(fd_trace_rank *rank);
 
 /* The key text of a node, and the full name of a module ("blocks.3.attn");
  * appended. */

@@ -1,5 +1,7 @@
 #include "trace/trace_merge.h"
 
+#include "trace/segment_join.h"
+
 #include <string.h>
 
 typedef fd_merge_ids maps;
@@ -24,6 +26,9 @@ check_ranks(const fd_trace *into, const fd_trace *from, const char *name,
         const fd_trace_rank *other = &into->ranks.list[i];
         const char *run = fd_merge_run_id(from, rank);
         const char *other_run = fd_merge_run_id(into, other);
+        if (fd_segments_match(rank, other)) {
+            continue;
+        }
         if (other->rank == rank->rank && rank->reduced > 0) {
             return fd_fail(error, FD_ECONFLICT,
                            "%s: a second reduced merge: reduce the "

@@ -1,10 +1,12 @@
 #include "trace/trace_source.h"
 
 #include "trace/canonical_order.h"
+#include "trace/canonical_texts.h"
 #include "trace/dump/dump_reader.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 #include "trace/run_manifest.h"
+#include "trace/segment_join.h"
 #include "trace/step_window.h"
 #include "trace/trace_merge.h"
 
@@ -375,8 +377,10 @@ check_range(const fd_trace *trace, fd_error *error)
         const fd_trace_rank *rank = &trace->ranks.list[i];
         if (rank->window.to == 0) {
             return fd_fail(error, FD_EFORMAT,
-                           "rank %u: %s, so none can be selected", rank->rank,
-                           rank->steps == 0
+                           "rank %u: no steps can be selected: %s", rank->rank,
+                           rank->segments > 1
+                               ? "its recording is rotated: give one segment"
+                           : rank->steps == 0
                                ? "no steps were recorded"
                                : "the recording has no snapshots of steps");
         }
@@ -384,16 +388,32 @@ check_range(const fd_trace *trace, fd_error *error)
     return FD_OK;
 }
 
+/* A recording that is not merged has been sorted already. */
+static fd_status
+finish(fd_trace *trace, bool segments)
+{
+    bool rotated = false;
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        rotated |= trace->ranks.list[i].segment > 0;
+    }
+    bool sorted = trace->sorted;
+    fd_status status = rotated ? fd_segments_join(trace, segments) : FD_OK;
+    if (status == FD_OK && sorted && rotated) {
+        return fd_sort_texts(trace);
+    }
+    return status == FD_OK ? fd_trace_sort(trace) : status;
+}
+
 fd_status
 fd_source_open_steps(fd_trace **trace, const char *const *paths, size_t count,
-                     bool timeline, const fd_steps_wanted *steps,
-                     fd_error *error)
+                     bool timeline, bool segments,
+                     const fd_steps_wanted *steps, fd_error *error)
 {
     fd_status status =
         count == 1 ? open_one(trace, paths[0], timeline, steps, error)
                    : merge_all(trace, paths, count, timeline, steps, error);
     if (status == FD_OK) {
-        status = fd_trace_sort(*trace);
+        status = finish(*trace, segments);
     }
     if (status == FD_OK && steps != NULL) {
         status = steps->range ? check_range(*trace, error) : FD_OK;
@@ -414,7 +434,8 @@ fd_status
 fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
                    bool timeline, fd_error *error)
 {
-    return fd_source_open_steps(trace, paths, count, timeline, NULL, error);
+    return fd_source_open_steps(trace, paths, count, timeline, false, NULL,
+                                error);
 }
 
 fd_status

@@ -17,9 +17,11 @@ fd_status fd_source_open_all(fd_trace **trace, const char *const *paths,
                              size_t count, bool timeline, fd_error *error);
 
 /* The same, reduced to the wanted steps (fd_window_apply) unless `steps` is
- * NULL. FD_EFORMAT if a range of steps is not there to select. */
+ * NULL. FD_EFORMAT if a range of steps is not there to select. With `segments`
+ * the paths name all segments of rotated recordings, and ranks that lack some
+ * are incomplete (trace/segment_join.h). */
 fd_status fd_source_open_steps(fd_trace **trace, const char *const *paths,
-                               size_t count, bool timeline,
+                               size_t count, bool timeline, bool segments,
                                const fd_steps_wanted *steps, fd_error *error);
 
 #endif

@@ -341,6 +341,10 @@ class Session:
     def save(self, folder: Folder, name: str, /) -> None:
         """Write the recording of a stopped session in memory to a file."""
 
+    def rotate(self, seconds: float, on_rotate: Callable[[], object], before: Session = ..., /) -> None:
+        """Before start(): be a segment of a rotated recording, the one after ``before``, or the first. The first step
+        that ends ``seconds`` after the start calls ``on_rotate()``."""
+
     def step(self) -> None:
         """End a training step. No effect if the session is not active."""
 
@@ -417,7 +421,8 @@ class Trace:
     """Recordings in memory, as columns (csrc/module/trace/trace_type.c).
 
     ``paths`` are recordings, dumps, merges and run directories, merged. Raises :class:`Error` with one line for
-    other files, duplicate ranks, and ranks of different runs.
+    other files, duplicate ranks, and ranks of different runs. Segments of a rotated recording are added up; with
+    ``segments`` a rank that lacks some is incomplete.
     """
 
     def __new__(
@@ -426,6 +431,7 @@ class Trace:
         *,
         timeline: bool = False,
         steps: Literal["settled"] | tuple[int, int] | None = None,
+        segments: bool = False,
     ) -> Self: ...
     def dump(self, path: _Path, /) -> None:
         """Write as JSON, atomically. :class:`Error` if it cannot be written, or if it is reduced to some steps."""

@@ -34,6 +34,10 @@ void fd_session_finish(fd_session *session);
 /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
 void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
 
+/* Make a session that was not started the next segment of one that is still
+ * open: same id, the next numbers of the segment and of the step. */
+void fd_session_follow(fd_session *session, const fd_session *before);
+
 /* Start recording in step `step`, or stop and remove the hooks until the next
  * call. For an active session without a schedule. */
 void fd_session_record(fd_session *session, bool record, uint64_t step);

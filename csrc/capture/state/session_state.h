@@ -101,11 +101,14 @@ typedef struct fd_session {
                                threads; NULL where threads need none */
     Py_tracefunc on_line;   /* the trace function of the latter, the same */
     fd_ops_source ops;
-    bool on_hold;  /* file `hold` existed when the step began */
-    char *hold;    /* owned; the path and ".off": while this file exists,
+    bool on_hold;        /* file `hold` existed when the step began */
+    char *hold;          /* owned; the path and ".off": while this file exists,
                          nothing is recorded. NULL: in memory */
-    uint64_t step; /* number of the running step */
-    long wanted;   /* action of the schedule for it */
+    uint64_t step;       /* number of the running step */
+    long wanted;         /* action of the schedule for it */
+    uint64_t first_step; /* number of the first one of the session */
+    uint64_t rotate_after; /* ticks; 0: no rotation */
+    uint64_t rotate_at;    /* the first step that ends later calls on_rotate */
 
     /* Owned. Called with the collector and the hooks disabled, never during an
      * event. */
@@ -114,6 +117,7 @@ typedef struct fd_session {
     PyObject *on_change; /* called after an import of PyTorch or the creation
                             of a process group */
     PyObject *on_ready;  /* called when a window of the schedule ends */
+    PyObject *on_rotate; /* on_rotate() begins the next segment, or NULL */
     PyObject *on_model;  /* on_model(module): called at the first call of a
                            module outside of other modules, or NULL */
     PyObject *tensor;    /* torch.Tensor, for execution traces */

@@ -9,6 +9,7 @@
 #include "module/pipeline/engine_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/recording/operands_binding.h"
+#include "module/recording/session_files.h"
 #include "module/recording/session_options.h"
 #include "module/trace/trace_type.h"
 #include "pipeline/iteration_plans.h"
@@ -161,6 +162,7 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(session->schedule);
         Py_VISIT(session->on_change);
         Py_VISIT(session->on_ready);
+        Py_VISIT(session->on_rotate);
         Py_VISIT(session->on_model);
         Py_VISIT(session->tensor);
         Py_VISIT(session->error);
@@ -181,6 +183,7 @@ session_clear(PyObject *self)
         Py_CLEAR(session->schedule);
         Py_CLEAR(session->on_change);
         Py_CLEAR(session->on_ready);
+        Py_CLEAR(session->on_rotate);
         Py_CLEAR(session->on_model);
         Py_CLEAR(session->error);
         Py_CLEAR(session->timers.in_use);
@@ -248,27 +251,25 @@ session_finish(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* Write a recording in memory to a file; the session has been stopped. */
 static PyObject *
 session_save(PyObject *self, PyObject *args)
 {
-    PyObject *place;
-    PyObject *name;
-    fd_error error = {""};
-    if (!PyArg_ParseTuple(args, "OO&:save", &place, PyUnicode_FSConverter,
-                          &name)) {
+    return fd_session_save(module_of(self), session_of(self), args);
+}
+
+static PyObject *
+session_rotate(PyObject *self, PyObject *args)
+{
+    double seconds;
+    PyObject *on_rotate;
+    PyObject *before = NULL;
+    if (!PyArg_ParseTuple(args, "dO|O!:rotate", &seconds, &on_rotate,
+                          Py_TYPE(self), &before)) {
         return NULL;
     }
-    const fd_folder *folder = fd_folder_in(module_of(self), place);
-    fd_status status = FD_OK;
-    if (folder != NULL) {
-        status = fd_file_save(&session_of(self)->recording->file, folder,
-                              PyBytes_AS_STRING(name), &error);
-    }
-    Py_DECREF(name);
-    return folder == NULL  ? NULL
-         : status != FD_OK ? fd_raise(module_of(self), status, &error)
-                           : Py_NewRef(Py_None);
+    fd_session_rotate(session_of(self), seconds, on_rotate,
+                      before != NULL ? session_of(before) : NULL);
+    Py_RETURN_NONE;
 }
 
 static PyObject *
@@ -503,6 +504,9 @@ static PyMethodDef methods[] = {
     {"save", session_save, METH_VARARGS,
      PyDoc_STR("save($self, folder, name, /)\n--\n\n"
                "Write a recording that is in memory as a file.")},
+    {"rotate", session_rotate, METH_VARARGS,
+     PyDoc_STR("rotate($self, seconds, on_rotate, before=..., /)\n--\n\n"
+               "Be a segment of a rotated recording.")},
     {"step", session_step, METH_NOARGS,
      PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
     {"record", session_record, METH_VARARGS,

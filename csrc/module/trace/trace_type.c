@@ -58,8 +58,8 @@ encoded_paths(PyObject *paths)
 }
 
 static fd_status
-open_paths(PyObject *list, bool timeline, const fd_steps_wanted *steps,
-           fd_trace **trace, fd_error *error)
+open_paths(PyObject *list, bool timeline, bool segments,
+           const fd_steps_wanted *steps, fd_trace **trace, fd_error *error)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
     const char **paths = fd_malloc((size_t)count * sizeof *paths);
@@ -72,7 +72,7 @@ open_paths(PyObject *list, bool timeline, const fd_steps_wanted *steps,
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
         status = fd_source_open_steps(trace, paths, (size_t)count, timeline,
-                                      steps, error);
+                                      segments, steps, error);
         if (status == FD_OK) {
             status = fd_iterations_compare(*trace);
         }
@@ -116,13 +116,14 @@ take_steps(PyObject *steps, fd_steps_wanted *wanted)
 static PyObject *
 trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"paths", "timeline", "steps", NULL};
+    static char *names[] = {"paths", "timeline", "steps", "segments", NULL};
     PyObject *paths;
     PyObject *steps = Py_None;
     fd_steps_wanted wanted = {.range = false};
     int timeline = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pO:Trace", names,
-                                     &paths, &timeline, &steps)
+    int segments = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOp:Trace", names,
+                                     &paths, &timeline, &steps, &segments)
         || !take_steps(steps, &wanted)) {
         return NULL;
     }
@@ -133,8 +134,8 @@ trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_trace *trace = NULL;
     fd_error error = {""};
     fd_status status =
-        open_paths(list, timeline != 0, steps != Py_None ? &wanted : NULL,
-                   &trace, &error);
+        open_paths(list, timeline != 0, segments != 0,
+                   steps != Py_None ? &wanted : NULL, &trace, &error);
     Py_DECREF(list);
     if (status != FD_OK) {
         return fd_raise(PyType_GetModule(type), status, &error);

@@ -1,51 +1,5 @@
 #include "trace/reader/recording_reading.h"
 
-#include <stdlib.h>
-
-static int
-by_number(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-static int
-by_key(const void *left, const void *right)
-{
-    const fd_trace_measure *a = left;
-    const fd_trace_measure *b = right;
-    int order = by_number(a->context, b->context);
-    order = order != 0 ? order : by_number(a->kind, b->kind);
-    order = order != 0 ? order : by_number(a->flags, b->flags);
-    order = order != 0 ? order : by_number(a->detail, b->detail);
-    return order == 0 && a->kind == FD_MEASURE_LATEST
-             ? by_number(a->count, b->count)
-             : order;
-}
-
-/* Threads of one role share contexts of the trace: their figures add up. */
-static void
-fold(fd_trace_rank *rank)
-{
-    fd_trace_measure *list = rank->measures.list;
-    uint32_t kept = 0;
-    if (rank->measures.count == 0) {
-        return;
-    }
-    qsort(list, rank->measures.count, sizeof *list, by_key);
-    for (uint32_t i = 1; i < rank->measures.count; i++) {
-        fd_trace_measure *to = &list[kept];
-        if (by_key(to, &list[i]) != 0) {
-            list[++kept] = list[i];
-            continue;
-        }
-        to->count += list[i].count;
-        to->sum += list[i].sum;
-        to->max = list[i].max > to->max ? list[i].max : to->max;
-        to->other += list[i].other;
-    }
-    rank->measures.count = kept + 1;
-}
-
 /* Ticks since the start of the recording, in ns. */
 static uint64_t
 since_start(const fd_reading *r, uint64_t tick)
@@ -95,6 +49,6 @@ fd_read_measures(fd_reading *r)
             status = read_measure(r, &records[i]);
         }
     }
-    fold(r->rank);
+    fd_measures_fold(r->rank);
     return status;
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ _EQUAL = {"allreduce_", "reduce_", "broadcast_", "_allgather_base_", "_reduce_sc
 
 #: Operators that no rank ends before the last one has begun.
 SYNCHRONIZING = {"allreduce_", "allgather_", "_allgather_base_", "_reduce_scatter_base_", "barrier", "alltoall_base_"}
+
+ROTATED = "collectives are not compared: the recordings are rotated, and their numbers begin anew in each segment"
 
 COUNTED = "numbers of collectives are counted from the start of the recordings"
 
@@ -67,7 +69,10 @@ class GroupCalls:
 
 
 def group_calls(traces: Iterable[Trace]) -> list[GroupCalls]:
-    """Return the groups by name; empty without ``measure="comm"``."""
+    """Return the groups by name; empty without ``measure="comm"``, and of rotated recordings."""
+    traces = list(traces)
+    if _rotated(traces):
+        return []
     groups: dict[str, GroupCalls] = {}
     ranks: dict[int, str] = {}
     for trace in traces:
@@ -79,6 +84,10 @@ def group_calls(traces: Iterable[Trace]) -> list[GroupCalls]:
             group.counts = {number: group.counts.get(number, 0) for number in ranks}
         group.hosts = {number: ranks[number] for number in group.counts}
     return [groups[name] for name in sorted(groups)]
+
+
+def _rotated(traces: Sequence[Trace]) -> bool:
+    return any(rank["meta"].get("segments", {}).get("last", 1) > 1 for trace in traces for rank in trace.ranks)
 
 
 def _add_rank(groups: dict[str, GroupCalls], trace: Trace, rank: dict[str, Any]) -> None:
@@ -164,6 +173,10 @@ def _ranks(ranks: list[int]) -> str:
 def operator_differences(traces: Iterable[Trace]) -> Iterator[str]:
     """Yield a sentence for each collective of c10d whose calls differ between ranks, over all groups: for recordings
     without ``measure="comm"``."""
+    traces = list(traces)
+    if _rotated(traces):
+        yield ROTATED
+        return
     counts: dict[str, dict[int, int]] = {}
     ranks = []
     for trace in traces:

@@ -16,7 +16,7 @@ from fastdispatch._core import Error
 from fastdispatch.read.collectives import differences, group_calls, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
 from fastdispatch.read.summary import whole_time
-from fastdispatch.read.trace import Trace, load
+from fastdispatch.read.trace import Trace, load_current
 from fastdispatch.record import files
 from fastdispatch.record.clocks import boot_id
 
@@ -110,7 +110,7 @@ def position(path: str, incomplete: Callable[[str], object] = lambda line: None)
     traces: list[Trace] = []
     now: dict[int, int] = {}
     for each in recordings(path):
-        trace = load(each)
+        trace = load_current(each)
         for line in trace.incomplete:
             incomplete(line)
         live = files.is_live(each)
@@ -208,7 +208,7 @@ class Sample:
 def sample(path: str) -> Sample:
     """Return the current figures of a run, summed over ranks."""
     found = recordings(path)
-    trace = load([str(each) for each in found])
+    trace = load_current(*found)
     table = trace.table("node")
     kinds = trace.nodes["kind"]
     columns = (table[name] for name in ("where", "node", "calls", "self", "total"))

@@ -14,6 +14,7 @@ from fastdispatch import _core
 from fastdispatch.read import privacy
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
+from fastdispatch.read.segments import with_segments
 from fastdispatch.read.views import Views
 
 if TYPE_CHECKING:
@@ -279,7 +280,17 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False, steps: 
         in_memory: Trace = from_graph(timeline=timeline, steps=steps)
         return in_memory
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    trace = Trace(privacy.apply(_core.Trace(paths, timeline=timeline, steps=steps)))
+    core = _core.Trace(with_segments(paths), timeline=timeline, steps=steps, segments=True)
+    return _loaded(core, paths)
+
+
+def load_current(*paths: PathLike) -> Trace:
+    """Read recordings as :func:`load`, without the closed segments of rotated ones."""
+    return _loaded(_core.Trace(paths), list(paths))
+
+
+def _loaded(core: _core.Trace, paths: list[PathLike]) -> Trace:
+    trace = Trace(privacy.apply(core))
     trace.sources = paths
     report = _on_incomplete.get()
     if report is not None:

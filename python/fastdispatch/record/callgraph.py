@@ -9,13 +9,13 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
-from fastdispatch.read.summary import printable
-from fastdispatch.record import children, files
+from fastdispatch.record import children, files, rotation
 from fastdispatch.record.calibration import call_cost, operator_cost
 from fastdispatch.record.children import Process, Rank
 from fastdispatch.record.detail import DETAILS, details_of
@@ -40,7 +40,7 @@ from fastdispatch.record.keep import Keep, keep_function
 from fastdispatch.record.measures import bits, measures_of, reads_operands
 from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
-from fastdispatch.record.option_text import choice
+from fastdispatch.record.option_text import choice, print_line
 from fastdispatch.record.recording_views import Recorded
 from fastdispatch.record.runtime_facts import RuntimeFacts
 from fastdispatch.record.schedule import Schedule, window
@@ -107,6 +107,10 @@ class CallGraph(Recorded):
         Record only these ranks; on others nothing is installed. Default: ``FASTDISPATCH_RANKS``, else all.
     on_trace_ready:
         Called with this object at the end of each recorded window of the schedule.
+    rotate, keep_mb:
+        Begin a new file at the first end of a step after this time: ``"1h"``, ``"30m"``, ``"90s"``. The closed files,
+        ``rankNNNNN.fd.segmentNNNNN``, are complete recordings; all commands read them together. With ``keep_mb`` the
+        oldest ones are removed when their sizes exceed it. Not with a timeline, ``jobs`` or ``et``.
     max_mb:
         Limit of the file and of additional memory, 1 to 1024. Calls beyond it are counted in ``<overflow>``.
     best_effort:
@@ -145,6 +149,8 @@ class CallGraph(Recorded):
         steps: str | tuple[int, int] | None = None,
         ranks: Sequence[int] | None = None,
         on_trace_ready: Callable[[CallGraph], object] | None = None,
+        rotate: str | float = "",
+        keep_mb: int = 0,
         max_mb: int = 64,
         best_effort: bool = False,
         children: bool = True,
@@ -181,6 +187,8 @@ class CallGraph(Recorded):
         self._schedule = schedule if steps is None else window(steps)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
         self._on_trace_ready = on_trace_ready
+        one_file = {"out=None": out is None, "a timeline": timeline, "jobs": jobs, "et": et}
+        self._rotation = rotation.rotation_of(rotate, keep_mb, one_file)
         self._max_mb = max_mb
         self._best_effort = best_effort
         self._children = children
@@ -242,24 +250,14 @@ class CallGraph(Recorded):
         if self._gpu is not None:
             self._gpu.check()
         session = self._open()
-        if self._gpu is not None:
-            self._gpu.attach(session)
-        if self._measure:
-            session.measure(bits(self._measure), self._every)
         self._session = session
         self._started = True
+        self._attach(session)
         if self._timeline is not None and "jobs" in self._timeline.shortest():
             self._engines = Engines(session, self._note)
             if self._calls == "off":
                 self._engines.blind()
-        self._note(
-            facts()
-            | {
-                "run_id": self._run_id,
-                "options": self._options(),
-                "cost_ns": {"python_call": call_cost(*self._cost_options())},
-            }
-        )
+        self._note_start()
         if self._child_of is not None and self._process is not None:
             self._note({"process": self._process.note(self._child_of)})
         _current = self
@@ -350,8 +348,27 @@ class CallGraph(Recorded):
     def _recording(self) -> _core.Session | None:
         return self._recorder._session if self._recorder is not None else None
 
-    def _open(self) -> _core.Session:
-        options: dict[str, Any] = {
+    def _attach(self, session: _core.Session) -> None:
+        if self._gpu is not None:
+            self._gpu.attach(session)
+        if self._measure:
+            session.measure(bits(self._measure), self._every)
+
+    def _note_start(self) -> None:
+        cost = {"python_call": call_cost(*self._cost_options())}
+        self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": cost})
+
+    def _open_segment(self, before: _core.Session | None) -> _core.Session:
+        """Open the first file, or that after ``before``."""
+        assert self._place is not None
+        session = self._place.session(**self._session_options())
+        if self._rotation is not None:
+            earlier = () if before is None else (before,)
+            session.rotate(self._rotation.seconds, partial(rotation.next_segment, self), *earlier)
+        return session
+
+    def _session_options(self) -> dict[str, Any]:
+        return {
             "max_mb": self._max_mb,
             "timing": self._timing,
             "calls": _CALLS[self._calls_source()],
@@ -367,23 +384,25 @@ class CallGraph(Recorded):
             "on_change": self._look,
             "on_ready": self._ready if self._on_trace_ready is not None else None,
         }
+
+    def _open(self) -> _core.Session:
         if self._out is None:
-            return _core.Session(None, **options)
+            return _core.Session(None, **self._session_options())
         self._start_folder = current_folder()
         if self._child_of is not None and self._process is not None:
             self._place = children.place(self._child_of, self._process)
-            return self._place.session(**options)
+            return self._place.session(**self._session_options())
         trouble: str | None
         try:
             with files.claimed(self._out, self._rank, self._best_effort) as place:
-                session = place.session(**options)
                 self._place = place
+                session = self._open_segment(None)
                 trouble = files.register(place.folder, place.name, self._rank, self._world, self._run_id)
         except _core.Error as error:
             if not self._best_effort:
                 raise
-            self._refused = str(error)
-            session = _core.Session(None, **options)
+            self._place, self._refused = None, str(error)
+            session = _core.Session(None, **self._session_options())
             trouble = f"{error}: recording in memory, to be written at the end"
         self._say(trouble)
         return session
@@ -393,7 +412,7 @@ class CallGraph(Recorded):
         if line is None or self._child_of is not None:
             return
         if self._ambient:
-            _print(line)
+            print_line(line)
         else:
             warnings.warn(f"fastdispatch: {line}", RuntimeWarning, stacklevel=5)
 
@@ -413,6 +432,7 @@ class CallGraph(Recorded):
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
             "max_mb": self._max_mb,
+            "rotate": self._rotation.seconds if self._rotation is not None else None,
             "children": self._children,
         }
 
@@ -500,21 +520,6 @@ class CallGraph(Recorded):
         self._child_of, self._process, self._ranks = rank, process, None
         self.start()
 
-    def _become(self, rank: Rank, process: Process) -> None:
-        """Give the recording the name of the process, which it was not known at the start. One that was started as a
-        rank stays one, except for a worker."""
-        self._spawned = None
-        if self._place is None or (self._child_of is None and process.kind != "worker"):
-            return
-        place, name = self._place, children.name_of(rank, process)
-        if place.local is None:
-            place.folder.move(place.name, place.folder, name)
-        if self._child_of is None:
-            files.forget(place.folder, place.name)
-        place.name = name
-        self._child_of, self._process = rank, process
-        self._note({"process": process.note(rank)})
-
     def _discard(self) -> None:
         """Stop without a recording."""
         self.stop()
@@ -570,22 +575,23 @@ class CallGraph(Recorded):
                 name = self._place.name
                 self._say(files.settle(self._place, self._rank, self._world, self._run_id))
                 children.settle(self._place.folder, name, self._place.name, self._place.began)
+                rotation.settle(self._place, name)
             elif self._refused and self._out is not None:
                 self._saved = files.save(session, self._out, self._rank, self._world, self._run_id)
-                _print(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
+                print_line(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
         except _core.Error as error:
             if self._place is None:
-                _print(f"the recording is lost: {error}")
+                print_line(f"the recording is lost: {error}")
             else:
                 where = session.path if self._place.local is not None else self._place.path
-                _print(f"the recording stays at {where}: {error}")
+                print_line(f"the recording stays at {where}: {error}")
 
     def _stop_at_exit(self) -> None:
         """Stop at the end of the program, without a traceback or an effect on its exit status."""
         try:
             self.stop()
         except Exception as error:
-            _print(f"the recording was not finished: {error!r}")
+            print_line(f"the recording was not finished: {error!r}")
 
     def _warn(self) -> None:
         error = self._session.error if self._session is not None else None
@@ -604,9 +610,3 @@ def dump(path: str | os.PathLike[str]) -> None:
     if _current is None:
         raise _core.Error("this process is not recording: use CallGraph or `fastdispatch run`")
     _current.dump(path)
-
-
-def _print(line: str) -> None:
-    """Print a line on standard error, if it exists."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        print(f"fastdispatch: {printable(line)}", file=sys.stderr)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.record import callgraph, children
+from fastdispatch.record import callgraph, children, files
 from fastdispatch.record.children import Process, Rank
 
 #: Children of one process to record, apart from DataLoader workers: a server may fork for every request.
@@ -70,7 +70,12 @@ class Spawned:
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self._options = options | {"max_mb": _share(options.get("max_mb", 64)), "gpu": "off"}
+        self._options = options | {
+            "max_mb": _share(options.get("max_mb", 64)),
+            "gpu": "off",
+            "rotate": "",
+            "keep_mb": 0,
+        }
         self._pid = os.getpid()
 
     def record(self) -> None:
@@ -88,11 +93,27 @@ class Spawned:
             if process is None or rank is None:
                 return
             if callgraph._current is not None:
-                callgraph._current._become(rank, process)
+                _become(callgraph._current, rank, process)
             elif os.getpid() != self._pid:
                 graph = callgraph.CallGraph(rank.folder, **self._options)
                 graph._follow(rank, process)
                 _stop_with_multiprocessing(graph)
+
+
+def _become(graph: callgraph.CallGraph, rank: Rank, process: Process) -> None:
+    """Give a recording the name of its process, which was not known at the start. One that was started as a rank stays
+    one, except for a worker."""
+    graph._spawned = None
+    if graph._place is None or (graph._child_of is None and process.kind != "worker"):
+        return
+    place, name = graph._place, children.name_of(rank, process)
+    if place.local is None:
+        place.folder.move(place.name, place.folder, name)
+    if graph._child_of is None:
+        files.forget(place.folder, place.name)
+    place.name = name
+    graph._child_of, graph._process = rank, process
+    graph._note({"process": process.note(rank)})
 
 
 def record_spawned(options: dict[str, Any], *, now: bool) -> None:

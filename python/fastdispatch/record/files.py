@@ -26,6 +26,9 @@ LOCK = ".manifest.lock"
 SIDE = ".events"
 PREVIOUS = ".previous"
 
+#: Ending of a closed segment of a rotated recording, before its number.
+SEGMENT = ".segment"
+
 #: Seconds to wait for the lock, which each process of a run keeps for milliseconds; another may keep it forever.
 _PATIENCE = 30.0
 

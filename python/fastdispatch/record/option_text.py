@@ -1,11 +1,14 @@
-"""Arguments of ``CallGraph`` as text: of ``FASTDISPATCH_OPTIONS`` and ``%%fastdispatch``."""
+"""Text of and for the user: arguments of ``CallGraph`` in ``FASTDISPATCH_OPTIONS`` and ``%%fastdispatch``."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.read.summary import printable
 
 
 def options_of(text: str) -> dict[str, Any]:
@@ -25,3 +28,9 @@ def options_of(text: str) -> dict[str, Any]:
 def choice(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         raise Error(f"{name}={value!r}: must be one of {', '.join(choices)}")
+
+
+def print_line(line: str) -> None:
+    """Print a line on standard error, if it exists."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"fastdispatch: {printable(line)}", file=sys.stderr)

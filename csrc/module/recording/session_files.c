@@ -1,0 +1,42 @@
+#include "module/recording/session_files.h"
+
+#include "module/errors.h"
+#include "module/recording/folder_type.h"
+#include "recording/recording.h"
+
+PyObject *
+fd_session_save(PyObject *module, const fd_session *session, PyObject *args)
+{
+    PyObject *place;
+    PyObject *name;
+    fd_error error = {""};
+    if (!PyArg_ParseTuple(args, "OO&:save", &place, PyUnicode_FSConverter,
+                          &name)) {
+        return NULL;
+    }
+    const fd_folder *folder = fd_folder_in(module, place);
+    fd_status status = FD_OK;
+    if (folder != NULL) {
+        status = fd_file_save(&session->recording->file, folder,
+                              PyBytes_AS_STRING(name), &error);
+    }
+    Py_DECREF(name);
+    return folder == NULL  ? NULL
+         : status != FD_OK ? fd_raise(module, status, &error)
+                           : Py_NewRef(Py_None);
+}
+
+void
+fd_session_rotate(fd_session *session, double seconds, PyObject *on_rotate,
+                  const fd_session *before)
+{
+    double ticks = seconds * fd_clock_hertz();
+    session->rotate_after = ticks < 1e18 ? (uint64_t)ticks : UINT64_MAX / 2;
+    Py_XSETREF(session->on_rotate, Py_NewRef(on_rotate));
+    if (before != NULL) {
+        fd_session_follow(session, before);
+    }
+    else {
+        fd_file_header(&session->recording->file)->segment = 1;
+    }
+}

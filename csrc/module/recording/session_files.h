@@ -1,0 +1,18 @@
+/* The files of fastdispatch._core.Session. */
+#ifndef FD_SESSION_FILES_H
+#define FD_SESSION_FILES_H
+
+#include "capture/session/session.h"
+
+/* Write a recording in memory to a file, for arguments (folder, name); the
+ * session has been stopped. None, or NULL with an exception. */
+PyObject *fd_session_save(PyObject *module, const fd_session *session,
+                          PyObject *args);
+
+/* Make a session that was not started a segment of a rotated recording: the
+ * one after `before`, or the first (NULL). The first step that ends
+ * `seconds` after its start calls on_rotate(). */
+void fd_session_rotate(fd_session *session, double seconds,
+                       PyObject *on_rotate, const fd_session *before);
+
+#endif

@@ -1,0 +1,175 @@
+"""Rotation: a long recording as a series of files, its segments (docs/formats/run-directory.md)."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import math
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastdispatch._core import Error, Session
+from fastdispatch.record import children, files
+from fastdispatch.record.environment import torch_version
+from fastdispatch.record.files import SEGMENT
+
+if TYPE_CHECKING:
+    from fastdispatch.record.callgraph import CallGraph
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Rotation:
+    """When to begin the next segment, in seconds, and how many bytes of closed ones to keep (0: all)."""
+
+    def __init__(self, interval: str | float, keep_mb: int) -> None:
+        self.seconds = _seconds(interval)
+        self.bytes = keep_mb << 20
+        self.closed = 0
+
+
+def rotation_of(interval: str | float, keep_mb: int, others: Mapping[str, object]) -> Rotation | None:
+    """Parse the arguments of CallGraph; None without rotation. ``others``: options that need one file, by name."""
+    if keep_mb < 0:
+        raise Error(f"keep_mb={keep_mb}: must not be negative")
+    if not interval:
+        if keep_mb:
+            raise Error("keep_mb limits the files of a rotated recording: add rotate, e.g. rotate='1h'")
+        return None
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise Error(f"rotate and {given[0]}: a rotated recording cannot have both: give only one of them")
+    return Rotation(interval, keep_mb)
+
+
+def _seconds(interval: str | float) -> float:
+    number, unit = (interval[:-1], interval[-1:]) if isinstance(interval, str) else (str(interval), "s")
+    if unit.isdigit():
+        number, unit = number + unit, "s"
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except (KeyError, ValueError):
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise Error(f"rotate={interval!r}: expected a time, e.g. 1h, 30m or 90s")
+    return seconds
+
+
+def next_segment(graph: CallGraph) -> None:
+    """Close the segment of a recording and begin the next: called at the end of a step, with the hooks disabled.
+
+    If the next file cannot be created, the recording ends with this segment.
+    """
+    place, old, rotation = graph._place, graph._session, graph._rotation
+    if place is None or old is None or rotation is None:
+        return
+    old.stop()
+    if graph._runtime is not None:
+        graph._note(graph._runtime.facts(old))
+        graph._runtime.carry(old)
+    old.finish()
+    rotation.closed += 1
+    name = f"{place.name}{SEGMENT}{rotation.closed:05d}"
+    closed = False
+    try:
+        _close(place, name)
+        closed = True
+        graph._session = graph._open_segment(old)
+        _begin(graph, graph._session)
+    except Exception as error:  # the program continues without a recording
+        _end(graph, name if closed and graph._session is old else "")
+        graph._say(f"the recording ended: the next segment could not be created: {error}")
+        return
+    _remove_others(place)
+    _prune(place, rotation.bytes)
+
+
+def _begin(graph: CallGraph, session: Session) -> None:
+    """Start the session of a segment as the first one was started."""
+    graph._attach(session)
+    graph._note_start()
+    operators = graph._operators
+    if operators is not None and operators.source == "record":
+        graph._operators = None  # of the session before
+    elif operators is not None:
+        graph._note({"ops": operators.source, "ops_reason": operators.reason, "torch": torch_version()})
+    graph._look()
+    session.start()
+
+
+def _close(place: files.Place, name: str) -> None:
+    if place.local is not None:
+        place.local.move(place.local_name, place.folder, name)
+    else:
+        place.folder.move(place.name, place.folder, name)
+
+
+def _end(graph: CallGraph, last: str) -> None:
+    """End a recording without a next segment; the closed one of this name becomes the recording again."""
+    from fastdispatch.record import callgraph
+
+    if graph._operators is not None:
+        graph._operators.detach()
+    callgraph._current = None
+    children.announce(None, None)
+    atexit.unregister(graph._stop_at_exit)
+    place, session = graph._place, graph._session
+    assert place is not None and session is not None
+    with contextlib.suppress(Error):
+        session.stop()
+        session.finish()
+        if place.local is None:
+            if last:
+                place.folder.move(last, place.folder, place.name)
+            graph._settle(session)
+
+
+def settle(place: files.Place, before: str) -> None:
+    """Rename the segments of a finished recording with it, and remove those of an earlier one."""
+    id = files.recording_id(place.folder, place.name)
+    if before != place.name:
+        for name in _names(place, before):
+            if files.recording_id(place.folder, name) == id:
+                place.folder.move(name, place.folder, place.name + name.removeprefix(before))
+    _remove_others(place)
+
+
+def _names(place: files.Place, recording: str) -> list[str]:
+    """Return the segments of a recording, oldest first."""
+    pattern = re.compile(re.escape(recording + SEGMENT) + r"\d+", re.ASCII)
+    try:
+        return sorted(name for name in os.listdir(place.folder.path) if pattern.fullmatch(name))
+    except OSError:
+        return []
+
+
+def _remove_others(place: files.Place) -> None:
+    """Remove segments of an earlier recording, if it has been replaced: no previous recording is left."""
+    found = _names(place, place.name)
+    folder = place.folder
+    here = folder if place.local is None else place.local
+    id = files.recording_id(here, place.name if place.local is None else place.local_name)
+    id = id or files.recording_id(folder, place.name)
+    try:
+        if not found or id is None or folder.writer(place.name + files.PREVIOUS) is not None:
+            return
+        for name in found:
+            if files.recording_id(folder, name) != id and folder.writer(name) == "gone":
+                folder.remove(name)
+    except Error:
+        return
+
+
+def _prune(place: files.Place, most: int) -> None:
+    """Remove the oldest segments that exceed the bound."""
+    left = most
+    for name in reversed(_names(place, place.name) if most else []):
+        try:
+            left -= (Path(place.folder.path) / name).stat().st_size
+            if left < 0 and place.folder.writer(name) == "gone":
+                place.folder.remove(name)
+        except (Error, OSError):
+            continue
