@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
+from fastdispatch.cli import main
 from fastdispatch.read import live
 from tests import processes
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 
 class Ranks:
@@ -239,3 +240,30 @@ def test_bad_paths_are_one_line(tmp_path: Path) -> None:
         result = processes.fastdispatch(*arguments)
         assert result.returncode == 2
         assert result.stderr.count("\n") == 1 and said in result.stderr
+
+
+def test_top_as_json_has_the_findings_up_to_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fastdispatch.CallGraph(tmp_path):
+        read_a_value_often()
+        assert main(["top", str(tmp_path), "--once", "--total", "--json"]) == 0
+    now = json.loads(capsys.readouterr().out)["findings"]
+    assert main(["findings", str(tmp_path), "--json"]) == 0
+    later = json.loads(capsys.readouterr().out)
+    found, expected = (
+        [(each["where"], each["evidence"]) for each in document["findings"] if each["id"] == "host-sync"]
+        for document in (now, later)
+    )
+    assert len(expected) == 1
+    assert [where for where, _ in found] == [where for where, _ in expected]
+    assert found[0][1]["calls_per_step"] == 400
+
+
+def read_a_value_often() -> None:
+    model = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(20):
+        loss = model(torch.ones(2, 4)).sum()
+        loss.backward()
+        optimizer.step()
+        for _ in range(400):
+            loss.item()

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from dataclasses import asdict
+from typing import Any
 
 from fastdispatch import Error
 from fastdispatch.cli.numbers import count, within
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def once(arguments: argparse.Namespace) -> None:
     from fastdispatch.read.live import rates, sample
-    from fastdispatch.report.live_findings import LiveFindings
+    from fastdispatch.report.live_findings import LiveFindings, findings_now
     from fastdispatch.report.terminal import print_parts, width_of
     from fastdispatch.report.top_text import head, parts
 
@@ -56,7 +57,14 @@ def once(arguments: argparse.Namespace) -> None:
     found = rates(before, after)
     if arguments.json:
         rows = [rate.as_json() for rate in found]
-        document = {"format": "fastdispatch.top", "version": 1, "head": head(before, after), "rows": rows}
+        document: dict[str, Any] = {
+            "format": "fastdispatch.top",
+            "version": 1,
+            "head": head(before, after),
+            "rows": rows,
+        }
+        found_now = findings_now(arguments.path)
+        document["findings"] = None if found_now is None else found_now.as_json()
         print(json.dumps(document | {"processes": [asdict(group) for group in after.processes]}))
         return
     lines = LiveFindings().refresh(arguments.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from fastdispatch._core import Error
-from fastdispatch.detectors import findings
+from fastdispatch.detectors import Findings, findings
 from fastdispatch.detectors.text import SHOWN, sentence
 from fastdispatch.read.live import recordings
 from fastdispatch.read.summary import printable
@@ -34,10 +34,16 @@ class LiveFindings:
         return self.lines
 
 
-def _lines(path: str) -> list[str]:
+def findings_now(path: str) -> Findings | None:
+    """Return the findings up to now; None if the run has just begun, is gone, or has too many recordings."""
     try:
         files = recordings(path)
-        found = findings([str(file) for file in files]).findings[:SHOWN] if len(files) <= _MOST else []
-    except Error:  # the run has just begun, or is gone
-        return []
-    return [printable(f"{number}. {sentence(each)}") for number, each in enumerate(found, 1)]
+        return findings([str(file) for file in files]) if len(files) <= _MOST else None
+    except Error:
+        return None
+
+
+def _lines(path: str) -> list[str]:
+    found = findings_now(path)
+    first = [] if found is None else found.findings[:SHOWN]
+    return [printable(f"{number}. {sentence(each)}") for number, each in enumerate(first, 1)]
