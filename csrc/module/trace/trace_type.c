@@ -296,7 +296,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Trace(paths, *, timeline=False, steps=None)\n--\n\n"
+    {Py_tp_doc, "Trace(paths, *, timeline=False, steps=None, "
+                "segments=False)\n--\n\n"
                 "Recordings, dumps and directories, merged."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},

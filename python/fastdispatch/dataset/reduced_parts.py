@@ -5,7 +5,7 @@ from __future__ import annotations
 import lzma
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -60,6 +60,67 @@ def _sum(parts: list[Path]) -> Trace:
     return made
 
 
+class Parts:
+    """Reduced merges of settled steps and of whole recordings that others are added to; ``folder`` is for files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sums: dict[str, Trace | None] = {}
+
+    @property
+    def ranks(self) -> set[int]:
+        """The ranks that have been added."""
+        whole = self._sums.get(WHOLE)
+        spans = whole.reduced["ranks"] if whole is not None and whole.reduced is not None else []
+        return {rank for first, last in spans for rank in range(first, last + 1)}
+
+    def add_recording(self, path: str) -> None:
+        settled = load(path, steps="settled")
+        self._add({WHOLE: load(path), SETTLED: settled if settled.window is not None else None})
+
+    def add(self, contents: Mapping[str, bytes]) -> None:
+        """Add what :meth:`contents` returned, on this or another rank."""
+        found: dict[str, Trace | None] = {SETTLED: None}
+        for kind, content in contents.items():
+            part = self._folder / kind
+            part.write_bytes(content)
+            found[kind] = _load(part)
+        self._add(found)
+
+    def _add(self, found: Mapping[str, Trace | None]) -> None:
+        """Without settled steps of one rank, the sum has none."""
+        for kind, trace in found.items():
+            known = self._sums.get(kind)
+            if kind not in self._sums:
+                self._sums[kind] = None if trace is None else reduced([trace])
+            elif trace is not None and known is not None:
+                self._sums[kind] = reduced([known, trace])
+            else:
+                self._sums[kind] = None
+
+    def write(self, folder: Path) -> None:
+        """Write the sums to the files of a data set."""
+        for kind in (SETTLED, WHOLE):
+            trace = self._sums.get(kind)
+            if trace is not None:
+                _save(trace, folder / kind)
+            else:
+                (folder / kind).unlink(missing_ok=True)
+
+    def contents(self) -> dict[str, bytes]:
+        """Return the contents of these files."""
+        self.write(self._folder)
+        return {kind: (self._folder / kind).read_bytes() for kind, trace in self._sums.items() if trace is not None}
+
+
+def load_gathered(folder: Path, *, settled: bool) -> Trace | None:
+    """Return the reduced merge that ranks have sent (record/gather.py); None if a folder has none."""
+    for kind in (SETTLED, WHOLE) if settled else (WHOLE,):
+        if (folder / kind).is_file():
+            return _load(folder / kind)
+    return None
+
+
 def _save(trace: Trace, target: Path) -> None:
     """Write a trace as compressed JSON, atomically."""
     with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
@@ -88,9 +149,9 @@ def load_reduced(path: PathLike, *, settled: bool) -> Trace:
     name = privacy.shown(os.fspath(path))
     if privacy.requested() is not None:
         raise Error(f"{name}: names in a data set stay as they are: give --anonymize and --strip-prefix to merge")
-    for kind in (SETTLED, WHOLE) if settled else (WHOLE,):
-        if (Path(path) / kind).exists():
-            return _load(Path(path) / kind)
+    made = load_gathered(Path(path), settled=settled)
+    if made is not None:
+        return made
     raise Error(f"{name}: no reduced merge in this data set: run fastdispatch merge RUN -o {name} again")
 
 

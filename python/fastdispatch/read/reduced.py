@@ -154,6 +154,9 @@ def load_run(path: PathLike, *, steps: Steps = None, rank: int | None = None, ti
         made.sources = made.sources or [path]
         return made
     recordings = recordings_in(path)
+    gathered = _gathered(path, len(recordings), settled=steps == "settled") if rank is None else None
+    if gathered is not None:
+        return gathered
     if len(recordings) <= MANY or isinstance(steps, tuple):
         return load(path, steps=steps, timeline=timeline)
     if rank is not None:
@@ -165,6 +168,27 @@ def load_run(path: PathLike, *, steps: Steps = None, rank: int | None = None, ti
         made = of_many(recordings, steps)
     except _core.Error:
         return load(path, steps=steps, timeline=timeline)  # it skips files that cannot be read
+    made.sources = [path]
+    return made
+
+
+def _gathered(path: PathLike, recordings: int, *, settled: bool) -> Trace | None:
+    """Return the reduced merge of ranks that were gathered in a run directory, if it has more than the directory has
+    recordings."""
+    from fastdispatch.dataset.reduced_parts import load_gathered
+    from fastdispatch.record import files
+    from fastdispatch.record.gather import FOLDER
+
+    folder = Path(path) / FOLDER
+    if not folder.is_dir():
+        return None
+    made = load_gathered(folder, settled=settled)
+    about = made.reduced if made is not None else None
+    if made is None or about is None or sum(last - first + 1 for first, last in about["ranks"]) <= recordings:
+        return None
+    if made.meta.get("run_id") != files.run_of(Path(path)):
+        return None
+    made = Trace(privacy.apply(made.core))
     made.sources = [path]
     return made
 

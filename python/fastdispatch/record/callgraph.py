@@ -122,8 +122,9 @@ class CallGraph(Recorded):
         DataLoader workers and other children, forked or started by multiprocessing (docs/formats/run-directory.md).
         Not those of a recording in memory.
     gather:
-        At the end, send this rank's recording to rank 0 over torch.distributed and store it there (for hosts without a
-        shared disk). Every rank must stop then; only this option communicates.
+        At the end, send the recording to rank 0 over the store of torch.distributed (for hosts without a shared disk):
+        above 16 ranks their reduced merge. Every rank must stop then; those that do not within ``gather`` seconds
+        (``True``: 60) are named in a warning.
 
     The previous recording in ``out`` is kept as ``rankNNNNN.fd.previous`` until the new one has ended with a call.
 
@@ -154,7 +155,7 @@ class CallGraph(Recorded):
         max_mb: int = 64,
         best_effort: bool = False,
         children: bool = True,
-        gather: bool = False,
+        gather: bool | float = False,
     ) -> None:
         self._arguments = {name: value for name, value in locals().items() if name != "self"}
         if schedule is not None and steps is not None:
@@ -534,9 +535,9 @@ class CallGraph(Recorded):
         session.finish()
         self._settle(session)
         if self._gather:
-            from fastdispatch.record.gather import gather_finished
+            from fastdispatch.record.gather import LIMIT, gather_finished
 
-            gather_finished(self._place, self._run_id)
+            gather_finished(self._place, self._run_id, LIMIT if self._gather == 1 else self._gather)
         self._warn()
 
     def _ready(self) -> None:

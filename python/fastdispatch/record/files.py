@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -192,6 +193,15 @@ def started(folder: _core.Folder, name: str) -> int:
     return int.from_bytes(head[144:152], "little") if head is not None else 0
 
 
+def segments(folder: _core.Folder, recording: str) -> list[str]:
+    """Return the names of the closed segments of a recording, oldest first."""
+    pattern = re.compile(re.escape(recording + SEGMENT) + r"\d+", re.ASCII)
+    try:
+        return sorted(name for name in os.listdir(folder.path) if pattern.fullmatch(name))
+    except OSError:
+        return []
+
+
 def settle_child(place: Place) -> None:
     """Move the finished recording of a process that is not a rank. Raises Error if it cannot be moved."""
     if place.local is not None:
@@ -294,6 +304,14 @@ def entries(folder: Path) -> list[dict[str, Any]]:
         return []
     ranks: list[dict[str, Any]] = manifest.get("ranks", [])
     return ranks
+
+
+def run_of(folder: Path) -> str | None:
+    """Return the id of the run in the manifest of a run directory."""
+    try:
+        return _read(_core.Folder(folder))[0].get("run_id")
+    except Error:
+        return None
 
 
 def register(

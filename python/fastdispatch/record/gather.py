@@ -1,68 +1,132 @@
-"""The ``gather`` option: recordings of all ranks in rank 0's run directory."""
+"""The ``gather`` option: what all ranks recorded, in rank 0's run directory.
+
+Few ranks send their recordings. More of them are reduced merges, added up along a tree. Everything goes through the
+store of torch.distributed, so no collective of the program is disturbed, and a lost rank delays nobody beyond the time
+limit.
+"""
 
 from __future__ import annotations
 
+import json
+import tempfile
+import time
 import warnings
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.read.missing import missing_from
 from fastdispatch.read.trace import load
 from fastdispatch.record import files
 from fastdispatch.record.environment import torch_distributed
+from fastdispatch.record.store_mail import Mail
+
+#: Up to this number of ranks rank 0 gets the recordings, of more the reduced merge (read/reduced.py).
+FEW = 16
+
+#: Ranks below one of the tree.
+_BELOW = 8
+
+#: Default limit in seconds. Half of it is for ranks that stop later than this one.
+LIMIT = 60.0
+
+#: Folder of the reduced merge in the run directory.
+FOLDER = "gathered"
+
+_POLL = 0.02  # seconds
+
+#: Each rank has gathered as often.
+_number = count()
 
 
-def gather_finished(place: files.Place | None, run: str) -> None:
-    """Send the finished recording over torch.distributed, if that is initialised; warn if it fails."""
+def gather_finished(place: files.Place | None, run: str, limit: float) -> None:
+    """Send the finished recording, if torch.distributed is initialised; warn if it fails or ranks are missing. Every
+    rank calls it, even without a file."""
     distributed = torch_distributed()
     if distributed is None:
         return
     try:
-        gather_recordings(distributed, place, run)
-    except (RuntimeError, Error) as error:
-        warnings.warn(f"fastdispatch: the recordings were not gathered: {error}", RuntimeWarning, stacklevel=4)
+        missing = _gather(distributed, place, run, limit)
+    except (AttributeError, OSError, RuntimeError, Error) as error:
+        missing = f"the recordings were not gathered: {error}"
+    if missing:
+        warnings.warn(f"fastdispatch: {missing}", RuntimeWarning, stacklevel=4)
 
 
-def gather_recordings(distributed: ModuleType, place: files.Place | None, run: str) -> None:
-    """Send this rank's finished file to rank 0, which stores missing ones. Collective: every rank calls it, even
-    without a file."""
-    recordings = _collect(distributed, _content(place, ""))
-    sides = _collect(distributed, _content(place, files.SIDE))
-    for other, content in recordings.items():
-        if place is not None and other != 0:
-            _store(place, other, content, sides.get(other), run)
-
-
-def _content(place: files.Place | None, ending: str) -> bytes | None:
-    return place.folder.read(place.name + ending, 1 << 62) if place is not None else None
-
-
-def _collect(distributed: ModuleType, own: bytes | None) -> dict[int, bytes]:
-    """Return on rank 0 the contents of all files, on other ranks nothing. Collective."""
-    import torch
-
+def _gather(distributed: ModuleType, place: files.Place | None, run: str, limit: float) -> str:
+    """Return a sentence about missing ranks on rank 0, and about this one if it could not send."""
     rank, world = distributed.get_rank(), distributed.get_world_size()
-    device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
-    content = torch.frombuffer(bytearray(own or b"\0"), dtype=torch.uint8).to(device)
-    sizes = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(world)]
-    distributed.all_gather(sizes, torch.tensor([content.numel()], device=device))
-    largest = int(max(size.item() for size in sizes))
-    padded = torch.zeros(largest, dtype=torch.uint8, device=device)
-    padded[: content.numel()] = content
-    received = [torch.empty_like(padded) for _ in range(world)] if rank == 0 else None
-    distributed.gather(padded, received, dst=0)
-    lengths = [int(size.item()) for size in sizes]
-    return {
-        other: data[: lengths[other]].cpu().numpy().tobytes()
-        for other, data in enumerate(received or [])
-        if lengths[other] > 1
-    }
+    begin = time.monotonic()
+    store = distributed.distributed_c10d._get_default_store()
+    mail = Mail(store, f"fastdispatch/gather{next(_number)}", rank, begin + limit)
+    present = _present(mail, rank, world, begin + limit / 2)
+    if rank not in present:
+        return f"gather: rank {rank} stopped later than the limit of {limit:g} s"
+    if world > FEW:
+        got = _tree(mail, place, present, rank)
+    elif rank == 0:
+        got = {0} | _take_recordings(mail, place, present, run)
+    else:
+        return "" if mail.send(_recordings(place)) else "gather: rank 0 did not take the recording in time"
+    return "" if rank else _missing(got, world)
 
 
-def _store(place: files.Place, rank: int, content: bytes, side: bytes | None, run: str) -> None:
+def _missing(got: set[int], world: int) -> str:
+    sentence = missing_from([(each, each) for each in sorted(got)], world)
+    return f"gather: {sentence}" if sentence else ""
+
+
+def _present(mail: Mail, rank: int, world: int, until: float) -> list[int]:
+    """Return the ranks that have stopped, by rank: all, or those that rank 0 finds at the end of its time."""
+    mail.say("here")
+    if rank == 0:
+        everybody = mail.hear("here", range(world), until) is not None
+        mail.say("present", json.dumps(sorted(range(world) if everybody else mail.said("here", range(world)))))
+    text = mail.hear("present", [0])
+    if text is None:
+        raise Error("rank 0 did not stop in time")
+    return [int(each) for each in json.loads(text)]
+
+
+def _next_ready(mail: Mail, waiting: set[int]) -> int | None:
+    """Wait for one of these ranks and remove it from the set; None if the time is over."""
+    while waiting and time.monotonic() < mail.until:
+        for rank in sorted(mail.said("ready", waiting)):
+            waiting.remove(rank)
+            return rank
+        time.sleep(_POLL)
+    return None
+
+
+# -- few ranks ---------------------------------------------------------------------------------------------------------
+
+
+def _recordings(place: files.Place | None) -> dict[str, bytes]:
+    """Return the finished file of this rank, its side file and its segments, by their endings."""
+    if place is None:
+        return {}
+    names = [place.name, place.name + files.SIDE, *files.segments(place.folder, place.name)]
+    found = {name.removeprefix(place.name): place.folder.read(name, 1 << 62) for name in names}
+    return {ending: content for ending, content in found.items() if content is not None}
+
+
+def _take_recordings(mail: Mail, place: files.Place | None, present: list[int], run: str) -> set[int]:
+    """Store the recordings of other ranks, one rank in memory at a time; return the ranks that have sent theirs."""
+    waiting, got = set(present) - {0}, set()
+    while (rank := _next_ready(mail, waiting)) is not None:
+        found = mail.receive(rank)
+        if found is not None:
+            got.add(rank)
+        if place is not None and found:
+            _store(place, rank, found, run)
+    return got
+
+
+def _store(place: files.Place, rank: int, found: dict[str, bytes], run: str) -> None:
     """Store a recording unless it exists: ranks may share a disk. It replaces that of a previous run."""
-    folder, name = place.folder, files.recording_name(rank)
+    folder, name, content = place.folder, files.recording_name(rank), found[""]
     with files.locked(folder, best_effort=True):
         here = [name, *(entry["file"] for entry in files.entries(Path(folder.path)))]
         if content[32:48] in (files.recording_id(folder, each) for each in here):
@@ -70,8 +134,10 @@ def _store(place: files.Place, rank: int, content: bytes, side: bytes | None, ru
         name = files.free_name(folder, rank, best_effort=True)
         arriving = f".{name}.arriving"
         try:
-            if side is not None:
-                folder.write(arriving + files.SIDE, side)
+            for ending in sorted(set(found) - {"", files.SIDE}):
+                folder.write(name + ending, found[ending])
+            if files.SIDE in found:
+                folder.write(arriving + files.SIDE, found[files.SIDE])
             folder.write(arriving, content)
             folder.move(arriving, folder, name)
         finally:
@@ -80,3 +146,32 @@ def _store(place: files.Place, rank: int, content: bytes, side: bytes | None, ru
         sent: dict[str, Any] = load(place.shown / name).ranks[0]
         writer = {"host": sent["meta"].get("host") or "", "pid": sent["pid"]}
         files.register(folder, name, sent["rank"], sent["world"], run, **writer)
+
+
+# -- many ranks --------------------------------------------------------------------------------------------------------
+
+
+def _tree(mail: Mail, place: files.Place | None, present: list[int], rank: int) -> set[int]:
+    """Add up the reduced merges of this rank and of those below it, and send the sum to the rank above; rank 0 writes
+    it. Return the ranks in it."""
+    from fastdispatch.dataset.reduced_parts import Parts
+
+    at = present.index(rank)
+    waiting = set(present[_BELOW * at + 1 : _BELOW * at + 1 + _BELOW])
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
+        parts = Parts(Path(name))
+        if place is not None:
+            parts.add_recording(str(place.path.absolute() if place.local is None else place.path))
+        while (below := _next_ready(mail, waiting)) is not None:
+            found = mail.receive(below)
+            if found:
+                parts.add(found)
+        if rank != 0:
+            if not mail.send(parts.contents()):
+                raise Error("the rank above this one did not take its part in time")
+            return set()
+        if place is not None and parts.ranks:
+            target = Path(place.folder.path) / FOLDER
+            target.mkdir(exist_ok=True)
+            parts.write(target)
+    return parts.ranks

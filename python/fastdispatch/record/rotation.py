@@ -5,8 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import math
-import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,24 +129,15 @@ def settle(place: files.Place, before: str) -> None:
     """Rename the segments of a finished recording with it, and remove those of an earlier one."""
     id = files.recording_id(place.folder, place.name)
     if before != place.name:
-        for name in _names(place, before):
+        for name in files.segments(place.folder, before):
             if files.recording_id(place.folder, name) == id:
                 place.folder.move(name, place.folder, place.name + name.removeprefix(before))
     _remove_others(place)
 
 
-def _names(place: files.Place, recording: str) -> list[str]:
-    """Return the segments of a recording, oldest first."""
-    pattern = re.compile(re.escape(recording + SEGMENT) + r"\d+", re.ASCII)
-    try:
-        return sorted(name for name in os.listdir(place.folder.path) if pattern.fullmatch(name))
-    except OSError:
-        return []
-
-
 def _remove_others(place: files.Place) -> None:
     """Remove segments of an earlier recording, if it has been replaced: no previous recording is left."""
-    found = _names(place, place.name)
+    found = files.segments(place.folder, place.name)
     folder = place.folder
     here = folder if place.local is None else place.local
     id = files.recording_id(here, place.name if place.local is None else place.local_name)
@@ -166,7 +155,7 @@ def _remove_others(place: files.Place) -> None:
 def _prune(place: files.Place, most: int) -> None:
     """Remove the oldest segments that exceed the bound."""
     left = most
-    for name in reversed(_names(place, place.name) if most else []):
+    for name in reversed(files.segments(place.folder, place.name) if most else []):
         try:
             left -= (Path(place.folder.path) / name).stat().st_size
             if left < 0 and place.folder.writer(name) == "gone":

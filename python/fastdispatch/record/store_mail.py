@@ -1,0 +1,98 @@
+"""Files of ranks sent through the store of torch.distributed, in pieces that the receiver requests."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from fastdispatch._core import Error
+
+#: Bytes of a piece. The process of the store holds one for each transfer that runs.
+_PIECE = 1 << 18
+
+#: Seconds of one request to wait: Ctrl-C is handled between them.
+_SLICE = 1.0
+
+
+class Mail:
+    """The messages of one gather; ``until`` ends all waiting (of ``time.monotonic``). Methods raise RuntimeError if the
+    store is gone."""
+
+    def __init__(self, store: Any, name: str, rank: int, until: float) -> None:
+        self._store, self._name, self._rank, self.until = store, name, rank, until
+
+    def say(self, what: str, text: str = "1") -> None:
+        """Publish a text of this rank, for any rank to see."""
+        self._store.set(self._key(what, self._rank), text)
+
+    def said(self, what: str, ranks: Collection[int]) -> set[int]:
+        """Return the ranks that have published this text."""
+        return {rank for rank in ranks if self._store.check([self._key(what, rank)])}
+
+    def hear(self, what: str, ranks: Iterable[int], until: float | None = None) -> str | None:
+        """Wait until all these ranks have published the text; return that of the first, None if the time is over."""
+        keys = [self._key(what, rank) for rank in ranks]
+        return bytes(self._store.get(keys[0])).decode() if self._waited(keys, until) else None
+
+    def send(self, files: Mapping[str, bytes]) -> bool:
+        """Send named contents to the rank that requests them; return whether it has taken them all in time."""
+        sizes = {name: len(content) for name, content in files.items()}
+        head = json.dumps(sizes).encode()
+        content = b"".join([len(head).to_bytes(8, "little"), head, *files.values()])
+        self.say("ready")
+        pieces = [content[at : at + _PIECE] for at in range(0, len(content), _PIECE)]
+        for number, piece in enumerate(pieces):
+            if not self._waited([self._key(f"want{number}", self._rank)]):
+                return False
+            last = b"\1" if number == len(pieces) - 1 else b"\0"
+            self._store.set(self._key(f"piece{number}", self._rank), last + piece)
+        return self._waited([self._key("taken", self._rank)])
+
+    def receive(self, rank: int) -> dict[str, bytes] | None:
+        """Return what a rank that is ready sends; None if it was lost on the way."""
+        content = bytearray()
+        number, last = 0, False
+        while not last:
+            self._store.set(self._key(f"want{number}", rank), "1")
+            key = self._key(f"piece{number}", rank)
+            if not self._waited([key]):
+                return None
+            piece = self._store.get(key)
+            last = piece[:1] == b"\1"
+            content += piece[1:]
+            self._store.delete_key(key)
+            self._store.delete_key(self._key(f"want{number}", rank))
+            number += 1
+        self._store.set(self._key("taken", rank), "1")
+        return _unpacked(bytes(content))
+
+    def _key(self, what: str, rank: int) -> str:
+        return f"{self._name}/{what}/{rank}"
+
+    def _waited(self, keys: list[str], until: float | None = None) -> bool:
+        """Wait for keys. A wait that fails at once is that of a store whose process is gone."""
+        end = self.until if until is None else until
+        while (left := end - time.monotonic()) > 0:
+            began = time.monotonic()
+            try:
+                self._store.wait(keys, timedelta(seconds=min(left, _SLICE)))
+                return True
+            except RuntimeError:
+                if time.monotonic() - began < min(left, _SLICE) / 2:
+                    raise
+        return False
+
+
+def _unpacked(content: bytes) -> dict[str, bytes]:
+    at = 8 + int.from_bytes(content[:8], "little")
+    files = {}
+    try:
+        for name, size in json.loads(content[8:at]).items():
+            files[name] = content[at : at + size]
+            at += size
+    except (ValueError, AttributeError, TypeError):
+        raise Error("a rank sent something else than recordings") from None
+    return files

@@ -1,0 +1,29 @@
+"""One rank of a gloo group that gathers: FOLDER RANK WORLD PORT LIMIT FEW FAULT. The fault is ``killed`` or ``slow`` of
+this rank before it stops, or ``none``."""
+
+import os
+import signal
+import sys
+import time
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+import fastdispatch
+from fastdispatch.record import gather
+
+folder, rank, world, port, limit, few, fault = sys.argv[1], *map(int, sys.argv[2:5]), *sys.argv[5:8]
+gather.FEW = int(few)
+torch.set_num_threads(1)
+dist.init_process_group(
+    "gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world, timeout=timedelta(seconds=60)
+)
+with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=float(limit)):
+    for _ in range(rank + 1):
+        torch.ones(3).add_(rank)
+    dist.barrier()
+    if fault == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if fault == "slow":
+        time.sleep(3 * float(limit))
