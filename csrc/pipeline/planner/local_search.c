@@ -1,6 +1,6 @@
 #include "pipeline/planner/local_search.h"
 
-#include "pipeline/planner/bit_sets.h"
+#include "pipeline/cuts/bit_sets.h"
 
 #include <math.h>
 #include <string.h>

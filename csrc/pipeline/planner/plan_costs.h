@@ -11,7 +11,7 @@
 #ifndef FD_PLAN_COSTS_H
 #define FD_PLAN_COSTS_H
 
-#include "pipeline/planner/antichain_states.h"
+#include "pipeline/cuts/antichain_states.h"
 
 enum { FD_PLAN_LEVELS = 8, FD_PLAN_MACHINES = 4096 };
 

@@ -1,7 +1,8 @@
 #include "pipeline/planner/planner.h"
 
-#include "pipeline/planner/bit_sets.h"
+#include "pipeline/cuts/bit_sets.h"
 #include "pipeline/planner/fastest_split.h"
+#include "pipeline/planner/network_bound.h"
 #include "pipeline/planner/synchronous_plan.h"
 
 #include <math.h>
@@ -18,6 +19,12 @@ enum {
     CHAIN_STATES_SCHEDULE = 2048
 };
 #define MOST_BYTES (UINT64_C(1) << 26)
+
+/* Pairs of regions: some seconds. */
+#define MOST_LOOKED (UINT64_C(1) << 28)
+
+/* The ratio of the bounds at which a search of regions ends. */
+#define CLOSE 0.95
 
 void
 fd_pipeline_clear(fd_pipeline *pipeline)
@@ -219,8 +226,7 @@ chains_of(const fd_pipeline_request *request)
     uint32_t most = request->micro_batches > 0 ? CHAIN_STATES_SCHEDULE
                   : request->costs.levels > 1  ? CHAIN_STATES_LEVELS
                                                : 0;
-    return (fd_states_limits){.chain = most,
-                              .few_chains = request->most_states > 0};
+    return (fd_states_limits){.chain = most};
 }
 
 /* Time is unlimited with a schedule. */
@@ -236,7 +242,6 @@ limits_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         .kept = request->costs.levels > 1 || schedule ? MOST_STATES_LEVELS
                                                       : MOST_STATES,
         .chain = chains_of(request).chain,
-        .few_chains = request->most_states > 0,
         .cap = schedule ? INFINITY : fd_loosened(cap.now),
         .machines = all_machines(&request->costs)};
     if (request->gains) {
@@ -286,6 +291,57 @@ find_on_chains(fd_pipeline *pipeline, const fd_model *model,
     return status;
 }
 
+/* Search for a better plan on the chains and on states of the regions. */
+static fd_status
+find_in_regions(fd_pipeline *pipeline, const fd_model *model,
+                const fd_pipeline_request *request,
+                const fd_cut_regions *regions)
+{
+    fd_pipeline other = {.layers = pipeline->layers};
+    fd_states_limits limits = chains_of(request);
+    limits.regions = regions;
+    fd_status status = find_within(&other, model, request, &limits,
+                                   fd_loosened(pipeline->best.time));
+    if (status == FD_OK && other.best.time <= pipeline->best.time) {
+        fd_states states = pipeline->states;
+        fd_optimum best = pipeline->best;
+        pipeline->states = other.states;
+        pipeline->best = other.best;
+        other.states = states;
+        other.best = best;
+    }
+    fd_states_clear(&other.states);
+    fd_optimum_clear(&other.best);
+    return status == FD_ENOMEM ? status : FD_OK;
+}
+
+/* Without all states: raise the bound with the network, and improve the plan,
+ * until they are close. */
+static fd_status
+close_bounds(fd_pipeline *pipeline, const fd_model *model,
+             const fd_pipeline_request *request)
+{
+    enum { FIRST_REGIONS = 1 << 10, MOST_REGIONS = 1 << 14 };
+    fd_network_bound bound;
+    double low = pipeline->best.bound;
+    fd_status status = fd_network_bound_make(&bound, model, &pipeline->layers,
+                                             &request->costs, low);
+    for (uint32_t most = FIRST_REGIONS; most <= MOST_REGIONS; most *= 4) {
+        double time = pipeline->best.time;
+        if (status != FD_OK || bound.time >= CLOSE * time || bound.exact) {
+            break;
+        }
+        status =
+            fd_network_bound_raise(&bound, CLOSE * time, most, MOST_LOOKED);
+        if (status == FD_OK) {
+            status = find_in_regions(pipeline, model, request, &bound.regions);
+        }
+    }
+    pipeline->best.bound = fmin(fmax(low, bound.time), pipeline->best.time);
+    fd_network_bound_clear(&bound);
+    return status;
+}
+
 static fd_status
 check_sums(const fd_states *states, fd_error *error)
 {
@@ -307,7 +363,6 @@ find_caps(fd_pipeline *pipeline, const fd_model *model,
     fd_states_limits chains = chains_of(request);
     fd_bounded_time now = {INFINITY, INFINITY};
     fd_bounded_time more = now;
-    chains.few_chains = true;
     if (request->costs.levels > 1) {
         chains.chain = CAP_STATES_LEVELS;
     }
@@ -348,6 +403,10 @@ find_best(fd_pipeline *pipeline, const fd_model *model,
     }
     if (status == FD_EFULL) {
         return fd_fail(error, FD_EINVAL, "no plan was found in time");
+    }
+    if (status == FD_OK && !pipeline->states.complete
+        && request->most_states == 0 && request->micro_batches == 0) {
+        status = close_bounds(pipeline, model, request);
     }
     if (status == FD_EINVAL && request->micro_batches > 0) {
         pipeline->best.time = INFINITY;

@@ -1,6 +1,6 @@
 #include "pipeline/planner/schedule_search.h"
 
-#include "pipeline/planner/bit_sets.h"
+#include "pipeline/cuts/bit_sets.h"
 #include "pipeline/planner/initial_solutions.h"
 #include "pipeline/planner/suffix_bounds.h"
 

@@ -1,6 +1,6 @@
 #include "pipeline/planner/suffix_bounds.h"
 
-#include "pipeline/planner/bit_sets.h"
+#include "pipeline/cuts/bit_sets.h"
 
 #include <math.h>
 

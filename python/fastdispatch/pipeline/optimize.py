@@ -35,7 +35,7 @@ class Optimum:
         #: Number of considered places to cut; whether these are all, and all were compared.
         self.states: int = found["states"]
         self.complete: bool = found["complete"]
-        #: Whether only chains of them were considered.
+        #: Whether only some of them were considered.
         self.chains: bool = found["chains"]
         self.single_machine_s: float = found["single_machine_s"]
         #: One step of the pipeline once it is full: T of the published optimizer.

@@ -165,7 +165,7 @@ def run(arguments: argparse.Namespace) -> None:
     found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
     each = _each(arguments, graph, machines, speeds) if arguments.each_machine_count else []
     if found.schedule is None and not found.complete and found.bound_s < found.time_per_stage_s:
-        looked = f"{found.states} " + ("on chains were considered" if found.chains else "were not all compared")
+        looked = f"{found.states} " + ("were considered" if found.chains else "were not all compared")
         print(
             f"fastdispatch: {path}: too many places to cut: {looked}; "
             f"no plan takes less than {found.bound_s:g} s (--max-states)",

@@ -1,7 +1,7 @@
 #include "models.h"
 
-#include "pipeline/planner/bit_sets.h"
-#include "pipeline/planner/layer_chain.h"
+#include "pipeline/cuts/bit_sets.h"
+#include "pipeline/cuts/layer_chain.h"
 
 #define ONE FIGURES(1, 2, 4, 8)
 

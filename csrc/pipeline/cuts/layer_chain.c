@@ -1,6 +1,6 @@
-#include "pipeline/planner/layer_chain.h"
+#include "pipeline/cuts/layer_chain.h"
 
-#include "pipeline/planner/bit_sets.h"
+#include "pipeline/cuts/bit_sets.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,15 +14,14 @@
 #ifndef FD_ANTICHAIN_STATES_H
 #define FD_ANTICHAIN_STATES_H
 
-#include "pipeline/planner/layer_chain.h"
+#include "pipeline/cuts/cut_regions.h"
 
 typedef struct fd_states {
     uint32_t count;
     uint32_t found; /* of the family, including states outside of the limits;
                        0: not counted */
     uint32_t words;
-    bool complete;            /* false: the family has more, these are some
-                            chains */
+    bool complete;            /* false: the family has more */
     uint64_t *sets;           /* owned, as all below; one row per state */
     double *times;            /* forward and backward, seconds */
     double *forward;          /* seconds */
@@ -57,8 +56,11 @@ typedef struct fd_states_limits {
     double machines;
     double more_cap;
     double more_machines; /* 0: none */
-    uint32_t chain;       /* maximum per chain, evenly spread; 0: all */
-    bool few_chains;      /* skip states that require a search of cuts */
+    uint32_t
+        chain; /* maximum per chain and of regions, evenly spread; 0: all */
+    const fd_cut_regions
+        *regions; /* chains, and states of these regions; NULL:
+                                  chains only */
 } fd_states_limits;
 
 /* Chains only, which are a part of the family, if `found` is 0 or the family

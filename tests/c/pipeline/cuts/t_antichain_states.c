@@ -1,6 +1,6 @@
 #include "models.h"
 
-#include "pipeline/planner/antichain_states.h"
+#include "pipeline/cuts/antichain_states.h"
 
 #include <math.h>
 
@@ -124,8 +124,8 @@ more_where_more_machines_are_asked_for(void)
     }
 }
 
-/* Two chains, a, ab, abc and abcd (3, 6, 16 and 19 ms), and a, ac, ...: of
- * each one state per third of the time, and the last one. */
+/* Two chains, a, ab, abc and abcd (3, 6, 16 and 19 ms), and a, ac, ... with
+ * fewer bytes at its cuts: of each one state per third of the time, and the last one. */
 static void
 chains_thinned_out(void)
 {
@@ -137,7 +137,12 @@ chains_thinned_out(void)
         fd_model_clear(&model);
         fd_layers_clear(&layers);
         fd_states_limits limits = {.chain = most};
-        OK(states_of(&states, &model, &layers, DIAMOND, limits));
+        OK(states_of(&states, &model, &layers,
+                     NODE("a", ONE) NODE("b", ONE)
+                         NODE("c", FIGURES(5, 5, 2, 8))
+                             NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n"
+                                            "\tc -- d\n",
+                     limits));
         CHECK(!states.complete);
         EQUAL(states.count, counts[most]);
         EQUAL(states.sets[0], 1);

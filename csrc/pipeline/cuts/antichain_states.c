@@ -1,100 +1,10 @@
-#include "pipeline/planner/antichain_states.h"
+#include "pipeline/cuts/antichain_states.h"
 
-#include "base/hash.h"
-#include "pipeline/planner/bit_sets.h"
-#include "pipeline/planner/minimum_cuts.h"
+#include "pipeline/cuts/state_family.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* States while they are found: a set of rows. */
-typedef struct family {
-    const fd_model *model;
-    const fd_layers *layers;
-    uint64_t *rows; /* owned */
-    uint32_t count;
-    uint32_t room;
-    fd_index index;      /* row + 1 */
-    uint64_t *next;      /* owned; a row to work in */
-    double *least_times; /* taken over by the states, as the one below */
-    double *least_parameters;
-} family;
-
-static void
-clear(family *f)
-{
-    fd_free(f->rows);
-    fd_free(f->next);
-    fd_index_clear(&f->index);
-}
-
-static const uint64_t *
-row_of(const family *f, uint32_t state)
-{
-    return &f->rows[(size_t)state * f->layers->words];
-}
-
-/* The place of `next` among the rows; a new one is appended. */
-static fd_status
-put(family *f, uint32_t *place)
-{
-    uint32_t words = f->layers->words;
-    uint64_t hash = fd_hash_bytes(f->next, words * sizeof *f->next);
-    fd_probe probe = fd_index_probe(&f->index, hash);
-    uint32_t found;
-    while ((found = fd_index_next(&f->index, &probe)) != 0) {
-        if (memcmp(row_of(f, found - 1), f->next, words * sizeof *f->next)
-            == 0) {
-            *place = found - 1;
-            return FD_OK;
-        }
-    }
-    if (f->count == f->room) {
-        size_t room = f->room > 0 ? (size_t)f->room * 2 : 64;
-        uint64_t *rows = room > UINT32_MAX
-                           ? NULL
-                           : fd_realloc(f->rows, room * words * sizeof *rows);
-        if (rows == NULL) {
-            return FD_ENOMEM;
-        }
-        f->rows = rows;
-        f->room = (uint32_t)room;
-    }
-    memcpy(&f->rows[(size_t)f->count * words], f->next,
-           words * sizeof *f->next);
-    *place = f->count++;
-    return fd_index_add(&f->index, hash, f->count);
-}
-
-/* Whether a layer outside of a state has an input inside. Without such a
- * layer, the first source outside is next. */
-static bool
-may_follow(const family *f, const uint64_t *state, uint32_t layer)
-{
-    return !fd_bits_has(state, layer)
-        && fd_layers_parent_in(f->layers, layer, state);
-}
-
-static uint32_t
-first_source(const family *f, const uint64_t *state)
-{
-    const fd_layers *layers = f->layers;
-    uint32_t layer = 0;
-    for (; layer < layers->count; layer++) {
-        const uint64_t *within = fd_layers_row(layers, layers->within, layer);
-        bool source = true;
-        for (uint32_t i = 0; i < layers->words; i++) {
-            source = source
-                  && (i == layer / 64 ? within[i] == UINT64_C(1) << layer % 64
-                                      : within[i] == 0);
-        }
-        if (source && !fd_bits_has(state, layer)) {
-            break;
-        }
-    }
-    return layer;
-}
 
 static double
 time_of(const fd_model_node *node)
@@ -104,7 +14,7 @@ time_of(const fd_model_node *node)
 
 /* Layers of `next` outside of `state` are added together. */
 static void
-note_step(const family *f, const uint64_t *state)
+note_step(const fd_state_family *f, const uint64_t *state)
 {
     const fd_layers *layers = f->layers;
     double time = 0;
@@ -129,59 +39,40 @@ note_step(const family *f, const uint64_t *state)
     }
 }
 
-static void
-join(const family *f, const uint64_t *state, uint32_t layer)
-{
-    uint32_t words = f->layers->words;
-    memcpy(f->next, state, words * sizeof *f->next);
-    fd_bits_join(f->next, fd_layers_row(f->layers, f->layers->within, layer),
-                 words);
-}
-
 /* Add all states that follow a state. */
 static fd_status
-follow(family *f, uint32_t state)
+follow(fd_state_family *f, uint32_t state)
 {
     uint32_t place;
     bool any = false;
     fd_status status = FD_OK;
     for (uint32_t c = 0; c < f->layers->count && status == FD_OK; c++) {
-        if (may_follow(f, row_of(f, state), c)) {
+        if (fd_family_follows(f, fd_family_row(f, state), c)) {
             any = true;
-            join(f, row_of(f, state), c);
-            note_step(f, row_of(f, state));
-            status = put(f, &place);
+            fd_family_join(f, fd_family_row(f, state), c);
+            note_step(f, fd_family_row(f, state));
+            status = fd_family_put(f, &place);
         }
     }
     if (!any && status == FD_OK) {
-        uint32_t source = first_source(f, row_of(f, state));
+        uint32_t source = fd_family_source(f, fd_family_row(f, state));
         if (source < f->layers->count) {
-            join(f, row_of(f, state), source);
-            note_step(f, row_of(f, state));
-            status = put(f, &place);
+            fd_family_join(f, fd_family_row(f, state), source);
+            note_step(f, fd_family_row(f, state));
+            status = fd_family_put(f, &place);
         }
     }
     return status;
 }
 
-static fd_status
-begin(family *f, uint32_t *place)
-{
-    memset(f->next, 0, f->layers->words * sizeof *f->next);
-    uint32_t source = first_source(f, f->next);
-    join(f, f->next, source);
-    return put(f, place);
-}
-
 /* The cost of the next state of a chain: its time, or the bytes at its cut. */
-typedef enum chain_cost { BY_TIME, BY_CUT, BY_WIDE_CUT } chain_cost;
+typedef enum chain_cost { BY_TIME, BY_CUT } chain_cost;
 
 static double
-step_cost(family *f, uint64_t *work, chain_cost by)
+step_cost(fd_state_family *f, uint64_t *work, chain_cost by)
 {
-    if (by != BY_TIME) {
-        return fd_cut_bytes(f->model, f->layers, f->next, work,
-                            by == BY_WIDE_CUT);
+    if (by == BY_CUT) {
+        return fd_cut_bytes(f->model, f->layers, f->next, work, false);
     }
     double time = 0;
     for (uint32_t i = 0; i < f->layers->count; i++) {
@@ -192,18 +83,16 @@ step_cost(family *f, uint64_t *work, chain_cost by)
     return time;
 }
 
-/* The layer with the lowest cost after a state, among those in `target` (NULL:
- * all); the number of layers if no layer qualifies. */
+/* The layer with the lowest cost after a state; the number of layers if no
+ * layer qualifies. */
 static uint32_t
-cheapest(family *f, uint64_t *work, uint32_t state, const uint64_t *target,
-         chain_cost by)
+cheapest(fd_state_family *f, uint64_t *work, uint32_t state, chain_cost by)
 {
     uint32_t best = f->layers->count;
     double least = INFINITY;
     for (uint32_t c = 0; c < f->layers->count; c++) {
-        if ((target == NULL || fd_bits_has(target, c))
-            && may_follow(f, row_of(f, state), c)) {
-            join(f, row_of(f, state), c);
+        if (fd_family_follows(f, fd_family_row(f, state), c)) {
+            fd_family_join(f, fd_family_row(f, state), c);
             double cost = step_cost(f, work, by);
             if (best == f->layers->count || cost < least) {
                 best = c;
@@ -214,60 +103,23 @@ cheapest(family *f, uint64_t *work, uint32_t state, const uint64_t *target,
     return best;
 }
 
-/* A chain of states, through those of the `targets` that contain the ones
- * before them. */
+/* A chain of states. */
 static fd_status
-walk(family *f, uint64_t *work, const fd_minimum_cuts *targets, chain_cost by)
+walk(fd_state_family *f, uint64_t *work, chain_cost by)
 {
-    uint32_t words = f->layers->words;
     uint32_t state;
-    uint32_t at = 0;
-    fd_status status = begin(f, &state);
+    fd_status status = fd_family_begin(f, &state);
     while (status == FD_OK) {
-        uint32_t best = f->layers->count;
-        for (; at < targets->count && best == f->layers->count; at++) {
-            const uint64_t *target = &targets->sets[(size_t)at * words];
-            if (fd_bits_within(row_of(f, state), target, words)) {
-                best = cheapest(f, work, state, target, by);
-            }
-        }
-        at -= best < f->layers->count;
+        uint32_t best = cheapest(f, work, state, by);
         if (best == f->layers->count) {
-            best = cheapest(f, work, state, NULL, by);
-        }
-        if (best == f->layers->count) {
-            best = first_source(f, row_of(f, state));
+            best = fd_family_source(f, fd_family_row(f, state));
         }
         if (best == f->layers->count) {
             return FD_OK;
         }
-        join(f, row_of(f, state), best);
-        status = put(f, &state);
+        fd_family_join(f, fd_family_row(f, state), best);
+        status = fd_family_put(f, &state);
     }
-    return status;
-}
-
-/* One chain by time, one by the bytes at each cut, and two through cuts with
- * the fewest bytes. */
-static fd_status
-walk_chains(family *f, uint64_t *work, bool few)
-{
-    enum { WINDOWS = 64 };
-    fd_minimum_cuts targets = {.count = 0};
-    fd_status status = walk(f, work, &targets, BY_TIME);
-    if (status == FD_OK) {
-        status = walk(f, work, &targets, BY_CUT);
-    }
-    if (status == FD_OK && !few) {
-        status = fd_minimum_cuts_make(&targets, f->model, f->layers, WINDOWS);
-    }
-    if (status == FD_OK && targets.count > 0) {
-        status = walk(f, work, &targets, BY_CUT);
-    }
-    if (status == FD_OK && targets.count > 0) {
-        status = walk(f, work, &targets, BY_WIDE_CUT);
-    }
-    fd_minimum_cuts_clear(&targets);
     return status;
 }
 
@@ -303,7 +155,7 @@ by_size(const void *a, const void *b)
 }
 
 static fd_status
-sort_rows(const family *f, uint64_t *sets)
+sort_rows(const fd_state_family *f, uint64_t *sets)
 {
     uint32_t words = f->layers->words;
     size_t width = words + 2;
@@ -313,9 +165,9 @@ sort_rows(const family *f, uint64_t *sets)
     }
     for (uint32_t i = 0; i < f->count; i++) {
         uint64_t *to = &sized[i * width];
-        to[0] = size_of(row_of(f, i), words);
+        to[0] = size_of(fd_family_row(f, i), words);
         to[1] = words;
-        memcpy(&to[2], row_of(f, i), words * sizeof *to);
+        memcpy(&to[2], fd_family_row(f, i), words * sizeof *to);
     }
     qsort(sized, f->count, width * sizeof *sized, by_size);
     for (uint32_t i = 0; i < f->count; i++) {
@@ -343,7 +195,7 @@ is_waist(const fd_layers *layers, const uint64_t *state)
 }
 
 static void
-add_up(fd_states *states, const family *f)
+add_up(fd_states *states, const fd_state_family *f)
 {
     const fd_layers *layers = f->layers;
     for (uint32_t s = 0; s < states->count; s++) {
@@ -368,7 +220,7 @@ add_up(fd_states *states, const family *f)
 }
 
 static fd_status
-fill(fd_states *states, const family *f)
+fill(fd_states *states, const fd_state_family *f)
 {
     size_t count = f->count;
     states->count = f->count;
@@ -395,7 +247,7 @@ fill(fd_states *states, const family *f)
 }
 
 static double
-time_of_set(const family *f, const uint64_t *set)
+time_of_set(const fd_state_family *f, const uint64_t *set)
 {
     double time = 0;
     for (uint32_t word = 0; word < f->layers->words; word++) {
@@ -427,7 +279,7 @@ is_wanted(const fd_states_limits *limits, double time, double whole)
 
 /* Keep the rows within the limits, and the whole graph. */
 static void
-keep_wanted(family *f, const fd_states_limits *limits)
+keep_wanted(fd_state_family *f, const fd_states_limits *limits)
 {
     uint32_t words = f->layers->words;
     double whole = 0;
@@ -436,7 +288,7 @@ keep_wanted(family *f, const fd_states_limits *limits)
         whole += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
     }
     for (uint32_t i = 0; i < f->count; i++) {
-        const uint64_t *row = row_of(f, i);
+        const uint64_t *row = fd_family_row(f, i);
         if (size_of(row, words) == f->layers->count
             || is_wanted(limits, time_of_set(f, row), whole)) {
             memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
@@ -449,7 +301,7 @@ keep_wanted(family *f, const fd_states_limits *limits)
 /* Keep at most `most` rows of each chain, evenly spaced in time, and the whole
  * graph. */
 static void
-thin_out(family *f, uint32_t most)
+thin_out(fd_state_family *f, uint32_t most)
 {
     uint32_t words = f->layers->words;
     double whole = 0;
@@ -460,7 +312,7 @@ thin_out(family *f, uint32_t most)
         whole += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
     }
     for (uint32_t i = 0; i < f->count; i++) {
-        const uint64_t *row = row_of(f, i);
+        const uint64_t *row = fd_family_row(f, i);
         bool last = size_of(row, words) == f->layers->count;
         double time = time_of_set(f, row);
         next = time < before ? 0 : next;
@@ -474,9 +326,70 @@ thin_out(family *f, uint32_t most)
     f->count = kept;
 }
 
+/* Add the first and the last state of a region, and the one with the fewest
+ * bytes at its cut. */
+static fd_status
+add_region(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
+           uint32_t region)
+{
+    const fd_layers *layers = f->layers;
+    fd_status status = FD_OK;
+    for (int set = 0; set < FD_CUT_REGION_SETS && status == FD_OK; set++) {
+        const uint64_t *row = fd_cut_region_set(regions, region, set);
+        memset(f->next, 0, layers->words * sizeof *f->next);
+        for (uint32_t i = 0; i < layers->count; i++) {
+            if (fd_bits_has(row, i) != (set == FD_CUT_REGION_OUTSIDE)) {
+                fd_bits_add(f->next, i);
+            }
+        }
+        uint32_t place;
+        if (fd_family_has(f, work, f->next)) {
+            status = fd_family_put(f, &place);
+        }
+    }
+    return status;
+}
+
+/* The region with the fewest bytes in each of `parts` equal parts of the
+ * time; 0: all regions. */
+static fd_status
+add_regions(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
+            uint32_t parts)
+{
+    fd_status status = FD_OK;
+    uint32_t count = regions->list.count;
+    const fd_cut_region *list = regions->list.list;
+    uint32_t *best = fd_malloc((parts + 1) * sizeof *best);
+    if (best == NULL) {
+        return FD_ENOMEM;
+    }
+    memset(best, 0xff, (parts + 1) * sizeof *best);
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        if (!isfinite(list[i].bytes)) {
+            continue;
+        }
+        if (parts == 0) {
+            status = add_region(f, work, regions, i);
+            continue;
+        }
+        double share = list[i].least_time / regions->time;
+        uint32_t *part = &best[(uint32_t)(fmax(share, 0) * parts)];
+        *part = *part == UINT32_MAX || list[i].bytes < list[*part].bytes
+                  ? i
+                  : *part;
+    }
+    for (uint32_t i = 0; i <= parts && parts > 0 && status == FD_OK; i++) {
+        if (best[i] != UINT32_MAX) {
+            status = add_region(f, work, regions, best[i]);
+        }
+    }
+    fd_free(best);
+    return status;
+}
+
 /* For any set of states: each layer alone. */
 static void
-each_alone(const family *f)
+each_alone(const fd_state_family *f)
 {
     for (uint32_t i = 0; i < f->layers->count; i++) {
         const fd_model_node *node = &f->model->nodes.list[f->layers->nodes[i]];
@@ -487,10 +400,10 @@ each_alone(const family *f)
 
 /* The first state is a source alone. */
 static void
-note_start(const family *f)
+note_start(const fd_state_family *f)
 {
     uint32_t layer = 0;
-    while (!fd_bits_has(row_of(f, 0), layer)) {
+    while (!fd_bits_has(fd_family_row(f, 0), layer)) {
         layer++;
     }
     const fd_model_node *node = &f->model->nodes.list[f->layers->nodes[layer]];
@@ -499,10 +412,10 @@ note_start(const family *f)
 }
 
 static fd_status
-find_all(family *f, uint32_t most, bool *complete)
+find_all(fd_state_family *f, uint32_t most, bool *complete)
 {
     uint32_t place;
-    fd_status status = begin(f, &place);
+    fd_status status = fd_family_begin(f, &place);
     uint32_t at = 0;
     if (status != FD_OK) {
         return status;
@@ -519,12 +432,30 @@ find_all(family *f, uint32_t most, bool *complete)
     return status;
 }
 
+/* One chain by time, one by the bytes at each cut, and states of regions. */
+static fd_status
+find_some(fd_state_family *f, uint64_t *work, const fd_states_limits *limits)
+{
+    fd_status status = walk(f, work, BY_TIME);
+    if (status == FD_OK) {
+        status = walk(f, work, BY_CUT);
+    }
+    if (status == FD_OK && limits->chain > 0 && f->count > limits->chain) {
+        thin_out(f, limits->chain);
+        status = fd_family_index(f);
+    }
+    if (status == FD_OK && limits->regions != NULL) {
+        status = add_regions(f, work, limits->regions, limits->chain);
+    }
+    return status;
+}
+
 fd_status
 fd_states_make(fd_states *states, const fd_model *model,
                const fd_layers *layers, const fd_states_limits *limits)
 {
     *states = (fd_states){.count = 0};
-    family f = {.model = model, .layers = layers};
+    fd_state_family f = {.model = model, .layers = layers};
     f.next = fd_calloc(layers->words, sizeof *f.next);
     uint64_t *work = fd_calloc(layers->words, sizeof *work);
     f.least_times = fd_calloc(layers->count, sizeof *f.least_times);
@@ -547,16 +478,13 @@ fd_states_make(fd_states *states, const fd_model *model,
     if (status == FD_OK && !states->complete) {
         f.count = 0;
         each_alone(&f);
-        status = walk_chains(&f, work, limits->few_chains);
-        if (status == FD_OK && limits->chain > 0 && f.count > limits->chain) {
-            thin_out(&f, limits->chain);
-        }
+        status = find_some(&f, work, limits);
     }
     if (status == FD_OK) {
         status = fill(states, &f);
     }
     fd_free(work);
-    clear(&f);
+    fd_family_clear(&f);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #ifndef FD_LAYER_CHAIN_H
 #define FD_LAYER_CHAIN_H
 
-#include "pipeline/planner/bit_sets.h"
+#include "pipeline/cuts/bit_sets.h"
 #include "pipeline/planner/layer_graph.h"
 
 typedef struct fd_layers {

@@ -1,0 +1,139 @@
+#include "pipeline/cuts/state_family.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+void
+fd_family_clear(fd_state_family *f)
+{
+    fd_free(f->rows);
+    fd_free(f->next);
+    fd_index_clear(&f->index);
+}
+
+fd_status
+fd_family_index(fd_state_family *f)
+{
+    size_t size = f->layers->words * sizeof *f->rows;
+    fd_status status = FD_OK;
+    fd_index_clear(&f->index);
+    for (uint32_t i = 0; i < f->count && status == FD_OK; i++) {
+        status = fd_index_add(&f->index,
+                              fd_hash_bytes(fd_family_row(f, i), size), i + 1);
+    }
+    return status;
+}
+
+fd_status
+fd_family_put(fd_state_family *f, uint32_t *place)
+{
+    uint32_t words = f->layers->words;
+    uint64_t hash = fd_hash_bytes(f->next, words * sizeof *f->next);
+    fd_probe probe = fd_index_probe(&f->index, hash);
+    uint32_t found;
+    while ((found = fd_index_next(&f->index, &probe)) != 0) {
+        if (memcmp(fd_family_row(f, found - 1), f->next,
+                   words * sizeof *f->next)
+            == 0) {
+            *place = found - 1;
+            return FD_OK;
+        }
+    }
+    if (f->count == f->room) {
+        size_t room = f->room > 0 ? (size_t)f->room * 2 : 64;
+        uint64_t *rows = room > UINT32_MAX
+                           ? NULL
+                           : fd_realloc(f->rows, room * words * sizeof *rows);
+        if (rows == NULL) {
+            return FD_ENOMEM;
+        }
+        f->rows = rows;
+        f->room = (uint32_t)room;
+    }
+    memcpy(&f->rows[(size_t)f->count * words], f->next,
+           words * sizeof *f->next);
+    *place = f->count++;
+    return fd_index_add(&f->index, hash, f->count);
+}
+
+bool
+fd_family_follows(const fd_state_family *f, const uint64_t *state,
+                  uint32_t layer)
+{
+    return !fd_bits_has(state, layer)
+        && fd_layers_parent_in(f->layers, layer, state);
+}
+
+uint32_t
+fd_family_source(const fd_state_family *f, const uint64_t *state)
+{
+    const fd_layers *layers = f->layers;
+    uint32_t layer = 0;
+    for (; layer < layers->count; layer++) {
+        const uint64_t *within = fd_layers_row(layers, layers->within, layer);
+        bool source = true;
+        for (uint32_t i = 0; i < layers->words; i++) {
+            source = source
+                  && (i == layer / 64 ? within[i] == UINT64_C(1) << layer % 64
+                                      : within[i] == 0);
+        }
+        if (source && !fd_bits_has(state, layer)) {
+            break;
+        }
+    }
+    return layer;
+}
+
+void
+fd_family_join(const fd_state_family *f, const uint64_t *state, uint32_t layer)
+{
+    uint32_t words = f->layers->words;
+    memcpy(f->next, state, words * sizeof *f->next);
+    fd_bits_join(f->next, fd_layers_row(f->layers, f->layers->within, layer),
+                 words);
+}
+
+fd_status
+fd_family_begin(fd_state_family *f, uint32_t *place)
+{
+    memset(f->next, 0, f->layers->words * sizeof *f->next);
+    uint32_t source = fd_family_source(f, f->next);
+    fd_family_join(f, f->next, source);
+    return fd_family_put(f, place);
+}
+
+/* Join all layers of `set` that may follow `work`. */
+static bool
+join_all(const fd_state_family *f, uint64_t *work, const uint64_t *set)
+{
+    const fd_layers *layers = f->layers;
+    bool joined = false;
+    bool any = false;
+    for (uint32_t c = 0; c < layers->count; c++) {
+        bool follows = fd_family_follows(f, work, c);
+        any = any || follows;
+        if (follows && fd_bits_has(set, c)) {
+            fd_bits_join(work, fd_layers_row(layers, layers->within, c),
+                         layers->words);
+            joined = true;
+        }
+    }
+    uint32_t source = any ? layers->count : fd_family_source(f, work);
+    if (source < layers->count && fd_bits_has(set, source)) {
+        fd_bits_join(work, fd_layers_row(layers, layers->within, source),
+                     layers->words);
+        joined = true;
+    }
+    return joined;
+}
+
+bool
+fd_family_has(const fd_state_family *f, uint64_t *work, const uint64_t *set)
+{
+    size_t size = f->layers->words * sizeof *work;
+    memset(work, 0, size);
+    while (join_all(f, work, set)) {
+    }
+    return memcmp(work, set, size) == 0;
+}
