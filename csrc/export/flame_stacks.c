@@ -11,6 +11,8 @@ fd_stacks_weight(const fd_stacks *stacks, uint32_t context)
         return total->self;
     case FD_WEIGHT_GPU:
         return total->gpu_self;
+    case FD_WEIGHT_FLOPS:
+        return total->flops;
     case FD_WEIGHT_CALLS:
     default:
         return total->calls;
@@ -20,7 +22,9 @@ fd_stacks_weight(const fd_stacks *stacks, uint32_t context)
 const char *
 fd_stacks_unit(const fd_stacks *stacks)
 {
-    return stacks->weight == FD_WEIGHT_CALLS ? "calls" : "nanoseconds";
+    return stacks->weight == FD_WEIGHT_CALLS ? "calls"
+         : stacks->weight == FD_WEIGHT_FLOPS ? "FLOP"
+                                             : "nanoseconds";
 }
 
 /* Returns the weight of all threads. */

@@ -38,7 +38,8 @@ typedef struct value_type {
 static const value_type values[] = {{"calls", "count"},
                                     {"cpu", "nanoseconds"},
                                     {"gpu", "nanoseconds"},
-                                    {"resumes", "count"}};
+                                    {"resumes", "count"},
+                                    {"flops", "count"}};
 
 enum { VALUES = sizeof values / sizeof *values, BY_TIME = 1 };
 
@@ -99,8 +100,13 @@ write_sample(printer *p, uint32_t context)
     const fd_trace_context *contexts = p->trace->contexts.list;
     const fd_total *total = &p->totals.list[context];
     const uint64_t figures[VALUES] = {total->calls, total->self,
-                                      total->gpu_self, total->resumes};
-    if ((figures[0] | figures[1] | figures[2] | figures[3]) == 0) {
+                                      total->gpu_self, total->resumes,
+                                      total->flops};
+    uint64_t any = 0;
+    for (int i = 0; i < VALUES; i++) {
+        any |= figures[i];
+    }
+    if (any == 0) {
         return;
     }
     for (uint32_t at = context; at != 0; at = contexts[at].parent) {

@@ -68,8 +68,10 @@ begin_profile(printer *p, const fd_stacks *stacks, const fd_trace_rank *rank,
     fd_json_put_text(&p->json, "type", "evented");
     write_name(p);
     fd_json_put_text(&p->json, "unit",
-                     stacks->weight == FD_WEIGHT_CALLS ? "none"
-                                                       : "nanoseconds");
+                     stacks->weight == FD_WEIGHT_CALLS
+                             || stacks->weight == FD_WEIGHT_FLOPS
+                         ? "none"
+                         : "nanoseconds");
     fd_json_put_u64(&p->json, "startValue", 0);
     fd_json_put_u64(&p->json, "endValue", stacks->whole[root]);
     fd_json_begin_array(&p->json, "events");

@@ -93,6 +93,11 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
             add_gpu(&totals->list[from->gpu.list[k].context],
                     &from->gpu.list[k]);
         }
+        for (uint32_t k = 0; k < from->measures.count; k++) {
+            const fd_trace_measure *measure = &from->measures.list[k];
+            totals->list[measure->context].flops +=
+                measure->kind == FD_MEASURE_FLOPS ? measure->sum : 0;
+        }
     }
 }
 

@@ -19,6 +19,7 @@ typedef struct fd_total {
     uint64_t gpu_total;   /* self and everything below */
     uint64_t gpu_starved; /* ns of idle streams before its calls */
     uint64_t gpu_launch_bound; /* intervals that ended with the host */
+    uint64_t flops;            /* of operators with a formula, measured */
     double self_squares;       /* spread, as in fd_figure */
     double total_squares;
     uint64_t self_stepped; /* self and total within ended steps */

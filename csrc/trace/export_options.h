@@ -14,7 +14,8 @@ typedef enum fd_export_style {
 typedef enum fd_export_weight {
     FD_WEIGHT_TIME,
     FD_WEIGHT_CALLS,
-    FD_WEIGHT_GPU /* only flame graphs */
+    FD_WEIGHT_GPU,  /* only flame graphs */
+    FD_WEIGHT_FLOPS /* the same */
 } fd_export_weight;
 
 typedef enum fd_export_ops {

@@ -168,15 +168,16 @@ def test_pprof_says_the_same(dump: Path, tmp_path: Path) -> None:
         ("cpu", "nanoseconds"),
         ("gpu", "nanoseconds"),
         ("resumes", "count"),
+        ("flops", "count"),
     ]
     assert texts[profile.default_sample_type] == "cpu"
     found = {tuple(names[one] for one in sample.location_id): list(sample.value) for sample in profile.sample}
     step = ("train.py:[]:step", "main")
     assert found == {
-        step: [4, 15 * MS, 0, 0],
-        ("nn.py:[Net]:forward", *step): [3, 5 * MS, 0, 0],
-        ("aten::mm", "nn.py:[Net]:forward", *step): [6, 20 * MS, 0, 0],
-        (HOSTILE, *step): [1, 2 * MS, 0, 0],
+        step: [4, 15 * MS, 0, 0, 0],
+        ("nn.py:[Net]:forward", *step): [3, 5 * MS, 0, 0, 0],
+        ("aten::mm", "nn.py:[Net]:forward", *step): [6, 20 * MS, 0, 0, 0],
+        (HOSTILE, *step): [1, 2 * MS, 0, 0, 0],
     }
 
 
@@ -250,14 +251,16 @@ def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
     for arguments, said in (
         (["csv", dump, "--table", "nodes", "--rank", 0, "-o", tmp_path / "x"], "nodes covers all ranks"),
         (["sqlite", dump, "-o", tmp_path / "no" / "x"], "cannot write"),
+        (["folded", dump, "--weight", "flops", "-o", tmp_path / "x"], "has no FLOPs: record with --measure flops"),
         (["folded", dump, "--rank", 9, "-o", tmp_path / "x"], "rank 9 is not in this trace"),
     ):
         result = processes.fastdispatch("export", *arguments)
         assert result.returncode == 2
         assert result.stderr.count("\n") == 1 and said in result.stderr
     trace = fastdispatch.load(dump)
-    with pytest.raises(fastdispatch.Error, match="not by GPU"):
-        trace.export("dot", weight="gpu")
+    for weight in ("gpu", "flops"):
+        with pytest.raises(fastdispatch.Error, match="not by GPU or FLOPs"):
+            trace.export("dot", weight=weight)
 
 
 def test_equal_content_is_equal_bytes(dump: Path) -> None:

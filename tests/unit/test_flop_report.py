@@ -10,6 +10,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import BAD_INPUT, main
+from fastdispatch.read.diff import Diff
+from fastdispatch.read.gate import Budget
 from fastdispatch.read.peaks import peak_of
 from fastdispatch.report.report_flops import FlopReport, FlopRow, flop_report
 
@@ -187,3 +189,40 @@ def test_refused(words: list[str], said: str, tmp_path: Path, capsys: pytest.Cap
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_weights_of_flame_graphs(tmp_path: Path) -> None:
+    train(None, tmp_path)
+    trace = fastdispatch.load(tmp_path)
+    lines = trace.export("folded", weight="flops").decode().splitlines()
+    weights = [(stack.split(";")[-1], int(weight)) for stack, _, weight in (line.rpartition(" ") for line in lines)]
+    assert {operator for operator, _ in weights} == {"aten::addmm", "aten::mm"}
+    assert sum(weight for _, weight in weights) == STEPS * 5 * LAYER
+    profile = json.loads(trace.export("speedscope", weight="flops"))["profiles"][0]
+    assert (profile["unit"], profile["endValue"]) == ("none", STEPS * 5 * LAYER)
+
+
+def test_flops_per_byte_of_inputs(tmp_path: Path) -> None:
+    train(None, tmp_path)
+    shown = {row.where: row for row in report(tmp_path, by="operator").rows}
+    forward = 4 * (8 + 4 * 8 + 8 * 8)  # bias, batch, weight
+    backward = 2 * 4 * (8 * 4 + 4 * 8) + 4 * (4 * 8 + 8 * 8)  # of two weights, and one input
+    assert shown["aten::addmm"].intensity == 5 * LAYER / (2 * forward + backward)
+    assert shown["aten::relu"].intensity is None
+
+
+def test_gate(tmp_path: Path) -> None:
+    train(None, tmp_path / "before")
+    train(True, tmp_path / "after")
+    before, after = (fastdispatch.load(tmp_path / name) for name in ("before", "after"))
+    budget = tmp_path / "budget.toml"
+    for allowed, broken in ((20, []), (19.5, ["+20.0% FLOPs per step, 19.5 % allowed"])):
+        budget.write_text(f"flops = {allowed}\n")
+        found = Budget(str(budget)).broken(Diff(before, after))
+        assert [(one.text, one.line) for one in found] == [(text, 1) for text in broken]
+    with fastdispatch.CallGraph(tmp_path / "plain"):
+        torch.ones(2, 2) @ torch.ones(2, 2)
+    with pytest.raises(fastdispatch.Error) as error:
+        Budget(str(budget)).broken(Diff(before, fastdispatch.load(tmp_path / "plain")))
+    assert str(error.value).startswith(f"{budget}:1: flops: ")
+    assert "has no FLOPs: record with --measure flops" in str(error.value)

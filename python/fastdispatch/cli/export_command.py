@@ -15,6 +15,7 @@ from fastdispatch.cli.paths import DotFile, Output, add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.read import tables
+from fastdispatch.read.flops import has_flops
 from fastdispatch.read.privacy import shown
 
 FLAMES = {
@@ -85,7 +86,7 @@ def add_flame(formats: argparse._SubParsersAction[argparse.ArgumentParser], name
     if name != "pprof":
         parser.add_argument(
             "--weight",
-            choices=("time", "calls", "gpu"),
+            choices=("time", "calls", "gpu", "flops"),
             default="time",
             help="quantity that determines the width of calls (default: time)",
         )
@@ -147,6 +148,8 @@ def export_one(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, steps=steps_of(arguments))
     if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--weight gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
+    if options.get("weight") == "flops" and not has_flops(trace.ranks):
+        raise Error(f"--weight flops: {shown(arguments.path)} has no FLOPs: record with --measure flops")
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
 
 

@@ -59,6 +59,11 @@ class Flops:
     sites: dict[int, Work] = field(default_factory=dict)  # by row of trace.contexts
     unknown: dict[str, Unknown] = field(default_factory=dict)  # by operator
 
+    @property
+    def per_step(self) -> float:
+        """FLOPs of a step of one rank; without steps, of the recording."""
+        return sum(work.flops for work in self.sites.values()) / (self.measured or self.ranks)
+
 
 def has_flops(entries: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether one of the ranks measured FLOPs."""

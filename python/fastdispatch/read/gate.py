@@ -10,11 +10,19 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.read.diff import Diff, Row
+from fastdispatch.read.flops import flops_of, has_flops
 from fastdispatch.read.regular import read_text
 from fastdispatch.read.steps import step_times
 from fastdispatch.read.summary import seconds
 
-_KEYS = {"forbid": list, "new_operators": bool, "step": (int, float), "calls": dict, "time": dict}
+_KEYS = {
+    "forbid": list,
+    "new_operators": bool,
+    "step": (int, float),
+    "flops": (int, float),
+    "calls": dict,
+    "time": dict,
+}
 
 
 #: Distance of the quartiles, and standard error of the median, in standard deviations of normally distributed times.
@@ -67,9 +75,10 @@ class Budget:
         return 1
 
     def broken(self, diff: Diff) -> list[Broken]:
-        """Yield exceeded lines in the order step, calls, times, operators, forbidden calls."""
+        """Yield exceeded lines in the order step, FLOPs, calls, times, operators, forbidden calls."""
         return [
             *self._step(diff),
+            *self._flops(diff),
             *self._calls(diff),
             *self._times(diff),
             *self._operators(diff),
@@ -84,6 +93,22 @@ class Budget:
         spread = noise(diff)
         text = f"; noise of the median {spread:.1%}" if spread is not None else ""
         return [Broken(f"{after / before - 1:+.1%} per step, {allowed} % allowed{text}", self._line("step"))]
+
+    def _flops(self, diff: Diff) -> list[Broken]:
+        allowed = self.content.get("flops")
+        if allowed is None:
+            return []
+        figures = []
+        for side, trace in zip(diff.sides, diff.traces, strict=True):
+            if not has_flops(rank for rank in trace.ranks if side.rank in (None, rank["rank"])):
+                place = f"{self.path}:{self._line('flops')}"
+                raise Error(f"{place}: flops: {trace.name} has no FLOPs: record with --measure flops")
+            figures.append(flops_of(trace, side.rank).per_step)
+        before, after = figures
+        if after <= before * (1 + allowed / 100):
+            return []
+        growth = f"{after / before - 1:+.1%}" if before else f"{after:g}"
+        return [Broken(f"{growth} FLOPs per step, {allowed:g} % allowed", self._line("flops"))]
 
     def _calls(self, diff: Diff) -> list[Broken]:
         found = []

@@ -198,7 +198,7 @@ class Trace(Views):
         *,
         rank: int | None = None,
         style: Literal["default", "classic"] = "default",
-        weight: Literal["time", "calls", "gpu"] = "time",
+        weight: Literal["time", "calls", "gpu", "flops"] = "time",
         ops: Literal["none", "top", "all"] = "none",
         hide: Iterable[str] = (),
         contract: Iterable[str] = (),
@@ -219,7 +219,7 @@ class Trace(Views):
         intervals, from sends of a pipeline to their receives.
         ``align``: how to align the clocks of ranks on several hosts in a timeline (docs/concepts/clocks.md);
         ``strict`` rejects ranks with an unknown error.
-        ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu``.
+        ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu`` and ``flops``.
         The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
         ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default.
         """

@@ -89,9 +89,10 @@ def _listing(report: FlopReport) -> Table:
     rows = []
     for row in report.rows:
         cells = [rounded_share(row.flops / whole) if whole else "", *(_cell(row, fields[i]) for i in shown[1:])]
+        cells.append("" if row.intensity is None else f"{row.intensity:.3g}")
         cells += [in_flop(row.rate, "FLOP/s") if row.rate else ""] if rated else []
         rows.append([*cells, grouped(round(row.calls)) if row.calls else "", row.where])
-    names = [columns[i] for i in shown] + (["rate"] if rated else []) + ["calls", "where"]
+    names = [columns[i] for i in shown] + ["FLOP/B"] + (["rate"] if rated else []) + ["calls", "where"]
     return table(names, rows, ("where",))
 
 

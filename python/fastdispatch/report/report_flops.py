@@ -34,6 +34,7 @@ class FlopRow:
     calls: float  # of operators with a formula
     bytes: float  # of their inputs
     time: float  # ns
+    intensity: float | None  # FLOPs per byte of these inputs; None without any
     rate: float | None  # FLOP/s; None if the time is not that of the computation
 
 
@@ -140,7 +141,8 @@ def _row(where: str, work: Work, own: int, steps: int, rated: int | None, timed:
     time = work.time / timed
     flops = work.flops / steps
     rate = flops / time * 1e9 if rated and time else None
-    return FlopRow(where=where, flops=flops, own=own / steps, time=time, rate=rate, **figures)
+    intensity = work.flops / work.bytes if work.bytes else None
+    return FlopRow(where=where, flops=flops, own=own / steps, time=time, intensity=intensity, rate=rate, **figures)
 
 
 class _Groups:
