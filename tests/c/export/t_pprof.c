@@ -33,14 +33,14 @@ a_sample_a_context(void)
     OK(PICTURE(&p, run));
     OK(picture_write(&p, "pprof"));
     count_fields(&p, counts);
-    EQUAL(counts[1], 4); /* types of values */
+    EQUAL(counts[1], 5); /* types of values */
     EQUAL(counts[2], 3); /* samples: one context has no figures */
     EQUAL(counts[4], 4);
     EQUAL(counts[5], 4);
     EQUAL(counts[14], 1);
 }
 
-/* The operator's sample: its stack from the inside, and its four values. */
+/* The operator's sample: its stack from the inside, and its five values. */
 static void
 stacks_run_outwards(void)
 {
@@ -52,11 +52,11 @@ stacks_run_outwards(void)
     fd_proto_field field;
     while (fd_proto_next(&reader, &field)) {
         static const char stack[] = "\x0A\x03";
-        static const char figures[] = "\x12\x05\xAC\x02\x14\x00\x05";
+        static const char figures[] = "\x12\x06\xAC\x02\x14\x00\x05\x00";
         found = found
-             || (field.number == 2 && field.size == 12
+             || (field.number == 2 && field.size == 13
                  && memcmp(field.bytes, stack, 2) == 0
-                 && memcmp(field.bytes + 5, figures, 7) == 0);
+                 && memcmp(field.bytes + 5, figures, 8) == 0);
     }
     CHECK(found);
 }
@@ -70,7 +70,7 @@ nothing_recorded(void)
     OK(picture_write(&p, "pprof"));
     count_fields(&p, counts);
     EQUAL(counts[2], 0);
-    EQUAL(counts[1], 4);
+    EQUAL(counts[1], 5);
 }
 
 RUN(TEST(a_sample_a_context), TEST(stacks_run_outwards),
