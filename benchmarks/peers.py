@@ -134,6 +134,13 @@ def can_compile() -> bool:
     return shutil.which(os.environ.get("CC", "cc")) is not None
 
 
+def flop_counter() -> AbstractContextManager[object]:
+    """PyTorch's counter of FLOPs, a Python dispatch mode."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    return FlopCounterMode(display=False)
+
+
 @contextmanager
 def empty_callback() -> Iterator[None]:
     """PyTorch's record functions, listened to by a C function that does nothing."""

@@ -68,6 +68,8 @@ def _others(result: Result) -> dict[str, Side]:
         "fastdispatch, ops=off": peers.recorded(ops="off"),
         "fastdispatch, calls=off": peers.recorded(calls="off"),
         "fastdispatch, ops=dispatch": peers.recorded(ops="dispatch"),
+        **{f"fastdispatch, measure={what}": peers.recorded(measure=what) for what in ("flops", "shapes", "all")},
+        "FlopCounterMode": peers.flop_counter,
         "cProfile (no operators)": peers.c_profile,
         "torch.profiler": peers.torch_profiler(),
         "torch.profiler, stacks and shapes": peers.torch_profiler(with_stack=True, record_shapes=True),
