@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 
 import fastdispatch
+from fastdispatch.cli import main
 from fastdispatch.read.steps import phase_times, step_time
-from fastdispatch.report.report_activities import activities
+from fastdispatch.report.report_activities import activities, backward_passes
 from tests import processes
 
 torch = pytest.importorskip("torch")
@@ -74,8 +75,6 @@ def test_phases_add_up(out: Path) -> None:
 
 
 def test_the_report_has_them(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from fastdispatch.cli import main
-
     assert main(["report", str(out), "--steps", "8:31"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("of these steps: ")]
     assert "evaluation" in line and "checkpoint saving" in line and "2 calls" in line
@@ -84,3 +83,31 @@ def test_the_report_has_them(out: Path, capsys: pytest.CaptureFixture[str]) -> N
     schema = json.loads((processes.ROOT / "docs/reference/schemas/report.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(document)
     assert [each["name"] for each in document["activities"]] == ["evaluation", "checkpoint saving", "recomputation"]
+
+
+@pytest.mark.parametrize("passes", [1, 4])
+def test_gradient_accumulation(passes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(8)])
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with fastdispatch.CallGraph(tmp_path):
+        for _ in range(24):
+            for _ in range(passes):
+                net(torch.ones(16, 64)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert backward_passes(fastdispatch.load(tmp_path, steps=(8, 23))) == (None if passes == 1 else 4)
+    assert main(["report", str(tmp_path), "--steps", "8:23"]) == 0
+    said = "gradient accumulation: 4 backward passes per step" in capsys.readouterr().out
+    assert said == (passes == 4)
+
+
+def test_two_losses_with_their_own_gradients_are_no_accumulation(tmp_path: Path) -> None:
+    net = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with fastdispatch.CallGraph(tmp_path):
+        for _ in range(24):
+            for _ in range(2):
+                optimizer.zero_grad()
+                net(torch.ones(4, 8)).sum().backward()
+            optimizer.step()
+    assert backward_passes(fastdispatch.load(tmp_path, steps=(8, 23))) is None

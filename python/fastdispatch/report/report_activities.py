@@ -1,4 +1,5 @@
-"""Work beside the training step that is recognised in the call paths: evaluation, checkpoint saving, recomputation."""
+"""Parts of the training that are recognised in the call paths: evaluation, checkpoint saving, recomputation, gradient
+accumulation."""
 
 from __future__ import annotations
 
@@ -12,6 +13,9 @@ from fastdispatch.read.trace import Trace
 #: Functions that save a checkpoint, by name: of PyTorch, Hugging Face, Lightning, DeepSpeed.
 _SAVING = {"save_checkpoint", "_save_checkpoint", "save_pretrained"}
 _SAVE = "torch/serialization.py:[]:save"
+
+#: Functions that start a backward pass.
+_BACKWARD = {"torch/_tensor.py:[Tensor]:backward", "torch/autograd/__init__.py:[]:backward"}
 
 
 @dataclass
@@ -46,6 +50,25 @@ def activities(trace: Trace) -> list[Activity]:
         for name, paths in found.items()
         if paths
     ]
+
+
+def backward_passes(trace: Trace) -> float | None:
+    """Return the backward passes of a step if gradients accumulate over several, else None: one function starts all of
+    them, in every step, and sets the gradients to zero less often."""
+    steps = Steps(trace)
+    if not steps.ranks or trace.reduced is not None:
+        return None
+    passes: dict[int, float] = {}
+    for path in steps.outermost(lambda row: steps.main[row] and steps.key(row) in _BACKWARD):
+        if steps.every(path):
+            passes[steps.user(path)] = passes.get(steps.user(path), 0.0) + steps.calls(path)
+    zeroed = sum(steps.calls(path) for path in steps.outermost(lambda row: steps.main[row] and _is_zeroing(steps, row)))
+    most = max(passes.values(), default=0.0)
+    return most if most >= 1.5 and zeroed < 0.75 * most else None
+
+
+def _is_zeroing(steps: Steps, path: int) -> bool:
+    return steps.is_python(path) and steps.name(path) == "zero_grad"
 
 
 def _is_saving(steps: Steps, path: int) -> bool:

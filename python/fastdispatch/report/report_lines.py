@@ -219,7 +219,8 @@ def _run(facts: Facts) -> Iterator[str]:
 
 
 def _activities(report: Report) -> Iterator[str]:
-    """Say how much of the covered time evaluation, checkpoint saving and recomputation take."""
+    """Say how much of the covered time evaluation, checkpoint saving and recomputation take, and the number of backward
+    passes per step if gradients accumulate."""
     of = report.facts.whole / max(len(report.facts.ranks), 1)
     named = [
         f"{each.name} {seconds(each.time)} ({100 * each.time / of:.1f} %, {each.calls:g} call{'s' * (each.calls != 1)})"
@@ -227,6 +228,8 @@ def _activities(report: Report) -> Iterator[str]:
     ]
     if named:
         yield f"of these steps: {', '.join(named)}"
+    if report.backward_passes is not None:
+        yield f"gradient accumulation: {report.backward_passes:.3g} backward passes per step"
 
 
 def _threads(facts: Facts) -> Iterator[str]:

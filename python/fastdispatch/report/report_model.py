@@ -10,7 +10,7 @@ from fastdispatch.detectors import Finding, findings
 from fastdispatch.read.processes import Processes, processes
 from fastdispatch.read.trace import Group, Trace
 from fastdispatch.report import compiler_text
-from fastdispatch.report.report_activities import Activity, activities
+from fastdispatch.report.report_activities import Activity, activities, backward_passes
 from fastdispatch.report.report_facts import Facts, facts
 from fastdispatch.report.report_find import Neighbours, neighbours
 from fastdispatch.report.report_paths import Paths, paths
@@ -58,6 +58,7 @@ class Report:
     processes: list[Processes] = field(default_factory=list)
     compiler: list[dict[str, Any]] = field(default_factory=list)
     activities: list[Activity] = field(default_factory=list)
+    backward_passes: float | None = None
 
     @property
     def timing(self) -> bool:
@@ -95,6 +96,7 @@ class Report:
             "processes": [asdict(group) for group in self.processes],
             "compiler": self.compiler,
             "activities": [asdict(each) for each in self.activities],
+            "backward_passes": self.backward_passes,
         }
 
 
@@ -103,7 +105,8 @@ def report(trace: Trace, wanted: Wanted, path: str | None = None) -> Report:
     by default that of the trace. Raises Error for a missing rank, and for names of no function or of several."""
     made = Report(path or trace.name, wanted, facts(trace, wanted.rank), findings(trace).findings)
     made.compiler = [each for each in compiler_text.facts(trace) if wanted.rank in (None, each["rank"])]
-    made.activities = activities(trace) if wanted.rank is None and made.timing else []
+    if wanted.rank is None and made.timing:
+        made.activities, made.backward_passes = activities(trace), backward_passes(trace)
     if len(trace.sources) == 1:
         others = processes(trace.sources[0], trace)
         made.processes = [each for each in others if wanted.rank in (None, each.rank)]
