@@ -116,6 +116,13 @@ def test_clean_twin_has_no_finding(name: str, folder: Path) -> None:
     assert program(name)["FINDING"] not in undecided(found)
 
 
+def test_a_cast_is_not_the_line_that_reads_a_value(folder: Path) -> None:
+    """``float(x)`` reads a value, ``x.float()`` does not."""
+    first = findings("targets_one_by_one", "fault", folder).findings[0]
+    source = FILES["targets_one_by_one"].read_text().splitlines()
+    assert source[first.where.line - 1].startswith("def encode(")
+
+
 def test_messages_are_no_collectives(folder: Path) -> None:
     found = findings("many_messages", "fault", folder)
     assert not [each for each in found if "collectives" in each.title], listed(found)

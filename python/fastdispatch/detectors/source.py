@@ -55,7 +55,7 @@ class Sources:
         found = list(self.calls(node))
         for name in names:
             for call in found:
-                if called(call) == name:
+                if called(call) == name and not is_cast(call):
                     return call.func.end_lineno or call.lineno
         return 0
 
@@ -126,6 +126,11 @@ def called(call: ast.Call) -> str:
     return (
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
+
+
+def is_cast(call: ast.Call) -> bool:
+    """Return whether a call is ``x.float()``, which reads no value, unlike ``float(x)``."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr in ("float", "int", "bool")
 
 
 def keyword(call: ast.Call, name: str) -> object:
