@@ -163,31 +163,47 @@ mark_wanted(const fd_trace_rank *rank, bool *wanted)
     }
 }
 
-/* A copy without the contexts, nodes and modules of other steps. */
+/* A sorted copy, of the wanted contexts with what they depend on. */
 static fd_status
-reduce(fd_trace **trace)
+copy(fd_trace **to, const fd_trace *from, const bool *wanted)
 {
     fd_trace *made = fd_trace_new();
-    bool *wanted = fd_calloc((*trace)->contexts.count, sizeof *wanted);
     fd_merge_ids ids = {.wanted = wanted};
-    fd_status status = made != NULL && wanted != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 0; status == FD_OK && i < (*trace)->ranks.count; i++) {
-        mark_wanted(&(*trace)->ranks.list[i], wanted);
-    }
+    fd_status status =
+        made != NULL ? fd_merge_shared(made, from, &ids) : FD_ENOMEM;
     if (status == FD_OK) {
-        status = fd_merge_shared(made, *trace, &ids);
-    }
-    if (status == FD_OK) {
-        status = fd_merge_ranks(made, *trace, &ids);
+        status = fd_merge_ranks(made, from, &ids);
     }
     if (status == FD_OK) {
         status = fd_trace_sort(made);
     }
     fd_merge_ids_clear(&ids);
+    if (status != FD_OK) {
+        fd_trace_free(made);
+        made = NULL;
+    }
+    *to = made;
+    return status;
+}
+
+/* Without the contexts, nodes and modules of other steps. */
+static fd_status
+reduce(fd_trace **trace)
+{
+    bool *wanted = fd_calloc((*trace)->contexts.count, sizeof *wanted);
+    if (wanted == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < (*trace)->ranks.count; i++) {
+        mark_wanted(&(*trace)->ranks.list[i], wanted);
+    }
+    fd_trace *made;
+    fd_status status = copy(&made, *trace, wanted);
+    if (status == FD_OK) {
+        fd_trace_free(*trace);
+        *trace = made;
+    }
     fd_free(wanted);
-    fd_trace *unused = status == FD_OK ? *trace : made;
-    *trace = status == FD_OK ? made : *trace;
-    fd_trace_free(unused);
     return status;
 }
 
@@ -205,6 +221,20 @@ fd_window_apply(fd_trace **trace)
         status = select_rank(*trace, &(*trace)->ranks.list[i]);
     }
     return status == FD_OK ? reduce(trace) : status;
+}
+
+fd_status
+fd_window_settled(fd_trace **made, const fd_trace *trace)
+{
+    fd_status status = copy(made, trace, NULL);
+    if (status == FD_OK) {
+        status = fd_window_apply(made);
+    }
+    if (status != FD_OK) {
+        fd_trace_free(*made);
+        *made = NULL;
+    }
+    return status;
 }
 
 enum { FEWEST_STEPS = 4, MOST_MARKS = 256 };

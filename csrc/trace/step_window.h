@@ -11,6 +11,10 @@
  * still those of the whole recording. FD_ENOMEM is the only failure. */
 fd_status fd_window_apply(fd_trace **trace);
 
+/* Make the trace of the settled steps of a sorted trace, which was read without
+ * a request for steps; a copy if they are not decided for each rank. */
+fd_status fd_window_settled(fd_trace **made, const fd_trace *trace);
+
 /* The steps of a training after the first ones, whose times have settled. */
 
 typedef enum fd_settling {

@@ -78,7 +78,7 @@ open_file(fd_trace **trace, const char *path, bool timeline,
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
     if (fd_chunks_match(head, size)) {
-        return fd_reader_read_steps(trace, path, timeline, steps, error);
+        return fd_reader_read_steps(trace, path, timeline, true, steps, error);
     }
     size_t at = memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (at < size && isspace((unsigned char)head[at])) {

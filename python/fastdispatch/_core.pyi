@@ -480,6 +480,9 @@ class Trace:
     def stream(self, table: str, /) -> object:
         """Return a table as a capsule with an ``ArrowArrayStream``. Raises ArgumentError for an unknown name."""
 
+    def settled(self) -> Trace:
+        """The settled steps of a trace of whole recordings; an equal trace if they are not decided for each rank."""
+
     def reduced(self, others: tuple[Self, ...], about: str, /) -> Self:
         """Sum the ranks of this trace and of others (csrc/columns/rank_reduction.h). ``about``: JSON, the fact
         ``reduced`` of the result."""

@@ -4,6 +4,7 @@
 #include "columns/rank_reduction.h"
 #include "columns/rank_sketch.h"
 #include "module/field_tables.h"
+#include "trace/step_window.h"
 
 /* A row of Trace.spreads: percentiles are of the sketches. */
 typedef struct spread_row {
@@ -116,6 +117,21 @@ fd_trace_reduced(PyObject *self, PyObject *args)
                                  (size_t)PyTuple_GET_SIZE(others) + 1, about);
     Py_END_ALLOW_THREADS
     fd_free(traces);
+    return status == FD_OK
+             ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), made)
+             : PyErr_NoMemory();
+}
+
+PyObject *
+fd_trace_settled(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_trace *made;
+    const fd_trace *trace = fd_trace_of(self);
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status = fd_window_settled(&made, trace);
+    Py_END_ALLOW_THREADS
     return status == FD_OK
              ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), made)
              : PyErr_NoMemory();

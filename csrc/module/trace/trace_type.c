@@ -274,6 +274,9 @@ static PyMethodDef methods[] = {
     {"clocks", fd_trace_clocks, METH_NOARGS,
      PyDoc_STR("clocks($self, /)\n--\n\n"
                "How the clocks of ranks are aligned.")},
+    {"settled", fd_trace_settled, METH_NOARGS,
+     PyDoc_STR("settled($self, /)\n--\n\n"
+               "The settled steps of a trace of whole recordings.")},
     {"reduced", fd_trace_reduced, METH_VARARGS,
      PyDoc_STR("reduced($self, others, about, /)\n--\n\n"
                "The ranks of this trace and of others as one.")},

@@ -240,7 +240,7 @@ read_all(fd_reading *r)
         status = parts[i](r);
     }
     read_duration(r);
-    return status == FD_OK ? fd_trace_sort(r->trace) : status;
+    return status;
 }
 
 static void
@@ -270,6 +270,9 @@ read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
     if (status == FD_OK) {
         status = r->rank != NULL ? read_all(r) : FD_ENOMEM;
     }
+    if (status == FD_OK && !r->unsorted) {
+        status = fd_trace_sort(r->trace);
+    }
     if (status != FD_OK) {
         fd_trace_free(r->trace);
         r->trace = NULL;
@@ -282,9 +285,13 @@ read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
 
 fd_status
 fd_reader_read_steps(fd_trace **trace, const char *path, bool timeline,
-                     const fd_steps_wanted *steps, fd_error *error)
+                     bool unsorted, const fd_steps_wanted *steps,
+                     fd_error *error)
 {
-    fd_reading r = {.timeline = timeline, .steps = steps, .spill = {.fd = -1}};
+    fd_reading r = {.timeline = timeline,
+                    .unsorted = unsorted,
+                    .steps = steps,
+                    .spill = {.fd = -1}};
     fd_status status = timeline ? fd_spill_open(&r, path, NULL, 0) : FD_OK;
     if (status == FD_OK) {
         status = fd_chunks_open(&r.file, path, FD_CHUNKS_FIGURES, error);
@@ -300,7 +307,7 @@ fd_status
 fd_reader_read(fd_trace **trace, const char *path, bool timeline,
                fd_error *error)
 {
-    return fd_reader_read_steps(trace, path, timeline, NULL, error);
+    return fd_reader_read_steps(trace, path, timeline, false, NULL, error);
 }
 
 fd_status

@@ -13,10 +13,11 @@ fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
                          fd_error *error);
 
 /* The same; the selected steps of the trace are those requested, not the
- * settled ones. */
+ * settled ones. `unsorted`: leave the order to fd_trace_sort, after a merge.
+ */
 fd_status fd_reader_read_steps(fd_trace **trace, const char *path,
-                               bool timeline, const fd_steps_wanted *steps,
-                               fd_error *error);
+                               bool timeline, bool unsorted,
+                               const fd_steps_wanted *steps, fd_error *error);
 
 /* The same for a recording that this process has in memory. */
 fd_status fd_reader_read_memory(fd_trace **trace, const void *base,

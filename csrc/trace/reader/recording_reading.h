@@ -44,6 +44,7 @@ typedef struct fd_reading {
     fd_map jobs;    /* file id -> index into rank->jobs, plus 1 */
     FD_VECTOR(fd_raw_flow) flows; /* found among the events */
     bool timeline;                /* wanted */
+    bool unsorted;                /* the trace */
     const fd_steps_wanted *steps; /* borrowed; NULL: the settled ones */
 } fd_reading;
 

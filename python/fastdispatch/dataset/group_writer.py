@@ -40,7 +40,7 @@ def write_group(folder: Path, name: str, sources: list[Source]) -> Written:
         trace, kept = _load(local, refused)
         if trace is None:
             return Written(None, refused)
-        reduced_parts.write_parts(folder, name, trace, [path for path in local if local[path] in kept.values()])
+        reduced_parts.write_parts(folder, name, trace)
         _write(folder, name, trace)
     run = str(trace.meta.get("run_id") or "")
     damage = {rank["rank"]: "; ".join(rank["notes"]) or "damaged" for rank in trace.ranks if not rank["complete"]}

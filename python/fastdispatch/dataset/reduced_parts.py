@@ -20,7 +20,7 @@ from fastdispatch.read.trace import PathLike, Trace, load
 FOLDER, SETTLED, WHOLE = "parts", "settled.json.xz", "whole.json.xz"
 
 #: Smaller and faster than zlib with this data.
-_LEVEL = 3
+_LEVEL = 1
 
 
 def part_of_whole(name: str) -> str:
@@ -28,11 +28,11 @@ def part_of_whole(name: str) -> str:
     return f"{FOLDER}/{name}.{WHOLE}"
 
 
-def write_parts(folder: Path, name: str, whole: Trace, paths: list[str]) -> None:
+def write_parts(folder: Path, name: str, whole: Trace) -> None:
     """Write the parts of a group. That of settled steps is missing if they are not decided for each of its ranks."""
     (folder / FOLDER).mkdir(exist_ok=True)
     _save(reduced([whole]), folder / part_of_whole(name))
-    target, settled = folder / FOLDER / f"{name}.{SETTLED}", load(paths, steps="settled")
+    target, settled = folder / FOLDER / f"{name}.{SETTLED}", Trace(whole.core.settled())
     if settled.window is None:
         target.unlink(missing_ok=True)
     else:
@@ -75,8 +75,9 @@ class Parts:
         return {rank for first, last in spans for rank in range(first, last + 1)}
 
     def add_recording(self, path: str) -> None:
-        settled = load(path, steps="settled")
-        self._add({WHOLE: load(path), SETTLED: settled if settled.window is not None else None})
+        whole = load(path)
+        settled = Trace(whole.core.settled())
+        self._add({WHOLE: whole, SETTLED: settled if settled.window is not None else None})
 
     def add(self, contents: Mapping[str, bytes]) -> None:
         """Add what :meth:`contents` returned, on this or another rank."""

@@ -131,6 +131,26 @@ undecided_ranks(void)
     CHECK(fixture_find(trace, "import") != 0);
 }
 
+/* The same as the reduced trace, beside the whole one. */
+static void
+settled_beside_whole(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fixture_trace_free) fd_trace *settled = NULL;
+    uint32_t import = 0;
+    uint32_t op = 0;
+    bool same;
+    OK(make(&trace, &import, &op));
+    trace->ranks.list[0].window.from = 1;
+    trace->ranks.list[0].window.to = 2;
+    OK(fd_window_settled(&settled, trace));
+    CHECK(!trace->ranks.list[0].window.applied);
+    EQUAL(trace->ranks.list[0].recorded, 700);
+    OK(fd_window_apply(&trace));
+    OK(fixture_same(trace, settled, &same));
+    CHECK(same);
+}
+
 /* Marks whose steps since the mark before took these times each. */
 static fd_trace_rank
 rank_of(const uint64_t *steps, const uint64_t *each, uint32_t count)
@@ -221,5 +241,5 @@ ranges(void)
 }
 
 RUN(TEST(differences), TEST(from_the_start), TEST(undecided_ranks),
-    ABSORBS(first_steps_are_skipped), ABSORBS(varying_times),
-    ABSORBS(not_decided), ABSORBS(ranges))
+    TEST(settled_beside_whole), ABSORBS(first_steps_are_skipped),
+    ABSORBS(varying_times), ABSORBS(not_decided), ABSORBS(ranges))
