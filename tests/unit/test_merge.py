@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import fastdispatch
+from tests import processes
 from tests.unit.dumps import documents
 
 Document = dict[str, Any]
@@ -138,3 +139,17 @@ def test_ranks_of_two_runs_are_refused(a: Document, b: Document) -> None:
             rank["meta"]["run_id"] = run
     with written(a, b) as paths, pytest.raises(fastdispatch.Error, match='belongs to run "tuesday"'):
         fastdispatch.load(paths)
+
+
+def test_the_command_names_missing_ranks(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off"):
+        pass
+    content = bytearray((tmp_path / "run" / "rank00000.fd").read_bytes())
+    paths = []
+    for rank in (0, 2):
+        content[88:96] = rank.to_bytes(4, "little") + (4).to_bytes(4, "little")
+        paths.append(keep(tmp_path / f"rank{rank:05d}.fd", bytes(content)))
+    ended = processes.fastdispatch("merge", *paths, "-o", tmp_path / "merged.json")
+    assert ended.returncode == 0
+    assert ended.stderr == "fastdispatch: ranks 1, 3 of 4 are missing\n"
+    assert [each["rank"] for each in fastdispatch.load(tmp_path / "merged.json").ranks] == [0, 2]

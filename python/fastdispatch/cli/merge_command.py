@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from fastdispatch import Error, merge
+from fastdispatch import Error, load
 from fastdispatch.cli.output import check_place
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.dataset.run_manifest import is_dataset
+from fastdispatch.read.missing import missing_ranks
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,7 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.part is not None:
             raise Error("merge: --part writes a data set: -o FOLDER.parquet")
         check_place(arguments.output)
-        merge(arguments.paths, arguments.output)
+        trace = load(arguments.paths)
+        trace.dump(arguments.output)
+        missing = missing_ranks(trace.ranks)
+        if missing:
+            print(f"fastdispatch: {missing}", file=sys.stderr)
         return 0
     from fastdispatch.dataset.write_dataset import write_dataset, write_part
 
