@@ -14,6 +14,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.read import live
+from fastdispatch.read.collective_waits import ASYNC, PARTIAL, waits
 from fastdispatch.read.collectives import group_calls
 from tests import processes
 
@@ -24,7 +25,7 @@ if not dist.is_available():
 
 pytestmark = pytest.mark.torch
 
-RANKS, BEFORE = 4, 5
+RANKS, BEFORE, SLEEP = 4, 5, 0.2
 
 SCHEMA = processes.ROOT / "docs" / "reference" / "schemas" / "stacks.schema.json"
 
@@ -48,6 +49,22 @@ def different(folder: Path, rank: int) -> None:
         if step < BEFORE or rank != 3:
             dist.all_reduce(torch.ones(6))
     dist.barrier()
+
+
+def slow(folder: Path, rank: int) -> None:
+    """Rank 3 is 0.2 s late in ten all_reduce of 16 MB. Each rank also measures the begin and end of each call."""
+    large = torch.ones(4_000_000)
+    stamps = []
+    for _ in range(10):
+        dist.barrier()
+        if rank == 3:
+            time.sleep(SLEEP)
+        begin = time.monotonic_ns()
+        dist.all_reduce(large)
+        stamps.append((begin, time.monotonic_ns()))
+    dist.broadcast(large, 0)
+    dist.all_reduce(large, async_op=True).wait()
+    (folder / f"stamps{rank}.json").write_text(json.dumps(stamps))
 
 
 def each(rank: int, folder: Path, scene: Callable[[Path, int], None], measure: str) -> None:
@@ -135,3 +152,31 @@ def test_operators_are_compared_without_measures(tmp_path: Path) -> None:
         wait_for(lambda: live.position(str(tmp_path / "run")).collectives == [expected])
         (finding,) = [one for one in fastdispatch.load(tmp_path / "run").findings() if one.id == "hang"]
         assert finding.ranks == [3] and expected in finding.proof
+
+
+def test_wait_and_transfer_of_a_slow_rank(tmp_path: Path) -> None:
+    """The split agrees with the clocks of the program, which are read outside of the calls."""
+    with started(tmp_path, slow) as ranks:
+        for process in ranks:
+            process.join(120)
+        assert [process.exitcode for process in ranks] == [0] * RANKS
+    stamps = [json.loads((tmp_path / f"stamps{rank}.json").read_text()) for rank in range(RANKS)]
+    lasts = [max(begin for begin, _ in calls) for calls in zip(*stamps, strict=True)]
+    wait = sum(last - begin for calls in stamps for last, (begin, _) in zip(lasts, calls, strict=True))
+    transfer = sum(end - last for calls in stamps for last, (_, end) in zip(lasts, calls, strict=True))
+    found = {row.operator: row for row in waits(fastdispatch.load(tmp_path / "run"))}
+    reduced = found["allreduce_"]
+    assert reduced.collectives == 10 and reduced.undecided == {ASYNC: 1}
+    assert reduced.last == {3: 10} and reduced.caused_ns[3] == reduced.wait_ns
+    assert reduced.wait_ns == pytest.approx(wait, rel=0.05)
+    assert reduced.transfer_ns == pytest.approx(transfer, rel=0.05)
+    assert reduced.wait_ns >= 0.95 * 10 * (RANKS - 1) * SLEEP * 1e9
+    assert found["broadcast_"].undecided == {PARTIAL: 1} and found["broadcast_"].wait_ns == 0
+    assert found["barrier"].collectives == 10
+    lines = processes.fastdispatch("report", tmp_path / "run", "--comm").stdout.splitlines()
+    assert any("allreduce_ of group 0, " in line and line.endswith(" for rank 3, last in 10") for line in lines)
+    assert sum(line.endswith(": not split") for line in lines) == 2
+    document = json.loads(processes.fastdispatch("report", tmp_path / "run", "--comm", "--json").stdout)
+    jsonschema.validate(document, json.loads((SCHEMA.parent / "comm.schema.json").read_text()))
+    (row,) = [row for row in document["back_ends"] if row["name"] == "gloo:all_reduce"]
+    assert row["calls"] == 11 * RANKS and row["bytes"] == 11 * RANKS * 16_000_000 and row["time_ns"] > 0

@@ -11,7 +11,9 @@ enum {
     WORD = sizeof(uint64_t),
     COUNTS = 2, /* first words of every box: virtual table, counts */
     BOX_WORDS = 16,
-    HOLDER = 2,    /* a pybind11 object: after count and type ... */
+    USUAL = 10, /* the word of the slots in PyTorch 2.x: each trial of a word
+                   is one or two system calls */
+    HOLDER = 2, /* a pybind11 object: after count and type ... */
     HOLDER_END = 5 /* ... the pointer to the C++ object */
 };
 
@@ -35,21 +37,29 @@ is_group(uint64_t address)
         && table == fd_torch.process_group_table;
 }
 
+/* The address of the group in the first of the slots; 0: not a group. */
+static uint64_t
+group_in_slots(uint64_t slots)
+{
+    uint64_t slot;
+    return slots != 0 && slots % WORD == 0 && peek(slots, &slot, sizeof slot)
+                && is_group(slot)
+             ? slot
+             : 0;
+}
+
 uint64_t
 fd_process_group_in(uint64_t box)
 {
     uint64_t words[BOX_WORDS];
-    uint64_t slot;
     if (fd_torch.process_group_table == 0 || !peek(box, words, sizeof words)) {
         return 0;
     }
-    for (int i = COUNTS; i < BOX_WORDS; i++) {
-        if (words[i] % WORD == 0 && peek(words[i], &slot, sizeof slot)
-            && is_group(slot)) {
-            return slot;
-        }
+    uint64_t group = group_in_slots(words[USUAL]);
+    for (int i = COUNTS; group == 0 && i < BOX_WORDS; i++) {
+        group = group_in_slots(words[i]);
     }
-    return 0;
+    return group;
 }
 
 void

@@ -182,10 +182,14 @@ def _print_flops(arguments: argparse.Namespace) -> None:
 def _print_comm(arguments: argparse.Namespace) -> None:
     """Print the communication of whole recordings: measures have no figures of single steps."""
     from fastdispatch import load
-    from fastdispatch.report.comm_report import comm_json, comm_lines, comm_rows
+    from fastdispatch.report.comm_report import back_end_lines, comm_json, comm_lines, comm_rows, wait_lines
 
-    rows = comm_rows(load(arguments.path), shown(arguments.path))
-    print(json.dumps(comm_json(rows)) if arguments.json else "\n".join(comm_lines(rows[: arguments.top])))
+    trace = load(arguments.path)
+    rows = comm_rows(trace, shown(arguments.path))
+    if arguments.json:
+        print(json.dumps(comm_json(trace, rows)))
+    else:
+        print("\n".join([*comm_lines(rows[: arguments.top]), *wait_lines(trace), *back_end_lines(trace)]))
 
 
 def _print_shapes(arguments: argparse.Namespace) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.read.collective_waits import back_ends, waits
 from fastdispatch.read.summary import printable, seconds, size
 from fastdispatch.read.trace import Trace
 
@@ -137,8 +139,46 @@ def _time(trace: Trace, context: int, calls: int) -> int:
     return round(trace.contexts["total"][context] * calls / every) if every else 0
 
 
-def comm_json(rows: list[CommRow]) -> dict[str, Any]:
-    return {"schema": "fastdispatch-comm/1", "rows": [asdict(row) for row in rows]}
+def comm_json(trace: Trace, rows: list[CommRow]) -> dict[str, Any]:
+    return {
+        "schema": "fastdispatch-comm/1",
+        "rows": [asdict(row) for row in rows],
+        "waits": [vars(row) for row in waits(trace)],
+        "back_ends": [asdict(row) for row in back_ends(trace)],
+    }
+
+
+def wait_lines(trace: Trace) -> Iterator[str]:
+    """Yield the split of the latest collectives, and the number of those without one."""
+    rows = waits(trace)
+    undecided: Counter[str] = Counter()
+    for row in rows:
+        undecided += row.undecided
+    decided = [row for row in rows if row.collectives]
+    if rows:
+        yield ""
+        yield f"{'calls':>7}{'wait':>10}{'transfer':>10}   latest collectives, all ranks: wait for the last one"
+    for row in decided:
+        rank, time = row.caused_ns.most_common(1)[0]
+        cause = f", {seconds(time)} of it for rank {rank}, last in {row.last[rank]}" if time else ""
+        yield (
+            f"{row.collectives:>7}{seconds(row.wait_ns):>10}{seconds(row.transfer_ns):>10}   "
+            f"{row.operator} of group {printable(row.group)}{cause}"
+        )
+    for reason, count in sorted(undecided.items()):
+        yield f"{count:>7}{'-':>10}{'-':>10}   {reason}: not split"
+
+
+def back_end_lines(trace: Trace) -> Iterator[str]:
+    """Yield the time of each operator on the threads of the back end, also of asynchronous calls."""
+    rows = list(back_ends(trace))
+    if rows:
+        yield ""
+        yield f"{'calls':>7}{'bytes':>11}{'time':>10}{'algorithm':>12}   from start to completion in the back end"
+    for row in rows:
+        moved = "" if row.bytes is None else size(row.bytes)
+        rate = size(round(row.bytes / row.time_ns * 1e9)) + "/s" if row.bytes and row.time_ns else ""
+        yield f"{row.calls:>7}{moved:>11}{seconds(row.time_ns):>10}{rate:>12}   {printable(row.name)}"
 
 
 def comm_lines(rows: list[CommRow]) -> Iterator[str]:
