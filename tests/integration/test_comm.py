@@ -45,6 +45,19 @@ def plain(folder: str, rank: int) -> None:
             dist.recv(six, 0)
 
 
+def unequal(folder: str, rank: int) -> None:
+    """Ranks send and receive different amounts."""
+    six, objects = torch.ones(6), [{"rank": rank}]
+    splits = ([1, 5], [1, 2]) if rank == 0 else ([2, 2], [5, 2])
+    with fastdispatch.CallGraph(folder, measure="comm"):
+        dist.all_to_all_single(torch.ones(sum(splits[1])), torch.ones(sum(splits[0])), splits[1], splits[0])
+        dist.all_reduce_coalesced([torch.ones(2), torch.ones(3)])
+        dist.reduce(six, 0)
+        dist.gather(six, [torch.ones(6), torch.ones(6)] if rank == 0 else None, 0)
+        dist.scatter(six, [torch.ones(6), torch.ones(6)] if rank == 0 else None, 0)
+        dist.broadcast_object_list(objects, 0)
+
+
 def data_parallel(folder: str, rank: int) -> None:
     """Gradients of 100,000 and 101,000 bytes, a bucket each. PyTorch plans the buckets in the first two steps."""
     layers = [torch.nn.Linear(100, 250, bias=False), torch.nn.Linear(250, 101, bias=False)]
@@ -100,7 +113,7 @@ def pipeline(folder: str, rank: int) -> None:
             step()
 
 
-SCENES = (plain, data_parallel, sharded, tensor_parallel, pipeline)
+SCENES = (plain, unequal, data_parallel, sharded, tensor_parallel, pipeline)
 
 
 def each(rank: int, folder: str) -> None:
@@ -148,6 +161,34 @@ def test_bytes_of_each_operator(runs: Path, rank: int) -> None:
         ("c10d::barrier", "none 0:2", 0): [1, 0, 0],
         **message,
     }
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_bytes_of_unequal_ranks(runs: Path, rank: int) -> None:
+    found = rows(runs, "unequal", rank)
+    (objects,) = [figures for (name, detail, _), figures in found.items() if detail == "uint8 0:2"]
+    assert objects[0] == 1 and objects[1] == objects[2] > 0  # the pickled object; its size is one int64
+    del found["c10d::broadcast_", "uint8 0:2", 0]
+    assert found == {
+        ("c10d::alltoall_base_", "float32 0:2", 0): [1, 24, 12] if rank == 0 else [1, 16, 28],
+        ("c10d::allreduce_coalesced_", "float32 0:2", 0): [1, 20, 20],
+        ("c10d::reduce_", "float32 0:2", 0): [1, 24, 24],
+        ("c10d::gather_", "float32 0:2", 0): [1, 24, 48 if rank == 0 else 0],
+        ("c10d::scatter_", "float32 0:2", 0): [1, 48 if rank == 0 else 0, 24],
+        ("c10d::broadcast_", "int64 0:2", 0): [1, 8, 8],
+    }
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_latest_collectives_have_the_numbers_of_their_group(runs: Path, rank: int) -> None:
+    """Those that wait in Python have an end."""
+    of = fastdispatch.load(runs / "plain").ranks[rank]["measures"]
+    names = ("kind", "detail", "count", "sum", "max")
+    latest = [row for kind, *row in zip(*(of[name] for name in names), strict=True) if kind == "latest"]
+    numbers = {group: sorted(row[1] for row in latest if row[0].endswith(f" {group}")) for group in ("0:2", "1:2")}
+    assert numbers == {"0:2": [1, 2, 3, 4, 5, 6], "1:2": [1]}
+    assert sum(row[3] == 0 for row in latest) == 1  # async_op
+    assert all(row[3] == 0 or row[2] < row[3] for row in latest)
 
 
 @pytest.mark.parametrize("rank", [0, 1])

@@ -137,8 +137,10 @@ static uint32_t
 type_text(fd_thread *thread, const comm_operator *what, fd_operand_list inputs,
           uint32_t group)
 {
-    uint8_t place = what->sent != NO_PLACE ? what->sent : what->received;
-    uint16_t type = type_of(fd_operands_item(inputs, place), 0);
+    uint16_t type = type_of(fd_operands_item(inputs, what->sent), 0);
+    if (type == NO_TYPE) { /* a rank that only receives */
+        type = type_of(fd_operands_item(inputs, what->received), 0);
+    }
     return detail_of(thread->session, group, type);
 }
 
