@@ -392,6 +392,9 @@ class Session:
         """Record inputs and outputs of operators. The self-test calls ``run``, which runs the operators of ``probe.py``
         on the tensor at this address with this storage. Raises :class:`Error` if it fails."""
 
+    def attach_memory(self, probe: Callable[[], object], /) -> None:
+        """Measure memory: ``probe()`` allocates and frees a tensor of 4099 bytes, whose reports must come."""
+
     def measure(self, kinds: int, every: int, /) -> None:
         """Measure operators, ``kinds`` a sum of 1 (FLOPs), 2 (memory), 4 (communication) and 8 (shapes), in one step
         out of ``every``."""

@@ -36,13 +36,14 @@ MUTABLE = {
     "csrc/capture/torch/libtorch.c": {"fd_torch"},
     "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
     "csrc/capture/python/monitoring.c": {"fd_monitored_type"},  # a static type: CPython fills it in
+    "csrc/capture/memory/memory_reports.c": {"hooks"},
     "csrc/capture/operators/records.c": {"handle"},
     "csrc/capture/process/process.c": {"fd_process"},
     "csrc/capture/process/thread.c": {"fd_thread_self", "at_exit"},
 }
 # The folders of capture/: a file includes its own folder and earlier ones.
 CAPTURE = ["python", "process", "torch", "rules", "state", "timers"]
-CAPTURE += ["frames", "operands", "operators", "engines", "hooks", "session"]
+CAPTURE += ["frames", "operands", "operators", "memory", "engines", "hooks", "session"]
 # Tables that CPython requires to be writable.
 PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ ")
 

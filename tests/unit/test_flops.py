@@ -260,7 +260,7 @@ def test_calls_of_custom_operators_are_unknown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"measure": "flop"}, "measure='flop': must be one of flops, comm, shapes, all"),
+        ({"measure": "flop"}, "measure='flop': must be one of flops, memory, comm, shapes, all"),
         ({"measure": "flops", "ops": "dispatch"}, "measure='flops' requires ops='record': omit ops"),
         ({"measure": "flops", "every": 0}, "every=0: must be at least 1"),
         ({"every": 2}, "every=2 selects the steps to measure: add measure"),

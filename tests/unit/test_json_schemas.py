@@ -39,6 +39,7 @@ COMMANDS = {
     "report reduced --comm": "comm",
     "report measured --shapes": "shapes",
     "report detailed --lines": "lines",
+    "report allocated --memory": "memory",
     "findings run": "findings",
     "findings ranks.json": "findings",
     "doctor": "doctor",
@@ -97,6 +98,8 @@ with fastdispatch.CallGraph("measured", measure="flops,shapes"):
     [torch.ones(size).neg() for size in (1, 2)]
 with fastdispatch.CallGraph("detailed", detail="lines"):
     (lambda: torch.ones(2))()
+with fastdispatch.CallGraph("allocated", measure="memory"):
+    torch.ones(2, 2) @ torch.ones(2, 2)
 dist.init_process_group("gloo", init_method="file://" + os.path.abspath("store"), rank=0, world_size=1)
 with fastdispatch.CallGraph("reduced", measure="comm"):
     dist.all_reduce(torch.ones(3))

@@ -89,7 +89,10 @@ CASES += [
     for nodes, edges, message in DOCUMENTS
 ]
 CASES += [
-    (CASES[-1][0].replace(b": 1.0", b": 1e999"), "nodes[0]: node 'a': forward_compute_time is inf: not a finite non-negative number"),
+    (
+        CASES[-1][0].replace(b": 1.0", b": 1e999"),
+        "nodes[0]: node 'a': forward_compute_time is inf: not a finite non-negative number",
+    ),
     (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", ": not text: byte 0 is not UTF-8"),
     (b"a -- \xff\n", ": not text: byte 5 is not UTF-8"),
 ]

@@ -9,6 +9,7 @@
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
 #include "capture/hooks/source_lines.h"
+#include "capture/memory/memory_reports.h"
 #include "capture/operators/records.h"
 #include "capture/process/guard.h"
 #include "capture/timers/call_timers.h"
@@ -36,6 +37,7 @@ free_session(fd_session *session)
     fd_map_clear(&session->owners);
     fd_pipeline_free(session->pipeline);
     fd_timer_plan_clear(&session->timers); /* writes to the recording */
+    fd_memory_reports_free(session);
     if (session->recording != NULL) {
         fd_recording_free(session->recording);
     }
@@ -306,6 +308,7 @@ fd_session_stop(fd_session *session)
         pause_recording(session);
     }
     fd_process_activate(NULL, 0);
+    fd_memory_reports_end(session);
     uninstall(session);
     fd_c_calls_close();
     fd_lines_close();
@@ -413,9 +416,11 @@ end_step(fd_session *session, const fd_thread *thread, uint32_t source)
     if (plan->kinds != 0
         && source > fd_file_header(&session->recording->file)->steps_source) {
         fd_measure_plan_discard(thread->tree);
+        fd_memory_reports_discard(session);
     }
     if (fd_steps_end(&session->steps, thread->tree, source)) {
         fd_measure_plan_end(plan, thread->tree, true);
+        fd_memory_reports_step(session, thread->tree);
         fd_measure_plan_begin(plan, session->steps.number);
     }
 }
@@ -522,6 +527,7 @@ before_fork(void)
     fd_sections_before_fork();
     fd_process.forking = fd_process_active();
     if (fd_process.forking != NULL) {
+        fd_memory_reports_lock(fd_process.forking);
         pthread_mutex_lock(&fd_process.forking->recording->lock);
     }
 }
@@ -531,6 +537,7 @@ after_fork_in_parent(void)
 {
     if (fd_process.forking != NULL) {
         pthread_mutex_unlock(&fd_process.forking->recording->lock);
+        fd_memory_reports_unlock(fd_process.forking);
     }
     fd_sections_after_fork_in_parent();
 }
@@ -545,6 +552,7 @@ after_fork_in_child(void)
         fd_process_activate(NULL, 0);
         fd_process_next_generation();
         pthread_mutex_unlock(&fd_process.forking->recording->lock);
+        fd_memory_reports_unlock(fd_process.forking);
     }
     fd_process.pins = fd_thread_self != NULL ? fd_thread_self->pins : 0;
     fd_thread_forked();
@@ -571,4 +579,5 @@ fd_session_forked(void)
     fd_lines_close();
     fd_collections_ignore();
     fd_constructors_release();
+    fd_memory_reports_ignore();
 }

@@ -77,6 +77,8 @@ typedef struct fd_session {
     fd_asyncs asyncs;
     fd_timer_plan timers;
     fd_measure_plan measures;
+    /* Owned; NULL without figures of memory: memory/memory_reports.h */
+    _Atomic(struct fd_memory_state *) memory;
     /* Owned; NULL if the timeline has no jobs: engines/pipeline_state.h */
     struct fd_engine_pipeline *pipeline;
     /* Handle the end of a step, reported by `source` (FD_STEPS_*). */

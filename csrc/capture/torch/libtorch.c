@@ -73,6 +73,14 @@ find_all(const wanted *list, size_t count, fd_error *error)
     return FD_OK;
 }
 
+void *
+fd_libtorch_function(const char *symbol)
+{
+    fd_error error = {""};
+    void *library = loaded_library(&error);
+    return library == NULL ? NULL : dlsym(library, symbol);
+}
+
 fd_status
 fd_libtorch_find(fd_error *error)
 {

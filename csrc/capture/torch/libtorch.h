@@ -54,6 +54,9 @@ extern fd_libtorch fd_torch;
  * PyTorch is not loaded or has an unknown version. */
 fd_status fd_libtorch_find(fd_error *error);
 
+/* Another function of PyTorch; NULL: not found. */
+void *fd_libtorch_function(const char *symbol);
+
 /* Look up the functions for execution traces: from print_schema on. */
 fd_status fd_libtorch_find_printer(fd_error *error);
 

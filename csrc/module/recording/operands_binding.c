@@ -1,5 +1,6 @@
 #include "module/recording/operands_binding.h"
 
+#include "capture/memory/memory_reports.h"
 #include "capture/operands/operands.h"
 #include "capture/operators/records.h"
 #include "module/errors.h"
@@ -51,6 +52,21 @@ fd_session_name_group(fd_session *session, PyObject *args)
     pthread_mutex_unlock(&recording->lock);
     if (id != 0) {
         fd_group_names_put(&session->groups, address, id);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *
+fd_session_attach_memory(PyObject *self, PyObject *probe)
+{
+    fd_thread *thread = fd_thread_get();
+    fd_error error = {""};
+    fd_status status = thread == NULL
+                         ? FD_ENOMEM
+                         : fd_memory_reports_begin(fd_session_of(self), thread,
+                                                   probe, &error);
+    if (status != FD_OK) {
+        return fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
     }
     Py_RETURN_NONE;
 }

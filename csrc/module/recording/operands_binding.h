@@ -9,6 +9,12 @@
 PyObject *fd_session_attach_operands(PyObject *module, fd_session *session,
                                      fd_thread *thread, PyObject *args);
 
+/* attach_memory(probe): of a Session. */
+PyObject *fd_session_attach_memory(PyObject *self, PyObject *probe);
+
+/* The session of a Session: session_type.c. */
+fd_session *fd_session_of(PyObject *self);
+
 /* name_group(address, text): for measures of communication. */
 PyObject *fd_session_name_group(fd_session *session, PyObject *args);
 

@@ -26,8 +26,8 @@ module_of(PyObject *self)
     return PyType_GetModule(Py_TYPE(self));
 }
 
-static fd_session *
-session_of(PyObject *self)
+fd_session *
+fd_session_of(PyObject *self)
 {
     return ((session_object *)self)->session;
 }
@@ -124,7 +124,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    fd_session *session = session_of(self);
+    fd_session *session = fd_session_of(self);
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
     session->c_calls = (detail & FD_DETAIL_C_CALLS) != 0;
@@ -155,7 +155,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static int
 session_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    const fd_session *session = session_of(self);
+    const fd_session *session = fd_session_of(self);
     Py_VISIT(Py_TYPE(self));
     if (session != NULL) {
         Py_VISIT(session->keep);
@@ -177,7 +177,7 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
 static int
 session_clear(PyObject *self)
 {
-    fd_session *session = session_of(self);
+    fd_session *session = fd_session_of(self);
     if (session != NULL && fd_process_active() != session) {
         Py_CLEAR(session->keep);
         Py_CLEAR(session->schedule);
@@ -199,7 +199,7 @@ session_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    fd_session *session = session_of(self);
+    fd_session *session = fd_session_of(self);
     if (session != NULL) {
         fd_session_stop(session);
         fd_session_finish(session);
@@ -214,7 +214,7 @@ session_start(PyObject *self, PyObject *unused)
 {
     (void)unused;
     fd_error error = {""};
-    fd_status status = fd_session_start(session_of(self), &error);
+    fd_status status = fd_session_start(fd_session_of(self), &error);
     if (status != FD_OK) {
         return fd_raise(module_of(self), status, &error);
     }
@@ -225,7 +225,7 @@ static PyObject *
 session_stop(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    fd_session_stop(session_of(self));
+    fd_session_stop(fd_session_of(self));
     Py_RETURN_NONE;
 }
 
@@ -236,8 +236,8 @@ session_wait_gpu(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "i:wait_gpu", &patience_ms)) {
         return NULL;
     }
-    if (fd_process_active() != session_of(self)
-        && fd_timers_wait(session_of(self), patience_ms) < 0) {
+    if (fd_process_active() != fd_session_of(self)
+        && fd_timers_wait(fd_session_of(self), patience_ms) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -247,14 +247,14 @@ static PyObject *
 session_finish(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    fd_session_finish(session_of(self));
+    fd_session_finish(fd_session_of(self));
     Py_RETURN_NONE;
 }
 
 static PyObject *
 session_save(PyObject *self, PyObject *args)
 {
-    return fd_session_save(module_of(self), session_of(self), args);
+    return fd_session_save(module_of(self), fd_session_of(self), args);
 }
 
 static PyObject *
@@ -267,8 +267,8 @@ session_rotate(PyObject *self, PyObject *args)
                           Py_TYPE(self), &before)) {
         return NULL;
     }
-    fd_session_rotate(session_of(self), seconds, on_rotate,
-                      before != NULL ? session_of(before) : NULL);
+    fd_session_rotate(fd_session_of(self), seconds, on_rotate,
+                      before != NULL ? fd_session_of(before) : NULL);
     Py_RETURN_NONE;
 }
 
@@ -280,8 +280,8 @@ session_step(PyObject *self, PyObject *unused)
     if (thread == NULL) {
         return NULL;
     }
-    if (fd_process_active() == session_of(self)) {
-        fd_session_step(session_of(self), thread, FD_STEPS_EXPLICIT);
+    if (fd_process_active() == fd_session_of(self)) {
+        fd_session_step(fd_session_of(self), thread, FD_STEPS_EXPLICIT);
     }
     Py_RETURN_NONE;
 }
@@ -294,7 +294,7 @@ session_record(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "pK:record", &record, &step)) {
         return NULL;
     }
-    fd_session_record(session_of(self), record != 0, step);
+    fd_session_record(fd_session_of(self), record != 0, step);
     Py_RETURN_NONE;
 }
 
@@ -306,7 +306,7 @@ session_set_rank(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "II:set_rank", &rank, &world)) {
         return NULL;
     }
-    fd_header *header = fd_file_header(&session_of(self)->recording->file);
+    fd_header *header = fd_file_header(&fd_session_of(self)->recording->file);
     header->rank = rank;
     header->world = world;
     Py_RETURN_NONE;
@@ -320,14 +320,14 @@ session_note(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "ss:note", &key, &json)) {
         return NULL;
     }
-    fd_recording_note(session_of(self)->recording, key, json);
+    fd_recording_note(fd_session_of(self)->recording, key, json);
     Py_RETURN_NONE;
 }
 
 static PyObject *
 session_attach_records(PyObject *self, PyObject *probe)
 {
-    fd_session *session = session_of(self);
+    fd_session *session = fd_session_of(self);
     fd_thread *thread = this_thread();
     fd_error error = {""};
     if (thread == NULL) {
@@ -348,15 +348,16 @@ static PyObject *
 session_attach_operands(PyObject *self, PyObject *args)
 {
     fd_thread *thread = this_thread();
-    return thread == NULL ? NULL
-                          : fd_session_attach_operands(
-                              module_of(self), session_of(self), thread, args);
+    return thread == NULL
+             ? NULL
+             : fd_session_attach_operands(module_of(self), fd_session_of(self),
+                                          thread, args);
 }
 
 static PyObject *
 session_measure(PyObject *self, PyObject *args)
 {
-    fd_measure_plan *plan = &session_of(self)->measures;
+    fd_measure_plan *plan = &fd_session_of(self)->measures;
     if (!PyArg_ParseTuple(args, "II:measure", &plan->kinds, &plan->every)) {
         return NULL;
     }
@@ -366,7 +367,7 @@ session_measure(PyObject *self, PyObject *args)
 static PyObject *
 session_name_group(PyObject *self, PyObject *args)
 {
-    return fd_session_name_group(session_of(self), args);
+    return fd_session_name_group(fd_session_of(self), args);
 }
 
 static PyObject *
@@ -376,7 +377,7 @@ session_sample_gpu(PyObject *self, PyObject *args)
     int modules;
     int functions;
     int jobs;
-    fd_timer_plan *plan = &session_of(self)->timers;
+    fd_timer_plan *plan = &fd_session_of(self)->timers;
     PyObject *globs;
     PyObject *in_use;
     if (!PyArg_ParseTuple(args, "I(pppp)O!O:sample_gpu", &plan->every, &ops,
@@ -397,21 +398,21 @@ session_sample_gpu(PyObject *self, PyObject *args)
 static PyObject *
 session_attach_pipeline(PyObject *self, PyObject *on_pipeline)
 {
-    return fd_pipeline_attach(session_of(self), on_pipeline);
+    return fd_pipeline_attach(fd_session_of(self), on_pipeline);
 }
 
 static PyObject *
 session_pipeline(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return fd_pipeline_facts(session_of(self));
+    return fd_pipeline_facts(fd_session_of(self));
 }
 
 static PyObject *
 session_collections(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return fd_collections_counts(session_of(self));
+    return fd_collections_counts(fd_session_of(self));
 }
 
 static PyObject *
@@ -423,7 +424,7 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
                                      &timeline)) {
         return NULL;
     }
-    const fd_file *file = &session_of(self)->recording->file;
+    const fd_file *file = &fd_session_of(self)->recording->file;
     const fd_file *spill = file->spill;
     fd_trace *trace = NULL;
     fd_error error = {""};
@@ -446,7 +447,7 @@ static PyObject *
 session_stats(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    const fd_recording *recording = session_of(self)->recording;
+    const fd_recording *recording = fd_session_of(self)->recording;
     const fd_header *header = fd_file_header(&recording->file);
     return Py_BuildValue(
         "{s:k,s:I,s:I,s:I,s:I,s:I,s:k,s:I}", "bytes",
@@ -462,7 +463,7 @@ static PyObject *
 session_get_path(PyObject *self, void *closure)
 {
     (void)closure;
-    const char *path = session_of(self)->recording->file.path;
+    const char *path = fd_session_of(self)->recording->file.path;
     return path == NULL ? Py_NewRef(Py_None) : PyUnicode_DecodeFSDefault(path);
 }
 
@@ -470,7 +471,7 @@ static PyObject *
 session_get_active(PyObject *self, void *closure)
 {
     (void)closure;
-    return PyBool_FromLong(fd_process_active() == session_of(self));
+    return PyBool_FromLong(fd_process_active() == fd_session_of(self));
 }
 
 static PyObject *
@@ -478,14 +479,14 @@ session_get_module_visits(PyObject *self, void *closure)
 {
     (void)closure;
     return PyLong_FromUnsignedLongLong(
-        session_of(self)->instances.finder.visits);
+        fd_session_of(self)->instances.finder.visits);
 }
 
 static PyObject *
 session_get_error(PyObject *self, void *closure)
 {
     (void)closure;
-    PyObject *error = session_of(self)->error;
+    PyObject *error = fd_session_of(self)->error;
     return Py_NewRef(error != NULL ? error : Py_None);
 }
 
@@ -525,6 +526,8 @@ static PyMethodDef methods[] = {
      PyDoc_STR("attach_operands($self, tensor, places, run, on_model, /)\n"
                "--\n\nRecord what goes into operators and modules and out, "
                "for execution traces.")},
+    {"attach_memory", fd_session_attach_memory, METH_O,
+     PyDoc_STR("attach_memory($self, probe, /)\n--\n\nMeasure memory.")},
     {"measure", session_measure, METH_VARARGS,
      PyDoc_STR("measure($self, kinds, every, /)\n"
                "--\n\nMeasure operators, in some steps.")},

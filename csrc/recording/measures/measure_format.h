@@ -23,7 +23,18 @@ enum {
                                    in the group, begin, end, larger bytes */
     FD_MEASURE_LINES = 9,       /* executions of the source line in `detail`:
                                    ticks, with calls */
-    FD_MEASURE_KINDS = 10
+    /* Memory: recording/measures/memory_use.h. `detail` is the device. */
+    FD_MEASURE_ALLOCATED = 10,  /* blocks: their bytes; other: see `mark` */
+    FD_MEASURE_FREED = 11,      /* the same, of blocks freed by a thread */
+    FD_MEASURE_PEAK_FREED = 12, /* blocks of the peak `mark` that were freed
+                                   after it, in the phase `flags` */
+    FD_MEASURE_PEAK = 13,       /* times that a thread raised the peak; max:
+                                   to these bytes; link: in this context */
+    FD_MEASURE_KEPT = 14,       /* ends of steps: sum of the live bytes; other,
+                                   mark: sums for their slope */
+    FD_MEASURE_UNFOLLOWED = 15, /* blocks without room: their bytes; other:
+                                   frees of unknown blocks */
+    FD_MEASURE_KINDS = 16
 };
 
 /* Bits of fd_measure.flags. */
@@ -41,12 +52,14 @@ typedef struct fd_measure {
     uint16_t kind;   /* FD_MEASURE_* */
     uint16_t flags;  /* as above */
     uint32_t detail; /* string, for kinds that have one */
-    uint32_t unused;
+    uint32_t link;   /* of memory: a record or context */
     uint64_t count;
     uint64_t sum;
     uint64_t max;   /* of one count */
     uint64_t other; /* a second sum */
-    uint64_t unused2[2];
+    uint64_t mark;  /* of memory: the peak when the sum last changed, which
+                       was `other` at that peak */
+    uint64_t now;   /* of memory: live bytes at the end of the last step */
 } fd_measure;
 
 static_assert(sizeof(fd_measure) == FD_ID_UNIT, "a measure has an id");

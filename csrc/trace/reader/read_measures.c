@@ -1,5 +1,20 @@
 #include "trace/reader/recording_reading.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEVICES = 64 };
+
+/* Of memory, by device. */
+typedef struct peaks {
+    struct {
+        uint32_t device;
+        uint64_t bytes;
+    } list[MOST_DEVICES];
+    uint32_t count;
+} peaks;
+
 /* Ticks since the start of the recording, in ns. */
 static uint64_t
 since_start(const fd_reading *r, uint64_t tick)
@@ -8,8 +23,93 @@ since_start(const fd_reading *r, uint64_t tick)
     return tick > origin ? fd_reading_ns(r, tick - origin) : 0;
 }
 
+/* The highest peak of a device. */
+static uint64_t
+peak_of(const peaks *of, uint32_t device)
+{
+    for (uint32_t i = 0; i < of->count; i++) {
+        if (of->list[i].device == device) {
+            return of->list[i].bytes;
+        }
+    }
+    return 0;
+}
+
+/* Devices beyond the bound have no peak: a writer has fewer. */
+static void
+note_peak(peaks *to, const fd_measure *from)
+{
+    for (uint32_t i = 0; i < to->count; i++) {
+        if (to->list[i].device == from->detail) {
+            to->list[i].bytes =
+                from->max > to->list[i].bytes ? from->max : to->list[i].bytes;
+            return;
+        }
+    }
+    if (to->count < MOST_DEVICES) {
+        to->list[to->count].device = from->detail;
+        to->list[to->count++].bytes = from->max;
+    }
+}
+
+static double
+double_in(uint64_t word)
+{
+    double value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+/* Live bytes at the ends of n steps, as their slope per step (sum) and its
+ * standard error (other). */
+static void
+read_slope(fd_trace_measure *to, const fd_measure *from)
+{
+    double n = (double)from->count;
+    double mean = (double)from->sum / n;
+    double spread = n * (n * n - 1) / 12;
+    double slope =
+        n < 3 ? 0
+              : (double_in(from->other) - (n - 1) / 2 * (double)from->sum)
+                    / spread;
+    double rest = double_in(from->mark) - mean * (double)from->sum
+                - slope * slope * spread;
+    to->sum = fd_reading_whole(slope);
+    to->other = n < 3 || !(rest > 0)
+                  ? 0
+                  : fd_reading_whole(sqrt(rest / (n - 2) / spread));
+    to->max = from->count;
+    to->count = 1;
+}
+
+/* Figures of memory, with sums at the peak. False: nothing to keep. */
+static bool
+read_memory(fd_reading *r, const peaks *of, const fd_measure *from,
+            fd_trace_measure *to)
+{
+    uint64_t peak = peak_of(of, from->detail);
+    switch (from->kind) {
+    case FD_MEASURE_ALLOCATED:
+    case FD_MEASURE_FREED:
+        to->other = from->mark == peak ? from->other : from->sum;
+        return true;
+    case FD_MEASURE_PEAK_FREED:
+        return from->mark == peak;
+    case FD_MEASURE_PEAK:
+        to->context = fd_reading_context(r, from->link);
+        return from->max == peak;
+    case FD_MEASURE_KEPT:
+        if (from->count > 0) {
+            read_slope(to, from);
+        }
+        return from->count > 0;
+    default:
+        return true;
+    }
+}
+
 static fd_status
-read_measure(fd_reading *r, const fd_measure *from)
+read_measure(fd_reading *r, const peaks *of, const fd_measure *from)
 {
     fd_trace_measure made = {
         .context = fd_reading_context(r, from->context),
@@ -20,6 +120,9 @@ read_measure(fd_reading *r, const fd_measure *from)
         .max = from->max,
         .other = from->other,
     };
+    if (!read_memory(r, of, from, &made)) {
+        return FD_OK;
+    }
     if (made.context == 0 || made.kind == 0 || made.kind >= FD_MEASURE_KINDS
         || (made.count == 0
             && (made.kind == FD_MEASURE_LATEST
@@ -42,11 +145,21 @@ fd_status
 fd_read_measures(fd_reading *r)
 {
     fd_status status = FD_OK;
+    peaks of = {.count = 0};
+    FOR_EACH_CHUNK(r, FD_CHUNK_MEASURES, view)
+    {
+        const fd_measure *records = view->records;
+        for (uint32_t i = 0; i < view->used; i++) {
+            if (records[i].kind == FD_MEASURE_PEAK) {
+                note_peak(&of, &records[i]);
+            }
+        }
+    }
     FOR_EACH_CHUNK(r, FD_CHUNK_MEASURES, view)
     {
         const fd_measure *records = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            status = read_measure(r, &records[i]);
+            status = read_measure(r, &of, &records[i]);
         }
     }
     fd_measures_fold(r->rank);

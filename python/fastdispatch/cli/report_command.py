@@ -70,6 +70,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--comm", action="store_true", help="print calls, bytes and bandwidth of communication")
     parser.add_argument(
+        "--memory",
+        action="store_true",
+        help="print the parts and call paths of the peak of memory, and growth (recorded with --measure memory)",
+    )
+    parser.add_argument(
         "--shapes", action="store_true", help="print shapes of operands (recorded with --measure shapes)"
     )
     parser.add_argument(
@@ -96,7 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
     views = (arguments.callers, arguments.callees, arguments.paths)
     if arguments.tree + arguments.summary + sum(view is not None for view in views) > 1:
         raise Error("--tree, --paths, --callers, --callees and --summary cannot be combined: give only one")
-    if arguments.flops or arguments.comm or arguments.shapes or arguments.lines is not None:
+    if arguments.flops or arguments.comm or arguments.memory or arguments.shapes or arguments.lines is not None:
         _print_measures(arguments)
         return
     neighbours = arguments.callers is not None or arguments.callees is not None
@@ -142,8 +147,14 @@ def print_summary(summary: Summary, as_json: bool) -> None:
 
 
 def _print_measures(arguments: argparse.Namespace) -> None:
-    """Print the figures of ``--flops``, ``--comm``, ``--shapes`` or ``--lines``."""
-    printers = {"flops": _print_flops, "comm": _print_comm, "shapes": _print_shapes, "lines": _print_lines}
+    """Print the figures of a measure, or ``--lines``."""
+    printers = {
+        "flops": _print_flops,
+        "comm": _print_comm,
+        "memory": _print_memory,
+        "shapes": _print_shapes,
+        "lines": _print_lines,
+    }
     chosen = next(name for name in printers if getattr(arguments, name) not in (None, False))
     others = ["summary", "tree", "depth", "min_percent", "paths", "callers", "callees", "time"]
     others += [name for name in printers if name != chosen]
@@ -223,3 +234,17 @@ def _print_lines(arguments: argparse.Namespace) -> None:
     made = line_report(trace, shown(arguments.path), wanted=arguments.lines, rank=arguments.rank)
     top = arguments.top if arguments.all else arguments.top or _TOP
     print(json.dumps(line_report_json(made)) if arguments.json else "\n".join(line_report_lines(made, top)))
+
+
+def _print_memory(arguments: argparse.Namespace) -> None:
+    """Print the memory of whole recordings: measures have no figures of single steps."""
+    from fastdispatch.read.reduced import load_run
+    from fastdispatch.report.report_memory import memory_report
+
+    made = memory_report(load_run(arguments.path, rank=arguments.rank), arguments.rank)
+    if arguments.json:
+        print(json.dumps(made.as_json()))
+        return
+    from fastdispatch.report.memory_text import print_memory
+
+    print_memory(made, sys.stdout, None if arguments.all else arguments.top or _TOP)

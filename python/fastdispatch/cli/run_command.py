@@ -70,7 +70,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--measure",
         default="",
         metavar="WHAT",
-        help="also measure operators: flops, comm (communication), shapes, or all",
+        help="also measure operators: flops, memory, comm (communication), shapes, or all",
     )
     parser.add_argument(
         "--every", type=int, default=1, metavar="N", help="measure only one step in N (default: every step)"

@@ -41,6 +41,7 @@ from fastdispatch.record.measures import bits, measures_of, reads_operands
 from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
 from fastdispatch.record.option_text import choice, print_line
+from fastdispatch.record.probe import attach_memory
 from fastdispatch.record.recording_views import Recorded
 from fastdispatch.record.runtime_facts import RuntimeFacts
 from fastdispatch.record.schedule import Schedule, window
@@ -89,8 +90,9 @@ class CallGraph(Recorded):
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
     measure, every:
-        ``"flops"``, ``"comm"``, ``"shapes"``, several with commas, ``"all"``: also count FLOPs of operators, bytes of
-        communication, shapes of operands, in steps 0, ``every``, 2 * ``every``... (docs/concepts/measures.md).
+        ``"flops"``, ``"memory"``, ``"comm"``, ``"shapes"``, several with commas, ``"all"``: also count FLOPs of operators,
+        allocated memory, bytes of communication, shapes of operands, in steps 0, ``every``, 2 * ``every``..., memory in
+        all steps (docs/concepts/measures.md).
     detail:
         ``"c_calls"``: also record the C functions that Python code calls; ``"lines"``: also executions and time of the
         source lines of the project; or ``"c_calls,lines"`` (docs/concepts/calls.md).
@@ -446,6 +448,8 @@ class CallGraph(Recorded):
         if "torch" in sys.modules and self._ops != "off" and self._operators is None:
             self._operators = Operators(self._session, self._ops, self._et, reads_operands(self._measure))
             self._note({"ops": self._operators.source, "ops_reason": self._operators.reason, "torch": torch_version()})
+        if "torch" in sys.modules and "memory" in self._measure and _current is self:
+            attach_memory(self._session)
         distributed = torch_distributed()
         if distributed is not None:
             self._rank, self._world = rank_and_world()

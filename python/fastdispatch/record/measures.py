@@ -7,7 +7,7 @@ import re
 from fastdispatch._core import Error
 
 #: Bits of ``fd_measure_plan.kinds``.
-KINDS = {"flops": 1, "comm": 4, "shapes": 8}
+KINDS = {"flops": 1, "memory": 2, "comm": 4, "shapes": 8}
 
 #: Kinds that read the operands of operators.
 _OF_OPERANDS = ("flops", "comm", "shapes")

@@ -51,3 +51,15 @@ def attach_operands(session: Session, on_model: Callable[[object], None] | None)
         tensor = torch.ones(64, dtype=torch.float64, device="cpu")
         places = tensor._cdata, tensor.untyped_storage()._cdata, tensor.data_ptr()
         session.attach_operands(tensor, places, run, on_model)
+
+
+def attach_memory(session: Session) -> None:
+    """Measure memory. Raises :class:`fastdispatch.Error` if PyTorch does not report the block of the self-test."""
+    import torch
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    def run() -> None:
+        with _disable_current_modes(), torch.inference_mode(False):
+            torch.empty(4099, dtype=torch.uint8, device="cpu")
+
+    session.attach_memory(run)

@@ -1,0 +1,26 @@
+/* Slots through which a loaded library calls exported functions. A slot is
+ * exchanged atomically, so other threads call the old function or the new
+ * one. */
+#ifndef FD_IMPORT_SLOTS_H
+#define FD_IMPORT_SLOTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct fd_import_slot {
+    _Atomic(void *) *place; /* NULL: not exchanged */
+    void *before;
+    void *function; /* in the slot, until it is restored */
+    bool sealed;    /* the page is read-only */
+} fd_import_slot;
+
+/* Find the slot of `symbol` in the library whose file name starts with
+ * `library`, and put a function there. False, with `slot` unchanged: not
+ * found, or the page cannot be written. */
+bool fd_import_slot_set(fd_import_slot *slot, const char *library,
+                        const char *symbol, void *function);
+
+/* Put the previous function back, unless another tool has put its own. */
+void fd_import_slot_restore(fd_import_slot *slot);
+
+#endif

@@ -1,0 +1,133 @@
+#include "recording/measures/measure_table.h"
+#include "recording/measures/memory_use.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Sums for a slope are numbers of double precision in words of the record. */
+static void
+add_double(uint64_t *word, double value)
+{
+    double sum;
+    memcpy(&sum, word, sizeof sum);
+    sum += value;
+    memcpy(word, &sum, sizeof sum);
+}
+
+/* The i-th record; NULL: it is being made. */
+static fd_measure *
+record_at(const fd_memory_use *use, uint32_t i)
+{
+    uint32_t id = __atomic_load_n(&use->records[i], __ATOMIC_ACQUIRE);
+    return id == 0 ? NULL : fd_file_record(&use->recording->file, id);
+}
+
+static uint32_t
+count_of(const fd_memory_use *use)
+{
+    uint32_t count = atomic_load(&use->count);
+    return count < use->room ? count : use->room;
+}
+
+/* The KEPT record of an ALLOCATED one; NULL: no room. */
+static fd_measure *
+kept_of(const fd_memory_use *use, fd_tree *tree, fd_measure *allocated)
+{
+    if (allocated->link != 0) {
+        return fd_file_record(&use->recording->file, allocated->link);
+    }
+    if (tree == NULL) {
+        return NULL;
+    }
+    fd_measure *kept =
+        fd_measures_at(tree, (fd_measure_key){.context = allocated->context,
+                                              .kind = FD_MEASURE_KEPT,
+                                              .detail = allocated->detail});
+    allocated->link =
+        kept == NULL ? 0 : fd_file_id(&use->recording->file, kept);
+    return kept;
+}
+
+/* Store the live bytes of each context in `now` of its KEPT record. */
+static void
+find_live(fd_memory_use *use, fd_tree *tree, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        fd_measure *record = record_at(use, i);
+        if (record != NULL && record->kind == FD_MEASURE_ALLOCATED) {
+            fd_measure *kept = kept_of(use, tree, record);
+            if (kept != NULL) {
+                kept->now = 0;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const fd_measure *record = record_at(use, i);
+        if (record == NULL) {
+            continue;
+        }
+        bool freed = record->kind == FD_MEASURE_FREED;
+        fd_measure *allocated =
+            fd_file_record(&use->recording->file, record->link);
+        fd_measure *kept = !freed ? record->link == 0 ? NULL : allocated
+                                  : kept_of(use, NULL, allocated);
+        if (kept != NULL) {
+            kept->now += freed ? -record->sum : record->sum;
+        }
+    }
+}
+
+void
+fd_memory_step(fd_memory_use *use, fd_tree *tree)
+{
+    uint32_t count = count_of(use);
+    find_live(use, tree, count);
+    double at = (double)use->ends++;
+    for (uint32_t i = 0; i < count; i++) {
+        fd_measure *record = record_at(use, i);
+        fd_measure *kept =
+            record != NULL && record->kind == FD_MEASURE_ALLOCATED
+                ? kept_of(use, NULL, record)
+                : NULL;
+        if (kept == NULL || kept->count == use->ends) {
+            continue;
+        }
+        uint64_t live = (int64_t)kept->now > 0 ? kept->now : 0;
+        kept->count = use->ends;
+        kept->sum += live;
+        kept->max = live > kept->max ? live : kept->max;
+        add_double(&kept->other, at * (double)live);
+        add_double(&kept->mark, (double)live * (double)live);
+    }
+}
+
+void
+fd_memory_discard(fd_memory_use *use)
+{
+    uint32_t count = count_of(use);
+    use->ends = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        fd_measure *record = record_at(use, i);
+        fd_measure *kept =
+            record != NULL && record->kind == FD_MEASURE_ALLOCATED
+                ? kept_of(use, NULL, record)
+                : NULL;
+        if (kept != NULL) {
+            kept->count = kept->sum = kept->max = 0;
+            kept->other = kept->mark = 0;
+        }
+    }
+}
+
+void
+fd_memory_settle(fd_memory_use *use, fd_tree *tree)
+{
+    fd_measure *record = fd_measures_at(
+        tree, (fd_measure_key){.context = fd_tree_id(tree, tree->root),
+                               .kind = FD_MEASURE_UNFOLLOWED});
+    if (record != NULL) {
+        record->count = atomic_load(&use->lost);
+        record->sum = atomic_load(&use->lost_bytes);
+        record->other = atomic_load(&use->unknown);
+    }
+}

@@ -1,0 +1,226 @@
+#include "recording/measures/memory_use.h"
+
+#include "base/alloc.h"
+#include "recording/measures/measure_table.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+fd_status
+fd_memory_init(fd_memory_use *use, fd_recording *recording)
+{
+    use->recording = recording;
+    use->room =
+        (uint32_t)(recording->limits.max_measures / sizeof(fd_measure));
+    use->records = fd_calloc(use->room, sizeof *use->records);
+    fd_status status =
+        use->records == NULL ? FD_ENOMEM : fd_blocks_init(&use->blocks);
+    if (status != FD_OK) {
+        fd_memory_clear(use);
+    }
+    return status;
+}
+
+void
+fd_memory_clear(fd_memory_use *use)
+{
+    fd_blocks_clear(&use->blocks);
+    fd_free(use->records);
+    use->records = NULL;
+    use->room = 0;
+}
+
+/* Exchange both words if they are `old`. */
+static bool
+exchange(fd_memory_level *level, fd_memory_level old, fd_memory_level new)
+{
+#if defined(__x86_64__)
+    bool done;
+    __asm__ volatile("lock cmpxchg16b %1"
+                     : "=@ccz"(done), "+m"(*level), "+a"(old.live),
+                       "+d"(old.peak)
+                     : "b"(new.live), "c"(new.peak)
+                     : "memory");
+    return done;
+#elif defined(__aarch64__)
+    uint64_t live;
+    uint64_t peak;
+    uint32_t failed;
+    __asm__ volatile("ldaxp %0, %1, %2"
+                     : "=&r"(live), "=&r"(peak)
+                     : "Q"(*level)
+                     : "memory");
+    if (live != old.live || peak != old.peak) {
+        return false;
+    }
+    __asm__ volatile("stlxp %w0, %2, %3, %1"
+                     : "=&r"(failed), "=Q"(*level)
+                     : "r"(new.live), "r"(new.peak)
+                     : "memory");
+    return failed == 0;
+#else
+#error "two words cannot be exchanged at once"
+#endif
+}
+
+/* Add to the live bytes of a device, and return the level before. */
+static fd_memory_level
+change(fd_memory_level *level, uint64_t by)
+{
+    fd_memory_level old;
+    fd_memory_level new;
+    do {
+        old.live = __atomic_load_n(&level->live, __ATOMIC_RELAXED);
+        old.peak = __atomic_load_n(&level->peak, __ATOMIC_RELAXED);
+        new.live = old.live + by;
+        new.peak =
+            new.live > old.peak && (int64_t)by > 0 ? new.live : old.peak;
+    } while (!exchange(level, old, new));
+    return old;
+}
+
+/* "cpu" or "cuda:0"; 0: no room. */
+static uint32_t
+name_of(fd_memory_use *use, uint32_t device)
+{
+    uint32_t known =
+        atomic_load_explicit(&use->names[device], memory_order_relaxed);
+    if (__builtin_expect(known != 0, true)) {
+        return known;
+    }
+    char text[16] = "cpu";
+    if (device != FD_MEMORY_CPU) {
+        snprintf(text, sizeof text, "cuda:%u", device - FD_MEMORY_CUDA);
+    }
+    pthread_mutex_lock(&use->recording->lock);
+    uint32_t name =
+        fd_strings_add(&use->recording->strings, text, strlen(text));
+    pthread_mutex_unlock(&use->recording->lock);
+    atomic_store_explicit(&use->names[device], name, memory_order_relaxed);
+    return name;
+}
+
+/* Called once per record, before its first count. */
+static void
+list(fd_memory_use *use, const fd_measure *record)
+{
+    uint32_t at = atomic_fetch_add(&use->count, 1);
+    if (at < use->room) {
+        __atomic_store_n(&use->records[at],
+                         fd_file_id(&use->recording->file, record),
+                         __ATOMIC_RELEASE);
+    }
+}
+
+/* Add to a record, of a device whose latest peak was `peak` before. */
+static void
+add(fd_measure *record, uint64_t peak, uint64_t bytes)
+{
+    if (record->mark != peak) {
+        record->other = record->sum;
+        record->mark = peak;
+    }
+    record->count++;
+    record->sum += bytes;
+    record->max = bytes > record->max ? bytes : record->max;
+}
+
+static fd_measure *
+record_of(fd_memory_use *use, fd_tree *tree, uint32_t context, uint16_t kind,
+          uint32_t device)
+{
+    uint32_t name = name_of(use, device);
+    return name == 0
+             ? NULL
+             : fd_measures_at(tree, (fd_measure_key){.context = context,
+                                                     .kind = kind,
+                                                     .detail = name});
+}
+
+void
+fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
+                    uint32_t device, uint64_t address, uint64_t bytes)
+{
+    fd_measure *record =
+        record_of(use, tree, context, FD_MEASURE_ALLOCATED, device);
+    fd_measure *peak = record_of(use, tree, fd_tree_id(tree, tree->root),
+                                 FD_MEASURE_PEAK, device);
+    fd_memory_block *block = record != NULL && peak != NULL
+                               ? fd_blocks_add(&use->blocks, address)
+                               : NULL;
+    if (block == NULL) {
+        fd_memory_lose(use, bytes);
+        return;
+    }
+    fd_memory_level old = change(&use->levels[device], bytes);
+    *block =
+        (fd_memory_block){.bytes = bytes,
+                          .peak = old.peak,
+                          .record = fd_file_id(&use->recording->file, record),
+                          .device = device};
+    if (record->count == 0) {
+        list(use, record);
+    }
+    add(record, old.peak, bytes);
+    if (old.live + bytes > old.peak) {
+        peak->count++;
+        peak->max = old.live + bytes;
+        peak->link = context;
+    }
+}
+
+/* The block was live at the peak, the latest one so far. */
+static void
+add_to_peak(fd_tree *tree, uint32_t phase, const fd_measure *of, uint64_t peak,
+            uint64_t bytes)
+{
+    fd_measure *record =
+        fd_measures_at(tree, (fd_measure_key){.context = of->context,
+                                              .kind = FD_MEASURE_PEAK_FREED,
+                                              .flags = (uint16_t)phase,
+                                              .detail = of->detail});
+    if (record == NULL) {
+        return;
+    }
+    if (record->mark != peak) {
+        record->count = 0;
+        record->sum = 0;
+        record->max = 0;
+        record->mark = peak;
+    }
+    fd_measure_add(record, bytes, 0);
+}
+
+void
+fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
+                uint64_t address)
+{
+    fd_memory_block block;
+    if (!fd_blocks_take(&use->blocks, address, &block)) {
+        atomic_fetch_add_explicit(&use->unknown, 1, memory_order_relaxed);
+        return;
+    }
+    fd_memory_level old = change(&use->levels[block.device], -block.bytes);
+    const fd_measure *of = fd_file_record(&use->recording->file, block.record);
+    fd_measure *record =
+        record_of(use, tree, of->context, FD_MEASURE_FREED, block.device);
+    if (record == NULL) {
+        return;
+    }
+    if (record->count == 0) {
+        record->link = block.record;
+        list(use, record);
+    }
+    add(record, old.peak, block.bytes);
+    if (block.peak < old.peak) {
+        add_to_peak(tree, phase, of, old.peak, block.bytes);
+    }
+}
+
+void
+fd_memory_lose(fd_memory_use *use, uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&use->lost, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&use->lost_bytes, bytes, memory_order_relaxed);
+}

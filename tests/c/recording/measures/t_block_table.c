@@ -1,0 +1,54 @@
+#include "check.h"
+
+#include "recording/measures/block_table.h"
+
+enum { MANY = FD_BLOCKS / 4 };
+
+static uint64_t
+address_of(uint64_t i)
+{
+    return 0x7f0000000000 + i * 64;
+}
+
+static void
+blocks_come_out_as_they_went_in(void)
+{
+    CLEAN(fd_blocks_clear) fd_blocks blocks;
+    OK(fd_blocks_init(&blocks));
+    fd_memory_block found;
+    CHECK(!fd_blocks_take(&blocks, 64, &found));
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < MANY; i++) {
+        fd_memory_block *block = fd_blocks_add(&blocks, address_of(i));
+        if (block != NULL) {
+            *block = (fd_memory_block){.bytes = i, .record = (uint32_t)i};
+            kept++;
+        }
+    }
+    EQUAL(kept, MANY);
+    for (uint64_t i = 0; i < MANY; i++) {
+        CHECK(fd_blocks_take(&blocks, address_of(i), &found));
+        EQUAL(found.bytes, i);
+        CHECK(!fd_blocks_take(&blocks, address_of(i), &found));
+    }
+}
+
+static void
+a_full_table_refuses(void)
+{
+    CLEAN(fd_blocks_clear) fd_blocks blocks;
+    OK(fd_blocks_init(&blocks));
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < 2 * FD_BLOCKS; i++) {
+        kept += fd_blocks_add(&blocks, address_of(i)) != NULL;
+    }
+    CHECK(kept <= FD_BLOCKS && kept > FD_BLOCKS / 4 * 3);
+    fd_memory_block found;
+    uint64_t taken = 0;
+    for (uint64_t i = 0; i < 2 * FD_BLOCKS; i++) {
+        taken += fd_blocks_take(&blocks, address_of(i), &found);
+    }
+    EQUAL(taken, kept);
+}
+
+RUN(TEST(blocks_come_out_as_they_went_in), TEST(a_full_table_refuses))

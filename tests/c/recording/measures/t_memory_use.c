@@ -1,0 +1,194 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "recording/measures/measure_table.h"
+#include "recording/measures/memory_use.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { PATHS = 5, BLOCKS = 40, EVENTS = 4000, THREADS = 4 };
+
+typedef struct memory {
+    fixture f;
+    fd_memory_use use;
+    uint32_t paths[PATHS];
+} memory;
+
+static fd_status
+memory_open(memory *m)
+{
+    memset(m, 0, sizeof *m);
+    fd_status status = fixture_open(&m->f, NULL, 4);
+    for (int i = 0; i < PATHS && status == FD_OK; i++) {
+        char name[] = "aten::op0";
+        name[sizeof name - 2] = (char)('0' + i);
+        uint32_t node = fixture_node(&m->f, FD_NODE_OP, name);
+        m->paths[i] =
+            fd_tree_id(m->f.main, fixture_enter_node(m->f.main, node));
+        fixture_leave(m->f.main);
+    }
+    return status == FD_OK ? fd_memory_init(&m->use, m->f.recording) : status;
+}
+
+static void
+memory_clear(memory *m)
+{
+    fd_memory_clear(&m->use);
+    fixture_clear(&m->f);
+}
+
+static const fd_measure *
+row(memory *m, int path, uint16_t kind, uint16_t flags)
+{
+    return fd_measures_at(m->f.main,
+                          (fd_measure_key){.context = m->paths[path],
+                                           .kind = kind,
+                                           .flags = flags,
+                                           .detail = m->use.names[0]});
+}
+
+/* The sum of a record at the final peak, as readers compute it. */
+static uint64_t
+at_peak(const fd_measure *record, uint64_t peak)
+{
+    return record->mark == peak ? record->other : record->sum;
+}
+
+static void
+take(memory *m, int path, uint64_t address, uint64_t bytes)
+{
+    fd_memory_allocated(&m->use, m->f.main, m->paths[path], FD_MEMORY_CPU,
+                        address, bytes);
+}
+
+static void
+give(memory *m, uint32_t phase, uint64_t address)
+{
+    fd_memory_freed(&m->use, m->f.main, phase, address);
+}
+
+static void
+shares_of_the_peak(void)
+{
+    CLEAN(memory_clear) memory m;
+    OK(memory_open(&m));
+    take(&m, 0, 64, 100);
+    take(&m, 1, 128, 50);
+    give(&m, 1, 64);
+    take(&m, 2, 192, 120); /* the peak: 170 */
+    give(&m, 2, 128);
+    take(&m, 0, 64, 30);
+    EQUAL(m.use.levels[0].peak, 170);
+    EQUAL(m.use.levels[0].live, 150);
+    uint64_t shares[PATHS];
+    for (int i = 0; i < 3; i++) {
+        shares[i] = at_peak(row(&m, i, FD_MEASURE_ALLOCATED, 0), 170)
+                  - at_peak(row(&m, i, FD_MEASURE_FREED, 0), 170);
+    }
+    EQUAL(shares[0], 0);
+    EQUAL(shares[1], 50);
+    EQUAL(shares[2], 120);
+    EQUAL(row(&m, 1, FD_MEASURE_PEAK_FREED, 2)->sum, 50);
+    EQUAL(row(&m, 1, FD_MEASURE_PEAK_FREED, 2)->mark, 170);
+    give(&m, 0, 4096);
+    EQUAL(m.use.unknown, 1);
+}
+
+/* A slow model: after each event all blocks are added up. */
+static void
+random_events_match_a_model(void)
+{
+    CLEAN(memory_clear) memory m;
+    OK(memory_open(&m));
+    uint64_t bytes[BLOCKS] = {0};
+    int path_of[BLOCKS] = {0};
+    uint64_t live[PATHS] = {0};
+    uint64_t share[PATHS] = {0};
+    uint64_t peak = 0;
+    unsigned seed = 7;
+    for (int i = 0; i < EVENTS; i++) {
+        int block = rand_r(&seed) % BLOCKS;
+        uint64_t address = 64 + (uint64_t)block * 64;
+        if (bytes[block] != 0) {
+            give(&m, 0, address);
+            live[path_of[block]] -= bytes[block];
+            bytes[block] = 0;
+            continue;
+        }
+        path_of[block] = rand_r(&seed) % PATHS;
+        bytes[block] = 1 + (uint64_t)(rand_r(&seed) % 1000);
+        take(&m, path_of[block], address, bytes[block]);
+        live[path_of[block]] += bytes[block];
+        uint64_t sum = 0;
+        for (int k = 0; k < PATHS; k++) {
+            sum += live[k];
+        }
+        if (sum > peak) {
+            peak = sum;
+            memcpy(share, live, sizeof share);
+        }
+    }
+    EQUAL(m.use.levels[0].peak, peak);
+    for (int k = 0; k < PATHS; k++) {
+        const fd_measure *taken = row(&m, k, FD_MEASURE_ALLOCATED, 0);
+        const fd_measure *freed = row(&m, k, FD_MEASURE_FREED, 0);
+        EQUAL(taken->sum - freed->sum, live[k]);
+        EQUAL(at_peak(taken, peak) - at_peak(freed, peak), share[k]);
+    }
+}
+
+typedef struct worker {
+    memory *m;
+    fd_tree *tree;
+    uint64_t base;
+} worker;
+
+static void *
+work(void *argument)
+{
+    const worker *w = argument;
+    for (uint64_t i = 0; i < EVENTS; i++) {
+        uint64_t address = w->base + i % BLOCKS * 64;
+        if (i >= BLOCKS) {
+            fd_memory_freed(&w->m->use, w->tree, 0, address);
+        }
+        fd_memory_allocated(&w->m->use, w->tree, w->m->paths[i % PATHS],
+                            FD_MEMORY_CPU, address, 1 + i % 97);
+    }
+    return NULL;
+}
+
+/* The sums at the peak add up to it, however events of threads interleave. */
+static void
+threads_agree_on_the_peak(void)
+{
+    CLEAN(memory_clear) memory m;
+    OK(memory_open(&m));
+    worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        char role[] = "worker 0";
+        role[7] = (char)('0' + i);
+        workers[i] =
+            (worker){&m, fixture_thread(&m.f, role), (uint64_t)(i + 1) << 20};
+        CHECK(workers[i].tree != NULL);
+        pthread_create(&threads[i], NULL, work, &workers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    uint64_t sum = 0;
+    uint64_t peak = m.use.levels[0].peak;
+    for (uint32_t i = 0; i < m.use.count; i++) {
+        const fd_measure *record =
+            fd_file_record(&m.f.recording->file, m.use.records[i]);
+        sum += record->kind == FD_MEASURE_ALLOCATED ? at_peak(record, peak)
+                                                    : -at_peak(record, peak);
+    }
+    EQUAL(sum, peak);
+    CHECK(peak >= m.use.levels[0].live);
+}
+
+RUN(ABSORBS(shares_of_the_peak), TEST(random_events_match_a_model),
+    TEST(threads_agree_on_the_peak))
