@@ -131,6 +131,21 @@ def test_a_leak_is_found_with_its_line(tmp_path: Path) -> None:
     assert report.growth == LEAK and report.steps == STEPS
 
 
+def test_a_leak_is_a_finding_with_its_line(tmp_path: Path) -> None:
+    kept: list[Any] = []
+    for name, leak in (("faulty", kept), ("clean", None)):
+        with fastdispatch.CallGraph(tmp_path / name, measure="memory"):
+            train(STEPS, leak)
+    found, clean = (
+        [each for each in fastdispatch.findings(tmp_path / name).findings if each.id == "memory-growth"]
+        for name in ("faulty", "clean")
+    )
+    assert clean == []
+    assert [each.evidence["live_bytes_per_step"] for each in found] == [LEAK]
+    lines = Path(__file__).read_text().splitlines()
+    assert "torch.zeros(LEAK" in lines[found[0].where.line - 1]
+
+
 def test_nothing_grows_without_a_leak(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, measure="memory"):
         train(STEPS)

@@ -138,17 +138,25 @@ record_of(fd_memory_use *use, fd_tree *tree, uint32_t context, uint16_t kind,
                                                      .detail = name});
 }
 
+/* Made before the first block of a tree and device is counted. */
+static fd_measure *
+peak_of(fd_memory_use *use, fd_tree *tree, uint32_t device)
+{
+    return record_of(use, tree, fd_tree_id(tree, tree->root), FD_MEASURE_PEAK,
+                     device);
+}
+
 void
 fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
                     uint32_t device, uint64_t address, uint64_t bytes)
 {
     fd_measure *record =
         record_of(use, tree, context, FD_MEASURE_ALLOCATED, device);
-    fd_measure *peak = record_of(use, tree, fd_tree_id(tree, tree->root),
-                                 FD_MEASURE_PEAK, device);
-    fd_memory_block *block = record != NULL && peak != NULL
-                               ? fd_blocks_add(&use->blocks, address)
-                               : NULL;
+    fd_memory_block *block = NULL;
+    if (record != NULL
+        && (record->count != 0 || peak_of(use, tree, device) != NULL)) {
+        block = fd_blocks_add(&use->blocks, address);
+    }
     if (block == NULL) {
         fd_memory_lose(use, bytes);
         return;
@@ -164,6 +172,7 @@ fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
     }
     add(record, old.peak, bytes);
     if (old.live + bytes > old.peak) {
+        fd_measure *peak = peak_of(use, tree, device);
         peak->count++;
         peak->max = old.live + bytes;
         peak->link = context;

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.memory_use import Growth, growth, has_memory
 from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.detectors.source import called, inside
+from fastdispatch.read.memory import has_memory as of_paths
 from fastdispatch.read.summary import size
+
+if TYPE_CHECKING:
+    from fastdispatch.report.report_memory import MemoryRow
 
 ID = "memory-growth"
 
@@ -28,10 +33,13 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     ranks = [rank for rank in steps.whole.ranks if has_memory(rank)]
     grown = max(filter(None, map(growth, ranks)), key=lambda each: each.per_step, default=None)
     found = False
+    blocks = _blocks(steps)
     for user, statement in _statements(steps):
         found = True
-        yield _finding(steps, steps.where(user), statement, grown, bool(ranks))
-    if grown is not None and not found:
+        yield _finding(steps, steps.where(user), statement, grown, bool(ranks), blocks)
+    if blocks is not None and not found:
+        yield _finding(steps, Where(blocks.where, blocks.file, blocks.line), None, grown, True, blocks)
+    elif grown is not None and not found:
         backward = next(steps.named(_BACKWARD), -1)
         yield _finding(steps, steps.where(max(backward, 0)), None, grown, True)
     elif not found and any(steps.paths["gpu_calls"]):
@@ -40,7 +48,25 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         yield NotDecided(ID, f"the memory of fewer than {limits.GROWTH_STEPS} steps was recorded")
 
 
-def _finding(steps: Steps, where: Where, statement: ast.stmt | None, grown: Growth | None, measured: bool) -> Finding:
+def _blocks(steps: Steps) -> MemoryRow | None:
+    """Return the call path whose live blocks grow most, if memory was measured (docs/guides/memory.md)."""
+    if not any(of_paths(rank) for rank in steps.whole.ranks):
+        return None
+    from fastdispatch.report.report_memory import memory_report
+
+    rows = [row for device in memory_report(steps.whole.trace).devices for row in device.rows]
+    found = [row for row in rows if row.growth >= limits.MEMORY_STEP and row.live >= limits.MEMORY_BYTES]
+    return max(found, key=lambda row: row.growth, default=None)
+
+
+def _finding(
+    steps: Steps,
+    where: Where,
+    statement: ast.stmt | None,
+    grown: Growth | None,
+    measured: bool,
+    blocks: MemoryRow | None = None,
+) -> Finding:
     """Return the finding of a statement, of measured growth, or of both."""
     proof = []
     evidence: dict[str, object] = {}
@@ -54,8 +80,14 @@ def _finding(steps: Steps, where: Where, statement: ast.stmt | None, grown: Grow
             f"the memory of rank {grown.rank} grows by {size(grown.per_step)} per step, from {size(grown.first)} to"
             f" {size(grown.last)} in {grown.steps} steps"
         )
-    elif measured:
+    elif measured and blocks is None:
         proof.append("the memory of the CPU does not grow steadily")
+    if blocks is not None:
+        evidence |= {"live_bytes_per_step": blocks.growth, "live_bytes": blocks.live, "operator": blocks.operator}
+        proof.append(
+            f"live blocks of {blocks.operator or blocks.where} grow by {size(blocks.growth)} per step, with a standard"
+            f" error of {size(blocks.error)}, to {size(blocks.live)}"
+        )
     name = where.key.rpartition(":")[2]
     keeps = "keeps the graph of each step" if statement is not None else "keeps memory of each step"
     return steps.finding(
