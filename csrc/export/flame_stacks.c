@@ -19,14 +19,6 @@ fd_stacks_weight(const fd_stacks *stacks, uint32_t context)
     }
 }
 
-const char *
-fd_stacks_unit(const fd_stacks *stacks)
-{
-    return stacks->weight == FD_WEIGHT_CALLS ? "calls"
-         : stacks->weight == FD_WEIGHT_FLOPS ? "FLOP"
-                                             : "nanoseconds";
-}
-
 /* Returns the weight of all threads. */
 static uint64_t
 sum_up(fd_stacks *stacks)

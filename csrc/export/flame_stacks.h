@@ -30,9 +30,6 @@ void fd_stacks_clear(fd_stacks *stacks);
 
 uint64_t fd_stacks_weight(const fd_stacks *stacks, uint32_t context);
 
-/* "nanoseconds", "calls" or "FLOP" */
-const char *fd_stacks_unit(const fd_stacks *stacks);
-
 /* A walk through the tree, depth first, that opens and closes each call. */
 typedef struct fd_stacks_step {
     uint32_t context; /* 0: before the first */

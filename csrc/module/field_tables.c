@@ -199,14 +199,19 @@ fd_module_paths(const fd_trace *trace)
 PyObject *
 fd_number_list(const uint32_t *numbers, uint32_t count)
 {
-    PyObject *list = PyList_New((Py_ssize_t)count);
+    PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < count; i++) {
-        PyObject *number = PyLong_FromUnsignedLong(numbers[i]);
-        if (number == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+        list = fd_list_with(list, PyLong_FromUnsignedLong(numbers[i]));
+    }
+    return list;
+}
+
+PyObject *
+fd_time_list(const int64_t *times, size_t count, size_t stride)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        list = fd_list_with(list, PyLong_FromLongLong(times[i * stride]));
     }
     return list;
 }

@@ -46,7 +46,8 @@ PyObject *fd_text_object(const fd_text_pool *texts, uint32_t id);
 PyObject *fd_node_keys(const fd_trace *trace);
 PyObject *fd_module_paths(const fd_trace *trace);
 
-/* A new list. */
+/* New lists; `stride`: from one number to the next. */
 PyObject *fd_number_list(const uint32_t *numbers, uint32_t count);
+PyObject *fd_time_list(const int64_t *times, size_t count, size_t stride);
 
 #endif

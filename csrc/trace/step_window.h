@@ -48,10 +48,4 @@ typedef struct fd_steps_wanted {
  * `to` of the window, both 0 without any. */
 void fd_steps_choose(fd_trace_rank *rank, const fd_steps_wanted *wanted);
 
-static inline bool
-fd_settling_is_decided(fd_settling verdict)
-{
-    return verdict == FD_SETTLING_DONE || verdict == FD_SETTLING_VARYING;
-}
-
 #endif

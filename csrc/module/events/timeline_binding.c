@@ -5,6 +5,7 @@
 #include "events/tools/timeline_merge.h"
 #include "module/anonymize_binding.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 #include "module/progress_binding.h"
 
 /* What the arguments own while the merge runs. */
@@ -185,14 +186,10 @@ row(const fd_timeline_input *input, PyObject *path)
 static PyObject *
 rows(const arguments *a)
 {
-    PyObject *list = PyList_New((Py_ssize_t)a->count);
+    PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < a->count; i++) {
-        PyObject *one = row(&a->inputs[i], PyList_GET_ITEM(a->paths, i));
-        if (one == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, one);
+        list = fd_list_with(list,
+                            row(&a->inputs[i], PyList_GET_ITEM(a->paths, i)));
     }
     return list;
 }

@@ -6,6 +6,7 @@
 #include "module/anonymize_binding.h"
 #include "module/errors.h"
 #include "module/events/timeline_stats_rows.h"
+#include "module/field_tables.h"
 #include "module/progress_binding.h"
 
 /* What the arguments own while the files are read. */
@@ -80,24 +81,24 @@ file_rows(const arguments *a)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < a->count; i++) {
         const fd_timeline_input *file = &a->files[i];
-        PyObject *row = Py_BuildValue(
-            "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s}",
-            "file", PyUnicode_DecodeFSDefault(file->path), "used",
-            file->used ? Py_True : Py_False, "rank", file->rank, "world",
-            file->survey.world, "align", fd_timeline_align_name(file->align),
-            "offset_ns", (long long)file->clock.offset_ns, "uncertainty_ns",
-            file->used && fd_timeline_is_calibrated(file)
-                ? PyLong_FromLongLong(file->uncertainty_ns)
-                : Py_NewRef(Py_None),
-            "events", (unsigned long long)file->events, "lost",
-            (unsigned long long)file->lost, "lost_bytes",
-            (unsigned long long)file->lost_bytes, "repaired",
-            (unsigned long long)file->repaired, "unpaired",
-            (unsigned long long)file->unpaired, "timeless",
-            (unsigned long long)file->timeless, "trouble", file->trouble);
-        if (!fd_rows_append(list, row)) {
-            Py_CLEAR(list);
-        }
+        list = fd_list_with(
+            list,
+            Py_BuildValue(
+                "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s}",
+                "file", PyUnicode_DecodeFSDefault(file->path), "used",
+                file->used ? Py_True : Py_False, "rank", file->rank, "world",
+                file->survey.world, "align",
+                fd_timeline_align_name(file->align), "offset_ns",
+                (long long)file->clock.offset_ns, "uncertainty_ns",
+                file->used && fd_timeline_is_calibrated(file)
+                    ? PyLong_FromLongLong(file->uncertainty_ns)
+                    : Py_NewRef(Py_None),
+                "events", (unsigned long long)file->events, "lost",
+                (unsigned long long)file->lost, "lost_bytes",
+                (unsigned long long)file->lost_bytes, "repaired",
+                (unsigned long long)file->repaired, "unpaired",
+                (unsigned long long)file->unpaired, "timeless",
+                (unsigned long long)file->timeless, "trouble", file->trouble));
     }
     return list;
 }
@@ -113,16 +114,14 @@ rank_rows(const fd_stats *stats)
             const fd_skew_rank *each = &stats->skew.ranks.list[k];
             last = each->rank == rank->rank ? each->last : last;
         }
-        PyObject *row =
+        list = fd_list_with(
+            list,
             Py_BuildValue("{s:I,s:s,s:K,s:K,s:K,s:I,s:K}", "rank", rank->rank,
                           "basis", fd_stats_basis_name(rank->basis), "events",
                           (unsigned long long)rank->events, "calls_lost",
                           (unsigned long long)rank->calls_lost, "places_lost",
                           (unsigned long long)rank->places_lost, "steps",
-                          rank->steps, "began_last", last);
-        if (!fd_rows_append(list, row)) {
-            Py_CLEAR(list);
-        }
+                          rank->steps, "began_last", last));
     }
     return list;
 }
@@ -134,16 +133,15 @@ step_rows(const fd_stats *stats)
     for (uint32_t i = 0; list != NULL && i < stats->steps.count; i++) {
         const fd_stats_step *step = &stats->steps.list[i];
         const fd_work_sums *work = &step->work;
-        PyObject *row = Py_BuildValue(
-            "{s:I,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "rank", step->rank,
-            "step", number_or_none(step->number), "start",
-            (long long)step->start, "end", (long long)step->end, "busy",
-            (long long)work->busy, "compute", (long long)work->compute,
-            "communication", (long long)work->communication, "exposed",
-            (long long)work->exposed, "copies", (long long)work->copies);
-        if (!fd_rows_append(list, row)) {
-            Py_CLEAR(list);
-        }
+        list = fd_list_with(
+            list,
+            Py_BuildValue(
+                "{s:I,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "rank", step->rank,
+                "step", number_or_none(step->number), "start",
+                (long long)step->start, "end", (long long)step->end, "busy",
+                (long long)work->busy, "compute", (long long)work->compute,
+                "communication", (long long)work->communication, "exposed",
+                (long long)work->exposed, "copies", (long long)work->copies));
     }
     return list;
 }
@@ -173,29 +171,22 @@ kind_of(const fd_stats *stats, const fd_tally_key *key)
 static PyObject *
 tally_row(const fd_stats *stats, const fd_tally_row *row)
 {
-    PyObject *made = fd_rows_figures(&row->figures);
+    const fd_text_pool *texts = &stats->slices.texts;
     const fd_tally_key *key = &row->key;
-    bool good = made != NULL;
+    PyObject *made = fd_rows_figures(&row->figures);
     if (key->of != FD_TALLY_NAME) {
-        good = good
-            && fd_rows_put(made, "rank", PyLong_FromUnsignedLong(key->rank));
+        made =
+            fd_columns_with(made, "rank", PyLong_FromUnsignedLong(key->rank));
     }
     if (key->of == FD_TALLY_JOB) {
-        good = good && fd_rows_put(made, "stage", number_or_none(key->stage))
-            && fd_rows_put(made, "step", number_or_none(key->step))
-            && fd_rows_put(made, "type", fd_rows_text(stats, key->name));
+        made = fd_columns_with(made, "stage", number_or_none(key->stage));
+        made = fd_columns_with(made, "step", number_or_none(key->step));
+        return fd_columns_with(made, "type", fd_text_object(texts, key->name));
     }
-    else {
-        good = good
-            && fd_rows_put(made, "category", fd_rows_text(stats, key->cat));
-    }
+    made = fd_columns_with(made, "category", fd_text_object(texts, key->cat));
     if (key->of == FD_TALLY_NAME) {
-        good = good
-            && fd_rows_put(made, "name", fd_rows_text(stats, key->name))
-            && fd_rows_put(made, "kind", kind_of(stats, key));
-    }
-    if (!good) {
-        Py_CLEAR(made);
+        made = fd_columns_with(made, "name", fd_text_object(texts, key->name));
+        made = fd_columns_with(made, "kind", kind_of(stats, key));
     }
     return made;
 }
@@ -206,9 +197,8 @@ tally_rows(const fd_stats *stats, fd_tally_of of)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < stats->tally.rows.count; i++) {
         const fd_tally_row *row = &stats->tally.rows.list[i];
-        if (row->key.of == of
-            && !fd_rows_append(list, tally_row(stats, row))) {
-            Py_CLEAR(list);
+        if (row->key.of == of) {
+            list = fd_list_with(list, tally_row(stats, row));
         }
     }
     return list;
@@ -220,23 +210,22 @@ skew_rows(const fd_stats *stats)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < stats->skew.rows.count; i++) {
         const fd_skew_row *row = &stats->skew.rows.list[i];
-        PyObject *made = Py_BuildValue(
-            "{s:N,s:N,s:I,s:K,s:K,s:N,s:N,s:I}", "name",
-            fd_rows_text(stats, row->name), "group",
-            fd_rows_text(stats, row->group), "ranks", row->ranks, "matched",
-            (unsigned long long)row->matched, "unmatched",
-            (unsigned long long)row->unmatched, "begin",
-            fd_rows_figures(&row->begin), "end", fd_rows_figures(&row->end),
-            "worst_rank", row->worst_rank);
-        if (!fd_rows_append(list, made)) {
-            Py_CLEAR(list);
-        }
+        list = fd_list_with(
+            list,
+            Py_BuildValue(
+                "{s:N,s:N,s:I,s:K,s:K,s:N,s:N,s:I}", "name",
+                fd_text_object(&stats->slices.texts, row->name), "group",
+                fd_text_object(&stats->slices.texts, row->group), "ranks",
+                row->ranks, "matched", (unsigned long long)row->matched,
+                "unmatched", (unsigned long long)row->unmatched, "begin",
+                fd_rows_figures(&row->begin), "end",
+                fd_rows_figures(&row->end), "worst_rank", row->worst_rank));
     }
     return list;
 }
 
 static PyObject *
-answer(const arguments *a, const fd_stats *stats)
+result(const arguments *a, const fd_stats *stats)
 {
     PyObject *made = Py_BuildValue(
         "{s:d,s:L,s:K,s:K,s:K,s:K,s:K,s:K}", "error",
@@ -248,28 +237,24 @@ answer(const arguments *a, const fd_stats *stats)
         (unsigned long long)stats->skew.left_out, "gpu_events_left_out",
         (unsigned long long)stats->streams.left_out, "messages_left_out",
         (unsigned long long)stats->messages.left_out);
-    if (made != NULL
-        && fd_rows_put(made, "base_ns",
-                       stats->has_base ? PyLong_FromLongLong(stats->base_ns)
-                                       : Py_NewRef(Py_None))
-        && fd_rows_put(made, "files", file_rows(a))
-        && fd_rows_put(made, "ranks", rank_rows(stats))
-        && fd_rows_put(made, "steps", step_rows(stats))
-        && fd_rows_put(made, "jobs", tally_rows(stats, FD_TALLY_JOB))
-        && fd_rows_put(made, "categories",
-                       tally_rows(stats, FD_TALLY_CATEGORY))
-        && fd_rows_put(made, "names", tally_rows(stats, FD_TALLY_NAME))
-        && fd_rows_put(made, "collectives", skew_rows(stats))
-        && fd_rows_put(made, "limits", fd_rows_limits())
-        && fd_rows_put(made, "gpus", fd_rows_kernels(stats))
-        && fd_rows_put(made, "streams", fd_rows_streams(stats))
-        && fd_rows_put(made, "launches", fd_rows_launches(stats))
-        && fd_rows_put(made, "copies", fd_rows_copies(stats))
-        && fd_rows_put(made, "messages", fd_rows_messages(stats))) {
-        return made;
-    }
-    Py_XDECREF(made);
-    return NULL;
+    made =
+        fd_columns_with(made, "base_ns",
+                        stats->has_base ? PyLong_FromLongLong(stats->base_ns)
+                                        : Py_NewRef(Py_None));
+    made = fd_columns_with(made, "files", file_rows(a));
+    made = fd_columns_with(made, "ranks", rank_rows(stats));
+    made = fd_columns_with(made, "steps", step_rows(stats));
+    made = fd_columns_with(made, "jobs", tally_rows(stats, FD_TALLY_JOB));
+    made = fd_columns_with(made, "categories",
+                           tally_rows(stats, FD_TALLY_CATEGORY));
+    made = fd_columns_with(made, "names", tally_rows(stats, FD_TALLY_NAME));
+    made = fd_columns_with(made, "collectives", skew_rows(stats));
+    made = fd_columns_with(made, "limits", fd_rows_limits());
+    made = fd_columns_with(made, "gpus", fd_rows_kernels(stats));
+    made = fd_columns_with(made, "streams", fd_rows_streams(stats));
+    made = fd_columns_with(made, "launches", fd_rows_launches(stats));
+    made = fd_columns_with(made, "copies", fd_rows_copies(stats));
+    return fd_columns_with(made, "messages", fd_rows_messages(stats));
 }
 
 static PyObject *
@@ -289,7 +274,7 @@ count(PyObject *module, arguments *a)
             fd_timeline_stats(&request, a->files, a->count, &stats, &error);
     Py_END_ALLOW_THREADS
     if (!a->progress.raised) {
-        made = status == FD_OK ? answer(a, &stats)
+        made = status == FD_OK ? result(a, &stats)
                                : fd_raise(module, status, &error);
     }
     fd_stats_clear(&stats);

@@ -1,29 +1,6 @@
 #include "module/events/timeline_stats_rows.h"
 
-bool
-fd_rows_put(PyObject *dict, const char *name, PyObject *value)
-{
-    bool good = value != NULL && PyDict_SetItemString(dict, name, value) == 0;
-    Py_XDECREF(value);
-    return good;
-}
-
-bool
-fd_rows_append(PyObject *list, PyObject *value)
-{
-    bool good = value != NULL && PyList_Append(list, value) == 0;
-    Py_XDECREF(value);
-    return good;
-}
-
-PyObject *
-fd_rows_text(const fd_stats *stats, uint32_t id)
-{
-    const fd_text_pool *texts = &stats->slices.texts;
-    return PyUnicode_DecodeUTF8(fd_text_pool_get(texts, id),
-                                (Py_ssize_t)fd_text_pool_size(texts, id),
-                                "replace");
-}
+#include "module/field_tables.h"
 
 PyObject *
 fd_rows_figures(const fd_digest *d)
@@ -59,21 +36,15 @@ kernel_row(const fd_kernel_kinds *row)
 {
     PyObject *kinds = PyList_New(0);
     PyObject *times = PyList_New(0);
-    bool good = kinds != NULL && times != NULL;
-    for (uint32_t i = 0; good && i < FD_KERNEL_KINDS; i++) {
-        good = fd_rows_append(
+    for (uint32_t i = 0; i < FD_KERNEL_KINDS; i++) {
+        kinds = fd_list_with(
             kinds,
             Py_BuildValue("{s:s,s:K,s:K}", "kind", fd_kernel_kind_name(i),
                           "count", (unsigned long long)row->count[i], "total",
                           (unsigned long long)row->total[i]));
     }
-    for (uint32_t set = 0; good && set < FD_KERNEL_SETS; set++) {
-        good = fd_rows_append(times, PyLong_FromLongLong(row->time[set]));
-    }
-    if (!good) {
-        Py_XDECREF(kinds);
-        Py_XDECREF(times);
-        return NULL;
+    for (uint32_t set = 0; set < FD_KERNEL_SETS; set++) {
+        times = fd_list_with(times, PyLong_FromLongLong(row->time[set]));
     }
     return Py_BuildValue("{s:I,s:L,s:L,s:N,s:N}", "rank", row->rank, "start",
                          (long long)row->first, "end", (long long)row->last,
@@ -85,9 +56,7 @@ fd_rows_kernels(const fd_stats *stats)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < stats->kernels.count; i++) {
-        if (!fd_rows_append(list, kernel_row(&stats->kernels.list[i]))) {
-            Py_CLEAR(list);
-        }
+        list = fd_list_with(list, kernel_row(&stats->kernels.list[i]));
     }
     return list;
 }
@@ -107,19 +76,18 @@ fd_rows_streams(const fd_stats *stats)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < stats->streams.rows.count; i++) {
         const fd_stream_row *row = &stats->streams.rows.list[i];
-        PyObject *made = Py_BuildValue(
-            "{s:I,s:N,s:N,s:K,s:K,s:L,s:L,s:L,s:L,s:L,s:L,s:N,s:N}", "rank",
-            row->rank, "device", known(row->device), "stream",
-            known(row->stream), "count", (unsigned long long)row->count,
-            "launched", (unsigned long long)row->launched, "start",
-            (long long)row->first, "end", (long long)row->last, "busy",
-            (long long)row->busy, "host_wait", (long long)row->host_wait,
-            "kernel_wait", (long long)row->kernel_wait, "other_wait",
-            (long long)row->other, "waiting", queue_row(&row->waiting),
-            "pending", queue_row(&row->pending));
-        if (!fd_rows_append(list, made)) {
-            Py_CLEAR(list);
-        }
+        list = fd_list_with(
+            list,
+            Py_BuildValue(
+                "{s:I,s:N,s:N,s:K,s:K,s:L,s:L,s:L,s:L,s:L,s:L,s:N,s:N}",
+                "rank", row->rank, "device", known(row->device), "stream",
+                known(row->stream), "count", (unsigned long long)row->count,
+                "launched", (unsigned long long)row->launched, "start",
+                (long long)row->first, "end", (long long)row->last, "busy",
+                (long long)row->busy, "host_wait", (long long)row->host_wait,
+                "kernel_wait", (long long)row->kernel_wait, "other_wait",
+                (long long)row->other, "waiting", queue_row(&row->waiting),
+                "pending", queue_row(&row->pending)));
     }
     return list;
 }
@@ -131,17 +99,16 @@ fd_rows_launches(const fd_stats *stats)
     for (uint32_t i = 0; list != NULL && i < stats->streams.delays.count;
          i++) {
         const fd_gpu_delays *row = &stats->streams.delays.list[i];
-        PyObject *made = Py_BuildValue(
-            "{s:I,s:K,s:K,s:K,s:K,s:K,s:N,s:N}", "rank", row->rank, "kernels",
-            (unsigned long long)row->kernels, "short_kernels",
-            (unsigned long long)row->short_kernels, "under_call",
-            (unsigned long long)row->under_call, "slow_calls",
-            (unsigned long long)row->slow_calls, "late",
-            (unsigned long long)row->late, "delay",
-            fd_rows_figures(&row->delay), "call", fd_rows_figures(&row->call));
-        if (!fd_rows_append(list, made)) {
-            Py_CLEAR(list);
-        }
+        list = fd_list_with(
+            list, Py_BuildValue(
+                      "{s:I,s:K,s:K,s:K,s:K,s:K,s:N,s:N}", "rank", row->rank,
+                      "kernels", (unsigned long long)row->kernels,
+                      "short_kernels", (unsigned long long)row->short_kernels,
+                      "under_call", (unsigned long long)row->under_call,
+                      "slow_calls", (unsigned long long)row->slow_calls,
+                      "late", (unsigned long long)row->late, "delay",
+                      fd_rows_figures(&row->delay), "call",
+                      fd_rows_figures(&row->call)));
     }
     return list;
 }
@@ -152,7 +119,8 @@ fd_rows_copies(const fd_stats *stats)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < stats->copies.rows.count; i++) {
         const fd_copy_row *row = &stats->copies.rows.list[i];
-        PyObject *made =
+        list = fd_list_with(
+            list,
             Py_BuildValue("{s:I,s:s,s:K,s:K,s:K,s:K,s:N,s:N}", "rank",
                           row->rank, "kind", fd_copy_kind_name(row->kind),
                           "bytes", (unsigned long long)row->bytes, "unsized",
@@ -160,10 +128,7 @@ fd_rows_copies(const fd_stats *stats)
                           (unsigned long long)row->timed_bytes, "timed",
                           (unsigned long long)row->timed, "duration",
                           fd_rows_figures(&row->time), "bandwidth",
-                          fd_rows_figures(&row->rate));
-        if (!fd_rows_append(list, made)) {
-            Py_CLEAR(list);
-        }
+                          fd_rows_figures(&row->rate)));
     }
     return list;
 }
@@ -174,23 +139,22 @@ fd_rows_messages(const fd_stats *stats)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < stats->messages.rows.count; i++) {
         const fd_message_row *row = &stats->messages.rows.list[i];
-        PyObject *made = Py_BuildValue(
-            "{s:s,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:N}", "operation",
-            fd_operation_name(row->operation), "group",
-            fd_rows_text(stats, row->group), "members",
-            row->members > 0 ? PyLong_FromUnsignedLong(row->members)
-                             : Py_NewRef(Py_None),
-            "count", (unsigned long long)row->count, "unsized",
-            (unsigned long long)row->unsized, "bytes",
-            (unsigned long long)row->bytes, "timed",
-            (unsigned long long)row->timed, "timed_bytes",
-            (unsigned long long)row->timed_bytes, "time",
-            (unsigned long long)row->time, "bus_factor",
-            fd_operation_bus(row->operation, row->members), "rate",
-            fd_rows_figures(&row->rate));
-        if (!fd_rows_append(list, made)) {
-            Py_CLEAR(list);
-        }
+        list = fd_list_with(
+            list,
+            Py_BuildValue(
+                "{s:s,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:N}", "operation",
+                fd_operation_name(row->operation), "group",
+                fd_text_object(&stats->slices.texts, row->group), "members",
+                row->members > 0 ? PyLong_FromUnsignedLong(row->members)
+                                 : Py_NewRef(Py_None),
+                "count", (unsigned long long)row->count, "unsized",
+                (unsigned long long)row->unsized, "bytes",
+                (unsigned long long)row->bytes, "timed",
+                (unsigned long long)row->timed, "timed_bytes",
+                (unsigned long long)row->timed_bytes, "time",
+                (unsigned long long)row->time, "bus_factor",
+                fd_operation_bus(row->operation, row->members), "rate",
+                fd_rows_figures(&row->rate)));
     }
     return list;
 }

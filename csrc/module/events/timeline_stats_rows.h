@@ -6,14 +6,6 @@
 
 #include "events/stats/timeline_stats.h"
 
-/* Put a new reference into a dict, or behind a list; false with an exception
- * set. */
-bool fd_rows_put(PyObject *dict, const char *name, PyObject *value);
-bool fd_rows_append(PyObject *list, PyObject *value);
-
-/* A text of the slices, the inside of a JSON string, as it is spelled. */
-PyObject *fd_rows_text(const fd_stats *stats, uint32_t id);
-
 /* Count, total and percentiles. */
 PyObject *fd_rows_figures(const fd_digest *digest);
 

@@ -5,6 +5,7 @@
 #include "events/tools/timeline_cut.h"
 #include "module/anonymize_binding.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 #include "module/progress_binding.h"
 
 static PyObject *
@@ -15,13 +16,10 @@ place_rows(const fd_fault_place *places)
         if (places[i].byte == 0 && places[i].event == 0) {
             break;
         }
-        PyObject *row = Py_BuildValue(
-            "{s:K,s:K}", "byte", (unsigned long long)places[i].byte, "event",
-            (unsigned long long)places[i].event);
-        if (row == NULL || PyList_Append(list, row) != 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
+        list = fd_list_with(
+            list, Py_BuildValue("{s:K,s:K}", "byte",
+                                (unsigned long long)places[i].byte, "event",
+                                (unsigned long long)places[i].event));
     }
     return list;
 }
@@ -37,15 +35,12 @@ fault_rows(const fd_faults *faults)
             continue;
         }
         fd_fault_describe((fd_fault)i, faults->count[i], what);
-        PyObject *row = Py_BuildValue(
-            "{s:s,s:O,s:K,s:s,s:s,s:N}", "kind", text->id, "broken",
-            text->broken ? Py_True : Py_False, "count",
-            (unsigned long long)faults->count[i], "what", what, "remedy",
-            text->remedy, "first", place_rows(faults->first[i]));
-        if (row == NULL || PyList_Append(list, row) != 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
+        list = fd_list_with(
+            list, Py_BuildValue("{s:s,s:O,s:K,s:s,s:s,s:N}", "kind", text->id,
+                                "broken", text->broken ? Py_True : Py_False,
+                                "count", (unsigned long long)faults->count[i],
+                                "what", what, "remedy", text->remedy, "first",
+                                place_rows(faults->first[i])));
     }
     return list;
 }

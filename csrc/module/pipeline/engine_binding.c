@@ -3,6 +3,7 @@
 #include "module/pipeline/engine_binding.h"
 
 #include "module/errors.h"
+#include "module/field_tables.h"
 
 PyObject *
 fd_pipeline_attach(fd_session *session, PyObject *on_pipeline)
@@ -25,14 +26,12 @@ rules_of(const fd_engine_pipeline *pipeline)
     uint32_t count = fd_job_rules_count();
     for (uint32_t i = 0; i < count && list != NULL; i++) {
         const fd_job_rule *rule = fd_job_rule_at(i);
-        PyObject *row = Py_BuildValue(
-            "(sssO)", fd_job_engine_name(rule->engine), rule->suffix,
-            rule->qualified,
-            fd_map_get(&pipeline->matched, i + 1) != 0 ? Py_True : Py_False);
-        if (row == NULL || PyList_Append(list, row) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
+        list = fd_list_with(
+            list, Py_BuildValue("(sssO)", fd_job_engine_name(rule->engine),
+                                rule->suffix, rule->qualified,
+                                fd_map_get(&pipeline->matched, i + 1) != 0
+                                    ? Py_True
+                                    : Py_False));
     }
     return list;
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 #include "pipeline/planner/planner.h"
 
 #include <math.h>
@@ -73,15 +74,10 @@ static PyObject *
 optimum_dict(const fd_pipeline *pipeline, const fd_model *model,
              const fd_optimum *optimum)
 {
-    PyObject *list = PyList_New((Py_ssize_t)optimum->stages.count);
+    PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < optimum->stages.count; i++) {
-        PyObject *stage =
-            stage_dict(pipeline, model, &optimum->stages.list[i]);
-        if (stage == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, stage);
+        list = fd_list_with(
+            list, stage_dict(pipeline, model, &optimum->stages.list[i]));
     }
     return Py_BuildValue("{s:d,s:d,s:I,s:N}", "time_s", optimum->time,
                          "bound_s", optimum->bound, "unused",
@@ -98,14 +94,9 @@ stage_list(const fd_pipeline *pipeline, const fd_model *model)
         return PyErr_NoMemory();
     }
     fd_pipeline_stages(pipeline, model, stages);
-    list = PyList_New((Py_ssize_t)model->nodes.count);
+    list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < model->nodes.count; i++) {
-        PyObject *number = PyLong_FromLong(stages[i]);
-        if (number == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+        list = fd_list_with(list, PyLong_FromLong(stages[i]));
     }
     fd_free(stages);
     return list;

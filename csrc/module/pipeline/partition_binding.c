@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 #include "pipeline/deepspeed_partition.h"
 
 #include <stdbool.h>
@@ -36,21 +37,6 @@ take_sums(PyObject *list, double *sums)
 }
 
 static PyObject *
-cuts_list(const uint32_t *cuts, uint32_t stages)
-{
-    PyObject *list = PyList_New((Py_ssize_t)stages + 1);
-    for (uint32_t i = 0; list != NULL && i <= stages; i++) {
-        PyObject *number = PyLong_FromUnsignedLong(cuts[i]);
-        if (number == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
-    }
-    return list;
-}
-
-static PyObject *
 cut_list(PyObject *module, fd_cut cut, PyObject *list, uint32_t stages)
 {
     uint32_t layers = (uint32_t)PyList_GET_SIZE(list) - 1;
@@ -66,7 +52,7 @@ cut_list(PyObject *module, fd_cut cut, PyObject *list, uint32_t stages)
         Py_BEGIN_ALLOW_THREADS
             status = fd_partition(cut, sums, layers, stages, cuts, &error);
         Py_END_ALLOW_THREADS
-        made = status == FD_OK ? cuts_list(cuts, stages)
+        made = status == FD_OK ? fd_number_list(cuts, stages + 1)
                                : fd_raise(module, status, &error);
     }
     fd_free(sums);

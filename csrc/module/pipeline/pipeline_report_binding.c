@@ -4,6 +4,7 @@
 #include "events/recorded/recording_inputs.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
+#include "module/pipeline/plan_type.h"
 #include "module/trace/trace_type.h"
 
 /* What the arguments own while the report is made. */
@@ -123,15 +124,6 @@ schedule(const fd_pipe_report *report)
                              found->difference, "micro_batches",
                              (unsigned)found->micro_batches);
     }
-    PyObject *in_flight = PyList_New(0);
-    for (uint32_t i = 0; in_flight != NULL && i < found->plan.stages; i++) {
-        PyObject *number =
-            PyLong_FromUnsignedLong(fd_plan_in_flight(&found->plan, i));
-        if (number == NULL || PyList_Append(in_flight, number) < 0) {
-            Py_CLEAR(in_flight);
-        }
-        Py_XDECREF(number);
-    }
     return Py_BuildValue(
         "{s:s,s:s,s:I,s:O,s:s,s:N,s:N,s:N,s:N,s:N}", "name",
         fd_schedule_name(found->plan.schedule), "difference",
@@ -143,7 +135,7 @@ schedule(const fd_pipe_report *report)
                               : "posted",
         "ideal", theory(&report->ifs.ideal), "stages",
         theory(&report->ifs.stages), "base", theory(&report->ifs.base),
-        "in_flight", in_flight, "buffers",
+        "in_flight", fd_plan_in_flights(&found->plan), "buffers",
         fd_number_list(found->plan.buffers, found->plan.stages));
 }
 
@@ -154,20 +146,8 @@ waits(const fd_pipe_report *report)
     const fd_pipe *p = &report->pipeline;
     PyObject *rows = PyList_New(0);
     for (uint32_t i = 0; rows != NULL && i < p->ranks.count; i++) {
-        PyObject *row = PyList_New((Py_ssize_t)p->stages);
-        for (uint32_t j = 0; row != NULL && j < p->stages; j++) {
-            PyObject *number = PyLong_FromLongLong(
-                report->idle.waits[(size_t)i * p->stages + j]);
-            if (number == NULL) {
-                Py_CLEAR(row);
-                break;
-            }
-            PyList_SET_ITEM(row, (Py_ssize_t)j, number);
-        }
-        if (row == NULL || PyList_Append(rows, row) < 0) {
-            Py_CLEAR(rows);
-        }
-        Py_XDECREF(row);
+        const int64_t *row = &report->idle.waits[(size_t)i * p->stages];
+        rows = fd_list_with(rows, fd_time_list(row, p->stages, 1));
     }
     return rows;
 }

@@ -74,21 +74,6 @@ take(priced *to, const fd_plan *plan, PyObject *prices)
 }
 
 static PyObject *
-time_list(const int64_t *times, size_t count, size_t stride)
-{
-    PyObject *list = PyList_New((Py_ssize_t)count);
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        PyObject *number = PyLong_FromLongLong(times[i * stride]);
-        if (number == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
-    }
-    return list;
-}
-
-static PyObject *
 figures(const fd_plan *plan, const fd_replay *replay,
         const fd_job_list *critical)
 {
@@ -96,9 +81,9 @@ figures(const fd_plan *plan, const fd_replay *replay,
     size_t count = plan->stages;
     return Py_BuildValue(
         "{s:L,s:N,s:N,s:N,s:N}", "makespan", (long long)replay->makespan,
-        "busy", time_list(&replay->stages->busy, count, stride), "first",
-        time_list(&replay->stages->first, count, stride), "last",
-        time_list(&replay->stages->last, count, stride), "critical",
+        "busy", fd_time_list(&replay->stages->busy, count, stride), "first",
+        fd_time_list(&replay->stages->first, count, stride), "last",
+        fd_time_list(&replay->stages->last, count, stride), "critical",
         fd_number_list(critical->list, critical->count));
 }
 
@@ -122,11 +107,11 @@ result_of(PyObject *self, const priced *with, bool blocking, bool times)
             : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
     if (times && made != NULL) {
         size_t count = plan->jobs.count;
-        made =
-            fd_columns_with(made, "begin", time_list(replay.begin, count, 1));
-        made = fd_columns_with(made, "end",
-                               made == NULL ? NULL
-                                            : time_list(replay.end, count, 1));
+        made = fd_columns_with(made, "begin",
+                               fd_time_list(replay.begin, count, 1));
+        made = fd_columns_with(
+            made, "end",
+            made == NULL ? NULL : fd_time_list(replay.end, count, 1));
     }
     fd_vector_clear(&critical);
     fd_replay_clear(&replay);

@@ -71,17 +71,13 @@ plan_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static PyObject *
-in_flight(const fd_plan *plan)
+PyObject *
+fd_plan_in_flights(const fd_plan *plan)
 {
-    PyObject *list = PyList_New((Py_ssize_t)plan->stages);
+    PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < plan->stages; i++) {
-        PyObject *number = PyLong_FromUnsignedLong(fd_plan_in_flight(plan, i));
-        if (number == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+        list = fd_list_with(
+            list, PyLong_FromUnsignedLong(fd_plan_in_flight(plan, i)));
     }
     return list;
 }
@@ -98,7 +94,7 @@ plan_numbers(PyObject *self, PyObject *unused)
         (unsigned)plan->chunks, "group", (unsigned)plan->group, "steps",
         (unsigned)plan->steps, "buffers",
         fd_number_list(plan->buffers, plan->stages), "in_flight",
-        in_flight(plan));
+        fd_plan_in_flights(plan));
 }
 
 /* Whether a stage is one; else an exception. */
@@ -224,14 +220,9 @@ cell_peer(const fd_plan *plan, const fd_plan_job *job)
 static PyObject *
 column(const fd_plan *plan, cell make)
 {
-    PyObject *list = PyList_New((Py_ssize_t)plan->jobs.count);
+    PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < plan->jobs.count; i++) {
-        PyObject *object = make(plan, &plan->jobs.list[i]);
-        if (object == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, object);
+        list = fd_list_with(list, make(plan, &plan->jobs.list[i]));
     }
     return list;
 }

@@ -9,6 +9,9 @@
 /* Borrowed from the object. */
 const fd_plan *fd_plan_of(PyObject *self);
 
+/* The passes in flight of each stage, at most. */
+PyObject *fd_plan_in_flights(const fd_plan *plan);
+
 /* plan_replay.c */
 PyObject *fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs);
 

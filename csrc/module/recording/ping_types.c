@@ -1,6 +1,7 @@
 /* fastdispatch._core.ClockServer, ClockClient: pings between ranks. */
 #include "clocks/ping.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 #include "module/state.h"
 
 #include <stdbool.h>
@@ -110,16 +111,12 @@ client_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static PyObject *
 pings_of(const fd_ping *pings, size_t count)
 {
-    PyObject *list = PyList_New((Py_ssize_t)count);
+    PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++) {
-        PyObject *one = Py_BuildValue("(LLL)", (long long)pings[i].sent,
-                                      (long long)pings[i].replied,
-                                      (long long)pings[i].received);
-        if (one == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, one);
+        list =
+            fd_list_with(list, Py_BuildValue("(LLL)", (long long)pings[i].sent,
+                                             (long long)pings[i].replied,
+                                             (long long)pings[i].received));
     }
     return list;
 }

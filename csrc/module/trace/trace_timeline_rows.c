@@ -97,16 +97,12 @@ static const fd_table clocks_table =
 static PyObject *
 clocks_object(const fd_export_clock *clocks, uint32_t count)
 {
-    PyObject *list = PyList_New(count);
+    PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < count; i++) {
-        PyObject *made =
+        list = fd_list_with(
+            list,
             fd_columns_with(fd_record(&clocks_table, &clocks[i], NULL),
-                            "method", PyUnicode_FromString(clocks[i].method));
-        if (made == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, made);
+                            "method", PyUnicode_FromString(clocks[i].method)));
     }
     return list;
 }

@@ -90,9 +90,9 @@ class CallGraph(Recorded):
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
     measure, every:
-        ``"flops"``, ``"memory"``, ``"comm"``, ``"shapes"``, several with commas, ``"all"``: also count FLOPs of operators,
-        allocated memory, bytes of communication, shapes of operands, in steps 0, ``every``, 2 * ``every``..., memory in
-        all steps (docs/concepts/measures.md).
+        ``"flops"``, ``"memory"``, ``"comm"``, ``"shapes"``, several with commas, ``"all"``: also count FLOPs of
+        operators, allocated memory, bytes of communication, shapes of operands, in steps 0, ``every``,
+        2 * ``every``..., memory in all steps (docs/concepts/measures.md).
     detail:
         ``"c_calls"``: also record the C functions that Python code calls; ``"lines"``: also executions and time of the
         source lines of the project; or ``"c_calls,lines"`` (docs/concepts/calls.md).

@@ -9,23 +9,6 @@ static const picture_call run[] = {
 };
 
 static void
-a_profile_a_thread(void)
-{
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
-    OK(picture_write(&p, "speedscope"));
-    CHECK(picture_has(&p, "{\"name\":\"GPT.forward\",\"file\":\"a.py\","
-                          "\"line\":7}"));
-    CHECK(picture_has(&p, "\"name\":\"rank 0: main\",\"unit\":\"nanoseconds\","
-                          "\"startValue\":0,\"endValue\":35,"));
-    CHECK(picture_has(&p, "\"name\":\"rank 1: main\",\"unit\":\"nanoseconds\","
-                          "\"startValue\":0,\"endValue\":1,"));
-    CHECK(picture_has(&p, ",\"at\":0},\n{\"type\":\"O\""));
-    CHECK(picture_has(&p, ",\"at\":15},\n{\"type\":\"C\""));
-    CHECK(picture_has(&p, ",\"at\":35}]}"));
-}
-
-static void
 of_one_rank(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
@@ -56,5 +39,4 @@ nothing_recorded(void)
     CHECK(picture_has(&p, "\"profiles\":[]}\n"));
 }
 
-RUN(TEST(a_profile_a_thread), TEST(of_one_rank), TEST(by_calls),
-    TEST(nothing_recorded))
+RUN(TEST(of_one_rank), TEST(by_calls), TEST(nothing_recorded))

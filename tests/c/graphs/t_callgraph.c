@@ -65,42 +65,6 @@ only_what_is_asked_is_dropped(void)
 }
 
 static void
-names_are_json(void)
-{
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    static const picture_call odd[] = {
-        {USER(0, "a\"b.py::<lambda>", 1, 10), .line = 7},
-        {USER(1, "a\"b.py::<lambda>", 1, 10), .line = 9},
-        {USER(1, "\xC3\xA9\\\n.py::f", 1, 10)},
-    };
-    OK(PICTURE(&p, odd));
-    OK(picture_write(&p, "callgraph"));
-    SAME(p.text.bytes,
-         "{\"nodes\":[\n\"a\\\"b.py:[]:<lambda>@7\",\n"
-         "\"a\\\"b.py:[]:<lambda>@9\",\n\"\xC3\xA9\\\\\\n.py:[]:f\"],\n"
-         "\"edges\":[\n"
-         "\"a\\\"b.py:[]:<lambda>@7->a\\\"b.py:[]:<lambda>@9\",\n"
-         "\"a\\\"b.py:[]:<lambda>@7->\xC3\xA9\\\\\\n.py:[]:f\"]}\n");
-}
-
-static void
-of_one_rank(void)
-{
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    static const picture_call ranks[] = {
-        {USER(0, "t.py::both", 1, 1)},
-        {USER(1, "t.py::zero", 1, 1)},
-        {USER(0, "t.py::both", 1, 1), .rank = 1},
-        {USER(1, "t.py::one", 1, 1), .rank = 1},
-    };
-    OK(PICTURE(&p, ranks));
-    p.options.rank = 1;
-    OK(picture_write(&p, "callgraph"));
-    SAME(p.text.bytes, "{\"nodes\":[\n\"t.py:[]:both\",\n\"t.py:[]:one\"],\n"
-                       "\"edges\":[\n\"t.py:[]:both->t.py:[]:one\"]}\n");
-}
-
-static void
 nothing_recorded(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
@@ -110,5 +74,4 @@ nothing_recorded(void)
 }
 
 RUN(TEST(two_sorted_lists), TEST(operators_when_asked),
-    TEST(only_what_is_asked_is_dropped), TEST(names_are_json),
-    TEST(of_one_rank), TEST(nothing_recorded))
+    TEST(only_what_is_asked_is_dropped), TEST(nothing_recorded))
