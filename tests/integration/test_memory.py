@@ -225,6 +225,20 @@ def test_exceptions_and_a_second_recording(tmp_path: Path) -> None:
         assert sums(devices[0]) == (1, 400, 1, 400)
 
 
+def test_a_self_test_without_reports_refuses() -> None:
+    def fail() -> None:
+        raise ValueError
+
+    for probe, reason in (
+        (lambda: None, "PyTorch reported no block of the self-test"),
+        (lambda: torch.zeros(5), "PyTorch reported no block of the self-test"),
+        (fail, "the self-test raised"),
+    ):
+        session = fastdispatch._core.Session(None)
+        with pytest.raises(fastdispatch.Error, match=f"memory is not measured: {reason}"):
+            session.attach_memory(probe)
+
+
 #: Prints the words of the slots of libc10.so before, during and after a recording.
 SLOTS = """
 import ctypes, os, re, subprocess, sys, torch, fastdispatch
