@@ -88,18 +88,25 @@ fd_network_bound_clear(fd_network_bound *b)
     *b = (fd_network_bound){.machines = 0};
 }
 
-/* The numbers of machines, of `least` to `most`, for a stage of at least so
+/* All numbers of machines from `least` to `most`. */
+static machine_set
+numbers(uint32_t least, uint32_t most)
+{
+    return least > most ? 0
+                        : ((machine_set)2 << most) - ((machine_set)1 << least);
+}
+
+/* Those of some numbers of machines that suffice for a stage of at least so
  * many seconds and parameters. */
 static machine_set
-machines_for(const ways *w, double time, double parameters, uint32_t least,
-             uint32_t most)
+machines_for(const ways *w, double time, double parameters, machine_set some)
 {
     const double *shares = w->bound->shares;
     machine_set set = 0;
     time = time > 0 ? time : 0;
     parameters = parameters > 0 ? parameters : 0;
-    uint32_t first = (uint32_t)fmin(ceil(time / w->cap), MOST_MACHINES + 1);
-    for (uint32_t m = first > least ? first : least; m <= most; m++) {
+    for (; some != 0; some &= some - 1) {
+        uint32_t m = (uint32_t)__builtin_ctzll(some);
         machine_set fits = time + shares[m] * parameters <= m * w->cap;
         set |= fits << m;
     }
@@ -141,7 +148,7 @@ rest_of(const ways *w, machine_set set)
     machine_set rest = 0;
     if (w->bound->costs->fewer && set != 0) {
         uint32_t least = (uint32_t)__builtin_ctzll(set);
-        return ((machine_set)2 << (w->bound->machines - least)) - 2;
+        return numbers(1, w->bound->machines - least);
     }
     for (; set != 0; set &= set - 1) {
         rest |= (machine_set)1
@@ -157,12 +164,11 @@ set_ends(ways *w, uint32_t region)
     const fd_cut_regions *r = &w->bound->regions;
     const fd_cut_region *at = &w->list[region];
     uint32_t most = w->bound->machines - 1;
-    w->front[region] =
-        w->allowed[region]
-        & machines_for(w, at->least_time, at->least_parameters, 1, most);
+    w->front[region] = machines_for(w, at->least_time, at->least_parameters,
+                                    w->allowed[region]);
     w->back[region] = machines_for(w, r->time - at->most_time,
                                    r->bytes - at->most_parameters,
-                                   w->transfer[region], most);
+                                   numbers(w->transfer[region], most));
 }
 
 /* The first open region that may follow one with this least time. */
@@ -201,19 +207,19 @@ extend(ways *w, uint32_t from, uint32_t done, bool forward)
         uint32_t second = forward ? next : from;
         machine_set wanted =
             (forward ? w->allowed[next] : w->wanted[next]) & ~to[next];
-        uint32_t least = machines_to_pass(w, first, second);
+        machine_set some =
+            wanted >> done
+            & numbers(machines_to_pass(w, first, second), machines - 1);
         w->bound->looked++;
-        if ((next == from && list[from].single)
-            || wanted >> done >> least == 0) {
+        if (some == 0 || (next == from && list[from].single)) {
             continue;
         }
         machine_set found =
             machines_for(w, list[second].least_time - list[first].most_time,
                          list[second].least_parameters
                              - list[first].most_parameters,
-                         least, machines - done - 1)
-                << done
-            & wanted;
+                         some)
+            << done;
         if (found != 0
             && fd_cut_regions_in_order(&w->bound->regions, first, second)) {
             to[next] |= found;
@@ -267,7 +273,12 @@ may_be_passed(ways *w, uint32_t region)
     double rest = w->bound->regions.time - at->most_time;
     double before = fmax(1, ceil(at->least_time / w->cap));
     double behind = fmax(w->transfer[region], ceil(rest / w->cap));
-    return before + behind <= w->bound->machines;
+    if (before + behind > w->bound->machines) {
+        return false;
+    }
+    w->allowed[region] &=
+        numbers((uint32_t)before, w->bound->machines - (uint32_t)behind);
+    return w->allowed[region] != 0;
 }
 
 static void
@@ -354,7 +365,8 @@ decide(ways *w, uint32_t most, uint64_t effort, bool *proven)
     bool any = true;
     *proven = false;
     uint32_t least = b->costs->fewer ? 1 : b->machines;
-    if (machines_for(w, b->regions.time, b->regions.bytes, least, b->machines)
+    if (machines_for(w, b->regions.time, b->regions.bytes,
+                     numbers(least, b->machines))
         != 0) {
         b->exact = true;
         return FD_OK;

@@ -20,7 +20,8 @@ enum {
 };
 #define MOST_BYTES (UINT64_C(1) << 26)
 
-/* Pairs of regions: some seconds. */
+/* Regions, and pairs of them: some seconds. */
+#define MOST_REGIONS (UINT64_C(1) << 14)
 #define MOST_LOOKED (UINT64_C(1) << 28)
 
 /* The ratio of the bounds at which a search of regions ends. */
@@ -321,18 +322,21 @@ static fd_status
 close_bounds(fd_pipeline *pipeline, const fd_model *model,
              const fd_pipeline_request *request)
 {
-    enum { FIRST_REGIONS = 1 << 10, MOST_REGIONS = 1 << 14 };
+    enum { FIRST_REGIONS = 1 << 10 };
+    uint64_t row = FD_CUT_REGION_SETS * pipeline->layers.words * sizeof row;
+    uint64_t room = MOST_BYTES / row;
+    room = room < MOST_REGIONS ? room : MOST_REGIONS;
     fd_network_bound bound;
     double low = pipeline->best.bound;
     fd_status status = fd_network_bound_make(&bound, model, &pipeline->layers,
                                              &request->costs, low);
-    for (uint32_t most = FIRST_REGIONS; most <= MOST_REGIONS; most *= 4) {
+    for (uint64_t most = FIRST_REGIONS; most <= room; most *= 4) {
         double time = pipeline->best.time;
         if (status != FD_OK || bound.time >= CLOSE * time || bound.exact) {
             break;
         }
-        status =
-            fd_network_bound_raise(&bound, CLOSE * time, most, MOST_LOOKED);
+        status = fd_network_bound_raise(&bound, CLOSE * time, (uint32_t)most,
+                                        MOST_LOOKED);
         if (status == FD_OK) {
             status = find_in_regions(pipeline, model, request, &bound.regions);
         }
