@@ -341,8 +341,10 @@ def test_many_branches(machines: list[int], options: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("cells", "machines", "bandwidth"),
-    [(2, 2, 1e8), (2, 4, 1e8), (2, 4, 1e9), (2, 8, 1e9), (4, 4, 1e8), (4, 8, 1e9)]
-    + [(8, 4, 1e8), (8, 8, 1e8), (8, 8, 1e9), (18, 4, 1e7), (18, 8, 1e8), (18, 16, 1e9)],
+    [
+        *[(2, 2, 1e8), (2, 4, 1e8), (2, 4, 1e9), (2, 8, 1e9), (4, 4, 1e8), (4, 8, 1e9)],
+        *[(8, 4, 1e8), (8, 8, 1e8), (8, 8, 1e9), (18, 4, 1e7), (18, 8, 1e8), (18, 16, 1e9)],
+    ],
 )
 def test_many_branches_on_a_slow_network(cells: int, machines: int, bandwidth: float) -> None:
     """The bound includes the network, and the plan passes through cuts with few bytes."""
