@@ -377,9 +377,8 @@ check_range(const fd_trace *trace, fd_error *error)
         const fd_trace_rank *rank = &trace->ranks.list[i];
         if (rank->window.to == 0) {
             return fd_fail(error, FD_EFORMAT,
-                           "rank %u: no steps can be selected: %s", rank->rank,
-                           rank->segments > 1
-                               ? "its recording is rotated: give one segment"
+                           "rank %u: %s, so none can be selected", rank->rank,
+                           rank->segments > 1 ? "the recording is rotated"
                            : rank->steps == 0
                                ? "no steps were recorded"
                                : "the recording has no snapshots of steps");

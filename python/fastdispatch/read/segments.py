@@ -35,7 +35,7 @@ def _head(path: Path) -> _Head | None:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a FIFO is empty
             head = file.read(_HEADER)
-    except OSError:
+    except (OSError, ValueError):  # a name with a null character
         return None
     if len(head) < _HEADER or not head.startswith(b"fastdisp"):
         return None
