@@ -15,7 +15,8 @@ from tests import processes, training
 mcp = pytest.importorskip("mcp")
 
 
-def test_client(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+def test_client(mode: str, tmp_path: Path) -> None:
     _, step = training.make_step()
     with fastdispatch.CallGraph(tmp_path / "out"):
         for _ in range(6):
@@ -27,8 +28,9 @@ def test_client(tmp_path: Path) -> None:
     )
 
     async def drive() -> None:
-        async with mcp.Client(mcp.stdio_client(parameters)) as client:
-            assert client.server_info.name == "fastdispatch"
+        async with mcp.Client(mcp.stdio_client(parameters), mode=mode) as client:
+            assert client.protocol_version == ("2025-11-25" if mode == "legacy" else mode)
+            assert mode != "legacy" or client.server_info.name == "fastdispatch"
             tools = (await client.list_tools()).tools
             assert {tool.name for tool in tools} == {"list_runs", "findings", "report", "query", "diff"}
             runs = await client.call_tool("list_runs", {})

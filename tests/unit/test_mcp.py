@@ -110,6 +110,24 @@ def test_initialize(asked: str, answer: str, client: Client) -> None:
     assert client.request("ping") == {}
 
 
+def test_requests_with_their_version(client: Client) -> None:
+    """The version of 2026-07-28 has no handshake; other versions are refused with its name."""
+    name = "io.modelcontextprotocol/"
+    meta = {f"{name}protocolVersion": "2026-07-28", f"{name}clientCapabilities": {}}
+    found = client.request("server/discover", _meta=meta)
+    assert (found["supportedVersions"], found["resultType"]) == (["2026-07-28"], "complete")
+    assert found["_meta"][f"{name}serverInfo"]["name"] == "fastdispatch"
+    listed = client.request("tools/list", _meta=meta)
+    assert listed["tools"] == client.request("tools/list")["tools"]
+    assert (listed["resultType"], listed["cacheScope"]) == ("complete", "public") and listed["ttlMs"] > 0
+    called = client.request("tools/call", name="list_runs", arguments={}, _meta=meta)
+    assert called["resultType"] == "complete" and not called["isError"]
+    wrong = client.request("tools/list", _meta=meta | {f"{name}protocolVersion": "2099-01-01"})
+    assert (wrong["code"], wrong["data"]) == (-32022, {"supported": ["2026-07-28"], "requested": "2099-01-01"})
+    assert client.request("tools/list", _meta=meta | {f"{name}clientCapabilities": None})["code"] == -32602
+    assert client.request("initialize", _meta=meta)["code"] == -32601
+
+
 def test_tools(client: Client) -> None:
     tools = client.request("tools/list")["tools"]
     assert [tool["name"] for tool in tools] == ["list_runs", "findings", "report", "query", "diff"]

@@ -11,10 +11,22 @@ from fastdispatch.agents.run_folder import RunFolder
 from fastdispatch.read.summary import printable
 from fastdispatch.version import __version__
 
-#: Versions of the protocol, the latest last.
+#: Versions of the protocol that begin with a handshake, the latest last.
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
+#: Versions without one: each request has its version in ``_meta``.
+STATELESS = ("2026-07-28",)
+
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
+UNKNOWN_VERSION = -32022
+
+_META = "io.modelcontextprotocol/"
+
+_CAPABILITIES: dict[str, Any] = {"tools": {}}
+_SERVER = {"name": "fastdispatch", "version": __version__}
+
+#: How long a client may keep a list: it never changes while the server runs.
+_CACHED = {"cacheScope": "public", "ttlMs": 3_600_000}
 
 #: Bytes of a message.
 _LONGEST = 1 << 20
@@ -28,9 +40,10 @@ _INSTRUCTIONS = (
 class _Refused(Exception):
     """A request with an error of JSON-RPC."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.data = data
 
 
 def serve(folder: RunFolder, source: BinaryIO, target: BinaryIO) -> None:
@@ -64,13 +77,40 @@ def _answer(folder: RunFolder, line: bytes) -> dict[str, Any] | None:
     try:
         if not isinstance(parameters, dict):
             raise _Refused(INVALID_PARAMS, "params must be an object")
-        return {"jsonrpc": "2.0", "id": id_, "result": _result(folder, method, parameters)}
+        stateless = _is_stateless(parameters)
+        result = _stateless_result(folder, method, parameters) if stateless else _result(folder, method, parameters)
+        return {"jsonrpc": "2.0", "id": id_, "result": result}
     except _Refused as refused:
-        return _error(id_, refused.code, str(refused))
+        return _error(id_, refused.code, str(refused), refused.data)
 
 
-def _error(id_: str | int | None, code: int, message: str) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}
+def _error(id_: str | int | None, code: int, message: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
+    error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return {"jsonrpc": "2.0", "id": id_, "error": error}
+
+
+def _is_stateless(parameters: dict[str, Any]) -> bool:
+    """Return whether a request has its version. An unknown one is refused with the known ones."""
+    meta = parameters.get("_meta")
+    if not isinstance(meta, dict) or f"{_META}protocolVersion" not in meta:
+        return False
+    asked = meta[f"{_META}protocolVersion"]
+    if not isinstance(asked, str) or not isinstance(meta.get(f"{_META}clientCapabilities"), dict):
+        raise _Refused(INVALID_PARAMS, "_meta needs protocolVersion, a text, and clientCapabilities, an object")
+    if asked not in STATELESS:
+        known = {"supported": list(STATELESS), "requested": asked}
+        raise _Refused(UNKNOWN_VERSION, f"no version {asked!r} of the protocol", known)
+    return True
+
+
+def _stateless_result(folder: RunFolder, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    always = {"resultType": "complete", "_meta": {f"{_META}serverInfo": _SERVER}}
+    if method == "server/discover":
+        offered = {"supportedVersions": list(STATELESS), "capabilities": _CAPABILITIES, "instructions": _INSTRUCTIONS}
+        return offered | _CACHED | always
+    if method not in ("tools/list", "tools/call"):
+        raise _Refused(NO_METHOD, f"no method {method!r}")
+    return _result(folder, method, parameters) | (_CACHED if method == "tools/list" else {}) | always
 
 
 def _result(folder: RunFolder, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -78,8 +118,8 @@ def _result(folder: RunFolder, method: str, parameters: dict[str, Any]) -> dict[
         asked = parameters.get("protocolVersion")
         return {
             "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "fastdispatch", "version": __version__},
+            "capabilities": _CAPABILITIES,
+            "serverInfo": _SERVER,
             "instructions": _INSTRUCTIONS,
         }
     if method == "ping":
