@@ -1,0 +1,106 @@
+"""Small trainings of real frameworks read right: losses, steps, phases, modules, the picture."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import fastdispatch
+from tests import processes
+
+LOOPS = Path(__file__).parent / "loops"
+PHASES = ("forward", "backward", "optimizer")
+LOSS = re.compile(r"loss (?:-?0x[0-9a-f.]+p[+-]\d+|[\d ]+)")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Steps of a program of the folder ``loops``, and the class of its outermost module."""
+
+    program: str
+    steps: int
+    root: str
+    ranks: int = 1
+    stage: str = ""
+
+
+CASES = [
+    Case("huggingface_trainer", 8, "GPT2LMHeadModel"),
+    Case("trl_sft", 8, "PeftModelForCausalLM"),
+    Case("lightning_fit", 8, "Regression"),
+    Case("accelerate_loop", 8, "Classifier"),
+    Case("deepspeed_zero", 8, "DeepSpeedEngine", 2, "1"),
+    Case("deepspeed_zero", 8, "DeepSpeedEngine", 2, "2"),
+    Case("deepspeed_zero", 8, "DeepSpeedEngine", 2, "3"),
+    Case("tensor_parallel", 8, "Sequential", 2),
+    Case("compiled_regions", 8, "Net"),
+    Case("diffusion", 4, "UNet2DModel"),
+    Case("sentence_embeddings", 6, "MultipleNegativesRankingLoss"),
+    Case("graph_network", 8, "Net"),
+    Case("reinforce", 6, "Sequential"),
+    Case("generation", 0, "GPT2LMHeadModel"),
+]
+
+
+def start(case: Case, folder: Path, record: bool) -> subprocess.Popen[str]:
+    folder.mkdir()
+    command = ["-m", "fastdispatch", "run", "-o", "out"] if record else []
+    if case.ranks > 1:
+        command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={case.ranks}"]
+    environment = processes.environment(
+        HF_HUB_OFFLINE="1", DS_ACCELERATOR="cpu", TOKENIZERS_PARALLELISM="false", STAGE=case.stage
+    )
+    with (folder / "log").open("w") as log:
+        return subprocess.Popen(
+            [sys.executable, *command, str(LOOPS / f"{case.program}.py")],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+
+
+def losses(process: subprocess.Popen[str], folder: Path) -> list[str]:
+    text, _ = process.communicate(timeout=500)
+    assert process.returncode == 0, (folder / "log").read_text()[-3000:]
+    return sorted(LOSS.findall(text))  # ranks share the pipe
+
+
+def printed(folder: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "fastdispatch", *command],
+        cwd=folder,
+        env=processes.environment(),
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.program}{case.stage}" for case in CASES])
+def test_training(case: Case, tmp_path: Path) -> None:
+    folders = [tmp_path / "plain", tmp_path / "recorded"]
+    running = [start(case, folder, record) for folder, record in zip(folders, (False, True), strict=True)]
+    plain, recorded = (losses(*each) for each in zip(running, folders, strict=True))
+    assert plain and recorded == plain
+    out = folders[1] / "out"
+    trace = fastdispatch.load(out)
+    assert [rank["state"] for rank in trace.ranks] == ["stopped"] * case.ranks
+    source = "optimizer" if case.steps else "none"
+    assert [(rank["steps"], rank["steps_source"]) for rank in trace.ranks] == [(case.steps, source)] * case.ranks
+    for rank in trace.ranks if case.steps else []:
+        assert all(min(rank["latest_steps"][phase]) > 0 for phase in PHASES)
+    modules = trace.modules
+    roots = {name for name, path in zip(modules["class"], modules["path"], strict=True) if not path}
+    assert roots == {case.root}
+    printed(out, "svg", ".", "-o", "graph.svg")
+    assert ElementTree.parse(out / "graph.svg").getroot().tag.endswith("svg")
