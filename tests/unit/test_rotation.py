@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,14 @@ from tests.programs import leaf
 
 STEPS = 5
 EACH = 1e-9  # seconds: each end of a step is later
+
+
+@pytest.fixture(autouse=True)
+def _no_collections() -> Iterator[None]:
+    """Collections are calls, and begin when the process has made enough objects."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def work(graph: fastdispatch.CallGraph, steps: int = STEPS) -> None:
