@@ -188,6 +188,7 @@ def test_a_full_disk_ends_the_recording_with_the_last_segment(tmp_path: Path) ->
         ({"rotate": "1h", "jobs": True}, "rotate and a timeline|rotate and jobs"),
         ({"rotate": "1h", "timeline": True}, "rotate and a timeline"),
         ({"rotate": "1h", "out": None}, "rotate and out=None"),
+        ({"rotate": "1h", "measure": "memory"}, "rotate and measure='memory'"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -2,6 +2,7 @@
 
 #include "module/errors.h"
 #include "module/recording/folder_type.h"
+#include "module/recording/operands_binding.h"
 #include "recording/recording.h"
 
 PyObject *
@@ -26,17 +27,25 @@ fd_session_save(PyObject *module, const fd_session *session, PyObject *args)
                            : Py_NewRef(Py_None);
 }
 
-void
-fd_session_rotate(fd_session *session, double seconds, PyObject *on_rotate,
-                  const fd_session *before)
+PyObject *
+fd_session_rotate(PyObject *self, PyObject *args)
 {
+    fd_session *session = fd_session_of(self);
+    double seconds;
+    PyObject *on_rotate;
+    PyObject *before = NULL;
+    if (!PyArg_ParseTuple(args, "dO|O!:rotate", &seconds, &on_rotate,
+                          Py_TYPE(self), &before)) {
+        return NULL;
+    }
     double ticks = seconds * fd_clock_hertz();
     session->rotate_after = ticks < 1e18 ? (uint64_t)ticks : UINT64_MAX / 2;
     Py_XSETREF(session->on_rotate, Py_NewRef(on_rotate));
     if (before != NULL) {
-        fd_session_follow(session, before);
+        fd_session_follow(session, fd_session_of(before));
     }
     else {
         fd_file_header(&session->recording->file)->segment = 1;
     }
+    Py_RETURN_NONE;
 }

@@ -9,10 +9,10 @@
 PyObject *fd_session_save(PyObject *module, const fd_session *session,
                           PyObject *args);
 
-/* Make a session that was not started a segment of a rotated recording: the
- * one after `before`, or the first (NULL). The first step that ends
- * `seconds` after its start calls on_rotate(). */
-void fd_session_rotate(fd_session *session, double seconds,
-                       PyObject *on_rotate, const fd_session *before);
+/* Make a session that was not started a segment of a rotated recording, for
+ * arguments (seconds, on_rotate, before): the one after the session `before`,
+ * or the first. The first step that ends `seconds` after its start calls
+ * on_rotate(). None, or NULL with an exception. */
+PyObject *fd_session_rotate(PyObject *self, PyObject *args);
 
 #endif

@@ -260,16 +260,7 @@ session_save(PyObject *self, PyObject *args)
 static PyObject *
 session_rotate(PyObject *self, PyObject *args)
 {
-    double seconds;
-    PyObject *on_rotate;
-    PyObject *before = NULL;
-    if (!PyArg_ParseTuple(args, "dO|O!:rotate", &seconds, &on_rotate,
-                          Py_TYPE(self), &before)) {
-        return NULL;
-    }
-    fd_session_rotate(fd_session_of(self), seconds, on_rotate,
-                      before != NULL ? fd_session_of(before) : NULL);
-    Py_RETURN_NONE;
+    return fd_session_rotate(self, args);
 }
 
 static PyObject *

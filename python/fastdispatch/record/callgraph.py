@@ -40,7 +40,7 @@ from fastdispatch.record.keep import Keep, keep_function
 from fastdispatch.record.measures import bits, measures_of, reads_operands
 from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
-from fastdispatch.record.option_text import choice, print_line
+from fastdispatch.record.option_text import check_options, choice, print_line
 from fastdispatch.record.probe import attach_memory
 from fastdispatch.record.recording_views import Recorded
 from fastdispatch.record.runtime_facts import RuntimeFacts
@@ -56,7 +56,6 @@ Ops = Literal["auto", "record", "dispatch", "off"]
 
 _CALLS = {"off": 0, "frame": 1, "monitor": 2}
 _OPS: tuple[Ops, ...] = ("auto", "record", "dispatch", "off")
-_MAX_MB = 1024
 
 #: The graph that records this process; there is at most one.
 _current: CallGraph | None = None
@@ -110,9 +109,9 @@ class CallGraph(Recorded):
     on_trace_ready:
         Called with this object at the end of each recorded window of the schedule.
     rotate, keep_mb:
-        Begin a new file at the first end of a step after this time: ``"1h"``, ``"30m"``, ``"90s"``. The closed files,
-        ``rankNNNNN.fd.segmentNNNNN``, are complete recordings; all commands read them together. With ``keep_mb`` the
-        oldest ones are removed when their sizes exceed it. Not with a timeline, ``jobs`` or ``et``.
+        Begin a new file at the first end of a step after this time: ``"1h"``, ``"30m"``, ``"90s"``. All commands read
+        the closed ones, ``rankNNNNN.fd.segmentNNNNN``, together. With ``keep_mb`` the oldest ones are removed when
+        their sizes exceed it. Not with a timeline, ``jobs``, ``et`` or ``measure="memory"``.
     max_mb:
         Limit of the file and of additional memory, 1 to 1024. Calls beyond it are counted in ``<overflow>``.
     best_effort:
@@ -124,9 +123,8 @@ class CallGraph(Recorded):
         DataLoader workers and other children, forked or started by multiprocessing (docs/formats/run-directory.md).
         Not those of a recording in memory.
     gather:
-        At the end, send the recording to rank 0 over the store of torch.distributed (for hosts without a shared disk):
-        above 16 ranks their reduced merge. Every rank must stop then; those that do not within ``gather`` seconds
-        (``True``: 60) are named in a warning.
+        At the end, send the recording, above 16 ranks their reduced merge, to rank 0 over the store of
+        torch.distributed. Ranks that do not stop within ``gather`` seconds (``True``: 60) are named in a warning.
 
     The previous recording in ``out`` is kept as ``rankNNNNN.fd.previous`` until the new one has ended with a call.
 
@@ -160,25 +158,14 @@ class CallGraph(Recorded):
         gather: bool | float = False,
     ) -> None:
         self._arguments = {name: value for name, value in locals().items() if name != "self"}
-        if schedule is not None and steps is not None:
-            raise _core.Error("schedule and steps both select the steps to record: give only one of them")
-        if gather and ranks is not None:
-            raise _core.Error("gather requires every rank, ranks excludes some: give only one of them")
-        if not 1 <= max_mb <= _MAX_MB:
-            raise _core.Error(f"max_mb={max_mb}: must be from 1 to {_MAX_MB}")
-        self._out = out
         choice("calls", calls, ("auto", *_CALLS))
-        self._calls: Calls = calls
-        if calls == "monitor" and sys.version_info < (3, 12):
-            raise _core.Error("calls='monitor' needs Python 3.12 or later: use calls='frame'")
         choice("ops", ops, _OPS)
+        check_options(self._arguments)
+        self._out = out
+        self._calls: Calls = "frame" if calls == "auto" else calls
         self._ops: Ops = ops
         self._timing = timing
         self._timeline = timeline_of(timeline, jobs)
-        if self._timeline is not None and not timing:
-            raise _core.Error("a timeline requires times: omit timing=False")
-        if et and (not timing or ops in ("dispatch", "off")):
-            raise _core.Error("et=True requires times and ops='record': omit timing and ops")
         self._et = et
         self._measure, self._every = measures_of(measure, every, ops), every
         self._detail = details_of(detail, calls)
@@ -190,8 +177,7 @@ class CallGraph(Recorded):
         self._schedule = schedule if steps is None else window(steps)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
         self._on_trace_ready = on_trace_ready
-        one_file = {"out=None": out is None, "a timeline": timeline, "jobs": jobs, "et": et}
-        self._rotation = rotation.rotation_of(rotate, keep_mb, one_file)
+        self._rotation = rotation.rotation_of(self._arguments, self._measure)
         self._max_mb = max_mb
         self._best_effort = best_effort
         self._children = children
@@ -374,7 +360,7 @@ class CallGraph(Recorded):
         return {
             "max_mb": self._max_mb,
             "timing": self._timing,
-            "calls": _CALLS[self._calls_source()],
+            "calls": _CALLS[self._calls],
             "detail": sum(DETAILS[name] for name in self._detail),
             "fold": self._keep is None,
             "prefixes": [*cell_folders(), *prefixes()],
@@ -412,19 +398,14 @@ class CallGraph(Recorded):
 
     def _say(self, line: str | None) -> None:
         """Report a problem that does not affect the program."""
-        if line is None or self._child_of is not None:
-            return
-        if self._ambient:
+        if line is not None and self._child_of is None and self._ambient:
             print_line(line)
-        else:
+        elif line is not None and self._child_of is None:
             warnings.warn(f"fastdispatch: {line}", RuntimeWarning, stacklevel=5)
-
-    def _calls_source(self) -> str:
-        return "frame" if self._calls == "auto" else self._calls
 
     def _options(self) -> dict[str, object]:
         return {
-            "calls": self._calls_source(),
+            "calls": self._calls,
             "ops": self._ops,
             "timing": self._timing,
             "timeline": None if self._timeline is None else self._timeline.what,
@@ -517,7 +498,7 @@ class CallGraph(Recorded):
     def _announce(self) -> None:
         rank = self._as_rank()
         if rank is not None:
-            options = {"calls": self._calls_source(), "ops": self._ops, "timing": int(self._timing)}
+            options = {"calls": self._calls, "ops": self._ops, "timing": int(self._timing)}
             children.announce(rank, options | {"max_mb": self._max_mb, "detail": "+".join(self._detail)})
 
     def _follow(self, rank: Rank, process: Process) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.read.summary import printable
+
+_MAX_MB = 1024
 
 
 def options_of(text: str) -> dict[str, Any]:
@@ -28,6 +30,22 @@ def options_of(text: str) -> dict[str, Any]:
 def choice(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         raise Error(f"{name}={value!r}: must be one of {', '.join(choices)}")
+
+
+def check_options(given: Mapping[str, Any]) -> None:
+    """Raise Error for arguments of CallGraph that do not fit together or this version of Python."""
+    if given["schedule"] is not None and given["steps"] is not None:
+        raise Error("schedule and steps both select the steps to record: give only one of them")
+    if given["gather"] and given["ranks"] is not None:
+        raise Error("gather requires every rank, ranks excludes some: give only one of them")
+    if not 1 <= given["max_mb"] <= _MAX_MB:
+        raise Error(f"max_mb={given['max_mb']}: must be from 1 to {_MAX_MB}")
+    if given["calls"] == "monitor" and sys.version_info < (3, 12):
+        raise Error("calls='monitor' needs Python 3.12 or later: use calls='frame'")
+    if (given["timeline"] or given["jobs"]) and not given["timing"]:
+        raise Error("a timeline requires times: omit timing=False")
+    if given["et"] and (not given["timing"] or given["ops"] in ("dispatch", "off")):
+        raise Error("et=True requires times and ops='record': omit timing and ops")
 
 
 def print_line(line: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error, Session
 from fastdispatch.record import children, files
@@ -29,17 +29,20 @@ class Rotation:
         self.closed = 0
 
 
-def rotation_of(interval: str | float, keep_mb: int, others: Mapping[str, object]) -> Rotation | None:
-    """Parse the arguments of CallGraph; None without rotation. ``others``: options that need one file, by name."""
+def rotation_of(given: Mapping[str, Any], measures: Sequence[str]) -> Rotation | None:
+    """Parse the arguments of CallGraph; None without rotation."""
+    interval, keep_mb = given["rotate"], given["keep_mb"]
     if keep_mb < 0:
         raise Error(f"keep_mb={keep_mb}: must not be negative")
     if not interval:
         if keep_mb:
             raise Error("keep_mb limits the files of a rotated recording: add rotate, e.g. rotate='1h'")
         return None
-    given = [name for name, value in others.items() if value]
-    if given:
-        raise Error(f"rotate and {given[0]}: a rotated recording cannot have both: give only one of them")
+    of_one_file = {"out=None": given["out"] is None, "a timeline": given["timeline"], "jobs": given["jobs"]}
+    of_one_file |= {"et": given["et"], "measure='memory'": "memory" in measures}
+    for name, value in of_one_file.items():
+        if value:
+            raise Error(f"rotate and {name}: a rotated recording cannot have both: give only one of them")
     return Rotation(interval, keep_mb)
 
 
