@@ -246,3 +246,17 @@ def test_report_as_text_names_the_callers(runs: Path) -> None:
     lines = [line for line in text.splitlines() if "allreduce_ of group 0 (2 ranks), float32" in line]
     assert len(lines) == 2 and all("test_comm.py:[]:plain" in line for line in lines)
     assert sum(", async" in line for line in lines) == 1
+
+
+def test_no_bandwidth_if_the_host_does_not_wait(runs: Path, tmp_path: Path) -> None:
+    """A stand-in for NCCL, which needs a GPU: a recording of gloo in which the back end has its name."""
+    processes.fastdispatch("dump", runs / "plain", "-o", tmp_path / "gloo.json")
+    dump = (tmp_path / "gloo.json").read_text()
+    assert '"gloo:all_reduce"' in dump
+    (tmp_path / "nccl.json").write_text(dump.replace('"gloo:', '"nccl:'))
+    found = {}
+    for name in ("gloo", "nccl"):
+        printed = processes.fastdispatch("report", tmp_path / f"{name}.json", "--comm", "--json").stdout
+        rows = [row for row in json.loads(printed)["rows"] if row["operator"] == "allgather_"]
+        found[name] = [(row["time_ns"] is None, row["algorithm_bandwidth"] is None) for row in rows]
+    assert found == {"gloo": [(False, False)], "nccl": [(True, True)]}

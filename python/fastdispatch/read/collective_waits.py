@@ -41,12 +41,16 @@ class Waits:
     undecided: Counter[str] = field(default_factory=Counter)
 
 
+def uses_device(trace: Trace) -> bool:
+    """Return whether collectives run on devices, so that times of the host are not those of transfers."""
+    return any(key.startswith(_DEVICES) for key in trace.nodes["key"])
+
+
 def waits(trace: Trace) -> list[Waits]:
     """Return the latest collectives of a trace of all ranks, by operator and group, the longest wait first."""
-    device = any(key.startswith(_DEVICES) for key in trace.nodes["key"])
     found: dict[tuple[str, str], Waits] = {}
     for group in group_calls([trace]):
-        whole = _reason(group, device)
+        whole = _reason(group, uses_device(trace))
         for of in group.calls.values():
             for operator in {call.operator for call in of.values()}:
                 row = found.setdefault((operator, group.name), Waits(operator, group.name, group.size))

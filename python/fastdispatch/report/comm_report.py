@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.read.collective_waits import back_ends, waits
+from fastdispatch.read.collective_waits import back_ends, uses_device, waits
 from fastdispatch.read.summary import printable, seconds, size
 from fastdispatch.read.trace import Trace
 
@@ -45,7 +45,7 @@ _FACTORS = {
 @dataclass
 class CommRow:
     """Communication of one call path, summed over ranks. Bytes of tensors; times in nanoseconds. ``time_ns``: with the
-    wait for the end, None for ``async_op`` and C++ callers; bandwidths in bytes per second, None without it."""
+    wait for the end, None for ``async_op``, C++ callers and devices; bandwidths in bytes per second, else None."""
 
     operator: str
     group: str
@@ -75,16 +75,19 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
                 row[:] = (a + b for a, b in zip(row, (1, *figures), strict=True))
     if not sums:
         raise Error(f"--comm: {shown} has no figures of communication: record with measure='comm'")
-    found = [_row(trace, *key, *figures) for key, figures in sums.items()]
+    device = uses_device(trace)
+    found = [_row(trace, device, *key, *figures) for key, figures in sums.items()]
     return sorted(found, key=lambda row: (-max(row.sent, row.received), row.operator, row.path))
 
 
-def _row(trace: Trace, context: int, detail: str, flags: int, ranks: int, calls: int, sent: int, got: int) -> CommRow:
+def _row(
+    trace: Trace, device: bool, context: int, detail: str, flags: int, ranks: int, calls: int, sent: int, got: int
+) -> CommRow:
     kind, _, group = detail.partition(" ")
     name, _, members = group.rpartition(":")
     path = _path(trace, context)
     operator = path[-1].removeprefix("c10d::")
-    waits = None if flags & _ASYNC else _waiting(trace, context)
+    waits = None if device or flags & _ASYNC else _waiting(trace, context)
     time = None if waits is None else _time(trace, waits, calls)
     algorithm = max(sent, got) / time * 1e9 if time and operator in _FACTORS else None
     factor = _factor(operator, int(members))
@@ -190,7 +193,8 @@ def comm_lines(rows: list[CommRow]) -> Iterator[str]:
         rates = [
             "" if rate is None else size(round(rate)) + "/s" for rate in (row.algorithm_bandwidth, row.bus_bandwidth)
         ]
-        what = f"{row.operator} of group {row.group} ({row.ranks_in_group} ranks), {row.type}"
+        members = f"{row.ranks_in_group} rank{'s' * (row.ranks_in_group != 1)}"
+        what = f"{row.operator} of group {row.group} ({members}), {row.type}"
         caller = next((key for key in row.path[-2::-1] if not key.startswith(("torch/", "c10d"))), row.path[0])
         yield (
             f"{row.calls:>7}{size(row.sent):>11}{size(row.received):>11}{time:>10}{rates[0]:>12}{rates[1]:>12}   "
