@@ -355,6 +355,19 @@ def test_many_branches_on_a_slow_network(cells: int, machines: int, bandwidth: f
     assert all(stage_of[first] <= stage_of[second] for first, second in found.graph.edges)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(
+    ("cells", "machines", "bandwidths", "share"),
+    [
+        *[(8, [2, 2], [1e9, 1e8], 0.9), (8, [2, 4], [1e10, 1e9], 0.9)],
+        *[(18, [4, 4], [1e9, 1e8], 0.85), (18, [4, 4], [1e10, 1e9], 0.9)],
+    ],
+)
+def test_many_branches_on_two_levels(cells: int, machines: list[int], bandwidths: list[float], share: float) -> None:
+    """The bound regards the machines of all levels as one budget."""
+    found = optimize(models.nasnet(cells), machines, bandwidths, compression=1.0, cut="true")
+    assert share * found.time_per_stage_s <= found.bound_s <= found.time_per_stage_s
+
+
 @pytest.mark.parametrize("machines", [18, 40])
 def test_data_parallelism_is_always_a_plan(machines: int) -> None:
     """Parameters are free and cuts are dear."""
