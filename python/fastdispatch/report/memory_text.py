@@ -35,9 +35,8 @@ def _parts(report: MemoryReport, top: int | None) -> Iterator[Text | Table]:
         yield Text(printable(sentence(device)), style="bold")
         of = f"rank {report.rank}, the highest of {report.ranks} ranks; " if report.ranks > 1 else ""
         reached = f"reached in {device.reached}; " if device.reached else ""
-        yield Text(
-            printable(f"{of}{reached}at the end {size(device.live)} of {size(device.allocated)} allocated"), style="dim"
-        )
+        end = f"{size(device.allocated)} allocated in total, {size(device.live)} live at the end"
+        yield Text(printable(f"{of}{reached}{end}"), style="dim")
         yield from _device(device, top)
     missing = report.unfollowed
     if missing.blocks:
