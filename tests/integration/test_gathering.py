@@ -11,6 +11,7 @@ import fastdispatch
 from fastdispatch.read import reduced
 from tests import processes
 
+pytest.importorskip("torch")
 WORLD = 4
 
 

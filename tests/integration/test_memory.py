@@ -14,7 +14,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.read.call_sites import CallSites
-from fastdispatch.read.memory import DeviceMemory, Unfollowed, memory_of
+from fastdispatch.read.memory_figures import DeviceMemory, Unfollowed, memory_of
 from fastdispatch.report.report_memory import memory_report
 
 torch = pytest.importorskip("torch")

@@ -174,16 +174,15 @@ result_for(PyObject *code, bool recorded)
         !recorded && disable != NULL && is_foreign(code) ? disable : Py_None);
 }
 
-/* 3.13 reports no line of a function on one line unless its start is reported
- * when the code is first instrumented. */
+/* 3.13 reports no line of a function on one line unless its start is
+ * reported. */
 static PyObject *
 on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
-    (void)args;
     (void)count;
     (void)names;
-    return Py_NewRef(disable != NULL ? disable : Py_None);
+    return result_for(args[0], false);
 }
 
 /* args: the code, the number of the line. */

@@ -11,7 +11,7 @@ from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.memory_use import Growth, growth, has_memory
 from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.detectors.source import called, inside
-from fastdispatch.read.memory import has_memory as of_paths
+from fastdispatch.read.memory_figures import has_memory as of_paths
 from fastdispatch.read.summary import size
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.detectors.source import Sources, called
 from fastdispatch.read.call_sites import CallSites
-from fastdispatch.read.memory import PARTS, DeviceMemory, PathMemory, Unfollowed, has_memory, memory_of
+from fastdispatch.read.memory_figures import PARTS, DeviceMemory, PathMemory, Unfollowed, has_memory, memory_of
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_rows import is_library, module_pattern
 
