@@ -10,7 +10,8 @@ from statistics import median
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, OTHER, Steps, kept, percent
 from fastdispatch.detectors.model import Finding, Where
-from fastdispatch.read.summary import seconds
+from fastdispatch.detectors.rank_figures import ranks_with
+from fastdispatch.read.summary import seconds, spans
 
 ID = "input-wait"
 
@@ -55,7 +56,9 @@ def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
         if not paths or time < limits.INPUT_SHARE * steps.step or time < limits.INPUT_MS * 1e6:
             continue
         blamed = _blamed(steps, max(paths, key=steps.total))
-        steps.claim(paths)
+        ranks = ranks_with(steps, paths)
+        if ranks == steps.numbers:  # else slow-rank may name the rank that others wait for
+            steps.claim(paths)
         waits = any(steps.key(row) == _WORKERS for path in paths for row in steps.below(path))
         of_worker = _in_workers(steps) if waits else None
         proof = (
@@ -66,6 +69,8 @@ def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
             proof += f"; {of_worker.proof}"
         elif steps.is_user(blamed):
             proof += f"; {steps.key(blamed)} is {percent(steps.total(blamed) / max(time, 1))} of it"
+        if ranks != steps.numbers:
+            proof += f"; mostly on rank{'s' * (len(ranks) != 1)} {spans(ranks)}"
         yield steps.finding(
             ID,
             _title(steps, blamed, waits, of_worker),
@@ -74,6 +79,7 @@ def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
             proof,
             ADVICE_WORKERS if waits else ADVICE,
             severity="critical" if time >= limits.CRITICAL * steps.step else "warning",
+            ranks=ranks,
             evidence={
                 "ns_per_step": round(time),
                 "workers": waits,

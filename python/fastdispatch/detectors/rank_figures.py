@@ -71,6 +71,17 @@ def rank_figures(steps: Steps) -> list[RankFigures]:
     return found
 
 
+def ranks_with(steps: Steps, paths: Iterable[int]) -> list[int]:
+    """Return the ranks in which paths take at least half of the time per step that they take in any rank."""
+    rows = list(paths)
+    times = {}
+    for index, rank in enumerate(steps.trace.ranks):
+        if steps_of(rank):
+            total = steps.trace.core.contexts(index, rank["window"] is None)["total"]
+            times[rank["rank"]] = sum(total[row] for row in rows) / steps_of(rank)
+    return [number for number, time in times.items() if time >= max(times.values()) / 2]
+
+
 def _shortest(steps: Steps, index: int, count: int) -> dict[int, float]:
     """Return the shortest own time of the paths that ran in every step of a rank."""
     figures = steps.trace.core.figures(index)
