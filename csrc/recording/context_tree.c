@@ -102,8 +102,8 @@ spread_of(const fd_tree *tree, const fd_context *context)
          + hot->partner;
 }
 
-/* The phase of the caller, if it has one. A closure of Optimizer.step has the
- * phases of its own calls. */
+/* The phase of the caller, if it has one. Inside a closure of Optimizer.step,
+ * each call sets its phase. */
 static uint32_t
 phase_of(const fd_context *parent, const fd_node *node,
          const fd_callee *callee)

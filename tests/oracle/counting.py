@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
@@ -14,11 +15,12 @@ from tests.oracle.keys import Keys
 _RESUMABLE = 0x20 | 0x80 | 0x200  # generators, coroutines, asynchronous generators
 
 
-class ProfileCounter:
+class ProfileCounter(ABC):
     """Runs work with its ``_event`` as the profile function of all threads."""
 
+    @abstractmethod
     def _event(self, frame: FrameType, event: str, argument: Any) -> None:
-        raise NotImplementedError
+        """Count an event of ``sys.setprofile``."""
 
     def run(self, work: Callable[[], Any]) -> Any:
         threading.setprofile(self._event)
