@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -59,3 +60,11 @@ def every_tool_id_is_taken() -> Iterator[None]:
     yield
     for tool in (2, 3, 4, 5):
         sys.monitoring.free_tool_id(tool)
+
+
+@pytest.fixture(autouse=True)
+def collector_as_before() -> Iterator[None]:
+    """Remove the collector callback of Hypothesis, which would be a call in recordings of later tests."""
+    before = list(gc.callbacks)
+    yield
+    gc.callbacks[:] = before

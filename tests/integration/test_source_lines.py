@@ -59,7 +59,7 @@ def test_hits_equal_those_of_an_independent_recorder(program: Callable[[], None]
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_other_figures_are_those_without(source: str) -> None:
+def test_other_figures_are_those_without(source: str, collector_off: None) -> None:
     """Except where garbage collections start: the frame objects of Python 3.11 for trace functions count."""
     for program in set(programs.PLAIN) - {programs.collections}:
         program()

@@ -56,7 +56,7 @@ def split(trace: fastdispatch.Trace) -> tuple[Paths, Counter[str]]:
 
 
 @pytest.mark.parametrize("program", [*programs.PLAIN, programs.threads], ids=lambda program: program.__name__)
-def test_the_same_tree(program: Callable[[], None]) -> None:
+def test_the_same_tree(program: Callable[[], None], collector_off: None) -> None:
     """The evaluator counts the call of a generator at its creation, sys.monitoring at its start."""
     program()
     frame, monitor = (record(source, program) for source in ("frame", "monitor"))
