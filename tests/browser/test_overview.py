@@ -54,7 +54,8 @@ def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -
         parts = block_of(trace, said, found)[0]["parts"]
         shares = shown.locator(".parts b").all_inner_texts()
         for share, part in zip(shares, parts.values(), strict=True):
-            assert number(share) == pytest.approx(100 * part / sum(parts.values()), abs=half_of_last_digit(share)), share
+            exact = 100 * part / sum(parts.values())
+            assert number(share) == pytest.approx(exact, abs=half_of_last_digit(share))
         assert shown.locator(".finding").count() == len(found)
         for finding in found:
             assert finding.title in text
