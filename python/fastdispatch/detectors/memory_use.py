@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from fastdispatch.detectors import limits
@@ -29,16 +30,19 @@ def has_memory(rank: dict[str, Any]) -> bool:
 
 
 def growth(rank: dict[str, Any]) -> Growth | None:
-    """Return how the memory of a rank grew in the last three quarters of its steps; None if it did not grow as much
-    in the second part of them as in the first: a cache fills, a leak goes on."""
+    """Return how the memory of a rank grew in the last three quarters of its steps; None if one of these quarters grew
+    much less than their mean: a cache fills, pages return after the system reclaimed them, a leak goes on."""
     points = _points(rank)
     last, end = points[-1]
-    first, begin = max((point for point in points if point[0] <= last / 4), default=points[0])
-    middle, half = max((point for point in points if point[0] <= last / 2), default=points[0])
-    if not first < middle < last:
+    quarters = [
+        max((point for point in points if point[0] <= last * part / 4), default=points[0]) for part in (1, 2, 3, 4)
+    ]
+    first, begin = quarters[0]
+    if any(later[0] <= earlier[0] for earlier, later in pairwise(quarters)):
         return None
-    before, after = (half - begin) / (middle - first), (end - half) / (last - middle)
-    if min(before, after) < limits.MEMORY_STEP or after < limits.MEMORY_STEADY * before:
+    mean = (end - begin) / (last - first)
+    rates = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(quarters)]
+    if mean < limits.MEMORY_STEP or min(rates) < limits.MEMORY_STEADY * mean:
         return None
     if end - begin < max(limits.MEMORY_BYTES, limits.MEMORY_SHARE * begin):
         return None

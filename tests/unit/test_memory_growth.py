@@ -1,0 +1,36 @@
+"""Growth of memory over steps: a leak is steady, caches and returning pages are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from fastdispatch.detectors.memory_use import growth
+
+MB = 1_000_000
+STEPS = range(1, 21)
+
+
+def rank(memory: list[float]) -> dict[str, object]:
+    return {"rank": 3, "marks": {"steps": list(STEPS), "memory": [int(each) for each in memory]}}
+
+
+def test_a_leak_is_steady() -> None:
+    found = growth(rank([240 * MB + step * MB for step in STEPS]))
+    assert found is not None
+    assert (found.rank, found.per_step, found.steps) == (3, MB, 15)
+
+
+@pytest.mark.parametrize("jump", STEPS)
+def test_pages_that_return_at_once_are_no_leak(jump: int) -> None:
+    """The system reclaims pages of an idle process under load; the next access brings them back."""
+    assert growth(rank([(240 + 13 * (step >= jump)) * MB for step in STEPS])) is None
+
+
+@pytest.mark.parametrize("full", [8, 10, 12, 15])
+def test_a_cache_that_fills_is_no_leak(full: int) -> None:
+    assert growth(rank([(240 + min(step, full)) * MB for step in STEPS])) is None
+
+
+@pytest.mark.parametrize("other", [6, 8, 11, 14])
+def test_two_jumps_are_no_leak(other: int) -> None:
+    assert growth(rank([(240 + 6 * (step >= other) + 6 * (step >= other + 5)) * MB for step in STEPS])) is None
