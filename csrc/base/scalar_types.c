@@ -1,5 +1,9 @@
 #include "base/scalar_types.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
 static const fd_dtype dtypes[] = {
     {"unsigned char", "uint8", 1},
     {"signed char", "int8", 1},
@@ -62,4 +66,67 @@ uint32_t
 fd_dtype_count(void)
 {
     return DTYPES;
+}
+
+/* The next character without case; '_' and "c10::" are skipped. 0: the end. */
+static char
+next_letter(const char **at, const char *end)
+{
+    static const char space[] = "c10::";
+    const size_t size = sizeof space - 1;
+    for (;;) {
+        if (*at < end && **at == '_') {
+            *at += 1;
+        }
+        else if ((size_t)(end - *at) >= size
+                 && memcmp(*at, space, size) == 0) {
+            *at += size;
+        }
+        else {
+            break;
+        }
+    }
+    char c = *at < end ? *(*at)++ : '\0';
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool
+is_same(const char *name, const char *end, const char *other)
+{
+    const char *other_end = other + strlen(other);
+    char c;
+    do {
+        c = next_letter(&name, end);
+        if (c != next_letter(&other, other_end)) {
+            return false;
+        }
+    } while (c != '\0');
+    return true;
+}
+
+uint32_t
+fd_dtype_size(const char *name, size_t size)
+{
+    /* Other names of the same types: of c10d, of older observers. */
+    static const struct {
+        const char *name;
+        uint8_t bytes;
+    } others[] = {
+        {"byte", 1},           {"char", 1},        {"short int", 2},
+        {"long", 8},           {"complexhalf", 4}, {"complexfloat", 8},
+        {"complexdouble", 16},
+    };
+    const char *end = name + size;
+    for (uint32_t i = 0; i < DTYPES; i++) {
+        if (is_same(name, end, dtypes[i].cpp)
+            || is_same(name, end, dtypes[i].name)) {
+            return dtypes[i].bytes;
+        }
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (is_same(name, end, others[i].name)) {
+            return others[i].bytes;
+        }
+    }
+    return 0;
 }

@@ -155,7 +155,7 @@ read_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
         }
     }
     int64_t elements = attr_number(et, node, "in_msg_nelems");
-    uint32_t item = fd_et_item_size(fd_et_text(et, comm->dtype));
+    uint32_t item = fd_et_item_size(et, comm->dtype);
     if (comm->bytes < 0 && elements >= 0 && item > 0
         && elements < INT64_MAX / 64) {
         comm->bytes = elements * item;

@@ -5,66 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Other names of the same types: of c10d, of older observers. */
-static const struct {
-    const char *name;
-    uint8_t bytes;
-} others[] = {
-    {"Byte", 1},
-    {"Char", 1},
-    {"Short", 2},
-    {"Int", 4},
-    {"Long", 8},
-    {"long", 8},
-    {"Half", 2},
-    {"Float", 4},
-    {"Double", 8},
-    {"ComplexHalf", 4},
-    {"ComplexFloat", 8},
-    {"ComplexDouble", 16},
-    {"Bool", 1},
-    {"BFloat16", 2},
-    {"QInt8", 1},
-    {"QUInt8", 1},
-    {"QInt32", 4},
-    {"Float8_e5m2", 1},
-    {"Float8_e4m3fn", 1},
-    {"Float8_e5m2fnuz", 1},
-    {"Float8_e4m3fnuz", 1},
-    {"Float8_e8m0fnu", 1},
-    {"Float4_e2m1fn_x2", 1},
-    {"UInt16", 2},
-    {"UInt32", 4},
-    {"UInt64", 8},
-    {"c10::complex<double>", 16},
-};
-
-static uint32_t
-size_of(const char *name, size_t size)
-{
-    for (uint32_t i = 0; i < fd_dtype_count(); i++) {
-        const fd_dtype *type = fd_dtype_at(i);
-        const char *names[] = {type->cpp, type->name};
-        for (int k = 0; k < 2; k++) {
-            if (strlen(names[k]) == size
-                && memcmp(names[k], name, size) == 0) {
-                return type->bytes;
-            }
-        }
-    }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strlen(others[i].name) == size
-            && memcmp(others[i].name, name, size) == 0) {
-            return others[i].bytes;
-        }
-    }
-    return 0;
-}
-
 uint32_t
-fd_et_item_size(const char *dtype)
+fd_et_item_size(const fd_et *et, uint32_t dtype)
 {
-    return size_of(dtype, strlen(dtype));
+    return fd_dtype_size(fd_et_text(et, dtype),
+                         fd_text_pool_size(&et->texts, dtype));
 }
 
 /* The first unknown dtype of a list of types; empty: all are known. */
@@ -78,7 +23,7 @@ strange_in(const char *types)
         at += sizeof head - 1;
         size_t size = strcspn(at, ")");
         if (strncmp(at, none, sizeof none - 1) != 0
-            && size_of(at, size) == 0) {
+            && fd_dtype_size(at, size) == 0) {
             return (fd_span){at, at + size};
         }
     }
@@ -114,7 +59,7 @@ fd_et_check_dtypes(fd_et *et)
         const fd_et_node *node = &et->nodes.list[i];
         const fd_et_comm *comm = fd_et_comm_of(et, node);
         bool strange = comm != NULL && comm->dtype != 0
-                    && fd_et_item_size(fd_et_text(et, comm->dtype)) == 0;
+                    && fd_et_item_size(et, comm->dtype) == 0;
         if (strange && et->faults.dtype[0] == '\0') {
             snprintf(et->faults.dtype, sizeof et->faults.dtype, "%.63s",
                      fd_et_text(et, comm->dtype));

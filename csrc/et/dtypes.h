@@ -5,8 +5,8 @@
 #include "base/scalar_types.h"
 #include "et/et_graph.h"
 
-/* The bytes of one element of a dtype in any spelling; 0 if unknown. */
-uint32_t fd_et_item_size(const char *dtype);
+/* The bytes of one element of a dtype, the id of its text; 0 if unknown. */
+uint32_t fd_et_item_size(const fd_et *et, uint32_t dtype);
 
 /* Count the nodes with operands, results or messages of an unknown dtype. */
 fd_status fd_et_check_dtypes(fd_et *et);

@@ -255,7 +255,7 @@ add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
     }
     comm->group = kernel->group;
     comm->dtype = kernel->dtype;
-    uint32_t item = fd_et_item_size(fd_et_text(et, kernel->dtype));
+    uint32_t item = fd_et_item_size(et, kernel->dtype);
     comm->bytes =
         kernel->elements >= 0 && item > 0 ? kernel->elements * item : -1;
     return FD_OK;

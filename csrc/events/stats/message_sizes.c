@@ -1,5 +1,7 @@
 #include "events/stats/message_sizes.h"
 
+#include "base/scalar_types.h"
+
 #include <string.h>
 
 enum { NAME_BYTES = 64, MOST_BYTES_BITS = 60 };
@@ -47,60 +49,10 @@ operation_of(fd_span name)
     return FD_OPERATION_NONE;
 }
 
-uint32_t
-fd_message_item(fd_span type)
+static uint32_t
+item_size(fd_span type)
 {
-    static const struct {
-        const char *name;
-        uint32_t size;
-    } types[] = {{"unsigned char", 1},
-                 {"signed char", 1},
-                 {"byte", 1},
-                 {"char", 1},
-                 {"bool", 1},
-                 {"uint8", 1},
-                 {"int8", 1},
-                 {"short", 2},
-                 {"short int", 2},
-                 {"half", 2},
-                 {"bfloat16", 2},
-                 {"float16", 2},
-                 {"int16", 2},
-                 {"int", 4},
-                 {"float", 4},
-                 {"int32", 4},
-                 {"float32", 4},
-                 {"unsigned int", 4},
-                 {"uint32", 4},
-                 {"uint16", 2},
-                 {"long", 8},
-                 {"long int", 8},
-                 {"double", 8},
-                 {"int64", 8},
-                 {"float64", 8},
-                 {"uint64", 8},
-                 {"long unsigned int", 8},
-                 {"short unsigned int", 2},
-                 {"complex<half>", 4},
-                 {"complexhalf", 4},
-                 {"complex<float>", 8},
-                 {"complexfloat", 8},
-                 {"complex<double>", 16},
-                 {"complexdouble", 16}};
-    static const char prefix[] = "c10::";
-    char plain[NAME_BYTES];
-    size_t skipped = sizeof prefix - 1;
-    if (fd_span_size(type) > skipped
-        && memcmp(type.from, prefix, skipped) == 0) {
-        type.from += skipped;
-    }
-    simplify(type, plain);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strcmp(plain, types[i].name) == 0) {
-            return types[i].size;
-        }
-    }
-    return strncmp(plain, "float8", 6) == 0 ? 1 : 0;
+    return fd_dtype_size(type.from, fd_span_size(type));
 }
 
 /* The elements of a shape: [2,3] has 6, [] has 1. */
@@ -146,7 +98,7 @@ bytes_of_inputs(fd_span shapes, fd_span types, uint64_t *bytes)
          fd_scan_element(&shape, first, &one_shape) == FD_SCAN_OK
          && fd_scan_element(&type, first, &one_type) == FD_SCAN_OK;
          first = false) {
-        uint32_t item = fd_message_item(fd_span_inside(one_type));
+        uint32_t item = item_size(fd_span_inside(one_type));
         if (item == 0) {
             continue;
         }
@@ -164,8 +116,7 @@ static bool
 bytes_of_elements(fd_span elements, fd_span type, uint64_t *bytes)
 {
     uint64_t count;
-    uint32_t item =
-        type.from != NULL ? fd_message_item(fd_span_inside(type)) : 0;
+    uint32_t item = type.from != NULL ? item_size(fd_span_inside(type)) : 0;
     if (item == 0 || elements.from == NULL
         || !fd_span_u64(fd_span_inside(elements), &count)
         || count > (UINT64_C(1) << MOST_BYTES_BITS) / 16) {

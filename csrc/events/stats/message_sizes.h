@@ -35,8 +35,4 @@ const char *fd_operation_name(fd_operation operation);
 /* The bus bandwidth in units of the algorithm bandwidth; 0: unknown. */
 double fd_operation_bus(fd_operation operation, uint32_t members);
 
-/* The bytes of an element of a type: "float", "Float", "c10::BFloat16"; 0:
- * unknown. */
-uint32_t fd_message_item(fd_span type);
-
 #endif

@@ -3,20 +3,6 @@
 #include "et/dtypes.h"
 
 static void
-sizes(void)
-{
-    EQUAL(fd_et_item_size("c10::Half"), 2);
-    EQUAL(fd_et_item_size("Half"), 2);
-    EQUAL(fd_et_item_size("long int"), 8);
-    EQUAL(fd_et_item_size("float8_e8m0fnu"), 1);
-    EQUAL(fd_et_item_size("strange"), 0);
-    EQUAL(fd_et_item_size(""), 0);
-    SAME(fd_dtype_at(45)->name, "float4_e2m1fn_x2");
-    SAME(fd_dtype_at(46)->name, "unknown");
-    EQUAL(fd_dtype_at(UINT32_MAX)->bytes, 0);
-}
-
-static void
 add(fd_buffer *text, unsigned id, const char *types, const char *attrs)
 {
     fd_buffer_format(text,
@@ -72,4 +58,4 @@ moved(void)
     SAME(et.faults.dtype, "Posit16");
 }
 
-RUN(TEST(sizes), TEST(unknown_types), TEST(moved))
+RUN(TEST(unknown_types), TEST(moved))
