@@ -33,7 +33,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     detach.set_defaults(function=end)
     for parser in (attach, detach):
-        parser.add_argument("pid", type=count, metavar="PID", help="process to record")
+        parser.add_argument("pid", type=count, metavar="PID", help="id of the process")
         parser.add_argument(
             "--wait",
             type=within(0, 1e6),

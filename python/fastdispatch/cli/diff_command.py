@@ -26,9 +26,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "after", type=Input, metavar="B", nargs="?", help="the recording to compare with (without --ranks)"
     )
     parser.add_argument(
-        "--ranks", metavar="R,S", help="compare two ranks of A; outliers: each slow rank with a typical one"
+        "--ranks", metavar="R,S", help="compare two ranks of A, or with outliers each slow rank with a typical one"
     )
-    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank of both")
+    parser.add_argument("--rank", type=whole, metavar="N", help="compare only rank N of both")
     parser.add_argument(
         "--by", choices=("node", "module", "package"), default="node", help="group rows by this (default: node)"
     )
@@ -37,7 +37,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         type=growth,
         default=10.0,
         metavar="PERCENT",
-        help="smallest change of a time to report (default: 10)",
+        help="report changes of times from PERCENT on (default: 10)",
     )
     parser.add_argument(
         "--gate",

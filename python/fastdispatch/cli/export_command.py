@@ -21,7 +21,7 @@ from fastdispatch.read.privacy import shown
 FLAMES = {
     "folded": "folded stacks for flamegraph.pl, inferno and other tools",
     "speedscope": "call trees for speedscope.app, one per thread",
-    "pprof": "profile for pprof with calls, time and GPU time",
+    "pprof": "a profile for pprof with calls, time and GPU time",
 }
 
 
@@ -34,19 +34,19 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     formats = parser.add_subparsers(dest="format", metavar="FORMAT", required=True)
     callgraph = formats.add_parser(
         "callgraph",
-        help="sorted lists of functions and calls: call_graph_<rank>.json",
+        help="sorted lists of functions and calls, one file per rank",
         description="Write call_graph_<rank>.json, one per rank: two sorted lists, functions and 'caller->callee'.",
     )
     add_input(callgraph)
     add_output(callgraph, "output folder, or FILE.json for one rank", Output, "PATH")
     callgraph.add_argument("--ops", action="store_true", help="include operators")
-    callgraph.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    callgraph.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
     callgraph.set_defaults(function=export_callgraph)
     for name, what in FLAMES.items():
         add_flame(formats, name, what)
     add_graphml(formats)
-    what = "the call graph in Graphviz's language"
-    dot = formats.add_parser("dot", help=what, description=f"Write {what}, as svg passes it to Graphviz.")
+    what = "the call graph as Graphviz source"
+    dot = formats.add_parser("dot", help=what, description=f"Write {what}, from which svg draws its image.")
     svg_command.add_options(dot, DotFile, "output file; compressed if the name ends in .gz")
     dot.set_defaults(function=export_dot)
     add_tables(formats)
@@ -70,10 +70,13 @@ def add_timeline(
     )
     add_input(parser, "recording or run directory")
     add_output(parser, "output file; compressed if the name ends in .gz")
-    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    parser.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
     parser.add_argument("--no-flows", action="store_true", help="omit arrows between slices")
     parser.add_argument(
-        "--align", choices=ALIGNMENTS, default="auto", help="how to align the clocks of ranks (default: auto)"
+        "--align",
+        choices=ALIGNMENTS,
+        default="auto",
+        help="method that aligns the clocks of ranks (default: auto, the best available one for each rank)",
     )
     add_aligned(parser)
     parser.set_defaults(function=export_timeline)
@@ -101,7 +104,7 @@ def add_graphml(formats: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--ops",
         choices=("none", "top", "all"),
         default="all",
-        help="include no operators, those that Python calls directly, or all (default: all)",
+        help="operators to include: none, top (those that Python calls directly) or all (default: all)",
     )
     parser.set_defaults(function=export_one)
 
@@ -139,7 +142,7 @@ def add_otlp(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def add_common(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     add_output(parser, "output file; compressed if the name ends in .gz")
-    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    parser.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
     add_steps(parser)
 
 

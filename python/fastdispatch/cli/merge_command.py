@@ -34,14 +34,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--runner",
         choices=("processes", "dask"),
         default="processes",
-        help="where to read groups of ranks of a data set (default: processes on this machine)",
+        help="read the ranks of a data set in processes of this machine (default) or in Dask workers",
     )
     parser.add_argument(
         "--part",
         type=_part,
         metavar="I/N",
-        help="write only each N-th group of a data set, from the I-th on: a task of a job array; merge without --part "
-        "then completes the data set",
+        help="write only groups I, I+N, I+2N, ... of a data set, as one task of a job array; then run merge without "
+        "--part to complete it",
     )
     parser.set_defaults(function=run)
 

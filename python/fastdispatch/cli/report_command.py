@@ -85,7 +85,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="print source lines with executions and time (recorded with --detail lines), "
         "of functions whose file or key contains NAME",
     )
-    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    parser.add_argument("--rank", type=whole, metavar="N", help="report only rank N")
     add_steps(parser)
     parser.add_argument("--time", action="store_true", help="print times instead of shares")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")

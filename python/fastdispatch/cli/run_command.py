@@ -99,7 +99,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--job_schedule_profiler_start",
         type=int,
         metavar="A",
-        help="same as --steps A:B, together with --job_schedule_profiler_end B",
+        help="with --job_schedule_profiler_end B, same as --steps A:B",
     )
     parser.add_argument("--job_schedule_profiler_end", type=int, metavar="B", help=argparse.SUPPRESS)
     parser.add_argument("--ranks", metavar="R,...", help="record only these ranks")

@@ -27,7 +27,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("query", nargs="?", metavar="QUERY", help="SQL text, or the name of a recipe")
     parser.add_argument("--base", type=Input, metavar="PATH", help="second run, with its tables in the schema base")
     parser.add_argument(
-        "--format", choices=("table", "csv", "json"), default="table", help="form of the result (default: table)"
+        "--format", choices=("table", "csv", "json"), default="table", help="format of the result (default: table)"
     )
     parser.add_argument("--show", action="store_true", help="print the SQL text of the recipe and exit")
     parser.set_defaults(function=run)

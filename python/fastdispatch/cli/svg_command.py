@@ -67,7 +67,7 @@ def add_options(
         help="merge functions below this share of the time into their callers (default: 0.1)",
     )
     renamed.option(parser, "--min", "--min-percent")
-    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank (default: the sum of all ranks)")
+    parser.add_argument("--rank", type=whole, metavar="N", help="draw only rank N (default: the sum of all ranks)")
     add_steps(parser)
     parser.add_argument("--all", action="store_true", help="draw all functions")
 

@@ -35,7 +35,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         type=growth,
         default=10.0,
         metavar="PERCENT",
-        help="smallest change of a time to report (default: 10)",
+        help="report changes of times from PERCENT on (default: 10)",
     )
     diff.add_argument("--no-times", action="store_true", help="do not compare times")
     diff.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"print N rows per table (default: {_TOP})")

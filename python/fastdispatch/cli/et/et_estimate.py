@@ -40,7 +40,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--bandwidth", type=parse_factor, default=1.0, metavar="2x", help="multiply the bandwidth of all communication"
     )
     estimate.add_argument(
-        "--latency", type=parse_time, default=0, metavar="5us", help="add latency to each communication"
+        "--latency", type=parse_time, default=0, metavar="5us", help="add this time to each communication"
     )
     estimate.add_argument("--json", action="store_true", help="print everything as JSON")
     estimate.set_defaults(function=run)

@@ -37,7 +37,7 @@ def add_edges(parser: argparse.ArgumentParser) -> None:
         type=parse_edges,
         default=ALL,
         metavar="LIST",
-        help=f"only these kinds of dependencies: {','.join(KINDS)}; -data: all except data",
+        help=f"use only these kinds of dependencies: {','.join(KINDS)}; -data: all except data",
     )
 
 

@@ -53,9 +53,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "name with %%d for the rank, or a folder",
         Output,
     )
-    link.add_argument(
-        "--force", action="store_true", help="link traces of different ranks, processes or times all the same"
-    )
+    link.add_argument("--force", action="store_true", help="link traces even if their ranks, processes or times differ")
     add_layout(link, ".json outputs are in the JSON form of Chakra's feeder")
     add_edges(link)
     link.set_defaults(function=run)

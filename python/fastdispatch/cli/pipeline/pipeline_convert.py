@@ -31,7 +31,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("convert", help="generate the programs of stages", description=_DESCRIPTION)
     needed = parser.add_argument_group("options of the published converter")
     needed.add_argument(
-        "-f", "--profile_filename", type=Input, metavar="GRAPH", required=True, help="graph with stages, text or JSON"
+        "-f",
+        "--profile_filename",
+        type=Input,
+        metavar="GRAPH",
+        required=True,
+        help="partitioned graph, as text or JSON (docs/formats/pipeline-graph.md)",
     )
     needed.add_argument("-n", "--model_name", metavar="NAME", required=True, help="class name of the model")
     needed.add_argument("-a", "--arch", metavar="ARCH", required=True, help="module name of the model")
@@ -42,7 +47,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     for name in ("model", "init", "conf"):
         needed.add_argument(f"--{name}_template_filename", type=Input, metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument(
-        "--target", choices=TARGETS, default="package", metavar="TARGET", help="package (default), torch or deepspeed"
+        "--target",
+        choices=TARGETS,
+        default="package",
+        metavar="TARGET",
+        help="runtime of the program: package (default; modules only), torch or deepspeed",
     )
     parser.add_argument(
         "--compat", action="store_true", help="write the same files as the published converter, including its faults"
@@ -53,7 +62,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="NAME=MODULE:CLASS(ARGS)",
-        help="constructor of a class outside torch.nn; repeatable",
+        help="use this constructor for modules of class NAME outside torch.nn; repeatable",
     )
     parser.add_argument(
         "--verify",
@@ -61,7 +70,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="run the stages and compare them with the whole model, even if FOLDER was edited",
     )
     parser.add_argument("--inputs", metavar="SHAPES", help="shapes of the inputs, e.g. 2x3x32x32,4x8:int64:100@1")
-    parser.add_argument("--eval", action="store_true", help="verify without dropout and batch statistics")
+    parser.add_argument("--eval", action="store_true", help="with --verify, run the model in evaluation mode")
     parser.add_argument("--force", action="store_true", help="overwrite files that were edited")
     parser.add_argument("--json", action="store_true", help="print the written files as JSON")
     parser.set_defaults(function=run)

@@ -68,7 +68,12 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
         "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="bytes per second, per level (default: 1e9)"
     )
     group.add_argument(
-        "-s", "--memory_size", type=float, default=16e9, metavar="BYTES", help="memory per machine (default: 16e9)"
+        "-s",
+        "--memory_size",
+        type=float,
+        default=16e9,
+        metavar="BYTES",
+        help="bytes of memory per machine (default: 16e9)",
     )
     group.add_argument(
         "-o", "--output_directory", type=OutputFolder, metavar="DIR", help="write gpus=N.txt, .json and .dot to DIR"
@@ -80,7 +85,7 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
         "--activation_compression_ratio",
         type=float,
         metavar="R",
-        help="compression of activations; without it sending them takes no time",
+        help="compression of activations, above 0; without it, transfers of activations take no time",
     )
     group.add_argument(
         "--cut",
@@ -88,7 +93,7 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
         default="published",
         help="how to count the bytes at a cut (default: published)",
     )
-    group.add_argument("--memory", choices=MEMORY, help="which memory must fit in -s")
+    group.add_argument("--memory", choices=MEMORY, help="memory model that must fit in -s")
     group.add_argument(
         "--optimizer-bytes",
         type=float,
@@ -96,8 +101,8 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
         metavar="X",
         help="bytes of optimizer state per byte of parameters (default: 2)",
     )
-    group.add_argument("--in-flight", type=count, metavar="N", help="maximum number of micro-batches in flight")
-    group.add_argument("--max-states", type=count, metavar="N", help="maximum number of cuts to consider")
+    group.add_argument("--in-flight", type=count, metavar="N", help="keep at most N micro-batches in flight")
+    group.add_argument("--max-states", type=count, metavar="N", help="consider at most N cuts of the graph")
     group.add_argument("--second", action="store_true", help="also print the second best plan")
     group.add_argument(
         "--explain", action="store_true", help="also print the gain of one more machine and of twice the bandwidth"
@@ -115,8 +120,13 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
         "--micro-batches", type=count, default=8, metavar="M", help="micro-batches of the schedule (default: 8)"
     )
     group.add_argument("--chunks", type=count, metavar="V", help="interleaved: stages per rank (default: 2)")
-    group.add_argument("--schedule-svg", type=SvgFile, metavar="FILE", help="draw the schedule")
-    group.add_argument("--svg", type=Picture, metavar="FILE", help="draw the stages; .dot: write the Graphviz source")
+    group.add_argument("--schedule-svg", type=SvgFile, metavar="FILE", help="write an image of the schedule to FILE")
+    group.add_argument(
+        "--svg",
+        type=Picture,
+        metavar="FILE",
+        help="write an image of the stages to FILE, or its Graphviz source (.dot)",
+    )
     for action in group._group_actions if hidden else ():
         action.help = argparse.SUPPRESS
 

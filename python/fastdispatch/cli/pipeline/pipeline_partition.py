@@ -32,7 +32,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser(
         "partition", help="partition a sequence of layers into stages", description=_DESCRIPTION
     )
-    parser.add_argument("input", nargs="?", type=Input, metavar="INPUT")
+    parser.add_argument("input", nargs="?", type=Input, metavar="INPUT", help="layers to partition, see above")
     parser.add_argument(
         "-n",
         "--stages",
@@ -56,7 +56,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--world-size", type=count, metavar="N", help="number of ranks, a multiple of the number of stages"
     )
-    parser.add_argument("--loss", metavar="NAME", help="name MODULE:ATTRIBUTE as the loss in the list")
+    parser.add_argument("--loss", metavar="NAME", help="print MODULE:ATTRIBUTE as the loss at the end of the list")
     parser.add_argument("--weights", action="store_true", help="print the weight of each layer")
     parser.add_argument("--report", action="store_true", help="print only the list of layers, as DeepSpeed does")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")

@@ -19,14 +19,14 @@ of one micro-batch on a whole stage, in any unit: one number, or one per stage, 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("plan", help="print and simulate a schedule", description=_DESCRIPTION)
-    parser.add_argument("schedule", choices=SCHEDULES, metavar="SCHEDULE", help=", ".join(SCHEDULES))
+    parser.add_argument("schedule", choices=SCHEDULES, metavar="SCHEDULE", help=f"one of {', '.join(SCHEDULES)}")
     parser.add_argument("--stages", type=count, required=True, metavar="S", help="number of stages (processes)")
     parser.add_argument(
         "--micro-batches", type=count, required=True, metavar="M", help="number of micro-batches per optimizer step"
     )
     parser.add_argument("--chunks", type=count, metavar="V", help="model chunks per stage (interleaved: default 2)")
     parser.add_argument("--group", type=count, metavar="G", help="interleaved: consecutive micro-batches per chunk")
-    parser.add_argument("--stage", type=whole, metavar="K", help="only this stage")
+    parser.add_argument("--stage", type=whole, metavar="K", help="print only stage K")
     parser.add_argument(
         "--steps",
         action="store_true",
@@ -39,7 +39,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--transfer", type=_times, default=[Fraction(0)], metavar="T", help="transfer time (default: 0)"
     )
-    parser.add_argument("--blocking", action="store_true", help="let both ends wait for transfers")
+    parser.add_argument("--blocking", action="store_true", help="simulate transfers that block sender and receiver")
     parser.add_argument(
         "--json",
         action="store_true",

@@ -38,7 +38,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         usage="fastdispatch pipeline profile (RUN | GRAPH | SCRIPT.py | MODULE:FUNCTION) [options] [--args ...]",
         description=_DESCRIPTION,
     )
-    parser.add_argument("input", type=Input, metavar="RUN|GRAPH|SCRIPT.py|MODULE:FUNCTION")
+    parser.add_argument("input", type=Input, metavar="RUN|GRAPH|SCRIPT.py|MODULE:FUNCTION", help="model, see above")
     parser.add_argument(
         "-o",
         "--output",
@@ -46,12 +46,14 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="write the graph as text (.txt), or with all figures as JSON (.json)",
     )
-    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="draw the times and sizes of layers")
+    parser.add_argument(
+        "--svg", type=SvgFile, metavar="FILE", help="write an image of the times and sizes of layers to FILE"
+    )
     parser.add_argument("--steps", type=count, metavar="N", help="measure N steps (default: 5; of a recording all)")
     parser.add_argument("--warmup", type=whole, default=2, metavar="N", help="skip N steps first (default: 2)")
-    parser.add_argument("--rank", type=whole, default=0, metavar="R", help="rank of a run (default: 0)")
+    parser.add_argument("--rank", type=whole, default=0, metavar="R", help="use rank R of a run (default: 0)")
     parser.add_argument("--json", action="store_true", help="print the graph as JSON")
-    parser.add_argument("--args", nargs=argparse.REMAINDER, default=[], help="arguments of the script: all that follow")
+    parser.add_argument("--args", nargs=argparse.REMAINDER, default=[], help="pass all further words to the script")
     parser.set_defaults(function=run)
 
 

@@ -17,12 +17,12 @@ ranks."""
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("report", help="analyze the time of a pipeline", description=_DESCRIPTION)
-    parser.add_argument("run", nargs="+", type=Input, metavar="RUN")
+    parser.add_argument("run", nargs="+", type=Input, metavar="RUN", help="run to analyze, see above")
     parser.add_argument(
         "--iterations",
         type=_span,
         metavar="A:B",
-        help="iterations A to B-1 (default: all complete ones except the first)",
+        help="analyze iterations A to B-1 (default: all complete ones except the first)",
     )
     add_aligned(parser)
     parser.add_argument(
@@ -33,7 +33,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="print everything as JSON (docs/reference/schemas/pipeline-report.schema.json)",
     )
-    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the middle iteration")
+    parser.add_argument(
+        "--svg", type=SvgFile, metavar="FILE", help="also write an image of the middle iteration to FILE"
+    )
     parser.set_defaults(function=run)
 
 

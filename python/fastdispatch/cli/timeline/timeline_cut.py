@@ -36,10 +36,15 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     window = cut.add_mutually_exclusive_group(required=True)
     window.add_argument(
-        "--time", type=parse_times, metavar="A:B", help="time since the start, e.g. 1.5s:2s, :200ms or 3s:"
+        "--time",
+        type=parse_times,
+        metavar="A:B",
+        help="keep events between two times since the start, e.g. 1.5s:2s, :200ms or 3s: (units: s, ms, us, ns)",
     )
-    window.add_argument("--steps", type=parse_steps, metavar="A:B", help="steps A to B-1; N: only step N")
-    window.add_argument("--last", type=parse_last, metavar="N", help="last N steps of a recording, finished or running")
+    window.add_argument("--steps", type=parse_steps, metavar="A:B", help="keep steps A to B-1, or only step N")
+    window.add_argument(
+        "--last", type=parse_last, metavar="N", help="keep the last N steps of a recording, finished or running"
+    )
     cut.set_defaults(function=run)
 
 

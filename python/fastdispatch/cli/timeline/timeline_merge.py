@@ -73,14 +73,16 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="output file: native Perfetto if the name ends in .pftrace or .perfetto-trace, else Chrome JSON; "
         "compressed if it ends in .gz; with --paddle a folder",
     )
-    merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="only these ranks, e.g. 0,2-3")
+    merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="merge only these ranks, e.g. 0,2-3")
     merge.add_argument(
-        "--devices", type=parse_ranks, metavar="LIST", help="only these GPUs, i.e. workerlog.N of these N"
+        "--devices", type=parse_ranks, metavar="LIST", help="merge only the logs workerlog.N of these N, e.g. 0,2-3"
     )
     steps = merge.add_mutually_exclusive_group()
-    steps.add_argument("--steps", type=parse_steps, metavar="A:B", help="only events that begin in steps A to B-1")
     steps.add_argument(
-        "--last", type=parse_last, metavar="N", help="only the last N steps of recordings, finished or running"
+        "--steps", type=parse_steps, metavar="A:B", help="merge only events that begin in steps A to B-1"
+    )
+    steps.add_argument(
+        "--last", type=parse_last, metavar="N", help="merge only the last N steps of recordings, finished or running"
     )
     merge.add_argument(
         "--multi_machine", "--multi-machine", action="store_true", help="read only the subfolders machine* of a folder"
@@ -89,7 +91,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     merge.add_argument(
         "--durations",
         choices=("args", "name"),
-        help="add durations to the arguments (default), or also to the names (default with --paddle)",
+        help="add durations to the arguments (args, the default), or also to names (name, the default with --paddle)",
     )
     merge.add_argument(
         "--paddle",
@@ -106,7 +108,7 @@ def add_align(command: argparse.ArgumentParser) -> None:
         "--align",
         choices=ALIGNMENTS,
         default="auto",
-        help="how to align the clocks of ranks; auto (default): the best available method for each rank",
+        help="method that aligns the clocks of ranks (default: auto, the best available one for each rank)",
     )
 
 

@@ -36,7 +36,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     stats.add_argument(
         "paths", nargs="+", type=Input, metavar="PATH", help="merged trace, traces of ranks, or folders of traces"
     )
-    stats.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="only these ranks, e.g. 0,2-3")
+    stats.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="use only these ranks, e.g. 0,2-3")
     add_align(stats)
     stats.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"print N rows per table (default: {_TOP})")
     stats.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
