@@ -140,9 +140,10 @@ fd_buffer_load(fd_buffer *buffer, const char *path, size_t most,
         at += got;
     }
     close(fd);
-    return at > most ? fd_fail(error, FD_EFORMAT,
-                               "%s: more than %zu MB, too large to be that",
-                               path, most >> 20)
+    return at > most ? fd_fail(
+               error, FD_EFORMAT,
+               "%s: more than %zu MB, too large for a file of this kind", path,
+               most >> 20)
                      : buffer->status;
 }
 

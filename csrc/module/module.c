@@ -154,7 +154,7 @@ static PyMethodDef functions[] = {
      PyDoc_STR("pipeline_report($module, trace, known, *, schedule=None,\n"
                "                iterations=None, strict=False, layers=None,\n"
                "                weights=None)\n--\n\n"
-               "Where the time of a pipeline goes.")},
+               "Analyze the time of a pipeline.")},
     {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR(

@@ -184,7 +184,7 @@ def test_a_changed_recording_replaces_its_group(ranks: list[Path], recorded: Pat
     shutil.copytree(ranks[0].parent, folder)
     write_dataset.write_dataset([str(folder)], target)
     (folder / "rank00002.fd").write_bytes(many_ranks.scaled(recorded.read_bytes(), 2, RANKS, 3.0))
-    with pytest.raises(fastdispatch.Error, match=r"has changed: give also .*rank00000\.fd, which is in the same group"):
+    with pytest.raises(fastdispatch.Error, match=r"has changed: also give .*rank00000\.fd, which is in the same group"):
         write_dataset.write_dataset([str(folder / "rank00002.fd")], target)
     write_dataset.write_dataset([str(folder)], target)
     longest = fastdispatch.scan(target).sql("SELECT arg_max(rank, total) FROM figures WHERE rank <> 6").fetchall()

@@ -150,7 +150,7 @@ def test_a_lost_partition(run: Path, group_size: int, capsys: pytest.CaptureFixt
     assert f"{lost}: lost: run fastdispatch merge again" in capsys.readouterr().err
     (group,) = (each for each in run_manifest.load(target).groups if each.name == lost.stem)
     assert main(["merge", group.inputs[0].path, "-o", str(target)]) == 2
-    assert f"{lost} is lost: give also {group.inputs[1].path}" in capsys.readouterr().err
+    assert f"{lost} is lost: also give {group.inputs[1].path}" in capsys.readouterr().err
     assert main(["merge", str(run), "-o", str(target)]) == 0
     assert fastdispatch.scan(target).sql(counts).fetchall() == expected
 

@@ -83,5 +83,5 @@ def test_the_recording_says_that_compiled_modules_are_compiled_again(
     with fastdispatch.CallGraph(None, ops="dispatch", calls="off") as graph:
         pass
     reason = fastdispatch.Trace(graph._session.trace()).ranks[0]["meta"]["ops_reason"]
-    line = "; this PyTorch compiles modules of torch.compile again at each call under it, until Dynamo's limit"
+    line = "; this PyTorch recompiles modules of torch.compile at each call in this mode, until Dynamo's limit"
     assert reason == "asked for" + ("" if exempts else line)

@@ -139,7 +139,7 @@ def test_the_example_on_other_models_and_ranks(
     ("layers", "stages", "options", "reason"),
     [
         (LAYERS, 1, {}, "the graph has one stage"),
-        (LAYERS, 3, {"folder": "a-b"}, "a-b is not a name in Python"),
+        (LAYERS, 3, {"folder": "a-b"}, "a-b is not a Python identifier"),
         (LAYERS, 3, {"inputs": "4x8"}, "1 of 2 inputs"),
         (LAYERS, 3, {"inputs": "4x8@2,4"}, "'4x8@2'"),
         (LAYERS, 3, {"published": True}, "target torch"),
@@ -148,7 +148,7 @@ def test_the_example_on_other_models_and_ranks(
             [*LAYERS[:6], ("Sequential(  (0): Identity())", 2, [5], {})],
             3,
             {"inputs": "4x8"},
-            "gives a tuple, which crosses",
+            "returns a tuple that stage",
         ),
         ([LAYERS[0], ("Tanh()", 0, [0], {}), ("Tanh()", 1, [1], {})], 2, {}, "its shape is not known"),
     ],

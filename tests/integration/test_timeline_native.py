@@ -381,7 +381,7 @@ def test_slices_that_overlap_get_a_lane(tmp_path: Path) -> None:
     events = [{"ph": "X", "name": f"n{at}", "pid": 1, "tid": 1, "ts": at, "dur": 3} for at in range(100)]
     (tmp_path / "r0.json").write_text(json.dumps(events))
     (line,) = merge(tmp_path / "r0.json", "-o", tmp_path / "out.pftrace")
-    assert line.endswith("r0.json: 66 slices moved to a track below because of an overlap within a thread")
+    assert line.endswith("r0.json: 66 slices moved to another track because of an overlap within a thread")
     with open_trace(tmp_path / "out.pftrace") as processor:
         assert_clean(processor)
         rows = query(processor, "select name, ts, dur from slice order by ts")

@@ -554,7 +554,7 @@ def test_a_native_cut_names_what_it_moved(tmp_path: Path, capsys: pytest.Capture
     call("cut", made, "-o", tmp_path / "part.pftrace", "--time", ":")
     assert capsys.readouterr().err == (
         "fastdispatch: 2 events and 0 rows of metadata of 2 events kept; "
-        "1 slice moved to a track below because of an overlap within a thread\n"
+        "1 slice moved to another track because of an overlap within a thread\n"
     )
 
 

@@ -345,7 +345,7 @@ def test_equal_traces(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert made["names"] == made["changed"] == made["only"] == []
     assert made["edges"]["order"] == {"before": 3, "after": 3, "both": 3}
     assert cli.main(["et", "diff", str(trace), str(there)]) == 0
-    assert "1 rank, 5 and 5 nodes, 5 in both: nothing differs" in capsys.readouterr().out
+    assert "1 rank, 5 and 5 nodes, 5 in both: equal" in capsys.readouterr().out
 
 
 def test_different_traces(tmp_path: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,7 +363,7 @@ def test_different_traces(tmp_path: Path, other: Path, capsys: pytest.CaptureFix
     assert made["edges"]["order"]["after"] == made["edges"]["order"]["before"] + 1
     assert cli.main(["et", "diff", str(tmp_path), str(other)]) == 1
     output = capsys.readouterr().out
-    for said in ("aten::<b>odd[red]", "[[2,3]]", "+59.1%", "they differ", "input types"):
+    for said in ("aten::<b>odd[red]", "[[2,3]]", "+59.1%", "in both: different", "input types"):
         assert said in output
 
 

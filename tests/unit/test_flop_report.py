@@ -126,7 +126,7 @@ def test_peaks_of_gpus() -> None:
     assert peak_of("fp8", ["NVIDIA H100 80GB HBM3"]).rate == 1979e12
     assert peak_of("tf32", ["NVIDIA H100 PCIe"] * 8).rate == 378e12
     for dtype, names, said in (
-        ("bf16", [], "--peak bf16: the recording has no name of a GPU: give FLOP/s"),
+        ("bf16", [], "--peak bf16: the recording has no GPU name: give FLOP/s"),
         ("bf16", ["Radeon"], "--peak bf16: the peak of Radeon is unknown: give FLOP/s"),
         ("fp8", ["NVIDIA A100-SXM4-40GB"], "--peak fp8: the peak of NVIDIA A100-SXM4-40GB is unknown"),
         ("bf16", ["NVIDIA L4", "NVIDIA A10"], "has GPUs of several kinds (NVIDIA A10, NVIDIA L4)"),

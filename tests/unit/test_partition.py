@@ -145,11 +145,15 @@ BAD: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((40000 * [1], 2), {}, "40000 layers: at most 32768 can be weighed"),
     (([1, "2"], 2), {}, "layer 1 is '2': neither a weight nor a layer"),
     (([1, print], 2), {}, "layers: numbers and layers are mixed: give weights, or layers"),
-    ((7, 2), {}, "layers: int is not a row of layers: give nn.Sequential or a list of layers"),
+    ((7, 2), {}, "layers: int is not a sequence of layers: give nn.Sequential or a list of layers"),
     (([1, 2, 3], 2, "profile"), {"weights": [1, 2]}, "2 weights for 3 layers"),
     (([1, 2, 3], 2, "profile"), {"weights": [1, 2, None]}, "layer 2: its weight is None: not a number"),
     (([1, 2, 3], 2, "uniform"), {"weights": [1, 2, 3]}, "method uniform: weights are for profile and bottleneck"),
-    (([print, print], 2, "type:("), {}, "method type:(: no regular expression: missing ), unterminated subpattern"),
+    (
+        ([print, print], 2, "type:("),
+        {},
+        "method type:(: invalid regular expression: missing ), unterminated subpattern",
+    ),
     (([print, print], 2, "profile"), {}, "method profile: no measured times: give a recording of these layers"),
 ]
 
@@ -250,7 +254,7 @@ def test_command_on_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert error_of("", "-n", 2) == "PATH: no weights"
     assert error_of("1\n-1\n", "-n", 2) == "layer 1: its weight is negative, not a number, or too large"
     assert error_of("hello", "-n", 2).startswith("PATH")  # what load says
-    assert error_of(None, "-n", 2) == "PATH: no such file (a model is given as MODULE:ATTRIBUTE)"
+    assert error_of(None, "-n", 2) == "PATH: no such file; give a model as MODULE:ATTRIBUTE"
     for name, text in (
         ("json:nothing", "json:nothing: AttributeError: "),
         ("nomodule:x", "nomodule:x: ModuleNotFound"),

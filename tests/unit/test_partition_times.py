@@ -170,7 +170,7 @@ def test_layers_in_a_list_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert partition(tmp_path, 2, "profile", within="head") == [0, 1, 2]
     assert main(["pipeline", "partition", str(tmp_path), "-n", "2", "--weights", "--json"]) == 0
     assert '"split_points": ["blocks.3"]' in capsys.readouterr().out
-    with pytest.raises(Error, match="no layers within 'tail' in the recording: there are some within 'blocks', 'head'"):
+    with pytest.raises(Error, match="no layers within 'tail' in the recording: layers exist within 'blocks', 'head'"):
         partition(tmp_path, 2, "profile", within="tail")
 
 
@@ -205,7 +205,7 @@ def test_a_model_is_found_by_the_command(
 def test_a_recording_has_no_parameters_or_other_layers(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
     run = record(model, tmp_path / "run", steps=1)
-    with pytest.raises(Error, match="method parameters: a recording has times and no parameters"):
+    with pytest.raises(Error, match="method parameters: a recording has times but no parameters"):
         partition(run, 2)
     with pytest.raises(Error, match=r"not one of these layers: layer 1 of the model is a ReLU, not Tanh"):
         partition([nn.Linear(4, 4), nn.Tanh()], 2, "profile", weights=run)

@@ -24,8 +24,8 @@ def figures(text: str) -> str:
 
 
 TEXTS = {
-    "": ": no graph: there is no node in it",
-    "\n\r\n": ": no graph: there is no node in it",
+    "": ": not a graph: it has no nodes",
+    "\n\r\n": ": not a graph: it has no nodes",
     f"{A}b -- ReLU()\n": ":2: neither a node",
     f"{A}\x1b[2J\n": r" nor an edge '<TAB>ID -- ID': '\x1b[2J'",
     f"{A}hello\n": ":2: neither a node 'ID -- NAME -- forward_compute_time=...' nor an edge '<TAB>ID -- ID': 'hello'",
@@ -50,7 +50,7 @@ TEXTS = {
     '{"schema": "fastdispatch-graph/1", "nodes": [': ": not valid JSON at byte",
     '{"schema": "other/1"}': ": schema: not a graph of fastdispatch",
     '{"schema": "fastdispatch-graph/9", "nodes": [], "edges": []}': ": version 9 of the graph",
-    '{"schema": "fastdispatch-graph/1", "nodes": [], "edges": []}': ": no graph: there is no node in it",
+    '{"schema": "fastdispatch-graph/1", "nodes": [], "edges": []}': ": not a graph: it has no nodes",
     '{"schema": "fastdispatch-graph/1", "nodes": []}': ": edges: a list",
     "[]": ":1: neither a node",
 }

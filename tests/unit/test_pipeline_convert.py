@@ -125,7 +125,7 @@ def test_in_place_layers_get_a_copy_only_where_others_read() -> None:
     made = convert(Graph(nodes, [*edges, ("a2", "a5")]), "pd", "net")
     assert "self.layer4(out3.clone())" in made.files["net.py"]
     assert made.warnings == [
-        "a4 (ReLU(inplace)): writes a2 in place, which a5 (Add) reads too: it works on a copy",
+        "a4 (ReLU(inplace)): writes a2 in place, which a5 (Add) also reads: the write goes to a copy",
     ]
     assert "self.layer2(input0.clone())" in written(chain("ReLU(inplace)"))["net.py"]
 
@@ -147,7 +147,7 @@ def test_outputs_of_early_stages_are_returned() -> None:
     nodes = [Node("1", "Input0"), Node("2", "Linear(4, 4)", stage=0), Node("3", "Linear(4, 2)", stage=0)]
     graph = Graph([*nodes, Node("4", "ReLU()", stage=1)], [("1", "2"), ("2", "3"), ("2", "4")])
     assert "return (out3, out4)" in written(graph)["net.py"]
-    assert any("nobody reads it" in line for line in convert(graph, "pd", "net", published=True).warnings)
+    assert any("no node reads it" in line for line in convert(graph, "pd", "net", published=True).warnings)
 
 
 def test_calls_have_keywords_and_any_order() -> None:
@@ -186,10 +186,10 @@ def test_nothing_but_known_calls_gets_into_a_program(name: str) -> None:
     ("name", "reason"),
     [
         ("Block(4)", "torch.nn has no Block"),
-        ("Linear(4)", "does not say out_features"),
-        ("Linear(4, 4, depth=3)", "takes no depth"),
+        ("Linear(4)", "lacks out_features"),
+        ("Linear(4, 4, depth=3)", "does not accept depth"),
         ("Linear(4, in_features=4)", "in_features is given twice"),
-        ("MultiheadAttention(\n  (out_proj): Linear(8, 8))", "does not say embed_dim and num_heads"),
+        ("MultiheadAttention(\n  (out_proj): Linear(8, 8))", "lacks embed_dim and num_heads"),
         ("View(-1)", "first size was a number"),
         ("Size(0", "cannot be read at column 7"),
         ("Add", "it has 1 input, not at least 2"),
@@ -251,7 +251,7 @@ def test_a_changed_file_is_not_overwritten(tmp_path: Path, capsys: pytest.Captur
     stage.write_text(stage.read_text() + "# mine\n")
     before = package(tmp_path)
     assert run("two_stages", tmp_path, "--stage_to_num_ranks_map", "0:2,1:2") == 2
-    assert "stage1.py: changed since" in capsys.readouterr().err and package(tmp_path) == before
+    assert "stage1.py: edited, or not written" in capsys.readouterr().err and package(tmp_path) == before
     assert run("two_stages", tmp_path, "--force") == 0 and "# mine" not in stage.read_text()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "net.py").write_text("mine")

@@ -168,7 +168,7 @@ def test_a_search_that_ends_early_has_a_bound(
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "8", str(tmp_path / "graph.txt"), "--explain"]
     assert run(words) == 0
     reported = capsys.readouterr()
-    assert "graph.txt: too many places to cut: " in reported.err and reported.err.count("\n") == 1
+    assert "graph.txt: too many possible cuts: " in reported.err and reported.err.count("\n") == 1
     assert f"no plan takes less than {bounds[0]:g} s" in reported.err
     assert "(not proven: not less than" in reported.out
 
@@ -386,7 +386,7 @@ def test_data_parallelism_is_always_a_plan(machines: int) -> None:
     ("arguments", "message"),
     [
         ("-n 9 --straight_pipeline {graph}", "9 stages of at least one layer: the graph has 8 layers"),
-        ("-n 2 2 {graph}", "2 numbers of machines and 1 bandwidths: one of each a level"),
+        ("-n 2 2 {graph}", "2 numbers of machines and 1 bandwidths: give one of each per level"),
         ("-n 2 -b 0 {graph}", "bandwidth 0 at level 1: bytes a second, above 0"),
         ("-n 0 {graph}", "-n '0': write a whole number from 1 to 2147483647"),
         ("-n 5000 {graph}", "5000 machines at level 1: from 1 on, and at most 4096 over all levels"),
@@ -394,7 +394,7 @@ def test_data_parallelism_is_always_a_plan(machines: int) -> None:
         ("-n 2.5 {graph}", "-n '2.5': write a whole number from 1 to 2147483647"),
         ("{graph}", "-n is missing: give the number of machines"),
         ("-n 2", "INPUT is missing"),
-        ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: a number above 0"),
+        ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: must be above 0"),
         (
             "-n 2 --schedule deepspeed-dp {graph}",
             "schedule 'deepspeed-dp': one of gpipe, 1f1b, interleaved, zb-h1, zb-v",

@@ -442,8 +442,8 @@ def test_times() -> None:
         ("interleaved --stages 3 --micro-batches 7 --group 5", "the last group would have 2"),
         ("1f1b --stages 3 --micro-batches 7 --group 5", "1f1b has no groups"),
         ("1f1b --stages 3 --micro-batches 7 --stage 3", "stages 0 to 2"),
-        ("1f1b --stages 3 --micro-batches 7 --steps", "deepspeed-train has"),
-        ("1f1b --stages 3 --micro-batches 7 --forward 1,2", "forward: 2 times; give 1, or 3: one a stage"),
+        ("1f1b --stages 3 --micro-batches 7 --steps", "use deepspeed-train"),
+        ("1f1b --stages 3 --micro-batches 7 --forward 1,2", "forward: 2 times; give 1, or 3: one per stage"),
         ("1f1b --stages 3 --micro-batches 7 --forward=-1", "a number from 0"),
         ("1f1b --stages 3 --micro-batches 7 --forward 1e400", "a number from 0"),
         ("1f1b --stages 3 --micro-batches 7 --forward 1/0", "a number, or numbers"),
@@ -552,6 +552,6 @@ def test_the_command_alone() -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(
-        "2.0 b2  F0 F1 I0 W0 I1 W1\n2.1 b2  F0 I0 F1 I1 W0 W1\n\nwith F = 1, I = 1, W = 1: 7 in all"
+        "2.0 b2  F0 F1 I0 W0 I1 W1\n2.1 b2  F0 I0 F1 I1 W0 W1\n\nwith F = 1, I = 1, W = 1: 7 in total"
     )
     assert "bubble: 14.3 % (1/7) of all time (idle / makespan), 16.7 % (1/6) of the ideal time" in done.stdout

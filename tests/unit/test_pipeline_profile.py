@@ -243,7 +243,7 @@ def test_what_is_no_recording_of_a_model(
     Path("wrong.py").write_text("1 +")
     reported = {
         "plain": "record with CallGraph(et=True)",
-        "bare": "no call of a module in it",
+        "bare": "the recording has no call of a module",
         "empty": "no recording in this folder",
         "nothing": "nothing: not a recording, SCRIPT.py or MODULE:FUNCTION",
         "nothing.py": "can't open file 'nothing.py'",
@@ -304,7 +304,7 @@ class Fickle(nn.Module):
 
 
 def test_what_cannot_be_measured() -> None:
-    with pytest.raises(Error, match="step 2 does other things"):
+    with pytest.raises(Error, match="step 2 calls other layers"):
         profile(Fickle(), (torch.ones(1, 2),))
     with pytest.raises(Error, match="needs a gradient: give a loss"):
         profile(nn.Identity(), (torch.ones(1, 2),))

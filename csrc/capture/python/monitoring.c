@@ -153,7 +153,7 @@ open_tool(PyObject *module, fd_monitoring_use use, fd_monitored *events,
     PyErr_Clear();
     release_tool(module, tool, events, count);
     fd_fail(error, FD_ECONFLICT,
-            "%s: sys.monitoring refused our callbacks: %s", use.option,
+            "%s: sys.monitoring rejected the callbacks: %s", use.option,
             use.instead);
     return -1;
 }

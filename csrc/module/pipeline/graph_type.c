@@ -156,13 +156,14 @@ static PyMethodDef methods[] = {
      PyDoc_STR("compressed($self, /)\n--\n\nBranches as one node each.")},
     {"is_series_parallel", graph_is_series_parallel, METH_NOARGS,
      PyDoc_STR("is_series_parallel($self, /)\n--\n\n"
-               "Made of nothing but rows and branches.")},
+               "Whether the graph is series-parallel.")},
     {"is_same", graph_is_same, METH_O,
      PyDoc_STR(
          "is_same($self, other, /)\n--\n\n"
          "Equal names and edges, except for ids and the order of lines.")},
     {"text", graph_text, METH_NOARGS,
-     PyDoc_STR("text($self, /)\n--\n\nThe text planners exchange.")},
+     PyDoc_STR(
+         "text($self, /)\n--\n\nThe graph in the text format of planners.")},
     {"json", graph_json, METH_NOARGS,
      PyDoc_STR("json($self, /)\n--\n\nThe document.")},
     {"optimize", (PyCFunction)(void (*)(void))fd_graph_optimize,
@@ -173,7 +174,7 @@ static PyMethodDef methods[] = {
                "         most_states=0, second=False, gains=False,\n"
                "         schedule=None, micro_batches=0, chunks=0,\n"
                "         effort=0, watch=None)\n--\n\n"
-               "The pipeline of least time.")},
+               "Find the fastest pipeline.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -260,17 +260,17 @@ static PyMethodDef methods[] = {
      PyDoc_STR("json($self, figures, /)\n--\n\nThe document.")},
     {"train_step", plan_train_step, METH_VARARGS,
      PyDoc_STR("train_step($self, stage, step, /)\n--\n\n"
-               "What DeepSpeed's TrainSchedule says of a step.")},
+               "A step of DeepSpeed's TrainSchedule.")},
     {"replay", (PyCFunction)(void (*)(void))fd_plan_replay,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("replay($self, prices, *, blocking=False, times=False)\n--\n\n"
-               "The plan played with given times.")},
+               "Simulate the plan with given times.")},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, "Plan(schedule, stages, micro_batches, chunks=0, group=0)\n"
-                "--\n\nWhat a schedule makes each stage do."},
+                "--\n\nThe jobs of each stage under a schedule."},
     {Py_tp_new, plan_new},
     {Py_tp_dealloc, plan_dealloc},
     {Py_tp_methods, methods},

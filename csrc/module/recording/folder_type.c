@@ -342,7 +342,7 @@ static PyMethodDef methods[] = {
                "The first bytes of a file; None if it does not exist.")},
     {"write", folder_write, METH_VARARGS,
      PyDoc_STR("write($self, name, content, /)\n--\n\n"
-               "Put bytes into a file that appears as a whole.")},
+               "Write a file atomically.")},
     {"remove", folder_remove, METH_O,
      PyDoc_STR("remove($self, name, /)\n--\n\nRemove a file.")},
     {"writer", folder_writer, METH_O,
@@ -350,17 +350,17 @@ static PyMethodDef methods[] = {
                "'live', 'gone', 'unknown'; None where nothing is recorded.")},
     {"move", folder_move, METH_VARARGS,
      PyDoc_STR("move($self, name, folder, target, /)\n--\n\n"
-               "Give a finished recording another place.")},
+               "Move a finished recording.")},
     {"lock", folder_lock, METH_O,
      PyDoc_STR("lock($self, name, /)\n--\n\n"
                "Take the lock of this name, or return False at once.")},
     {"unlock", folder_unlock, METH_NOARGS,
-     PyDoc_STR("unlock($self, /)\n--\n\nGive the lock up.")},
+     PyDoc_STR("unlock($self, /)\n--\n\nRelease the lock.")},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef properties[] = {
-    {"path", folder_get_path, NULL, PyDoc_STR("As it was opened."), NULL},
+    {"path", folder_get_path, NULL, PyDoc_STR("The path as given."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -498,15 +498,15 @@ static PyMethodDef methods[] = {
                "Write a recording that is in memory as a file.")},
     {"rotate", session_rotate, METH_VARARGS,
      PyDoc_STR("rotate($self, seconds, on_rotate, before=..., /)\n--\n\n"
-               "Be a segment of a rotated recording.")},
+               "Make this a segment of a rotated recording.")},
     {"step", session_step, METH_NOARGS,
      PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
     {"record", session_record, METH_VARARGS,
      PyDoc_STR("record($self, record, step, /)\n--\n\n"
-               "Go on in this step, or pause without any hook.")},
+               "Resume in this step, or pause without any hook.")},
     {"set_rank", session_set_rank, METH_VARARGS,
      PyDoc_STR("set_rank($self, rank, world, /)\n--\n\n"
-               "Who this process turned out to be.")},
+               "Set the rank and the number of ranks.")},
     {"note", session_note, METH_VARARGS,
      PyDoc_STR("note($self, key, json, /)\n--\n\n"
                "Store a fact about the run; `json` is its value as text.")},
@@ -530,10 +530,10 @@ static PyMethodDef methods[] = {
                "--\n\nTime calls on the GPU, in some steps.")},
     {"attach_pipeline", session_attach_pipeline, METH_O,
      PyDoc_STR("attach_pipeline($self, on_pipeline, /)\n--\n\n"
-               "Make jobs of what pipeline engines do.")},
+               "Record calls of pipeline engines as jobs.")},
     {"pipeline", session_pipeline, METH_NOARGS,
      PyDoc_STR("pipeline($self, /)\n--\n\n"
-               "What was seen of a pipeline engine, or None.")},
+               "Facts of the pipeline engine, or None.")},
     {"collections", session_collections, METH_NOARGS,
      PyDoc_STR("collections($self, /)\n--\n\n"
                "Runs, collected and uncollectable objects per generation.")},

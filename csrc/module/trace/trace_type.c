@@ -256,7 +256,7 @@ static PyMethodDef methods[] = {
                "Columns; caller and callee are rows of table(by).")},
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
-               "Backward time and how much of it has an origin.")},
+               "Backward time and its attributed part.")},
     {"diff", (PyCFunction)(void (*)(void))fd_trace_diff,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
@@ -273,7 +273,7 @@ static PyMethodDef methods[] = {
                "The timeline of one rank, its longest calls.")},
     {"clocks", fd_trace_clocks, METH_NOARGS,
      PyDoc_STR("clocks($self, /)\n--\n\n"
-               "How the clocks of ranks are aligned.")},
+               "The alignment of the clocks of ranks.")},
     {"settled", fd_trace_settled, METH_NOARGS,
      PyDoc_STR("settled($self, /)\n--\n\n"
                "The settled steps of a trace of whole recordings.")},
@@ -294,7 +294,7 @@ static PyMethodDef methods[] = {
                "       weight='time', ops='none', hide=(), contract=(),\n"
                "       min_percent=-1.0, all=False, durations='jobs',\n"
                "       flows=True, align='auto', strict=False)\n--\n\n"
-               "The file of another program, as bytes.")},
+               "The recording in another format, as bytes.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -23,13 +23,13 @@ def bounded(document: dict[str, Any], name: str, whole: int | None = None, most:
         else:
             high = middle - 1
     made = _text(_cut(document, name, low, count))
-    return made if len(made) <= most else _text({"note": f"the result is larger than {most} bytes: ask for less"})
+    return made if len(made) <= most else _text({"note": f"the result is larger than {most} bytes: request less"})
 
 
 def _cut(document: dict[str, Any], name: str, length: int, count: int) -> dict[str, Any]:
     made = document | {name: document[name][:length]}
     if length < count:
-        made["note"] = f"the first {length} of {count} {name}: ask for less at a time, or for other columns"
+        made["note"] = f"the first {length} of {count} {name}: request fewer rows, or other columns"
     return made
 
 

@@ -27,7 +27,7 @@ class RunFolder:
             raise Error("a path must not contain a null character")
         found = (self.root / text).resolve()
         if not found.is_relative_to(self.root):
-            raise Error(f"{text}: outside of the folder of the server")
+            raise Error(f"{text}: outside the folder of the server: list_runs lists the runs")
         if not found.exists():
             raise Error(f"{text}: no such file or folder: list_runs lists the runs")
         return os.fspath(found)

@@ -101,7 +101,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -
         return
     _check_files(Path(path), run_manifest.load(path))
     if privacy.requested() is not None:
-        raise Error(f"{path}: names in a data set stay as they are: give --anonymize and --strip-prefix to merge")
+        raise Error(f"{path}: names in a data set cannot be changed: give --anonymize and --strip-prefix to merge")
     for name in run_tables.NAMES:
         source = Path(path) / (f"{name}.parquet" if name in _ONE_FILE else f"{name}/*.parquet")
         connection.execute(f"CREATE VIEW {name} AS {run_tables.rows_of(name, source)}")

@@ -149,7 +149,7 @@ def load_reduced(path: PathLike, *, settled: bool) -> Trace:
     run_manifest.load(path)
     name = privacy.shown(os.fspath(path))
     if privacy.requested() is not None:
-        raise Error(f"{name}: names in a data set stay as they are: give --anonymize and --strip-prefix to merge")
+        raise Error(f"{name}: names in a data set cannot be changed: give --anonymize and --strip-prefix to merge")
     made = load_gathered(Path(path), settled=settled)
     if made is not None:
         return made
@@ -179,5 +179,5 @@ def _copy(copies: ExitStack, recording: str, rank: int, name: str) -> str:
     except Error as error:
         raise Error(f"{error}: the recording of rank {rank}; {instead}") from None
     if not Path(local).exists():
-        raise Error(f"{recording}: the recording of rank {rank} is gone; {instead}")
+        raise Error(f"{recording}: the recording of rank {rank} was removed; {instead}")
     return local

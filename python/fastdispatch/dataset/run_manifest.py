@@ -88,7 +88,7 @@ def load(folder: str | os.PathLike[str]) -> RunManifest:
     except OSError as error:
         raise Error(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
-        raise Error(f"{path}: not the manifest of a data set: make it again with fastdispatch merge") from None
+        raise Error(f"{path}: not the manifest of a data set: run fastdispatch merge again") from None
 
 
 def is_dataset(path: str | os.PathLike[str]) -> bool:

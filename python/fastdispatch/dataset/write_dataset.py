@@ -154,7 +154,7 @@ def _plan(folder: Path, manifest: RunManifest, sources: list[Source]) -> list[_T
         fault = _fault(folder, group, given)
         absent = [one.path for one in group.inputs if one.path not in given]
         if fault and absent:
-            raise Error(f"{fault}: give also {absent[0]}, which is in the same group")
+            raise Error(f"{fault}: also give {absent[0]}, which is in the same group")
         if not fault:
             left.append(group)
     known = {one.path for group in left for one in group.inputs}

@@ -103,7 +103,8 @@ def _casts(steps: Steps) -> Iterator[Finding]:
             f"autocast casts the weights of {steps.trace.modules['path'][steps.paths['module'][path]]} in every call",
             steps.where(path),
             time * again,
-            f"{number(count / calls)} casts per call, {number(steps.calls(path))} calls a step, {seconds(time)} in all",
+            f"{number(count / calls)} casts per call, {number(steps.calls(path))} calls per step, "
+            f"{seconds(time)} in total",
             ADVICE_CASTS,
             evidence={
                 "operators": ["aten::_to_copy"],

@@ -47,7 +47,7 @@ def find(steps: Steps) -> Iterator[Finding]:
             f"{function[1] if function else broken} is compiled as separate graphs",
             where,
             _GUESS * time,
-            f"the graph breaks at {file}:{line}, {counted(calls, 'time')} a step; the function is"
+            f"the graph breaks at {file}:{line}, {counted(calls, 'time')} per step; the function is"
             f" {percent(time / steps.step) if steps.step else 'a part'} of a step ({seconds(time)})"
             + (f"; reason: {reason}" if reason else ""),
             ADVICE,

@@ -175,7 +175,7 @@ def _first_of_epochs(steps: Steps, roots: list[int]) -> Iterator[Finding]:
     calls = sum(steps.paths["calls"][path] for path in starts)
     yield steps.finding(
         ID,
-        "the first batch of each epoch is slow: workers are started anew",
+        "the first batch of each epoch is slow: workers are started again",
         steps.where(starts[0]),
         lost,
         f"{len(slow)} steps waited {seconds(median(slow))} for input, the others {seconds(usual)}; workers were started"

@@ -18,7 +18,7 @@ ID = "slowdown"
 #: Runs of more ranks are not read again for their parts.
 _MOST_RANKS = 8
 
-ADVICE = "look for a list, cache, graph or set of hooks that each step extends and a later one goes through"
+ADVICE = "look for a list, cache, graph or set of hooks that each step extends and later steps traverse"
 
 
 def find(steps: Steps) -> Iterator[Finding | NotDecided]:
@@ -130,7 +130,7 @@ def _by_calls(steps: Steps) -> Iterator[Finding]:
     steps.claim(steps.named(key))
     yield steps.finding(
         ID,
-        f"each step calls {parts[2].name(heaviest)} more often than the one before",
+        f"each step calls {parts[2].name(heaviest)} more often than the previous step",
         parts[2].where(heaviest),
         max(grown, 0.0),
         f"calls of {key} per step: {', '.join(number(each[key]) for each in calls)} in thirds of the run;"

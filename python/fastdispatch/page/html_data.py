@@ -36,11 +36,11 @@ class Weight:
 WEIGHTS = (
     Weight("time", "CPU time", "ns", "self", False, "Time on the CPU, in Python and in operators."),
     Weight("gpu", "GPU time", "ns", "gpu_self", False, "Time of GPU intervals, in sampled steps."),
-    Weight("backward", "Backward time", "ns", "backward", True, "Autograd time that forward calls caused."),
+    Weight("backward", "Backward time", "ns", "backward", True, "Autograd time caused by forward calls."),
     Weight("calls", "Calls", "count", "calls", False, "Calls, of functions and operators alike."),
     Weight("ops", "Operators", "count", "ops", True, "Calls of operators."),
     Weight("async", "Asynchronous time", "ns", "async", False, "Work that ends by itself, such as collectives."),
-    Weight("starved", "GPU starved", "ns", "gpu_starved", True, "Time that streams stood still, in sampled steps."),
+    Weight("starved", "GPU starved", "ns", "gpu_starved", True, "Idle time of streams, in sampled steps."),
     Weight("gpu_calls", "GPU intervals", "count", "gpu_calls", False, "Intervals on a GPU, in sampled steps."),
     Weight("resumes", "Resumes", "count", "resumes", False, "Resumes of generators and coroutines."),
 )

@@ -48,7 +48,7 @@ def picture(made: Report) -> str:
     ranks = {row["rank"]: place for place, row in enumerate(sorted(rows, key=lambda row: (row["stage"], row["rank"])))}
     spans = [row for row in rows_of(made.intervals) if row["rank"] in ranks]
     if not spans:
-        raise Error("there is nothing to draw: no iteration of a pipeline was recorded")
+        raise Error("nothing to draw: no iteration of a pipeline was recorded")
     if len(spans) > MOST:
         raise Error(f"{len(spans)} jobs and gaps are too many to draw (at most {MOST})")
     first, last = min(row["start"] for row in spans), max(row["end"] for row in spans)

@@ -89,7 +89,7 @@ class Graph:
             raise _core.Error(f"{os.fspath(path)}: cannot read: {error.strerror}") from None
         made = cls.parse(content, os.fspath(path))
         if not made._core.order():
-            raise _core.Error(f"{os.fspath(path)}: no graph: there is no node in it")
+            raise _core.Error(f"{os.fspath(path)}: not a graph: it has no nodes")
         return made
 
     def to_text(self) -> str:

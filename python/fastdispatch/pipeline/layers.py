@@ -108,7 +108,7 @@ def _listed(given: Any) -> list[Any]:
         return list(given)
     except TypeError:
         what = type(given).__name__
-        raise Error(f"layers: {what} is not a row of layers: give nn.Sequential or a list of layers") from None
+        raise Error(f"layers: {what} is not a sequence of layers: give nn.Sequential or a list of layers") from None
 
 
 def _number(item: Real) -> Number:

@@ -78,7 +78,7 @@ def profile(
     differ, or while another recording is active.
     """
     if steps < 1 or warmup < 0:
-        raise _core.Error(f"profile: {steps} steps after {warmup}: at least 1 after 0")
+        raise _core.Error(f"profile: {steps} steps after {warmup}: at least one step is needed")
     with tempfile.TemporaryDirectory(prefix="fastdispatch-profile-") as folder:
         recorder = CallGraph(folder, et=True, gpu="off", max_mb=512)
         with _restored(model), recorder:

@@ -223,21 +223,21 @@ def optimize(
     levels = [machines] if isinstance(machines, int) else list(machines)
     speeds = [float(bandwidths)] if isinstance(bandwidths, (int, float)) else [float(each) for each in bandwidths]
     if len(levels) != len(speeds):
-        raise _core.Error(f"{len(levels)} numbers of machines and {len(speeds)} bandwidths: one of each a level")
+        raise _core.Error(f"{len(levels)} numbers of machines and {len(speeds)} bandwidths: give one of each per level")
     if any(not 1 <= each < 1 << 32 for each in levels):
-        raise _core.Error(f"machines {levels}: numbers from 1 on")
+        raise _core.Error(f"machines {levels}: must be at least 1")
     if cut not in ("published", "true"):
         raise _core.Error(f"cut {cut!r}: published or true")
     if memory not in MEMORY:
         raise _core.Error(f"memory {memory!r}: one of {', '.join(MEMORY)}")
     if compression is not None and not (compression > 0 and math.isfinite(compression)):
-        raise _core.Error(f"compression {compression}: a number above 0")
+        raise _core.Error(f"compression {compression}: must be above 0")
     if schedule is not None and schedule not in SYNCHRONOUS:
         raise _core.Error(f"schedule {schedule!r}: one of {', '.join(SYNCHRONOUS)}")
     limits = {"in_flight": in_flight, "max_states": max_states, "chunks": chunks, "micro_batches": micro_batches}
     for name, count in limits.items():
         if count is not None and not 1 <= count < 1 << 31:
-            raise _core.Error(f"{name} {count}: a number from 1 on")
+            raise _core.Error(f"{name} {count}: must be at least 1")
     found = graph._core.optimize(
         levels,
         speeds,

@@ -171,7 +171,7 @@ def _own(row: Layers, own: list[Number] | None, unit: str, method: str) -> tuple
             raise Error("method profile: no measured times: give a recording of these layers, weights=PATH")
         return row.parameters, "parameters"
     if method == "parameters" and unit == "ns":
-        raise Error("method parameters: a recording has times and no parameters: use profile or bottleneck")
+        raise Error("method parameters: a recording has times but no parameters: use profile or bottleneck")
     return own, unit
 
 
@@ -186,7 +186,7 @@ def _matches(layers: Layers, expression: str) -> list[Number]:
     try:
         compiled = re.compile(expression, re.IGNORECASE)
     except re.error as error:
-        raise Error(f"method type:{expression}: no regular expression: {error}") from None
+        raise Error(f"method type:{expression}: invalid regular expression: {error}") from None
     found: list[Number] = [int(name is not None and compiled.search(name) is not None) for name in layers.names]
     if not any(found):
         raise PipelineRuntimeError(f"Partitioning '{expression}' found no valid layers to partition.")

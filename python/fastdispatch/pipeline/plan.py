@@ -185,7 +185,7 @@ class Plan:
     def train_steps(self, stage: int) -> list[TrainStep]:
         """Return each step of a stage of DeepSpeed's ``TrainSchedule``, including those without a computation."""
         if self.schedule != "deepspeed-train":
-            raise _core.Error(f"{self.schedule} has no steps of TrainSchedule; deepspeed-train has")
+            raise _core.Error(f"{self.schedule} has no steps of TrainSchedule: use deepspeed-train")
         place = self._stage(stage)
         about = (self._core.train_step(place, step) for step in range(self.steps))
         return [TrainStep(step, step % 2 == 0, place % 2 == 0, *found) for step, found in enumerate(about)]
@@ -233,8 +233,8 @@ class Plan:
         """One per global stage."""
         given = [times] * self.stages if isinstance(times, (int, float, Fraction)) else list(times)
         if len(given) not in (self.stages, self.stages * self.chunks):
-            chunked = "" if self.chunks == 1 else f", or {self.stages * self.chunks}: one a chunk"
-            raise _core.Error(f"{name}: {len(given)} times; give 1, or {self.stages}: one a stage{chunked}")
+            chunked = "" if self.chunks == 1 else f", or {self.stages * self.chunks}: one per chunk"
+            raise _core.Error(f"{name}: {len(given)} times; give 1, or {self.stages}: one per stage{chunked}")
         exact = [_exact(name, each) for each in given]
         if len(exact) == self.stages * self.chunks:
             return exact

@@ -79,7 +79,7 @@ def profile_recording(path: str | os.PathLike[str], *, steps: int | None = None,
     recording without such a module, or whose calls of it differ.
     """
     if warmup < 0 or (steps is not None and steps < 1):
-        raise _core.Error(f"profile: {steps} steps after {warmup}: at least 1 after 0")
+        raise _core.Error(f"profile: {steps} steps after {warmup}: at least one step is needed")
     return graph_of_model(path, None, steps, warmup)
 
 
@@ -137,7 +137,7 @@ class _Recording:
                 roots[call.number].append(call)
         if not roots:
             advice = "record training with CallGraph(et=True), calls='frame'"
-            raise _core.Error(f"{where}: no call of a module in it: {advice}")
+            raise _core.Error(f"{where}: the recording has no call of a module: {advice}")
         sizes = {number: sum(1 for _ in self.below(calls[0])) for number, calls in roots.items()}
         largest = address if address in roots else max(sizes, key=lambda number: sizes[number])
         return _Model.of(notes[f"model {largest}"]), roots[largest]

@@ -488,7 +488,7 @@ def layers_of(facts: Sequence[Row], trace: Trace) -> tuple[list[int] | None, lis
         with suppress(Error):
             _, weights, _ = recorded_layers(trace)
     if len(weights) < cuts[-1] or not any(weights):
-        return cuts, None, ["layers were not timed: those of a stage count as alike"]
+        return cuts, None, ["layers were not timed: all layers of a stage are assumed to take the same time"]
     return cuts, [float(weight) for weight in weights], []
 
 
@@ -506,7 +506,7 @@ def _told(facts: Sequence[Row]) -> Iterable[str]:
     missing = sorted({name for each in facts for name in (each.get("rules") or {}).get("missing") or []})
     if missing:
         listed = ", ".join(missing[:4]) + (", ..." if len(missing) > 4 else "")
-        yield f"this version of the engine has no {listed}: jobs that they would be are not recorded"
+        yield f"this version of the engine has no {listed}: the jobs of these functions are not recorded"
 
 
 def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
@@ -528,11 +528,11 @@ def _words(row: Row) -> str:
         case "stage_faster":
             return f"stage {row['stage']} computes 10 % faster"
         case "balanced":
-            return "all stages compute for equally long"
+            return "all stages compute for the same time"
         case "overlapped_transfers":
-            return "transfers run beside the work"
+            return "transfers overlap with computation"
         case "double_micro_batches":
-            return "twice the micro-batches a step (time by micro-batch)"
+            return "twice the micro-batches per step (time per micro-batch)"
         case "move_layer":
             return f"layer {row['layer']} moves from stage {row['stage']} to stage {row['to']}"
     return f"schedule {row['schedule']}"

@@ -125,17 +125,17 @@ def _slow_links(made: Figures) -> Iterator[str]:
     if quick[slowest] > _SLOW_LINK * others and whole >= _LEAST * made.step:
         yield (
             f"stage {slowest} is a slow sender: even a quick one of its transfers takes {seconds(quick[slowest])} "
-            f"with both ends there, one of the other stages {seconds(others)}"
+            f"after both ends arrived, one of the other stages {seconds(others)}"
         )
 
 
 _OWN = {
-    "launch": "in gaps in which it waits for nobody (the host is late)",
+    "launch": "in gaps in which it waits for no other stage (the host is late)",
     "load": "loading data",
     "optimizer": "in the optimizer",
     "reduce": "reducing gradients",
-    "transfer": "moving data with both ends there",
-    "unmatched": "in transfers whose other end is not recorded",
+    "transfer": "in transfers after both ends arrived",
+    "unmatched": "in transfers with an unrecorded other end",
 }
 
 
@@ -154,7 +154,7 @@ def _best(made: Figures, change: str) -> Row | None:
 def _changes(made: Figures) -> Iterator[str]:
     overlap = _best(made, "overlapped_transfers")
     if made.schedule["name"] is not None and made.schedule["blocking"]:
-        text = "no transfer runs beside a computation: both ends wait"
+        text = "no transfer overlaps with computation: both ends wait"
         yield text + (f"; overlapping them would save {percent(overlap['share'])}" if overlap else "")
     elif overlap is not None:
         saved = percent(overlap["share"])
@@ -162,7 +162,7 @@ def _changes(made: Figures) -> Iterator[str]:
     rest = [row for row in made.what_if if row["change"] not in ("move_layer", "overlapped_transfers")]
     for row in rest[:1]:
         if row["share"] >= _SAVES:
-            yield f"what would save most: {row['words']}, {percent(row['share'])} of a step"
+            yield f"largest saving: {row['words']}, {percent(row['share'])} of a step"
 
 
 def _replicas(made: Figures) -> Iterator[str]:
@@ -186,7 +186,7 @@ def notes(made: Figures, raw: dict[str, Any]) -> Iterator[str]:
         yield "transfers are not recorded as jobs: the saving of overlapping them is unknown"
     if made.table and made.schedule["name"] is None:
         why = f" ({made.schedule['difference']})" if made.schedule["difference"] else ""
-        yield f"the order of jobs is that of no schedule we know{why}: jobs are counted, no theory and no what-if"
+        yield f"the order of jobs matches no known schedule{why}: jobs are counted, without theory and estimates"
 
 
 def _ends(made: Figures, raw: dict[str, Any]) -> Iterator[str]:
@@ -215,7 +215,7 @@ def _clocks(made: Figures) -> Iterator[str]:
             yield f"clock of rank {row['rank']}: not aligned, no transfers in both directions bound it"
         elif row["unsure_ns"] > 0:
             yield (
-                f"clock of rank {row['rank']}: moved by {row['moved_ns'] / 1e6:.3f} ms, "
+                f"clock of rank {row['rank']}: shifted by {row['moved_ns'] / 1e6:.3f} ms, "
                 f"good to {row['unsure_ns'] / 1e6:.3f} ms either way"
             )
     if made.counts["early"]:
@@ -229,10 +229,10 @@ def _left_out(made: Figures) -> Iterator[str]:
         listed = ", ".join(map(str, out[:_MOST])) + (", ..." if len(out) > _MOST else "")
         yield f"iterations skipped: {listed} (the first, incomplete ones, unselected ones)"
     if made.iterations and not any(made.shares["whole"]):
-        yield "no iteration was recorded whole: the figures are of parts"
+        yield "no iteration was recorded completely: the figures cover parts"
     for key, words in (
         ("evals", "jobs of evaluations are skipped"),
-        ("unknown", "jobs are of no kind of a pipeline"),
+        ("unknown", "jobs have a kind that is not part of a pipeline"),
         ("undirected", "sends and receives have no peer: their direction is unknown"),
     ):
         if made.counts[key]:

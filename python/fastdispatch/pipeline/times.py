@@ -166,14 +166,14 @@ def _times(trace: Trace) -> Times:
 
 def _choose(rows: Sequence[Row], within: str | None) -> Row:
     if not rows:
-        raise Error("no layers in the recording: no PipelineModule, nn.Sequential or ModuleList ran in it")
+        raise Error("no layers in the recording: it has no call of a PipelineModule, nn.Sequential or ModuleList")
     if within is None:
         return rows[0]
     for row in rows:
         if row.path == within:
             return row
     known = ", ".join(repr(row.path) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
-    raise Error(f"no layers within {within!r} in the recording: there are some within {known}")
+    raise Error(f"no layers within {within!r} in the recording: layers exist within {known}")
 
 
 def _notes(trace: Trace, row: Row, names: Sequence[str | None]) -> list[str]:
@@ -188,7 +188,7 @@ def _notes(trace: Trace, row: Row, names: Sequence[str | None]) -> list[str]:
         if parent == row.parent and name.startswith("tied_modules.")
     }
     if tied:
-        notes.append(f"{', '.join(sorted(tied))}: a recording does not say where tied layers lie; give the model, too")
+        notes.append(f"{', '.join(sorted(tied))}: a recording has no positions of tied layers: give the model too")
     absent = sorted(set(range(max(rank["world"] for rank in trace.ranks))) - {rank["rank"] for rank in trace.ranks})
     if absent:
         notes.append(f"no recording of rank {', '.join(map(str, absent[:5]))}: layers that ran only there are missing")

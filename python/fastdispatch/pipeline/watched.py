@@ -92,7 +92,9 @@ def graph_of(shape: list[Watched], timed: list[list[Watched]], about: Mapping[st
     """Return the graph of the layers ``shape``, with times of each step of ``timed``."""
     for step, layers in enumerate(timed):
         if list(_forms(layers)) != list(_forms(shape)):
-            raise _core.Error(f"profile: step {step + 1} does other things than the one before: its layers differ")
+            raise _core.Error(
+                f"profile: step {step + 1} calls other layers than the previous step: the layers must be equal"
+            )
     seen: dict[Hashable, str] = {}
     nodes = []
     for place, layer in enumerate(shape):

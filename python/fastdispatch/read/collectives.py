@@ -18,7 +18,7 @@ _EQUAL = {"allreduce_", "reduce_", "broadcast_", "_allgather_base_", "_reduce_sc
 #: Operators that no rank ends before the last one has begun.
 SYNCHRONIZING = {"allreduce_", "allgather_", "_allgather_base_", "_reduce_scatter_base_", "barrier", "alltoall_base_"}
 
-ROTATED = "collectives are not compared: the recordings are rotated, and their numbers begin anew in each segment"
+ROTATED = "collectives are not compared: the recordings are rotated, and their numbers restart in each segment"
 
 COUNTED = "numbers of collectives are counted from the start of the recordings"
 

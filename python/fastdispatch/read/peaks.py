@@ -64,7 +64,7 @@ def peak_of(text: str, gpus: Sequence[str]) -> Peak:
 def _known(dtype: str, gpus: Sequence[str]) -> Peak:
     names = sorted(set(gpus))
     if len(names) != 1:
-        what = f"GPUs of several kinds ({', '.join(names)})" if names else "no name of a GPU"
+        what = f"GPUs of several kinds ({', '.join(names)})" if names else "no GPU name"
         raise Error(f"--peak {dtype}: the recording has {what}: give FLOP/s, e.g. --peak 312e12")
     rates = next((rates for part, rates in _KNOWN if _is_part(part, names[0])), {})
     if dtype not in rates:

@@ -59,7 +59,7 @@ def begin(out: str, steps: int | None) -> dict[str, Any]:
     """Start a recording in this process; called by the script."""
     global _attached
     if callgraph.current() is not None:
-        return {"error": "it is recording already"}
+        return {"error": "already recording"}
     window = None if steps is None else (0, steps + 1)  # the rest of the current step, then whole steps
     graph = CallGraph(out, steps=window, on_trace_ready=None if steps is None else CallGraph.stop)
     graph._ambient = True

@@ -18,7 +18,7 @@ def limits() -> str:
 
     if hasattr(TorchDispatchMode, "ignore_compile_internals"):
         return ""
-    return "this PyTorch compiles modules of torch.compile again at each call under it, until Dynamo's limit"
+    return "this PyTorch recompiles modules of torch.compile at each call in this mode, until Dynamo's limit"
 
 
 class DispatchMode(_core.DispatchMode):

@@ -325,7 +325,7 @@ def register(
     """
     manifest, trouble = _read(folder)
     if trouble is not None:
-        return f"{trouble}: it is left as it is, and does not name {name}"
+        return f"{trouble}: the file is unchanged and does not list {name}"
     process = {"host": os.uname().nodename, "pid": os.getpid()} | writer
     ranks = manifest["ranks"]
     if again:
@@ -339,7 +339,7 @@ def register(
     try:
         folder.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
     except Error as error:
-        return f"{error}: {name} is not named there"
+        return f"{error}: {name} is not listed there"
     return None
 
 

@@ -69,7 +69,7 @@ def _gather(distributed: ModuleType, place: files.Place | None, run: str, limit:
     elif rank == 0:
         got = {0} | _take_recordings(mail, place, present, run)
     else:
-        return "" if mail.send(_recordings(place)) else "gather: rank 0 did not take the recording in time"
+        return "" if mail.send(_recordings(place)) else "gather: rank 0 did not receive the recording in time"
     return "" if rank else _missing(got, world)
 
 
@@ -168,7 +168,7 @@ def _tree(mail: Mail, place: files.Place | None, present: list[int], rank: int) 
                 parts.add(found)
         if rank != 0:
             if not mail.send(parts.contents()):
-                raise Error("the rank above this one did not take its part in time")
+                raise Error("the parent rank did not receive the recordings in time")
             return set()
         if place is not None and parts.ranks:
             target = Path(place.folder.path) / FOLDER

@@ -94,5 +94,5 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
             files[name] = content[at : at + size]
             at += size
     except (ValueError, AttributeError, TypeError):
-        raise Error("a rank sent something else than recordings") from None
+        raise Error("a rank sent data that is not a recording") from None
     return files

@@ -115,7 +115,7 @@ def line_report_lines(made: LineReport, top: int | None) -> Iterator[str]:
     of = f"rank {made.ranks[0]}" if len(made.ranks) == 1 else f"ranks {spans(made.ranks)}, summed"
     some = f", {counted(len(shown), 'function')} with most time of {len(made.functions)}"
     yield f"source lines, {of}, whole recording{some if len(shown) < len(made.functions) else ''}"
-    yield "the time of a line includes the functions it calls, and ends at the next line of the same call"
+    yield "the time of a line includes the functions that it calls, and ends at the next line of the same call"
     if made.not_recorded:
         yield f"{counted(made.not_recorded, 'execution')} not recorded: no room; use a larger max_mb"
     for function in shown:
@@ -128,5 +128,5 @@ def line_report_lines(made: LineReport, top: int | None) -> Iterator[str]:
 def _table(function: LinesOfFunction) -> Iterator[str]:
     for row in function.lines:
         share = f"{100 * row.time_ns / function.time_ns:.1f} %" if function.time_ns else ""
-        text = "(the file is not here, or has changed)" if row.text is None else printable(row.text.expandtabs(4))
+        text = "(the file is missing or has changed)" if row.text is None else printable(row.text.expandtabs(4))
         yield f"{row.line:>6}{grouped(row.hits):>12}{seconds(row.time_ns):>10}{share:>8}  {text}".rstrip()

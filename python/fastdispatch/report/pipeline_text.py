@@ -32,9 +32,9 @@ def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
     if made.phases:
         yield from section("Phases of a step", phases(made.phases))
     if made.table:
-        yield from section("Stages: a step, and why they are idle", stages(made))
+        yield from section("Stages: a step, and the causes of idle time", stages(made))
         yield from section("Bubble", bubbles(made))
-        yield from section("What stages hold", holdings(made))
+        yield from section("Activations and buffers of stages", holdings(made))
     if made.links:
         capped = f": {_MOST} of {len(made.links)} pairs, the slowest" if len(made.links) > _MOST else ""
         yield from section(f"Transfers of the iteration in the middle{capped}", links(made))
@@ -43,7 +43,7 @@ def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
     if made.replicas:
         yield from section("Copies of a stage", replicas(made))
     if made.what_if:
-        capped = f": {_MOST} of {len(made.what_if)}, what saves most" if len(made.what_if) > _MOST else ""
+        capped = f": {_MOST} of {len(made.what_if)}, the largest savings" if len(made.what_if) > _MOST else ""
         yield from section(f"What if{capped}", changes(made, made.what_if[:_MOST]))
     yield Text("")
     for line in made.notes:
@@ -55,10 +55,10 @@ def head(made: Report) -> str:
         return f"DeepSpeed without a pipeline: {len(made.phases)} rank{'s' if len(made.phases) != 1 else ''}"
     engine = made.engine
     name = "" if engine is None else " ".join(str(engine[key]) for key in ("engine", "version") if engine[key]) + ", "
-    schedule = made.schedule["name"] or "no schedule we know"
+    schedule = made.schedule["name"] or "unknown schedule"
     copies = f", {made.lines} copies" if made.lines > 1 else ""
     chunks = f" of {made.chunks} chunks" if made.chunks > 1 else ""
-    period = f", {seconds(made.period)} from begin to begin" if made.period is not None else ""
+    period = f", one every {seconds(made.period)}" if made.period is not None else ""
     count = len(made.iterations)
     return (
         f"{name}{schedule}: {made.stages} stage{'s' if made.stages != 1 else ''}{chunks}{copies}, "
@@ -94,7 +94,7 @@ def bubbles(made: Report) -> Table:
         for key, words in (
             ("ideal", "theory: equal stages, transfers free"),
             ("stages", "these stages, transfers free"),
-            ("base", "replayed with all that was measured"),
+            ("base", "simulated with all measured times"),
         ):
             of = made.schedule[key]
             rows.append([words, seconds(of["makespan"]), percent(of["of_total"]), percent(of["of_ideal"])])

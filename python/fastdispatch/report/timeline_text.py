@@ -183,7 +183,7 @@ def foot(made: Stats) -> Iterator[str]:
             yield f"rank {row['rank']}: {counted(row['places_lost'], 'damaged place')} in its trace"
     bounds = made.bounds
     if bounds["gap_ns"]:
-        yield f"gaps up to {bounds['gap_ns']} ns count as busy: {seconds(bounds['closed_ns'])} in all"
+        yield f"gaps up to {bounds['gap_ns']} ns count as busy: {seconds(bounds['closed_ns'])} in total"
     for key, what in _BOUNDED.items():
         if count := bounds[f"{key}_left_out"]:
             yield f"{counted(count, what)} found no room in these tables"

@@ -85,22 +85,22 @@ def sort(made: dict[str, Any]) -> None:
 def show(made: dict[str, Any], alone: dict[str, list[int]], top: int) -> None:
     before, after = made["nodes"]
     ranks = "1 rank" if made["ranks"] == 1 else f"{made['ranks']} ranks"
-    said = "nothing differs" if made["equal"] else "they differ"
-    print(f"{ranks}, {grouped(before)} and {grouped(after)} nodes, {grouped(made['paired'])} in both: {said}")
+    verdict = "equal" if made["equal"] else "different"
+    print(f"{ranks}, {grouped(before)} and {grouped(after)} nodes, {grouped(made['paired'])} in both: {verdict}")
     for side, name in (("before", "A"), ("after", "B")):
         if alone[side]:
-            print(f"ranks in {name} alone, not compared: {', '.join(map(str, alone[side]))}")
+            print(f"ranks in {name} only, not compared: {', '.join(map(str, alone[side]))}")
     if made["timed"][0] != made["timed"][1]:
-        print(f"times are in {'A' if made['timed'][0] > made['timed'][1] else 'B'} alone and were not compared")
+        print(f"times are in {'A' if made['timed'][0] > made['timed'][1] else 'B'} only and were not compared")
     counts = [row for row in made["names"] if row["ranks_with_other_counts"]]
     times = [row for row in made["names"] if row["ranks_with_other_times"]]
     times.sort(key=lambda row: -abs(row["ns"][1] - row["ns"][0]))
     table("calls by name", ("A", "B", "change", "ranks", "name"), [count_row(row) for row in counts], top)
     table("times by name, ms", ("A", "B", "change", "ranks", "name"), [time_row(row) for row in times], top)
     rows = [cells for row in made["changed"] for cells in changed_rows(row)]
-    table("calls that say something else", ("times", "ranks", "name", "what", "A", "B"), rows, top)
+    table("changed calls", ("times", "ranks", "name", "what", "A", "B"), rows, top)
     rows = [only_row(row) for row in made["only"]]
-    table("calls in one alone", ("in", "times", "nodes", "ranks", "name", "below"), rows, top)
+    table("calls in one trace only", ("in", "times", "nodes", "ranks", "name", "below"), rows, top)
     edges = {kind: row for kind, row in made["edges"].items() if len(set(row.values())) > 1}
     rows = [(grouped(row["before"]), grouped(row["after"]), grouped(row["both"]), kind) for kind, row in edges.items()]
     table("dependencies", ("A", "B", "in both", "kind"), rows, top)

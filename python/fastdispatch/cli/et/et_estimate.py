@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
             "see et check"
         )
     if made["untimed"]:
-        tell(f"{made['untimed']} nodes without times are simulated as taking no time")
+        tell(f"{made['untimed']} nodes without times are simulated with a duration of 0")
     show(made, names)
 
 

@@ -171,7 +171,7 @@ def warnings(row: dict[str, Any]) -> Iterator[str]:
         "repaired": "names and values with invalid JSON repaired",
         "wrong": "fields of a wrong type skipped",
         "duplicates": "nodes with a duplicate id have new ids",
-        "orphans": "nodes with a missing parent have none",
+        "orphans": "nodes with a missing parent: now without a parent",
         "dangling": "dependencies on missing nodes skipped",
         "collectives_unknown": "collectives of an unknown kind",
     }

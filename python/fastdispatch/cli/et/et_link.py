@@ -116,7 +116,7 @@ def pair(files: list[tuple[str, int]], kineto: Path) -> tuple[list[str], dict[st
     for path in chosen:
         same = [one for one, other in zip(paths, chosen, strict=True) if other == path]
         if len(same) > 1:
-            raise Error(f"{path}: fits {' and '.join(same)}: give them one by one")
+            raise Error(f"{path}: matches {' and '.join(same)}: give the files of each rank in a separate command")
     return chosen, notes
 
 
@@ -139,7 +139,7 @@ def match(path: str, own: dict[str, Any], traces: list[str], known: list[dict[st
         return best[0], f"paired with {best[0]} by the rank in its name: the content fits {equal} Kineto traces"
     what = describe(own, rank)
     if not best:
-        raise Error(f"{Path(traces[0]).parent}: no Kineto trace of {what}, of which is {path}")
+        raise Error(f"{Path(traces[0]).parent}: no Kineto trace of {what}, which {path} needs")
     raise Error(f"{path}: {' and '.join(best)} may each be the Kineto trace of {what}: give the one to link")
 
 
@@ -162,7 +162,7 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
         "by_order": 'operators found by name and order: the Kineto trace has no "Record function id"',
         "again": "operators with a duplicate number: skipped",
         "by_external": 'kernels without a launch: placed below the operator of their "External id"',
-        "alone": "kernels without a launch and an operator: kept without a parent",
+        "alone": "kernels without a launch or an operator: kept without a parent",
         "timeless": "events with an invalid time: skipped",
     }
     for key, text in said.items():
@@ -173,7 +173,7 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
     elif link["unnumbered"]:
         yield f'{link["unnumbered"]} operators without a "Record function id": skipped'
     if link["renamed"]:
-        yield f"{link['renamed']} operators have another name in each file and were not linked: {link['example']}"
+        yield f"{link['renamed']} operators differ in name between the files and were not linked: {link['example']}"
     if not link["compared"]:
         yield "not checked for the same rank: one of the files has neither rank nor process"
     if link["linked"] == 0:

@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         inputs=arguments.inputs,
     )
     kept = save(folder, written.files, force=arguments.force, keep=arguments.verify, listed=not arguments.compat)
-    notes = [*written.warnings, *(f"{folder / name}: was edited: not overwritten" for name in kept)]
+    notes = [*written.warnings, *(f"{folder / name}: not overwritten, because it was edited" for name in kept)]
     verdict = _verdict(arguments, folder, written, graph) if arguments.verify else None
     for line in notes:
         print(f"fastdispatch: {line}", file=sys.stderr)
@@ -123,8 +123,8 @@ def _verdict_lines(verdict: Verdict | None) -> list[str]:
     if verdict is None:
         return []
     if verdict.faults:
-        return [f"stages and whole differ: {fault}" for fault in verdict.faults]
-    return [f"stages and whole are equal bit for bit: {verdict}"]
+        return [f"stages and whole model differ: {fault}" for fault in verdict.faults]
+    return [f"stages and whole model are equal bit for bit: {verdict}"]
 
 
 def as_json(folder: Path, written: Written, notes: list[str], verdict: Verdict | None) -> dict[str, Any]:

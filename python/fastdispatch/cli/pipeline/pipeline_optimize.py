@@ -177,7 +177,7 @@ def run(arguments: argparse.Namespace) -> None:
     if found.schedule is None and not found.complete and found.bound_s < found.time_per_stage_s:
         looked = f"{found.states} " + ("were considered" if found.chains else "were not all compared")
         print(
-            f"fastdispatch: {path}: too many places to cut: {looked}; "
+            f"fastdispatch: {path}: too many possible cuts: {looked}; "
             f"no plan takes less than {found.bound_s:g} s (--max-states)",
             file=sys.stderr,
         )
@@ -331,7 +331,7 @@ def _scheduled(found: Optimum, about: dict[str, Any]) -> Iterator[str]:
     step = about["step_s"]
     one = found.single_machine_s * about["micro_batches"]
     share = float(found.replay(about["name"], about["micro_batches"])[1].bubble_of_total)
-    yield f"one machine    {_seconds(one)} a step of {about['micro_batches']} micro-batches"
+    yield f"one machine    {_seconds(one)} per step of {about['micro_batches']} micro-batches"
     yield f"{about['name']:14} {_seconds(step)}, {one / step if step else 0:.2f} times one machine, bubble {share:.1%}"
     if about["proven"]:
         yield "               proven: no plan is shorter"
@@ -339,17 +339,17 @@ def _scheduled(found: Optimum, about: dict[str, Any]) -> Iterator[str]:
         bound = about["bound_s"]
         yield f"               not proven: no plan is shorter than {_seconds(bound)} ({bound / step - 1:.1%})"
     if about["asynchronous_s"] is not None:
-        yield f"               the plan without a schedule takes {_seconds(about['asynchronous_s'])} under it"
+        yield f"               the plan without a schedule takes {_seconds(about['asynchronous_s'])} with this schedule"
 
 
 def _gain(found: Optimum, time: float | None, bound: float | None, what: str) -> str:
     if time is None:
-        return f"{what}: no such plan"
+        return f"{what}: no plan was found"
     saved = 1 - time / _step(found) if _step(found) else 0
     less = _unproven(time, bound)
     if abs(saved) < 1e-9:
         return f"{what} would change nothing{less}"
-    return f"{what} would make it {_seconds(time)}, {abs(saved):.1%} {'less' if saved > 0 else 'more'}{less}"
+    return f"{what} would change the time to {_seconds(time)}, {abs(saved):.1%} {'less' if saved > 0 else 'more'}{less}"
 
 
 def _unproven(time: float, bound: float | None) -> str:

@@ -102,7 +102,7 @@ def read(text: str) -> Any:
     if path.exists():
         return weights_in(path) if holds_weights(path) else path
     if ":" not in text:
-        raise Error(f"{text}: no such file (a model is given as MODULE:ATTRIBUTE)")
+        raise Error(f"{text}: no such file; give a model as MODULE:ATTRIBUTE")
     found = attribute(text)
     if callable(found) and not (is_module(found) or is_spec(found)):
         return guarded(text, found)

@@ -113,7 +113,7 @@ def summary(made: Plan, replay: Replay, stages: range) -> Iterator[str]:
     kinds = ("F", "I", "W") if halves else ("F",) if made.schedule == "deepspeed-inference" else ("F", "B")
     given = ", ".join(f"{kind} = {_each(replay, kind)}" for kind in kinds)
     chunk = " a chunk" if made.chunks > 1 else ""
-    yield f"with {given}{chunk}{transfers}: {_number(replay.makespan)} in all"
+    yield f"with {given}{chunk}{transfers}: {_number(replay.makespan)} in total"
     yield (
         f"bubble: {_percent(replay.bubble_of_total)} of all time (idle / makespan), "
         f"{_percent(replay.bubble_of_ideal)} of the ideal time (idle / computing)"

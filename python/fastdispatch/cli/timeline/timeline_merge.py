@@ -35,7 +35,7 @@ MOST_STEPS = (1 << 64) - 1
 ENDINGS = (".fd", *(kind + end for kind in (".json", ".pftrace", ".perfetto-trace") for end in ("", ".gz")))
 #: Events that a merge changes or skips.
 NATIVE = {
-    "aside": ("slice", "moved to a track below because of an overlap within a thread"),
+    "aside": ("slice", "moved to another track because of an overlap within a thread"),
     "crossed": ("slice", "ended with the enclosing slice"),
     "alone": ("end", "without a begin skipped"),
     "skipped": ("event", "without a native form skipped"),

@@ -113,15 +113,15 @@ def _check(node: ast.expr, start: str | None) -> None:
                 each.attr in ("shape", "T", "mT", "dtype", "device")
                 or (_dotted(each) == "torch" and _is_type(each.attr))
             ):
-                raise Error(f"its call takes .{each.attr}, which is not known")
+                raise Error(f"its call takes .{each.attr}, which is not supported")
             stack += [] if _is_torch(each) else [each.value]
         elif isinstance(each, ast.Name):
             if not _NAME.fullmatch(each.id):
-                raise Error(f"its call takes {each.id}, which is not known")
+                raise Error(f"its call takes {each.id}, which is not supported")
         elif isinstance(each, _INERT):
             stack += list(ast.iter_child_nodes(each))
         else:
-            raise Error(f"its call has a {type(each).__name__}, which is not known")
+            raise Error(f"its call has a {type(each).__name__}, which is not supported")
 
 
 def _is_torch(node: ast.expr) -> bool:
@@ -140,7 +140,7 @@ def _is_type(name: str) -> bool:
 
 def _check_function(function: ast.expr) -> None:
     if not isinstance(function, ast.Attribute):
-        raise Error(f"its call calls {ast.unparse(function)[:40]}, which is not known")
+        raise Error(f"its call calls {ast.unparse(function)[:40]}, which is not supported")
     module = _dotted(function)
     if function.attr.rstrip("_") not in _KNOWN or (module is not None and module not in _MODULES):
-        raise Error(f"its call calls {ast.unparse(function)[:40]}, which is not known")
+        raise Error(f"its call calls {ast.unparse(function)[:40]}, which is not supported")

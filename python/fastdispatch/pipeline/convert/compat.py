@@ -30,7 +30,7 @@ class Written:
 def write(graph: LayerGraph, name: str, arch: str, replicas: list[int] | None, templates: Templates) -> Written:
     """The published package of a graph whose nodes have stages."""
     if "/" in arch or "\0" in arch:
-        raise Error(f"-a {arch}: is the name of a file and has no /")
+        raise Error(f"-a {arch}: not a file name: remove the /")
     if not graph.nodes:
         raise Error("the graph has no nodes")
     graph.ordered()  # reports a cycle with its node
@@ -79,7 +79,7 @@ def _check_replicas(replicas: list[int] | None, stages: int) -> None:
     if replicas is not None and len(replicas) != stages:
         raise Error(f"--stage_to_num_ranks_map has {len(replicas)} stages, the graph has {stages}")
     if replicas is not None and stages == 1:
-        raise Error("--stage_to_num_ranks_map: the published converter takes none for a graph of one stage")
+        raise Error("--stage_to_num_ranks_map: the published converter rejects it for a graph of one stage")
 
 
 def _fuse(
@@ -94,7 +94,7 @@ def _fuse(
         reads = [*published.input_names(part, graph)]
         for id in reads:
             if id not in names:
-                raise published.Stop(graph.nodes[id], f"stage {index} reads it before a stage has made it")
+                raise published.Stop(graph.nodes[id], f"stage {index} reads a value that no earlier stage computes")
         made, counter = published.output_names(part, graph, counter)
         inputs = published.by_id({id: names[id] for id in reads})
         names.update(made)
@@ -106,7 +106,7 @@ def _fuse(
         rows.append(f"(Stage{index}(), [{_quoted(inputs)}], [{_quoted(last)}])")
         if index < len(parts) - 1:
             lost = [graph.nodes[id] for id in made if not graph.targets_of[id]]
-            written.warnings += [f"{node}: nobody reads it, and {name} does not return it" for node in lost]
+            written.warnings += [f"{node}: no node reads it, and {name} does not return it" for node in lost]
     declarations = [f"self.stage{index} = Stage{index}()" for index in range(len(parts))]
     if arch in published.INITIALIZED:
         declarations.append("self._initialize_weights()")

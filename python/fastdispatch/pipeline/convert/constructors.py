@@ -107,14 +107,14 @@ class Constructor:
         """Return the error of a call, or None."""
         given = [*self.parameters[:positional], *keywords]
         if positional > len(self.parameters):
-            return f"torch.nn.{self.name} takes {len(self.parameters)} arguments at most"
+            return f"torch.nn.{self.name} accepts at most {len(self.parameters)} arguments"
         for index, name in enumerate(given):
             if name not in self.parameters:
-                return f"torch.nn.{self.name} takes no {name}"
+                return f"torch.nn.{self.name} does not accept {name}"
             if name in given[:index]:
                 return f"{name} is given twice"
         missing = [name for name in self.required if name not in given]
-        return f"its description does not say {' and '.join(missing)}" if missing else None
+        return f"its description lacks {' and '.join(missing)}" if missing else None
 
 
 def _read() -> dict[str, Constructor]:

@@ -71,7 +71,7 @@ class _Reader:
 
     def description(self, depth: int) -> Description:
         if depth > _DEEPEST:
-            raise Error(f"more than {_DEEPEST} modules inside each other")
+            raise Error(f"modules nested deeper than {_DEEPEST} levels")
         found = Description(self._take("name"))
         if self._peek("mark") != "(":
             return found
@@ -85,7 +85,7 @@ class _Reader:
             if self._peek("mark") == ",":
                 self._take("mark")
             elif self._peek("mark") != ")" and not _CHILD.match(self._text, self._at):
-                raise self._fault("no , or )")
+                raise self._fault("expected , or )")
         self._take("mark")
         return found
 
@@ -113,7 +113,7 @@ class _Reader:
                 return
             self._at = start
         if found.keywords:
-            raise self._fault("a value without a name behind one with")
+            raise self._fault("a positional value after a named one")
         found.args.append(self._value(0))
 
     def _value(self, depth: int) -> str:
@@ -144,12 +144,12 @@ class _Reader:
 
     def end(self) -> None:
         if self._text[self._at :].strip():
-            raise self._fault(f"more text behind it: {self._text[self._at :].strip()[:20]!r}")
+            raise self._fault(f"unexpected text at the end: {self._text[self._at :].strip()[:20]!r}")
 
     def _next(self) -> tuple[str, str]:
         match = _TOKEN.match(self._text, self._at)
         if match is None:
-            raise self._fault("it ends too early")
+            raise self._fault("unexpected end")
         self._at = match.end()
         kind = match.lastgroup or ""
         return kind, match[kind]
@@ -161,7 +161,7 @@ class _Reader:
     def _take(self, kind: str) -> str:
         found, text = self._next()
         if found != kind:
-            raise self._fault(f"{text!r} where a {kind} should be", len(text))
+            raise self._fault(f"{text!r} instead of a {kind}", len(text))
         return text
 
     def _fault(self, what: str, back: int = 0) -> Error:

@@ -47,7 +47,7 @@ class Import:
     def construct(self, found: Description, declare: Callable[[Description], str]) -> str:
         if self.arguments is None:
             if found.children:
-                raise Error(f"its description has modules inside: say what {self.name} takes, {self.name}(...)")
+                raise Error(f"its description contains modules: give the arguments of {self.name}, {self.name}(...)")
             values, keywords = found.args, found.keywords
         else:
             values = [_value(each, found, declare) for each in self.arguments.args]

@@ -79,7 +79,7 @@ class LayerGraph:
                     heapq.heappush(ready, (*self._rank(target), target))
         if len(order) < len(self.nodes):
             stuck = next(self.nodes[id] for id, count in waiting.items() if count)
-            raise Error(f"{stuck}: lies on a cycle or behind one")
+            raise Error(f"{stuck}: part of a cycle, or reads a node of a cycle: remove an edge")
         return order
 
     def _rank(self, id: str) -> tuple[int, tuple[tuple[int, int | str], ...]]:

@@ -40,8 +40,8 @@ def shared_writes(
                 copies.add((id, written))
                 if others:
                     notes.append(
-                        f"{graph.nodes[id]}: writes {here} in place, which {graph.nodes[others[0]]} reads too:"
-                        " it works on a copy"
+                        f"{graph.nodes[id]}: writes {here} in place, which {graph.nodes[others[0]]} also reads:"
+                        " the write goes to a copy"
                     )
                 break
             if here not in operators or not operators[here].shares:

@@ -39,8 +39,8 @@ def check_names(name: str, arch: str, imported: Sequence[str]) -> None:
     """Refuse what cannot be a class and a module beside the stages."""
     for option, text in (("-n", name), ("-a", arch)):
         if not text.isidentifier() or keyword.iskeyword(text):
-            raise Error(f"{option} {text}: is not a name in Python: letters, digits and _, no digit first")
+            raise Error(f"{option} {text}: not a Python identifier: use letters, digits and _, with no digit first")
     if re.fullmatch(r"Stage\d+", name) or name in (*_TAKEN, *imported):
-        raise Error(f"-n {name}: the package has that name already")
+        raise Error(f"-n {name}: the package already uses this name: give another one")
     if re.fullmatch(r"stage\d+|__init__", arch) or arch in _TAKEN:
-        raise Error(f"-a {arch}: the package has a module or function of that name already")
+        raise Error(f"-a {arch}: the package already has a module or function of this name: give another one")

@@ -114,7 +114,7 @@ def declaration(found: Description, imports: Mapping[str, Import], needed: set[s
         )
     known = CONSTRUCTORS.get(found.name)
     if known is None:
-        raise Error(f"torch.nn has no {found.name} that can be made from a description: {_hint(found.name)}")
+        raise Error(f"torch.nn has no {found.name} that can be constructed from a description: {_hint(found.name)}")
     keywords = {key: value for key, value in found.keywords.items() if key not in known.shown_only}
     fault = known.fault(len(found.args), keywords)
     if fault:
@@ -127,7 +127,7 @@ def arguments(args: Sequence[str], keywords: Mapping[str, str]) -> str:
 
 
 def _hint(name: str) -> str:
-    return f"say how with --import {name}=MODULE:CLASS(ARGUMENTS)"
+    return f"give its constructor with --import {name}=MODULE:CLASS(ARGUMENTS)"
 
 
 def _count(number: int, word: str) -> str:

@@ -11,7 +11,7 @@ from fastdispatch.pipeline.convert.describe import Description, describe
 from fastdispatch.pipeline.convert.stage_plans import Plan
 
 _FORM = re.compile(r"(?P<shape>\d+(?:x\d+)*)(?::(?P<dtype>\w+)(?::(?P<end>\d+))?)?(?:@(?P<dim>\d))?")
-_HINT = "say with --inputs what goes in, as 2x3x32x32 or 4x8:int64:100 (numbers below 100), with commas between inputs"
+_HINT = "give the shapes with --inputs, e.g. 2x3x32x32 or 4x8:int64:100 (integers below 100), separated by commas"
 
 #: Of a class: the shape of a small input, from its arguments.
 _SHAPES: dict[str, Callable[[list[int]], tuple[int, ...]]] = {

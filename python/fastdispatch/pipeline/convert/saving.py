@@ -31,7 +31,7 @@ def save(folder: Path, files: Mapping[str, str], *, force: bool, keep: bool, lis
         changed = []
     if changed and not keep:
         names = ", ".join(changed)
-        raise Error(f"{folder}: {names}: changed since it was written, or not written by this; --force overwrites")
+        raise Error(f"{folder}: {names}: edited, or not written by this command; --force overwrites")
     make_folder(folder)
     for name, content in contents.items():
         if name not in changed:

@@ -69,7 +69,7 @@ def plan(graph: LayerGraph, imports: Mapping[str, Import], *, whole: bool = Fals
     made = Plan(graph, operators, [], Names(graph, inputs), inputs, [], [])
     made.outputs = in_order(id for id in graph.nodes if not graph.targets_of[id] and id not in made.nothing)
     if not made.outputs:
-        raise Error("the graph gives nothing: every output is None")
+        raise Error("the graph has no output: every output is None")
     homes = _homes(made)
     if whole:
         count, homes = 1, {id: {0} for id in homes}
@@ -89,7 +89,7 @@ def _placed(graph: LayerGraph) -> LayerGraph:
     """Stages from 0 on without gaps; inputs come in at the first."""
     without = [node for node in graph.nodes.values() if node.stage is None and not _is_input(node, graph)]
     if without and any(node.stage is not None for node in graph.nodes.values()):
-        raise Error(f"{without[0]}: has no stage, other nodes have: partition the graph again")
+        raise Error(f"{without[0]}: has no stage, but other nodes have one: partition the graph again")
     numbers = sorted({node.stage or 0 for node in graph.nodes.values() if not _is_input(node, graph)}) or [0]
     for id, node in graph.nodes.items():
         stage = 0 if _is_input(node, graph) else numbers.index(node.stage or 0)

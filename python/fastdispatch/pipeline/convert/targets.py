@@ -62,7 +62,7 @@ def add_program(
     package = folder.resolve().name
     if not package.isidentifier() or keyword.iskeyword(package):
         raise Error(
-            f"-o {folder}: the programs of --target {target} import the folder: {package} is not a name in Python"
+            f"-o {folder}: the programs of --target {target} import the folder: {package} is not a Python identifier"
         )
     if len(plan.stages) < 2:
         raise Error(f"--target {target}: the graph has one stage")
@@ -98,7 +98,7 @@ def _check_tensors(plan: Plan, borders: Sequence[Sequence[str]], target: str) ->
             if id in plan.operators and plan.operators[id].kind == "tuple":
                 node = plan.graph.nodes[id]
                 raise Error(
-                    f"{node}: gives a tuple, which crosses to stage {number}: --target {target} carries tensors"
+                    f"{node}: returns a tuple that stage {number} reads: --target {target} transfers only tensors"
                 )
 
 

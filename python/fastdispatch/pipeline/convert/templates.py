@@ -58,7 +58,7 @@ class Template:
             known = ", ".join(fields)
             raise Error(f"{self.name}: no field {error.args[0]!r}; there are {known}") from None
         except (TypeError, ValueError) as error:
-            raise Error(f"{self.name}: {error}: a % that begins no field is written %%") from None
+            raise Error(f"{self.name}: {error}: write %% for a literal %") from None
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Verdict:
             return
         split, whole = (torch.zeros_like(b) if a is None else a for a, b in ((split, whole), (whole, split)))
         if split.shape != whole.shape or split.dtype != whole.dtype:
-            self.faults.append(f"{what}: {_form(split)} in stages, {_form(whole)} in the whole")
+            self.faults.append(f"{what}: {_form(split)} in stages, {_form(whole)} in the whole model")
         elif not torch.equal(split.nan_to_num(), whole.nan_to_num()):
             worst = (split.double() - whole.double()).abs().max().item()
             self.faults.append(f"{what}: differs by up to {worst:.3g} of {whole.double().abs().max().item():.3g}")
@@ -188,7 +188,7 @@ def _copy_state(stages: Sequence[Any], written: Written, whole: Any, names: Writ
         own = names.layers[node][0][1] + rest
         value = stages[stage].state_dict()[layer + rest]
         if own not in state or state[own].shape != value.shape:
-            verdict.faults.append(f"stage {stage}: {layer}{rest} is {_form(value)}, {node} has none such")
+            verdict.faults.append(f"stage {stage}: {layer}{rest} is {_form(value)}, which {node} does not have")
         else:
             state[own].copy_(value)
             missing.discard(own)
@@ -240,7 +240,7 @@ class _Split:
             result = _guarded(f"stage {index}", lambda m=module, v=leaves: m(*v.values()))
             results = [result] if len(gives) == 1 else [*result] if isinstance(result, (tuple, list)) else []
             if len(results) != len(gives):
-                raise Broken(f"stage {index}: gives {len(results) or 1} values, model() says {len(gives)}")
+                raise Broken(f"stage {index}: gives {len(results) or 1} values, model() lists {len(gives)}")
             self.read.append(leaves)
             self.gave.append(dict(zip(gives, results, strict=True)))
             self.values.update(self.gave[-1])
