@@ -16,6 +16,7 @@ from fastdispatch import Error
 from fastdispatch.detectors import Findings, findings
 from fastdispatch.page import html_data, html_overview, html_source, html_timeline
 from fastdispatch.page.html_blocks import block
+from fastdispatch.page.html_measures import measured
 from fastdispatch.page.html_scripts import script, text_of
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_facts import facts
@@ -36,7 +37,8 @@ class Wanted:
 def page(trace: Trace, path: str, wanted: Wanted, found: Findings | None = None) -> bytes:
     """Return a page; equal arguments give equal bytes. ``found``: findings, by default those of the
     trace. If the page is too large, the timeline is reduced; raises Error if that is not enough."""
-    kept = html_data.contexts(trace)
+    extra = measured(trace)
+    kept = html_data.contexts(trace, extra)
     said = facts(trace, None)
     overview = block(*html_overview.block_of(trace, said, found or findings(trace)))
     pipeline = html_timeline.findings_of(trace)
@@ -47,7 +49,7 @@ def page(trace: Trace, path: str, wanted: Wanted, found: Findings | None = None)
         lines = html_timeline.block_of(trace, slices)
         capped = {} if lines is None else lines[0]["capped"]
         blocks = {
-            "data-core": block(*html_data.core(trace, path, kept, said, pipeline | {"capped": capped})),
+            "data-core": block(*html_data.core(trace, path, kept, said, pipeline | {"capped": capped}, extra)),
             "data-overview": overview,
             "data-source": source,
         }

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch.page import html_layout
+from fastdispatch.page.html_measures import Measured, measured
 from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.summary import mapping
@@ -103,9 +104,11 @@ def figure(found: Columns, weight: Weight) -> list[int]:
     return own(found["parent"], column) if weight.inclusive else column
 
 
-def contexts(trace: Trace) -> Columns:
+def contexts(trace: Trace, more: Sequence[Measured] = ()) -> Columns:
+    """Return contexts with their figures; ``more``: measured ones."""
     found = trace.contexts
-    return places(found) | {weight.id: figure(found, weight) for weight in WEIGHTS}
+    figures = {weight.id: figure(found, weight) for weight in WEIGHTS}
+    return places(found) | figures | {each.id: each.column for each in more}
 
 
 def setting(trace: Trace) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -120,15 +123,16 @@ def about(trace: Trace, path: str, said: Facts) -> dict[str, Any]:
     return {"path": path, **asdict(said), "versions": versions, "options": options, "phases": PHASES}
 
 
-def weights(table: Columns, whole: int) -> list[dict[str, Any]]:
-    """Return non-empty weights. ``whole`` is the value of 100 %, for counts their sum."""
+def weights(table: Columns, whole: int, more: Sequence[Measured] = ()) -> list[dict[str, Any]]:
+    """Return non-empty weights. ``whole`` is the value of 100 % of the time; of other weights it is their sum."""
     used = []
-    for weight in WEIGHTS:
+    every: list[Weight | Measured] = [*WEIGHTS, *more]
+    for weight in every:
         everything = sum(table[weight.id])
         if everything:
             base = whole if weight.id == "time" and whole else everything
-            shown = asdict(weight)
-            used.append({name: shown[name] for name in ("id", "label", "unit", "about")} | {"whole": base})
+            shown = {name: getattr(weight, name) for name in ("id", "label", "unit", "about")}
+            used.append(shown | {"whole": base})
     return used
 
 
@@ -142,9 +146,10 @@ def paths_by_rank(trace: Trace, kept: Columns) -> dict[str, Columns] | None:
     if len(trace.ranks) < 2 or len(trace.ranks) * len(kept["node"]) * len(used) > MOST_FIGURES:
         return None
     tables = {}
-    for index in range(len(trace.ranks)):
+    for index, rank in enumerate(trace.ranks):
         found = trace.core.contexts(index)
-        tables[f"rank{index}"] = {weight.id: figure(found, weight) for weight in used}
+        figures = {weight.id: figure(found, weight) for weight in used}
+        tables[f"rank{index}"] = figures | {each.id: each.column for each in measured(trace, rank["rank"])}
     return tables
 
 
@@ -166,14 +171,14 @@ def by_rank(trace: Trace) -> dict[str, Columns]:
 
 
 def core(
-    trace: Trace, path: str, kept: Columns, said: Facts, more: dict[str, Any]
+    trace: Trace, path: str, kept: Columns, said: Facts, more: dict[str, Any], extra: Sequence[Measured] = ()
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return values and tables of the main block of every page; ``kept`` are its contexts, ``said`` its facts, ``more``
-    are further ones: findings, notes, capped."""
+    are further ones (findings, notes, capped), ``extra`` its measured weights."""
     named = nodes(trace)
     values = {
         "about": about(trace, path, said) | more,
-        "weights": weights(kept, said.whole),
+        "weights": weights(kept, said.whole, extra),
         "layout": html_layout.packages(named, kept),
     }
     return values, {

@@ -18,6 +18,8 @@ export function seconds(nanoseconds) {
 
 export function figure(value, unit) {
     if (unit === "ns") return seconds(value);
+    if (unit === "B") return bytes(value);
+    if (unit === "FLOP") return flops(value);
     return Number.isInteger(value) || value >= 100 ? grouped(value) : String(Number(value.toPrecision(3)));
 }
 
@@ -38,8 +40,14 @@ export function counted(number, one, many = `${one}s`) {
 
 /** Bytes: `512 B`, `6.29 MB`. */
 export function bytes(number) {
-    const unit = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, size]) => number >= 0.9995 * size);
-    return unit ? `${Number((number / unit[1]).toPrecision(3))} ${unit[0]}` : `${number} B`;
+    const unit = [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, size]) => number >= 0.9995 * size);
+    return unit ? `${Number((number / unit[1]).toPrecision(3))} ${unit[0]}` : `${Math.round(number)} B`;
+}
+
+/** Floating-point operations: `6.29 MFLOP`. */
+function flops(number) {
+    const [letter, size] = [["P", 1e15], ["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]].find(([, size]) => number >= 0.9995 * size) ?? ["", 1];
+    return `${Number((number / size).toPrecision(3))} ${letter}FLOP`;
 }
 
 /** Replace `_` by a space in names of counters and facts. */

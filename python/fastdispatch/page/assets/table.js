@@ -24,8 +24,8 @@ function columns() {
     const list = [{ id: "calls", label: "Calls", unit: "count", cells: of("calls", "own") }];
     for (const { id, label, unit } of trace.weights) {
         if (id === "calls") continue;
-        if (unit === "ns" && id !== "async") list.push({ id: `${id}.own`, label: `${label}, self`, unit, cells: of(id, "own") });
-        list.push({ id, label: unit === "ns" ? `${label}, total` : label, unit, cells: of(id, "total") });
+        if (unit !== "count" && id !== "async") list.push({ id: `${id}.own`, label: `${label}, self`, unit, cells: of(id, "own") });
+        list.push({ id, label: unit !== "count" ? `${label}, total` : label, unit, cells: of(id, "total") });
     }
     return list;
 }
