@@ -507,6 +507,9 @@ class Trace:
         ops, self, total, backward, async, hidden, gpu_calls, gpu_self, gpu_total, gpu_starved,
         step_mean, step_deviation. ``ArgumentError`` for another ``by``."""
 
+    def groups(self, by: str = "function", /) -> list[int]:
+        """Return the row of ``table(by)`` of each row of :meth:`contexts`; -1: it is in none."""
+
     def edges(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """caller (-1: called by nothing in the graph), callee (rows of ``table(by)``), calls, total."""
 

@@ -1,4 +1,4 @@
-/* Trace.table, .edges and .coverage: sums over groups of contexts. */
+/* Trace.table, .edges, .groups and .coverage: sums over groups of contexts. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
@@ -114,6 +114,40 @@ PyObject *
 fd_trace_edges(PyObject *self, PyObject *args)
 {
     return summarise(self, args, group_edges);
+}
+
+/* The group of each context but the first, which stands for none. */
+static PyObject *
+group_numbers(const fd_groups *groups, uint32_t contexts)
+{
+    PyObject *made = PyList_New((Py_ssize_t)contexts - 1);
+    for (uint32_t i = 1; made != NULL && i < contexts; i++) {
+        PyObject *group = PyLong_FromLong((long)groups->of_context[i] - 1);
+        if (group == NULL) {
+            Py_CLEAR(made);
+            break;
+        }
+        PyList_SET_ITEM(made, (Py_ssize_t)i - 1, group);
+    }
+    return made;
+}
+
+PyObject *
+fd_trace_groups(PyObject *self, PyObject *args)
+{
+    const char *by = "function";
+    fd_grouping grouping;
+    const fd_trace *trace = fd_trace_of(self);
+    if (!PyArg_ParseTuple(args, "|s:groups", &by)
+        || !fd_take_grouping(by, &grouping)) {
+        return NULL;
+    }
+    fd_groups groups = {.of_context = NULL};
+    PyObject *made = fd_groups_make(&groups, trace, grouping) == FD_OK
+                       ? group_numbers(&groups, trace->contexts.count)
+                       : PyErr_NoMemory();
+    fd_groups_clear(&groups);
+    return made;
 }
 
 PyObject *

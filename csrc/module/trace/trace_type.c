@@ -254,6 +254,9 @@ static PyMethodDef methods[] = {
     {"edges", fd_trace_edges, METH_VARARGS,
      PyDoc_STR("edges($self, by='function', rank=-1, /)\n--\n\n"
                "Columns; caller and callee are rows of table(by).")},
+    {"groups", fd_trace_groups, METH_VARARGS,
+     PyDoc_STR("groups($self, by='function', /)\n--\n\n"
+               "The row of table(by) of each call path; -1: none.")},
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
                "Backward time and its attributed part.")},

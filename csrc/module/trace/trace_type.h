@@ -23,6 +23,7 @@ PyObject *fd_trace_figures(PyObject *self, PyObject *args);
 PyObject *fd_trace_jobs(PyObject *self, PyObject *args);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
 PyObject *fd_trace_edges(PyObject *self, PyObject *args);
+PyObject *fd_trace_groups(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
 PyObject *fd_trace_timeline_rows(PyObject *self, PyObject *args);
 PyObject *fd_trace_clocks(PyObject *self, PyObject *unused);

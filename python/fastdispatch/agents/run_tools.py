@@ -19,7 +19,7 @@ _ROWS = 1000
 _COLUMNS = ("where", "kind", "calls", "ops", "self", "total", "backward", "gpu_total")
 
 _GROUPS = ("function", "operator", "module", "package", "phase")
-_SORTS = ("calls", "ops", "self", "total", "backward", "spread", "gpu")
+_SORTS = ("calls", "ops", "self", "total", "backward", "spread", "gpu", "flops", "bytes", "comm", "allocated")
 
 _PATH = {"type": "string", "description": "path of a run, from list_runs"}
 

@@ -33,8 +33,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--sort",
         default="total",
-        choices=("calls", "ops", "self", "total", "backward", "spread", "gpu"),
-        help="sort by this column (default: total)",
+        choices=("calls", "ops", "self", "total", "backward", "spread", "gpu", "flops", "bytes", "comm", "allocated"),
+        help="sort by this column (default: total); the last four require a recording with --measure",
     )
     parser.add_argument("--top", type=count, metavar="N", help=f"print N rows (default: {_TOP}; with --json all)")
     parser.add_argument("--all", action="store_true", help="print all rows, including functions of libraries")

@@ -1,4 +1,4 @@
-"""Measured figures as weights of the page: FLOPs, allocated and communicated bytes per call path.
+"""MeasuredWeight figures as weights of the page: FLOPs, allocated and communicated bytes per call path.
 
 They are those of ``report --flops``, ``--memory`` and ``--comm``: FLOPs per step and blocks of memory count at the
 forward call that caused them, bytes of communication at the call itself.
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from fastdispatch.read.call_sites import CallSites
 from fastdispatch.read.flops import flops_of, has_flops
 from fastdispatch.read.memory_figures import has_memory, memory_of
+from fastdispatch.read.measured import communicated
 from fastdispatch.read.trace import Trace
-from fastdispatch.report.comm_report import comm_sums
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredWeight:
     """A weight; ``column`` has its own value of each context, without callees."""
 
     id: str
@@ -28,7 +28,7 @@ class Measured:
     column: list[float]
 
 
-def measured(trace: Trace, rank: int | None = None) -> list[Measured]:
+def measured(trace: Trace, rank: int | None = None) -> list[MeasuredWeight]:
     """Return the measured weights of all ranks, or of the one with this number; empty without ``measure``."""
     entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
     found = []
@@ -36,25 +36,25 @@ def measured(trace: Trace, rank: int | None = None) -> list[Measured]:
         found.append(_flops(trace, rank))
     if any(has_memory(entry) for entry in entries):
         found.append(_allocated(trace, rank))
-    if comm := comm_sums(trace, rank):
+    if comm := communicated(entries):
         bytes_of = Counter[int]()
         for (context, _, _), (_, _, sent, received) in comm.items():
             bytes_of[context] += max(sent, received)
         about = "Bytes of communication in the measured steps, the larger of sent and received."
-        found.append(Measured("comm", "Communicated bytes", "B", about, _column(trace, bytes_of)))
+        found.append(MeasuredWeight("comm", "Communicated bytes", "B", about, _column(trace, bytes_of)))
     return found
 
 
-def _flops(trace: Trace, rank: int | None) -> Measured:
+def _flops(trace: Trace, rank: int | None) -> MeasuredWeight:
     found = flops_of(trace, rank)
     over = found.measured or found.ranks
     values = {row: work.flops / over for row, work in found.sites.items()}
     label = "FLOPs per step" if found.measured else "FLOPs"
     about = "FLOPs of a rank; backward and recomputed ones are at their forward call."
-    return Measured("flops", label, "FLOP", about, _column(trace, values))
+    return MeasuredWeight("flops", label, "FLOP", about, _column(trace, values))
 
 
-def _allocated(trace: Trace, rank: int | None) -> Measured:
+def _allocated(trace: Trace, rank: int | None) -> MeasuredWeight:
     sites = CallSites(trace)
     bytes_of = Counter[int]()
     for entry in trace.ranks:
@@ -63,7 +63,7 @@ def _allocated(trace: Trace, rank: int | None) -> Measured:
                 for path in device.paths.values():
                     bytes_of[sites.site(path.context)] += path.allocated
     about = "Bytes of all allocated blocks of the recording; those of backward are at their forward call."
-    return Measured("memory", "Allocated bytes", "B", about, _column(trace, bytes_of))
+    return MeasuredWeight("memory", "Allocated bytes", "B", about, _column(trace, bytes_of))
 
 
 def _column(trace: Trace, values: Mapping[int, float]) -> list[float]:

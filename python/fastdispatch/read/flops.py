@@ -77,7 +77,7 @@ def flops_of(trace: Trace, rank: int | None = None) -> Flops:
     if not has_flops(entries):
         raise Error(_nothing(trace))
     found = Flops(
-        measured=sum(_column(entry, "steps", "count") for entry in entries),
+        measured=measured_steps(entries),
         timed=sum(entry["steps"] if entry["window"] is None else entry["window"]["steps"] for entry in entries),
         step=step_time(entries),
         ranks=len(entries),
@@ -96,9 +96,10 @@ def _nothing(trace: Trace) -> str:
     return f"--flops: {trace.name} has no FLOPs: record with --measure flops (docs/concepts/measures.md)"
 
 
-def _column(entry: dict[str, Any], kind: str, column: str) -> int:
-    rows = entry["measures"]
-    return sum(value for found, value in zip(rows["kind"], rows[column], strict=True) if found == kind)
+def measured_steps(entries: Iterable[Mapping[str, Any]]) -> int:
+    """Return the number of measured steps of all ranks; 0: the recordings have no steps."""
+    columns = (zip(entry["measures"]["kind"], entry["measures"]["count"], strict=True) for entry in entries)
+    return sum(count for rows in columns for kind, count in rows if kind == "steps")
 
 
 def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, found: Flops) -> None:

@@ -21,6 +21,8 @@ HOOKED = {
     "range": "operator",
 }
 
+#: Prefixes of FLOPs.
+_UNITS = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 #: Maximum valid cost, nanoseconds.
 _DEAREST = 1e9
@@ -101,6 +103,14 @@ def size(number: int) -> str:
         if number >= 0.9995 * of:
             return f"{number / of:.3g} {unit}"
     return f"{number} B"
+
+
+def in_flop(number: float, unit: str = "FLOP") -> str:
+    """Format a number of FLOPs: ``312 TFLOP``, ``5.24 MFLOP``."""
+    for prefix, of in _UNITS:
+        if number >= 0.9995 * of:
+            return f"{number / of:.3g} {prefix}{unit}" if number < 999.5 * of else f"{number / of:.0f} {prefix}{unit}"
+    return f"{number:.3g} {unit}".rstrip()
 
 
 def spans(ranks: Sequence[int]) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fastdispatch.report.run_summary import Summary
 
 By = Literal["function", "operator", "module", "package", "phase"]
-Sort = Literal["calls", "ops", "self", "total", "backward", "spread", "gpu"]
+Sort = Literal["calls", "ops", "self", "total", "backward", "spread", "gpu", "flops", "bytes", "comm", "allocated"]
 
 _TOP = 20
 

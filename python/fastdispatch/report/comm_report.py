@@ -9,6 +9,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.read.collective_waits import back_ends, uses_device, waits
+from fastdispatch.read.measured import communicated
 from fastdispatch.read.summary import printable, seconds, size
 from fastdispatch.read.trace import Trace
 
@@ -63,22 +64,9 @@ class CommRow:
     bus_bandwidth: float | None
 
 
-def comm_sums(trace: Trace, rank: int | None = None) -> dict[tuple[int, str, int], list[int]]:
-    """Return ranks, calls, sent and received bytes by context, detail and flags, of all ranks or of one."""
-    sums: dict[tuple[int, str, int], list[int]] = {}
-    for entry in trace.ranks:
-        of = (entry.get("measures") or {}) if rank in (None, entry["rank"]) else {}
-        names = ("kind", "context", "detail", "flags", "count", "sum", "other")
-        for kind, context, detail, flags, *figures in zip(*(of.get(name, ()) for name in names), strict=True):
-            if kind == "comm":
-                row = sums.setdefault((context, detail, flags), [0, 0, 0, 0])
-                row[:] = (a + b for a, b in zip(row, (1, *figures), strict=True))
-    return sums
-
-
 def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
     """Return the rows, by bytes. Raises Error if the recording has no figures of communication."""
-    sums = comm_sums(trace)
+    sums = communicated(trace.ranks)
     if not sums:
         raise Error(f"--comm: {shown} has no figures of communication: record with measure='comm'")
     device = uses_device(trace)

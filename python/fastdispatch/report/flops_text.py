@@ -8,23 +8,13 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.read.summary import counted, grouped, printable, seconds, size
+from fastdispatch.read.summary import counted, grouped, in_flop, printable, seconds, size
 from fastdispatch.report.report_flops import FlopReport, FlopRow
 from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, section, table, width_of
-
-_UNITS = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
 def print_flops(report: FlopReport, file: IO[str]) -> None:
     print_parts(_parts(report), file, min(max(width_of(file), 60), ENDLESS))
-
-
-def in_flop(number: float, unit: str = "FLOP") -> str:
-    """Format a number of FLOPs: ``312 TFLOP``, ``5.24 MFLOP``."""
-    for prefix, of in _UNITS:
-        if number >= 0.9995 * of:
-            return f"{number / of:.3g} {prefix}{unit}" if number < 999.5 * of else f"{number / of:.0f} {prefix}{unit}"
-    return f"{number:.3g} {unit}"
 
 
 def sentence(report: FlopReport) -> str:

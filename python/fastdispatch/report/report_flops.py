@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.read.flops import Flops, Work, flops_of
+from fastdispatch.read.measured import SiteGroups
 from fastdispatch.read.peaks import Peak, peak_of
-from fastdispatch.read.trace import Columns, Group, Trace
+from fastdispatch.read.trace import Group, Trace
 from fastdispatch.report.report_facts import COMPILED
-from fastdispatch.report.report_rows import is_library, module_pattern
+from fastdispatch.report.report_rows import is_library
 
 SCHEMA = "fastdispatch-flops/1"
 
 #: Sort keys, with their field.
 SORTS = {"total": "flops", "self": "own", "backward": "backward", "calls": "calls"}
+
+_BY = ("function", "operator", "module", "package", "node")
 
 
 @dataclass
@@ -149,55 +152,37 @@ class _Groups:
     """Sums per group: each path counts once in the groups of the calls above it."""
 
     def __init__(self, trace: Trace, by: Group, found: Flops) -> None:
-        self._trace = trace
-        self._parents: list[int] = trace.contexts["parent"]
-        self._names = _names(trace, by)
+        if by not in _BY:
+            raise Error(f"--by {by}: --flops has rows by {', '.join(_BY[:-1])} or {_BY[-1]}")
+        self._groups = SiteGroups(trace, by)
         self._found = found
-        self._libraries: dict[str, bool] = {}
-        for row, node in enumerate(trace.contexts["node"]):
-            name = self._names[row]
-            if by == "function" and name is not None:
-                self._libraries[name] = is_library(trace, node)
+        table = trace.table(by)
+        self._names: list[str] = table["where"]
+        kinds = trace.nodes["kind"]
+        self._threads = {
+            group for group, node in enumerate(table["node"]) if kinds[node] == "thread" and by != "module"
+        }
+        self._libraries = {
+            name
+            for name, node in zip(self._names, table["node"], strict=True)
+            if by == "function" and is_library(trace, node)
+        }
 
     def forwards(self, name: str) -> bool:
-        return self._libraries.get(name, False)
+        return name in self._libraries
 
     def sums(self) -> dict[str, tuple[Work, int]]:
         """Return the work and the FLOPs without callees of each group that has any."""
-        made: dict[str, Work] = {}
-        own: dict[str, int] = {}
-        for row, work in self._found.sites.items():
-            above = self._above(row)
-            for name in set(above):
-                made.setdefault(name, Work()).add(work)
+        made: dict[int, Work] = {}
+        own = Counter[int]()
+        for site, work in self._found.sites.items():
+            above = self._groups.above(site)
+            for group in set(above):
+                made.setdefault(group, Work()).add(work)
             if above:
-                own[above[0]] = own.get(above[0], 0) + work.flops
-        return {name: (work, own.get(name, 0)) for name, work in made.items() if work.flops or work.elementwise}
-
-    def _above(self, row: int) -> list[str]:
-        """Return the groups of a path and its callers, the innermost first."""
-        made = []
-        while row >= 0:
-            name = self._names[row]
-            if name is not None:
-                made.append(name)
-            row = self._parents[row]
-        return made
-
-
-def _names(trace: Trace, by: Group) -> list[str | None]:
-    """Return the group of each path; None: that of its caller."""
-    contexts, nodes, modules = trace.contexts, trace.nodes, trace.modules
-    name_of: dict[str, Callable[[Columns, int], str | None]] = {
-        "node": lambda nodes, node: nodes["key"][node] if nodes["kind"][node] != "thread" else None,
-        "function": lambda nodes, node: nodes["key"][node] if nodes["kind"][node] in ("python", "range") else None,
-        "operator": lambda nodes, node: nodes["key"][node] if nodes["kind"][node] in ("op", "autograd") else None,
-        "package": lambda nodes, node: nodes["package"][node] or None,
-    }
-    if by == "module":
-        patterns = [module_pattern(p) or c for p, c in zip(modules["path"], modules["class"], strict=True)]
-        return [patterns[module] if module >= 0 else None for module in contexts["module"]]
-    if by not in name_of:
-        raise Error(f"--by {by}: --flops has rows by function, operator, module, package or node")
-    of_node = [name_of[by](nodes, node) for node in range(len(nodes["key"]))]
-    return [of_node[node] for node in contexts["node"]]
+                own[above[0]] += work.flops
+        return {
+            self._names[group]: (work, own[group])
+            for group, work in made.items()
+            if group not in self._threads and (work.flops or work.elementwise)
+        }

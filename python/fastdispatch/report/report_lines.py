@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from fastdispatch.read.summary import grouped, seconds, spans
+from fastdispatch.read.summary import grouped, in_flop, seconds, size, spans
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special, Thread
 from fastdispatch.report.report_model import Report
+from fastdispatch.report.report_rows import Listing
 
 _STEP_ENDS = {
     "optimizer": "by Optimizer.step",
@@ -115,6 +116,19 @@ def hidden_line(report: Report) -> Iterator[str]:
         parts.append(f"hidden: {', '.join(hidden)} (--all)")
     if parts:
         yield "   ".join(parts)
+    yield from measured_line(listing)
+
+
+def measured_line(listing: Listing) -> Iterator[str]:
+    """Yield the sums of the measured figures, with their unit."""
+    found = listing.measured
+    parts = [in_flop(found["flops"])] if "flops" in found else []
+    parts += [f"{size(round(found['communicated']))} communicated"] if "communicated" in found else []
+    parts = [f"{', '.join(parts)} {'of a step and rank' if listing.by_step else 'of a rank'}"] if parts else []
+    if "allocated" in found:
+        parts.append(f"{size(round(found['allocated']))} allocated of a rank in the whole recording")
+    if parts:
+        yield f"measured: {'; '.join(parts)}; backward counts at its forward call"
 
 
 def foot(report: Report) -> Iterator[str]:

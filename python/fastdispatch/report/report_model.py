@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from fastdispatch._core import Error
 from fastdispatch.detectors import Finding, findings
+from fastdispatch.read.measured import FIGURES
 from fastdispatch.read.processes import Processes, processes
 from fastdispatch.read.trace import Group, Trace
 from fastdispatch.report import compiler_text
@@ -21,6 +22,9 @@ from fastdispatch.report.report_tree import Branch, tree
 SCHEMA = "fastdispatch-report/1"
 
 By = Group | Literal["phase"]
+
+#: Sort keys of recordings without times.
+_UNTIMED = ("calls", "ops", "flops", "bytes", "comm", "allocated")
 
 
 @dataclass
@@ -90,6 +94,7 @@ class Report:
             "rows": None if self.listing is None else [asdict(row) for row in self.listing.rows],
             "more": 0 if self.listing is None else self.listing.more,
             "hidden": None if self.listing is None else asdict(self.listing.hidden),
+            "measured": {} if self.listing is None else self.listing.measured,
             "tree": None if self.tree is None else [vars(branch) for branch in self.tree],
             "neighbours": None if self.neighbours is None else asdict(self.neighbours),
             "paths": None if self.paths is None else asdict(self.paths),
@@ -132,9 +137,11 @@ def report(trace: Trace, wanted: Wanted, path: str | None = None) -> Report:
             all_=not wanted.hide,
         )
     else:
-        sort = wanted.sort if made.timing or wanted.sort in ("calls", "ops") else "calls"
+        sort = wanted.sort if made.timing or wanted.sort in _UNTIMED else "calls"
         wanted.sort = sort
         if wanted.by == "phase":
+            if SORTS[sort] in FIGURES:
+                raise Error(f"--by phase: phases have no column for --sort {sort}")
             made.listing = phase_listing(trace, wanted.rank, made.facts, SORTS[sort])
         else:
             made.listing = listing(

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from fastdispatch.read.measured import FIGURES, Measured, SiteGroups, measured, required
 from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.trace import Columns, Group, Trace
 
-#: Sort keys, with their column in ``Trace.table``.
+#: Sort keys, with their column in ``Trace.table`` and of measured figures.
 SORTS = {
     "calls": "calls",
     "ops": "ops",
@@ -19,6 +20,10 @@ SORTS = {
     "backward": "backward",
     "spread": "step_deviation",
     "gpu": "gpu_total",
+    "flops": "flops",
+    "bytes": "bytes",
+    "comm": "communicated",
+    "allocated": "allocated",
 }
 
 #: Library functions below this share of the whole are hidden.
@@ -69,6 +74,10 @@ class Row:
     parameter_bytes: int = 0
     modules: list[Modules] = field(default_factory=list)
     threads: list[str] = field(default_factory=list)  # roles of the threads it ran in
+    flops: float = 0.0  # these four: of one rank with its callees, at the forward calls (read/measured.py)
+    bytes: float = 0.0
+    communicated: float = 0.0
+    allocated: float = 0.0
 
 
 @dataclass
@@ -82,11 +91,14 @@ class Hidden:
 
 @dataclass
 class Listing:
-    """The listed rows, and the number of others."""
+    """The listed rows, and the number of others. ``measured``: sums of the measured figures, of one rank and, if
+    ``by_step``, of one step (allocated bytes: of the recording)."""
 
     rows: list[Row]
     more: int
     hidden: Hidden
+    measured: dict[str, float] = field(default_factory=dict)
+    by_step: bool = False
 
 
 def listing(
@@ -103,6 +115,11 @@ def listing(
     """Return the ``top`` rows (None: all) by ``sort``. With ``hide``, functions of threads of the ``idle`` roles and
     small and forwarding library functions are omitted; ``whole`` is the time of 100 %."""
     table = trace.table(by, rank)
+    found = measured(trace, rank)
+    if SORTS[sort] in FIGURES:
+        required(found, SORTS[sort], f"--sort {sort}", trace.name)
+    figures = _sums(trace, by, found, len(table["where"]))
+    table |= figures
     indexes = _visible(trace, by, table)
     hidden = Hidden({}, 0)
     if hide and by == "function":
@@ -114,11 +131,22 @@ def listing(
     indexes.sort(key=lambda i: (-figure[i], -table["total"][i], -table["calls"][i], where[i]))
     chosen = indexes if top is None else indexes[:top]
     rows = [row(trace, table, i) for i in chosen]
+    for name, column in figures.items():
+        for i, made in zip(chosen, rows, strict=True):
+            setattr(made, name, column[i])
     if by in ("function", "operator"):
         _add_places(trace, rank, table, chosen, rows)
     elif by == "module":
         _add_parameters(trace, rows)
-    return Listing(rows, len(indexes) - len(chosen), hidden)
+    totals = {name: found.total(name) for name in found.figures}
+    return Listing(rows, len(indexes) - len(chosen), hidden, totals, found.by_step)
+
+
+def _sums(trace: Trace, by: Group, found: Measured, rows: int) -> Columns:
+    """Return a column of each measured figure."""
+    groups = SiteGroups(trace, by)
+    sums = {name: groups.sums(of) for name, of in found.figures.items()}
+    return {name: [of.get(index, 0.0) for index in range(rows)] for name, of in sums.items()}
 
 
 def row(trace: Trace, table: Columns, index: int) -> Row:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.detectors.text import first_lines
-from fastdispatch.read.summary import grouped, printable, seconds, size
+from fastdispatch.read.summary import grouped, in_flop, printable, seconds, size
 from fastdispatch.report.notebook_html import html_of
 from fastdispatch.report.report_find import Neighbours
 from fastdispatch.report.report_lines import foot, head, hidden_line
@@ -92,12 +92,24 @@ class _Drawing:
         for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
             if any(getattr(row, column) for row in rows):  # of sampled steps: times, not shares of all steps
                 figures.append((name, [seconds(getattr(row, column)) if getattr(row, column) else "" for row in rows]))
+        figures += self.measured(rows)
         if any(row.parameters for row in rows):
             figures.append(("parameters", [grouped(row.parameters) if row.parameters else "" for row in rows]))
             figures.append(("bytes", [size(row.parameter_bytes) if row.parameters else "" for row in rows]))
         if any(row.unseen_calls for row in rows):
             figures.append(("unseen", [grouped(row.unseen_calls) if row.unseen_calls else "" for row in rows]))
         return self.table(figures, [self.where(row.where, self.suffix(row)) for row in rows])
+
+    def measured(self, rows: Sequence[Row]) -> list[tuple[str, list[str]]]:
+        """Return the measured figures: FLOPs and bytes of a step and rank, and in wide terminals, or sorted by them,
+        those that operators read."""
+        sort = self.report.wanted.sort
+        found = [("FLOP", [in_flop(row.flops, "") if row.flops else "" for row in rows])]
+        if sort == "bytes" or self.width >= _WIDEST:
+            found.append(("operands", [_bytes(row.bytes) for row in rows]))
+        found.append(("comm", [_bytes(row.communicated) for row in rows]))
+        found.append(("allocated", [_bytes(row.allocated) for row in rows]))
+        return [(name, cells) for name, cells in found if any(cells)]
 
     def tree(self, rows: Sequence[Branch]) -> Table:
         figures = self.calls(rows)
@@ -191,6 +203,10 @@ class _Drawing:
         if suffix:
             text.append("   " + suffix, style="cyan")
         return text
+
+
+def _bytes(number: float) -> str:
+    return size(round(number)) if number else ""
 
 
 def _instances(pattern: str, count: int) -> str:

@@ -1,0 +1,132 @@
+"""Measured FLOPs, memory and communication have the same totals in the table, in the reports of each and in the
+comparison of two recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import BAD_INPUT, main
+from fastdispatch.read.measured import measured
+from fastdispatch.read.trace import Group
+from fastdispatch.report.comm_report import comm_rows
+from fastdispatch.report.report_flops import flop_report
+from fastdispatch.report.report_memory import memory_report
+from fastdispatch.report.report_rows import Row
+
+torch = pytest.importorskip("torch")
+dist = pytest.importorskip("torch.distributed")
+if not dist.is_available():
+    pytest.skip("PyTorch without torch.distributed", allow_module_level=True)
+
+pytestmark = pytest.mark.torch
+
+STEPS, SIDE, BATCH = 6, 8, 4
+
+#: Multiplications and additions of a layer; the bytes of its gradient, and of its input, weight and bias.
+LAYER, GRADIENT, OPERANDS = 2 * BATCH * SIDE * SIDE, 4 * SIDE * SIDE, 4 * (BATCH * SIDE + SIDE * SIDE + SIDE)
+
+
+class Layer(torch.nn.Module):  # type: ignore[name-defined, misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(SIDE, SIDE)
+
+    def forward(self, x: Any, times: int) -> Any:
+        for _ in range(times):
+            x = self.inner(x)
+        return x
+
+
+def exchange(model: Layer, copies: int) -> None:
+    for _ in range(copies):
+        dist.all_reduce(model.inner.weight.grad)
+
+
+def train(folder: Path, *, times: int = 1, copies: int = 1, kept: int = 0, measure: str = "flops,memory,comm") -> Path:
+    model, blocks = Layer(), []
+    updates = torch.optim.SGD(model.parameters(), lr=0.1)
+    with fastdispatch.CallGraph(folder, measure=measure):
+        for _ in range(STEPS):
+            updates.zero_grad()
+            model(torch.ones(BATCH, SIDE), times).sum().backward()
+            exchange(model, copies)
+            blocks.append(torch.ones(kept, dtype=torch.uint8))
+            updates.step()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def group() -> Iterator[None]:
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def run(group: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(tmp_path_factory.mktemp("run"))
+
+
+def rows_of(trace: fastdispatch.Trace, by: Group, sort: str = "total") -> dict[str, Row]:
+    made = trace.report(by=by, sort=sort, all=True, top=None)  # type: ignore[arg-type]
+    assert made.listing is not None
+    return {row.where: row for row in made.listing.rows}
+
+
+@pytest.mark.parametrize("by", ["function", "operator", "module", "package"])
+def test_the_table_has_the_flops_of_the_report_of_flops(run: Path, by: Group) -> None:
+    trace = fastdispatch.load(run, steps="settled")
+    rows = rows_of(trace, by)
+    report = flop_report(trace, by=by, rank=None, sort="total", top=None, hide=False, peak=None)
+    counted = {row.where: (row.flops, row.bytes) for row in report.rows if row.flops}
+    assert {where: (row.flops, row.bytes) for where, row in rows.items() if row.flops} == counted
+    assert report.total.flops == measured(trace).total("flops") == 2 * LAYER
+
+
+def test_rows_have_the_known_sizes(run: Path) -> None:
+    trace = fastdispatch.load(run, steps="settled")
+    modules, functions = rows_of(trace, "module"), rows_of(trace, "function")
+    assert modules["inner"].flops == modules["Layer"].flops == 2 * LAYER  # the input needs no gradient
+    assert modules["inner"].bytes > OPERANDS  # and the operands of the backward pass
+    exchanged = next(row for where, row in functions.items() if where.endswith(":exchange"))
+    assert (exchanged.communicated, exchanged.flops) == (GRADIENT, 0)
+
+
+def test_totals_are_those_of_the_other_reports(run: Path) -> None:
+    trace = fastdispatch.load(run, steps="settled")
+    found = measured(trace)
+    moved = sum(max(row.sent, row.received) for row in comm_rows(trace, "run"))
+    assert found.total("communicated") * STEPS == moved == GRADIENT * STEPS
+    [device] = memory_report(trace).devices
+    assert found.total("allocated") == device.allocated
+    assert found.peaks == {device.device: device.peak}
+    document = trace.report(all=True, top=None).as_json()
+    assert document["measured"] == {name: found.total(name) for name in found.figures}
+    assert set(document["measured"]) == {"flops", "bytes", "communicated", "allocated"}
+
+
+@pytest.mark.parametrize("sort", ["flops", "bytes", "comm", "allocated"])
+def test_rows_are_sorted_by_a_measured_figure(run: Path, sort: str, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = fastdispatch.load(run, steps="settled")
+    field = {"comm": "communicated"}.get(sort, sort)
+    values = [getattr(row, field) for row in rows_of(trace, "function", sort).values()]
+    assert values == sorted(values, reverse=True) and values[0] == measured(trace).total(field)
+    assert main(["report", str(run), "--sort", sort]) == 0
+    out = capsys.readouterr().out
+    assert f"measured: {2 * LAYER / 1000:.3g} kFLOP, {GRADIENT} B communicated of a step and rank" in out
+
+
+@pytest.mark.parametrize(("sort", "measure"), [("flops", "flops"), ("comm", "comm"), ("allocated", "memory")])
+def test_a_figure_that_was_not_measured(
+    sort: str, measure: str, group: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = {"flops": "comm", "comm": "memory", "memory": "flops"}
+    train(tmp_path, measure=others[measure])
+    assert main(["report", str(tmp_path), "--sort", sort]) == BAD_INPUT
+    error = capsys.readouterr().err
+    assert f"--sort {sort}" in error and f"--measure {measure}" in error and error.count("\n") == 1
