@@ -11,6 +11,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import BAD_INPUT, main
+from fastdispatch.read.diff import Diff, diff
+from fastdispatch.read.gate import Budget
 from fastdispatch.read.measured import measured
 from fastdispatch.read.trace import Group
 from fastdispatch.report.comm_report import comm_rows
@@ -104,7 +106,7 @@ def test_totals_are_those_of_the_other_reports(run: Path) -> None:
     assert found.total("communicated") * STEPS == moved == GRADIENT * STEPS
     [device] = memory_report(trace).devices
     assert found.total("allocated") == device.allocated
-    assert found.peaks == {device.device: device.peak}
+    assert {name: sum(sites.values()) for name, sites in found.peaks.items()} == {device.device: device.peak}
     document = trace.report(all=True, top=None).as_json()
     assert document["measured"] == {name: found.total(name) for name in found.figures}
     assert set(document["measured"]) == {"flops", "bytes", "communicated", "allocated"}
@@ -130,3 +132,58 @@ def test_a_figure_that_was_not_measured(
     assert main(["report", str(tmp_path), "--sort", sort]) == BAD_INPUT
     error = capsys.readouterr().err
     assert f"--sort {sort}" in error and f"--measure {measure}" in error and error.count("\n") == 1
+
+
+def changes(made: Diff) -> dict[str, dict[str, float]]:
+    """Return the changed figures, with the changes by name of the function."""
+    return {
+        each.figure: {path.key.rpartition(":")[2]: path.change for path in each.paths} for each in made.measured.changes
+    }
+
+
+def test_equal_runs_have_no_measured_change(run: Path, group: None, tmp_path: Path) -> None:
+    made = diff(run, train(tmp_path))
+    assert [each.figure for each in made.measured.figures] == ["flops", "communicated", "peak"]
+    assert changes(made) == {} and made.measured.missing == []
+    assert not any(word in str(made) for word in ("FLOP", "communicated", "peak"))
+
+
+def test_changes_are_at_the_functions_that_cause_them(run: Path, group: None, tmp_path: Path) -> None:
+    made = diff(run, train(tmp_path, times=2, copies=3, kept=1 << 20))
+    found = changes(made)
+    assert found["flops"] == {"forward": 3 * LAYER}  # the input of the second call needs a gradient
+    assert found["communicated"] == {"exchange": 2 * GRADIENT}
+    assert found["peak"]["train"] == pytest.approx(STEPS << 20, abs=1024)  # other blocks are live at the other peak
+    text = str(made)
+    assert "; FLOPs +150.0%; communicated bytes +200.0%; bytes at the peak of cpu +" in text.splitlines()[0]
+    assert f"FLOPs/step: {2 * LAYER / 1000:.3g} kFLOP -> {5 * LAYER / 1000:.3g} kFLOP" in text
+    document = made.as_json()
+    assert [each["total"] for each in document["measured"] if each["figure"] == "communicated"] == [
+        [GRADIENT, 3 * GRADIENT]
+    ]
+
+
+def test_a_figure_of_one_side_only_is_not_compared(run: Path, group: None, tmp_path: Path) -> None:
+    made = diff(run, train(tmp_path, measure="flops"))
+    assert [each.figure for each in made.measured.figures] == ["flops"]
+    assert "communicated bytes are not compared: only one side has them" in str(made)
+
+
+@pytest.mark.parametrize("key", ["flops", "communicated", "peak", "allocated"])
+def test_budgets_of_measured_figures(run: Path, key: str, group: None, tmp_path: Path) -> None:
+    larger = train(tmp_path / "larger", times=2, copies=3, kept=1 << 20)
+    budget = tmp_path / "budget.toml"
+    budget.write_text(f"{key} = 10\n")
+    assert Budget(str(budget)).broken(diff(run, run)) == []
+    [broken] = Budget(str(budget)).broken(diff(run, larger))
+    assert broken.line == 1 and broken.text.endswith(", 10 % allowed")
+    budget.write_text(f"{key} = 1e9\n")
+    assert Budget(str(budget)).broken(diff(run, larger)) == []
+
+
+def test_a_budget_of_a_figure_that_was_not_measured(run: Path, tmp_path: Path, capsys: Any) -> None:
+    budget = tmp_path / "budget.toml"
+    budget.write_text("peak = 1\n")
+    train(tmp_path / "less", measure="comm")
+    assert main(["diff", str(run), str(tmp_path / "less"), "--gate", str(budget)]) == BAD_INPUT
+    assert f"{budget}:1: peak" in (error := capsys.readouterr().err) and "--measure memory" in error

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from fastdispatch import _core
+from fastdispatch.read.diff_measured import MeasuredDiff, measured_diff
 from fastdispatch.read.diff_verdict import DiffVerdict, verdict
 from fastdispatch.read.reduced import load_run
 from fastdispatch.read.steps import number_of_ranks, step_time
@@ -247,6 +248,11 @@ class Diff:
         return Pair(pair.before * self.speed, pair.after)
 
     @cached_property
+    def measured(self) -> MeasuredDiff:
+        """How FLOPs, communicated bytes and the peak of memory changed."""
+        return measured_diff((self.traces[0], self.traces[1]), (self.sides[0].rank, self.sides[1].rank))
+
+    @cached_property
     def verdict(self) -> DiffVerdict:
         """How the time of a step changed, in a sentence."""
         return verdict(self)
@@ -309,6 +315,7 @@ class Diff:
             "rows": [row.as_json() for row in (self.rows if everything else self.changed())],
             "calls": [call.as_json() for call in (self.calls if everything else self.changed_calls())],
             "collections": [row.as_json() for row in self.collections],
+            "measured": [each.as_json() for each in self.measured.figures],
         }
 
 

@@ -9,6 +9,7 @@ from fastdispatch.read.summary import seconds
 
 if TYPE_CHECKING:
     from fastdispatch.read.diff import Call, Diff, Row
+    from fastdispatch.read.diff_measured import MeasuredChange
 
 #: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
 _MOST = 0.8
@@ -54,7 +55,15 @@ def verdict(diff: Diff) -> DiffVerdict:
     part = row.total.after - row.total.before * diff.speed if row is not None else 0.0
     because = [_edge(call) for call in _reasons(diff, row, part)[:2]] if row is not None else []
     made = DiffVerdict(changed, before, after, machine, row.key if row is not None else None, part, because, "")
-    return DiffVerdict(**{**vars(made), "text": _text(diff, made)})
+    measured = "".join(f"; {each.name} {_growth(each)}" for each in diff.measured.changes)
+    return DiffVerdict(**{**vars(made), "text": _text(diff, made) + measured})
+
+
+def _growth(change: MeasuredChange) -> str:
+    """Return the growth in percent; of figures whose sum is the same that their places changed."""
+    if change.before == change.after:
+        return "moved"
+    return f"{change.after / change.before - 1:+.1%}" if change.before else "are new"
 
 
 def _text(diff: Diff, made: DiffVerdict) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.read.diff import Diff, Row
-from fastdispatch.read.flops import flops_of, has_flops
+from fastdispatch.read.measured import measured, required
 from fastdispatch.read.regular import read_text
 from fastdispatch.read.steps import step_times
 from fastdispatch.read.summary import seconds
@@ -20,10 +20,20 @@ _KEYS = {
     "new_operators": bool,
     "step": (int, float),
     "flops": (int, float),
+    "communicated": (int, float),
+    "peak": (int, float),
+    "allocated": (int, float),
     "calls": dict,
     "time": dict,
 }
 
+#: Limits of measured figures; a peak has the name of its device.
+_WORDS = {
+    "flops": "FLOPs per step",
+    "communicated": "communicated bytes per step",
+    "allocated": "allocated bytes in the recording",
+    "peak": "bytes at the peak of",
+}
 
 #: Distance of the quartiles, and standard error of the median, in standard deviations of normally distributed times.
 _QUARTILES, _MEDIAN = 1.349, 1.2533
@@ -75,10 +85,10 @@ class Budget:
         return 1
 
     def broken(self, diff: Diff) -> list[Broken]:
-        """Yield exceeded lines in the order step, FLOPs, calls, times, operators, forbidden calls."""
+        """Yield exceeded lines in the order step, measured figures, calls, times, operators, forbidden calls."""
         return [
             *self._step(diff),
-            *self._flops(diff),
+            *self._measured(diff),
             *self._calls(diff),
             *self._times(diff),
             *self._operators(diff),
@@ -94,21 +104,29 @@ class Budget:
         text = f"; noise of the median {spread:.1%}" if spread is not None else ""
         return [Broken(f"{after / before - 1:+.1%} per step, {allowed} % allowed{text}", self._line("step"))]
 
-    def _flops(self, diff: Diff) -> list[Broken]:
-        allowed = self.content.get("flops")
-        if allowed is None:
-            return []
-        figures = []
-        for side, trace in zip(diff.sides, diff.traces, strict=True):
-            if not has_flops(rank for rank in trace.ranks if side.rank in (None, rank["rank"])):
-                place = f"{self.path}:{self._line('flops')}"
-                raise Error(f"{place}: flops: {trace.name} has no FLOPs: record with --measure flops")
-            figures.append(flops_of(trace, side.rank).per_step)
-        before, after = figures
-        if after <= before * (1 + allowed / 100):
-            return []
-        growth = f"{after / before - 1:+.1%}" if before else f"{after:g}"
-        return [Broken(f"{growth} FLOPs per step, {allowed:g} % allowed", self._line("flops"))]
+    def _measured(self, diff: Diff) -> list[Broken]:
+        found = []
+        for key in _WORDS:
+            if key not in self.content:
+                continue
+            allowed = self.content[key]
+            for words, before, after in self._figures(diff, key):
+                if after > before * (1 + allowed / 100):
+                    growth = f"{after / before - 1:+.1%}" if before else f"{after:g}"
+                    found.append(Broken(f"{growth} {words}, {allowed:g} % allowed", self._line(key)))
+        return found
+
+    def _figures(self, diff: Diff, key: str) -> list[tuple[str, float, float]]:
+        """Return what a limit is about, before and after: peaks by device. Raises Error if it was not measured."""
+        sides = [measured(trace, side.rank) for side, trace in zip(diff.sides, diff.traces, strict=True)]
+        name = "allocated" if key == "peak" else key
+        for one, trace in zip(sides, diff.traces, strict=True):
+            required(one, name, f"{self.path}:{self._line(key)}: {key}", trace.name)
+        if key == "peak":
+            totals = [{device: sum(sites.values()) for device, sites in one.peaks.items()} for one in sides]
+            return [(f"{_WORDS[key]} {each}", totals[0].get(each, 0), totals[1].get(each, 0)) for each in totals[1]]
+        before, after = (one.total(name) for one in sides)
+        return [(_WORDS[key], before, after)]
 
     def _calls(self, diff: Diff) -> list[Broken]:
         found = []

@@ -10,7 +10,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.read.call_sites import CallSites
 from fastdispatch.read.flops import flops_of, has_flops, measured_steps
-from fastdispatch.read.memory_figures import has_memory, memory_of
+from fastdispatch.read.memory_figures import DeviceMemory, has_memory, memory_of
 from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.trace import Group, Trace
 
@@ -27,11 +27,12 @@ FIGURES = {
 class Measured:
     """Figures by name, then by call site (row of ``trace.contexts``), of one rank: the mean of all. FLOPs and bytes of
     operators and communication are per measured step, or of the recording without steps; allocated bytes are of the
-    recording. ``peaks``: bytes at the peak of each device; of several ranks, of the one with the highest peak."""
+    recording. ``peaks``: bytes at the peak of each device, by call site; of several ranks, of the one with the highest
+    peak."""
 
     by_step: bool
     figures: dict[str, dict[int, float]]
-    peaks: dict[str, int]
+    peaks: dict[str, dict[int, float]]
 
     def total(self, name: str) -> float:
         return sum(self.figures[name].values())
@@ -99,15 +100,21 @@ def measured(trace: Trace, rank: int | None = None) -> Measured:
 
 
 def _add_memory(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, made: Measured, ranks: int) -> None:
-    found = [memory_of(trace, entry, sites)[0] for entry in entries if has_memory(entry)]
-    if not found:
-        return
+    found = [device for entry in entries if has_memory(entry) for device in memory_of(trace, entry, sites)[0]]
     allocated = Counter[int]()
-    for device in (device for devices in found for device in devices):
+    highest: dict[str, DeviceMemory] = {}
+    for device in found:
         for context, path in device.paths.items():
             allocated[sites.site(context)] += path.allocated
-        made.peaks[device.device] = max(made.peaks.get(device.device, 0), device.peak)
-    made.figures["allocated"] = {site: each / ranks for site, each in allocated.items()}
+        if device.device not in highest or device.peak > highest[device.device].peak:
+            highest[device.device] = device
+    for name, device in highest.items():
+        at_peak = Counter[int]()
+        for context, path in device.paths.items():
+            at_peak[sites.site(context)] += path.peak
+        made.peaks[name] = {site: value for site, value in at_peak.items() if value}
+    if found:
+        made.figures["allocated"] = {site: each / ranks for site, each in allocated.items()}
 
 
 def required(made: Measured, name: str, option: str, shown: str) -> Mapping[int, float]:

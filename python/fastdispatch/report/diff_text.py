@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastdispatch.read.diff import Call, Diff, Row
 from fastdispatch.read.gate import Broken, Budget, per
-from fastdispatch.read.summary import grouped, seconds
+from fastdispatch.read.summary import grouped, in_flop, seconds, size
 
 
 def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
@@ -19,6 +19,7 @@ def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
     shown: list[Call | Row] = [*calls[:top], *rows[:top]]
     for change in sorted(shown, key=lambda change: -diff.effect(change)):
         yield call_line(diff, change) if isinstance(change, Call) else row_line(diff, change)
+    yield from measured_lines(diff, top)
     hidden = len(calls) + len(rows) - len(calls[:top]) - len(rows[:top])
     more = f"; {grouped(hidden)} more changes (--all)" if hidden else ""
     same = len(diff.rows) - len(diff.changed())
@@ -26,6 +27,19 @@ def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
     yield f"{grouped(same)} of {grouped(len(diff.rows))} {WHAT[diff.by]} are unchanged{apart}{more}"
     if diff.collections:
         yield f"garbage collections (not compared): {', '.join(collection_text(diff, row) for row in diff.collections)}"
+
+
+def measured_lines(diff: Diff, top: int | None) -> Iterator[str]:
+    """Yield each changed figure of the measures, and the functions with the largest changes of it."""
+    for each in diff.measured.changes:
+        form = in_flop if each.figure == "flops" else lambda number: size(round(number))
+        yield f"{each.name}{'' if each.figure == 'peak' else per(diff)}: {form(each.before)} -> {form(each.after)}"
+        for path in each.paths[:top]:
+            count = f"{sign(path.change)} {form(abs(path.change))}"
+            yield f" {count:<18} {path.key}   {form(path.before)} -> {form(path.after)}"
+        if len(each.paths) > len(each.paths[:top]):
+            yield f" {grouped(len(each.paths) - len(each.paths[:top]))} more functions (--all)"
+    yield from diff.measured.missing
 
 
 WHAT = {"node": "functions and operators", "module": "modules", "package": "packages"}
