@@ -86,7 +86,7 @@ def _load_one_by_one(local: dict[str, Source], refused: dict[str, str]) -> tuple
 
 def _write(folder: Path, name: str, trace: Trace) -> None:
     connection = engine.connect(threads=1)
-    run_tables.read(connection, trace, (*run_tables.SHARED, *run_tables.PER_RANK))
+    run_tables.view(connection, trace)
     for table in (*run_tables.SHARED, *run_tables.PER_RANK):
         target = folder / table / f"{name}.parquet"
         target.parent.mkdir(exist_ok=True)

@@ -68,7 +68,7 @@ _TO_FILE = {
 _FROM_FILE = {"figures": "SELECT * EXCLUDE (below), (self + below)::UBIGINT AS total"}
 
 #: Options of Parquet files: a group of 64 ranks with 4 096 call paths is one row group.
-_PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 9, ROW_GROUP_SIZE 262144"
+_PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, ROW_GROUP_SIZE 262144"
 
 
 def write_table(connection: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:
@@ -93,20 +93,32 @@ def _sum(column: str, of: str = "UBIGINT", most: int = 2**64 - 1) -> str:
     return f"least(sum({column}), {most})::{of}"
 
 
+def _quantiles(column: str) -> str:
+    """The median and the 95th percentile, which DuckDB computes together as they have the same list."""
+    found = f"quantile_cont({column}, [0.5, 0.95])"
+    return f"{found}[1] AS {column}_median, {found}[2] AS {column}_p95"
+
+
 #: The reduced merge: one row per call path, whatever the number of ranks. Of equal ranks the first is named.
 REDUCED = f"""
     SELECT path, count(*) AS ranks, (SELECT count(*) FROM ranks) - count(*) AS missing,
            {_sum("calls")} AS calls, min(calls) AS calls_min, max(calls) AS calls_max, {_sum("ops")} AS ops,
-           {_sum("self")} AS self, min(self) AS self_min, median(self) AS self_median,
-           quantile_cont(self, 0.95) AS self_p95, max(self) AS self_max,
+           {_sum("self")} AS self, min(self) AS self_min, {_quantiles("self")}, max(self) AS self_max,
            arg_max(rank, (self, -rank::BIGINT)) AS self_slowest, arg_min(rank, (self, rank)) AS self_fastest,
-           {_sum("total")} AS total, min(total) AS total_min, median(total) AS total_median,
-           quantile_cont(total, 0.95) AS total_p95, max(total) AS total_max,
+           {_sum("total")} AS total, min(total) AS total_min, {_quantiles("total")}, max(total) AS total_max,
            arg_max(rank, (total, -rank::BIGINT)) AS total_slowest, arg_min(rank, (total, rank)) AS total_fastest,
            {_sum("backward", "BIGINT", 2**63 - 1)} AS backward, {_sum("steps")} AS steps
     FROM figures GROUP BY path"""
 
 NAMES = (*SHARED, *PER_RANK, "reduced")
+
+
+def view(connection: duckdb.DuckDBPyConnection, trace: Trace) -> None:
+    """Make the tables of a trace, but ``reduced``, as views of its columns: each query reads the trace again."""
+    for name in trace.core.streams():
+        connection.register(f"in_{name}", ArrowTable(trace.core, name))
+    for name, query in (SHARED | PER_RANK).items():
+        connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
 
 
 def read(connection: duckdb.DuckDBPyConnection, trace: Trace, names: tuple[str, ...] = NAMES) -> None:
