@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch.page import html_layout
-from fastdispatch.page.html_measures import Measured, measured
+from fastdispatch.page.html_measures import MeasuredWeight, measured
 from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.summary import mapping
@@ -104,7 +104,7 @@ def figure(found: Columns, weight: Weight) -> list[int]:
     return own(found["parent"], column) if weight.inclusive else column
 
 
-def contexts(trace: Trace, more: Sequence[Measured] = ()) -> Columns:
+def contexts(trace: Trace, more: Sequence[MeasuredWeight] = ()) -> Columns:
     """Return contexts with their figures; ``more``: measured ones."""
     found = trace.contexts
     figures = {weight.id: figure(found, weight) for weight in WEIGHTS}
@@ -123,10 +123,10 @@ def about(trace: Trace, path: str, said: Facts) -> dict[str, Any]:
     return {"path": path, **asdict(said), "versions": versions, "options": options, "phases": PHASES}
 
 
-def weights(table: Columns, whole: int, more: Sequence[Measured] = ()) -> list[dict[str, Any]]:
+def weights(table: Columns, whole: int, more: Sequence[MeasuredWeight] = ()) -> list[dict[str, Any]]:
     """Return non-empty weights. ``whole`` is the value of 100 % of the time; of other weights it is their sum."""
     used = []
-    every: list[Weight | Measured] = [*WEIGHTS, *more]
+    every: list[Weight | MeasuredWeight] = [*WEIGHTS, *more]
     for weight in every:
         everything = sum(table[weight.id])
         if everything:
@@ -171,7 +171,7 @@ def by_rank(trace: Trace) -> dict[str, Columns]:
 
 
 def core(
-    trace: Trace, path: str, kept: Columns, said: Facts, more: dict[str, Any], extra: Sequence[Measured] = ()
+    trace: Trace, path: str, kept: Columns, said: Facts, more: dict[str, Any], extra: Sequence[MeasuredWeight] = ()
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return values and tables of the main block of every page; ``kept`` are its contexts, ``said`` its facts, ``more``
     are further ones (findings, notes, capped), ``extra`` its measured weights."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from fastdispatch.read.call_sites import CallSites
 from fastdispatch.read.flops import flops_of, has_flops
-from fastdispatch.read.memory_figures import has_memory, memory_of
 from fastdispatch.read.measured import communicated
+from fastdispatch.read.memory_figures import has_memory, memory_of
 from fastdispatch.read.trace import Trace
 
 
