@@ -213,19 +213,6 @@ fd_clock_fit_bounds(const fd_clock_bound *bounds, size_t count,
     return FD_OK;
 }
 
-size_t
-fd_clock_violations(const fd_clock_bound *bounds, size_t count,
-                    const fd_clock_map *map)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t own = fd_clock_apply(map, bounds[i].own);
-        found +=
-            bounds[i].earlier ? own > bounds[i].other : own < bounds[i].other;
-    }
-    return found;
-}
-
 static int
 by_value(const void *left, const void *right)
 {

@@ -65,10 +65,6 @@ typedef struct fd_clock_bound {
 fd_status fd_clock_fit_bounds(const fd_clock_bound *bounds, size_t count,
                               fd_clock_fit *fit);
 
-/* Bounds that are violated when the own clock is corrected. */
-size_t fd_clock_violations(const fd_clock_bound *bounds, size_t count,
-                           const fd_clock_map *map);
-
 /* value + slope * at */
 typedef struct fd_clock_line {
     double value;

@@ -39,13 +39,6 @@ bool fd_source_is_valid(const char *text);
 fd_source fd_source_of(const char *text, const PyCodeObject *code);
 void fd_source_clear(fd_source *source);
 
-/* Whether the code has the parameter of the source. */
-static inline bool
-fd_source_is_there(const fd_source *source)
-{
-    return source->from != FD_SOURCE_VALUE || source->slot >= 0;
-}
-
 /* The object, a new reference, or NULL. Sets no exception. */
 PyObject *fd_source_object(const fd_source *source, const fd_frame *frame);
 

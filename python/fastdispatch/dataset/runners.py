@@ -14,7 +14,6 @@ from fastdispatch._core import Error
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Step = Callable[[Task], Result]
-Runner = Callable[[Step[Task, Result], Sequence[Task]], Iterator[tuple[Task, Result]]]
 
 
 def processes(step: Step[Task, Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:

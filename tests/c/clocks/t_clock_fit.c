@@ -54,6 +54,19 @@ pings(void)
     CHECK(!fd_clock_fit_pings(list, 0, &fit));
 }
 
+/* Bounds that are violated when the own clock is corrected. */
+static size_t
+violations(const fd_clock_bound *bounds, size_t count, const fd_clock_map *map)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t own = fd_clock_apply(map, bounds[i].own);
+        found +=
+            bounds[i].earlier ? own > bounds[i].other : own < bounds[i].other;
+    }
+    return found;
+}
+
 /* Messages in both directions, each with a latency of 30 us or more. */
 static void
 bounds(void)
@@ -70,14 +83,14 @@ bounds(void)
     }
     OK(fd_clock_fit_bounds(list, 40, &fit));
     CHECK(fit.uncertainty_ns >= 29000 && fit.uncertainty_ns < 36000);
-    EQUAL(fd_clock_violations(list, 40, &fit.map), 0);
-    EQUAL(fd_clock_violations(list, 40, &none), 20);
+    EQUAL(violations(list, 40, &fit.map), 0);
+    EQUAL(violations(list, 40, &none), 20);
     for (int64_t at = 0; at < INT64_C(40000000000); at += 7777777777) {
         CHECK(llabs(fd_clock_apply(&fit.map, at) - theirs(at)) < 10000);
     }
     list[0].other -= 200000;
     OK(fd_clock_fit_bounds(list, 40, &fit));
-    CHECK(fd_clock_violations(list, 40, &fit.map) > 0);
+    CHECK(violations(list, 40, &fit.map) > 0);
     STATUS(fd_clock_fit_bounds(list, 1, &fit), FD_EINVAL);
     STATUS(fd_clock_fit_bounds(list, 0, &fit), FD_EINVAL);
 }
