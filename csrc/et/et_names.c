@@ -1,5 +1,7 @@
 #include "et/et_names.h"
 
+#include "base/collective_names.h"
+
 #include <string.h>
 
 static const char *const type_names[FD_ET_TYPES] = {
@@ -81,55 +83,30 @@ fd_et_comm_level_of(const char *name, bool gpu)
              : FD_ET_NO_COMM;
 }
 
-/* A name in lower case without underscores, so that AllReduce_Sum, all_reduce
- * and allreduce_ are equal. */
-static void
-squeeze(const char *name, char *to, size_t room)
-{
-    size_t size = 0;
-    for (; *name != '\0' && size + 1 < room; name++) {
-        char c = *name >= 'A' && *name <= 'Z' ? (char)(*name + 32) : *name;
-        if (c >= 'a' && c <= 'z') {
-            to[size++] = c;
-        }
-    }
-    to[size] = '\0';
-}
-
 fd_et_type
 fd_et_comm_type(const char *name, int32_t *coll)
 {
-    /* The first match counts: longer names precede those they contain. */
-    static const struct {
-        const char *text;
-        int32_t coll;
-    } kinds[] = {
-        {"reducescatterblock", FD_ET_REDUCE_SCATTER_BLOCK},
-        {"reducescatter", FD_ET_REDUCE_SCATTER},
-        {"allreduce", FD_ET_ALL_REDUCE},
-        {"allgather", FD_ET_ALL_GATHER},
-        {"alltoall", FD_ET_ALL_TO_ALL},
-        {"broadcast", FD_ET_BROADCAST},
-        {"barrier", FD_ET_BARRIER},
-        {"gather", FD_ET_GATHER},
-        {"scatter", FD_ET_SCATTER},
-        {"reduce", FD_ET_REDUCE},
-    };
-    char text[128];
-    *coll = -1;
-    squeeze(name, text, sizeof text);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strstr(text, kinds[i].text) != NULL) {
-            *coll = kinds[i].coll;
-            return FD_ET_COLL;
-        }
-    }
-    if (strstr(text, "sendrecv") != NULL) {
-        return FD_ET_COLL;
-    }
-    return strstr(text, "send") != NULL ? FD_ET_SEND
-         : strstr(text, "recv") != NULL ? FD_ET_RECV
-                                        : FD_ET_COMP;
+    static const int8_t colls[FD_OPERATIONS] = {
+        [FD_OPERATION_NONE] = -1,
+        [FD_ALL_REDUCE] = FD_ET_ALL_REDUCE,
+        [FD_ALL_GATHER] = FD_ET_ALL_GATHER,
+        [FD_REDUCE_SCATTER] = FD_ET_REDUCE_SCATTER,
+        [FD_ALL_TO_ALL] = FD_ET_ALL_TO_ALL,
+        [FD_BROADCAST] = FD_ET_BROADCAST,
+        [FD_REDUCE] = FD_ET_REDUCE,
+        [FD_GATHER] = FD_ET_GATHER,
+        [FD_SCATTER] = FD_ET_SCATTER,
+        [FD_SEND] = -1,
+        [FD_RECEIVE] = -1,
+        [FD_REDUCE_SCATTER_BLOCK] = FD_ET_REDUCE_SCATTER_BLOCK,
+        [FD_BARRIER] = FD_ET_BARRIER,
+        [FD_SEND_RECEIVE] = -1};
+    fd_operation found = fd_operation_of(name, strlen(name));
+    *coll = colls[found];
+    return found == FD_OPERATION_NONE ? FD_ET_COMP
+         : found == FD_SEND           ? FD_ET_SEND
+         : found == FD_RECEIVE        ? FD_ET_RECV
+                                      : FD_ET_COLL;
 }
 
 static const char *

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool
-is_wanted(const fd_timeline_request *request, uint32_t rank)
+bool
+fd_timeline_wants(const uint32_t *ranks, size_t count, uint32_t rank)
 {
-    for (size_t i = 0; i < request->rank_count; i++) {
-        if (request->ranks[i] == rank) {
+    for (size_t i = 0; i < count; i++) {
+        if (ranks[i] == rank) {
             return true;
         }
     }
-    return request->ranks == NULL;
+    return ranks == NULL;
 }
 
 static bool
@@ -74,7 +74,9 @@ survey_input(const fd_timeline_request *request, fd_timeline_input *input,
         return status;
     }
     input->rank = survey->has_rank ? survey->rank : input->rank;
-    input->left_out = survey->is_trace && !is_wanted(request, input->rank);
+    input->left_out = survey->is_trace
+                   && !fd_timeline_wants(request->ranks, request->rank_count,
+                                         input->rank);
     input->used = survey->is_trace && !input->left_out;
     memcpy(input->trouble, survey->trouble, sizeof input->trouble);
     return input->used ? fd_vector_push(used, input) : FD_OK;

@@ -8,6 +8,9 @@
 
 typedef FD_VECTOR(fd_timeline_input *) fd_timeline_inputs;
 
+/* Whether a rank is among those requested; NULL: all are. */
+bool fd_timeline_wants(const uint32_t *ranks, size_t count, uint32_t rank);
+
 /* Survey all inputs: `used` are those to merge, by rank. A recording and a trace
  * of another program may have the same rank, in this order; of two recordings
  * of one run directory, one is skipped. FD_ECONFLICT: other duplicate rank.

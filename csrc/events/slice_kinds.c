@@ -3,16 +3,9 @@
 #include <string.h>
 
 static bool
-begins(fd_span text, const char *prefix)
-{
-    size_t size = strlen(prefix);
-    return fd_span_size(text) >= size && memcmp(text.from, prefix, size) == 0;
-}
-
-static bool
 begins_one_of(fd_span text, const char *const *list)
 {
-    while (*list != NULL && !begins(text, *list)) {
+    while (*list != NULL && !fd_span_begins(text, *list)) {
         list++;
     }
     return *list != NULL;
@@ -199,8 +192,8 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
     if (kind != 0) {
         return kind;
     }
-    bool sums = fd_span_is(cat, "phase") && begins(name, "phase: ");
-    if (begins(cat, "gpu_") || fd_span_is(cat, "Trace") || sums) {
+    bool sums = fd_span_is(cat, "phase") && fd_span_begins(name, "phase: ");
+    if (fd_span_begins(cat, "gpu_") || fd_span_is(cat, "Trace") || sums) {
         return FD_IS_AROUND;
     }
     if (is_runtime(cat)) {

@@ -1,7 +1,9 @@
 #include "gpu/gpu.h"
 
-#include "base/buffer.h"
+#include "json/json_writer.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,47 +118,49 @@ fd_gpu_wait(fd_gpu *gpu, int patience_ms)
 }
 
 static void
-describe(const fd_gpu_device *device, fd_buffer *text)
+describe(const fd_gpu_device *device, fd_json_writer *w)
 {
     double width = device->anchors.count == 0
                      ? 0
                      : (double)fd_gpu_anchors_latest(&device->anchors)->width;
-    fd_buffer_format(text,
-                     "{\"device\": %d, \"streams\": %u, \"marks\": %llu, "
-                     "\"events\": %u, \"uncertainty_ns\": %.0f",
-                     device->number, device->streams.count,
-                     (unsigned long long)device->timestamps, device->pool.made,
-                     width / 2 / device->ticks_per_ns);
+    char error[160];
+    fd_json_begin_object(w, NULL);
+    fd_json_put_i64(w, "device", device->number);
+    fd_json_put_u64(w, "streams", device->streams.count);
+    fd_json_put_u64(w, "marks", device->timestamps);
+    fd_json_put_u64(w, "events", device->pool.made);
+    fd_json_put_double(w, "uncertainty_ns",
+                       rint(width / 2 / device->ticks_per_ns));
     if (device->stuck) {
-        fd_buffer_format(text,
-                         ", \"error\": \"a thread was inside CUDA at the "
-                         "end: unfinished intervals are not counted\"");
+        fd_json_put_text(w, "error",
+                         "a thread was inside CUDA at the end: unfinished "
+                         "intervals are not counted");
     }
     else if (device->error != 0) {
-        fd_buffer_format(text,
-                         ", \"error\": \"%s failed with error %d: the GPU is "
-                         "not timed from there on\"",
-                         device->failing, device->error);
+        snprintf(error, sizeof error,
+                 "%s failed with error %d: the GPU is not timed from there on",
+                 device->failing, device->error);
+        fd_json_put_text(w, "error", error);
     }
-    fd_buffer_format(text, "}");
+    fd_json_end_object(w);
 }
 
 static void
 note(fd_gpu *gpu)
 {
     fd_buffer text = {.bytes = NULL};
-    const char *comma = "";
-    fd_buffer_format(&text, "{\"library\": \"%s\", \"devices\": [",
-                     gpu->cuda.library);
+    fd_json_writer w = {.to = &text};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_text(&w, "library", gpu->cuda.library);
+    fd_json_begin_array(&w, "devices");
     for (int i = 0; i < FD_GPU_DEVICES; i++) {
-        const fd_gpu_device *device = gpu->devices[i];
-        if (device != NULL) {
-            fd_buffer_format(&text, "%s", comma);
-            describe(device, &text);
-            comma = ", ";
+        if (gpu->devices[i] != NULL) {
+            describe(gpu->devices[i], &w);
         }
     }
-    fd_buffer_bytes(&text, "]}", 3); /* with its NUL */
+    fd_json_end_array(&w);
+    fd_json_end_object(&w);
+    fd_buffer_bytes(&text, "", 1); /* its NUL */
     if (text.status == FD_OK) {
         fd_recording_note(gpu->figures.recording, "gpu_devices", text.bytes);
     }

@@ -455,6 +455,13 @@ fd_span_is(fd_span span, const char *text)
     return fd_span_size(span) == size && memcmp(span.from, text, size) == 0;
 }
 
+bool
+fd_span_begins(fd_span span, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return fd_span_size(span) >= size && memcmp(span.from, prefix, size) == 0;
+}
+
 fd_span
 fd_span_inside(fd_span value)
 {

@@ -82,6 +82,7 @@ fd_span_size(fd_span span)
 }
 
 bool fd_span_is(fd_span span, const char *text);
+bool fd_span_begins(fd_span span, const char *prefix);
 
 /* The content of a string, without its quotes; other values unchanged. */
 fd_span fd_span_inside(fd_span value);

@@ -4,17 +4,6 @@
 #include "json/json_writer.h"
 
 static void
-put_known(fd_json_writer *w, const char *key, bool known, int64_t ns)
-{
-    if (known) {
-        fd_json_put_i64(w, key, ns);
-    }
-    else {
-        fd_json_put_null(w, key);
-    }
-}
-
-static void
 write_clock(fd_json_writer *w, uint32_t rank, const fd_export_clock *clock)
 {
     fd_json_line(w);
@@ -24,9 +13,11 @@ write_clock(fd_json_writer *w, uint32_t rank, const fd_export_clock *clock)
     fd_json_put_i64(w, "offset_ns", clock->map.offset_ns);
     fd_json_put_i64(w, "at_ns", clock->map.at_ns);
     fd_json_put_milli(w, "drift_ppb", clock->map.drift_ppt);
-    put_known(w, "uncertainty_ns", clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
-              clock->uncertainty_ns);
-    put_known(w, "residual_ns", clock->has_residual, clock->residual_ns);
+    fd_json_put_known(w, "uncertainty_ns",
+                      clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
+                      clock->uncertainty_ns);
+    fd_json_put_known(w, "residual_ns", clock->has_residual,
+                      clock->residual_ns);
     fd_json_put_u64(w, "violations", clock->violations);
     fd_json_end_object(w);
 }

@@ -123,13 +123,6 @@ add_text(fd_et *et, fd_span value, uint32_t *text)
     return fd_et_add_said(et, inside, text);
 }
 
-static bool
-begins(fd_span value, const char *head)
-{
-    size_t size = strlen(head);
-    return fd_span_size(value) >= size && memcmp(value.from, head, size) == 0;
-}
-
 static fd_kineto_wait
 wait_of(fd_span name)
 {
@@ -137,10 +130,10 @@ wait_of(fd_span name)
                 || fd_span_is(name, "hipDeviceSynchronize")
                 || fd_span_is(name, "cuCtxSynchronize")
              ? FD_KINETO_DEVICE
-         : begins(name, "cudaStreamSynchronize")
-                   || begins(name, "cudaEventSynchronize")
-                   || begins(name, "hipStreamSynchronize")
-                   || begins(name, "hipEventSynchronize")
+         : fd_span_begins(name, "cudaStreamSynchronize")
+                   || fd_span_begins(name, "cudaEventSynchronize")
+                   || fd_span_begins(name, "hipStreamSynchronize")
+                   || fd_span_begins(name, "hipEventSynchronize")
              ? FD_KINETO_STREAM
          : fd_span_is(name, "cudaMemcpy") || fd_span_is(name, "hipMemcpy")
              ? FD_KINETO_COPY

@@ -1,18 +1,13 @@
 #include "events/alignment/sync_events.h"
 
 #include "base/budget.h"
+#include "base/collective_names.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 48, INPUT_PEER = 2, INPUT_TAG = 3 };
-
-static bool
-begins(fd_span text, const char *with)
-{
-    size_t size = strlen(with);
-    return fd_span_size(text) >= size && memcmp(text.from, with, size) == 0;
-}
+enum { INPUT_PEER = 2, INPUT_TAG = 3 };
 
 /* The text of a member, without quotes. */
 static fd_span
@@ -55,28 +50,15 @@ element(fd_span array, uint32_t place)
     return result == FD_SCAN_OK ? fd_span_inside(value) : none;
 }
 
-/* The operation in a name, if no rank can end it before all have begun,
- * which does not hold for broadcasts and reductions. */
-static const char *
-operation(fd_span name)
+/* Whether no rank can end it before all have begun, which does not hold for
+ * broadcasts and reductions. */
+static bool
+waits_for_all(fd_operation operation)
 {
-    static const char *const operations[] = {
-        "allreduce", "allgather", "reducescatter", "alltoall", "barrier"};
-    char plain[NAME_BYTES];
-    size_t size = 0;
-    for (const char *at = name.from; at < name.to && size < NAME_BYTES - 1;
-         at++) {
-        char c = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
-        plain[size] = c;
-        size += c != '_';
-    }
-    plain[size] = '\0';
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (strstr(plain, operations[i]) != NULL) {
-            return operations[i];
-        }
-    }
-    return NULL;
+    return operation == FD_ALL_REDUCE || operation == FD_ALL_GATHER
+        || operation == FD_REDUCE_SCATTER
+        || operation == FD_REDUCE_SCATTER_BLOCK || operation == FD_ALL_TO_ALL
+        || operation == FD_BARRIER;
 }
 
 /* 0: not a collective. On a GPU the kernel counts, not the call or the
@@ -84,15 +66,16 @@ operation(fd_span name)
 static uint64_t
 kind_of(const fd_timeline_event *event, fd_span name)
 {
-    bool gloo = begins(name, "gloo:");
-    if (!gloo && !begins(name, "ncclDev") && !begins(name, "ncclKernel")) {
+    bool gloo = fd_span_begins(name, "gloo:");
+    if (!gloo && !fd_span_begins(name, "ncclDev")
+        && !fd_span_begins(name, "ncclKernel")) {
         return 0;
     }
-    const char *what = operation(name);
-    if (what == NULL) {
+    fd_operation what = fd_operation_of(name.from, fd_span_size(name));
+    if (!waits_for_all(what)) {
         return 0;
     }
-    uint64_t kind = fd_hash_bytes(what, strlen(what));
+    uint64_t kind = fd_hash_word(what);
     kind =
         hash_of(kind, fd_timeline_argument_text(event, "Process Group Name"));
     kind = hash_of(kind, fd_timeline_argument_text(
@@ -163,7 +146,7 @@ describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
 {
     fd_timeline_message *message = &slice->message;
     sync->receiving = false;
-    message->received = begins(name, "c10d::recv_");
+    message->received = fd_span_begins(name, "c10d::recv_");
     if (!message->received && !fd_span_is(name, "c10d::send")) {
         return;
     }
@@ -200,8 +183,8 @@ static void
 describe_named(const fd_timeline_event *event, fd_span name,
                fd_sync_slice *slice)
 {
-    slice->message.received = begins(name, "rec");
-    if (!slice->message.received && !begins(name, "send")) {
+    slice->message.received = fd_span_begins(name, "rec");
+    if (!slice->message.received && !fd_span_begins(name, "send")) {
         return;
     }
     fd_span tag = fd_timeline_argument_text(event, "tag");
@@ -219,7 +202,8 @@ describe_kernel(const fd_timeline_event *event, fd_span name,
                 fd_sync_slice *slice)
 {
     static const fd_span no_tag = {NULL, NULL};
-    if (!begins(name, "ncclDev") && !begins(name, "ncclKernel")) {
+    if (!fd_span_begins(name, "ncclDev")
+        && !fd_span_begins(name, "ncclKernel")) {
         return;
     }
     fd_span peer = fd_timeline_argument_text(event, "Dst Rank");
@@ -238,7 +222,7 @@ describe(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
 {
     fd_sync_slice slice = {.what = FD_SYNC_NONE, .message = {.time = begin}};
     uint64_t kind = kind_of(event, name);
-    if (begins(name, "c10d::")) {
+    if (fd_span_begins(name, "c10d::")) {
         describe_operator(sync, event, name, &slice);
     }
     else if (fd_span_is(name, "gloo:recv")) {
@@ -248,7 +232,7 @@ describe(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
         slice.what = FD_SYNC_PART;
         slice.part = make_part(kind, event, begin);
     }
-    else if (begins(name, "nccl")) {
+    else if (fd_span_begins(name, "nccl")) {
         describe_kernel(event, name, &slice);
     }
     else {
@@ -336,9 +320,9 @@ may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
                 && strchr("BE", event->phase) != NULL;
     return event->phase != 0 && strchr("XbeBE", event->phase) != NULL
         && event->has_start
-        && (may_end || begins(name, "gloo:") || begins(name, "nccl")
-            || begins(name, "c10d::") || begins(name, "send")
-            || begins(name, "rec"));
+        && (may_end || fd_span_begins(name, "gloo:")
+            || fd_span_begins(name, "nccl") || fd_span_begins(name, "c10d::")
+            || fd_span_begins(name, "send") || fd_span_begins(name, "rec"));
 }
 
 fd_status
@@ -378,7 +362,7 @@ fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name, int64_t begin,
 static bool
 take_i64(fd_span text, int64_t *number)
 {
-    bool negative = text.from != NULL && begins(text, "-");
+    bool negative = text.from != NULL && fd_span_begins(text, "-");
     uint64_t size;
     text.from += negative;
     if (text.from == NULL || !fd_span_u64(text, &size) || size > INT64_MAX) {

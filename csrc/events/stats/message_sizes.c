@@ -4,49 +4,16 @@
 
 #include <string.h>
 
-enum { NAME_BYTES = 64, MOST_BYTES_BITS = 60 };
+enum { MOST_BYTES_BITS = 60 };
 
-/* Letters in lower case, without '_'. */
-static void
-simplify(fd_span name, char to[NAME_BYTES])
-{
-    size_t size = 0;
-    for (const char *at = name.from; at < name.to && size < NAME_BYTES - 1;
-         at++) {
-        char c = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
-        to[size] = c;
-        size += c != '_';
-    }
-    to[size] = '\0';
-}
-
+/* An operation with data between the ranks of a group. */
 static fd_operation
 operation_of(fd_span name)
 {
-    static const struct {
-        const char *text;
-        fd_operation operation;
-    } operations[] = {{"sendrecv", FD_OPERATION_NONE},
-                      {"barrier", FD_OPERATION_NONE},
-                      {"reducescatter", FD_REDUCE_SCATTER},
-                      {"allreduce", FD_ALL_REDUCE},
-                      {"allgather", FD_ALL_GATHER},
-                      {"alltoall", FD_ALL_TO_ALL},
-                      {"broadcast", FD_BROADCAST},
-                      {"scatter", FD_SCATTER},
-                      {"gather", FD_GATHER},
-                      {"reduce", FD_REDUCE},
-                      {"send", FD_SEND},
-                      {"recv", FD_RECEIVE},
-                      {"receive", FD_RECEIVE}};
-    char plain[NAME_BYTES];
-    simplify(name, plain);
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (strstr(plain, operations[i].text) != NULL) {
-            return operations[i].operation;
-        }
-    }
-    return FD_OPERATION_NONE;
+    fd_operation found = fd_operation_of(name.from, fd_span_size(name));
+    return found == FD_REDUCE_SCATTER_BLOCK                ? FD_REDUCE_SCATTER
+         : found == FD_BARRIER || found == FD_SEND_RECEIVE ? FD_OPERATION_NONE
+                                                           : found;
 }
 
 static uint32_t
@@ -215,10 +182,11 @@ fd_message_read(const fd_timeline_event *event, fd_span name,
 const char *
 fd_operation_name(fd_operation operation)
 {
-    static const char *const names[] = {
-        "",           "all_reduce", "all_gather", "reduce_scatter",
-        "all_to_all", "broadcast",  "reduce",     "gather",
-        "scatter",    "send",       "receive"};
+    static const char *const names[FD_OPERATIONS] = {
+        "",           "all_reduce",  "all_gather", "reduce_scatter",
+        "all_to_all", "broadcast",   "reduce",     "gather",
+        "scatter",    "send",        "receive",    "reduce_scatter",
+        "barrier",    "send_receive"};
     return names[operation];
 }
 
@@ -231,6 +199,7 @@ fd_operation_bus(fd_operation operation, uint32_t members)
         return members > 0 ? 2 * (n - 1) / n : 0;
     case FD_ALL_GATHER:
     case FD_REDUCE_SCATTER:
+    case FD_REDUCE_SCATTER_BLOCK:
     case FD_ALL_TO_ALL:
     case FD_GATHER:
     case FD_SCATTER:
@@ -240,6 +209,9 @@ fd_operation_bus(fd_operation operation, uint32_t members)
     case FD_SEND:
     case FD_RECEIVE:
         return 1;
+    case FD_BARRIER:
+    case FD_SEND_RECEIVE:
+    case FD_OPERATIONS:
     case FD_OPERATION_NONE:
         break;
     }

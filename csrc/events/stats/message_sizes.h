@@ -3,24 +3,11 @@
 #ifndef FD_MESSAGE_SIZES_H
 #define FD_MESSAGE_SIZES_H
 
+#include "base/collective_names.h"
 #include "events/timeline_event.h"
 
-typedef enum fd_operation {
-    FD_OPERATION_NONE, /* unknown, or without data */
-    FD_ALL_REDUCE,
-    FD_ALL_GATHER,
-    FD_REDUCE_SCATTER,
-    FD_ALL_TO_ALL,
-    FD_BROADCAST,
-    FD_REDUCE,
-    FD_GATHER,
-    FD_SCATTER,
-    FD_SEND,
-    FD_RECEIVE
-} fd_operation;
-
 typedef struct fd_message {
-    fd_operation operation;
+    fd_operation operation; /* none: unknown, or without data */
     bool sized;
     uint32_t members; /* of the group; 0: not given */
     uint64_t bytes;   /* as nccl-tests counts them */

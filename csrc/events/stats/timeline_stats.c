@@ -100,17 +100,6 @@ is_matched(uint32_t kinds, uint32_t kind)
     return (kind & FD_IS_COLLECTIVE) != 0 && (kind & wanted) != 0;
 }
 
-static bool
-is_wanted(const fd_stats_request *request, uint32_t rank)
-{
-    for (size_t i = 0; i < request->rank_count; i++) {
-        if (request->ranks[i] == rank) {
-            return true;
-        }
-    }
-    return request->ranks == NULL;
-}
-
 /* The step that a time lies in. */
 static int64_t
 step_at(const fd_timeline_rank *rank, int64_t time)
@@ -261,7 +250,8 @@ take_slice(counting *c, fd_slice *slice)
         return FD_OK; /* of the profiler alone */
     }
     const fd_timeline_rank *rank = &c->outline.ranks.list[place];
-    if (!is_wanted(c->request, rank->rank)) {
+    if (!fd_timeline_wants(c->request->ranks, c->request->rank_count,
+                           rank->rank)) {
         return FD_OK;
     }
     fd_slice_move(slice, &c->file->clock);
@@ -454,7 +444,8 @@ count_files(counting *c, fd_timeline_input **files, uint32_t count)
         lost += files[i]->lost;
     }
     for (uint32_t i = 0; i < c->outline.ranks.count && status == FD_OK; i++) {
-        if (is_wanted(c->request, c->outline.ranks.list[i].rank)) {
+        if (fd_timeline_wants(c->request->ranks, c->request->rank_count,
+                              c->outline.ranks.list[i].rank)) {
             status = add_rank(c, i, lost);
         }
     }

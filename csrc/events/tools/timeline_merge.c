@@ -383,26 +383,16 @@ copy_input(merging *m, uint32_t place)
 }
 
 static void
-put_known(fd_json_writer *w, const char *key, bool known, int64_t ns)
-{
-    if (known) {
-        fd_json_put_i64(w, key, ns);
-    }
-    else {
-        fd_json_put_null(w, key);
-    }
-}
-
-static void
 put_alignment(fd_json_writer *w, const fd_timeline_input *input)
 {
     fd_json_put_text(w, "align", fd_timeline_align_name(input->align));
     fd_json_put_i64(w, "offset_ns", input->clock.offset_ns);
     fd_json_put_i64(w, "at_ns", input->clock.at_ns);
     fd_json_put_milli(w, "drift_ppb", input->clock.drift_ppt);
-    put_known(w, "uncertainty_ns", fd_timeline_is_calibrated(input),
-              input->uncertainty_ns);
-    put_known(w, "residual_ns", input->has_residual, input->residual_ns);
+    fd_json_put_known(w, "uncertainty_ns", fd_timeline_is_calibrated(input),
+                      input->uncertainty_ns);
+    fd_json_put_known(w, "residual_ns", input->has_residual,
+                      input->residual_ns);
     fd_json_put_u64(w, "violations", input->violations);
 }
 

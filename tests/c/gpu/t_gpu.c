@@ -62,8 +62,7 @@ two_devices(void)
     EQUAL(gpu->devices[0]->error, 0);
     EQUAL(gpu->devices[0]->timestamps, 4);
     EQUAL(gpu->devices[1]->timestamps, 2);
-    CHECK(strstr(note(&f), "{\"device\": 0, \"streams\": 1, \"marks\": 4")
-          != NULL);
+    CHECK(strstr(note(&f), "{\"device\":0,\"streams\":1,\"marks\":4") != NULL);
     CHECK(strstr(note(&f), "cudaEventRecord failed with error 719") != NULL);
     EQUAL(cudaPeekAtLastError(), 0);
 }
@@ -84,7 +83,7 @@ no_device(void)
     EQUAL(standin_sleeps(""), 0);
     EQUAL(cudaPeekAtLastError(), 0);
     fd_gpu_close(gpu);
-    SAME(note(&f), "{\"library\": \"libcudart.so.13\", \"devices\": []}");
+    SAME(note(&f), "{\"library\":\"libcudart.so.13\",\"devices\":[]}");
     standin_devices(2);
 }
 

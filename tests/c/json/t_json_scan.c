@@ -126,6 +126,9 @@ members(void)
     CHECK(fd_span_is(fd_span_inside(value), "3"));
     CHECK(fd_scan_find(object, "a", &value));
     CHECK(fd_span_is(value, "{\"b\":1}"));
+    CHECK(fd_span_begins(value, "{\"b") && fd_span_begins(value, ""));
+    CHECK(!fd_span_begins(value, "{\"c"));
+    CHECK(!fd_span_begins(value, "{\"b\":1}}"));
     CHECK(!fd_scan_find(object, "c", &value));
     CHECK(!fd_scan_find(value, "a", &value));
 }

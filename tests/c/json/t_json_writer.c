@@ -24,7 +24,8 @@ members_and_elements(void)
     fd_json_put_u64(&w, "a", UINT64_MAX);
     fd_json_begin_array(&w, "b");
     fd_json_put_i64(&w, NULL, INT64_MIN);
-    fd_json_put_null(&w, NULL);
+    fd_json_put_known(&w, NULL, true, -1);
+    fd_json_put_known(&w, NULL, false, 7);
     fd_json_begin_object(&w, NULL);
     fd_json_end_object(&w);
     fd_json_begin_array(&w, NULL);
@@ -35,7 +36,7 @@ members_and_elements(void)
     fd_buffer_text(fd_json_put(&w, "e"), "2");
     fd_json_end_object(&w);
     expect(&text, "{\"a\":18446744073709551615,\"b\":["
-                  "-9223372036854775808,null,{},[]],\"c\":true,\"d\":[1],"
+                  "-9223372036854775808,-1,null,{},[]],\"c\":true,\"d\":[1],"
                   "\"e\":2}");
 }
 
