@@ -1,14 +1,9 @@
 #include "check.h"
+#include "spans.h"
 
 #include "events/merged_ids.h"
 
 #include <string.h>
-
-static fd_span
-span(const char *text)
-{
-    return (fd_span){text, text + strlen(text)};
-}
 
 static void
 processes(void)

@@ -1,15 +1,8 @@
 #include "check.h"
+#include "spans.h"
 #include "timelines.h"
 
 #include "events/slice_kinds.h"
-
-#include <string.h>
-
-static fd_span
-span(const char *text)
-{
-    return (fd_span){text, text + strlen(text)};
-}
 
 static void
 categories_of_torch(void)

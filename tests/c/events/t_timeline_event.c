@@ -1,13 +1,6 @@
 #include "check.h"
+#include "spans.h"
 #include "timelines.h"
-
-#include <string.h>
-
-static fd_span
-span(const char *text)
-{
-    return (fd_span){text, text + strlen(text)};
-}
 
 static void
 arguments(void)

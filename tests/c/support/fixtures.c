@@ -139,6 +139,13 @@ fixture_bytes(const fixture *f)
     return fd_file_header(&f->recording->file)->file_bytes;
 }
 
+fd_status
+fixture_reload(const fixture *f, fd_trace **trace)
+{
+    return fd_reader_read_memory(trace, f->recording->file.base,
+                                 fixture_bytes(f), false, NULL);
+}
+
 /* The callees of a training run. */
 typedef struct cast {
     uint32_t train;
@@ -313,8 +320,7 @@ fixture_trace(fd_trace **trace, uint32_t rank, const char *run)
     *trace = NULL;
     fd_status status = record(&f, NULL, rank, run);
     if (status == FD_OK) {
-        status = fd_reader_read_memory(trace, f.recording->file.base,
-                                       fixture_bytes(&f), false, NULL);
+        status = fixture_reload(&f, trace);
     }
     if (status == FD_OK) {
         fix_memory(*trace);

@@ -45,6 +45,9 @@ void fixture_work(uint64_t ns);
 /* The size of the file up to the end of the last chunk. */
 size_t fixture_bytes(const fixture *f);
 
+/* The recording, read from memory. */
+fd_status fixture_reload(const fixture *f, fd_trace **trace);
+
 /* Record two steps of training on rank `rank` of 2, 475 ns each:
  *
  *   main          train 200+                          self ns per step

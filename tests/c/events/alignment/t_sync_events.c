@@ -1,9 +1,8 @@
 #include "check.h"
+#include "spans.h"
 #include "timelines.h"
 
 #include "events/alignment/sync_events.h"
-
-#include <string.h>
 
 #define SLICE(name, ts, args) \
     "{\"ph\":\"X\",\"name\":\"" name "\",\"ts\":" #ts \
@@ -147,12 +146,6 @@ messages(void)
     CHECK(list[2].peer == 3 && !list[2].received && list[2].time == 30000);
     CHECK(list[3].peer == 3 && list[3].received && list[3].time == 42000);
     CHECK(list[2].tag == list[3].tag && list[3].total == 1);
-}
-
-static fd_span
-span(const char *text)
-{
-    return (fd_span){text, text + strlen(text)};
 }
 
 /* PyTorch adds the peer to kernels, also without shapes. */

@@ -1,14 +1,7 @@
 #include "check.h"
+#include "spans.h"
 
 #include "events/stats/gpu_facts.h"
-
-#include <string.h>
-
-static fd_span
-span(const char *text)
-{
-    return (fd_span){text, text + strlen(text)};
-}
 
 static void
 arguments(void)

@@ -1,4 +1,5 @@
 #include "check.h"
+#include "spans.h"
 
 #include "events/tools/track_checks.h"
 
@@ -12,13 +13,6 @@ typedef struct given {
     int64_t duration;
     const char *name;
 } given;
-
-static fd_span
-span(const char *text)
-{
-    return text != NULL ? (fd_span){text, text + strlen(text)}
-                        : (fd_span){NULL, NULL};
-}
 
 static fd_status
 offer(fd_tracks *tracks, const given *list, size_t count)

@@ -1,15 +1,10 @@
 #include "check.h"
+#include "spans.h"
 
 #include "events/writers/perfetto_texts.h"
 #include "streams/protobuf.h"
 
 #include <string.h>
-
-static fd_span
-span(const char *text)
-{
-    return (fd_span){text, text + strlen(text)};
-}
 
 static bool
 is(const fd_buffer *to, const char *bytes, size_t size)

@@ -5,13 +5,6 @@
 
 #include <math.h>
 
-static fd_status
-read_back(const fixture *f, fd_trace **trace)
-{
-    return fd_reader_read_memory(trace, f->recording->file.base,
-                                 fixture_bytes(f), false, NULL);
-}
-
 static fd_context *
 child(fixture *f, fd_tree *tree, const char *name, uint32_t origin)
 {
@@ -33,7 +26,7 @@ threads_of_a_role_join(void)
     CHECK(one != NULL && two != NULL);
     child(&f, one, "op", 0)->self = 10;
     child(&f, two, "op", 0)->self = 32;
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "op"));
     EQUAL(figure.calls, 2);
     EQUAL(figure.self, 42);
@@ -54,7 +47,7 @@ idle_contexts(void)
     fd_tree_child(f.main, above, &callee)->resumes++;
     child(&f, f.main, "never", 0)->calls = 0;
     above->calls = 0;
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     CHECK(fixture_find(trace, "above") != 0);
     EQUAL(fixture_figure(trace, 0, fixture_find(trace, "above")).context, 0);
     EQUAL(fixture_figure(trace, 0, fixture_find(trace, "below")).resumes, 1);
@@ -71,7 +64,7 @@ origins_and_flags(void)
     child(&f, f.main, "backward", fd_tree_id(f.main, forward))->flags |=
         FD_CONTEXT_HIDDEN;
     child(&f, f.main, "stray", 3);
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     uint32_t backward = fixture_find(trace, "backward");
     EQUAL(trace->contexts.list[backward].origin,
           fixture_find(trace, "forward"));
@@ -97,7 +90,7 @@ damaged_spreads(void)
                           .self_squares = (double)NAN,
                           .total_squares = (double)INFINITY};
     two->spread = 12345;
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "one"));
     EQUAL(figure.steps, 0); /* the whole figure is skipped */
     CHECK(figure.total_min == 0 && figure.total_max == 0);

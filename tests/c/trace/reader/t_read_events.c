@@ -38,8 +38,7 @@ only_where_it_is_wanted(void)
     OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
     fixture_enter_node(f.main, fixture_function(&f, "a", 0));
     fixture_leave(f.main);
-    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
-                             false, NULL));
+    OK(fixture_reload(&f, &trace));
     EQUAL(trace->ranks.list[0].events.count, 0);
     EQUAL(trace->ranks.list[0].threads.list[0].events, 1);
 }

@@ -3,13 +3,6 @@
 
 #include "trace/reader/recording_reader.h"
 
-static fd_status
-read_back(const fixture *f, fd_trace **trace)
-{
-    return fd_reader_read_memory(trace, f->recording->file.base,
-                                 fixture_bytes(f), false, NULL);
-}
-
 static fd_node *
 node_of(const fixture *f, uint32_t id)
 {
@@ -30,7 +23,7 @@ broken_texts(void)
         (fd_string *)(f.recording->file.base + (size_t)name * FD_STRING_UNIT);
     text->bytes[2] = '\0';
     text->bytes[5] = '\xC3';
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     CHECK(fixture_find(trace, "ab\xEF\xBF\xBD"
                               "cd\xEF\xBF\xBD")
           != 0);
@@ -53,7 +46,7 @@ damaged_nodes(void)
     node_of(&f, from)->from = 77;
     node_of(&f, strip)->strip = 5000;
     node_of(&f, strip)->package = UINT32_MAX;
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     CHECK(fixture_sound(trace));
     uint32_t lost = fixture_find(trace, "<lost>");
     EQUAL(fixture_figure(trace, 0, lost).calls, 1);

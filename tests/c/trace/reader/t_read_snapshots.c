@@ -3,13 +3,6 @@
 
 #include "trace/reader/recording_reader.h"
 
-static fd_status
-read_back(const fixture *f, fd_trace **trace)
-{
-    return fd_reader_read_memory(trace, f->recording->file.base,
-                                 fixture_bytes(f), false, NULL);
-}
-
 static fd_mark_figure
 state_of(const fd_trace *trace, const char *name, bool end)
 {
@@ -57,7 +50,7 @@ states_around_settled_steps(void)
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(fixture_open(&f, NULL, 4));
     record(&f);
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->marks.count, 6); /* 1, 2, 3, 4, 6 and 7 steps */
     EQUAL(rank->marks.list[0].recorded, 900);
@@ -93,10 +86,10 @@ waiting_threads(void)
     fixture_work(3);
     fixture_enter_node(other, fixture_node(&f, FD_NODE_OP, "wait"));
     record(&f);
-    OK(read_back(&f, &live));
+    OK(fixture_reload(&f, &live));
     EQUAL(state_of(live, "wait", true).self, 0);
     fd_tree_settle(other, check_clock_now());
-    OK(read_back(&f, &settled));
+    OK(fixture_reload(&f, &settled));
     EQUAL(state_of(settled, "wait", false).self, 900);
     EQUAL(state_of(settled, "wait", true).self, 1020);
     EQUAL(settled->ranks.list[0].threads.list[1].covered_from, 903);
@@ -116,17 +109,17 @@ unusable(void)
     fd_snapshot *list = f.steps.snapshots.records;
     uint64_t figures = list[5].figures;
     list[5].figures += 1; /* of 6 steps: beyond the file */
-    OK(read_back(&f, &missing));
+    OK(fixture_reload(&f, &missing));
     EQUAL(missing->ranks.list[0].marks.count, 5);
     EQUAL(missing->ranks.list[0].marks.list[4].steps, 7);
     list[5].figures = figures;
     fd_file_header(&f.recording->file)->steps_source = FD_STEPS_ENGINE;
-    OK(read_back(&f, &other));
+    OK(fixture_reload(&f, &other));
     EQUAL(other->ranks.list[0].marks.count, 0);
     EQUAL(other->ranks.list[0].window.to, 0);
     fd_file_header(&f.recording->file)->steps_source = FD_STEPS_EXPLICIT;
     f.main->chunks.list[0]->magic = 0;
-    OK(read_back(&f, &damaged));
+    OK(fixture_reload(&f, &damaged));
     EQUAL(damaged->ranks.list[0].marks.count, 0);
 }
 

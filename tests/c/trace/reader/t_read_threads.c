@@ -3,13 +3,6 @@
 
 #include "trace/reader/recording_reader.h"
 
-static fd_status
-read_back(const fixture *f, fd_trace **trace)
-{
-    return fd_reader_read_memory(trace, f->recording->file.base,
-                                 fixture_bytes(f), false, NULL);
-}
-
 static void
 open_calls(void)
 {
@@ -24,7 +17,7 @@ open_calls(void)
     f.main->stack[2] = f.main->stack[1];
     f.main->stack[2].flags |= FD_ENTRY_CONTRACTED;
     f.main->record->depth = 3;
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->open.count, 2);
     EQUAL(rank->open.list[0].context, fixture_find(trace, "outer"));
@@ -47,7 +40,7 @@ released_threads(void)
     fixture_work(7);
     fd_tree_release(f.main);
     f.main->record->depth = 1;
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     EQUAL(trace->ranks.list[0].open.count, 0);
     CHECK(!trace->ranks.list[0].threads.list[0].running);
     EQUAL(trace->ranks.list[0].threads.list[0].covered, 7);
@@ -67,13 +60,13 @@ damaged_stacks(void)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         CLEAN(fixture_trace_free) fd_trace *trace = NULL;
         record->stack = places[i];
-        OK(read_back(&f, &trace));
+        OK(fixture_reload(&f, &trace));
         EQUAL(trace->ranks.list[0].open.count, 0);
     }
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     record->stack = saved;
     record->depth = UINT32_MAX;
-    OK(read_back(&f, &trace));
+    OK(fixture_reload(&f, &trace));
     EQUAL(trace->ranks.list[0].open.count, 0);
 }
 

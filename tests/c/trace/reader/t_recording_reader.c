@@ -48,8 +48,7 @@ ring_and_facts_settle(void)
         fixture_work(10);
         fd_steps_end(&f.steps, f.main, FD_STEPS_PROFILER);
     }
-    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
-                             false, NULL));
+    OK(fixture_reload(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->meta.count, 1);
     SAME(fd_trace_text(trace, rank->meta.list[0].json), "2");
@@ -192,8 +191,7 @@ orphans_are_kept(void)
     }
     CHECK(f.main->chunks.count >= 2);
     f.main->chunks.list[0]->magic = 0;
-    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
-                             false, NULL));
+    OK(fixture_reload(&f, &trace));
     uint32_t lost = fixture_find(trace, "<lost>");
     CHECK(lost != 0 && trace->contexts.list[lost].parent == 0);
     uint32_t child = fixture_find(trace, "child");
