@@ -1,4 +1,4 @@
-"""Our intervals beside what torch.profiler says of the same GPU: its kernels, and the calls of CUDA's runtime."""
+"""Recorded intervals beside those of torch.profiler for the same GPU: kernels, and calls of CUDA's runtime."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ void fd_scan_clear(fd_scan *scan);
 void fd_scan_space(fd_scan *scan);
 fd_scan_result fd_scan_value(fd_scan *scan);
 
-/* One character after any space, which must be `wanted`. */
+/* Skip space, then accept only the character `wanted`. */
 fd_scan_result fd_scan_mark(fd_scan *scan, char wanted);
 
 /* The next member of an object, after its '{' or its last value: the name

@@ -163,7 +163,7 @@ mark_wanted(const fd_trace_rank *rank, bool *wanted)
     }
 }
 
-/* A sorted copy, of the wanted contexts with what they depend on. */
+/* A sorted copy, of the selected contexts and their dependencies. */
 static fd_status
 copy(fd_trace **to, const fd_trace *from, const bool *wanted)
 {
@@ -348,7 +348,7 @@ distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Places of marks at whose end the first wanted step begins, and the last one
+/* Places of marks at whose end the first selected step begins, and the last one
  * ends; the start of the recording is place 0. */
 static void
 choose_range(fd_trace_rank *rank, const fd_steps_wanted *wanted)

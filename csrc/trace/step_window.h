@@ -44,7 +44,7 @@ typedef struct fd_steps_wanted {
     uint64_t last;
 } fd_steps_wanted;
 
-/* The marks around the wanted steps (NULL: the settled ones): sets `from` and
+/* The marks around the selected steps (NULL: the settled ones): sets `from` and
  * `to` of the window, both 0 without any. */
 void fd_steps_choose(fd_trace_rank *rank, const fd_steps_wanted *wanted);
 

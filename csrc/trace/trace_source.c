@@ -29,7 +29,7 @@ typedef struct candidate {
 /* One directory being read. */
 typedef struct directory {
     fd_trace *trace;
-    bool timeline;                /* wanted */
+    bool timeline;                /* read it */
     const fd_steps_wanted *steps; /* borrowed; NULL: all */
     FD_VECTOR(candidate) candidates;
     FD_VECTOR(char *) notes; /* owned: skipped inputs */
@@ -369,7 +369,7 @@ merge_all(fd_trace **trace, const char *const *paths, size_t count,
     return status;
 }
 
-/* Whether all ranks have the wanted range. */
+/* Whether all ranks have the requested range. */
 static fd_status
 check_range(const fd_trace *trace, fd_error *error)
 {

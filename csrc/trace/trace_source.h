@@ -16,7 +16,7 @@ fd_status fd_source_open(fd_trace **trace, const char *path, bool timeline,
 fd_status fd_source_open_all(fd_trace **trace, const char *const *paths,
                              size_t count, bool timeline, fd_error *error);
 
-/* The same, reduced to the wanted steps (fd_window_apply) unless `steps` is
+/* The same, reduced to the selected steps (fd_window_apply) unless `steps` is
  * NULL. FD_EFORMAT if a range of steps is not there to select. With `segments`
  * the paths name all segments of rotated recordings, and ranks that lack some
  * are incomplete (trace/segment_join.h). */

@@ -44,7 +44,7 @@ def late(folder: Path, rank: int) -> None:
 
 
 def different(folder: Path, rank: int) -> None:
-    """Rank 3 calls the barrier instead of the sixth all_reduce, and nobody returns."""
+    """Rank 3 calls the barrier instead of the sixth all_reduce, and no rank returns."""
     for step in range(BEFORE + 1):
         if step < BEFORE or rank != 3:
             dist.all_reduce(torch.ones(6))

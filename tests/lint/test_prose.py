@@ -37,6 +37,16 @@ RULES: dict[str, tuple[str, str]] = {
         rf"\b(?:{_PER}|bytes|MB|KB|kB|ns|us|ms|figures|machines) an? (?:{_PER})\b",
         "'per': 'one row per group'",
     ),
+    "per, plural": (
+        r"\b(?:micro-batches|collectives|chunks|times|copies|casts|checks) an? (?:step|rank|stage|layer|second)\b",
+        "'per': 'two micro-batches per step'",
+    ),
+    "person": (
+        r"\b(?:somebody|nobody|anybody|whoever)\b",
+        "the part that acts: 'no rank', 'another program', 'the reader'",
+    ),
+    "says of": (r"\b(?:says?|said|knows?|tells?) of\b", "'states', 'the facts of', 'has'"),
+    "looked for": (r"\blooked for\b", "'searched', 'detected'"),
     "but for": (r"\bbut for\b", "'except'"),
     "told": (r"\btold\b", "'reported', 'printed', 'distinguished'"),
     "is no": (r"(?<!there )\b(?:is|are) no (?!longer\b|more\b)", "'is not a', 'has no', 'no X'"),
@@ -118,6 +128,37 @@ def lines(places: list[str]) -> Iterator[str]:
         if not places or folder(path) in places or name(path).startswith(tuple(places)):
             for line, rule, text in findings(path):
                 yield f"{name(path)}:{line}: {rule}: ...{text}...  ({RULES[rule][1]})"
+
+
+#: Per rule, a sentence that it finds and a plain one that it does not.
+EXAMPLES = {
+    "clause": ("What finds no room is counted.", "Calls without room are counted."),
+    "none": ("A packet that is none is skipped.", "Malformed packets are skipped."),
+    "ours": ("a thread of ours", "its own thread"),
+    "least": ("the least of the times", "the minimum time"),
+    "per": ("one row a group", "one row per group"),
+    "per, plural": ("two micro-batches a step", "two micro-batches per step"),
+    "person": ("a file that nobody reads", "a file that is never read"),
+    "says of": ("what a snapshot says of a clock", "the clocks of a snapshot"),
+    "looked for": ("hangs are looked for", "hangs are detected"),
+    "but for": ("all but for the first", "all except the first"),
+    "told": ("is told in one line", "is printed in one line"),
+    "is no": ("the file is no recording", "the file is not a recording"),
+    "answers": ("the function answers", "the function returns"),
+    "come": ("the rows come out sorted", "the rows are sorted"),
+    "taken": ("numbers are taken for ranks", "numbers are treated as ranks"),
+    "where": ("the rank, where there is one", "the rank, if known"),
+    "own": ("a thread of its own", "its own thread"),
+    "left out": ("the row is left out", "the row is skipped"),
+    "words": ("the fate of a call", "the result of a call"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_has_an_example(rule: str) -> None:
+    found, plain = EXAMPLES[rule]
+    pattern = re.compile(RULES[rule][0], re.I | re.M)
+    assert pattern.search(found) and not PATTERN.search(plain)
 
 
 @pytest.mark.parametrize("path", files(), ids=name)

@@ -84,7 +84,7 @@ class Row(nn.Module):
 
 
 def record(model: nn.Module, folder: Path, steps: int = 3) -> Path:
-    """Train in two micro-batches a step."""
+    """Train in two micro-batches per step."""
     with fastdispatch.CallGraph(folder) as graph:
         for _ in range(steps):
             for _ in range(2):

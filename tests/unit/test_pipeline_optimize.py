@@ -93,7 +93,7 @@ def test_plans_are_what_they_say(graph: Graph) -> None:
             assert stage["time_s"] == max(work, stage["in_s"], stage["out_s"])
 
 
-#: What the published optimizer says of its own profiles: T in seconds.
+#: Results of the published optimizer for its own profiles: T in seconds.
 KNOWN = [
     ("vgg16", [4], {"compression": 1.0}, 0.205520896),
     ("vgg16", [8], {"compression": 1.0}, 0.10383317028571429),

@@ -203,7 +203,7 @@ for _ in range(50_000):  # until it is stopped
         if lost:
             raise
         lost = True
-print("nobody stopped it")
+print("never stopped")
 """
 
 
@@ -216,7 +216,7 @@ def test_a_script_becomes_a_graph_that_runs(
     assert not main(["pipeline", "profile", "train.py", "-o", "graph.json", "--steps", "2", "--args", "0.1"])
     assert (sys.path, sys.argv) == before
     shown = capsys.readouterr().out
-    assert "a step" in shown and "medians of 2 steps" in shown and "nobody stopped it" not in shown
+    assert "a step" in shown and "medians of 2 steps" in shown and "never stopped" not in shown
     graph = Graph.read("graph.json")
     calls = [node.about.get("call", "") for node in graph.nodes]
     assert calls == [

@@ -1,4 +1,4 @@
-"""Rules of one's own: an engine that nobody knows, recorded as a pipeline."""
+"""User rules: an unknown engine, recorded as a pipeline."""
 
 from __future__ import annotations
 

@@ -296,7 +296,7 @@ def test_callers_and_callees(recording: Path) -> None:
 
 
 def test_names_that_fit_several_functions_or_none(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, words in (("ear", (key("dear"), key("cheap"))), ("nobody", ("no function", "'nobody'"))):
+    for name, words in (("ear", (key("dear"), key("cheap"))), ("absent", ("no function", "'absent'"))):
         assert main(["report", str(recording), "--callers", name if name != "ear" else THIS]) == 2
         output, errors = capsys.readouterr()
         assert output == ""

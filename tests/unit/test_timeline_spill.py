@@ -1,4 +1,4 @@
-"""Timelines that go on in a file beside the recording: every call of every thread, whoever reads them."""
+"""Timelines that continue in a file beside the recording: every call of every thread, for every reader."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ MS = 1_000_000
 
 
 def timed(recording: Path, own: Callable[[list[str]], int]) -> Path:
-    """A dump of a recording in which each call has the self time, in nanoseconds, that ``own`` says of its path: the
-    names from the thread down."""
+    """A dump of a recording in which each call has the self time, in nanoseconds, that ``own`` returns for its path:
+    the names from the thread down."""
     path = recording.with_name(f"{recording.name}.json")
     fastdispatch.load(recording).dump(path)
     dump = json.loads(path.read_text())

@@ -110,8 +110,8 @@ try_ping(fd_timeline_estimates *e, uint32_t own, uint32_t other,
     return status;
 }
 
-/* One more step away from the reference: those who asked somebody who is
- * known, and those whom somebody known asked. */
+/* One more step away from the reference: ranks that pinged an
+ * aligned rank, and ranks that an aligned rank pinged. */
 static fd_status
 spread_pings(fd_timeline_estimates *e, ping_list *pings, bool *any)
 {

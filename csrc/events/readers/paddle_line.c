@@ -39,7 +39,7 @@ take_word(fd_span *rest, fd_span *word)
 }
 
 /* Milliseconds in nanoseconds, by their digits. There are six decimals, and
- * digits behind them are of somebody else's print. */
+ * digits behind them are of another program's output. */
 static bool
 take_time(fd_span *rest, int64_t *ns)
 {

@@ -62,7 +62,7 @@ make_clock(fd_perfetto_clocks *clocks, uint32_t id, fd_status *status)
     return *status == FD_OK ? &clocks->list[clocks->count - 1] : NULL;
 }
 
-/* What a snapshot says of one clock. */
+/* One clock in a snapshot. */
 typedef struct reading {
     uint32_t id;
     bool incremental;

@@ -39,8 +39,8 @@ fd_status fd_perfetto_clocks_snapshot(fd_perfetto_clocks *all,
                                       const fd_proto_field *message,
                                       bool *has_base, int64_t *base_ns);
 
-/* A time of a clock in boot time; one that is incremental goes on by it. False:
- * nothing says how they relate. */
+/* A time of a clock in boot time; an incremental clock advances to it.
+ * False: no snapshot relates them. */
 bool fd_perfetto_clocks_boot(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
                              uint32_t id, int64_t value, int64_t *time);
 

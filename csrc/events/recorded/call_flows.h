@@ -9,7 +9,7 @@
 #include "trace/trace.h"
 
 typedef struct fd_flows {
-    uint32_t *first; /* owned; NULL: the rank has none, or none is wanted */
+    uint32_t *first; /* owned; NULL: the rank has none, or none is drawn */
     uint32_t *ends;  /* owned; number of the flow that ends at an event,
                         plus 1; 0: none */
 } fd_flows;

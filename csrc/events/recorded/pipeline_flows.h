@@ -22,7 +22,7 @@
 typedef struct fd_transfers {
     fd_arrow_end *ends; /* owned unless lent; by job, a rank after the other;
                            NULL: no job is of a transfer, or no arrow is
-                           wanted */
+                           drawn */
     uint32_t *first;    /* the same; of them those of a rank, and the end */
     bool lent;
 } fd_transfers;

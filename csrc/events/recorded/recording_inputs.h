@@ -15,8 +15,8 @@ fd_status fd_timeline_align_trace(const fd_trace *trace,
                                   fd_export_clock *clocks, int64_t *base_ns,
                                   fd_error *error);
 
-/* The jobs of all ranks of a trace on one clock, and what is to be said of
- * them. */
+/* The jobs of all ranks of a trace on one clock, with
+ * notes about them. */
 
 /* `known` has one a rank of the trace; its clocks are set here. The report is
  * to be cleared in any case. */

@@ -43,8 +43,8 @@ typedef struct fd_job_number {
 
 enum { FD_JOB_NUMBERS = 7 };
 
-/* Of the slice of a job, and of that of its interval on a GPU: whoever counts
- * jobs by their category counts each once. */
+/* Of the slice of a job, and of that of its interval on a GPU: a count
+ * of jobs by category then has each once. */
 #define FD_JOB_CATEGORY "job"
 #define FD_JOB_ON_STREAM "gpu_job"
 

@@ -41,7 +41,7 @@ typedef struct fd_stats_step {
 
 typedef struct fd_stats_request {
     fd_timeline_align align;
-    const uint32_t *ranks; /* those wanted; NULL: all */
+    const uint32_t *ranks; /* selected ranks; NULL: all */
     size_t rank_count;
     /* Called from time to time with the bytes read and their total; false stops it
      * with FD_EINVAL. May be NULL. */

@@ -37,7 +37,7 @@ typedef struct fd_timeline_survey_options {
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
 } fd_timeline_survey_options;
 
-/* An event that has a time is looked for in so many bytes. */
+/* The first event with a time is searched in so many bytes. */
 enum { FD_TIMELINE_FIRST_BYTES = 1 << 20 };
 
 /* Of a trace that shows no such moment within so many bytes no more is read. */

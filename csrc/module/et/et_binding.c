@@ -117,7 +117,7 @@ fd_et_summary_py(const fd_et *et, fd_et_format format)
     return fd_columns_with(made, "faults", fault_counts(&et->faults));
 }
 
-/* In the form that its name says, unless another is wanted. */
+/* In the format of its name, unless another one is requested. */
 static fd_status
 save(const fd_et *et, const char *output, bool timeline, bool workload,
      fd_error *error)
@@ -198,7 +198,7 @@ typedef struct exported {
     PyObject *pytorch;
     PyObject *chakra;
     PyObject *kineto;
-    PyObject *workload; /* NULL: not wanted */
+    PyObject *workload; /* NULL: not requested */
     fd_private private;
 } exported;
 

@@ -180,7 +180,7 @@ take_schedule(fd_pipeline_request *request, const char *name)
     return true;
 }
 
-/* Numbers of whoever looks on; None: nobody does. The view is to be released
+/* Numbers that a watching thread reads; None: no thread watches. The view is to be released
  * in any case. */
 static bool
 take_watch(fd_pipeline_request *request, PyObject *watch, Py_buffer *view)

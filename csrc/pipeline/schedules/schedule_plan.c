@@ -54,7 +54,7 @@ set_chunks(fd_plan *plan, uint32_t chunks, fd_error *error)
     if (plan->schedule == FD_SCHEDULE_INTERLEAVED) {
         if (plan->chunks < 2) {
             return fd_fail(error, FD_EINVAL,
-                           "interleaved needs at least 2 chunks a stage");
+                           "interleaved needs at least 2 chunks per stage");
         }
         return FD_OK;
     }

@@ -34,7 +34,7 @@ typedef struct fd_chunks {
     uint32_t damaged;          /* pages without a valid chunk */
     bool truncated;            /* the file ends before its last chunk does */
     bool side;                 /* a side file: nothing in it has an id */
-    size_t next;               /* where the next chunk is looked for */
+    size_t next;               /* offset of the search for the next chunk */
     FD_VECTOR(fd_chunk) found; /* in the order of the file */
     FD_VECTOR(fd_chunk_view) list;
     uint32_t *by_page; /* owned; page -> index in list + 1, 0: none */

@@ -43,7 +43,7 @@ typedef struct fd_reading {
     fd_map threads; /* file id -> place among the threads, plus 1 */
     fd_map jobs;    /* file id -> index into rank->jobs, plus 1 */
     FD_VECTOR(fd_raw_flow) flows; /* found among the events */
-    bool timeline;                /* wanted */
+    bool timeline;                /* read it */
     bool unsorted;                /* the trace */
     const fd_steps_wanted *steps; /* borrowed; NULL: the settled ones */
 } fd_reading;
@@ -128,7 +128,7 @@ fd_status fd_read_snapshots(fd_reading *r); /* marks and selected steps */
 fd_status fd_read_jobs(fd_reading *r);
 fd_status fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
 fd_status fd_read_flows(fd_reading *r);  /* found flows, after all events */
-fd_status fd_read_events(fd_reading *r); /* if the timeline is wanted */
+fd_status fd_read_events(fd_reading *r); /* if the timeline is requested */
 fd_status fd_read_gpu(fd_reading *r);    /* the same for its lines */
 
 fd_status fd_read_measures(fd_reading *r);

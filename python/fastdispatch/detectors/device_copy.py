@@ -54,7 +54,7 @@ def _copies(steps: Steps) -> Iterator[Finding]:
         steps.claim(paths)
         yield steps.finding(
             ID,
-            f"{steps.name(user)} copies tensors, {counted(count, 'call')} a step ({steps.key(heaviest)})",
+            f"{steps.name(user)} copies tensors, {counted(count, 'call')} per step ({steps.key(heaviest)})",
             steps.where(heaviest, *_SPELLING.get(steps.key(heaviest), ())),
             time,
             f"{seconds(time)} or {percent(time / steps.step)} of a step with backward, in"

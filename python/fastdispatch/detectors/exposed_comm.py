@@ -113,7 +113,7 @@ def _loops(steps: Steps) -> Iterator[Finding]:
         steps.claim(tops)
         yield steps.finding(
             ID,
-            f"{steps.name(user)} calls {number(calls)} collectives a step",
+            f"{steps.name(user)} calls {number(calls)} collectives per step",
             steps.where(heaviest, *_COLLECTIVES),
             time * (1 - 1 / calls),
             f"{steps.key(heaviest)}: {number(calls)} calls, {seconds(time)} or {percent(time / steps.step)} of a step",

@@ -33,8 +33,8 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         f"thread {steps.key(heaviest)} runs Python while the main thread waits",
         steps.where(user),
         time,
-        f"{seconds(python[heaviest])} a step in its Python functions, {seconds(busy)} of CPU time; the main thread was"
-        f" off the CPU for {seconds(late)} or {percent(late / steps.step)} of a step",
+        f"{seconds(python[heaviest])} per step in its Python functions, {seconds(busy)} of CPU time; the main thread"
+        f" was off the CPU for {seconds(late)} or {percent(late / steps.step)} of a step",
         ADVICE,
         evidence={"python_ns": round(python[heaviest]), "cpu_ns": round(busy), "main_off_cpu_ns": round(late)},
     )

@@ -167,7 +167,7 @@ def _finding(steps: Steps, user: int, paths: list[int]) -> Finding:
     if operator == "aten::is_nonzero" and where.line == steps.trace.nodes["line"][steps.paths["node"][user]]:
         where.line = steps.sources.branch(steps.paths["node"][user]) or where.line
     what = "prints tensors" if printed else f"reads values of tensors ({operator})"
-    times = f"{number(count)} times a step" if count >= 1.05 else "every step"
+    times = f"{number(count)} times per step" if count >= 1.05 else "every step"
     phase = steps.phase(heaviest)
     inside = {OTHER: "in the loop", BACKWARD: "during backward"}.get(phase, "during forward")
     names = ", ".join(sorted({steps.key(path) for path in paths}))

@@ -85,7 +85,7 @@ def _slow(steps: Steps, row: dict[str, int], per_rank: float) -> Finding:
     key = steps.key(row["context"])
     return steps.finding(
         SLOW_ID,
-        f"rank {rank} spends {seconds(row['self_max'] / per_rank)} a step in {key}, the median rank"
+        f"rank {rank} spends {seconds(row['self_max'] / per_rank)} per step in {key}, the median rank"
         f" {seconds(row['self_median'] / per_rank)}",
         _where(steps, row),
         extra,

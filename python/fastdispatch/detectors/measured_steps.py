@@ -169,7 +169,7 @@ class Steps:
         return (row for row, node in enumerate(self.paths["node"]) if node in nodes)
 
     def outermost(self, wanted: Callable[[int], bool], start: int = 0, stop: int | None = None) -> Iterator[int]:
-        """Paths that are wanted and not below another wanted one."""
+        """Selected paths that are not below another selected one."""
         row, stop = start, len(self.paths["node"]) if stop is None else stop
         while row < stop:
             if wanted(row):

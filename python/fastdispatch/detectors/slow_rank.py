@@ -41,7 +41,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         what = "all of its work" if spread else f"mostly in {steps.key(path)}"
         yield steps.finding(
             ID,
-            f"rank {one.rank} works {seconds(one.work)} a step, other ranks {seconds(usual)}",
+            f"rank {one.rank} works {seconds(one.work)} per step, other ranks {seconds(usual)}",
             where,
             gain,
             f"{seconds(extra)} more than the median of the others, without communication: {what}"

@@ -134,7 +134,7 @@ def _by_calls(steps: Steps) -> Iterator[Finding]:
         parts[2].where(heaviest),
         max(grown, 0.0),
         f"calls of {key} per step: {', '.join(number(each[key]) for each in calls)} in thirds of the run;"
-        f" {seconds(max(grown, 0.0))} a step more",
+        f" {seconds(max(grown, 0.0))} per step more",
         ADVICE,
         severity="warning",
         evidence={"calls_per_step": [round(each[key], 2) for each in calls], "path_ns": round(grown)},

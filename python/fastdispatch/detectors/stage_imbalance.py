@@ -37,7 +37,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     times = {str(row["stage"]): round(row["busy"]) for row in made.table}
     yield steps.finding(
         ID,
-        f"stage {slowest['stage']} computes {seconds(slowest['busy'])} a step, the mean stage {seconds(mean)}",
+        f"stage {slowest['stage']} computes {seconds(slowest['busy'])} per step, the mean stage {seconds(mean)}",
         steps.where(rows[0] if rows else 0),
         gain,
         f"the other stages wait for it; equal stages save {seconds(gain)} or {percent(gain / made.step)} of a step",

@@ -197,7 +197,7 @@ def _zeros(steps: Steps) -> Iterator[Finding]:
         "zero_grad writes zeros into every gradient",
         steps.where(paths[0], "zero_grad"),
         time,
-        f"{number(count)} aten::zero_ per step, and gradients are added instead of stored: {seconds(time)} a step",
+        f"{number(count)} aten::zero_ per step, and gradients are added instead of stored: {seconds(time)} per step",
         ADVICE_ZERO,
         evidence={"operators_per_step": round(count, 1), "ns_per_step": round(time), "calls": ["aten::zero_"]},
     )

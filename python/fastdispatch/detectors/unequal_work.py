@@ -34,7 +34,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     steps.claimed.update(rows)  # of the differences between ranks, which slow-rank would report again
     yield steps.finding(
         ID,
-        f"unequal work: {seconds(most.work)} a step on rank {most.rank}, {seconds(least.work)} on rank {least.rank}",
+        f"unequal work: {seconds(most.work)} per step on rank {most.rank}, {seconds(least.work)} on rank {least.rank}",
         steps.where(path),
         gain,
         what,

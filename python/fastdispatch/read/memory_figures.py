@@ -141,7 +141,7 @@ class _Parts:
 
     @staticmethod
     def _below(contexts: dict[str, Any], wanted: list[bool]) -> list[bool]:
-        """Return for each path whether one of its functions is wanted; a parent comes before its children."""
+        """Return for each path whether one of its functions is selected; a parent comes before its children."""
         made: list[bool] = []
         for node, parent in zip(contexts["node"], contexts["parent"], strict=True):
             made.append(wanted[node] or (parent >= 0 and made[parent]))

@@ -58,7 +58,7 @@ def run_id() -> str:
 
 
 def agreed_run_id(proposed: str | None = None) -> str | None:
-    """Return the id in the store of torch.distributed, which the first rank that asks puts there; None without one."""
+    """Return the id in the store of torch.distributed, set by the first rank that reads it; None without one."""
     distributed = torch_distributed()
     if distributed is None:
         return None

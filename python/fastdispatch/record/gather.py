@@ -1,8 +1,8 @@
 """The ``gather`` option: what all ranks recorded, in rank 0's run directory.
 
 Few ranks send their recordings. More of them are reduced merges, added up along a tree. Everything goes through the
-store of torch.distributed, so no collective of the program is disturbed, and a lost rank delays nobody beyond the time
-limit.
+store of torch.distributed, so no collective of the program is disturbed, and a lost rank delays no other rank beyond
+the time limit.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ ends_that_nobody_saw(void)
     OK(fixture_open(&f, NULL, 4));
     const fd_op_call *outer = begin(&f, 1, 0);
     const fd_op_call *lost = begin(&f, 2, 0);
-    end(&f, 9); /* of nobody */
+    end(&f, 9); /* of no call */
     end(&f, 1);
     EQUAL(outer->flags, 0);
     EQUAL(lost->flags, FD_OP_CALL_OPEN);

@@ -1,4 +1,4 @@
-"""DeepSpeed's ZeRO, stage in the variable STAGE, two micro-batches a step."""
+"""DeepSpeed's ZeRO, stage in the variable STAGE, two micro-batches per step."""
 
 import os
 

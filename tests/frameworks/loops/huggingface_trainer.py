@@ -1,4 +1,4 @@
-"""A GPT-2 with random weights, Hugging Face's Trainer: two micro-batches a step, evaluations every third step."""
+"""A GPT-2 with random weights, Hugging Face's Trainer: two micro-batches per step, evaluations every third step."""
 
 import torch
 import transformers

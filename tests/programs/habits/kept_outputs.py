@@ -1,4 +1,4 @@
-"""Hooks keep the outputs of layers of every step, in a list that nobody reads."""
+"""Hooks keep the outputs of layers of every step, in a list that is never read."""
 
 import small
 import torch

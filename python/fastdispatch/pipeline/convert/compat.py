@@ -13,7 +13,7 @@ from fastdispatch.pipeline.convert.templates import Templates
 
 @dataclass
 class Written:
-    """Files by name in the order of writing, lines to print, what is to be said of them, and what is where."""
+    """Files by name in the order of writing, lines to print, notes, and places."""
 
     files: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)

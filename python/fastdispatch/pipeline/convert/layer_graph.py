@@ -58,7 +58,7 @@ class LayerGraph:
         self.in_order_of_edges.pop(id, None)
 
     def without_dead_items(self) -> LayerGraph:
-        """Without the items of tuples that nobody reads, which profiles have many of. One pass, as published."""
+        """Without the items of tuples that no node reads; profiles have many of them. One pass, as published."""
         dead = [id for id, targets in self.targets_of.items() if not targets and _is_item(self.nodes[id])]
         for id in dead:
             self.remove(id)

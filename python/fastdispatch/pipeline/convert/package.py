@@ -148,7 +148,7 @@ def _with_depths(text: str, file: str, depths: Mapping[str, int]) -> str:
     try:
         content = json.loads(text)
     except ValueError:
-        return text  # somebody's own template may be no JSON
+        return text  # a user's template may be invalid JSON
     if not isinstance(content, dict) or "stage_to_depth_map" in content:
         return text
     content["stage_to_depth_map"] = depths

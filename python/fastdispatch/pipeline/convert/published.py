@@ -151,7 +151,7 @@ def input_names(part: LayerGraph, graph: LayerGraph, *, whole: bool = False) -> 
 
 
 def output_names(part: LayerGraph, graph: LayerGraph, counter: int) -> tuple[dict[str, str], int]:
-    """What other stages read, and what nobody reads."""
+    """Values that other stages read, and values that no node reads."""
     names: dict[str, str] = {}
     for id, node in part.nodes.items():
         targets = [graph.nodes[target] for target in graph.targets_of[id]]

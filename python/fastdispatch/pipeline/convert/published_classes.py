@@ -1,4 +1,4 @@
-"""Classes outside torch.nn that the published converter knows: how it declares them, from where it takes them."""
+"""Classes outside torch.nn that the published converter supports: their declarations, their modules."""
 
 from __future__ import annotations
 

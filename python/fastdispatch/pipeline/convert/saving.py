@@ -1,7 +1,7 @@
-"""Put a package into a folder without losing what somebody changed there.
+"""Put a package into a folder without overwriting edited files.
 
-``.pipeline-convert.json`` has a digest of every file as it was written. A file that is no longer so was edited; one
-that is not in the list is somebody else's. Neither is overwritten without force.
+``.pipeline-convert.json`` has a digest of every file as it was written. A file with another digest was edited;
+a file that is not in the list has another origin. Neither is overwritten without force.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ end(fixture *f, const char *schema)
     fd_op_calls_end(f->main, schema, check_clock_now());
 }
 
-/* linear(a) -> b, in it mm; then mm's backward, which nobody saw end. */
+/* linear(a) -> b, in it mm; then mm's backward, without an end. */
 static void
 record(fixture *f, const char *path)
 {

@@ -101,7 +101,7 @@ by_messages(void)
     EQUAL(found[0] + found[1] + found[2], 0);
 }
 
-/* Whoever asked whom: 1 asked 0, 1 asked 2. */
+/* Pings in both directions: 1 pinged 0, 1 pinged 2. */
 static void
 by_pings(void)
 {

@@ -100,7 +100,7 @@ messages_in_pairs(void)
         PART(E, "\"tid\":2", 10, ""),
         PART(E, "\"tid\":2", 11, ""),
         PART(E, "\"tid\":2", 12, ""),
-        PART(B, "\"tid\":2", 13, ",\"name\":\"gloo:recv\""), /* of nobody */
+        PART(B, "\"tid\":2", 13, ",\"name\":\"gloo:recv\""), /* no peer */
         PART(E, "\"tid\":2", 14, ""),
         PART(B, "\"tid\":2", 40, ",\"name\":\"recv\",\"args\":{\"peer\":3}"),
         PART(B, "\"tid\":2", 41, REDUCE),
@@ -129,7 +129,7 @@ messages(void)
         SLICE("c10d::send", 5, "\"Concrete Inputs\":[\"\",\"\",\"1\",\"7\"]"),
         SLICE("c10d::recv_", 8, "\"Concrete Inputs\":[\"\",\"\",\"2\",\"7\"]"),
         SLICE("gloo:recv", 9, ""),
-        SLICE("gloo:recv", 20, ""), /* of nobody */
+        SLICE("gloo:recv", 20, ""), /* no peer */
         SLICE("c10d::send", 5, "\"Concrete Inputs\":[\"\"]"),
         SLICE("c10d::send", 5, "\"Concrete Inputs\":7"),
         SLICE("send_forward", 30, "\"peer\":3,\"micro_batch\":2"),

@@ -130,7 +130,7 @@ ranks_of_other_hosts(void)
     CHECK(strstr(to.bytes, "\"pid\":1,\"tid\":100000,\"ts\":0.000") != NULL);
 }
 
-/* Nothing is before 0, whoever was first. */
+/* No event is before 0, whichever rank is first. */
 static void
 a_later_rank_that_started_first(void)
 {

@@ -51,7 +51,7 @@ unmatched(void)
     OK(fd_skew_match(&skew));
     EQUAL(skew.rows.list[0].unmatched, 4);
     EQUAL(skew.rows.list[0].matched, 1);
-    EQUAL(skew.ranks.count, 0); /* both at one time: nobody was last */
+    EQUAL(skew.ranks.count, 0); /* both at one time: no rank is last */
 }
 
 static void

@@ -168,7 +168,7 @@ passes(void)
     EQUAL(check.events, 201);
 }
 
-/* A damaged recording says that it lost more events than anybody can count. */
+/* A damaged recording states a number of lost events above all limits. */
 static void
 any_number_of_lost_events(void)
 {

@@ -80,8 +80,8 @@ posted_and_waited_for(void)
     EQUAL(fd_pipe_post(&p, 2), 1);
 }
 
-/* Sent twice, received once: the second is nobody's. A job without a
- * micro-batch is, too. */
+/* Sent twice, received once: the second has no match. Nor has a job
+ * without a micro-batch. */
 static void
 alone(void)
 {

@@ -52,7 +52,7 @@ copies(void)
     CHECK(r.schedule.known);
 }
 
-/* A stage that nobody recorded: the others are reported on, its transfers
+/* A stage without a recording: the others are reported, its transfers
  * have no other end. */
 static void
 a_rank_is_missing(void)
