@@ -184,7 +184,7 @@ def test_clocks_that_are_not_aligned(runs: dict[str, Path], tmp_path: Path) -> N
     assert moved["rank"] == 1 and moved["unsure_ns"] > 0
     assert made.step == pytest.approx(right.step, abs=2 * moved["unsure_ns"])
     assert made.counts["early"] == 0
-    assert any(text.startswith("clock of rank 1: moved by ") and "either way" in text for text in made.notes)
+    assert any(text.startswith("clock of rank 1: shifted by ") and "either way" in text for text in made.notes)
 
 
 def test_the_command(runs: dict[str, Path], tmp_path: Path) -> None:
