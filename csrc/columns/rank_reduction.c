@@ -258,6 +258,24 @@ add_scalars(fd_trace_rank *sum, const fd_trace_rank *more)
     }
 }
 
+/* Counts that have a meaning as sums over ranks; those of memory and the
+ * latest collectives do not, and shapes grow with the number of ranks. */
+static fd_status
+add_measures(fd_trace_rank *sum, const fd_trace_rank *more)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < more->measures.count && status == FD_OK; i++) {
+        const fd_trace_measure *measure = &more->measures.list[i];
+        bool summed = measure->kind <= FD_MEASURE_COMM
+                   && measure->kind != FD_MEASURE_SHAPES;
+        if (summed) {
+            status = fd_vector_push(&sum->measures, *measure);
+        }
+    }
+    fd_measures_fold(sum);
+    return status;
+}
+
 /* The facts of the lowest rank, without those of an earlier sum. */
 static fd_status
 take_facts(reducing *r, const fd_trace_rank *rank)
@@ -283,6 +301,9 @@ add_rank(reducing *r, uint32_t index)
     fd_status status = add_spreads(r, index);
     add_figures(r, more);
     add_scalars(sum, more);
+    if (status == FD_OK) {
+        status = add_measures(sum, more);
+    }
     for (uint32_t i = 0; i < more->threads.count && status == FD_OK; i++) {
         status = add_thread(sum, &more->threads.list[i]);
     }

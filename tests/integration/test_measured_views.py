@@ -14,11 +14,14 @@ from fastdispatch.cli import BAD_INPUT, main
 from fastdispatch.read.diff import Diff, diff
 from fastdispatch.read.gate import Budget
 from fastdispatch.read.measured import measured
+from fastdispatch.read.reduced import load_run, reduced
 from fastdispatch.read.trace import Group
 from fastdispatch.report.comm_report import comm_rows
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.report_memory import memory_report
 from fastdispatch.report.report_rows import Row
+
+from .. import many_ranks
 
 torch = pytest.importorskip("torch")
 dist = pytest.importorskip("torch.distributed")
@@ -27,7 +30,7 @@ if not dist.is_available():
 
 pytestmark = pytest.mark.torch
 
-STEPS, SIDE, BATCH = 6, 8, 4
+STEPS, SIDE, BATCH, RANKS = 6, 8, 4, 20
 
 #: Multiplications and additions of a layer; the bytes of its gradient, and of its input, weight and bias.
 LAYER, GRADIENT, OPERANDS = 2 * BATCH * SIDE * SIDE, 4 * SIDE * SIDE, 4 * (BATCH * SIDE + SIDE * SIDE + SIDE)
@@ -132,6 +135,43 @@ def test_a_figure_that_was_not_measured(
     assert main(["report", str(tmp_path), "--sort", sort]) == BAD_INPUT
     error = capsys.readouterr().err
     assert f"--sort {sort}" in error and f"--measure {measure}" in error and error.count("\n") == 1
+
+
+def test_a_reduced_merge_has_the_sums_of_the_ranks(run: Path, tmp_path: Path) -> None:
+    paths = many_ranks.write(run / "rank00000.fd", tmp_path / "ranks", RANKS)
+    trace, one = load_run(tmp_path / "ranks", steps="settled"), fastdispatch.load(run, steps="settled")
+    assert trace.reduced is not None
+    figures = ("flops", "own", "forward", "backward", "calls", "bytes")
+    options: dict[str, Any] = {
+        "by": "function",
+        "rank": None,
+        "sort": "total",
+        "top": None,
+        "hide": False,
+        "peak": None,
+    }
+    made, expected = (flop_report(each, **options) for each in (trace, one))
+    assert (made.ranks, made.steps) == (RANKS, RANKS * STEPS)
+    assert {row.where: [getattr(row, name) for name in figures] for row in made.rows} == {
+        row.where: [getattr(row, name) for name in figures] for row in expected.rows
+    }
+    [row], [single] = comm_rows(trace, "ranks"), comm_rows(one, "run")
+    assert (row.ranks, row.calls, row.sent) == (RANKS, RANKS * single.calls, RANKS * single.sent)
+    assert measured(trace).figures == {
+        name: sites
+        for name, sites in measured(fastdispatch.load(paths, steps="settled")).figures.items()
+        if name != "allocated"
+    }
+    texts = set()
+    for order in (paths, paths[::-1]):
+        parts = [fastdispatch.load(order[:7], steps="settled"), fastdispatch.load(order[7:], steps="settled")]
+        reduced(parts).dump(tmp_path / "made.json")
+        texts.add((tmp_path / "made.json").read_bytes())
+    assert len(texts) == 1
+    again = measured(fastdispatch.load(tmp_path / "made.json")).figures
+    assert {name: sum(sites.values()) for name, sites in again.items()} == {
+        name: measured(one).total(name) for name in ("flops", "bytes", "communicated")
+    }
 
 
 def changes(made: Diff) -> dict[str, dict[str, float]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.read.call_sites import CallSites
-from fastdispatch.read.steps import step_time
+from fastdispatch.read.steps import number_of_ranks, step_time
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 
@@ -78,12 +78,12 @@ def flops_of(trace: Trace, rank: int | None = None) -> Flops:
         raise Error(_nothing(trace))
     found = Flops(
         measured=measured_steps(entries),
-        timed=sum(entry["steps"] if entry["window"] is None else entry["window"]["steps"] for entry in entries),
+        timed=sum(entry["steps"] for entry in entries),
         step=step_time(entries),
-        ranks=len(entries),
+        ranks=number_of_ranks(entries),
     )
     if not found.measured:
-        found.step = round(sum(entry["recorded"] for entry in entries) / len(entries))
+        found.step = round(sum(entry["recorded"] for entry in entries) / found.ranks)
     sites = CallSites(trace)
     _add_measures(trace, entries, sites, found)
     _add_times(trace, rank, sites, found)
@@ -91,8 +91,6 @@ def flops_of(trace: Trace, rank: int | None = None) -> Flops:
 
 
 def _nothing(trace: Trace) -> str:
-    if trace.reduced is not None:
-        return f"--flops: {trace.name} is a reduced merge of ranks, which has no FLOPs: select one with --rank N"
     return f"--flops: {trace.name} has no FLOPs: record with --measure flops (docs/concepts/measures.md)"
 
 

@@ -70,6 +70,9 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
     if not sums:
         raise Error(f"--comm: {shown} has no figures of communication: record with measure='comm'")
     device = uses_device(trace)
+    ranks = dict(zip(trace.spreads["context"], trace.spreads["ranks"], strict=True))  # of a reduced merge
+    for (context, _, _), row in sums.items():
+        row[0] = ranks.get(context, row[0])
     found = [_row(trace, device, *key, *figures) for key, figures in sums.items()]
     return sorted(found, key=lambda row: (-max(row.sent, row.received), row.operator, row.path))
 
