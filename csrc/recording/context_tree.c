@@ -524,8 +524,7 @@ fd_tree_free(fd_tree *tree)
     fd_events_clear(&tree->events);
     fd_op_log_clear(&tree->ops);
     fd_map_clear(&tree->measures.index);
-    fd_map_clear(&tree->measures.formulas);
-    fd_map_clear(&tree->measures.paths);
+    fd_sites_clear(&tree->measures.sites);
     fd_map_clear(&tree->measures.shapes);
     fd_measures_clear_latest(&tree->measures);
     fd_free(tree);

@@ -215,6 +215,49 @@ def test_flops_have_the_path_of_the_call_and_the_bytes_of_its_inputs(tmp_path: P
     assert found == {"first": (1, 1, 48, 48, 4 * (6 + 12)), "second": (1, 3, 384, 128, 3 * 8 * 32)}
 
 
+@pytest.mark.parametrize("measure", ["flops", "flops,shapes"])
+def test_changes_of_inputs_at_one_call_site_are_counted_exactly(measure: str, tmp_path: Path) -> None:
+    sizes = [3, 3, 5, 3, 5, 5, 1, 3]
+    images, weight = ones(2, 4, 8, 8), ones(6, 4, 3, 3)
+    calls: list[tuple[Any, ...]] = [(size, step % 2 + 1, step % 3) for step, size in enumerate(sizes)]
+
+    def work() -> None:
+        for size, stride, kind in calls:
+            torch.mm(ones(size, 4), ones(4, 7))
+            torch.tanh(torch.ones(2, size, dtype=(torch.float32, torch.float64, torch.bfloat16)[kind]))
+            functional.conv2d(images, weight, stride=stride)  # the same shapes
+            torch._foreach_mul_([ones(4), ones(2, size)], 2.0)
+
+    with fastdispatch.CallGraph(tmp_path, measure=measure):
+        work()
+    trace = fastdispatch.load(tmp_path)
+    rows, nodes = trace.ranks[0]["measures"], trace.contexts["node"]
+    found = {
+        trace.nodes["key"][nodes[context]]: figures
+        for context, kind, *figures in zip(
+            *(rows[column] for column in ("context", "kind", "count", "sum", "other")), strict=True
+        )
+        if kind in ("flops", "elementwise")
+    }
+    outputs = [6 * 6 if stride == 1 else 3 * 3 for _, stride, _ in calls]
+    assert found["aten::mm"] == [8, sum(2 * 4 * 7 * size for size in sizes), sum(4 * (4 * size + 28) for size in sizes)]
+    assert found["aten::tanh"] == [
+        8,
+        sum(2 * size for size in sizes),
+        sum(2 * size * (4, 8, 2)[kind] for size, _, kind in calls),
+    ]
+    assert found["aten::convolution"] == [
+        8,
+        sum(2 * 2 * at * weight.numel() for at in outputs),
+        8 * 4 * (images.numel() + weight.numel()),
+    ]
+    assert found["aten::_foreach_mul_"] == [
+        8,
+        sum(4 + 2 * size for size in sizes),
+        sum(4 * (4 + 2 * size) for size in sizes),
+    ]
+
+
 def test_one_step_in_three(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, measure="flops", every=3) as graph:
         for _ in range(7):

@@ -291,49 +291,48 @@ cudnn_rnn_backward(fd_operand_list inputs, uint64_t *flops)
     return known;
 }
 
-static const struct {
-    const char *name;
-    fd_flop_formula *formula;
-} formulas[] = {
-    {"aten::mm", matrix_product},
-    {"aten::bmm", matrix_product},
-    {"aten::_int_mm", matrix_product},
-    {"aten::_scaled_mm", matrix_product},
-    {"aten::addmm", added_product},
-    {"aten::_addmm_activation", added_product},
-    {"aten::baddbmm", added_product},
-    {"aten::addbmm", added_product},
-    {"aten::mv", vector_product},
-    {"aten::dot", vector_product},
-    {"aten::vdot", vector_product},
-    {"aten::addmv", added_vector_product},
-    {"aten::_grouped_mm", grouped_product},
-    {"aten::_scaled_grouped_mm", grouped_product},
-    {"aten::convolution", convolution},
-    {"aten::convolution_overrideable", convolution},
-    {"aten::convolution_backward", convolution_backward},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_attention},
+static const fd_flop_formula formulas[] = {
+    {"aten::mm", matrix_product, false},
+    {"aten::bmm", matrix_product, false},
+    {"aten::_int_mm", matrix_product, false},
+    {"aten::_scaled_mm", matrix_product, false},
+    {"aten::addmm", added_product, false},
+    {"aten::_addmm_activation", added_product, false},
+    {"aten::baddbmm", added_product, false},
+    {"aten::addbmm", added_product, false},
+    {"aten::mv", vector_product, false},
+    {"aten::dot", vector_product, false},
+    {"aten::vdot", vector_product, false},
+    {"aten::addmv", added_vector_product, false},
+    {"aten::_grouped_mm", grouped_product, false},
+    {"aten::_scaled_grouped_mm", grouped_product, false},
+    {"aten::convolution", convolution, true},
+    {"aten::convolution_overrideable", convolution, true},
+    {"aten::convolution_backward", convolution_backward, true},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_attention,
+     true},
     {"aten::_scaled_dot_product_flash_attention_for_cpu_backward",
-     cpu_flash_attention_backward},
-    {"aten::_scaled_dot_product_flash_attention", flash_attention},
+     cpu_flash_attention_backward, true},
+    {"aten::_scaled_dot_product_flash_attention", flash_attention, true},
     {"aten::_scaled_dot_product_flash_attention_backward",
-     flash_attention_backward},
-    {"aten::_scaled_dot_product_efficient_attention", efficient_attention},
+     flash_attention_backward, true},
+    {"aten::_scaled_dot_product_efficient_attention", efficient_attention,
+     true},
     {"aten::_scaled_dot_product_efficient_attention_backward",
-     efficient_attention_backward},
-    {"aten::_scaled_dot_product_cudnn_attention", efficient_attention},
-    {"aten::mkldnn_rnn_layer", rnn_layer},
-    {"aten::mkldnn_rnn_layer_backward", rnn_layer_backward},
-    {"aten::_cudnn_rnn", cudnn_rnn},
-    {"aten::_cudnn_rnn_backward", cudnn_rnn_backward},
+     efficient_attention_backward, true},
+    {"aten::_scaled_dot_product_cudnn_attention", efficient_attention, true},
+    {"aten::mkldnn_rnn_layer", rnn_layer, false},
+    {"aten::mkldnn_rnn_layer_backward", rnn_layer_backward, false},
+    {"aten::_cudnn_rnn", cudnn_rnn, false},
+    {"aten::_cudnn_rnn_backward", cudnn_rnn_backward, false},
 };
 
-fd_flop_formula *
+const fd_flop_formula *
 fd_flop_formula_of(const char *name)
 {
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
         if (strcmp(formulas[i].name, name) == 0) {
-            return formulas[i].formula;
+            return &formulas[i];
         }
     }
     return NULL;

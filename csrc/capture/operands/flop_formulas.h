@@ -6,11 +6,17 @@
 #include "capture/operands/operands.h"
 
 /* What a call computes; false: its inputs are not as expected. */
-typedef bool fd_flop_formula(fd_operand_list inputs, uint64_t *flops);
+typedef bool fd_flop_count(fd_operand_list inputs, uint64_t *flops);
+
+typedef struct fd_flop_formula {
+    const char *name;
+    fd_flop_count *count;
+    bool numbers; /* it reads more than the shapes of tensors */
+} fd_flop_formula;
 
 /* The formula of an operator by its name without overload, "aten::mm"; NULL:
  * none. */
-fd_flop_formula *fd_flop_formula_of(const char *name);
+const fd_flop_formula *fd_flop_formula_of(const char *name);
 
 /* An operator of neither PyTorch nor a library of it. */
 bool fd_flop_is_custom(const char *name);

@@ -71,11 +71,14 @@ add_all(fd_operand_list inputs, bool values, int depth, fd_operand_shapes *to)
             mix(to, LIST, list.count);
             add_all(list, values, depth + 1, to);
         }
-        else if (values) {
-            add_value(inputs, i, to);
-        }
         else {
-            mix(to, OTHER, 0);
+            to->partial |= fd_operands_list(inputs, i, &list);
+            if (values) {
+                add_value(inputs, i, to);
+            }
+            else {
+                mix(to, OTHER, 0);
+            }
         }
     }
 }

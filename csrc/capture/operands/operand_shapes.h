@@ -8,6 +8,7 @@ typedef struct fd_operand_shapes {
     uint64_t hash; /* of element types and sizes */
     uint64_t elements;
     uint64_t bytes;
+    bool partial; /* a list was skipped that may have tensors */
 } fd_operand_shapes;
 
 /* Of all tensors among the inputs, also in lists. With `values`, the hash

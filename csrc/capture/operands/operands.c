@@ -1,15 +1,13 @@
 #include "capture/operands/operands.h"
 
+#include "capture/operands/operand_layout.h"
 #include "capture/torch/record_layout.h"
 
 #include <string.h>
 
-/* c10::IValue: a payload and a tag. */
-typedef struct value {
-    uint64_t payload;
-    uint32_t tag;
-    uint32_t unused;
-} value;
+typedef fd_operand_value value;
+typedef fd_tensor_fields shape;
+typedef fd_operand_tags tags;
 
 typedef struct value_list {
     const value *begin;
@@ -17,54 +15,19 @@ typedef struct value_list {
 } value_list;
 
 enum {
-    STORAGE = 16, /* in a TensorImpl: after its vtable and counts */
-    CONTENT = 16, /* the same in the box of a list or text */
-    INLINE_DIMENSIONS = 5,
+    STORAGE = 16,         /* in a TensorImpl: after its vtable and counts */
+    CONTENT = 16,         /* the same in the box of a list or text */
     FIRST_SHAPE = 40,     /* lowest offset of the shape in a TensorImpl ... */
     LAST_SHAPE = 80,      /* ... and highest, in all versions */
     LAST_BOX = 40,        /* highest offset of TensorImpl in a PyObject */
     LAST_DATA = 64,       /* highest offset of the data in a StorageImpl */
     MOST_ELEMENTS = 4096, /* of a list, like PyTorch's observer */
     MOST_BYTES = 8192,    /* of a text, like PyTorch's observer */
-    MOST_DIMENSIONS = 64,
     MOST_WORDS = 16 * 1024, /* of one side of a call */
     DEEPEST = 4
 };
 
-/* c10::SizesAndStrides and the following fields of a TensorImpl. */
-typedef struct shape {
-    uint64_t dimensions;
-    union {
-        int64_t here[2 * INLINE_DIMENSIONS];
-        const int64_t *elsewhere;
-    };
-    int64_t offset;
-    int64_t elements;
-    uint16_t dtype;
-    int8_t device;
-    int8_t device_index;
-    uint8_t has_device;
-} shape;
-
-/* The numbers of tags differ between versions of PyTorch. */
-typedef struct tags {
-    uint32_t tensor;
-    uint32_t list;
-    uint32_t integer;
-    uint32_t real;
-    uint32_t boolean;
-    uint32_t text;
-    uint32_t device;
-    uint32_t none;
-} tags;
-
-/* Constant once a self-test has passed. */
-static struct {
-    tags tags;
-    uint16_t shape; /* offset in a TensorImpl; 0: unknown */
-    uint16_t box;   /* offset of the TensorImpl in a PyObject */
-    uint16_t data;  /* offset of the data in a StorageImpl */
-} known;
+struct fd_operand_layout fd_operand_layout;
 
 /* As in record_layout.c: one probe, on a single thread with the GIL. */
 static struct {
@@ -182,7 +145,8 @@ value_of(const shape *s, uint64_t storage, uint64_t *number)
         || s->offset < 0 || storage == 0 || (!wide && s->dtype != BOOLEAN)) {
         return false;
     }
-    memcpy(&data, (const char *)(uintptr_t)storage + known.data, sizeof data);
+    memcpy(&data, (const char *)(uintptr_t)storage + fd_operand_layout.data,
+           sizeof data);
     if (data == NULL) {
         return false;
     }
@@ -200,15 +164,15 @@ put_tensor(fd_op_log *log, uint64_t address)
     if (address == 0) {
         return fd_operands_number(log, FD_OPERAND_UNDEFINED, 0, 0);
     }
-    memcpy(&found, tensor + known.shape, sizeof found);
-    if (!found.has_device || found.dimensions > MOST_DIMENSIONS) {
+    memcpy(&found, tensor + fd_operand_layout.shape, sizeof found);
+    if (!found.has_device || found.dimensions > FD_MOST_DIMENSIONS) {
         return fd_operands_number(log, FD_OPERAND_UNDEFINED, 0, address);
     }
     uint32_t size = (uint32_t)found.dimensions;
     const int64_t *sizes =
-        size > INLINE_DIMENSIONS ? found.elsewhere : found.here;
+        size > FD_INLINE_DIMENSIONS ? found.elsewhere : found.here;
     const int64_t *strides =
-        sizes + (size > INLINE_DIMENSIONS ? size : INLINE_DIMENSIONS);
+        sizes + (size > FD_INLINE_DIMENSIONS ? size : FD_INLINE_DIMENSIONS);
     uint32_t need = 5 + 2 * size;
     if (log->words.count + need >= MOST_WORDS
         || fd_vector_reserve(&log->words, need + 1) != FD_OK) {
@@ -235,7 +199,8 @@ bool
 fd_operands_object(fd_op_log *log, const PyObject *tensor)
 {
     uint64_t address;
-    memcpy(&address, (const char *)tensor + known.box, sizeof address);
+    memcpy(&address, (const char *)tensor + fd_operand_layout.box,
+           sizeof address);
     return put_tensor(log, address);
 }
 
@@ -256,7 +221,7 @@ put_list(fd_op_log *log, value_list list, int depth)
 static bool
 put_value(fd_op_log *log, const value *v, int depth)
 {
-    const tags *tag = &known.tags;
+    const tags *tag = &fd_operand_layout.tags;
     if (v->tag == tag->tensor) {
         return put_tensor(log, v->payload);
     }
@@ -326,24 +291,19 @@ fd_operands_of(const void *record)
     return (fd_operand_list){list.begin, (uint32_t)count_of(list)};
 }
 
-/* The sizes of more than five dimensions are elsewhere. */
 bool
 fd_operands_tensor(fd_operand_list list, uint32_t at, fd_tensor_view *to)
 {
-    const value *v = value_at(list, at, known.tags.tensor);
-    const shape *found;
-    if (v == NULL || v->payload == 0) {
-        return false;
-    }
-    found = (const shape *)(uintptr_t)(v->payload + known.shape);
-    if (!found->has_device || found->dimensions > MOST_DIMENSIONS) {
+    const value *values = list.values;
+    const shape *found =
+        at < list.count ? fd_operand_tensor(&values[at]) : NULL;
+    if (found == NULL) {
         return false;
     }
     *to = (fd_tensor_view){
         .dimensions = (uint32_t)found->dimensions,
         .dtype = found->dtype,
-        .sizes = found->dimensions > INLINE_DIMENSIONS ? found->elsewhere
-                                                       : found->here,
+        .sizes = fd_tensor_sizes(found),
         .elements = found->elements,
     };
     return true;
@@ -352,7 +312,7 @@ fd_operands_tensor(fd_operand_list list, uint32_t at, fd_tensor_view *to)
 bool
 fd_operands_bool(fd_operand_list list, uint32_t at, bool *to)
 {
-    const value *v = value_at(list, at, known.tags.boolean);
+    const value *v = value_at(list, at, fd_operand_layout.tags.boolean);
     *to = v != NULL && (v->payload & 1) != 0;
     return v != NULL;
 }
@@ -360,7 +320,7 @@ fd_operands_bool(fd_operand_list list, uint32_t at, bool *to)
 bool
 fd_operands_int(fd_operand_list list, uint32_t at, int64_t *to)
 {
-    const value *v = value_at(list, at, known.tags.integer);
+    const value *v = value_at(list, at, fd_operand_layout.tags.integer);
     *to = v != NULL ? (int64_t)v->payload : 0;
     return v != NULL;
 }
@@ -368,7 +328,7 @@ fd_operands_int(fd_operand_list list, uint32_t at, int64_t *to)
 bool
 fd_operands_list(fd_operand_list list, uint32_t at, fd_operand_list *to)
 {
-    const value *v = value_at(list, at, known.tags.list);
+    const value *v = value_at(list, at, fd_operand_layout.tags.list);
     if (v == NULL) {
         return false;
     }
@@ -382,8 +342,8 @@ fd_operands_box(fd_operand_list list, uint32_t at, uint64_t *to)
 {
     const value *v = (const value *)list.values + at;
     *to = at < list.count ? v->payload : 0;
-    return at < list.count && v->tag != known.tags.tensor
-        && v->tag != known.tags.list;
+    return at < list.count && v->tag != fd_operand_layout.tags.tensor
+        && v->tag != fd_operand_layout.tags.list;
 }
 
 fd_operand_list
@@ -509,7 +469,7 @@ is_shape(const void *tensor, int at)
     shape s;
     memcpy(&s, (const char *)tensor + at, sizeof s);
     return s.dimensions == 3 && memcmp(s.here, wanted + 1, 24) == 0
-        && memcmp(s.here + INLINE_DIMENSIONS, strides, 24) == 0
+        && memcmp(s.here + FD_INLINE_DIMENSIONS, strides, 24) == 0
         && s.offset == 7 && s.elements == 6 && s.dtype == 7 && s.device == 0
         && s.has_device == 1;
 }
@@ -553,11 +513,12 @@ offset_of(const void *object, uint64_t wanted, int first, int last)
 static bool
 find_places(const fd_operands_sample *sample)
 {
-    known.box =
+    fd_operand_layout.box =
         offset_of(sample->object, sample->tensor, sizeof(PyObject), LAST_BOX);
-    known.data = offset_of((const void *)(uintptr_t)sample->storage,
-                           sample->data, STORAGE, LAST_DATA);
-    return known.box != 0 && known.data != 0;
+    fd_operand_layout.data =
+        offset_of((const void *)(uintptr_t)sample->storage, sample->data,
+                  STORAGE, LAST_DATA);
+    return fd_operand_layout.box != 0 && fd_operand_layout.data != 0;
 }
 
 fd_status
@@ -572,7 +533,7 @@ fd_operands_attach(fd_session *session, fd_thread *thread,
         .needs_inputs = true,
         .needs_outputs = true,
     };
-    if (known.shape == 0) {
+    if (fd_operand_layout.shape == 0) {
         fd_status status = fd_libtorch_find_printer(error);
         if (status != FD_OK) {
             return status;
@@ -590,8 +551,8 @@ fd_operands_attach(fd_session *session, fd_thread *thread,
                            "traces need another version of PyTorch",
                            probe.passed);
         }
-        known.tags = probe.tags;
-        known.shape = probe.shape;
+        fd_operand_layout.tags = probe.tags;
+        fd_operand_layout.shape = probe.shape;
     }
     return FD_OK;
 }

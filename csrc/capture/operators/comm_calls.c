@@ -52,8 +52,11 @@ operator_of(const void *record)
         return NULL;
     }
     uint64_t schema = fd_record_word(record, FD_RECORD_FUNCTION);
-    const char *name = ((const fd_cpp_text *)(uintptr_t)schema)->text;
-    if (__builtin_expect(strncmp(name, space, sizeof space - 1) != 0, true)) {
+    const fd_cpp_text *named = (const fd_cpp_text *)(uintptr_t)schema;
+    const char *name = named->text;
+    if (__builtin_expect(named->size < sizeof space
+                             || memcmp(name, space, sizeof space - 1) != 0,
+                         true)) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {

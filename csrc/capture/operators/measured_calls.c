@@ -2,6 +2,7 @@
 
 #include "capture/operands/elementwise_counts.h"
 #include "capture/operands/flop_formulas.h"
+#include "capture/operands/operand_key.h"
 #include "capture/operators/shape_calls.h"
 #include "capture/torch/record_layout.h"
 
@@ -10,34 +11,12 @@
 enum { NO_FORMULA, UNKNOWN, FORMULA, ELEMENTWISE, FIGURES = 255 };
 
 static uint32_t
-figures_of(const char *name, fd_flop_formula **formula)
+figures_of(const char *name)
 {
-    *formula = fd_flop_formula_of(name);
-    if (*formula != NULL) {
-        return FORMULA;
-    }
     fd_elementwise of = fd_elementwise_of(name);
     return of.count != 0 ? ELEMENTWISE | (uint32_t)of.count << 8
                                | (uint32_t)of.operands << 16
                          : (fd_flop_is_custom(name) ? UNKNOWN : NO_FORMULA);
-}
-
-/* The figures of the operator of a node, from the map of the thread; FORMULA
- * with the formula. */
-static uint32_t
-find(fd_tree *tree, uint32_t node, fd_flop_formula **formula)
-{
-    uint32_t found = fd_map_get(&tree->measures.formulas, node);
-    const fd_node *of = fd_file_record(&tree->recording->file, node);
-    if (found != 0 && found != FORMULA + 1) {
-        return found - 1;
-    }
-    const char *name = fd_strings_text(&tree->recording->file, of->name);
-    uint32_t what = figures_of(name, formula);
-    if (found == 0) {
-        fd_map_put(&tree->measures.formulas, node, what + 1);
-    }
-    return what;
 }
 
 /* Whether the operator that was counted last is still open. */
@@ -50,26 +29,90 @@ is_inside(const fd_tree *tree, uint32_t depth)
         && tree->stack[counted - 1].owner == measures->counted;
 }
 
-/* The FLOPs of a call and their kind; false: nothing to count. */
-static bool
-count(uint32_t what, fd_flop_formula *formula, fd_operand_list inputs,
-      uint16_t *kind, uint64_t *flops)
+/* Find out what the operator of a new site has. */
+static __attribute__((noinline)) void
+resolve(const fd_tree *tree, fd_measure_site *site)
 {
-    switch (what & FIGURES) {
+    const fd_file *file = &tree->recording->file;
+    const fd_node *node = fd_file_record(file, tree->current->node);
+    const char *name = fd_strings_text(file, node->name);
+    site->formula = fd_flop_formula_of(name);
+    site->figures = site->formula != NULL ? FORMULA : figures_of(name);
+    site->values = fd_shapes_keep_values(name);
+}
+
+/* Set the kind of a call and its FLOPs; 0: nothing to count. */
+static void
+count(fd_measure_site *site, fd_operand_list inputs)
+{
+    const fd_flop_formula *formula = site->formula;
+    site->kind = 0;
+    site->flops = 0;
+    switch (site->figures & FIGURES) {
     case FORMULA:
-        *kind = FD_MEASURE_FLOPS;
-        return formula(inputs, flops);
+        if (formula->count(inputs, &site->flops)) {
+            site->kind = FD_MEASURE_FLOPS;
+        }
+        break;
     case UNKNOWN:
-        *kind = FD_MEASURE_UNKNOWN;
-        return true;
+        site->kind = FD_MEASURE_UNKNOWN;
+        break;
     case ELEMENTWISE:
-        *kind = FD_MEASURE_ELEMENTWISE;
-        *flops = fd_elementwise_flops(
-            (fd_elementwise){(uint8_t)(what >> 8), (uint8_t)(what >> 16)},
+        site->kind = FD_MEASURE_ELEMENTWISE;
+        site->flops = fd_elementwise_flops(
+            (fd_elementwise){(uint8_t)(site->figures >> 8),
+                             (uint8_t)(site->figures >> 16)},
             inputs);
-        return true;
+        break;
     default:
-        return false;
+        break;
+    }
+}
+
+/* Compute the figures of a call whose inputs are not those of the last one
+ * from this place. They are kept for the next one if they depend on nothing
+ * but its key, and have their records. */
+static __attribute__((noinline)) void
+renew(fd_tree *tree, fd_measure_site *site, uint32_t kinds,
+      fd_operand_list inputs)
+{
+    const fd_flop_formula *formula = site->formula;
+    bool every = (kinds & FD_MEASURING_SHAPES) != 0;
+    bool custom = site->figures == UNKNOWN;
+    bool all = false;
+    site->key[0] = FD_NO_KEY;
+    if (every || custom) {
+        all =
+            fd_shapes_renew(tree, site, every ? 0 : FD_MEASURE_CUSTOM, inputs);
+    }
+    if ((kinds & FD_MEASURING_FLOPS) != 0) {
+        count(site, inputs);
+        site->flop_bytes = site->kind == 0 ? 0
+                         : all             ? site->bytes
+                                           : fd_operand_bytes(inputs);
+    }
+    if (!site->spare && !site->values && (!every || site->shape != NULL)
+        && (formula == NULL || !formula->numbers)) {
+        fd_operand_key_store(site->key, inputs);
+    }
+}
+
+static void
+add_flops(fd_tree *tree, fd_measure_site *site, const void *record)
+{
+    bool grad =
+        (int64_t)fd_record_word(record, fd_record_layout->sequence) >= 0;
+    fd_measure **to = &site->counts[grad];
+    if (__builtin_expect(*to == NULL, false)) {
+        *to = fd_measures_at(
+            tree, (fd_measure_key){.context = site->context,
+                                   .kind = site->kind,
+                                   .flags = grad ? FD_MEASURE_GRAD : 0});
+    }
+    fd_measure_add(*to, site->flops, site->flop_bytes);
+    if (site->kind != FD_MEASURE_UNKNOWN) {
+        tree->measures.counted_depth = fd_tree_depth(tree);
+        tree->measures.counted = (uintptr_t)record;
     }
 }
 
@@ -77,37 +120,37 @@ void
 fd_measured_start(fd_thread *thread, const void *record)
 {
     fd_tree *tree = thread->tree;
-    fd_measures *measures = &tree->measures;
     uint32_t depth = fd_tree_depth(tree);
-    fd_flop_formula *formula = NULL;
+    uint32_t kinds = thread->session->measures.kinds;
+    bool shapes = (kinds & FD_MEASURING_SHAPES) != 0;
     if (depth == 0 || tree->stack[depth - 1].owner != (uintptr_t)record
         || tree->stack[depth - 1].flags != FD_ENTRY_OP
-        || !fd_record_has_schema(record) || is_inside(tree, depth)) {
+        || !fd_record_has_schema(record)) {
         return;
     }
-    measures->counted_depth = 0;
-    uint32_t what = find(tree, tree->current->node, &formula);
-    uint64_t flops = 0;
+    bool flops = (kinds & FD_MEASURING_FLOPS) != 0 && !is_inside(tree, depth);
+    if (flops) {
+        tree->measures.counted_depth = 0;
+    }
+    else if (!shapes) {
+        return;
+    }
+    fd_measure_site *site =
+        fd_sites_at(&tree->measures.sites, fd_tree_id(tree, tree->current));
+    if (__builtin_expect(site->figures == FD_NO_FIGURES, false)) {
+        resolve(tree, site);
+    }
+    if (!shapes && site->figures == NO_FORMULA) {
+        return;
+    }
     fd_operand_list inputs = fd_operands_of(record);
-    uint16_t kind = 0;
-    if (!count(what, formula, inputs, &kind, &flops)) {
-        return;
+    if (!fd_operand_key_is(site->key, inputs)) {
+        renew(tree, site, kinds, inputs);
     }
-    bool grad =
-        (int64_t)fd_record_word(record, fd_record_layout->sequence) >= 0;
-    fd_measure_key key = {
-        .context = fd_tree_id(tree, tree->current),
-        .kind = kind,
-        .flags = grad ? FD_MEASURE_GRAD : 0,
-    };
-    fd_measure_add(fd_measures_at(tree, key), flops, fd_operand_bytes(inputs));
-    if (what == UNKNOWN) {
-        if ((thread->session->measures.kinds & FD_MEASURING_SHAPES) == 0) {
-            fd_shape_call_start(thread, record);
-        }
+    if (shapes || site->figures == UNKNOWN) {
+        fd_measure_add(site->shape, site->elements, site->bytes);
     }
-    else {
-        measures->counted_depth = depth;
-        measures->counted = (uintptr_t)record;
+    if (flops && site->kind != 0) {
+        add_flops(tree, site, record);
     }
 }

@@ -7,7 +7,6 @@
 #include "capture/operators/node_calls.h"
 #include "capture/operators/operator_calls.h"
 #include "capture/operators/ranges.h"
-#include "capture/operators/shape_calls.h"
 #include "capture/operators/text_nodes.h"
 #include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
@@ -243,11 +242,9 @@ static inline void
 measure(fd_thread *thread, const void *record)
 {
     const fd_measure_plan *plan = &thread->session->measures;
-    if (plan->on && (plan->kinds & FD_MEASURING_FLOPS) != 0) {
+    enum { FIGURES = FD_MEASURING_FLOPS | FD_MEASURING_SHAPES };
+    if ((plan->kinds & FIGURES) != 0 && plan->on) {
         fd_measured_start(thread, record);
-    }
-    if (plan->on && (plan->kinds & FD_MEASURING_SHAPES) != 0) {
-        fd_shape_call_start(thread, record);
     }
     if ((plan->kinds & FD_MEASURING_COMM) != 0) {
         fd_comm_call_start(thread, record);

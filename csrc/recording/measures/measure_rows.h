@@ -2,9 +2,8 @@
 #ifndef FD_MEASURE_ROWS_H
 #define FD_MEASURE_ROWS_H
 
-#include "base/map.h"
 #include "recording/chunk_pool.h"
-#include "recording/measures/measure_format.h"
+#include "recording/measures/measure_sites.h"
 
 enum { FD_LATEST_KEPT = 256 };
 
@@ -21,14 +20,13 @@ typedef struct fd_measures {
     fd_pool pool; /* fd_measure */
     fd_map index; /* key -> place in the file / FD_ID_UNIT; UINT32_MAX: no room
                      */
-    fd_map formulas;        /* writer: node -> whether it has one */
+    fd_measure_sites sites; /* of the writer */
     uint32_t counted_depth; /* entry of the operator that was counted last */
     uint64_t counted;       /* its owner */
-    fd_map paths;      /* writer: context -> number of its shapes, and bits */
-    fd_map shapes;     /* hash of context and operands -> as in `index` */
-    fd_latest *latest; /* owned; of each group */
-    fd_measure *open;  /* the latest call with FD_MEASURE_OPEN */
-    uint32_t open_depth; /* of the stack below its caller */
+    fd_map shapes;          /* hash of context and operands -> as in `index` */
+    fd_latest *latest;      /* owned; of each group */
+    fd_measure *open;       /* the latest call with FD_MEASURE_OPEN */
+    uint32_t open_depth;    /* of the stack below its caller */
 } fd_measures;
 
 void fd_measures_clear_latest(fd_measures *measures);
