@@ -23,6 +23,7 @@ SUBJECTS = (
     "timeline",
     "operators",
     "training",
+    "measures",
     "sizes",
     "lifecycle",
     "reading",

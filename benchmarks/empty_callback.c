@@ -1,7 +1,9 @@
 /* Minimum cost of PyTorch's hook on operators: a pair of empty global
- * callbacks. Every user of at::RecordFunction has this cost. Compiled and called by benchmarks/peers.py; the argument is the
- * address of at::addGlobalCallback. x86-64: `start` returns a C++ object, and
- * so gets the address for it as a hidden first argument. */
+ * callbacks, also with inputs, which PyTorch boxes. Every user of
+ * at::RecordFunction has this cost. Compiled and called by
+ * benchmarks/peers.py; the first argument is the address of
+ * at::addGlobalCallback. x86-64: `start` returns a C++ object, and so gets the
+ * address for it as a hidden first argument. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,9 +37,13 @@ end(const void *record, void *context)
 
 /* The handle for at::removeCallback. */
 uint64_t
-add_empty_callback(uint64_t (*add_global_callback)(callback))
+add_empty_callback(uint64_t (*add_global_callback)(callback),
+                   bool needs_inputs)
 {
-    callback empty = {.start = start, .end = end, .sampling_probability = 1.0};
+    callback empty = {.start = start,
+                      .end = end,
+                      .sampling_probability = 1.0,
+                      .needs_inputs = needs_inputs};
     for (int scope = 0; scope < 10; scope++) {
         empty.scopes[scope] = true;
     }

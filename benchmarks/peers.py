@@ -142,21 +142,37 @@ def flop_counter() -> AbstractContextManager[object]:
 
 
 @contextmanager
-def empty_callback() -> Iterator[None]:
-    """PyTorch's record functions, listened to by a C function that does nothing."""
+def empty_callback(*, inputs: bool = False) -> Iterator[None]:
+    """PyTorch's record functions, listened to by a C function that does nothing, ``inputs``: but needs the operands."""
     import torch
 
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
     add = ctypes.cast(library["_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"], ctypes.c_void_p)
     remove = library["_ZN2at14removeCallbackEm"]
     add_empty = _library("empty_callback.c").add_empty_callback
-    add_empty.restype, add_empty.argtypes = ctypes.c_uint64, [ctypes.c_void_p]
+    add_empty.restype, add_empty.argtypes = ctypes.c_uint64, [ctypes.c_void_p, ctypes.c_bool]
     remove.restype, remove.argtypes = None, [ctypes.c_uint64]
-    handle = add_empty(add)
+    handle = add_empty(add, inputs)
     try:
         yield
     finally:
         remove(handle)
+
+
+def deepspeed_flops(model: Any) -> Callable[[], AbstractContextManager[object]]:
+    """DeepSpeed's profiler, which replaces functions of PyTorch and sees the forward only."""
+    from deepspeed.profiling.flops_profiler import FlopsProfiler
+
+    @contextmanager
+    def side() -> Iterator[None]:
+        profiler = FlopsProfiler(model)
+        profiler.start_profile()
+        try:
+            yield
+        finally:
+            profiler.end_profile()
+
+    return side
 
 
 def empty_mode() -> AbstractContextManager[object]:

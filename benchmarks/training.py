@@ -22,7 +22,7 @@ _ABOVE_CALLBACK, _SHORT, _LONG = 0.08, 1.20, 1.02
 Step = Callable[[], object]
 
 
-def _step(batch: int, context: int, width: int, heads: int) -> Step:
+def model_and_step(batch: int, context: int, width: int, heads: int) -> tuple[torch.nn.Module, Step]:
     torch.manual_seed(0)
     config = pretrain.Config(context=context, width=width, heads=heads)
     model = pretrain.GPT(config)
@@ -35,7 +35,11 @@ def _step(batch: int, context: int, width: int, heads: int) -> Step:
 
     for _ in range(3):
         step()
-    return step
+    return model, step
+
+
+def _step(**sizes: int) -> Step:
+    return model_and_step(**sizes)[1]
 
 
 def _events(step: Step) -> str:

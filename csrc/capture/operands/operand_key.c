@@ -57,7 +57,8 @@ list_key_of(fd_operand_list inputs, uint32_t at)
     return key;
 }
 
-/* The words of one input; 0: they do not fit, or there are none. */
+/* Store the words of one input, and return their number; 0: without room, or
+ * of a list that cannot be compared. */
 static uint32_t
 store(uint64_t *to, uint32_t room, fd_operand_list inputs, uint32_t at)
 {
