@@ -6,13 +6,14 @@ A recording is a file that its process maps; reading it does not affect the proc
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch._core import Error
+from fastdispatch.dataset.inputs import rank_in_header
 from fastdispatch.read.collectives import differences, group_calls, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
 from fastdispatch.read.summary import whole_time
@@ -23,6 +24,9 @@ from fastdispatch.record.clocks import boot_id
 #: While a file with the recording's name and this ending exists, recording is paused
 #: (csrc/capture/session/session.h).
 OFF = ".off"
+
+#: Recordings that are read as one trace: functions and call paths that they share are converted once.
+_AT_ONCE = 64
 
 
 def recordings(path: str) -> list[Path]:
@@ -109,20 +113,34 @@ def position(path: str, incomplete: Callable[[str], object] = lambda line: None)
     found: list[Stack] = []
     traces: list[Trace] = []
     now: dict[int, int] = {}
-    for each in recordings(path):
-        trace = load_current(each)
+    for trace, paths in _read(recordings(path)):
         for line in trace.incomplete:
             incomplete(line)
-        live = files.is_live(each)
-        rank = trace.ranks[0]
-        last = rank["start_monotonic"] + max(rank["threads"]["last"], default=0)
-        now[rank["rank"]] = time.clock_gettime_ns(time.CLOCK_MONOTONIC) if _is_known(rank, live) else last
         traces.append(trace)
-        found += stacks_of(trace, live)
+        for rank, each in zip(trace.ranks, paths, strict=True):
+            live = files.is_live(each)
+            last = rank["start_monotonic"] + max(rank["threads"]["last"], default=0)
+            now[rank["rank"]] = time.clock_gettime_ns(time.CLOCK_MONOTONIC) if _is_known(rank, live) else last
+            found += stacks_of(trace, rank, live)
     collectives = _collectives(traces, found, now)
     for name, trace, live in live_children(path):
-        found += (replace(stack, process=name) for stack in stacks_of(trace, live))
+        found += (replace(stack, process=name) for stack in stacks_of(trace, trace.ranks[0], live))
     return Position(found, collectives)
+
+
+def _read(paths: list[Path]) -> Iterator[tuple[Trace, list[Path]]]:
+    """Yield traces of some recordings each, with their files by rank. Recordings that do not fit together are read one
+    by one."""
+    for first in range(0, len(paths), _AT_ONCE):
+        some = sorted(paths[first : first + _AT_ONCE], key=lambda path: rank_in_header(str(path)) or 0)
+        try:
+            together = load_current(*some)
+        except Error:
+            together = None
+        if together is not None and len(together.ranks) == len(some):
+            yield together, some
+        else:
+            yield from ((load_current(each), [each]) for each in some)
 
 
 def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -> list[str]:
@@ -139,8 +157,7 @@ def _is_known(rank: dict[str, Any], live: bool) -> bool:
     return live and rank["state"] == "running" and rank["boot_id"].replace("-", "") == boot_id().replace("-", "")
 
 
-def stacks_of(trace: Trace, live: bool) -> Iterable[Stack]:
-    rank = trace.ranks[0]
+def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]:
     nodes, contexts = trace.nodes, trace.contexts
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     state = "killed" if rank["state"] == "running" and not live else rank["state"]
