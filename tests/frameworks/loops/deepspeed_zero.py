@@ -39,7 +39,7 @@ def main() -> None:
         loss = engine(torch.randn(2, 16))
         engine.backward(loss)
         engine.step()
-        print("loss", loss.item().hex(), flush=True)
+        print(f"loss {loss.item().hex()}\n", end="", flush=True)  # one write: ranks share the pipe
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def main() -> None:
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        print("loss", loss.item().hex(), flush=True)
+        print(f"loss {loss.item().hex()}\n", end="", flush=True)  # one write: ranks share the pipe
     dist.destroy_process_group()
 
 
