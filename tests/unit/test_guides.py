@@ -15,7 +15,7 @@ from tests.unit.test_usage import BLOCKS, ROOT, programs_in
 GUIDES = ROOT / "docs" / "guides"
 PAGES = sorted([*(GUIDES / "coming-from").glob("*.md"), *(GUIDES / "tasks").glob("*.md")])
 
-READS = re.compile(r"fastdispatch (report|findings|export|svg|html|diff|timeline|et|top|stacks) [^|;&$]*$")
+READS = re.compile(r"fastdispatch (report|findings|export|svg|html|diff|timeline|et|top|stacks) [^|;&$*?]*$")
 
 pytestmark = pytest.mark.torch
 
@@ -54,8 +54,9 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     work.mkdir()
     monkeypatch.chdir(work)
     environment = programs_in(tmp_path / "bin")
-    files = re.findall(r"^```python file=(\S+)\n(.*?)^```$", page.read_text(), re.M | re.S)
+    files = re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", page.read_text(), re.M | re.S)
     for name, text in [(name, text) for _, name, text in BLOCKS if name == "train.py"] + files:
+        (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text(text)
     listed = commands(page)
     assert listed
