@@ -28,7 +28,7 @@ fd_export_dot(const fd_trace *trace, const fd_export_options *options,
     }
     fd_status status = fd_graph_make(&graph, trace, options);
     if (status == FD_OK) {
-        status = fd_regions_make(&graph);
+        status = fd_regions_make(&graph, options);
     }
     if (status != FD_OK) {
         fd_graph_clear(&graph);

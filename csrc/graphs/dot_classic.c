@@ -63,8 +63,9 @@ begin(const fd_dot_picture *p)
 {
     char defaults[300];
     snprintf(defaults, sizeof defaults,
-             "graph [bgcolor=gray, ratio=compress%s]\n"
+             "graph [bgcolor=gray, ratio=compress, nodesep=0.08%s]\n"
              "node [shape=plaintext, style=filled, fontsize=16]\n"
+             "node [margin=\"0.04,0.03\"]\n"
              "edge [penwidth=2.0]\n",
              p->limits);
     fd_dot_begin(p->dot, "callgraph", defaults);
@@ -83,6 +84,7 @@ fd_dot_classic(const fd_dot_picture *p)
         fd_dot_put(p->dot, "tooltip");
         fd_dot_box_tooltip(p, box);
         fd_dot_end_statement(p->dot);
+        fd_dot_put_below(p, i);
     }
     for (uint32_t i = 0; i < graph->edges.count; i++) {
         const fd_edge *edge = &graph->edges.list[i];

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TITLE = 44, WHERE = 34 };
+enum { TITLE = 44, LINE = 20, WHERE = 26 };
 
 /* Backgrounds of clusters, tints of the colours of packages on the page
  * (page/assets/page.css): others, project, torch, aten, autograd, stdlib, and
@@ -44,7 +44,7 @@ base_name(const char *file)
     return slash == NULL ? file : slash + 1;
 }
 
-/* "GPT.forward"; a script's own code is named by its file. */
+/* "GPT.forward", a long one in two lines; a script's own code is named by its file. */
 static void
 title(const fd_dot_picture *p, const fd_trace_node *node)
 {
@@ -57,6 +57,11 @@ title(const fd_dot_picture *p, const fd_trace_node *node)
     if (class_name[0] != '\0') {
         fd_buffer_text(&text, class_name);
         fd_buffer_text(&text, ".");
+    }
+    if (text.size > 0 && text.size + strlen(name) > LINE) {
+        fd_text_html(p->to, text.bytes, text.size, TITLE);
+        fd_buffer_text(p->to, "<BR/>");
+        text.size = 0;
     }
     fd_buffer_text(&text, name);
     if (node->ambiguous) {
@@ -84,7 +89,7 @@ where(const fd_dot_picture *p, const char *file)
 static void
 open_line(const fd_dot_picture *p, const char *colour)
 {
-    fd_buffer_format(p->to, "<BR/><FONT POINT-SIZE=\"10\" COLOR=\"%s\">",
+    fd_buffer_format(p->to, "<BR/><FONT POINT-SIZE=\"12\" COLOR=\"%s\">",
                      colour);
 }
 
@@ -153,12 +158,7 @@ write_box(const fd_dot_picture *p, uint32_t at)
     fd_dot_put(p->dot, "tooltip");
     fd_dot_box_tooltip(p, box);
     fd_dot_end_statement(p->dot);
-    if (box->above != 0) {
-        fd_dot_begin_edge(p->dot, box->above, at + 1);
-        fd_dot_put_word(p->dot, "style", "invis");
-        fd_dot_put_number(p->dot, "weight", 0);
-        fd_dot_end_statement(p->dot);
-    }
+    fd_dot_put_below(p, at);
 }
 
 /* The number of a package with a fixed colour; 0: none. */
@@ -313,12 +313,12 @@ begin(const fd_dot_picture *p)
 {
     char defaults[600];
     snprintf(defaults, sizeof defaults,
-             "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
-             "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, "
+             "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, "
+             "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.14, "
              "style=rounded%s]\n"
              "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
              "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
-             "margin=\"0.1,0.05\"]\n"
+             "margin=\"0.07,0.05\"]\n"
              "edge [color=\"#5F6B7A\", arrowsize=0.7]\n",
              p->limits);
     fd_dot_begin(p->dot, "callgraph", defaults);

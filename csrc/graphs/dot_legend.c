@@ -87,8 +87,20 @@ write_facts(const fd_dot_picture *p)
 void
 fd_dot_legend(const fd_dot_picture *p)
 {
-    fd_buffer_text(p->to, "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">");
+    fd_buffer_text(p->to, "label=<<FONT POINT-SIZE=\"12\" COLOR=\"#444C55\">");
     write_facts(p);
     write_hidden(p);
     fd_buffer_text(p->to, "</FONT>>\n");
+}
+
+void
+fd_dot_put_below(const fd_dot_picture *p, uint32_t at)
+{
+    uint32_t above = p->graph->boxes.list[at].above;
+    if (above != 0) {
+        fd_dot_begin_edge(p->dot, above, at + 1);
+        fd_dot_put_word(p->dot, "style", "invis");
+        fd_dot_put_number(p->dot, "weight", 0);
+        fd_dot_end_statement(p->dot);
+    }
 }

@@ -24,6 +24,10 @@ void fd_dot_default(const fd_dot_picture *picture);
 /* The legend of the default style: recorded time, hidden functions. */
 void fd_dot_legend(const fd_dot_picture *picture);
 
+/* An invisible edge that puts a box of the next line below one of the line
+ * before (fd_box.above). */
+void fd_dot_put_below(const fd_dot_picture *picture, uint32_t at);
+
 /* Of the time that shares refer to; at most 1 (other threads may have more). */
 double fd_dot_share(const fd_dot_picture *picture, uint64_t part);
 

@@ -2,7 +2,9 @@
 
 #include "base/map.h"
 
-enum { LEAVES_A_LINE = 5, LEVELS = 3 };
+#include <stdlib.h>
+
+enum { LEAVES_A_LINE = 4, CLASSIC_LEAVES = 12 };
 
 /* By box: the caller that spends most time in it, among those before it in the
  * call tree (so that there is no cycle); 0 for none. */
@@ -67,31 +69,29 @@ find_regions(fd_graph *graph)
     return status;
 }
 
-typedef FD_VECTOR(uint32_t) leaves; /* boxes */
+typedef FD_VECTOR(uint64_t) leaves; /* depth << 32 | box */
 
-/* Whether the boxes are at similar depths. Boxes at many depths would get long
- * invisible edges. */
-static bool
-is_level(const fd_graph *graph, const leaves *found)
+static int
+upwards(const void *left, const void *right)
 {
-    uint32_t least = UINT32_MAX;
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < found->count; i++) {
-        uint32_t depth = graph->boxes.list[found->list[i]].depth;
-        least = depth < least ? depth : least;
-        most = depth > most ? depth : most;
-    }
-    return found->count > 0 && most - least <= LEVELS;
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
 }
 
-/* Line after line: each leaf below the one a line's length before it. */
+/* Line after line, shallow leaves first: each leaf below the one a line's
+ * length before it. */
 static void
-stack(fd_graph *graph, const leaves *found)
+stack(fd_graph *graph, const leaves *found, uint32_t most)
 {
-    uint32_t lines = (found->count + LEAVES_A_LINE - 1) / LEAVES_A_LINE;
-    uint32_t length = (found->count + lines - 1) / lines;
+    uint32_t lines = (found->count + most - 1) / most;
+    uint32_t length = lines > 0 ? (found->count + lines - 1) / lines : 0;
+    if (lines > 1) {
+        qsort(found->list, found->count, sizeof *found->list, upwards);
+    }
     for (uint32_t i = length; i < found->count; i++) {
-        graph->boxes.list[found->list[i]].above = found->list[i - length] + 1;
+        graph->boxes.list[(uint32_t)found->list[i]].above =
+            (uint32_t)found->list[i - length] + 1;
     }
 }
 
@@ -114,7 +114,7 @@ measure(fd_graph *graph, bool *calls)
 }
 
 static fd_status
-stack_leaves(fd_graph *graph)
+stack_leaves(fd_graph *graph, bool classic)
 {
     bool *calls = fd_calloc(graph->boxes.count + 1, sizeof *calls);
     if (calls == NULL) {
@@ -123,16 +123,17 @@ stack_leaves(fd_graph *graph)
     measure(graph, calls);
     leaves found = {NULL, 0, 0};
     fd_status status = fd_vector_reserve(&found, graph->boxes.count);
-    for (uint32_t r = 1; r <= graph->regions && status == FD_OK; r++) {
+    uint32_t regions = classic ? 1 : graph->regions;
+    for (uint32_t r = 1; r <= regions && status == FD_OK; r++) {
         found.count = 0;
         for (uint32_t i = 0; i < graph->boxes.count; i++) {
-            if (graph->boxes.list[i].region == r && !calls[i]) {
-                found.list[found.count++] = i;
+            bool here = classic || graph->boxes.list[i].region == r;
+            if (here && !calls[i]) {
+                found.list[found.count++] =
+                    (uint64_t)graph->boxes.list[i].depth << 32 | i;
             }
         }
-        if (is_level(graph, &found)) {
-            stack(graph, &found);
-        }
+        stack(graph, &found, classic ? CLASSIC_LEAVES : LEAVES_A_LINE);
     }
     fd_vector_clear(&found);
     fd_free(calls);
@@ -157,8 +158,10 @@ fd_regions_depths(const fd_graph *graph, uint32_t *depths)
 }
 
 fd_status
-fd_regions_make(fd_graph *graph)
+fd_regions_make(fd_graph *graph, const fd_export_options *options)
 {
     fd_status status = find_regions(graph);
-    return status == FD_OK ? stack_leaves(graph) : status;
+    return status == FD_OK
+             ? stack_leaves(graph, options->style == FD_STYLE_CLASSIC)
+             : status;
 }

@@ -11,9 +11,9 @@
 /* Set the region of every box: that of its main caller if both are of one
  * package, else one that it shares with the boxes of its package whose main
  * callers are in the same region. Set fd_box.depth and fd_box.above: twenty
- * boxes without callees side by side are not readable, so those of a region
- * are arranged in several lines. */
-fd_status fd_regions_make(fd_graph *graph);
+ * boxes without callees side by side are not readable, so those of a region,
+ * in the classic style those of the picture, are arranged in several lines. */
+fd_status fd_regions_make(fd_graph *graph, const fd_export_options *options);
 
 /* By region: the depth of the deepest box outside that calls into it, + 1. */
 void fd_regions_depths(const fd_graph *graph, uint32_t *depths);

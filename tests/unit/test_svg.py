@@ -211,7 +211,7 @@ def test_recursion_is_a_loop(tmp_path: Path) -> None:
 
 def test_classic_looks_as_it_always_did(trace: fastdispatch.Trace) -> None:
     picture = draw(trace, style="classic")
-    assert "graph [bgcolor=gray, ratio=compress]" in picture.text
+    assert "graph [bgcolor=gray, ratio=compress, nodesep=0.08]" in picture.text
     assert "node [shape=plaintext, style=filled, fontsize=16]" in picture.text
     assert "edge [penwidth=2.0]" in picture.text
     assert 'fillcolor="#73FBFD", label="megatron\\ncore\\nmodels\\ngpt.py\\n[GPT]\\nforward"' in picture.text

@@ -34,8 +34,9 @@ small_picture(void)
     OK(CLASSIC(&p, run));
     SAME(p.text.bytes,
          "digraph callgraph {\n"
-         "graph [bgcolor=gray, ratio=compress]\n"
+         "graph [bgcolor=gray, ratio=compress, nodesep=0.08]\n"
          "node [shape=plaintext, style=filled, fontsize=16]\n"
+         "node [margin=\"0.04,0.03\"]\n"
          "edge [penwidth=2.0]\n"
          "n1 [fillcolor=\"#C0C0C0\", label=\"train.py\\n[]\\nmain\", "
          "tooltip=\"train.py:[]:main\\n1 call"

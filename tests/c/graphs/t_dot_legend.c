@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define START "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">"
+#define START "label=<<FONT POINT-SIZE=\"12\" COLOR=\"#444C55\">"
 #define TIMED \
     " of CPU time in main threads. Colour: time in the function " \
     "and what is folded into it. Width of lines: "

@@ -116,7 +116,7 @@ depth_is_the_longest_way(void)
     EQUAL(picture_box(&p, "a.py:[]:d")->depth, 3);
 }
 
-enum { LEAVES = 12 };
+enum { LEAVES = 26 };
 
 /* main calls some leaves; the last hangs at the end of a chain of callers. */
 static fd_status
@@ -154,7 +154,7 @@ leaves_on_lines(void)
         EQUAL(p.graph.boxes.list[1 + i].above, i < 4 ? 0 : 1 + i - 4 + 1);
     }
     EQUAL(p.graph.boxes.list[0].above, 0); /* main calls */
-    OK(leaves(&q, 5, 0));                  /* one line */
+    OK(leaves(&q, 4, 0));                  /* one line */
     OK(picture_graph(&q));
     EQUAL(stacked(&q), 0);
 }
@@ -175,17 +175,28 @@ leaves_without_callers(void)
     EQUAL(stacked(&p), 3);
 }
 
+/* Shallow leaves come first; the classic style has longer lines. */
 static void
-leaves_at_many_heights_stay(void)
+leaves_at_many_heights(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
-    CLEAN(picture_clear) picture q = {.trace = NULL};
-    OK(leaves(&p, 12, 3));
+    OK(leaves(&p, 12, 4));
     OK(picture_graph(&p));
     EQUAL(stacked(&p), 8);
-    OK(leaves(&q, 12, 4));
+    const fd_box *deepest = picture_box(&p, "a.py:[]:f15");
+    EQUAL(deepest->depth, 5);
+    for (uint32_t i = 0; i < p.graph.boxes.count; i++) {
+        CHECK(p.graph.boxes.list[i].above
+              != (uint32_t)(deepest - p.graph.boxes.list) + 1);
+    }
+    p.options.style = FD_STYLE_CLASSIC;
+    OK(picture_graph(&p));
+    EQUAL(stacked(&p), 0);
+    CLEAN(picture_clear) picture q = {.trace = NULL};
+    OK(leaves(&q, 26, 0));
+    q.options.style = FD_STYLE_CLASSIC;
     OK(picture_graph(&q));
-    EQUAL(stacked(&q), 0);
+    EQUAL(stacked(&q), 17); /* three lines of nine or less */
 }
 
 /* Of the deepest caller in another region that comes before. */
@@ -208,4 +219,4 @@ depths_of_regions(void)
 RUN(TEST(packages_are_left_and_entered), TEST(the_main_caller_decides),
     TEST(recursion_has_no_end_of_regions), TEST(depth_is_the_longest_way),
     TEST(leaves_on_lines), TEST(leaves_without_callers),
-    TEST(leaves_at_many_heights_stay), TEST(depths_of_regions))
+    TEST(leaves_at_many_heights), TEST(depths_of_regions))

@@ -158,7 +158,7 @@ picture_graph(picture *p)
 {
     fd_graph_clear(&p->graph);
     fd_status status = fd_graph_make(&p->graph, p->trace, &p->options);
-    return status == FD_OK ? fd_regions_make(&p->graph) : status;
+    return status == FD_OK ? fd_regions_make(&p->graph, &p->options) : status;
 }
 
 fd_dot_picture
