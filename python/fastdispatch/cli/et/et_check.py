@@ -10,7 +10,7 @@ from typing import Any
 from fastdispatch._core import et_check
 from fastdispatch.cli.et.et_files import list_traces, warnings
 from fastdispatch.cli.paths import Input
-from fastdispatch.read.summary import grouped
+from fastdispatch.read.summary import counted, grouped
 
 SCHEMA = "fastdispatch-et-check/1"
 BROKEN = 1
@@ -62,8 +62,8 @@ def is_whole(row: dict[str, Any]) -> bool:
 
 def together(made: dict[str, Any], ranks: int) -> Iterator[str]:
     yield (
-        f"{ranks} ranks: {grouped(made['collectives'])} collectives on all ranks of their groups, "
-        f"{grouped(made['messages'])} messages with both ends, {len(made['mismatches'])} mismatches"
+        f"{counted(ranks, 'rank')}: {counted(made['collectives'], 'collective')} on all ranks of their groups, "
+        f"{counted(made['messages'], 'message')} with both ends, {len(made['mismatches'])} mismatches"
     )
     if made["unknown_peers"]:
         yield f"  {grouped(made['unknown_peers'])} messages with an unknown peer were not compared"
