@@ -28,6 +28,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     if time < limits.GIL_SHARE * steps.step:
         return
     user = max(_users(steps, heaviest), key=steps.total)
+    steps.claimed.update(row for row, main in enumerate(steps.main) if main and steps.is_python(row))  # they wait
     yield steps.finding(
         ID,
         f"thread {steps.key(heaviest)} runs Python while the main thread waits",

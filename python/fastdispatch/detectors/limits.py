@@ -79,6 +79,10 @@ RETRIES, RETRIES_PER_STEP = 3, 0.01
 #: launch-bound: share of GPU time without work because the CPU was late.
 STARVED_SHARE = 0.1
 
+#: host-code: share of the step and time in every step; microseconds of a function per operator that it calls;
+#: nanoseconds per other call, at least the cost of recording: own-cost reports many short calls.
+HOST_SHARE, HOST_MS, HOST_US, HOST_CALL_NS = 0.1, 1.0, 10.0, 500.0
+
 #: gil: share of the step in which other threads ran Python.
 GIL_SHARE = 0.02
 

@@ -37,6 +37,8 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         path, most = _path(steps, one, others, waits)
         gain = min(extra, one.work - max(other.work for other in others))
         spread = most < limits.SLOW_PATH * extra
+        if not spread:
+            steps.claim([path])
         where = steps.where(path)
         what = "all of its work" if spread else f"mostly in {steps.key(path)}"
         yield steps.finding(

@@ -1,0 +1,203 @@
+"""``host-code``: the program computes in Python or C, or blocks, while no operator runs."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, Steps, counted, percent
+from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.rank_figures import is_communication, rank_figures, ranks_with
+from fastdispatch.detectors.source import called, inside
+from fastdispatch.read.summary import seconds
+
+ID = "host-code"
+
+#: Functions that block or take long, by their names in the source, the more likely ones first.
+_SLOW = [
+    "sleep",
+    "fsync",
+    "acquire",
+    "recv",
+    "communicate",
+    "check_output",
+    "urlopen",
+    "request",
+    "post",
+    "join",
+    "wait",
+    "result",
+    "run",
+    "dump",
+    "dumps",
+    "load",
+    "loads",
+    "compress",
+    "crc32",
+    "findall",
+    "sub",
+    "sorted",
+    "sort",
+    "stack",
+    "format_stack",
+    "deepcopy",
+    "tensor",
+    "write",
+    "flush",
+    "print",
+    "open",
+    "read",
+    "get",
+    "put",
+]
+
+#: Calls that wait for collectives or devices, which no operator shows.
+_WAITS = {"wait", "synchronize", "result"}
+
+ADVICE = (
+    "do it every N steps, or after the loop; compute what stays the same once; leave files, networks and other slow"
+    " calls to a thread or process of their own"
+)
+
+
+def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+    times = _host_times(steps)
+    least = max(limits.HOST_SHARE * steps.step, limits.HOST_MS * 1e6)
+    reported = set(_heaviest(steps, times, least))
+    groups: dict[int, list[int]] = {}
+    for path in reported:
+        groups.setdefault(steps.paths["node"][path], []).append(path)
+    for node, paths in groups.items():
+        if max(rank["world"] for rank in steps.ranks) > 1 and _may_wait(steps, node):
+            yield NotDecided(ID, f"{steps.keys[node]} may wait for a collective, which its own time does not show")
+            continue
+        yield _finding(steps, paths, [row for path in paths for row in _rows(steps, path, times, reported)], times)
+
+
+def _host_times(steps: Steps) -> dict[int, float]:
+    """Return the time of rows of the program's own code without operators, less a bound of the cost of recording: that
+    of nine in ten steps, or of all, on the rank where it is longest. A time that few steps have is not in it."""
+    shortest: dict[int, float] = {}
+    for rank in rank_figures(steps):
+        for row, time in rank.shortest.items():
+            shortest[row] = max(shortest.get(row, 0.0), time)
+    for row, time in _usual(steps):
+        shortest[row] = max(shortest.get(row, 0.0), time)
+    found: dict[int, float] = {}
+    for row, time in shortest.items():
+        if row not in steps.claimed and _is_host(steps, row):
+            callees = sum(map(steps.calls, steps.children[row]))
+            operators = sum(steps.calls(child) for child in steps.children[row] if not _is_host(steps, child))
+            spent = time - (steps.calls(row) + callees) * limits.HOST_CALL_NS - operators * limits.HOST_US * 1e3
+            found[row] = max(spent, 0.0)
+    return found
+
+
+def _usual(steps: Steps) -> Iterator[tuple[int, float]]:
+    """Yield paths that each step keeps as its heaviest, and the time that nine in ten steps exceed: the first step of a
+    loop lacks what follows the others."""
+    for rank in steps.ranks:
+        times: dict[int, Counter[int]] = {}
+        for step, row, time in zip(*(rank["step_tops"][name] for name in ("step", "context", "self")), strict=True):
+            times.setdefault(row, Counter())[step] += time
+        count = len(set(rank["step_tops"]["step"]))
+        for row, each in times.items():
+            absent = count - len(each)
+            rank_of_tenth = count // 10 - absent
+            if rank_of_tenth >= 0 and row < len(steps.paths["node"]):
+                yield row, float(sorted(each.values())[rank_of_tenth])
+
+
+def _is_host(steps: Steps, row: int) -> bool:
+    """Whether the own time of a row is that of the program: of its functions, and of others that call no operator on
+    its behalf. PyTorch's own functions belong to operators."""
+    if not steps.main[row] or steps.paths["async"][row] or steps.phase(row) in (BACKWARD, DATA, OPTIMIZER):
+        return False
+    if steps.is_user(row):
+        return True
+    if steps.kind(row) not in ("python", "c", "overflow") or steps.is_torch(row) or is_communication(steps.key(row)):
+        return False
+    if steps.phase(row) == FORWARD and steps.trace.nodes["from"][steps.paths["node"][row]] != "stdlib":
+        return False  # a library may launch kernels of its own
+    return not steps.paths["ops"][row] and steps.user(row) >= 0
+
+
+def _heaviest(steps: Steps, times: dict[int, float], least: float) -> Iterator[int]:
+    """Yield the innermost functions of the program with enough time, callees first; a caller has the rest."""
+    rest: dict[int, float] = {}
+    for row in range(len(steps.paths["node"]) - 1, -1, -1):
+        rest[row] = rest.get(row, 0.0) + times.get(row, 0.0)
+        if steps.is_user(row) and not steps.is_part(row) and rest[row] >= least:
+            yield row
+        elif steps.paths["parent"][row] >= 0 and row in times:
+            parent = steps.paths["parent"][row]
+            rest[parent] = rest.get(parent, 0.0) + rest[row]
+
+
+def _rows(steps: Steps, path: int, times: dict[int, float], reported: Iterable[int]) -> Iterator[int]:
+    """Yield a path and the rows below it whose time is a part of it."""
+    yield path
+    for child in steps.children[path]:
+        if child in times and child not in reported:
+            yield from _rows(steps, child, times, reported)
+
+
+def _may_wait(steps: Steps, node: int) -> bool:
+    function = steps.sources.function(node)
+    return function is None or any(called(call) in _WAITS for call in steps.sources.calls(node))
+
+
+def _finding(steps: Steps, paths: list[int], rows: list[int], times: dict[int, float]) -> Finding:
+    path = max(paths, key=lambda each: times.get(each, 0.0))
+    least = sum(times[row] for row in rows if row in times)
+    mean = sum(map(steps.own, rows))
+    callee = max((row for row in rows if row not in paths), key=lambda row: times.get(row, 0.0), default=-1)
+    where = steps.where(path)
+    where.line = _line(steps, path, times, least / len(paths)) or where.line
+    steps.claimed.update(rows)
+    calls = sum(map(steps.calls, paths))
+    often = f"{counted(calls, 'call')} per step, " if calls >= 0.05 else ""  # a running function has none
+    most = f", most of it in {steps.key(callee)}" if callee >= 0 and times[callee] >= least / 2 else ""
+    return steps.finding(
+        ID,
+        f"{steps.name(path)} takes {seconds(least)} of a step without any operator",
+        where,
+        least,
+        f"{often}at least {seconds(least)} or"
+        f" {percent(least / steps.step)} of nearly every step (mean {seconds(mean)}) in Python, in C or waiting{most}",
+        ADVICE,
+        ranks=ranks_with(steps, paths),
+        evidence={"ns_per_step": round(mean), "least_ns": round(least), "calls_per_step": round(calls, 2)},
+    )
+
+
+def _line(steps: Steps, path: int, times: dict[int, float], least: float) -> int:
+    """Return the line of a call that explains the time of a function: of the callee with half of it, or a slow function
+    that was not recorded; else that of its only ``with``. Return 0 without one."""
+    node = steps.paths["node"][path]
+    below = {row: sum(times.get(each, 0.0) for each in (row, *steps.below(row))) for row in steps.children[path]}
+    heavy = max((row for row in below if row in times), key=lambda row: below[row], default=-1)
+    if heavy >= 0 and 2 * below[heavy] >= least:
+        line = steps.sources.line(node, (steps.name(heavy),))
+        if line:
+            return line
+    function = steps.sources.function(node)
+    if function is None:
+        return 0
+    loops = [] if steps.calls(path) >= limits.EVERY else _loops(function)
+    slow = [call for call in steps.sources.calls(node) if called(call) in _SLOW and (not loops or _within(call, loops))]
+    if slow:
+        first = min(slow, key=lambda call: _SLOW.index(called(call)))
+        return first.func.end_lineno or first.lineno
+    blocks = [each for each in inside(function) if isinstance(each, ast.With)]
+    return blocks[0].lineno if len(blocks) == 1 else 0
+
+
+def _loops(function: ast.AST) -> list[ast.For | ast.While]:
+    return [each for each in inside(function) if isinstance(each, (ast.For, ast.While))]
+
+
+def _within(call: ast.Call, loops: Iterable[ast.For | ast.While]) -> bool:
+    return any(loop.lineno < call.lineno <= (loop.end_lineno or loop.lineno) for loop in loops)

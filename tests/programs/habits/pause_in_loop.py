@@ -1,0 +1,17 @@
+"""A pause in the loop itself, which has no function of its own."""
+
+import time
+
+import small
+
+FINDING = "host-code"
+
+
+def main(fault: bool) -> None:
+    model = small.Net()
+    optimizer = small.optimizer(model)
+    x, y = small.batch()
+    for number in range(small.STEPS):
+        small.step(model, optimizer, x, y)
+        if fault or number == 12:
+            time.sleep(0.05)
