@@ -58,7 +58,7 @@ _WAITS = {"wait", "synchronize", "result"}
 
 ADVICE = (
     "do it every N steps, or after the loop; compute what stays the same once; leave files, networks and other slow"
-    " calls to a thread or process of their own"
+    " calls to another thread or process"
 )
 
 
@@ -78,7 +78,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
 
 def _host_times(steps: Steps) -> dict[int, float]:
     """Return the time of rows of the program's own code without operators, less a bound of the cost of recording: that
-    of nine in ten steps, or of all, on the rank where it is longest. A time that few steps have is not in it."""
+    of nine in ten steps, or of all, on the rank with the longest. A time that few steps have is not in it."""
     shortest: dict[int, float] = {}
     for rank in rank_figures(steps):
         for row, time in rank.shortest.items():
@@ -120,7 +120,7 @@ def _is_host(steps: Steps, row: int) -> bool:
     if steps.kind(row) not in ("python", "c", "overflow") or steps.is_torch(row) or is_communication(steps.key(row)):
         return False
     if steps.phase(row) == FORWARD and steps.trace.nodes["from"][steps.paths["node"][row]] != "stdlib":
-        return False  # a library may launch kernels of its own
+        return False  # a library may launch its own kernels
     return not steps.paths["ops"][row] and steps.user(row) >= 0
 
 

@@ -1,4 +1,4 @@
-"""A pause in the loop itself, which has no function of its own."""
+"""A pause in the loop itself, in every step instead of every twelfth one."""
 
 import time
 
