@@ -54,7 +54,8 @@ for _ in range(12):
 
 
 def recorded(folder: Path, *program: object) -> Path:
-    done = processes.fastdispatch("run", "--out", folder / "run", *program)
+    """Record counts, which are the same in each run, and select the same functions for the picture."""
+    done = processes.fastdispatch("run", "--no-timing", "--out", folder / "run", *program)
     assert done.returncode == 0, done.stderr
     return folder / "run"
 

@@ -176,7 +176,7 @@ def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) 
     with pytest.raises(fastdispatch.Error, match="no rank 99 in this data set"):
         load_run(target, rank=99)
     (folder / "rank00003.fd").unlink()
-    with pytest.raises(fastdispatch.Error, match="the recording of rank 3 is gone"):
+    with pytest.raises(fastdispatch.Error, match="the recording of rank 3 was removed"):
         load_run(target, rank=3)
     part = next((target / "parts").glob("*.xz"))
     part.write_bytes(part.read_bytes()[:100])

@@ -226,7 +226,7 @@ def test_a_kineto_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (rows[0]["format"], rows[0]["end_ns"] - rows[0]["begin_ns"]) == ("Kineto trace", 21_000)
     output.unlink()
     assert cli.main(["et", "check", str(tmp_path)]) == 0
-    assert "1 collectives on all ranks" in capsys.readouterr().out
+    assert "1 collective on all ranks" in capsys.readouterr().out
     assert cli.main(["et", "link", str(tmp_path), "-o", str(tmp_path / "out")]) == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["trace.0.et", "trace.1.et"]
 
@@ -247,7 +247,7 @@ def ranks(tmp_path: Path) -> list[Path]:
 
 def test_ranks_that_match(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["et", "check", *map(str, ranks)]) == 0
-    assert "1 collectives on all ranks of their groups" in capsys.readouterr().out
+    assert "1 collective on all ranks of their groups" in capsys.readouterr().out
 
 
 def test_ranks_that_do_not(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from fastdispatch.read.trace import Trace
 
 #: Changes of FLOPs and communicated bytes above this share are real: they are counts. Peaks depend on the moment at
 #: which other threads free their blocks.
-_EXACT, _PEAK = 1e-9, 1e-3
+_EXACT, _PEAK, _SMALL_BLOCKS = 1e-9, 1e-3, 4096.0
 
 #: Figures that are compared, with their names in sentences.
 _NAMES = {"flops": "FLOPs", "communicated": "communicated bytes"}
@@ -51,8 +51,10 @@ class MeasuredChange:
 
 
 def differs(figure: str, before: float, after: float, whole: float) -> bool:
-    """Return whether a change is more than the limit for its figure, a share of the whole."""
-    return abs(after - before) > (_PEAK if figure == "peak" else _EXACT) * whole
+    """Return whether a change is more than the limit for its figure, a share of the whole; of a peak also more than the
+    small blocks of other threads, which are live at the peak of one run and freed at that of another."""
+    limit = max(_PEAK * whole, _SMALL_BLOCKS) if figure == "peak" else _EXACT * whole
+    return abs(after - before) > limit
 
 
 @dataclass(frozen=True)
