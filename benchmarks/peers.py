@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -69,13 +70,18 @@ def viz_tracer(*, c_functions: bool) -> Callable[[], AbstractContextManager[obje
     return side
 
 
+def _compiler() -> list[str]:
+    """The C compiler and its options, as ``CC`` gives them."""
+    return shlex.split(os.environ.get("CC", "")) or ["cc"]
+
+
 @cache
 def _library(source: str, loader: Callable[[str], ctypes.CDLL] = ctypes.CDLL) -> ctypes.CDLL:
     """A C file of this folder, compiled once per process."""
     with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
         library = str(Path(folder) / f"{source}.so")
         include = f"-I{sysconfig.get_paths()['include']}"
-        command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", include, "-o", library, str(HERE / source)]
+        command = [*_compiler(), "-O2", "-shared", "-fPIC", include, "-o", library, str(HERE / source)]
         subprocess.run(command, check=True)
         return loader(library)
 
@@ -131,7 +137,7 @@ def installed(name: str) -> bool:
 
 
 def can_compile() -> bool:
-    return shutil.which(os.environ.get("CC", "cc")) is not None
+    return shutil.which(_compiler()[0]) is not None
 
 
 def flop_counter() -> AbstractContextManager[object]:
