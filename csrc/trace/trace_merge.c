@@ -22,10 +22,13 @@ static fd_status
 check_ranks(const fd_trace *into, const fd_trace *from, const char *name,
             const fd_trace_rank *rank, fd_error *error)
 {
+    const char *run = fd_merge_run_id(from, rank);
+    const char *other_run = ""; /* the same of all that have one */
     for (uint32_t i = 0; i < into->ranks.count; i++) {
         const fd_trace_rank *other = &into->ranks.list[i];
-        const char *run = fd_merge_run_id(from, rank);
-        const char *other_run = fd_merge_run_id(into, other);
+        if (other_run[0] == '\0') {
+            other_run = fd_merge_run_id(into, other);
+        }
         if (fd_segments_match(rank, other)) {
             continue;
         }

@@ -29,7 +29,7 @@ typedef struct candidate {
 /* One directory being read. */
 typedef struct directory {
     fd_trace *trace;
-    bool timeline;                /* read it */
+    fd_trace_part part;
     const fd_steps_wanted *steps; /* borrowed; NULL: all */
     FD_VECTOR(candidate) candidates;
     FD_VECTOR(char *) notes; /* owned: skipped inputs */
@@ -65,7 +65,7 @@ load_dump(fd_trace **trace, const char *path, const fd_steps_wanted *steps,
 }
 
 static fd_status
-open_file(fd_trace **trace, const char *path, bool timeline,
+open_file(fd_trace **trace, const char *path, fd_trace_part part,
           const fd_steps_wanted *steps, fd_error *error)
 {
     char head[HEAD] = "";
@@ -78,7 +78,7 @@ open_file(fd_trace **trace, const char *path, bool timeline,
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
     if (fd_chunks_match(head, size)) {
-        return fd_reader_read_steps(trace, path, timeline, true, steps, error);
+        return fd_reader_read_steps(trace, path, part, true, steps, error);
     }
     size_t at = memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (at < size && isspace((unsigned char)head[at])) {
@@ -120,7 +120,7 @@ add_file(directory *d, const char *path)
 {
     fd_trace *one = NULL;
     fd_error error = {""};
-    fd_status status = open_file(&one, path, d->timeline, d->steps, &error);
+    fd_status status = open_file(&one, path, d->part, d->steps, &error);
     if (status == FD_OK) {
         status = fd_merge_add(d->trace, one, path, &error);
     }
@@ -302,11 +302,10 @@ add_notes(directory *d)
 }
 
 static fd_status
-open_directory(fd_trace **trace, const char *path, bool timeline,
+open_directory(fd_trace **trace, const char *path, fd_trace_part part,
                const fd_steps_wanted *steps, fd_error *error)
 {
-    directory d = {
-        .trace = fd_trace_new(), .timeline = timeline, .steps = steps};
+    directory d = {.trace = fd_trace_new(), .part = part, .steps = steps};
     fd_status status =
         d.trace == NULL ? FD_ENOMEM : add_folder(&d, path, false, error);
     if (status == FD_OK) {
@@ -338,7 +337,7 @@ open_directory(fd_trace **trace, const char *path, bool timeline,
 }
 
 static fd_status
-open_one(fd_trace **trace, const char *path, bool timeline,
+open_one(fd_trace **trace, const char *path, fd_trace_part part,
          const fd_steps_wanted *steps, fd_error *error)
 {
     struct stat info;
@@ -347,19 +346,19 @@ open_one(fd_trace **trace, const char *path, bool timeline,
         return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
     }
     return S_ISDIR(info.st_mode)
-             ? open_directory(trace, path, timeline, steps, error)
-             : open_file(trace, path, timeline, steps, error);
+             ? open_directory(trace, path, part, steps, error)
+             : open_file(trace, path, part, steps, error);
 }
 
 static fd_status
 merge_all(fd_trace **trace, const char *const *paths, size_t count,
-          bool timeline, const fd_steps_wanted *steps, fd_error *error)
+          fd_trace_part part, const fd_steps_wanted *steps, fd_error *error)
 {
     fd_trace *merged = fd_trace_new();
     fd_status status = merged != NULL ? FD_OK : FD_ENOMEM;
     for (size_t i = 0; i < count && status == FD_OK; i++) {
         fd_trace *one;
-        status = open_one(&one, paths[i], timeline, steps, error);
+        status = open_one(&one, paths[i], part, steps, error);
         if (status == FD_OK) {
             status = fd_merge_add(merged, one, paths[i], error);
         }
@@ -405,12 +404,12 @@ finish(fd_trace *trace, bool segments)
 
 fd_status
 fd_source_open_steps(fd_trace **trace, const char *const *paths, size_t count,
-                     bool timeline, bool segments,
+                     fd_trace_part part, bool segments,
                      const fd_steps_wanted *steps, fd_error *error)
 {
-    fd_status status =
-        count == 1 ? open_one(trace, paths[0], timeline, steps, error)
-                   : merge_all(trace, paths, count, timeline, steps, error);
+    fd_status status = count == 1
+                         ? open_one(trace, paths[0], part, steps, error)
+                         : merge_all(trace, paths, count, part, steps, error);
     if (status == FD_OK) {
         status = finish(*trace, segments);
     }
@@ -433,8 +432,8 @@ fd_status
 fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
                    bool timeline, fd_error *error)
 {
-    return fd_source_open_steps(trace, paths, count, timeline, false, NULL,
-                                error);
+    return fd_source_open_steps(trace, paths, count, fd_part_of(timeline),
+                                false, NULL, error);
 }
 
 fd_status

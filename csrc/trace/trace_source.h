@@ -3,6 +3,7 @@
 #define FD_TRACE_SOURCE_H
 
 #include "trace/step_window.h"
+#include "trace/trace_part.h"
 
 /* Open a recording, a dump or merge, or a run directory: the recordings that
  * its manifest.json names (all *.fd without one), and those of its machine*
@@ -21,7 +22,7 @@ fd_status fd_source_open_all(fd_trace **trace, const char *const *paths,
  * the paths name all segments of rotated recordings, and ranks that lack some
  * are incomplete (trace/segment_join.h). */
 fd_status fd_source_open_steps(fd_trace **trace, const char *const *paths,
-                               size_t count, bool timeline, bool segments,
+                               size_t count, fd_trace_part part, bool segments,
                                const fd_steps_wanted *steps, fd_error *error);
 
 #endif

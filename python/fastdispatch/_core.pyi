@@ -425,7 +425,9 @@ class Trace:
 
     ``paths`` are recordings, dumps, merges and run directories, merged. Raises :class:`Error` with one line for
     other files, duplicate ranks, and ranks of different runs. Segments of a rotated recording are added up; with
-    ``segments`` a rank that lacks some is incomplete.
+    ``segments`` a rank that lacks some is incomplete. ``only`` skips parts of recordings: ``"totals"``
+    are the threads and the totals of contexts, without spreads, steps, jobs and measures; ``"open_calls"`` are the
+    threads, and the contexts and totals of open calls and collectives.
     """
 
     def __new__(
@@ -435,6 +437,7 @@ class Trace:
         timeline: bool = False,
         steps: Literal["settled"] | tuple[int, int] | None = None,
         segments: bool = False,
+        only: Literal["totals", "open_calls"] | None = None,
     ) -> Self: ...
     def dump(self, path: _Path, /) -> None:
         """Write as JSON, atomically. :class:`Error` if it cannot be written, or if it is reduced to some steps."""

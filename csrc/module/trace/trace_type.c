@@ -58,7 +58,7 @@ encoded_paths(PyObject *paths)
 }
 
 static fd_status
-open_paths(PyObject *list, bool timeline, bool segments,
+open_paths(PyObject *list, fd_trace_part part, bool segments,
            const fd_steps_wanted *steps, fd_trace **trace, fd_error *error)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
@@ -71,7 +71,7 @@ open_paths(PyObject *list, bool timeline, bool segments,
     }
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_source_open_steps(trace, paths, (size_t)count, timeline,
+        status = fd_source_open_steps(trace, paths, (size_t)count, part,
                                       segments, steps, error);
         if (status == FD_OK) {
             status = fd_iterations_compare(*trace);
@@ -113,34 +113,67 @@ take_steps(PyObject *steps, fd_steps_wanted *wanted)
     return true;
 }
 
-static PyObject *
-trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+/* None: all parts. */
+static bool
+take_part(PyObject *only, bool timeline, fd_trace_part *part)
 {
-    static char *names[] = {"paths", "timeline", "steps", "segments", NULL};
-    PyObject *paths;
-    PyObject *steps = Py_None;
-    fd_steps_wanted wanted = {.range = false};
-    int timeline = 0;
-    int segments = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOp:Trace", names,
-                                     &paths, &timeline, &steps, &segments)
-        || !take_steps(steps, &wanted)) {
-        return NULL;
+    *part = fd_part_of(timeline);
+    if (only == Py_None) {
+        return true;
     }
+    bool is_text = PyUnicode_Check(only);
+    if (is_text && PyUnicode_CompareWithASCIIString(only, "totals") == 0) {
+        *part = FD_PART_TOTALS;
+        return true;
+    }
+    if (is_text && PyUnicode_CompareWithASCIIString(only, "open_calls") == 0) {
+        *part = FD_PART_OPEN_CALLS;
+        return true;
+    }
+    PyErr_SetString(fd_value_error(),
+                    "only must be None, 'totals' or 'open_calls'");
+    return false;
+}
+
+static PyObject *
+open_trace(PyTypeObject *type, PyObject *paths, fd_trace_part part,
+           bool segments, const fd_steps_wanted *steps)
+{
     PyObject *list = encoded_paths(paths);
     if (list == NULL) {
         return NULL;
     }
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_status status =
-        open_paths(list, timeline != 0, segments != 0,
-                   steps != Py_None ? &wanted : NULL, &trace, &error);
+    fd_status status = open_paths(list, part, segments, steps, &trace, &error);
     Py_DECREF(list);
     if (status != FD_OK) {
         return fd_raise(PyType_GetModule(type), status, &error);
     }
     return fd_trace_object(PyType_GetModule(type), trace);
+}
+
+static PyObject *
+trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"paths",    "timeline", "steps",
+                            "segments", "only",     NULL};
+    PyObject *paths;
+    PyObject *steps = Py_None;
+    PyObject *only = Py_None;
+    fd_steps_wanted wanted = {.range = false};
+    fd_trace_part part;
+    int timeline = 0;
+    int segments = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOpO:Trace", names,
+                                     &paths, &timeline, &steps, &segments,
+                                     &only)
+        || !take_steps(steps, &wanted)
+        || !take_part(only, timeline != 0, &part)) {
+        return NULL;
+    }
+    return open_trace(type, paths, part, segments != 0,
+                      steps != Py_None ? &wanted : NULL);
 }
 
 PyObject *

@@ -19,7 +19,8 @@ typedef struct fd_chunk_view {
  * a timeline can be larger than memory. */
 typedef enum fd_chunks_part {
     FD_CHUNKS_FIGURES, /* without the kinds of execution traces */
-    FD_CHUNKS_ALL
+    FD_CHUNKS_ALL,
+    FD_CHUNKS_TOTALS /* threads, totals of contexts, collectives */
 } fd_chunks_part;
 
 typedef struct fd_chunks {

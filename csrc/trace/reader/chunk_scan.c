@@ -94,18 +94,30 @@ is_chunk(const fd_chunk *chunk, size_t at)
 }
 
 static bool
-is_event(uint32_t kind)
-{
-    return kind == FD_CHUNK_EVENTS || kind == FD_CHUNK_GPU_EVENTS;
-}
-
-static bool
 is_read(const fd_chunks *chunks, uint32_t kind)
 {
-    bool traced = kind == FD_CHUNK_OP_CALLS || kind == FD_CHUNK_OPERANDS
-               || kind == FD_CHUNK_SCHEMAS;
-    return !chunks->side && !is_event(kind)
-        && (chunks->part == FD_CHUNKS_ALL || !traced);
+    if (chunks->side) {
+        return false;
+    }
+    switch (kind) {
+    case FD_CHUNK_EVENTS:
+    case FD_CHUNK_GPU_EVENTS:
+        return false;
+    case FD_CHUNK_OP_CALLS:
+    case FD_CHUNK_OPERANDS:
+    case FD_CHUNK_SCHEMAS:
+        return chunks->part == FD_CHUNKS_ALL;
+    case FD_CHUNK_SPREADS:
+    case FD_CHUNK_JOBS:
+    case FD_CHUNK_STEPS:
+    case FD_CHUNK_SNAPSHOTS:
+    case FD_CHUNK_SNAPSHOT_FIGURES:
+    case FD_CHUNK_SNAPSHOT_THREADS:
+    case FD_CHUNK_GPU:
+        return chunks->part != FD_CHUNKS_TOTALS;
+    default:
+        return true;
+    }
 }
 
 /* The use count must belong to the lap of `first`. The writer sets it to 0

@@ -28,8 +28,8 @@ collect_contexts(fd_reading *r)
             const fd_context *c = &contexts[i];
             fd_trace_context context = {
                 .parent = c->parent,
-                .node = fd_map_get(&r->nodes, c->node),
-                .module = fd_map_get(&r->modules, c->module),
+                .node = c->node,
+                .module = c->module,
                 .origin = c->origin,
                 .flags = c->flags,
             };
@@ -63,6 +63,11 @@ link_contexts(fd_reading *r)
     uint32_t count = r->raw.count;
     for (uint32_t i = 1; i < count; i++) {
         fd_trace_context *c = &r->raw.list[i];
+        if (r->open != NULL && !r->open[i]) {
+            continue;
+        }
+        c->node = fd_map_get(&r->nodes, c->node);
+        c->module = fd_map_get(&r->modules, c->module);
         uint32_t parent = fd_reading_raw(r, c->parent);
         bool lost = (c->parent != 0 && parent == 0) || c->node == 0;
         if (lost && r->lost == 0) {
@@ -88,7 +93,8 @@ is_active(const fd_context *record)
         && (record->calls > 0 || record->resumes > 0 || record->self > 0);
 }
 
-/* Skip contexts that never ran with no context below that did. */
+/* Skip contexts that never ran with no context below that did, or those that
+ * open calls do not depend on. */
 static fd_status
 merge_contexts(fd_reading *r)
 {
@@ -99,7 +105,8 @@ merge_contexts(fd_reading *r)
         return FD_ENOMEM;
     }
     for (uint32_t i = 1; i < r->raw.count; i++) {
-        wanted[i] = is_active(r->records.list[i]);
+        wanted[i] =
+            r->open != NULL ? r->open[i] : is_active(r->records.list[i]);
     }
     fd_status status =
         fd_contexts_merge(r->trace, r->raw.list, wanted, r->raw.count, r->map);
@@ -148,11 +155,13 @@ read_figures(fd_reading *r)
     fd_status status = sums != NULL ? FD_OK : FD_ENOMEM;
     for (uint32_t i = 1; i < r->raw.count && status == FD_OK; i++) {
         const fd_context *record = r->records.list[i];
-        if (is_active(record)) {
+        if (is_active(record) && r->map[i] != 0) {
             fd_figure figure = {.calls = record->calls,
                                 .resumes = record->resumes,
                                 .self = fd_reading_ns(r, record->self)};
-            add_spread(r, record, &figure);
+            if (r->part == FD_PART_FIGURES || r->part == FD_PART_TIMELINE) {
+                add_spread(r, record, &figure);
+            }
             fd_figure_add(&sums[r->map[i]], &figure);
         }
     }
@@ -169,9 +178,12 @@ read_figures(fd_reading *r)
 fd_status
 fd_read_contexts(fd_reading *r)
 {
-    fd_status (*const parts[])(fd_reading *) = {
-        collect_contexts, link_contexts, merge_contexts, read_figures};
-    fd_status status = FD_OK;
+    fd_status (*const parts[])(fd_reading *) = {link_contexts, merge_contexts,
+                                                read_figures};
+    fd_status status = collect_contexts(r);
+    if (status == FD_OK && r->part == FD_PART_OPEN_CALLS) {
+        status = fd_read_open_contexts(r);
+    }
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
          i++) {
         status = parts[i](r);

@@ -170,7 +170,7 @@ fd_read_events(fd_reading *r)
 {
     fd_status status = FD_OK;
     uint32_t thread = 0;
-    if (!r->timeline) {
+    if (r->part != FD_PART_TIMELINE) {
         return FD_OK;
     }
     FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)

@@ -172,7 +172,7 @@ fd_status
 fd_read_gpu(fd_reading *r)
 {
     fd_status status = read_figures(r);
-    if (status == FD_OK && r->timeline) {
+    if (status == FD_OK && r->part == FD_PART_TIMELINE) {
         status = read_events(r);
         give_to_jobs(r);
     }

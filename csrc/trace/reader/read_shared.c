@@ -12,8 +12,8 @@ fd_reading_text(fd_reading *r, uint32_t id, size_t skip, uint32_t *to)
                                   string->size - skip, to);
 }
 
-static fd_status
-add_node(fd_reading *r, const fd_node *node)
+fd_status
+fd_read_node(fd_reading *r, const fd_node *node)
 {
     fd_trace_node made = {
         .kind = node->kind,
@@ -70,7 +70,7 @@ fd_read_shared(fd_reading *r)
     {
         const fd_node *nodes = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            status = add_node(r, &nodes[i]);
+            status = fd_read_node(r, &nodes[i]);
         }
     }
     FOR_EACH_CHUNK(r, FD_CHUNK_MODULES, view)

@@ -225,19 +225,42 @@ read_duration(fd_reading *r)
     r->rank->recorded = fd_reading_ns(r, ticks);
 }
 
+typedef fd_status (*part_reader)(fd_reading *r);
+
+static const part_reader ALL_PARTS[] = {
+    fd_read_shared,
+    fd_read_contexts,
+    fd_read_threads,
+    fd_read_snapshots,
+    fd_read_jobs,
+    fd_read_events,
+    fd_read_flows,
+    fd_read_gpu,
+    fd_read_measures,
+    read_steps,
+    read_meta,
+    note_damage,
+    NULL,
+};
+static const part_reader TOTALS_PARTS[] = {
+    fd_read_shared, fd_read_contexts, fd_read_threads,
+    read_meta,      note_damage,      NULL,
+};
+static const part_reader OPEN_PARTS[] = {
+    fd_read_contexts, fd_read_threads, fd_read_measures,
+    read_meta,        note_damage,     NULL,
+};
+
 static fd_status
 read_all(fd_reading *r)
 {
-    fd_status (*const parts[])(fd_reading *) = {
-        fd_read_shared,   fd_read_contexts, fd_read_threads, fd_read_snapshots,
-        fd_read_jobs,     fd_read_events,   fd_read_flows,   fd_read_gpu,
-        fd_read_measures, read_steps,       read_meta,       note_damage,
-    };
-    read_header(r);
     fd_status status = FD_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
-         i++) {
-        status = parts[i](r);
+    const part_reader *read = r->part == FD_PART_OPEN_CALLS ? OPEN_PARTS
+                            : r->part == FD_PART_TOTALS     ? TOTALS_PARTS
+                                                            : ALL_PARTS;
+    read_header(r);
+    for (; *read != NULL && status == FD_OK; read++) {
+        status = (*read)(r);
     }
     read_duration(r);
     return status;
@@ -257,6 +280,7 @@ clear(fd_reading *r)
     fd_vector_clear(&r->records);
     fd_vector_clear(&r->owners);
     fd_free(r->map);
+    fd_free(r->open);
 }
 
 /* The chunks are open; they are closed here. `path` NULL: in memory. */
@@ -264,7 +288,8 @@ static fd_status
 read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
 {
     const char *name = path != NULL ? path : "this recording";
-    fd_status status = r->timeline ? fd_spill_settle(r, path) : FD_OK;
+    fd_status status =
+        r->part == FD_PART_TIMELINE ? fd_spill_settle(r, path) : FD_OK;
     r->trace = fd_trace_new();
     r->rank = r->trace != NULL ? fd_trace_add_rank(r->trace) : NULL;
     if (status == FD_OK) {
@@ -283,18 +308,27 @@ read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
     return status;
 }
 
+static bool
+is_partial(fd_trace_part part)
+{
+    return part == FD_PART_OPEN_CALLS || part == FD_PART_TOTALS;
+}
+
 fd_status
-fd_reader_read_steps(fd_trace **trace, const char *path, bool timeline,
+fd_reader_read_steps(fd_trace **trace, const char *path, fd_trace_part part,
                      bool unsorted, const fd_steps_wanted *steps,
                      fd_error *error)
 {
-    fd_reading r = {.timeline = timeline,
+    fd_reading r = {.part = part,
                     .unsorted = unsorted,
                     .steps = steps,
                     .spill = {.fd = -1}};
-    fd_status status = timeline ? fd_spill_open(&r, path, NULL, 0) : FD_OK;
+    fd_status status =
+        part == FD_PART_TIMELINE ? fd_spill_open(&r, path, NULL, 0) : FD_OK;
     if (status == FD_OK) {
-        status = fd_chunks_open(&r.file, path, FD_CHUNKS_FIGURES, error);
+        status = fd_chunks_open(
+            &r.file, path,
+            is_partial(part) ? FD_CHUNKS_TOTALS : FD_CHUNKS_FIGURES, error);
     }
     if (status != FD_OK) {
         fd_chunks_close(&r.spill);
@@ -307,7 +341,8 @@ fd_status
 fd_reader_read(fd_trace **trace, const char *path, bool timeline,
                fd_error *error)
 {
-    return fd_reader_read_steps(trace, path, timeline, false, NULL, error);
+    return fd_reader_read_steps(trace, path, fd_part_of(timeline), false, NULL,
+                                error);
 }
 
 fd_status
@@ -322,7 +357,7 @@ fd_status
 fd_reader_read_memories(fd_trace **trace, fd_memory recording, fd_memory spill,
                         bool timeline, fd_error *error)
 {
-    fd_reading r = {.timeline = timeline, .spill = {.fd = -1}};
+    fd_reading r = {.part = fd_part_of(timeline), .spill = {.fd = -1}};
     fd_status status = fd_spill_open(&r, NULL, spill.base, spill.size);
     if (status == FD_OK) {
         status =

@@ -3,6 +3,7 @@
 #define FD_RECORDING_READER_H
 
 #include "trace/step_window.h"
+#include "trace/trace_part.h"
 
 /* Read a recording, finished, live or left by a killed process. Damaged parts
  * are skipped and reported in the notes of the rank; paths whose start is lost
@@ -16,7 +17,7 @@ fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
  * settled ones. `unsorted`: leave the order to fd_trace_sort, after a merge.
  */
 fd_status fd_reader_read_steps(fd_trace **trace, const char *path,
-                               bool timeline, bool unsorted,
+                               fd_trace_part part, bool unsorted,
                                const fd_steps_wanted *steps, fd_error *error);
 
 /* The same for a recording that this process has in memory. */

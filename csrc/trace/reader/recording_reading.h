@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/step_window.h"
+#include "trace/trace_part.h"
 
 /* Ids of the file on the left, of the trace on the right. */
 typedef struct fd_raw_flow {
@@ -43,7 +44,9 @@ typedef struct fd_reading {
     fd_map threads; /* file id -> place among the threads, plus 1 */
     fd_map jobs;    /* file id -> index into rank->jobs, plus 1 */
     FD_VECTOR(fd_raw_flow) flows; /* found among the events */
-    bool timeline;                /* read it */
+    bool *open; /* owned; raw index -> needed for the open calls; NULL: all
+                   parts are read */
+    fd_trace_part part;
     bool unsorted;                /* the trace */
     const fd_steps_wanted *steps; /* borrowed; NULL: the settled ones */
 } fd_reading;
@@ -119,6 +122,13 @@ fd_status fd_spill_settle(fd_reading *r, const char *path);
  * side file; `runs` are those found. */
 uint64_t fd_spill_missing(fd_reading *r, uint64_t written,
                           const fd_run_list *runs);
+
+/* Add a node of the file to the trace and to the map. */
+fd_status fd_read_node(fd_reading *r, const fd_node *node);
+
+/* Find the contexts that open calls and collectives depend on, and read their
+ * nodes: before contexts are linked. */
+fd_status fd_read_open_contexts(fd_reading *r);
 
 /* The parts, in the order of reading. */
 fd_status fd_read_shared(fd_reading *r);    /* nodes and modules */

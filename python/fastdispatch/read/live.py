@@ -134,13 +134,13 @@ def _read(paths: list[Path]) -> Iterator[tuple[Trace, list[Path]]]:
     for first in range(0, len(paths), _AT_ONCE):
         some = sorted(paths[first : first + _AT_ONCE], key=lambda path: rank_in_header(str(path)) or 0)
         try:
-            together = load_current(*some)
+            together = load_current(*some, only="open_calls")
         except Error:
             together = None
         if together is not None and len(together.ranks) == len(some):
             yield together, some
         else:
-            yield from ((load_current(each), [each]) for each in some)
+            yield from ((load_current(each, only="open_calls"), [each]) for each in some)
 
 
 def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -> list[str]:
@@ -225,7 +225,7 @@ class Sample:
 def sample(path: str) -> Sample:
     """Return the current figures of a run, summed over ranks."""
     found = recordings(path)
-    trace = load_current(*found)
+    trace = load_current(*found, only="totals")
     table = trace.table("node")
     kinds = trace.nodes["kind"]
     columns = (table[name] for name in ("where", "node", "calls", "self", "total"))

@@ -284,9 +284,10 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False, steps: 
     return _loaded(core, paths)
 
 
-def load_current(*paths: PathLike) -> Trace:
-    """Read recordings as :func:`load`, without the closed segments of rotated ones."""
-    return _loaded(_core.Trace(paths), list(paths))
+def load_current(*paths: PathLike, only: Literal["totals", "open_calls"]) -> Trace:
+    """Read threads and totals of recordings, without the closed segments of rotated ones: of all call paths, or of
+    those of open calls and collectives."""
+    return _loaded(_core.Trace(paths, only=only), list(paths))
 
 
 def _loaded(core: _core.Trace, paths: list[PathLike]) -> Trace:
