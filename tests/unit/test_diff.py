@@ -104,10 +104,10 @@ def test_the_printed_form(paths: tuple[Path, Path]) -> None:
         "whole run 300 ms -> 321 ms, +21 ms: +41 ms below Block.forward (model.py) (aten::item is new)"
     )
     assert result.stdout.splitlines()[4:] == [
-        " + 80% self         model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
-        " - 3 calls          train.py:[]:step -> train.py:[]:log  (gone)   - 20 ms",
-        " - gone             train.py:[]:log   3 calls, 20 ms total, 20 ms self",
-        " + 6 calls          model.py:[Block]:forward -> aten::item  (new)   + 1 ms",
+        " + 80% self  model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
+        " - 3 calls   train.py:[]:step -> train.py:[]:log  (gone)   - 20 ms",
+        " - gone      train.py:[]:log   3 calls, 20 ms total, 20 ms self",
+        " + 6 calls   model.py:[Block]:forward -> aten::item  (new)   + 1 ms",
         "3 of 6 functions and operators are unchanged",
     ]
 
@@ -254,7 +254,7 @@ def test_two_ranks_of_one_run(tmp_path: Path) -> None:
         tmp_path / "run.json"
     )
     result = processes.fastdispatch("diff", path, "--ranks", "0,1")
-    assert " + 100% self        train.py:[]:step   100 ms -> 200 ms, spread 0 ns" in result.stdout.splitlines()
+    assert " + 100% self  train.py:[]:step   100 ms -> 200 ms, spread 0 ns" in result.stdout.splitlines()
     page = tmp_path / "page.html"
     assert processes.fastdispatch("diff", path, "--ranks", "0,1", "--html", page).returncode == 0
     assert "run.json rank 0 \u2192 run.json rank 1" in page.read_text()

@@ -19,7 +19,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
-from fastdispatch.read.summary import grouped, overhead, seconds
+from fastdispatch.read.summary import aligned, grouped, overhead, seconds
 from fastdispatch.report.report_facts import _NO_LOSS, facts
 from fastdispatch.report.report_lines import _DROPPED, _MISSES
 from fastdispatch.report.report_model import Report, Wanted, report
@@ -348,9 +348,16 @@ def test_a_killed_process_shows_its_open_calls(tmp_path: Path) -> None:
     text = printed(tmp_path)
     assert "open calls of rank 0 (killed), thread main, with their time so far:" in text
     for call in work:
-        assert f"{seconds(call.age):>11}  {call.where}" in text
+        assert f" {seconds(call.age)}  {call.where}" in text
     table = {row.where: row for row in found.listing.rows}
     assert table[work[0].where].total > 100_000_000
+
+
+def test_columns_have_the_width_of_their_cells() -> None:
+    rows = [("calls", "time", "where"), ("7", "41.2 s", "a.py"), ("12", "", "")]
+    assert list(aligned(rows, ">>", " ")) == [" calls    time  where", "     7  41.2 s  a.py", "    12"]
+    assert list(aligned(rows)) == ["calls  time    where", "7      41.2 s  a.py", "12"]
+    assert list(aligned([])) == []
 
 
 def test_what_was_dropped_is_said(tmp_path: Path) -> None:

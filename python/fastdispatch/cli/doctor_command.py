@@ -8,10 +8,11 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 from fastdispatch.cli.paths import Given
-from fastdispatch.read.summary import printable
+from fastdispatch.read.summary import aligned, printable
 
 _DESCRIPTION = """Print what the recorder can do here: versions, sources of calls and operators, clock, output folder,
 CUDA, Graphviz, the start-up hook, limits, and the cost of one call and one operator. Write nothing. The exit status is
@@ -34,15 +35,15 @@ def run(arguments: argparse.Namespace) -> int:
         document = {"format": "fastdispatch.doctor", "version": 1, "checks": [check.as_json() for check in found]}
         print(json.dumps(document))
     else:
-        rows = [("check", "status", "details"), *((check.id, check.status, check.text) for check in found)]
-        text = "\n".join(line for row in rows for line in _lines(*row))
+        rows = [("check", "status", "details"), *((check.id, check.status, printable(check.text)) for check in found)]
+        text = "\n".join(_folded(list(aligned(rows))))
         print(text.encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding))
     return int(any(check.id == "output" and check.status == "missing" for check in found))
 
 
-def _lines(check: str, status: str, details: str) -> list[str]:
-    """Format a row as text, without the packages that reports need; fold it only in a terminal."""
+def _folded(lines: list[str]) -> Iterator[str]:
+    """Fold the details in a terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else sys.maxsize
-    head = f"{check:<16}{status:<10}"
-    folded = textwrap.wrap(printable(details), max(width - len(head), 20), break_on_hyphens=False)
-    return [f"{head}{folded[0]}", *(f"{'':<{len(head)}}{line}" for line in folded[1:])]
+    under = " " * lines[0].index("details")
+    for line in lines:
+        yield textwrap.fill(line, max(width, len(under) + 20), subsequent_indent=under, break_on_hyphens=False)

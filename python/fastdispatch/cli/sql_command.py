@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from fastdispatch.cli.paths import Input
+from fastdispatch.read.summary import aligned
 
 #: Rows of a printed table; other forms have all.
 MAX_ROWS = 200
@@ -38,9 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     known = query.recipes()
     if arguments.query is None:
-        width = max(map(len, known))
-        for name, text in known.items():
-            print(f"{name:{width}}  {text}")
+        print("\n".join(aligned(known.items())))
         return
     text = query.recipe(arguments.query) if arguments.query in known else arguments.query
     if arguments.show:

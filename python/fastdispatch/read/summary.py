@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,15 @@ def size(number: int) -> str:
         if number >= 0.9995 * of:
             return f"{number / of:.3g} {unit}"
     return f"{number} B"
+
+
+def aligned(rows: Iterable[Sequence[str]], sides: str = "", indent: str = "") -> Iterator[str]:
+    """Yield the rows of a table as lines. ``sides``: ``>`` or ``<`` per column, ``<`` for further ones."""
+    cells = list(rows)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        columns = zip_longest(row, sides, widths, fillvalue="<")
+        yield indent + "  ".join(f"{cell:{side}{width}}" for cell, side, width in columns).rstrip()
 
 
 def in_flop(number: float, unit: str = "FLOP") -> str:

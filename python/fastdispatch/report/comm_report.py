@@ -10,7 +10,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.read.collective_waits import back_ends, uses_device, waits
 from fastdispatch.read.measured import communicated
-from fastdispatch.read.summary import printable, seconds, size
+from fastdispatch.read.summary import aligned, printable, seconds, size
 from fastdispatch.read.trace import Trace
 
 #: FD_MEASURE_ASYNC
@@ -155,45 +155,37 @@ def wait_lines(trace: Trace) -> Iterator[str]:
     for row in rows:
         undecided += row.undecided
     decided = [row for row in rows if row.collectives]
-    if rows:
-        yield ""
-        yield f"{'calls':>7}{'wait':>10}{'transfer':>10}   latest collectives, all ranks: wait for the last one"
+    table = [("calls", "wait", "transfer", "latest collectives, all ranks: wait for the last one")] if rows else []
     for row in decided:
         rank, time = row.caused_ns.most_common(1)[0]
         cause = f", {seconds(time)} of it for rank {rank}, last in {row.last[rank]}" if time else ""
-        yield (
-            f"{row.collectives:>7}{seconds(row.wait_ns):>10}{seconds(row.transfer_ns):>10}   "
-            f"{row.operator} of group {printable(row.group)}{cause}"
-        )
-    for reason, count in sorted(undecided.items()):
-        yield f"{count:>7}{'-':>10}{'-':>10}   {reason}: not split"
+        what = f"{row.operator} of group {printable(row.group)}{cause}"
+        table.append((str(row.collectives), seconds(row.wait_ns), seconds(row.transfer_ns), what))
+    table += [(str(count), "-", "-", f"{reason}: not split") for reason, count in sorted(undecided.items())]
+    yield from ("", *aligned(table, ">>>")) if table else ()
 
 
 def back_end_lines(trace: Trace) -> Iterator[str]:
     """Yield the time of each operator on the threads of the back end, also of asynchronous calls."""
-    rows = list(back_ends(trace))
-    if rows:
-        yield ""
-        yield f"{'calls':>7}{'bytes':>11}{'time':>10}{'algorithm':>12}   from start to completion in the back end"
-    for row in rows:
+    table = [("calls", "bytes", "time", "algorithm", "from start to completion in the back end")]
+    for row in back_ends(trace):
         moved = "" if row.bytes is None else size(row.bytes)
         rate = size(round(row.bytes / row.time_ns * 1e9)) + "/s" if row.bytes and row.time_ns else ""
-        yield f"{row.calls:>7}{moved:>11}{seconds(row.time_ns):>10}{rate:>12}   {printable(row.name)}"
+        table.append((str(row.calls), moved, seconds(row.time_ns), rate, printable(row.name)))
+    yield from ("", *aligned(table, ">>>>")) if len(table) > 1 else ()
 
 
 def comm_lines(rows: list[CommRow]) -> Iterator[str]:
     """Yield a line per row, and the function of the program that caused it."""
-    head = f"{'calls':>7}{'sent':>11}{'received':>11}{'time':>10}{'algorithm':>12}{'bus':>12}"
-    yield f"{head}   operator, group, type, caller"
+    table = [["calls", "sent", "received", "time", "algorithm", "bus", "operator, group, type, caller"]]
     for row in rows:
         time = "" if row.time_ns is None else seconds(row.time_ns)
         rates = [
             "" if rate is None else size(round(rate)) + "/s" for rate in (row.algorithm_bandwidth, row.bus_bandwidth)
         ]
         members = f"{row.ranks_in_group} rank{'s' * (row.ranks_in_group != 1)}"
-        what = f"{row.operator} of group {row.group} ({members}), {row.type}"
+        what = f"{row.operator} of group {row.group} ({members}), {row.type}{', async' if row.asynchronous else ''}"
         caller = next((key for key in row.path[-2::-1] if not key.startswith(("torch/", "c10d"))), row.path[0])
-        yield (
-            f"{row.calls:>7}{size(row.sent):>11}{size(row.received):>11}{time:>10}{rates[0]:>12}{rates[1]:>12}   "
-            f"{what}{', async' if row.asynchronous else ''}, {printable(caller)}"
-        )
+        moved = size(row.sent), size(row.received)
+        table.append([str(row.calls), *moved, time, *rates, f"{what}, {printable(caller)}"])
+    yield from aligned(table, ">>>>>>")

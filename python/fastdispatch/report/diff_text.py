@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastdispatch.read.diff import Call, Diff, Row
 from fastdispatch.read.gate import Broken, Budget, per
-from fastdispatch.read.summary import grouped, in_flop, seconds, size
+from fastdispatch.read.summary import aligned, grouped, in_flop, seconds, size
 
 
 def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
@@ -17,8 +17,9 @@ def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
     shown_by_call = {call.callee.key for call in calls[:top]}
     rows = [row for row in rows if row.key not in shown_by_call or row.said & {"slower", "faster"}]
     shown: list[Call | Row] = [*calls[:top], *rows[:top]]
-    for change in sorted(shown, key=lambda change: -diff.effect(change)):
-        yield call_line(diff, change) if isinstance(change, Call) else row_line(diff, change)
+    shown.sort(key=lambda change: -diff.effect(change))
+    cells = (call_cells(diff, each) if isinstance(each, Call) else row_cells(diff, each) for each in shown)
+    yield from aligned(cells, indent=" ")
     yield from measured_lines(diff, top)
     hidden = len(calls) + len(rows) - len(calls[:top]) - len(rows[:top])
     more = f"; {grouped(hidden)} more changes (--all)" if hidden else ""
@@ -34,9 +35,11 @@ def measured_lines(diff: Diff, top: int | None) -> Iterator[str]:
     for each in diff.measured.changes:
         form = in_flop if each.figure == "flops" else lambda number: size(round(number))
         yield f"{each.name}{'' if each.figure == 'peak' else per(diff)}: {form(each.before)} -> {form(each.after)}"
-        for path in each.paths[:top]:
-            count = f"{sign(path.change)} {form(abs(path.change))}"
-            yield f" {count:<18} {path.key}   {form(path.before)} -> {form(path.after)}"
+        cells = [
+            (f"{sign(path.change)} {form(abs(path.change))}", f"{path.key}   {form(path.before)} -> {form(path.after)}")
+            for path in each.paths[:top]
+        ]
+        yield from aligned(cells, indent=" ")
         if len(each.paths) > len(each.paths[:top]):
             yield f" {grouped(len(each.paths) - len(each.paths[:top]))} more functions (--all)"
     yield from diff.measured.missing
@@ -63,26 +66,26 @@ def sign(change: float) -> str:
     return "+" if change > 0 else "-"
 
 
-def call_line(diff: Diff, call: Call) -> str:
+def call_cells(diff: Diff, call: Call) -> tuple[str, str]:
     count = f"{sign(call.calls.change)} {abs(call.calls.change):.4g} calls{per(diff)}"
     word = "  (new)" if "new" in call.said else "  (gone)" if "gone" in call.said else ""
     effect = diff.effect(call)
     word += f"   {sign(call.calls.change)} {seconds(effect)}{per(diff)}" if effect else ""
-    return f" {count:<18} {call.caller.key if call.caller else '<outside>'} -> {call.callee.key}{word}"
+    return count, f"{call.caller.key if call.caller else '<outside>'} -> {call.callee.key}{word}"
 
 
-def row_line(diff: Diff, row: Row) -> str:
+def row_cells(diff: Diff, row: Row) -> tuple[str, str]:
     time = diff.time(row)
     of = "total" if diff.by == "module" else "self"
     if "new" in row.said or "gone" in row.said:
         what = f"{sign(time.change)} {'new' if 'new' in row.said else 'gone'}"
         calls = row.calls.after or row.calls.before
         total = "" if diff.by == "module" else f", {seconds(diff.effect(row))} total"
-        return f" {what:<18} {row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}"
+        return what, f"{row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}"
     growth = f"{sign(time.change)} {abs(time.change) / time.before:.0%} {of}"
     spread = max(row.spread.before * diff.speed, row.spread.after)
     between = f"{seconds(time.before)} -> {seconds(time.after)}{per(diff)}"
-    return f" {growth:<18} {row.key}   {between}, spread {seconds(spread)}"
+    return growth, f"{row.key}   {between}, spread {seconds(spread)}"
 
 
 def collection_text(diff: Diff, row: Row) -> str:

@@ -12,7 +12,7 @@ from fastdispatch.page.html_source import find_source, source_folders
 from fastdispatch.read.line_sums import figures_by_node
 from fastdispatch.read.privacy import is_anonymous
 from fastdispatch.read.reduced import about_of
-from fastdispatch.read.summary import counted, grouped, printable, seconds, spans
+from fastdispatch.read.summary import aligned, counted, grouped, printable, seconds, spans
 from fastdispatch.read.trace import Trace
 
 #: Name, file and first line of a function: methods of several classes with the same code are one.
@@ -121,12 +121,12 @@ def line_report_lines(made: LineReport, top: int | None) -> Iterator[str]:
     for function in shown:
         yield ""
         yield printable(f"{function.file}:{function.line} {function.name}   {seconds(function.time_ns)}")
-        yield f"{'line':>6}{'hits':>12}{'time':>10}{'share':>8}  source"
-        yield from _table(function)
+        head = "line", "hits", "time", "share", "source"
+        yield from aligned([head, *_rows(function)], ">>>>")
 
 
-def _table(function: LinesOfFunction) -> Iterator[str]:
+def _rows(function: LinesOfFunction) -> Iterator[tuple[str, ...]]:
     for row in function.lines:
         share = f"{100 * row.time_ns / function.time_ns:.1f} %" if function.time_ns else ""
         text = "(the file is missing or has changed)" if row.text is None else printable(row.text.expandtabs(4))
-        yield f"{row.line:>6}{grouped(row.hits):>12}{seconds(row.time_ns):>10}{share:>8}  {text}".rstrip()
+        yield str(row.line), grouped(row.hits), seconds(row.time_ns), share, text

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from fastdispatch.read.summary import grouped, in_flop, seconds, size, spans
+from fastdispatch.read.summary import aligned, grouped, in_flop, seconds, size, spans
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special, Thread
 from fastdispatch.report.report_model import Report
@@ -360,8 +360,9 @@ def _open(facts: Facts) -> Iterator[str]:
 def _stack(calls: Sequence[OpenCall]) -> Iterator[str]:
     """Merge consecutive calls of one function, with the time of the outermost."""
     levels = [list(same) for _, same in groupby(calls, key=lambda call: call.where)]
-    if len(levels) > _OPEN_SHOWN:
-        yield f"  {'':>9}  ({sum(map(len, levels[:-_OPEN_SHOWN]))} calls further out)"
+    outer = sum(map(len, levels[:-_OPEN_SHOWN]))
+    table = [("", f"({outer} calls further out)")] if outer else []
     for same in levels[-_OPEN_SHOWN:]:
         count = f"   x {len(same)}" if len(same) > 1 else ""
-        yield f"  {seconds(same[0].age) if same[0].age else '':>9}  {same[0].where}{count}"
+        table.append((seconds(same[0].age) if same[0].age else "", f"{same[0].where}{count}"))
+    yield from aligned(table, ">", "  ")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.collectives import COUNTED
 from fastdispatch.read.live import Group
-from fastdispatch.read.summary import printable, seconds, spans
+from fastdispatch.read.summary import aligned, printable, seconds, spans
 
 INNERMOST = 12
 
@@ -46,8 +46,7 @@ def calls(group: Group, everything: bool) -> Iterator[str]:
     outer = 0 if everything else max(len(shown) - INNERMOST, 0)
     if outer:
         yield f"   ... {outer} outer call{'s' * (outer != 1)} (--all)"
-    for call, age in shown[outer:]:
-        yield f"   {seconds(age):>8}  {printable(call)}"
+    yield from aligned(((seconds(age), printable(call)) for call, age in shown[outer:]), ">", "   ")
 
 
 def collectives(sentences: Sequence[str]) -> Iterator[str]:

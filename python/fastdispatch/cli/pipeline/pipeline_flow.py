@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from itertools import chain, islice
 
 from fastdispatch import Error, load
 from fastdispatch.cli.paths import Input
 from fastdispatch.pipeline.flow import Edge, Flow, flow
+from fastdispatch.read.summary import aligned, spans
 
 _DESCRIPTION = """Print the calls between the functions of a pipeline engine over all ranks of a run, with the stages of
 each call (docs/guides/pipeline-jobs.md)."""
@@ -35,21 +37,14 @@ def _lines(made: Flow) -> list[str]:
     callers: dict[str, list[Edge]] = {}
     for edge in made.edges:
         callers.setdefault(edge.caller, []).append(edge)
-    lines = [f"calls over {made.by}s {_ranges(made.stages)}; the numbers are {made.by}s and calls"]
+    lines = [f"calls over {made.by}s {spans(made.stages)}; the numbers are {made.by}s and calls"]
+    cells = ((_stages(edge, made), str(edge.calls), edge.callee) for edge in chain(*callers.values()))
+    rows = aligned(cells, ">>", "    ")
     for caller, edges in callers.items():
-        lines.append(caller)
-        for edge in edges:
-            where = "all" if sorted(edge.stages) == made.stages else _ranges(sorted(edge.stages))
-            lines.append(f"    {where:>8} {edge.calls:>9}  {edge.callee}")
+        lines += [caller, *islice(rows, len(edges))]
     return lines
 
 
-def _ranges(numbers: list[int]) -> str:
-    """``0-2,5``."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+def _stages(edge: Edge, made: Flow) -> str:
+    numbers = sorted(edge.stages)
+    return "all" if numbers == made.stages else spans(numbers)

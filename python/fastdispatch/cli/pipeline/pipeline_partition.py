@@ -19,6 +19,7 @@ from fastdispatch.pipeline.layers import Number, is_module, is_spec
 from fastdispatch.pipeline.layouts import megatron_layout, split_points
 from fastdispatch.pipeline.partition import Partition, cut, stage_report
 from fastdispatch.read.regular import open_regular, read_text
+from fastdispatch.read.summary import aligned
 
 _DESCRIPTION = """Partition a sequence of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list,
 or one number per line), a recording or run directory of a model whose layers are numbered modules, or
@@ -175,9 +176,7 @@ def weight_texts(done: Partition) -> list[str]:
     """Return the weight of each layer, or its parameters if the method uses no weights."""
     counted = done.unit in ("layers", "matches") and any(is_module(each) or is_spec(each) for each in done.layers.items)
     weights = done.layers.parameters if counted else done.weights
-    texts = [text_of(weight, "parameters" if counted else done.unit) for weight in weights]
-    width = max(map(len, texts), default=0)
-    return [f"{text:>{width}}" for text in texts]
+    return list(aligned(((text_of(weight, "parameters" if counted else done.unit),) for weight in weights), ">"))
 
 
 def text_of(weight: Number, unit: str) -> str:
@@ -189,17 +188,13 @@ def text_of(weight: Number, unit: str) -> str:
 def summary(done: Partition) -> list[str]:
     """Return the cuts and the weights of stages as lines."""
     units = {"ns": "time", "": "weight"}
-    texts = [text_of(weight, done.unit) for weight in done.stage_weights]
-    head = units.get(done.unit, done.unit)
-    width = max(len(head), *map(len, texts))
-    lines = ["", f"parts {done.parts}", f" stage  layers  {head:>{width}}  of mean"]
-    stages = len(done.parts) - 1
-    mean = sum(done.stage_weights) / stages
+    table = [("stage", "layers", units.get(done.unit, done.unit), "of mean")]
+    mean = sum(done.stage_weights) / len(done.stage_weights)
     for stage, weight in enumerate(done.stage_weights):
         layers = done.parts[stage + 1] - done.parts[stage]
-        share = f"{weight / mean:7.2f}" if mean else f"{'-':>7}"
-        lines.append(f"{stage:6d}{layers:8d}  {texts[stage]:>{width}}  {share}")
-    return lines
+        share = f"{weight / mean:.2f}" if mean else "-"
+        table.append((str(stage), str(layers), text_of(weight, done.unit), share))
+    return ["", f"parts {done.parts}", *aligned(table, ">>>>", " ")]
 
 
 def as_json(done: Partition) -> dict[str, Any]:
