@@ -24,16 +24,15 @@ write_clock(fd_json_writer *w, uint32_t rank, const fd_export_clock *clock)
 
 void
 fd_export_write_clocks(const fd_trace *trace, const fd_export_options *options,
-                       fd_buffer *to)
+                       fd_json_writer *w)
 {
-    fd_json_writer w = {.to = to};
-    fd_json_begin_array(&w, "ranks");
+    fd_json_line(w);
+    fd_json_begin_array(w, "ranks");
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        write_clock(&w, trace->ranks.list[i].rank, &options->clocks[i]);
+        write_clock(w, trace->ranks.list[i].rank, &options->clocks[i]);
     }
-    fd_json_line(&w);
-    fd_json_end_array(&w);
-    fd_buffer_text(to, ",\n");
+    fd_json_line(w);
+    fd_json_end_array(w);
 }
 
 fd_clock_map

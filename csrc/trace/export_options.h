@@ -2,9 +2,9 @@
 #ifndef FD_EXPORT_OPTIONS_H
 #define FD_EXPORT_OPTIONS_H
 
-#include "base/buffer.h"
 #include "clocks/clock_fit.h"
 #include "trace/trace.h"
+#include "json/json_writer.h"
 
 typedef enum fd_export_style {
     FD_STYLE_DEFAULT,
@@ -72,10 +72,11 @@ typedef fd_status fd_export(const fd_trace *trace,
                             const fd_export_options *options, fd_buffer *to,
                             fd_error *error);
 
-/* "ranks":[{"rank":0,"align":"reference",...},...], : how the clocks were
- * aligned; appended. */
+/* "ranks":[{"rank":0,"align":"reference",...},...]: how the clocks were
+ * aligned. */
 void fd_export_write_clocks(const fd_trace *trace,
-                            const fd_export_options *options, fd_buffer *to);
+                            const fd_export_options *options,
+                            fd_json_writer *w);
 
 /* From times of a rank (its index) to those of a timeline. */
 fd_clock_map fd_export_clock_of(const fd_trace *trace,

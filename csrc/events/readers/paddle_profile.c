@@ -2,13 +2,14 @@
 
 #include "events/slice_kinds.h"
 #include "streams/output_stream.h"
+#include "json/json_writer.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { STEP_ROW = 2333, FIRST_ROW = 2334, FILES = 2 };
+enum { STEP_ROW = 2333, FIRST_ROW = 2334, FILES = 2, LABEL = 48 };
 
 typedef struct span {
     uint64_t number;
@@ -30,13 +31,13 @@ typedef struct profile {
     const fd_timeline_request *request;
     char paths[FILES][PATH_MAX];
     fd_bytes_out *out[FILES]; /* plain, and that for Perfetto */
+    fd_json_writer json[FILES];
     FD_VECTOR(row) rows;
     FD_VECTOR(span) steps;        /* of all rows, aligned */
     FD_VECTOR(span) common;       /* of all rows together */
     FD_VECTOR(uint32_t) place_of; /* of a step, in `common` */
     int64_t base_ns;
     uint64_t jobs;
-    bool any;
     fd_error *error;
 } profile;
 
@@ -54,9 +55,7 @@ static const char *
 color_of(fd_span type)
 {
     for (size_t i = 0; i < sizeof colors / sizeof *colors; i++) {
-        size_t size = strlen(colors[i].type);
-        if (fd_span_size(type) >= size
-            && memcmp(type.from, colors[i].type, size) == 0) {
+        if (fd_span_begins(type, colors[i].type)) {
             return colors[i].color;
         }
     }
@@ -177,59 +176,6 @@ join_steps(profile *p)
     return status;
 }
 
-static void
-next_event(profile *p)
-{
-    for (int i = 0; i < FILES; i++) {
-        fd_buffer_text(fd_bytes_out_text(p->out[i]), p->any ? ",\n" : "\n");
-    }
-    p->any = true;
-}
-
-/* To both files. */
-static void
-put(profile *p, const char *text, size_t size)
-{
-    for (int i = 0; i < FILES; i++) {
-        fd_buffer_bytes(fd_bytes_out_text(p->out[i]), text, size);
-    }
-}
-
-static void
-put_text(profile *p, const char *text)
-{
-    put(p, text, strlen(text));
-}
-
-static void
-write_time(profile *p, int64_t ns)
-{
-    char text[48];
-    ns += p->base_ns;
-    uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "",
-             size / 1000, (unsigned)(size % 1000));
-    put_text(p, text);
-}
-
-static void
-write_row_id(profile *p, const row *r)
-{
-    fd_buffer *plain = fd_bytes_out_text(p->out[0]);
-    fd_buffer *numbered = fd_bytes_out_text(p->out[1]);
-    if (r == NULL) {
-        fd_buffer_text(plain, "\"Step\"");
-        fd_buffer_u64(numbered, STEP_ROW);
-        return;
-    }
-    fd_buffer_format(plain, "\"GPU%" PRIu64, r->device);
-    if (r->of_machine) {
-        fd_buffer_format(plain, "(machine:%u)", r->machine);
-    }
-    fd_buffer_text(plain, "\"");
-    fd_buffer_u64(numbered, FIRST_ROW + (uint64_t)(r - p->rows.list));
-}
-
 typedef struct slice {
     fd_span name; /* insides of JSON strings */
     fd_span type;
@@ -239,44 +185,78 @@ typedef struct slice {
     int64_t end;
 } slice;
 
-/* Always in ms: Perfetto gives names that differ by numbers one colour. */
 static void
-write_name(profile *p, const slice *s)
+put_string(fd_buffer *to, fd_span inside, const char *more)
 {
-    char text[48];
-    put(p, s->name.from, fd_span_size(s->name));
-    if (p->request->named_durations) {
-        uint64_t us = (uint64_t)(s->end - s->begin + 500) / 1000;
-        snprintf(text, sizeof text, " (%" PRIu64 ".%03u ms)", us / 1000,
-                 (unsigned)(us % 1000));
-        put_text(p, text);
+    fd_buffer_text(to, "\"");
+    fd_buffer_bytes(to, inside.from, fd_span_size(inside));
+    fd_buffer_text(to, more);
+    fd_buffer_text(to, "\"");
+}
+
+static const char *
+row_label(const row *r, const char *steps, const char *device, char *text)
+{
+    if (r == NULL) {
+        return steps;
     }
+    int size = snprintf(text, LABEL, "%s%" PRIu64, device, r->device);
+    if (r->of_machine) {
+        snprintf(text + size, (size_t)(LABEL - size), "(machine:%u)",
+                 r->machine);
+    }
+    return text;
+}
+
+static uint64_t
+row_number(const profile *p, const row *r)
+{
+    return r == NULL ? STEP_ROW : FIRST_ROW + (uint64_t)(r - p->rows.list);
 }
 
 static void
-write_edge(profile *p, const slice *s, bool begins)
+write_edge(profile *p, int file, const slice *s, bool begins)
 {
+    char label[LABEL];
+    char duration[LABEL] = "";
+    uint64_t us = (uint64_t)(s->end - s->begin + 500) / 1000;
+    fd_json_writer *w = &p->json[file];
     const char *color = color_of(s->type);
-    next_event(p);
-    put_text(p, "{\"name\":\"");
-    write_name(p, s);
-    put_text(p, "\",\"cat\":\"");
-    put(p, s->type.from, fd_span_size(s->type));
-    put_text(p,
-             begins ? "\",\"ph\":\"B\",\"ts\":" : "\",\"ph\":\"E\",\"ts\":");
-    write_time(p, begins ? s->begin : s->end);
-    put_text(p, ",\"pid\":0,\"tid\":");
-    write_row_id(p, s->row);
+    if (p->request->named_durations) {
+        /* Always in ms: Perfetto gives names that differ by numbers one
+         * colour. */
+        snprintf(duration, LABEL, " (%" PRIu64 ".%03u ms)", us / 1000,
+                 (unsigned)(us % 1000));
+    }
+    fd_json_line(w);
+    fd_json_begin_object(w, NULL);
+    put_string(fd_json_put(w, "name"), s->name, duration);
+    put_string(fd_json_put(w, "cat"), s->type, "");
+    fd_json_put_text(w, "ph", begins ? "B" : "E");
+    fd_json_put_milli(w, "ts", p->base_ns + (begins ? s->begin : s->end));
+    fd_json_put_u64(w, "pid", 0);
+    if (file == 0) {
+        fd_json_put_text(w, "tid", row_label(s->row, "Step", "GPU", label));
+    }
+    else {
+        fd_json_put_u64(w, "tid", row_number(p, s->row));
+    }
     if (color != NULL) {
-        put_text(p, ",\"cname\":\"");
-        put_text(p, color);
-        put_text(p, "\"");
+        fd_json_put_text(w, "cname", color);
     }
     if (begins && s->args.from != NULL) {
-        put_text(p, ",\"args\":");
-        put(p, s->args.from, fd_span_size(s->args));
+        fd_json_put_raw(w, "args", s->args.from, fd_span_size(s->args));
     }
-    put_text(p, "}");
+    fd_json_end_object(w);
+}
+
+static void
+write_slice(profile *p, const slice *s)
+{
+    for (int file = 0; file < FILES; file++) {
+        write_edge(p, file, s, true);
+        write_edge(p, file, s, false);
+    }
 }
 
 static fd_status
@@ -301,15 +281,16 @@ write_args(const profile *p, const row *r, fd_span args, fd_buffer *to)
     fd_span value;
     uint64_t number;
     uint64_t job;
-    fd_buffer_text(to, "{");
+    fd_json_writer w = {.to = to};
+    fd_json_begin_object(&w, NULL);
     if (fd_scan_find(args, "job", &value) && fd_span_u64(value, &job)) {
-        fd_buffer_format(to, "\"job\":%" PRIu64 ",", job);
+        fd_json_put_u64(&w, "job", job);
     }
     if (!fd_scan_find(args, "micro_batch", &value)
         || !fd_span_u64(value, &number)) {
         return false;
     }
-    fd_buffer_format(to, "\"micro_batch\":%" PRIu64, number);
+    fd_json_put_u64(&w, "micro_batch", number);
     bool known = fd_scan_find(args, "step", &value)
               && fd_span_u64(value, &number) && r->count > 0;
     uint64_t own =
@@ -317,9 +298,9 @@ write_args(const profile *p, const row *r, fd_span args, fd_buffer *to)
     if (known && own < r->count) {
         uint32_t place = p->place_of.list[r->first + (uint32_t)own];
         number = p->common.list[place].number;
-        fd_buffer_format(to, ",\"step\":%" PRIu64, number);
+        fd_json_put_u64(&w, "step", number);
     }
-    fd_buffer_text(to, "}");
+    fd_json_end_object(&w);
     return is_wanted(p, known && own < r->count ? number : UINT64_MAX);
 }
 
@@ -341,8 +322,7 @@ write_event(profile *p, row *r, const fd_timeline_event *event)
         made.name = fd_span_inside(event->name);
         made.type = fd_span_inside(event->cat);
         made.args = fd_span_of(&args);
-        write_edge(p, &made, true);
-        write_edge(p, &made, false);
+        write_slice(p, &made);
         p->jobs++;
         r->input->events++;
         status = flow(p);
@@ -387,8 +367,7 @@ write_steps(profile *p)
                       .end = each->end};
         last = each->end;
         if (is_wanted(p, each->number) && made.end >= made.begin) {
-            write_edge(p, &made, true);
-            write_edge(p, &made, false);
+            write_slice(p, &made);
         }
     }
 }
@@ -396,29 +375,31 @@ write_steps(profile *p)
 static void
 write_row_name(profile *p, const row *r)
 {
-    fd_buffer *to = fd_bytes_out_text(p->out[1]);
-    fd_buffer_text(to, ",\n{\"args\":{\"name\":\"");
-    if (r == NULL) {
-        fd_buffer_text(to, "STEP");
-    }
-    else {
-        fd_buffer_format(to, "GPU:%" PRIu64, r->device);
-    }
-    if (r != NULL && r->of_machine) {
-        fd_buffer_format(to, "(machine:%u)", r->machine);
-    }
-    fd_buffer_format(to,
-                     "\"},\"cat\":\"__metadata\",\"name\":\"thread_name\","
-                     "\"ph\":\"M\",\"pid\":0,\"tid\":%u,\"ts\":0}",
-                     r == NULL ? STEP_ROW
-                               : FIRST_ROW + (unsigned)(r - p->rows.list));
+    char label[LABEL];
+    fd_json_writer *w = &p->json[1];
+    fd_json_line(w);
+    fd_json_begin_object(w, NULL);
+    fd_json_begin_object(w, "args");
+    fd_json_put_text(w, "name", row_label(r, "STEP", "GPU:", label));
+    fd_json_end_object(w);
+    fd_json_put_text(w, "cat", "__metadata");
+    fd_json_put_text(w, "name", "thread_name");
+    fd_json_put_text(w, "ph", "M");
+    fd_json_put_u64(w, "pid", 0);
+    fd_json_put_u64(w, "tid", row_number(p, r));
+    fd_json_put_u64(w, "ts", 0);
+    fd_json_end_object(w);
 }
 
 static fd_status
 write_all(profile *p)
 {
     fd_status status = FD_OK;
-    put_text(p, "{\"traceEvents\":[");
+    for (int i = 0; i < FILES; i++) {
+        p->json[i].to = fd_bytes_out_text(p->out[i]);
+        fd_json_begin_object(&p->json[i], NULL);
+        fd_json_begin_array(&p->json[i], "traceEvents");
+    }
     for (uint32_t i = 0; i < p->rows.count && status == FD_OK; i++) {
         status = write_input(p, &p->rows.list[i]);
     }
@@ -433,7 +414,12 @@ write_all(profile *p)
     for (uint32_t i = 0; i < p->rows.count; i++) {
         write_row_name(p, &p->rows.list[i]);
     }
-    put_text(p, "\n]}\n");
+    for (int i = 0; i < FILES; i++) {
+        fd_json_line(&p->json[i]);
+        fd_json_end_array(&p->json[i]);
+        fd_json_end_object(&p->json[i]);
+        fd_buffer_text(p->json[i].to, "\n");
+    }
     return status;
 }
 

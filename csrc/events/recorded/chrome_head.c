@@ -3,79 +3,82 @@
 #include "events/recorded/slice_names.h"
 #include "trace/trace.h"
 #include "trace/trace_columns.h"
-
-#include <inttypes.h>
-#include <string.h>
+#include "json/json_writer.h"
 
 static void
-write_texts(const fd_trace *trace, const fd_trace_rank *rank, fd_buffer *to)
+write_texts(const fd_trace *trace, const fd_trace_rank *rank,
+            fd_json_writer *w)
 {
-    fd_buffer_text(to, "\"notes\":[");
+    fd_json_begin_array(w, "notes");
     for (uint32_t i = 0; i < rank->notes.count; i++) {
         uint32_t note = rank->notes.list[i];
-        fd_buffer_text(to, i > 0 ? "," : "");
-        fd_buffer_json(to, fd_trace_text(trace, note),
-                       fd_text_pool_size(&trace->texts, note));
+        fd_json_put_bytes(w, NULL, fd_trace_text(trace, note),
+                          fd_text_pool_size(&trace->texts, note));
     }
-    fd_buffer_text(to, "],\"facts\":{");
+    fd_json_end_array(w);
+    fd_json_begin_object(w, "facts");
     for (uint32_t i = 0; i < rank->meta.count; i++) {
         const fd_trace_meta *fact = &rank->meta.list[i];
-        fd_buffer_text(to, i > 0 ? "," : "");
-        fd_buffer_json(to, fd_trace_text(trace, fact->key),
-                       fd_text_pool_size(&trace->texts, fact->key));
-        fd_buffer_text(to, ":");
-        fd_buffer_text(to, fd_trace_text(trace, fact->json));
+        fd_json_key(w, fd_trace_text(trace, fact->key),
+                    fd_text_pool_size(&trace->texts, fact->key));
+        fd_buffer_text(fd_json_put(w, NULL), fd_trace_text(trace, fact->json));
     }
-    fd_buffer_text(to, "}");
+    fd_json_end_object(w);
 }
 
 /* `start`: its clocks at its time 0. */
 static void
 write_recording(const fd_trace *trace, const fd_trace_rank *rank,
-                fd_buffer *to)
+                fd_json_writer *w)
 {
-    fd_buffer_format(to,
-                     "{\"rank\":%u,\"world_size\":%u,\"pid\":%u,\"id\":\"%s\","
-                     "\"state\":\"%s\",\"boot_id\":\"%s\",",
-                     rank->rank, rank->world, rank->pid, rank->id,
-                     fd_state_names[rank->state], rank->boot_id);
-    fd_buffer_format(to,
-                     "\"start\":{\"monotonic\":%" PRIu64
-                     ",\"boottime\":%" PRIu64 ",\"realtime\":%" PRIu64 "},\n",
-                     rank->start.monotonic_ns, rank->start.boottime_ns,
-                     rank->start.realtime_ns);
-    write_texts(trace, rank, to);
-    fd_buffer_text(to, "}");
+    fd_json_line(w);
+    fd_json_begin_object(w, NULL);
+    fd_json_put_u64(w, "rank", rank->rank);
+    fd_json_put_u64(w, "world_size", rank->world);
+    fd_json_put_u64(w, "pid", rank->pid);
+    fd_json_put_text(w, "id", rank->id);
+    fd_json_put_text(w, "state", fd_state_names[rank->state]);
+    fd_json_put_text(w, "boot_id", rank->boot_id);
+    fd_json_begin_object(w, "start");
+    fd_json_put_u64(w, "monotonic", rank->start.monotonic_ns);
+    fd_json_put_u64(w, "boottime", rank->start.boottime_ns);
+    fd_json_put_u64(w, "realtime", rank->start.realtime_ns);
+    fd_json_end_object(w);
+    fd_json_line(w);
+    write_texts(trace, rank, w);
+    fd_json_end_object(w);
 }
 
 /* A fact under the name that other programs use. */
 static void
 write_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
-           const char *as, fd_buffer *to)
+           const char *as, fd_json_writer *w)
 {
-    for (uint32_t i = 0; i < rank->meta.count; i++) {
-        const fd_trace_meta *fact = &rank->meta.list[i];
-        if (strcmp(fd_trace_text(trace, fact->key), key) == 0) {
-            fd_buffer_format(to, "\"%s\":", as);
-            fd_buffer_text(to, fd_trace_text(trace, fact->json));
-            fd_buffer_text(to, ",\n");
-        }
+    const char *json = fd_rank_fact(trace, rank, key);
+    if (json != NULL) {
+        fd_json_line(w);
+        fd_buffer_text(fd_json_put(w, as), json);
     }
 }
 
 /* The clock of a file with one rank, for merges. */
 static void
-write_clock(const fd_trace *trace, const fd_trace_rank *rank, fd_buffer *to)
+write_clock(const fd_trace *trace, const fd_trace_rank *rank,
+            fd_json_writer *w)
 {
     const char *facts = fd_rank_fact(trace, rank, "clock");
     int64_t offset = fd_rank_offset(trace, rank) - fd_first_offset(trace);
-    fd_buffer_format(to,
-                     "\"clock\":{\"boot_id\":\"%s\",\"boottime_ns\":%" PRId64,
-                     rank->boot_id, (int64_t)rank->start.boottime_ns - offset);
-    bool any = facts != NULL && facts[0] == '{' && facts[1] != '}';
-    fd_buffer_text(to, any ? "," : "}");
-    fd_buffer_text(to, any ? facts + 1 : "");
-    fd_buffer_text(to, ",\n");
+    fd_json_line(w);
+    fd_json_begin_object(w, "clock");
+    fd_json_put_text(w, "boot_id", rank->boot_id);
+    fd_json_put_i64(w, "boottime_ns",
+                    (int64_t)rank->start.boottime_ns - offset);
+    if (facts != NULL && facts[0] == '{' && facts[1] != '}') {
+        fd_buffer_text(fd_json_put(w, NULL), facts + 1); /* with its end */
+    }
+    else {
+        fd_json_end_object(w);
+    }
 }
 
 void
@@ -85,31 +88,35 @@ fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
     int only = options->rank;
     const fd_trace_rank *ranks = trace->ranks.list;
     const fd_trace_rank *first = &ranks[only < 0 ? 0 : only];
-    fd_buffer_format(to,
-                     "{\"displayTimeUnit\":\"ns\","
-                     "\"baseTimeNanoseconds\":%" PRIu64 ","
-                     "\"distributedInfo\":{\"rank\":%u,\"world_size\":%u},\n",
-                     options->clocks != NULL
-                         ? (uint64_t)options->clocks_base_ns
-                         : ranks[0].start.realtime_ns
-                               + (uint64_t)fd_first_offset(trace),
-                     first->rank, first->world);
-    write_fact(trace, first, "host", "host_name", to);
-    write_fact(trace, first, "coordinates", "coordinates", to);
+    fd_json_writer w = {.to = to};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_text(&w, "displayTimeUnit", "ns");
+    fd_json_put_u64(&w, "baseTimeNanoseconds",
+                    options->clocks != NULL
+                        ? (uint64_t)options->clocks_base_ns
+                        : ranks[0].start.realtime_ns
+                              + (uint64_t)fd_first_offset(trace));
+    fd_json_begin_object(&w, "distributedInfo");
+    fd_json_put_u64(&w, "rank", first->rank);
+    fd_json_put_u64(&w, "world_size", first->world);
+    fd_json_end_object(&w);
+    write_fact(trace, first, "host", "host_name", &w);
+    write_fact(trace, first, "coordinates", "coordinates", &w);
     if (only != FD_ALL_RANKS || trace->ranks.count == 1) {
-        write_clock(trace, first, to);
+        write_clock(trace, first, &w);
     }
     if (options->clocks != NULL) {
-        fd_export_write_clocks(trace, options, to);
+        fd_export_write_clocks(trace, options, &w);
     }
-    fd_buffer_text(to, "\"recordings\":[");
+    fd_json_line(&w);
+    fd_json_begin_array(&w, "recordings");
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         if (only == FD_ALL_RANKS || only == (int)i) {
-            fd_buffer_text(to, &ranks[i] == first ? "\n" : ",\n");
-            write_recording(trace, &ranks[i], to);
+            write_recording(trace, &ranks[i], &w);
         }
     }
-    fd_buffer_text(to, "\n]");
+    fd_json_line(&w);
+    fd_json_end_array(&w);
 }
 
 fd_status
