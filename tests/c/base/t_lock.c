@@ -15,19 +15,11 @@ open_again(const char *path, int flags)
 }
 
 static void
-close_file(int *fd)
-{
-    if (*fd >= 0) {
-        close(*fd);
-    }
-}
-
-static void
 visible_to_other_processes_only(void)
 {
-    CLEAN(close_file) int owner = open_again("one", O_RDWR | O_CREAT);
-    CLEAN(close_file) int other = open_again("one", O_RDWR);
-    CLEAN(close_file) int reader = open_again("one", O_RDONLY);
+    CLEAN(check_close) int owner = open_again("one", O_RDWR | O_CREAT);
+    CLEAN(check_close) int other = open_again("one", O_RDWR);
+    CLEAN(check_close) int reader = open_again("one", O_RDONLY);
     CHECK(owner >= 0 && other >= 0 && reader >= 0);
     EQUAL(fd_lock_query(reader), FD_LOCK_FREE);
     EQUAL(fd_lock_take(owner), FD_LOCK_FREE);
@@ -44,9 +36,9 @@ visible_to_other_processes_only(void)
 static void
 readers_do_not_disturb_a_writer(void)
 {
-    CLEAN(close_file) int owner = open_again("two", O_RDWR | O_CREAT);
-    CLEAN(close_file) int reader = open_again("two", O_RDONLY);
-    CLEAN(close_file) int third = open_again("two", O_RDONLY);
+    CLEAN(check_close) int owner = open_again("two", O_RDWR | O_CREAT);
+    CLEAN(check_close) int reader = open_again("two", O_RDONLY);
+    CLEAN(check_close) int third = open_again("two", O_RDONLY);
     EQUAL(flock(reader, LOCK_SH), 0);
     EQUAL(fd_lock_query(third), FD_LOCK_FREE);
     EQUAL(fd_lock_take(owner), FD_LOCK_FREE);
@@ -57,8 +49,8 @@ readers_do_not_disturb_a_writer(void)
 static void
 outlives_another_descriptor(void)
 {
-    CLEAN(close_file) int owner = open_again("three", O_RDWR | O_CREAT);
-    CLEAN(close_file) int reader = open_again("three", O_RDONLY);
+    CLEAN(check_close) int owner = open_again("three", O_RDWR | O_CREAT);
+    CLEAN(check_close) int reader = open_again("three", O_RDONLY);
     EQUAL(fd_lock_take(owner), FD_LOCK_FREE);
     close(open_again("three", O_RDWR));
     EQUAL(fd_lock_query(reader), FD_LOCK_HELD);
@@ -67,7 +59,7 @@ outlives_another_descriptor(void)
 static void
 ends_with_the_process(void)
 {
-    CLEAN(close_file) int reader = open_again("four", O_RDWR | O_CREAT);
+    CLEAN(check_close) int reader = open_again("four", O_RDWR | O_CREAT);
     int ready[2];
     char byte;
     CHECK(pipe(ready) == 0);

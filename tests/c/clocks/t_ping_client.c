@@ -31,14 +31,6 @@ close_client(fd_ping_client **client)
 }
 
 static void
-close_fd(int *fd)
-{
-    if (*fd >= 0) {
-        close(*fd);
-    }
-}
-
-static void
 one_clock(void)
 {
     CLEAN(close_server) fd_ping_server *server = NULL;
@@ -118,7 +110,7 @@ reply_badly(void *context)
 static void
 invalid_replies(void)
 {
-    CLEAN(close_fd) int fd = -1;
+    CLEAN(check_close) int fd = -1;
     uint16_t port = 0;
     pthread_t thread;
     const char *trouble;

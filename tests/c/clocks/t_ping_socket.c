@@ -6,20 +6,11 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-static void
-close_fd(int *fd)
-{
-    if (*fd >= 0) {
-        close(*fd);
-    }
-}
 
 static void
 of_one_address(void)
 {
-    CLEAN(close_fd) int fd = -1;
+    CLEAN(check_close) int fd = -1;
     uint16_t port = 0;
     struct sockaddr_in own;
     socklen_t size = sizeof own;
@@ -68,9 +59,9 @@ an_address_of_another_host(void)
 static void
 receives_from_its_peer_only(void)
 {
-    CLEAN(close_fd) int one = -1;
-    CLEAN(close_fd) int other = -1;
-    CLEAN(close_fd) int requester = -1;
+    CLEAN(check_close) int one = -1;
+    CLEAN(check_close) int other = -1;
+    CLEAN(check_close) int requester = -1;
     uint16_t port = 0;
     uint16_t elsewhere = 0;
     char byte = 0;

@@ -7,12 +7,6 @@
 #include <string.h>
 
 static fd_status
-text_file(const char *path, const char *text)
-{
-    return fixture_write(path, text, strlen(text));
-}
-
-static fd_status
 merged(fd_timeline_input *inputs, uint32_t count, fd_buffer *to)
 {
     fd_timeline_request request = {.output = "merged.json",
@@ -33,12 +27,13 @@ two_of_one_rank(void)
     fd_timeline_input inputs[] = {{.path = "torch.json"},
                                   {.path = "rank00001.fd"}};
     OK(fixture_timeline_file("rank00001.fd", 1));
-    OK(text_file("torch.json",
-                 "{\"deviceProperties\":[],\"host_name\":\"a\\u00e9\","
-                 "\"distributedInfo\":{\"rank\":1,\"coordinates\":"
-                 "{\"pipe\":1}},\"baseTimeNanoseconds\":900000,"
-                 "\"traceEvents\":[{\"ph\":\"X\",\"name\":\"op\",\"pid\":7,"
-                 "\"ts\":2,\"dur\":1}]}"));
+    OK(fixture_write_text(
+        "torch.json",
+        "{\"deviceProperties\":[],\"host_name\":\"a\\u00e9\","
+        "\"distributedInfo\":{\"rank\":1,\"coordinates\":"
+        "{\"pipe\":1}},\"baseTimeNanoseconds\":900000,"
+        "\"traceEvents\":[{\"ph\":\"X\",\"name\":\"op\",\"pid\":7,"
+        "\"ts\":2,\"dur\":1}]}"));
     OK(merged(inputs, 2, &to));
     CHECK(strstr(to.bytes, "\"pid\":1026,\"tid\":0,\"args\":{\"name\":"
                            "\"rank 1 | fastdispatch\"}")

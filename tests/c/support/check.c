@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Runs with a refused allocation per test and mode; tests with more
  * allocations are sampled, which is reported. */
@@ -22,6 +23,14 @@ typedef struct check_state {
 } check_state;
 
 static check_state state;
+
+void
+check_close(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+    }
+}
 
 /* The linker redirects allocations and clock_gettime of all other files to
  * this one (--wrap). */

@@ -56,6 +56,9 @@ typedef struct check_test {
 
 int check_run(const check_test *tests, size_t count, int argc, char **argv);
 
+/* Close a file descriptor that is not -1. */
+void check_close(int *fd);
+
 #define CLEAN(function) __attribute__((cleanup(function)))
 
 /* Each returns from the test if it fails. */

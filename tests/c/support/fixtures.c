@@ -549,3 +549,15 @@ fixture_write(const char *path, const void *bytes, size_t size)
     bool written = size == 0 || fwrite(bytes, size, 1, file) == 1;
     return fclose(file) == 0 && written ? FD_OK : FD_EIO;
 }
+
+fd_status
+fixture_write_text(const char *path, const char *text)
+{
+    return fixture_write(path, text, strlen(text));
+}
+
+bool
+fixture_holds(const fd_buffer *file, const char *text)
+{
+    return memmem(file->bytes, file->size, text, strlen(text)) != NULL;
+}

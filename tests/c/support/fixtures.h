@@ -101,5 +101,8 @@ bool fixture_sound(const fd_trace *trace);
 /* Whole files. */
 fd_status fixture_read(const char *path, fd_buffer *to);
 fd_status fixture_write(const char *path, const void *bytes, size_t size);
+fd_status fixture_write_text(const char *path, const char *text);
+
+bool fixture_holds(const fd_buffer *file, const char *text);
 
 #endif

@@ -1,7 +1,5 @@
 #include "natives.h"
 
-#include <string.h>
-
 fd_status
 native_merge(const char *from, const char *to, fd_timeline_input *input)
 {
@@ -16,7 +14,7 @@ native_round(const char *text, bool copy, fd_timeline_input *input,
 {
     fd_timeline_input unused;
     const char *from = "native.pftrace";
-    fd_status status = fixture_write("in.json", text, strlen(text));
+    fd_status status = fixture_write_text("in.json", text);
     status = status == FD_OK ? native_merge("in.json", from, input) : status;
     if (status == FD_OK && copy) {
         status = native_merge(from, "again.pftrace", &unused);

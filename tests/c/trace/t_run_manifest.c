@@ -3,13 +3,11 @@
 
 #include "trace/run_manifest.h"
 
-#include <string.h>
-
 static fd_status
 read_text(fd_manifest *manifest, const char *text, fd_error *error)
 {
     *manifest = (fd_manifest){.names_any = false};
-    fd_status status = fixture_write("manifest.json", text, strlen(text));
+    fd_status status = fixture_write_text("manifest.json", text);
     return status == FD_OK ? fd_manifest_read(manifest, "manifest.json", error)
                            : status;
 }

@@ -7,12 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static fd_status
-text_file(const char *path, const char *text)
-{
-    return fixture_write(path, text, strlen(text));
-}
-
 static const char *
 note(const fd_trace *trace, uint32_t at)
 {
@@ -63,7 +57,7 @@ what_is_refused(void)
         fd_trace *trace = NULL;
         fd_error error = {""};
         if (cases[i].text != NULL) {
-            OK(text_file(cases[i].path, cases[i].text));
+            OK(fixture_write_text(cases[i].path, cases[i].text));
         }
         STATUS(fd_source_open(&trace, cases[i].path, false, &error),
                cases[i].status);
@@ -85,8 +79,8 @@ directory_with_a_bad_file(void)
     mkdir("mixed", 0777);
     OK(fixture_recorded("mixed/rank00000.fd", 0, NULL));
     OK(fixture_recorded("mixed/rank00001.fd", 1, NULL));
-    OK(text_file("mixed/rank00002.fd", "fastdisp"));
-    OK(text_file("mixed/notes.txt", "not ours"));
+    OK(fixture_write_text("mixed/rank00002.fd", "fastdisp"));
+    OK(fixture_write_text("mixed/notes.txt", "not ours"));
     mkdir("mixed/other", 0777);
     OK(fixture_recorded("mixed/other/rank00003.fd", 3, NULL));
     OK(fd_source_open(&trace, "mixed", false, NULL));
@@ -103,9 +97,10 @@ manifest_names_the_run(void)
     mkdir("named", 0777);
     OK(fixture_recorded("named/rank00000.fd", 0, NULL));
     OK(fixture_recorded("named/rank00007.fd", 7, NULL));
-    OK(text_file("named/manifest.json",
-                 "{\"format\":\"fastdispatch.run\","
-                 "\"ranks\":[{\"rank\":0,\"file\":\"rank00000.fd\"},7]}"));
+    OK(fixture_write_text(
+        "named/manifest.json",
+        "{\"format\":\"fastdispatch.run\","
+        "\"ranks\":[{\"rank\":0,\"file\":\"rank00000.fd\"},7]}"));
     OK(fd_source_open(&trace, "named", false, NULL));
     EQUAL(trace->ranks.count, 1);
     SAME(note(trace, 0), "skipped: named/rank00007.fd: not named in "
@@ -118,7 +113,7 @@ damaged_manifest(void)
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     mkdir("torn", 0777);
     OK(fixture_recorded("torn/rank00000.fd", 0, NULL));
-    OK(text_file("torn/manifest.json", "{\"ranks\":[{\"ra"));
+    OK(fixture_write_text("torn/manifest.json", "{\"ranks\":[{\"ra"));
     OK(fd_source_open(&trace, "torn", false, NULL));
     EQUAL(trace->ranks.count, 1);
     SAME(note(trace, 0), "skipped: torn/manifest.json: not valid JSON, all "

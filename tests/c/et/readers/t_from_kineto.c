@@ -45,7 +45,7 @@ alone(void)
 {
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     fd_et_format format;
-    OK(fixture_write("k.json", events, strlen(events)));
+    OK(fixture_write_text("k.json", events));
     OK(fd_et_load(&et, "k.json", FD_ET_ALL_KINDS, &format, NULL));
     EQUAL(format, FD_ET_KINETO);
     EQUAL(et.rank, 3);
@@ -80,7 +80,7 @@ nothing(void)
         CLEAN(fd_et_clear) fd_et et = {.rank = -1};
         fd_et_format format;
         fd_error error;
-        OK(fixture_write("k.json", texts[i], strlen(texts[i])));
+        OK(fixture_write_text("k.json", texts[i]));
         STATUS(fd_et_load(&et, "k.json", FD_ET_ALL_KINDS, &format, &error),
                FD_EFORMAT);
         CHECK(strstr(error.text, "without operators and kernels") != NULL);

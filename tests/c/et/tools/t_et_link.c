@@ -31,7 +31,7 @@ link_texts(fd_et *et, const char *kineto, fd_et_link *link, fd_error *error)
         status = fixture_write("et.json", text.bytes, text.size);
     }
     if (status == FD_OK) {
-        status = fixture_write("k.json", kineto, strlen(kineto));
+        status = fixture_write_text("k.json", kineto);
     }
     fd_buffer_clear(&text);
     if (status == FD_OK) {

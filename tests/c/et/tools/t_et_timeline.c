@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-static bool
-holds(const fd_buffer *file, const char *text)
-{
-    return memmem(file->bytes, file->size, text, strlen(text)) != NULL;
-}
-
 static void
 drawn(void)
 {
@@ -27,16 +21,18 @@ drawn(void)
     et.rank = 3;
     OK(fd_et_save(&et, "t.json", true, NULL));
     OK(fixture_read("t.json", &file));
-    CHECK(holds(&file,
-                "{\"ph\":\"X\",\"pid\":3,\"tid\":0,\"ts\":1.000,\"dur\":"
-                "2.500,\"cat\":\"user_annotation\",\"name\":\"a\""));
-    CHECK(holds(&file, "\"cat\":\"kernel\",\"name\":\"k\\n\""));
-    CHECK(holds(&file, "{\"ph\":\"s\",\"pid\":3,\"tid\":0,\"ts\":1.000,"
-                       "\"cat\":\"launch\""));
-    CHECK(holds(&file, "\"ts\":9.000,\"cat\":\"launch\",\"name\":\"launch\","
-                       "\"id\":1,\"bp\":\"e\"}"));
-    CHECK(holds(&file, "{\"name\":\"stream 7\"}"));
-    CHECK(!holds(&file, "thread]"));
+    CHECK(fixture_holds(
+        &file, "{\"ph\":\"X\",\"pid\":3,\"tid\":0,\"ts\":1.000,\"dur\":"
+               "2.500,\"cat\":\"user_annotation\",\"name\":\"a\""));
+    CHECK(fixture_holds(&file, "\"cat\":\"kernel\",\"name\":\"k\\n\""));
+    CHECK(fixture_holds(&file,
+                        "{\"ph\":\"s\",\"pid\":3,\"tid\":0,\"ts\":1.000,"
+                        "\"cat\":\"launch\""));
+    CHECK(fixture_holds(&file,
+                        "\"ts\":9.000,\"cat\":\"launch\",\"name\":\"launch\","
+                        "\"id\":1,\"bp\":\"e\"}"));
+    CHECK(fixture_holds(&file, "{\"name\":\"stream 7\"}"));
+    CHECK(!fixture_holds(&file, "thread]"));
 }
 
 /* Durations without starts: one after another. */
@@ -54,11 +50,11 @@ laid_out(void)
     }
     OK(fd_et_save(&et, "t.json", true, NULL));
     OK(fixture_read("t.json", &file));
-    CHECK(holds(&file,
-                "\"ts\":2.000,\"dur\":1.000,\"cat\":\"cpu_op\",\"name\":"
-                "\"aten::linear\""));
-    CHECK(holds(&file, "\"ts\":7.000,\"dur\":1.000"));
-    CHECK(holds(&file, "\"collective\":\"ALL_REDUCE\",\"bytes\":24"));
+    CHECK(fixture_holds(
+        &file, "\"ts\":2.000,\"dur\":1.000,\"cat\":\"cpu_op\",\"name\":"
+               "\"aten::linear\""));
+    CHECK(fixture_holds(&file, "\"ts\":7.000,\"dur\":1.000"));
+    CHECK(fixture_holds(&file, "\"collective\":\"ALL_REDUCE\",\"bytes\":24"));
 }
 
 RUN(TEST(drawn), TEST(laid_out))

@@ -3,8 +3,6 @@
 #include "et/tools/link_files.h"
 #include "fixtures.h"
 
-#include <string.h>
-
 static fd_status
 write_files(const char *kineto)
 {
@@ -15,8 +13,7 @@ write_files(const char *kineto)
         status = fixture_write("et.json", text.bytes, text.size);
     }
     fd_buffer_clear(&text);
-    return status == FD_OK ? fixture_write("k.json", kineto, strlen(kineto))
-                           : status;
+    return status == FD_OK ? fixture_write_text("k.json", kineto) : status;
 }
 
 /* A Kineto trace of another process than that of the execution trace, 7. */

@@ -4,8 +4,6 @@
 
 #include "et/tools/link_files.h"
 
-#include <string.h>
-
 /* traces_small as a recording of rank 1 of 2 has it, a call a microsecond. */
 static fd_status
 recorded(fd_et *et)
@@ -36,12 +34,6 @@ recorded(fd_et *et)
     return FD_OK;
 }
 
-static bool
-holds(const fd_buffer *file, const char *text)
-{
-    return memmem(file->bytes, file->size, text, strlen(text)) != NULL;
-}
-
 static void
 written(void)
 {
@@ -50,24 +42,25 @@ written(void)
     OK(recorded(&et));
     OK(fd_et_save_kineto(&et, "k.json", NULL));
     OK(fixture_read("k.json", &file));
-    CHECK(holds(&file, "\n\"rank\": 1,\n\"world_size\":2"));
-    CHECK(holds(&file, "\"ranks\":[0,1]"));
-    CHECK(holds(&file, "\"baseTimeNanoseconds\":1688849860263936,"));
-    CHECK(holds(&file, "\"name\":\"ProfilerStep#0\",\"pid\":7,\"tid\":70,"
-                       "\"ts\":1.500"));
-    CHECK(holds(&file,
-                "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::linear\","
-                "\"pid\":7,\"tid\":70,\"ts\":6.500,\"dur\":10.000,"
-                "\"args\":{\"External id\":104,\"Record function id\":"
-                "104,\"Ev Idx\":"));
-    CHECK(holds(&file, "\"cat\":\"fwdbwd\""));
-    CHECK(holds(&file, "\"Collective name\":\"ALL_REDUCE\""));
-    CHECK(holds(&file,
-                "\"cat\":\"kernel\",\"name\":\"fastdispatch stand-in: no "
-                "kernel ran\""));
-    CHECK(holds(&file, "\"fd_stand_in\":true"));
-    CHECK(!holds(&file, "c10d::send")); /* it has not ended */
-    CHECK(!holds(&file, "thread]"));
+    CHECK(fixture_holds(&file, "\n\"rank\": 1,\n\"world_size\":2"));
+    CHECK(fixture_holds(&file, "\"ranks\":[0,1]"));
+    CHECK(fixture_holds(&file, "\"baseTimeNanoseconds\":1688849860263936,"));
+    CHECK(fixture_holds(&file,
+                        "\"name\":\"ProfilerStep#0\",\"pid\":7,\"tid\":70,"
+                        "\"ts\":1.500"));
+    CHECK(fixture_holds(
+        &file, "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::linear\","
+               "\"pid\":7,\"tid\":70,\"ts\":6.500,\"dur\":10.000,"
+               "\"args\":{\"External id\":104,\"Record function id\":"
+               "104,\"Ev Idx\":"));
+    CHECK(fixture_holds(&file, "\"cat\":\"fwdbwd\""));
+    CHECK(fixture_holds(&file, "\"Collective name\":\"ALL_REDUCE\""));
+    CHECK(fixture_holds(
+        &file, "\"cat\":\"kernel\",\"name\":\"fastdispatch stand-in: no "
+               "kernel ran\""));
+    CHECK(fixture_holds(&file, "\"fd_stand_in\":true"));
+    CHECK(!fixture_holds(&file, "c10d::send")); /* it has not ended */
+    CHECK(!fixture_holds(&file, "thread]"));
 }
 
 /* The first call was on a GPU, on two streams of device 2. */
@@ -115,24 +108,28 @@ kernels(void)
     OK(recorded_on_gpu(&et));
     OK(fd_et_save_kineto(&et, "g.json", NULL));
     OK(fixture_read("g.json", &file));
-    CHECK(holds(&file, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":2,"
-                       "\"tid\":0,"));
-    CHECK(holds(&file, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
-                       "\"cudaLaunchKernel\",\"pid\":7,\"tid\":70,\"ts\":"
-                       "12.500,\"dur\":0.000,\"args\":{\"External id\":105,"
-                       "\"correlation\":16777217,"
-                       "\"fd_timing\":\"cuda_event\"}}"));
-    CHECK(holds(&file,
-                "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
-                "\"pid\":2,\"tid\":1,\"ts\":13.500,\"dur\":0.700,"
-                "\"args\":{\"External id\":105,\"correlation\":16777218,"
-                "\"fd_timing\":\"cuda_event\",\"device\":2,"
-                "\"context\":1,\"stream\":1}}"));
-    CHECK(holds(&file, "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\","
-                       "\"id\":16777218,\"pid\":2,\"tid\":1,\"ts\":13.500,"
-                       "\"bp\":\"e\"}"));
-    CHECK(!holds(&file, "stand_in: no kernel ran"));
-    CHECK(!holds(&file, "\"cat\":\"kernel\",\"name\":\"fastdispatch stand"));
+    CHECK(fixture_holds(&file,
+                        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":2,"
+                        "\"tid\":0,"));
+    CHECK(fixture_holds(&file,
+                        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+                        "\"cudaLaunchKernel\",\"pid\":7,\"tid\":70,\"ts\":"
+                        "12.500,\"dur\":0.000,\"args\":{\"External id\":105,"
+                        "\"correlation\":16777217,"
+                        "\"fd_timing\":\"cuda_event\"}}"));
+    CHECK(fixture_holds(
+        &file, "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+               "\"pid\":2,\"tid\":1,\"ts\":13.500,\"dur\":0.700,"
+               "\"args\":{\"External id\":105,\"correlation\":16777218,"
+               "\"fd_timing\":\"cuda_event\",\"device\":2,"
+               "\"context\":1,\"stream\":1}}"));
+    CHECK(fixture_holds(&file,
+                        "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\","
+                        "\"id\":16777218,\"pid\":2,\"tid\":1,\"ts\":13.500,"
+                        "\"bp\":\"e\"}"));
+    CHECK(!fixture_holds(&file, "stand_in: no kernel ran"));
+    CHECK(!fixture_holds(&file,
+                         "\"cat\":\"kernel\",\"name\":\"fastdispatch stand"));
 }
 
 /* PyTorch's form leaves kernels to the Kineto trace, and both linked have

@@ -90,7 +90,7 @@ what_is_a_log(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
-        OK(fixture_write(cases[i].path, cases[i].text, strlen(cases[i].text)));
+        OK(fixture_write_text(cases[i].path, cases[i].text));
         STATUS(fd_timeline_reader_open(&reader, cases[i].path, NULL, NULL),
                FD_EFORMAT);
         SAME(reader.trouble, cases[i].trouble);

@@ -11,12 +11,6 @@
     "job_start_time = " start ".000000, job_end_time = " end ".000000\n"
 
 static fd_status
-text_file(const char *path, const char *text)
-{
-    return fixture_write(path, text, strlen(text));
-}
-
-static fd_status
 profile(fd_timeline_request *request, fd_timeline_input *inputs,
         uint32_t count, fd_buffer *plain, fd_buffer *numbered)
 {
@@ -44,9 +38,10 @@ byte_for_byte(void)
     fd_timeline_input input = {.path = "workerlog.2", .rank = 2};
     fd_timeline_request request = {
         .output = "out", .align = FD_ALIGN_WALL, .named_durations = true};
-    OK(text_file("workerlog.2",
-                 "Schedule Profiler start at step 4 and end at step 5\n" JOB(
-                     "forward", "10", "12")));
+    OK(fixture_write_text(
+        "workerlog.2",
+        "Schedule Profiler start at step 4 and end at step 5\n" JOB(
+            "forward", "10", "12")));
     OK(profile(&request, &input, 1, &plain, &numbered));
 #define EDGE(name, cat, phase, ts, tid, color, args) \
     "{\"name\":\"" name "\",\"cat\":\"" cat "\",\"ph\":\"" phase \
@@ -83,11 +78,12 @@ steps_are_joined_by_time(void)
     fd_timeline_request request = {.output = "out", .align = FD_ALIGN_WALL};
     mkdir("machine0", 0777);
     mkdir("machine1", 0777);
-    OK(text_file("machine0/workerlog.0",
-                 JOB("forward", "10", "12") JOB("forward", "20", "22")
-                     JOB("forward", "30", "32")));
-    OK(text_file("machine1/workerlog.0",
-                 JOB("forward", "21", "23") JOB("forward", "31", "33")));
+    OK(fixture_write_text("machine0/workerlog.0",
+                          JOB("forward", "10", "12") JOB("forward", "20", "22")
+                              JOB("forward", "30", "32")));
+    OK(fixture_write_text("machine1/workerlog.0",
+                          JOB("forward", "21", "23")
+                              JOB("forward", "31", "33")));
     OK(profile(&request, inputs, 2, &plain, &numbered));
     CHECK(strstr(plain.bytes, "\"ts\":21000.000,\"pid\":0,\"tid\":"
                               "\"GPU0(machine:1)\",\"cname\":"
@@ -111,8 +107,8 @@ chosen_steps(void)
     fd_timeline_request request = {
         .output = "out", .has_steps = true, .first_step = 1, .end_step = 2};
     fd_error error = {""};
-    OK(text_file("workerlog.0",
-                 JOB("forward", "10", "12") JOB("forward", "20", "22")));
+    OK(fixture_write_text("workerlog.0", JOB("forward", "10", "12")
+                                             JOB("forward", "20", "22")));
     OK(profile(&request, &input, 1, &plain, &numbered));
     EQUAL(input.events, 1);
     CHECK(strstr(plain.bytes, "\"step1\"") != NULL);

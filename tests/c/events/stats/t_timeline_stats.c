@@ -3,19 +3,11 @@
 
 #include "events/stats/timeline_stats.h"
 
-#include <string.h>
-
 #define SLICE(tid, cat, name, ts, dur) \
     "{\"ph\":\"X\",\"pid\":1,\"tid\":" #tid ",\"cat\":\"" cat \
     "\",\"name\":\"" name "\",\"ts\":" #ts ",\"dur\":" #dur "}"
 #define STEP(number, ts, dur) \
     SLICE(0, "user_annotation", "ProfilerStep#" #number, ts, dur)
-
-static fd_status
-text_file(const char *path, const char *text)
-{
-    return fixture_write(path, text, strlen(text));
-}
 
 /* A step of 100 us: kernels 10..60 and 70..80, nccl 50..75, a copy 85..90. */
 static fd_status
@@ -86,7 +78,7 @@ two_files_of_a_rank(void)
                                  {.path = "a.json"},
                                  {.path = "r1.json", .rank = 1}};
     fd_stats_request request = {.align = FD_ALIGN_WALL};
-    OK(text_file(
+    OK(fixture_write_text(
         "a.json",
         "{\"baseTimeNanoseconds\":1000,\"recordings\":[],"
         "\"traceEvents\":[" STEP(0, 0, 50) "," SLICE(
@@ -95,7 +87,7 @@ two_files_of_a_rank(void)
                           4) ","
                              "{\"ph\":\"B\",\"pid\":1,\"tid\":0,\"ts\":50,"
                              "\"name\":\"open\"},{\"ph"));
-    OK(text_file(
+    OK(fixture_write_text(
         "b.json",
         "{\"baseTimeNanoseconds\":2000,\"traceEvents\":[" STEP(
             9, 0, 90) "," SLICE(0, "cpu_op", "c10d::barrier", 5,
@@ -221,8 +213,8 @@ what_is_refused(void)
             {.path = "a.json"}, {.path = "b.json", .rank = cases[i].rank}};
         fd_stats_request request = {.align = FD_ALIGN_WALL};
         fd_error error = {""};
-        OK(text_file("a.json", cases[i].first));
-        OK(text_file("b.json", cases[i].second));
+        OK(fixture_write_text("a.json", cases[i].first));
+        OK(fixture_write_text("b.json", cases[i].second));
         STATUS(fd_timeline_stats(&request, files, 2, &stats, &error),
                cases[i].status);
         SAME(error.text, cases[i].message);
@@ -235,7 +227,7 @@ damage(void)
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
     fd_timeline_input file = {.path = "a.json"};
     fd_stats_request request = {.align = FD_ALIGN_WALL};
-    OK(text_file(
+    OK(fixture_write_text(
         "a.json",
         "{\"traceEvents\":[" SLICE(
             1, "op", "a", 1, 1) ","
@@ -263,7 +255,7 @@ progress_can_stop_it(void)
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
     fd_timeline_input file = {.path = "a.json"};
     fd_stats_request request = {.progress = stop};
-    OK(text_file("a.json", "[" SLICE(1, "", "a", 1, 1) "]"));
+    OK(fixture_write_text("a.json", "[" SLICE(1, "", "a", 1, 1) "]"));
     STATUS(fd_timeline_stats(&request, &file, 1, &stats, NULL), FD_EINVAL);
 }
 

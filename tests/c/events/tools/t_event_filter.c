@@ -4,8 +4,6 @@
 #include "events/readers/event_reader.h"
 #include "events/tools/event_filter.h"
 
-#include <string.h>
-
 #define STEP(number, pid, from, dur) \
     "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #number "\",\"pid\":" #pid \
     ",\"ts\":" #from ",\"dur\":" #dur "},"
@@ -20,7 +18,7 @@ kept(const char *text, fd_timeline_request *request, fd_buffer *to)
     fd_timeline_windows windows = {.all = {.any = false}};
     fd_timeline_filter filter = {.request = request};
     fd_timeline_input input = {.path = "trace.json"};
-    fd_status status = fixture_write("trace.json", text, strlen(text));
+    fd_status status = fixture_write_text("trace.json", text);
     if (status == FD_OK && request->has_steps) {
         status = fd_timeline_windows_find(
             &windows, &input, request->first_step, request->end_step, NULL);

@@ -4,13 +4,12 @@
 #include "events/tools/input_survey.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static fd_status
 survey(const char *text, bool find_first, fd_timeline_survey *found)
 {
     const fd_timeline_survey_options options = {.first = find_first};
-    fd_status status = fixture_write("trace.json", text, strlen(text));
+    fd_status status = fixture_write_text("trace.json", text);
     return status == FD_OK
              ? fd_timeline_survey_read(found, "trace.json", options, NULL)
              : status;

@@ -15,7 +15,7 @@ static fd_status
 judge(const char *text, fd_check *check, fd_error *error)
 {
     fd_check_request request = {.most_records = 0};
-    fd_status status = fixture_write("a.json", text, strlen(text));
+    fd_status status = fixture_write_text("a.json", text);
     return status == FD_OK
              ? fd_timeline_check_file("a.json", &request, check, error)
              : status;

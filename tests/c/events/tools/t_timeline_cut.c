@@ -14,7 +14,7 @@ cut_text(const char *text, fd_cut_request request, fd_cut_result *cut,
     request.output = "out.json";
     unlink("out.json");
     to->size = 0;
-    fd_status status = fixture_write("in.json", text, strlen(text));
+    fd_status status = fixture_write_text("in.json", text);
     if (status == FD_OK) {
         status = fd_timeline_cut(&request, cut, error);
     }

@@ -23,12 +23,6 @@
     "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000," \
     "\"uncertainty_ns\":null,\"residual_ns\":null,\"violations\":0}"
 
-static fd_status
-text_file(const char *path, const char *text)
-{
-    return fixture_write(path, text, strlen(text));
-}
-
 /* Merge and read what came of it. */
 static fd_status
 merge(fd_timeline_request request, fd_timeline_input *inputs, uint32_t count,
@@ -50,13 +44,14 @@ two_ranks(fd_timeline_align align, fd_buffer *to)
     fd_timeline_input inputs[2] = {{.path = "b.json", .rank = 1},
                                    {.path = "a.json", .rank = 0}};
     fd_timeline_request request = {.align = align};
-    fd_status status = text_file(
+    fd_status status = fixture_write_text(
         "a.json",
         BASE(2000) "\"displayTimeUnit\":\"ns\",\"traceEvents\":[" EVENT(
             1) "]}");
     if (status == FD_OK) {
-        status = text_file("b.json", BASE(1000) "\"traceEvents\":[" EVENT(
-                                         5) "],\"x\":[1.50]}");
+        status = fixture_write_text(
+            "b.json",
+            BASE(1000) "\"traceEvents\":[" EVENT(5) "],\"x\":[1.50]}");
     }
     return status == FD_OK ? merge(request, inputs, 2, to, NULL) : status;
 }
@@ -125,8 +120,8 @@ ranks_that_are_wanted(void)
     fd_error error;
     fd_timeline_input inputs[2] = {{.path = "a.json", .rank = 0},
                                    {.path = "b.json", .rank = 1}};
-    OK(text_file("a.json", "[" EVENT(1) "]"));
-    OK(text_file("b.json", "[" EVENT(2) "]"));
+    OK(fixture_write_text("a.json", "[" EVENT(1) "]"));
+    OK(fixture_write_text("b.json", "[" EVENT(2) "]"));
     OK(merge((fd_timeline_request){.ranks = wanted, .rank_count = 1}, inputs,
              2, &to, NULL));
     CHECK(inputs[0].left_out && inputs[1].used && inputs[1].events == 1);
@@ -158,8 +153,8 @@ what_is_refused(void)
         fd_timeline_input inputs[2] = {{.path = "a.json"}, {.path = "b.json"}};
         fd_error error;
         unlink("merged.json");
-        OK(text_file("a.json", cases[i].first));
-        OK(text_file("b.json", cases[i].second));
+        OK(fixture_write_text("a.json", cases[i].first));
+        OK(fixture_write_text("b.json", cases[i].second));
         STATUS(merge((fd_timeline_request){.ranks = NULL}, inputs, 2, &to,
                      &error),
                cases[i].status);
@@ -176,12 +171,13 @@ damaged_inputs(void)
     fd_timeline_input inputs[3] = {{.path = "a.json", .rank = 0},
                                    {.path = "b.json", .rank = 1},
                                    {.path = "c.json", .rank = 2}};
-    OK(text_file("a.json", ""));
-    OK(text_file("b.json", "{\"traceEvents\":[" EVENT(1) "," EVENT(
-                               x) ","
-                                  "{\"pid\":9,\"args\":{\"a\":NaN}}"));
-    OK(text_file("c.json",
-                 BASE(5) "\"traceEvents\":[" EVENT("x") "," EVENT(2) "]}"));
+    OK(fixture_write_text("a.json", ""));
+    OK(fixture_write_text("b.json",
+                          "{\"traceEvents\":[" EVENT(1) "," EVENT(
+                              x) ","
+                                 "{\"pid\":9,\"args\":{\"a\":NaN}}"));
+    OK(fixture_write_text(
+        "c.json", BASE(5) "\"traceEvents\":[" EVENT("x") "," EVENT(2) "]}"));
     fd_timeline_request request = {.align = FD_ALIGN_START};
     OK(merge(request, inputs, 3, &to, NULL));
     CHECK(!inputs[0].used && strcmp(inputs[0].trouble, "empty") == 0);

@@ -10,7 +10,7 @@ static fd_status
 opened(fd_dump_parts *parts, const char *text, fd_error *error)
 {
     *parts = (fd_dump_parts){.in = {.fd = -1}};
-    fd_status status = fixture_write("parts.json", text, strlen(text));
+    fd_status status = fixture_write_text("parts.json", text);
     return status == FD_OK ? fd_dump_parts_open(parts, "parts.json", error)
                            : status;
 }
