@@ -25,8 +25,7 @@ attr_number(const fd_et *et, const fd_et_node *node, const char *name)
 static fd_span
 text_span(const fd_et *et, uint32_t id)
 {
-    const char *text = fd_et_text(et, id);
-    return (fd_span){text, text + fd_text_pool_size(&et->texts, id)};
+    return fd_text_pool_span(&et->texts, id);
 }
 
 /* The n-th value of a list; false beyond its end. */

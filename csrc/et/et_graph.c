@@ -50,12 +50,6 @@ fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text)
     return add_buffer(et, &said, text);
 }
 
-static bool
-is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 /* Append a JSON value without white space outside of its strings. */
 static void
 put_compact(fd_span value, fd_buffer *to)
@@ -69,7 +63,7 @@ put_compact(fd_span value, fd_buffer *to)
         else if (*at == '"') {
             quoted = !quoted;
         }
-        else if (!quoted && is_space(*at)) {
+        else if (!quoted && fd_json_is_space(*at)) {
             fd_buffer_bytes(to, from, (size_t)(at - from));
             from = at + 1;
         }

@@ -112,8 +112,7 @@ fd_et_comm_type(const char *name, int32_t *coll)
 static const char *
 skip_space(const char *at, const char *end)
 {
-    while (at < end
-           && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+    while (at < end && fd_json_is_space(*at)) {
         at++;
     }
     return at;

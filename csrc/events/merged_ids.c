@@ -324,8 +324,7 @@ process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t place,
              fd_span label, fd_buffer *rows)
 {
     const fd_timeline_process *p = &ids->processes.list[process];
-    const char *own = fd_text_pool_get(&ids->names, p->name);
-    fd_span name = {own, own + fd_text_pool_size(&ids->names, p->name)};
+    fd_span name = fd_text_pool_span(&ids->names, p->name);
     begin_row(rows, "process_name", p->pid, 0);
     fd_buffer_text(rows, "\"name\":\"");
     fd_timeline_ids_title(ids, label, name, rows);

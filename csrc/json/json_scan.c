@@ -36,8 +36,7 @@ void
 fd_scan_space(fd_scan *scan)
 {
     const char *at = scan->at;
-    while (at < scan->end
-           && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+    while (at < scan->end && fd_json_is_space(*at)) {
         at++;
     }
     scan->at = at;

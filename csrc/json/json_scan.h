@@ -26,6 +26,12 @@ typedef struct fd_span {
     const char *to;
 } fd_span;
 
+static inline bool
+fd_json_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 /* The contents of a buffer, borrowed. */
 static inline fd_span
 fd_span_of(const fd_buffer *buffer)

@@ -22,6 +22,13 @@ fd_module_state_of(PyObject *module)
     return PyModule_GetState(module);
 }
 
+/* Of an object of a type of the module; borrowed. */
+static inline PyObject *
+fd_module_of(PyObject *self)
+{
+    return PyType_GetModule(Py_TYPE(self));
+}
+
 /* Each part adds its type or functions. -1 with an exception. */
 int fd_session_type_init(PyObject *module);
 int fd_trace_type_init(PyObject *module);

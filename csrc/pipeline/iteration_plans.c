@@ -137,15 +137,6 @@ planned_job(comparison *c, uint32_t place, fd_job_kind kind, uint32_t number,
     return NULL;
 }
 
-static int64_t
-peer_of(fd_job_kind kind, int64_t stage)
-{
-    if (stage < 0 || !fd_job_is_transfer(kind)) {
-        return -1;
-    }
-    return kind == FD_JOB_SA || kind == FD_JOB_RG ? stage + 1 : stage - 1;
-}
-
 /* Set micro-batch and stage of a job without numbers from the engine. */
 static void
 number_job(comparison *c, fd_trace_job *job)
@@ -166,14 +157,14 @@ number_job(comparison *c, fd_trace_job *job)
         return;
     }
     bool own_peer =
-        job->peer != plus_one(peer_of(kind, number_of(job->stage)));
+        job->peer != plus_one(fd_job_peer(kind, number_of(job->stage)));
     job->micro_batch = plus_one(planned->micro_batch);
     job->stage = plus_one(planned->stage);
     if (job->chunk == 0) {
         job->chunk = plus_one(planned->stage / (int64_t)c->plan.stages);
     }
     if (!own_peer) {
-        job->peer = plus_one(peer_of(kind, planned->stage));
+        job->peer = plus_one(fd_job_peer(kind, planned->stage));
     }
 }
 

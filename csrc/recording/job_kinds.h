@@ -3,6 +3,7 @@
 #define FD_JOB_KINDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum fd_job_kind {
     FD_JOB_LM,  /* load a micro-batch */
@@ -38,6 +39,16 @@ static inline bool
 fd_job_is_send(fd_job_kind kind)
 {
     return kind == FD_JOB_SA || kind == FD_JOB_SG;
+}
+
+/* The other stage of a transfer; -1: none, or not known. */
+static inline int64_t
+fd_job_peer(fd_job_kind kind, int64_t stage)
+{
+    if (stage < 0 || !fd_job_is_transfer(kind)) {
+        return -1;
+    }
+    return kind == FD_JOB_SA || kind == FD_JOB_RG ? stage + 1 : stage - 1;
 }
 
 #endif

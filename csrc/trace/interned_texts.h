@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/index.h"
 #include "base/vector.h"
+#include "json/json_scan.h"
 
 typedef struct fd_text {
     size_t at; /* in fd_text_pool.bytes, NUL-terminated */
@@ -51,6 +52,13 @@ static inline size_t
 fd_text_pool_size(const fd_text_pool *pool, uint32_t id)
 {
     return id == 0 || id >= pool->texts.count ? 0 : pool->texts.list[id].size;
+}
+
+static inline fd_span
+fd_text_pool_span(const fd_text_pool *pool, uint32_t id)
+{
+    const char *text = fd_text_pool_get(pool, id);
+    return (fd_span){text, text + fd_text_pool_size(pool, id)};
 }
 
 #endif

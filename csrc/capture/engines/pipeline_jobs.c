@@ -74,15 +74,6 @@ settle_stage(const fd_engine_pipeline *pipeline, fd_found_job *job)
     }
 }
 
-static int64_t
-peer_of(fd_job_kind kind, int64_t stage)
-{
-    if (stage < 0 || !fd_job_is_transfer(kind)) {
-        return -1;
-    }
-    return kind == FD_JOB_SA || kind == FD_JOB_RG ? stage + 1 : stage - 1;
-}
-
 /* A job has no record: readers must not compare this iteration with its
  * plan. */
 static void
@@ -103,7 +94,7 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
     uint32_t ordinal = count_it ? count(pipeline, node, job) : 0;
     settle_stage(pipeline, job);
     if (job->peer < 0) {
-        job->peer = peer_of(job->planned, job->stage);
+        job->peer = fd_job_peer(job->planned, job->stage);
     }
     fd_job made = {
         .node = node,
@@ -224,7 +215,7 @@ fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
         fd_found_job one = job;
         kinds = next_kind(kinds, &one);
         if (kinds != NULL && (job.flags & FD_JOB_LOCAL) != 0) {
-            one.stage = peer_of(fd_job_kind_named(kinds), job.stage);
+            one.stage = fd_job_peer(fd_job_kind_named(kinds), job.stage);
         }
         if (!computes_nothing(pipeline, &one)) {
             fd_pipeline_open(thread, &one, counts, call);

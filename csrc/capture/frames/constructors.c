@@ -158,8 +158,7 @@ fd_constructors_release(void)
         watcher = -1;
     }
     fd_constructor_codes_report(tool, 0);
-    fd_monitoring_close(tool, events, EVENTS);
-    tool = -1;
+    fd_monitoring_close(&tool, events, EVENTS);
     PyErr_SetRaisedException(pending);
 }
 

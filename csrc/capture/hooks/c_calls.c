@@ -145,10 +145,7 @@ fd_c_calls_switch(fd_session *session, bool on)
 void
 fd_c_calls_close(void)
 {
-    if (tool >= 0) {
-        fd_monitoring_close(tool, events, EVENTS);
-        tool = -1;
-    }
+    fd_monitoring_close(&tool, events, EVENTS);
 }
 
 bool

@@ -364,10 +364,7 @@ fd_monitor_pause(void)
 void
 fd_monitor_remove(void)
 {
-    if (tool >= 0) {
-        fd_monitoring_close(tool, events, EVENTS);
-        tool = -1;
-    }
+    fd_monitoring_close(&tool, events, EVENTS);
 }
 
 #else

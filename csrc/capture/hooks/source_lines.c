@@ -290,10 +290,7 @@ fd_lines_switch(fd_session *session, bool on)
 void
 fd_lines_close(void)
 {
-    if (tool >= 0) {
-        fd_monitoring_close(tool, events, EVENTS);
-        tool = -1;
-    }
+    fd_monitoring_close(&tool, events, EVENTS);
 }
 
 bool

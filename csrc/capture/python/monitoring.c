@@ -195,13 +195,17 @@ fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
 }
 
 void
-fd_monitoring_close(int tool, const fd_monitored *events, size_t count)
+fd_monitoring_close(int *tool, const fd_monitored *events, size_t count)
 {
+    if (*tool < 0) {
+        return;
+    }
     PyObject *pending = fd_take_exception();
     PyObject *module = monitoring();
     if (module != NULL) {
-        release_tool(module, tool, events, count);
+        release_tool(module, *tool, events, count);
     }
+    *tool = -1;
     fd_put_exception(pending);
 }
 

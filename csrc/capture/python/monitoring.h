@@ -42,8 +42,9 @@ PyObject *fd_monitoring_constant(const char *name);
 bool fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
                           bool on);
 
-/* Release the id. Local events must have been removed. */
-void fd_monitoring_close(int tool, const fd_monitored *events, size_t count);
+/* Release the id, if there is one, and set it to -1. Local events must have
+ * been removed. */
+void fd_monitoring_close(int *tool, const fd_monitored *events, size_t count);
 
 /* Set the local events of a code object. -1 with an exception. */
 int fd_monitoring_set_local(int tool, PyCodeObject *code, long events);

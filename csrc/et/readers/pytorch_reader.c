@@ -132,19 +132,13 @@ note_damage(reading *r, fd_scan_result result)
     }
 }
 
-static bool
-is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 /* Skip damaged text up to "{" and an id. False: no id follows. */
 static bool
 skip_damage(reading *r)
 {
     bool found = false;
     while (r->in->at < r->in->end
-           && (is_space(*r->in->at) || *r->in->at == ',')) {
+           && (fd_json_is_space(*r->in->at) || *r->in->at == ',')) {
         r->in->at++;
     }
     uint64_t from = fd_bytes_in_offset(r->in, r->in->at);
@@ -157,7 +151,7 @@ skip_damage(reading *r)
         const char *id = memmem(r->in->at, (size_t)(r->in->end - r->in->at),
                                 begin, strlen(begin));
         const char *at = id;
-        while (at > r->in->window && is_space(at[-1])) {
+        while (at > r->in->window && fd_json_is_space(at[-1])) {
             at--;
         }
         found = at > r->in->window && at[-1] == '{'

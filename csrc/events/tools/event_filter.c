@@ -82,13 +82,6 @@ text_is(fd_span value, const char *text)
     return value.from != NULL && fd_span_is(fd_span_inside(value), text);
 }
 
-static bool
-starts(fd_span value, const char *text)
-{
-    size_t size = strlen(text);
-    return fd_span_size(value) >= size && memcmp(value.from, text, size) == 0;
-}
-
 /* The GPU of an event on one, plus 1. */
 static uint64_t
 own_device(const fd_timeline_event *event)
@@ -96,7 +89,7 @@ own_device(const fd_timeline_event *event)
     uint64_t device;
     fd_span cat = fd_timeline_text(event->cat);
     bool on_gpu = fd_span_size(cat) > 0
-               && (starts(cat, "gpu") || fd_span_is(cat, "kernel"));
+               && (fd_span_begins(cat, "gpu") || fd_span_is(cat, "kernel"));
     if (!on_gpu) {
         return 0;
     }
@@ -118,7 +111,7 @@ labelled_device(const fd_timeline_event *event)
         return 0;
     }
     fd_span value = fd_timeline_argument_text(event, "labels");
-    if (!starts(value, "GPU ")) {
+    if (!fd_span_begins(value, "GPU ")) {
         return 0;
     }
     value.from += 4;

@@ -378,8 +378,7 @@ by_name(const void *left, const void *right)
 static bool
 has_row(checking *c, const process *of)
 {
-    const char *text = fd_text_pool_get(&c->names, of->name);
-    fd_span name = {text, text + fd_text_pool_size(&c->names, of->name)};
+    fd_span name = fd_text_pool_span(&c->names, of->name);
     uint64_t rank;
     if (!fd_span_numbered(name, "rank ", " ", &rank)) {
         return true;

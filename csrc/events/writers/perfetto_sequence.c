@@ -38,13 +38,6 @@ begin_sequence(sending *s, const fd_sorted *first)
 }
 
 static fd_span
-pooled(const fd_text_pool *pool, uint32_t text)
-{
-    const char *from = fd_text_pool_get(pool, text);
-    return (fd_span){from, from + fd_text_pool_size(pool, text)};
-}
-
-static fd_span
 made(const sending *s, const fd_buffer *text)
 {
     fd_buffer *to = s->packets.to;
@@ -58,7 +51,7 @@ put_texts(sending *s, const fd_perfetto_pool *from, uint32_t field)
 {
     const fd_text_pool *pool = &from->texts;
     for (uint32_t i = 1; i < pool->texts.count; i++) {
-        fd_native_intern(&s->packets, field, i, pooled(pool, i));
+        fd_native_intern(&s->packets, field, i, fd_text_pool_span(pool, i));
         if (s->packets.texts.size > fd_budget(TEXTS_PER_PACKET)
             || i + 1 == pool->texts.count) {
             fd_native_send_texts(&s->packets);
@@ -73,8 +66,9 @@ put_process(sending *s, uint32_t process, uint32_t place)
     fd_buffer *text = &s->w->scratch;
     fd_buffer *name = &s->w->body;
     name->size = text->size = 0;
-    fd_json_string(
-        pooled(&s->ids->names, s->ids->processes.list[process].name), name);
+    fd_json_string(fd_text_pool_span(&s->ids->names,
+                                     s->ids->processes.list[process].name),
+                   name);
     fd_timeline_ids_title(
         s->ids,
         (fd_span){s->ids->label, s->ids->label + strlen(s->ids->label)},
@@ -85,7 +79,7 @@ put_process(sending *s, uint32_t process, uint32_t place)
         .sort_index = fd_timeline_ids_place(s->ids, place),
         .name = made(s, text),
         .labels = {{s->label, s->label + strlen(s->label)},
-                   pooled(&s->w->stored, p->labels)}};
+                   fd_text_pool_span(&s->w->stored, p->labels)}};
     fd_native_put_process(&s->packets, &put);
 }
 
@@ -100,7 +94,7 @@ put_thread(sending *s, uint32_t thread)
                                 known->tid - FD_TIMELINE_FIRST_TID + FIRST_TID,
                             .sorted = t->sorted,
                             .sort_index = t->sort_index,
-                            .name = pooled(&s->w->stored, t->name)};
+                            .name = fd_text_pool_span(&s->w->stored, t->name)};
     if (t->name == 0) {
         fd_buffer *text = &s->w->scratch;
         const char *was = fd_text_pool_get(&s->ids->names, known->was);

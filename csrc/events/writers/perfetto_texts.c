@@ -73,8 +73,7 @@ fd_perfetto_text_of(fd_perfetto_pool *pool, const fd_text_pool *from,
         fd_proto_number(to, iid_field, pool->ids.list[text]);
         return to->status;
     }
-    const char *bytes = fd_text_pool_get(from, text);
-    fd_span span = {bytes, bytes + fd_text_pool_size(from, text)};
+    fd_span span = fd_text_pool_span(from, text);
     uint32_t id;
     fd_status status = find_text(&pool->texts, span, &id);
     while (status == FD_OK && id != 0 && pool->ids.count <= text) {

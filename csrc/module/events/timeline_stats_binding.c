@@ -146,21 +146,15 @@ step_rows(const fd_stats *stats)
     return list;
 }
 
-static fd_span
-span_of(const fd_text_pool *texts, uint32_t id)
-{
-    const char *from = fd_text_pool_get(texts, id);
-    return (fd_span){from, from + fd_text_pool_size(texts, id)};
-}
-
 /* Of the work of a GPU, else None. */
 static PyObject *
 kind_of(const fd_stats *stats, const fd_tally_key *key)
 {
     const fd_text_pool *texts = &stats->slices.texts;
     uint64_t step;
-    uint32_t kind = fd_timeline_kind_of(span_of(texts, key->cat),
-                                        span_of(texts, key->name), &step);
+    uint32_t kind =
+        fd_timeline_kind_of(fd_text_pool_span(texts, key->cat),
+                            fd_text_pool_span(texts, key->name), &step);
     if ((kind & (FD_IS_KERNEL | FD_IS_COPY)) == 0) {
         return Py_NewRef(Py_None);
     }

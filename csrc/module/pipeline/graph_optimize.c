@@ -210,10 +210,9 @@ search(PyObject *self, const fd_pipeline_request *request)
         status =
             fd_pipeline_find(&pipeline, fd_model_of(self), request, &error);
     Py_END_ALLOW_THREADS
-    PyObject *made =
-        status == FD_OK
-            ? result_of(&pipeline, request, fd_model_of(self))
-            : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+    PyObject *made = status == FD_OK
+                       ? result_of(&pipeline, request, fd_model_of(self))
+                       : fd_raise(fd_module_of(self), status, &error);
     fd_pipeline_clear(&pipeline);
     return made;
 }

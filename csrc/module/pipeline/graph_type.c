@@ -114,9 +114,8 @@ static PyObject *
 truth_of(PyObject *self, fd_status status, bool yes)
 {
     fd_error error = {""};
-    return status == FD_OK
-             ? PyBool_FromLong(yes)
-             : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+    return status == FD_OK ? PyBool_FromLong(yes)
+                           : fd_raise(fd_module_of(self), status, &error);
 }
 
 static PyObject *

@@ -101,10 +101,9 @@ result_of(PyObject *self, const priced *with, bool blocking, bool times)
             status = fd_replay_critical(&critical, &replay);
         }
     Py_END_ALLOW_THREADS
-    PyObject *made =
-        status == FD_OK
-            ? figures(plan, &replay, &critical)
-            : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+    PyObject *made = status == FD_OK
+                       ? figures(plan, &replay, &critical)
+                       : fd_raise(fd_module_of(self), status, &error);
     if (times && made != NULL) {
         size_t count = plan->jobs.count;
         made = fd_columns_with(made, "begin",

@@ -18,12 +18,6 @@ typedef struct folder_object {
     pid_t pid; /* that locked it: a forked child shares the lock */
 } folder_object;
 
-static PyObject *
-module_of(PyObject *self)
-{
-    return PyType_GetModule(Py_TYPE(self));
-}
-
 /* Opened again if the program has closed its descriptor. NULL with an
  * exception if that fails. */
 static fd_folder *
@@ -34,7 +28,7 @@ folder_of(PyObject *self)
         fd_error error;
         fd_fail(&error, FD_EIO, "%s: the directory is not there any more",
                 folder->path);
-        fd_raise(module_of(self), FD_EIO, &error);
+        fd_raise(fd_module_of(self), FD_EIO, &error);
         return NULL;
     }
     return folder;
@@ -149,7 +143,7 @@ folder_read(PyObject *self, PyObject *args)
                           : content_of(folder, PyBytes_AS_STRING(name), most,
                                        &status, &error);
     Py_DECREF(name);
-    return status != FD_OK ? fd_raise(module_of(self), status, &error)
+    return status != FD_OK ? fd_raise(fd_module_of(self), status, &error)
                            : content;
 }
 
@@ -192,7 +186,7 @@ folder_write(PyObject *self, PyObject *args)
     PyBuffer_Release(&content);
     Py_DECREF(name);
     return folder == NULL  ? NULL
-         : status != FD_OK ? fd_raise(module_of(self), status, &error)
+         : status != FD_OK ? fd_raise(fd_module_of(self), status, &error)
                            : Py_NewRef(Py_None);
 }
 
@@ -244,7 +238,7 @@ folder_writer(PyObject *self, PyObject *argument)
             : FD_OK;
     Py_XDECREF(name);
     return folder == NULL  ? NULL
-         : status != FD_OK ? fd_raise(module_of(self), status, &error)
+         : status != FD_OK ? fd_raise(fd_module_of(self), status, &error)
                            : writer_object(writer);
 }
 
@@ -261,7 +255,7 @@ folder_move(PyObject *self, PyObject *args)
     }
     const fd_folder *folder = folder_of(self);
     const fd_folder *to =
-        folder != NULL ? fd_folder_in(module_of(self), other) : NULL;
+        folder != NULL ? fd_folder_in(fd_module_of(self), other) : NULL;
     fd_status status = FD_OK;
     if (to != NULL) {
         Py_BEGIN_ALLOW_THREADS
@@ -272,7 +266,7 @@ folder_move(PyObject *self, PyObject *args)
     Py_DECREF(name);
     Py_DECREF(target);
     return to == NULL      ? NULL
-         : status != FD_OK ? fd_raise(module_of(self), status, &error)
+         : status != FD_OK ? fd_raise(fd_module_of(self), status, &error)
                            : Py_NewRef(Py_None);
 }
 
@@ -312,7 +306,7 @@ folder_lock(PyObject *self, PyObject *argument)
     Py_XDECREF(name);
     if (folder == NULL || status != FD_OK) {
         return folder == NULL ? NULL
-                              : fd_raise(module_of(self), status, &error);
+                              : fd_raise(fd_module_of(self), status, &error);
     }
     if (fd_lock_take(object->lock) == FD_LOCK_HELD) {
         unlock(object);

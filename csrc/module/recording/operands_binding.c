@@ -66,7 +66,7 @@ fd_session_attach_memory(PyObject *self, PyObject *probe)
                          : fd_memory_reports_begin(fd_session_of(self), thread,
                                                    probe, &error);
     if (status != FD_OK) {
-        return fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+        return fd_raise(fd_module_of(self), status, &error);
     }
     Py_RETURN_NONE;
 }

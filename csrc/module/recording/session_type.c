@@ -20,12 +20,6 @@ typedef struct session_object {
     PyObject_HEAD fd_session *session; /* owned */
 } session_object;
 
-static PyObject *
-module_of(PyObject *self)
-{
-    return PyType_GetModule(Py_TYPE(self));
-}
-
 fd_session *
 fd_session_of(PyObject *self)
 {
@@ -216,7 +210,7 @@ session_start(PyObject *self, PyObject *unused)
     fd_error error = {""};
     fd_status status = fd_session_start(fd_session_of(self), &error);
     if (status != FD_OK) {
-        return fd_raise(module_of(self), status, &error);
+        return fd_raise(fd_module_of(self), status, &error);
     }
     Py_RETURN_NONE;
 }
@@ -254,7 +248,7 @@ session_finish(PyObject *self, PyObject *unused)
 static PyObject *
 session_save(PyObject *self, PyObject *args)
 {
-    return fd_session_save(module_of(self), fd_session_of(self), args);
+    return fd_session_save(fd_module_of(self), fd_session_of(self), args);
 }
 
 static PyObject *
@@ -326,7 +320,7 @@ session_attach_records(PyObject *self, PyObject *probe)
     }
     fd_status status = fd_records_attach(session, thread, probe, &error);
     if (status != FD_OK) {
-        return fd_raise(module_of(self), status, &error);
+        return fd_raise(fd_module_of(self), status, &error);
     }
     session->ops = FD_OPS_RECORD;
     if (session->running) {
@@ -341,8 +335,8 @@ session_attach_operands(PyObject *self, PyObject *args)
     fd_thread *thread = this_thread();
     return thread == NULL
              ? NULL
-             : fd_session_attach_operands(module_of(self), fd_session_of(self),
-                                          thread, args);
+             : fd_session_attach_operands(fd_module_of(self),
+                                          fd_session_of(self), thread, args);
 }
 
 static PyObject *
@@ -429,9 +423,9 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     if (status != FD_OK) {
         fd_trace_free(trace);
-        return fd_raise(module_of(self), status, &error);
+        return fd_raise(fd_module_of(self), status, &error);
     }
-    return fd_trace_object(module_of(self), trace);
+    return fd_trace_object(fd_module_of(self), trace);
 }
 
 static PyObject *

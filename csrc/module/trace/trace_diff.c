@@ -131,7 +131,6 @@ fd_trace_joined(PyObject *self, PyObject *args)
         status = fd_diff_joined(&joined, sides, 2 * count);
     Py_END_ALLOW_THREADS
     fd_free(sides);
-    return status == FD_OK
-             ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), joined)
-             : PyErr_NoMemory();
+    return status == FD_OK ? fd_trace_object(fd_module_of(self), joined)
+                           : PyErr_NoMemory();
 }

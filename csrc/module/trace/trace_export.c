@@ -112,7 +112,7 @@ written(PyObject *self, const fd_exporter *exporter,
                                &text, &error);
     Py_END_ALLOW_THREADS
     if (status != FD_OK) {
-        fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+        fd_raise(fd_module_of(self), status, &error);
     }
     else {
         bytes = PyBytes_FromStringAndSize(text.bytes, (Py_ssize_t)text.size);

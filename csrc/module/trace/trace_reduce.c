@@ -117,9 +117,8 @@ fd_trace_reduced(PyObject *self, PyObject *args)
                                  (size_t)PyTuple_GET_SIZE(others) + 1, about);
     Py_END_ALLOW_THREADS
     fd_free(traces);
-    return status == FD_OK
-             ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), made)
-             : PyErr_NoMemory();
+    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
+                           : PyErr_NoMemory();
 }
 
 PyObject *
@@ -132,7 +131,6 @@ fd_trace_settled(PyObject *self, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
         status = fd_window_settled(&made, trace);
     Py_END_ALLOW_THREADS
-    return status == FD_OK
-             ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), made)
-             : PyErr_NoMemory();
+    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
+                           : PyErr_NoMemory();
 }

@@ -120,10 +120,9 @@ fd_trace_clocks(PyObject *self, PyObject *unused)
                          ? FD_ENOMEM
                          : fd_timeline_align_trace(trace, FD_ALIGN_AUTO, false,
                                                    clocks, &base, &error);
-    PyObject *made =
-        status == FD_OK
-            ? clocks_object(clocks, trace->ranks.count)
-            : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+    PyObject *made = status == FD_OK
+                       ? clocks_object(clocks, trace->ranks.count)
+                       : fd_raise(fd_module_of(self), status, &error);
     fd_free(clocks);
     return made;
 }

@@ -31,12 +31,6 @@ fd_trace_rank_fits(PyObject *self, int rank)
     return false;
 }
 
-static PyObject *
-module_of(PyObject *self)
-{
-    return PyType_GetModule(Py_TYPE(self));
-}
-
 /* File system paths as bytes objects, for as long as they are needed. */
 static PyObject *
 encoded_paths(PyObject *paths)
@@ -220,7 +214,7 @@ trace_dump(PyObject *self, PyObject *path)
         fd_fail(&error, FD_EFORMAT,
                 "a trace of selected steps cannot be dumped: load it without "
                 "steps");
-        return fd_raise(module_of(self), FD_EFORMAT, &error);
+        return fd_raise(fd_module_of(self), FD_EFORMAT, &error);
     }
     Py_BEGIN_ALLOW_THREADS
         status =
@@ -228,7 +222,7 @@ trace_dump(PyObject *self, PyObject *path)
     Py_END_ALLOW_THREADS
     Py_DECREF(bytes);
     if (status != FD_OK) {
-        return fd_raise(module_of(self), status, &error);
+        return fd_raise(fd_module_of(self), status, &error);
     }
     Py_RETURN_NONE;
 }
