@@ -1,7 +1,7 @@
 #include "base/buffer.h"
 
 #include "base/alloc.h"
-#include "base/new_file.h"
+#include "base/folder.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -145,24 +145,4 @@ fd_buffer_load(fd_buffer *buffer, const char *path, size_t most,
                "%s: more than %zu MB, too large for a file of this kind", path,
                most >> 20)
                      : buffer->status;
-}
-
-fd_status
-fd_buffer_save(const fd_buffer *buffer, const char *path, fd_error *error)
-{
-    if (buffer->status != FD_OK) {
-        return fd_fail(error, buffer->status, "%s: %s", path,
-                       fd_status_name(buffer->status));
-    }
-    fd_new_file file;
-    fd_status status = fd_new_file_open(&file, path, error);
-    if (status != FD_OK) {
-        return status;
-    }
-    status = fd_new_file_write(&file, buffer->bytes, buffer->size, error);
-    if (status != FD_OK) {
-        fd_new_file_drop(&file);
-        return status;
-    }
-    return fd_new_file_keep(&file, error);
 }

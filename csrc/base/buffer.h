@@ -64,8 +64,4 @@ void fd_buffer_json(fd_buffer *buffer, const char *text, size_t size);
 fd_status fd_buffer_load(fd_buffer *buffer, const char *path, size_t most,
                          fd_error *error);
 
-/* Write the whole buffer to `path`, at once (base/new_file.h). */
-fd_status fd_buffer_save(const fd_buffer *buffer, const char *path,
-                         fd_error *error);
-
 #endif

@@ -62,12 +62,6 @@ fd_dtype_at(uint32_t number)
     return number < DTYPES ? &dtypes[number] : &unknown;
 }
 
-uint32_t
-fd_dtype_count(void)
-{
-    return DTYPES;
-}
-
 /* The next character without case; '_' and "c10::" are skipped. 0: the end. */
 static char
 next_letter(const char **at, const char *end)

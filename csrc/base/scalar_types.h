@@ -15,7 +15,6 @@ typedef struct fd_dtype {
 
 /* A row of "unknown" for any other number. */
 const fd_dtype *fd_dtype_at(uint32_t number);
-uint32_t fd_dtype_count(void);
 
 /* The bytes of an element of a type in any spelling: "float", "Float",
  * "c10::BFloat16", "long int"; 0: unknown. */
