@@ -53,3 +53,11 @@ def fastdispatch(*arguments: object, folder: Path | None = None, **changes: str)
     return subprocess.run(
         command, env=environment(**changes), text=True, capture_output=True, timeout=300, cwd=folder, check=False
     )
+
+
+def merge_timelines(*arguments: object, status: int = 0) -> list[str]:
+    """Run `timeline merge` and return the lines on stderr."""
+    done = fastdispatch("timeline", "merge", *arguments)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()

@@ -19,6 +19,7 @@ import pytest
 
 from fastdispatch.cli import main
 from tests import processes
+from tests.processes import merge_timelines
 
 Event = dict[str, Any]
 Trace = dict[str, Any]
@@ -27,17 +28,9 @@ BASE = 1_790_857_026_000_000_000
 JOINED = "stfbneSTFp"
 
 
-def merge(*arguments: object, status: int = 0) -> list[str]:
-    """The lines on stderr."""
-    done = processes.fastdispatch("timeline", "merge", *arguments)
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr.splitlines()
-
-
 def merged(folder: Path, *arguments: object) -> Trace:
     out = folder / "merged.json"
-    assert merge(*arguments, "-o", out) == []
+    assert merge_timelines(*arguments, "-o", out) == []
     return load(out)
 
 
@@ -203,7 +196,7 @@ def test_without_a_common_clock_it_says_so(tmp_path: Path) -> None:
         write(tmp_path / "r0.json", [event(ts=5)]),
         write(tmp_path / "r1.json", {"baseTimeNanoseconds": BASE, "traceEvents": [event(ts=5)]}),
     ]
-    (line,) = merge(*inputs, "-o", tmp_path / "out.json")
+    (line,) = merge_timelines(*inputs, "-o", tmp_path / "out.json")
     assert "no common clock" in line and "r0.json" in line
 
 
@@ -222,10 +215,10 @@ def test_processes_are_named_and_in_order(tmp_path: Path, ranks: list[Trace]) ->
 def test_the_same_bytes_each_time_and_in_gzip(tmp_path: Path, ranks: list[Trace]) -> None:
     packed = tmp_path / "in" / "out.json.gz"
     first = merged(tmp_path, tmp_path / "in")
-    assert merge(tmp_path / "in", "-o", packed) == []
+    assert merge_timelines(tmp_path / "in", "-o", packed) == []
     bytes_of_one = packed.read_bytes()
     assert load(packed) == first
-    assert merge(tmp_path / "in", "-o", packed) == []  # now the folder holds the output
+    assert merge_timelines(tmp_path / "in", "-o", packed) == []  # now the folder holds the output
     assert packed.read_bytes() == bytes_of_one
 
 
@@ -290,7 +283,7 @@ def test_ranks_from_names(tmp_path: Path, names: tuple[str, ...]) -> None:
     for name in names:
         write(tmp_path / name, [event(name=name)])
     out = tmp_path / "out.json.gz"
-    (line,) = merge(tmp_path, "-o", out)
+    (line,) = merge_timelines(tmp_path, "-o", out)
     assert line == "fastdispatch: no trace of rank 2-9"
     assert [(row["rank"], Path(row["file"]).name) for row in load(out)["ranks"]] == list(
         zip((0, 1, 10), names, strict=True)
@@ -306,17 +299,17 @@ def test_ranks_from_places(tmp_path: Path) -> None:
 def test_chosen_ranks(tmp_path: Path, ranks: list[Trace]) -> None:
     trace = merged(tmp_path, tmp_path / "in", "--ranks", "0,2-2")
     assert [row["rank"] for row in trace["ranks"]] == [0, 2]
-    (line,) = merge(tmp_path / "in", "--ranks", "1-4", "-o", tmp_path / "out.json")
+    (line,) = merge_timelines(tmp_path / "in", "--ranks", "1-4", "-o", tmp_path / "out.json")
     assert line == "fastdispatch: no trace of rank 3-4"
-    (line,) = merge(tmp_path / "in", "--ranks", "7", "-o", tmp_path / "out.json", status=2)
+    (line,) = merge_timelines(tmp_path / "in", "--ranks", "7", "-o", tmp_path / "out.json", status=2)
     assert "no trace of these ranks" in line
-    (line,) = merge(tmp_path / "in", "--ranks", "3-1", "-o", tmp_path / "out.json", status=2)
+    (line,) = merge_timelines(tmp_path / "in", "--ranks", "3-1", "-o", tmp_path / "out.json", status=2)
     assert "is not a list of ranks" in line
 
 
 def test_a_rank_that_is_there_twice(tmp_path: Path) -> None:
     paths = [write(tmp_path / name, [event()]) for name in ("a_r1.json", "b_r1.json")]
-    (line,) = merge(*paths, "-o", tmp_path / "out.json", status=2)
+    (line,) = merge_timelines(*paths, "-o", tmp_path / "out.json", status=2)
     assert line == f"fastdispatch: rank 1 is in two inputs: {paths[0]} and {paths[1]}"
     assert not (tmp_path / "out.json").exists()
 
@@ -344,7 +337,7 @@ def test_what_is_whole_is_kept(tmp_path: Path, what: str) -> None:
     (tmp_path / "r0.json").write_bytes(content)
     write(tmp_path / "r1.json", [event(name="other")])
     out = tmp_path / "out.json"
-    (line,) = merge(tmp_path / "r0.json", tmp_path / "r1.json", "-o", out)
+    (line,) = merge_timelines(tmp_path / "r0.json", tmp_path / "r1.json", "-o", out)
     assert line.startswith(f"fastdispatch: {tmp_path}/r0.json: {said}") and "1 damaged place, " in line
     row = load(out)["ranks"][0]
     assert row["lost"] == 1 and row["trouble"].startswith(said)
@@ -356,11 +349,11 @@ def test_what_is_whole_is_kept(tmp_path: Path, what: str) -> None:
 )
 def test_what_is_no_trace_is_left_out(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "r1.json").write_bytes(content)
-    (line,) = merge(tmp_path / "r1.json", "-o", tmp_path / "out.json", status=2)
+    (line,) = merge_timelines(tmp_path / "r1.json", "-o", tmp_path / "out.json", status=2)
     assert line.startswith(f"fastdispatch: {tmp_path}/r1.json: ")
     assert not (tmp_path / "out.json").exists()
     write(tmp_path / "r0.json", [event()])
-    (line,) = merge(tmp_path / "r0.json", tmp_path / "r1.json", "-o", tmp_path / "out.json")
+    (line,) = merge_timelines(tmp_path / "r0.json", tmp_path / "r1.json", "-o", tmp_path / "out.json")
     assert line.startswith(f"fastdispatch: {tmp_path}/r1.json: skipped: ")
 
 
@@ -369,7 +362,7 @@ def test_faults_that_are_repaired(tmp_path: Path) -> None:
         '\ufeff[{"ph":"X","name":"a\nb","dur":1,\r\n"args":{"x":NaN,"y":[-Infinity,Infinity],"p":"C:\\dir","q":"\\""}}]'
     )
     (tmp_path / "r0.json").write_text(text)
-    (line,) = merge(tmp_path / "r0.json", "-o", tmp_path / "out.json")
+    (line,) = merge_timelines(tmp_path / "r0.json", "-o", tmp_path / "out.json")
     assert line.endswith("r0.json: 5 invalid JSON values repaired")
     each = load(tmp_path / "out.json")["traceEvents"][0]
     assert (each["name"], each["dur"]) == ("a\nb", 1)
@@ -419,7 +412,7 @@ def test_paths_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     ]
     (tmp_path / "empty").mkdir()
     for arguments, said in cases:
-        (line,) = merge(*arguments, status=2)
+        (line,) = merge_timelines(*arguments, status=2)
         assert said in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "r0.json"]
 

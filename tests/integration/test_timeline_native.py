@@ -13,8 +13,8 @@ import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 from fastdispatch._core import timeline_merge
-from tests import processes
 from tests.consumers.perfetto import assert_clean, decode, open_trace, own_times, query
+from tests.processes import merge_timelines
 
 SLICES = """
     select s.name as name, s.ts as ts, s.dur as dur, s.depth as depth, thread.name as thread, process.name as process,
@@ -30,12 +30,6 @@ FLOWS = """
     from flow join slice a on slice_out = a.id join slice b on slice_in = b.id
 """
 COUNTERS = "select track.name as name, ts, value from counter join track on track.id = track_id"
-
-
-def merge(*arguments: object) -> list[str]:
-    done = processes.fastdispatch("timeline", "merge", *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stderr.splitlines()
 
 
 def found(path: Path) -> list[Counter[tuple[Any, ...]]]:
@@ -92,7 +86,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def chrome(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Counter[tuple[Any, ...]]]:
     path = tmp_path_factory.mktemp("chrome") / "out.json"
-    assert merge(inputs, "-o", path) == []
+    assert merge_timelines(inputs, "-o", path) == []
     tables = found(path)
     assert [sum(table.values()) for table in tables] == [2 * 980, 2 * 80, 2 * 160]
     return tables
@@ -102,17 +96,17 @@ def chrome(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Count
 def test_native_output_holds_what_chrome_output_does(
     tmp_path: Path, inputs: Path, chrome: list[Counter[tuple[Any, ...]]], name: str
 ) -> None:
-    assert merge(inputs, "-o", tmp_path / name) == []
+    assert merge_timelines(inputs, "-o", tmp_path / name) == []
     first = (tmp_path / name).read_bytes()
     assert found(tmp_path / name) == chrome
-    assert merge(inputs, "-o", tmp_path / name) == []
+    assert merge_timelines(inputs, "-o", tmp_path / name) == []
     assert (tmp_path / name).read_bytes() == first
 
 
 def test_a_correction_is_one_clock_snapshot(tmp_path: Path, inputs: Path) -> None:
     packets = []
     for align in ("none", "wall"):
-        merge(inputs, "--align", align, "-o", tmp_path / "out.pftrace")
+        merge_timelines(inputs, "--align", align, "-o", tmp_path / "out.pftrace")
         packets.append(decode(tmp_path / "out.pftrace").packet)
     differ = [(a, b) for a, b in zip(*packets, strict=True) if a != b]
     described = [(a, b) for a, b in differ if b.HasField("track_descriptor")]  # labels say the shift
@@ -186,7 +180,7 @@ def test_native_inputs(tmp_path: Path, inputs: Path, chrome: list[Counter[tuple[
     """To either form, from plain files, gzip and packets within packets, each through another merge."""
     (tmp_path / "in").mkdir()
     for number in range(2):
-        merge(inputs / f"r{number}.json", "-o", tmp_path / "in" / f"r{number}.pftrace")
+        merge_timelines(inputs / f"r{number}.json", "-o", tmp_path / "in" / f"r{number}.pftrace")
     plain = (tmp_path / "in" / "r0.pftrace").read_bytes()
     packed = Trace()
     packed.packet.add(compressed_packets=zlib.compress(plain))
@@ -195,19 +189,19 @@ def test_native_inputs(tmp_path: Path, inputs: Path, chrome: list[Counter[tuple[
     (tmp_path / "in" / "r1.pftrace").rename(tmp_path / "r1")
     (tmp_path / "in" / "r1.pftrace.gz").write_bytes(gzip.compress(other))
     for name in ("out.json", "out.pftrace"):
-        assert merge(tmp_path / "in", "-o", tmp_path / name) == []
+        assert merge_timelines(tmp_path / "in", "-o", tmp_path / name) == []
         assert found(tmp_path / name) == chrome
 
 
 @pytest.mark.parametrize("name", ["out.json", "out.pftrace"])
 def test_packets_other_than_events_are_counted(tmp_path: Path, inputs: Path, name: str) -> None:
     trace = Trace()
-    merge(inputs / "r0.json", "-o", tmp_path / "r0.pftrace")
+    merge_timelines(inputs / "r0.json", "-o", tmp_path / "r0.pftrace")
     trace.ParseFromString((tmp_path / "r0.pftrace").read_bytes())
     trace.packet.add(timestamp=5).ftrace_events.cpu = 3
     trace.packet.add(timestamp=6).process_stats.collection_end_timestamp = 3
     (tmp_path / "r0.pftrace").write_bytes(trace.SerializeToString())
-    (line,) = merge(tmp_path / "r0.pftrace", "-o", tmp_path / name)
+    (line,) = merge_timelines(tmp_path / "r0.pftrace", "-o", tmp_path / name)
     assert line.endswith("r0.pftrace: 2 packets without events skipped (ftrace, samples and the like)")
 
 
@@ -278,7 +272,7 @@ def of_another_program() -> Trace:
 
 def test_events_of_another_program_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "r0.pftrace").write_bytes(of_another_program().SerializeToString())
-    assert merge(tmp_path / "r0.pftrace", "-o", tmp_path / "out.pftrace") == []
+    assert merge_timelines(tmp_path / "r0.pftrace", "-o", tmp_path / "out.pftrace") == []
     tables = []
     for name in ("r0.pftrace", "out.pftrace"):
         with open_trace(tmp_path / name) as processor:
@@ -350,7 +344,7 @@ def test_units_nested_tracks_and_source_locations_are_the_same(tmp_path: Path) -
         for uuid in (7, 8, 9):
             add(at + 40, "COUNTER", uuid, counter_value=2**53 + 1 if uuid == 9 else 5)
     (tmp_path / "r0.pftrace").write_bytes(trace.SerializeToString())
-    assert merge(tmp_path / "r0.pftrace", "-o", tmp_path / "out.pftrace") == []
+    assert merge_timelines(tmp_path / "r0.pftrace", "-o", tmp_path / "out.pftrace") == []
     tables = []
     for name in ("r0.pftrace", "out.pftrace"):
         with open_trace(tmp_path / name) as processor:
@@ -369,18 +363,18 @@ def test_units_nested_tracks_and_source_locations_are_the_same(tmp_path: Path) -
 
 
 def test_a_native_file_cut_short(tmp_path: Path, inputs: Path) -> None:
-    merge(inputs / "r0.json", "-o", tmp_path / "r0.pftrace")
+    merge_timelines(inputs / "r0.json", "-o", tmp_path / "r0.pftrace")
     content = (tmp_path / "r0.pftrace").read_bytes()
     (tmp_path / "r0.pftrace").write_bytes(content[:-7])
     for name in ("out.json", "out.pftrace"):
-        (line,) = merge(tmp_path / "r0.pftrace", "-o", tmp_path / name)
+        (line,) = merge_timelines(tmp_path / "r0.pftrace", "-o", tmp_path / name)
         assert "r0.pftrace: cut short before byte" in line and "events kept" in line
 
 
 def test_slices_that_overlap_get_a_lane(tmp_path: Path) -> None:
     events = [{"ph": "X", "name": f"n{at}", "pid": 1, "tid": 1, "ts": at, "dur": 3} for at in range(100)]
     (tmp_path / "r0.json").write_text(json.dumps(events))
-    (line,) = merge(tmp_path / "r0.json", "-o", tmp_path / "out.pftrace")
+    (line,) = merge_timelines(tmp_path / "r0.json", "-o", tmp_path / "out.pftrace")
     assert line.endswith("r0.json: 66 slices moved to another track because of an overlap within a thread")
     with open_trace(tmp_path / "out.pftrace") as processor:
         assert_clean(processor)

@@ -16,6 +16,7 @@ import pytest
 
 import fastdispatch
 from tests import processes
+from tests.processes import merge_timelines
 
 Event = dict[str, Any]
 Trace = dict[str, Any]
@@ -30,17 +31,9 @@ with fastdispatch.CallGraph(sys.argv[1], timeline=True) as graph:
 """
 
 
-def merge(*arguments: object, status: int = 0) -> list[str]:
-    """The lines on stderr."""
-    done = processes.fastdispatch("timeline", "merge", *arguments)
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr.splitlines()
-
-
 def merged(folder: Path, *arguments: object) -> Trace:
     out = folder / "merged.json"
-    assert merge(*arguments, "-o", out) == []
+    assert merge_timelines(*arguments, "-o", out) == []
     return json.loads(out.read_text())
 
 
@@ -84,11 +77,11 @@ def test_exports_beside_their_recordings_are_no_inputs(run: Path, tmp_path: Path
     trace = fastdispatch.load(run, timeline=True)
     for name, form in (("a.json", "chrome"), ("b.pftrace", "perfetto")):
         (folder / name).write_bytes(trace.export(form))
-    lines = merge(folder, "-o", tmp_path / "out.json")
+    lines = merge_timelines(folder, "-o", tmp_path / "out.json")
     assert lines == [
         f"fastdispatch: {folder / name}: skipped: rank 0 is in another input" for name in ("a.json", "b.pftrace")
     ]
-    merge(run, "-o", tmp_path / "plain.json")
+    merge_timelines(run, "-o", tmp_path / "plain.json")
     out, plain = (json.loads((tmp_path / name).read_text()) for name in ("out.json", "plain.json"))
     assert out["traceEvents"] == plain["traceEvents"]
 
@@ -114,7 +107,7 @@ def test_files_of_an_earlier_run_and_dumps(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "run")
     shutil.copy(run / "rank00001.fd", tmp_path / "run" / "rank00009.fd")
     fastdispatch.load(run).dump(tmp_path / "run" / "a.json")
-    lines = merge(tmp_path / "run", "-o", tmp_path / "out.json")
+    lines = merge_timelines(tmp_path / "run", "-o", tmp_path / "out.json")
     assert [line.rpartition("/")[2] for line in lines] == [
         "rank00009.fd: skipped: of an earlier run (not named in manifest.json)",
         "a.json: skipped: a dump has no timeline: use the recording (.fd)",
@@ -165,7 +158,7 @@ def write_logs(folder: Path, logs: dict[str, str]) -> Path:
 
 
 def pictures(folder: Path, *arguments: object, told: int = 0) -> tuple[list[Event], list[Event]]:
-    lines = merge("--paddle", *arguments)
+    lines = merge_timelines("--paddle", *arguments)
     assert len(lines) == told, lines
     plain, numbered = (
         json.loads((folder / name).read_text(), parse_float=Decimal)["traceEvents"]
@@ -272,9 +265,9 @@ def test_paddle_defect_5_clocks_of_machines(tmp_path: Path) -> None:
 
 def test_paddle_defect_6_missing_logs(tmp_path: Path) -> None:
     write_logs(tmp_path, {"workerlog.0": log()})
-    (line,) = merge("--paddle", tmp_path, "--devices", "0,7")
+    (line,) = merge_timelines("--paddle", tmp_path, "--devices", "0,7")
     assert line == f"fastdispatch: {tmp_path}: no log of device 7 (workerlog.N)"
-    lines = merge("--paddle", tmp_path, "--devices", "7", status=2)
+    lines = merge_timelines("--paddle", tmp_path, "--devices", "7", status=2)
     assert len(lines) == 1 and "no log of device 7" in lines[0]
 
 
@@ -290,7 +283,7 @@ def test_paddle_defect_8_prints_on_the_same_line(tmp_path: Path) -> None:
     lines[3] = lines[3].replace("type = ", "type\n = ")
     lines[4] = lines[4].replace("job_start_time = ", "job_start_time = -")
     write_logs(tmp_path, {"workerlog.0": "".join(lines)})
-    (line,) = merge("--paddle", tmp_path)
+    (line,) = merge_timelines("--paddle", tmp_path)
     assert line.endswith("workerlog.0: 2 invalid jobs, the first in line 4; 8 events kept")
     plain = json.loads((tmp_path / "pipeline_profile.json").read_text(), parse_float=Decimal)["traceEvents"]
     assert jobs(plain)["GPU0"][0] == ("forward", EPOCH_US + Decimal("0.456"), EPOCH_US + Decimal("9000.456"))
@@ -327,7 +320,7 @@ def test_steps_of_every_kind(run: Path, tmp_path: Path) -> None:
     events += [step | {"name": "op", "ts": 10 * at + 5} for at in range(4)]
     for name, trace in (("r6.json", events), ("r7.json", [step | {"name": "op", "ts": 1}])):
         (tmp_path / "in" / name).write_text(json.dumps({"traceEvents": trace, "baseTimeNanoseconds": 1}))
-    lines = merge(tmp_path / "in", "--steps", "1:3", "-o", tmp_path / "out.json")
+    lines = merge_timelines(tmp_path / "in", "--steps", "1:3", "-o", tmp_path / "out.json")
     assert [line.rpartition("/")[2] for line in lines if "/" in line] == ["r7.json: skipped: none of these steps"]
     trace = json.loads((tmp_path / "out.json").read_text())
     by_rank: dict[int, list[str]] = {}
@@ -338,9 +331,9 @@ def test_steps_of_every_kind(run: Path, tmp_path: Path) -> None:
     assert {name for name in by_rank[5] if name.startswith("step ")} == {"step 1", "step 2"} and len(by_rank[5]) == 12
     assert by_rank[6] == ["ProfilerStep#1", "ProfilerStep#2", "op", "op"]
     assert [row["filtered"] for row in trace["ranks"]][1:] == [6, 4]
-    (line,) = merge(tmp_path / "in", "--steps", "70:80", "-o", tmp_path / "no.json", status=2)
+    (line,) = merge_timelines(tmp_path / "in", "--steps", "70:80", "-o", tmp_path / "no.json", status=2)
     assert "none of these steps in any input" in line
-    (line,) = merge(tmp_path / "in", "--steps", "3:1", "-o", tmp_path / "no.json", status=2)
+    (line,) = merge_timelines(tmp_path / "in", "--steps", "3:1", "-o", tmp_path / "no.json", status=2)
     assert "not a range of steps" in line
 
 

@@ -44,7 +44,7 @@ ADVICE_EPOCHS = "use persistent_workers=True, or one endless sampler, so that wo
 def find(steps: Steps) -> Iterator[Finding]:
     roots = list(steps.outermost(lambda path: steps.main[path] and steps.phase(path) == DATA))
     yield from _every_step(steps, roots)
-    yield from _first_of_epochs(steps, roots)
+    yield from _first_of_epochs(steps)
 
 
 def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
@@ -160,7 +160,7 @@ def _blamed(steps: Steps, path: int) -> int:
             blamed = path
 
 
-def _first_of_epochs(steps: Steps, roots: list[int]) -> Iterator[Finding]:
+def _first_of_epochs(steps: Steps) -> Iterator[Finding]:
     """Report slow first batches, which the median hides."""
     steps = steps.whole
     waits = [wait for rank in steps.ranks for (wait,) in kept(rank, "data")]

@@ -65,7 +65,7 @@ def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding]:
         yield _slow(steps, slow, per_rank)
     odd = [row for row in rows if row["calls_min"] != row["calls_max"]]
     if odd and about["ended"][0] == about["ended"][1]:
-        yield _odd(steps, odd[0], per_rank)
+        yield _odd(steps, odd[0])
 
 
 def _is_slow(row: dict[str, int], whole: float) -> bool:
@@ -97,7 +97,7 @@ def _slow(steps: Steps, row: dict[str, int], per_rank: float) -> Finding:
     )
 
 
-def _odd(steps: Steps, row: dict[str, int], per_rank: float) -> Finding:
+def _odd(steps: Steps, row: dict[str, int]) -> Finding:
     least, most = row["calls_min_rank"], row["calls_max_rank"]
     total = sum(steps.paths["calls"][row["context"] : row["context"] + 1])
     rank = most if total - row["calls_min"] * row["ranks"] <= row["calls_max"] * row["ranks"] - total else least

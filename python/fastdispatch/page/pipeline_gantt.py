@@ -61,7 +61,7 @@ def picture(made: Report) -> str:
         *headings(made, {row["part"] for row in spans}, jobs),
         *time_axis(last - first, "time since its begin", LEFT, WIDTH - RIGHT, TOP - 5, bottom),
         text(LEFT, bottom + 54, LINES, class_="small"),
-        *names(made, rows, ranks, spans),
+        *names(rows, ranks, spans),
     ]
     for row in spans:
         x, width = LEFT + (row["start"] - first) * scale, (row["end"] - row["start"]) * scale
@@ -99,7 +99,7 @@ def headings(made: Report, used: set[str], jobs: Sequence[Row]) -> Iterator[str]
         yield from drawn
 
 
-def names(made: Report, rows: Sequence[Row], ranks: dict[int, int], spans: Sequence[Row]) -> Iterator[str]:
+def names(rows: Sequence[Row], ranks: dict[int, int], spans: Sequence[Row]) -> Iterator[str]:
     yield text(WIDTH - RIGHT + 10, TOP - 9, "idle · in flight", class_="small")
     idle, whole = dict.fromkeys(ranks, 0), dict.fromkeys(ranks, 0)
     for row in spans:

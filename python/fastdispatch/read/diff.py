@@ -21,8 +21,6 @@ SAID = ("new", "gone", "calls", "slower", "faster", "collection")
 
 FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")
 
-NS_PER_MS = 1e6
-
 By = Literal["node", "module", "package"]
 
 _TOP = 20

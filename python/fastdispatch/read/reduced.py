@@ -31,11 +31,11 @@ About = dict[str, Any]
 
 def about_of(trace: Trace) -> About:
     """Return the description of the ranks of a trace."""
-    found = [_about_rank(trace, rank) for rank in trace.ranks]
+    found = [_about_rank(rank) for rank in trace.ranks]
     return combined(found)
 
 
-def _about_rank(trace: Trace, rank: Mapping[str, Any]) -> About:
+def _about_rank(rank: Mapping[str, Any]) -> About:
     if steps_of_ranks.REDUCED in rank["meta"]:
         made: About = rank["meta"][steps_of_ranks.REDUCED]
         return made

@@ -63,7 +63,7 @@ def line_report(trace: Trace, shown: str, *, wanted: str = "", rank: int | None 
     if not merged:
         raise Error(f"--lines {wanted}: {shown} has no lines of a function whose file or key contains {wanted!r}")
     texts = _Texts(trace)
-    functions = [_function(trace, *function, rows, texts) for function, rows in merged.items()]
+    functions = [_function(*function, rows, texts) for function, rows in merged.items()]
     functions.sort(key=lambda each: (-each.time_ns, each.file, each.line))
     ranks = [number for first, last in about_of(trace)["ranks"] for number in range(first, last + 1)]
     lost = sum(each["counters"]["measures_full"] for each in trace.ranks if rank in (None, each["rank"]))
@@ -95,9 +95,7 @@ class _Texts:
         return self._files[file]
 
 
-def _function(
-    trace: Trace, name: str, file: str, line: int, rows: dict[int, LineRow], texts: _Texts
-) -> LinesOfFunction:
+def _function(name: str, file: str, line: int, rows: dict[int, LineRow], texts: _Texts) -> LinesOfFunction:
     source = texts.lines(file)
     for row in rows.values():
         row.text = source[row.line - 1] if 0 < row.line <= len(source) else None

@@ -24,7 +24,7 @@ def print_report(made: Report, file: IO[str], change: str | None = None) -> None
 
 def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
     if change is not None:
-        yield changes(made, [row for row in made.what_if if row["change"] == change])
+        yield changes([row for row in made.what_if if row["change"] == change])
         return
     yield Text(head(made), style="dim")
     for line in made.sentences:
@@ -44,7 +44,7 @@ def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
         yield from section("Copies of a stage", replicas(made))
     if made.what_if:
         capped = f": {_MOST} of {len(made.what_if)}, the largest savings" if len(made.what_if) > _MOST else ""
-        yield from section(f"What if{capped}", changes(made, made.what_if[:_MOST]))
+        yield from section(f"What if{capped}", changes(made.what_if[:_MOST]))
     yield Text("")
     for line in made.notes:
         yield Text(printable(line), style="dim")
@@ -163,7 +163,7 @@ def replicas(made: Report) -> Table:
     return table(["stage", "rank", "busy", "idle"], rows)
 
 
-def changes(made: Report, rows: Sequence[Row]) -> Table:
+def changes(rows: Sequence[Row]) -> Table:
     cells = [[row["words"], signed(row["saves"]), percent(row["share"])] for row in rows]
     return table(["", "a step would save", "share"], cells, words=("",))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fastdispatch import Error
 from fastdispatch.pipeline.convert.naming import Names
+from fastdispatch.pipeline.convert.published import as_tuple
 from fastdispatch.pipeline.convert.stage_plans import Plan, StagePlan
 from fastdispatch.pipeline.convert.ties import Ties
 
@@ -65,7 +66,7 @@ def emit_stage(plan: Plan, stage: StagePlan, name: str, ties: Ties) -> Emitted:
         "module_name": name,
         "inputs": ", ".join(inputs.values()),
         "import_statements": "\n".join(sorted(imports)),
-        "module_methods": _methods(plan, stage, layers),
+        "module_methods": _methods(stage, layers),
     }
     return Emitted(fields, layers)
 
@@ -74,7 +75,7 @@ def _declare(layer: str, value: str, *, buffer: bool) -> str:
     return f'self.register_buffer("{layer}", {value})' if buffer else f"self.{layer} = {value}"
 
 
-def _methods(plan: Plan, stage: StagePlan, layers: dict[str, str]) -> str:
+def _methods(stage: StagePlan, layers: dict[str, str]) -> str:
     """What a stage needs beside ``forward``."""
     callers = [node for node in stage.nodes if node.desc == "self.get_seq_lens"]
     if not callers:
@@ -83,10 +84,6 @@ def _methods(plan: Plan, stage: StagePlan, layers: dict[str, str]) -> str:
     if not masks:
         raise Error(f"{callers[0]}: cannot be converted: its MaskConv is in another stage than {stage.index}")
     return _SEQ_LENS.format(layer=masks[0])
-
-
-def as_tuple(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def emit_whole(plan: Plan, name: str, ties: Ties) -> dict[str, str]:

@@ -90,7 +90,7 @@ def write(plan: Plan, name: str, arch: str, replicas: Sequence[int] | None, temp
     }
     written.files["__init__.py"] = templates.init.fill(_init(plan, name, arch))
     for file, fields in compat.configurations(count, None if replicas is None else [*replicas]).items():
-        written.files[file] = _with_depths(templates.conf.fill(fields), file, _depths(file, count, replicas))
+        written.files[file] = _with_depths(templates.conf.fill(fields), _depths(file, count, replicas))
     return written
 
 
@@ -143,7 +143,7 @@ def _depths(file: str, count: int, replicas: Sequence[int] | None) -> dict[str, 
     return {str(stage): (total - 1 - sum(ranks[:stage])) // ranks[stage] for stage in range(count)}
 
 
-def _with_depths(text: str, file: str, depths: Mapping[str, int]) -> str:
+def _with_depths(text: str, depths: Mapping[str, int]) -> str:
     """The configuration with ``stage_to_depth_map``, which the published template has no field for."""
     try:
         content = json.loads(text)

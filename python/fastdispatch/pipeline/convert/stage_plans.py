@@ -63,7 +63,7 @@ def plan(graph: LayerGraph, imports: Mapping[str, Import], *, whole: bool = Fals
             operators[node.id] = operator(node, sources, imports)
     _move_items(graph, operators)
     order = graph.ordered()
-    _check_direction(graph, operators)
+    _check_direction(graph)
     count = 1 + max(node.stage or 0 for node in order)
     inputs = in_order(id for id, node in graph.nodes.items() if _is_input(node, graph))
     made = Plan(graph, operators, [], Names(graph, inputs), inputs, [], [])
@@ -107,7 +107,7 @@ def _move_items(graph: LayerGraph, operators: Mapping[str, Operator]) -> None:
             graph.nodes[node.id] = replace(node, stage=0)
 
 
-def _check_direction(graph: LayerGraph, operators: Mapping[str, Operator]) -> None:
+def _check_direction(graph: LayerGraph) -> None:
     for source, targets in graph.targets_of.items():
         for target in targets:
             before, after = graph.nodes[source], graph.nodes[target]
