@@ -128,6 +128,34 @@ def test_messages_are_no_collectives(folder: Path) -> None:
     assert not [each for each in found if "collectives" in each.title], listed(found)
 
 
+def test_bytes_of_a_skewed_exchange_are_exact(folder: Path) -> None:
+    """Each rank sends 512 rows of 384 numbers; rank 0 receives 64 rows of each rank, rank 1 448."""
+    found = findings("skewed_exchange", "fault", folder)
+    first = found.findings[0]
+    assert first.evidence == {"bytes_per_step": {"0": 512 * 384 * 4, "1": 2 * 448 * 384 * 4}}
+    assert first.ranks == [1]
+    assert first.where.key == "skewed_exchange.py:[]:exchange"
+    reasons = {each.id: each.reason for each in found.not_decided}
+    assert reasons["low-intensity"] == "no FLOPs were measured: record with measure='flops'"
+
+
+def test_a_chain_of_low_intensity_has_its_operators_and_bytes(folder: Path) -> None:
+    """A call of gelu has 8 operators with a formula, all of them element-wise."""
+    found = findings("activation_by_hand", "fault", folder)
+    first = found.findings[0]
+    assert first.where.key == "activation_by_hand.py:[]:gelu"
+    assert first.evidence["operators_per_call"] == 8
+    assert 0 < first.evidence["flops_per_step"] <= limits.LOW_INTENSITY * first.evidence["bytes_per_step"]
+    reasons = {each.id: each.reason for each in found.not_decided}
+    assert reasons["skewed-comm"] == "one rank"
+
+
+def test_bytes_of_collectives_are_undecided_without_comm(folder: Path) -> None:
+    found = findings("unequal_counts", "clean", folder)
+    reasons = {each.id: each.reason for each in found.not_decided}
+    assert reasons["skewed-comm"] == "no communication was measured: record with measure='comm'"
+
+
 def test_every_detector_has_a_program() -> None:
     assert {program(name)["FINDING"] for name in NAMES} == set(DETECTORS) - ON_GPU
 

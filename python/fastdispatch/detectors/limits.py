@@ -45,6 +45,13 @@ COMPILING_STEPS, COMPILED_BY = 3, 10
 #: step in which it waits least.
 COLLECTIVES, COMM_SHARE, COMM_MS = 8, 0.3, 3.0
 
+#: skewed-comm: ratio of the bytes of two ranks in one collective, and their difference per step.
+SKEW, SKEW_BYTES = 1.5, 64e3
+
+#: low-intensity: FLOPs per byte of slow operators, and of operators to compare with; ratio of their rates; share of the
+#: step; operators per call of a function.
+LOW_INTENSITY, HIGH_INTENSITY, LOW_RATE, INTENSITY_SHARE, CHAIN = 2.0, 10.0, 0.1, 0.2, 4.0
+
 #: slow-rank: extra work of a rank, as share of the work of the others and time per step; share in one path. The
 #: shortest steps must confirm it: at least this part of the extra work is in them.
 SLOW_SHARE, SLOW_MS, SLOW_PATH, SLOW_SHORTEST = 0.2, 4.0, 0.5, 0.5

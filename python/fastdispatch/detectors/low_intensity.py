@@ -1,0 +1,123 @@
+"""``low-intensity``: a function spends its time on operators that compute little with the bytes they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import Steps, number, percent
+from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.read.call_sites import CallSites
+from fastdispatch.read.flops import has_flops, measured_steps
+from fastdispatch.read.summary import in_flop, seconds
+
+ID = "low-intensity"
+
+ADVICE = (
+    "compute the chain in one operator: torch.compile fuses it, nn.functional has activations, norms and losses as one"
+    " operator"
+)
+
+
+@dataclass
+class _Figures:
+    """Operators of one path or function; FLOPs and bytes per measured step, times in ns per step."""
+
+    flops: float = 0.0
+    bytes: float = 0.0
+    time: float = 0.0
+    forward: float = 0.0  # calls of the forward pass per step
+    paths: list[int] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        return self.flops / self.time * 1e9 if self.time else 0.0
+
+    @property
+    def intensity(self) -> float:
+        return self.flops / self.bytes if self.bytes else float("inf")
+
+    def add(self, other: _Figures) -> None:
+        for name in ("flops", "bytes", "time", "forward", "paths"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+    if not has_flops(steps.ranks):
+        yield NotDecided(ID, "no FLOPs were measured: record with measure='flops'")
+        return
+    if any(steps.paths["gpu_calls"]) or any(rank["meta"].get("gpu_name") for rank in steps.ranks):
+        yield NotDecided(ID, "operators ran on a GPU: the times of the host are not those of the computation")
+        return
+    sites = CallSites(steps.trace)
+    operators = _operators(steps, sites)
+    best = max((each for each in operators if each.intensity >= limits.HIGH_INTENSITY), key=_rate, default=None)
+    if best is None:
+        yield NotDecided(ID, f"no operator has {limits.HIGH_INTENSITY:.0f} FLOP/B: there is no rate to compare with")
+        return
+    slow = [
+        each
+        for each in operators
+        if each.intensity <= limits.LOW_INTENSITY and each.rate <= limits.LOW_RATE * best.rate
+    ]
+    for user, chain in _chains(steps, sites, slow).items():
+        if chain.time >= limits.INTENSITY_SHARE * steps.step and _length(steps, user, chain) >= limits.CHAIN:
+            yield _finding(steps, user, chain, best)
+            steps.claim(chain.paths)
+
+
+def _rate(figures: _Figures) -> float:
+    return figures.rate
+
+
+def _length(steps: Steps, user: int, chain: _Figures) -> float:
+    """Return the operators of the forward pass per call of the function."""
+    return chain.forward / max(steps.calls(user), 1.0)
+
+
+def _operators(steps: Steps, sites: CallSites) -> list[_Figures]:
+    """Return the measured paths of main threads and backward, without the optimizer and claimed time."""
+    measured = max(measured_steps(steps.ranks), 1)
+    found: dict[int, _Figures] = {}
+    columns = ("context", "kind", "sum", "other")
+    for rank in steps.ranks:
+        for path, kind, flops, size in zip(*(rank["measures"][name] for name in columns), strict=True):
+            if kind in ("flops", "elementwise") and sites.passes[path] != "optimizer":
+                figures = found.setdefault(path, _Figures(paths=[path]))
+                figures.flops += flops / measured
+                figures.bytes += size / measured
+    for path, figures in found.items():
+        figures.time = steps.unclaimed([path])
+        figures.forward = steps.calls(path) if sites.passes[path] == "forward" else 0.0
+    return [figures for figures in found.values() if figures.time]
+
+
+def _chains(steps: Steps, sites: CallSites, operators: list[_Figures]) -> dict[int, _Figures]:
+    """Return the operators by the function of the program that calls them, or whose forward pass causes them."""
+    found: dict[int, _Figures] = {}
+    for each in operators:
+        user = steps.user(sites.site(each.paths[0]))
+        if user >= 0:
+            found.setdefault(user, _Figures()).add(each)
+    return found
+
+
+def _finding(steps: Steps, user: int, chain: _Figures, best: _Figures) -> Finding:
+    length = _length(steps, user, chain)
+    return steps.finding(
+        ID,
+        f"{steps.name(user)} calls {number(length)} operators of low intensity: {chain.intensity:.2g} FLOP/B",
+        steps.where(user),
+        chain.time * (1 - 1 / length),
+        f"{seconds(chain.time)} or {percent(chain.time / steps.step)} of a step with their backward, at"
+        f" {in_flop(chain.rate, 'FLOP/s')}; {steps.key(best.paths[0])} reaches {in_flop(best.rate, 'FLOP/s')} at"
+        f" {best.intensity:.3g} FLOP/B",
+        ADVICE,
+        evidence={
+            "flops_per_step": round(chain.flops),
+            "bytes_per_step": round(chain.bytes),
+            "ns_per_step": round(chain.time),
+            "operators_per_call": round(length, 2),
+        },
+    )
