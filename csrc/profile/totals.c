@@ -48,6 +48,21 @@ add_gpu(fd_total *total, const fd_gpu_figure *figure)
     total->gpu_launch_bound += figure->launch_bound;
 }
 
+static void
+add_measure(fd_total *total, const fd_trace_measure *measure)
+{
+    if (measure->kind == FD_MEASURE_FLOPS) {
+        total->flops += measure->sum;
+    }
+    else if (measure->kind == FD_MEASURE_ALLOCATED) {
+        total->allocated += measure->sum;
+    }
+    else if (measure->kind == FD_MEASURE_COMM) {
+        total->communicated +=
+            measure->sum > measure->other ? measure->sum : measure->other;
+    }
+}
+
 /* Take the slowest step of each summed rank away, as fd_figure_steady does of
  * one rank. */
 static void
@@ -94,9 +109,8 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
                     &from->gpu.list[k]);
         }
         for (uint32_t k = 0; k < from->measures.count; k++) {
-            const fd_trace_measure *measure = &from->measures.list[k];
-            totals->list[measure->context].flops +=
-                measure->kind == FD_MEASURE_FLOPS ? measure->sum : 0;
+            add_measure(&totals->list[from->measures.list[k].context],
+                        &from->measures.list[k]);
         }
     }
 }

@@ -20,6 +20,8 @@ typedef struct fd_total {
     uint64_t gpu_starved; /* ns of idle streams before its calls */
     uint64_t gpu_launch_bound; /* intervals that ended with the host */
     uint64_t flops;            /* of operators with a formula, measured */
+    uint64_t communicated;     /* the larger of bytes sent and received */
+    uint64_t allocated;        /* bytes, of all devices */
     double self_squares;       /* spread, as in fd_figure */
     double total_squares;
     uint64_t self_stepped; /* self and total within ended steps */

@@ -169,16 +169,47 @@ def test_pprof_says_the_same(dump: Path, tmp_path: Path) -> None:
         ("gpu", "nanoseconds"),
         ("resumes", "count"),
         ("flops", "count"),
+        ("communicated", "bytes"),
+        ("allocated", "bytes"),
     ]
     assert texts[profile.default_sample_type] == "cpu"
     found = {tuple(names[one] for one in sample.location_id): list(sample.value) for sample in profile.sample}
     step = ("train.py:[]:step", "main")
     assert found == {
-        step: [4, 15 * MS, 0, 0, 0],
-        ("nn.py:[Net]:forward", *step): [3, 5 * MS, 0, 0, 0],
-        ("aten::mm", "nn.py:[Net]:forward", *step): [6, 20 * MS, 0, 0, 0],
-        (HOSTILE, *step): [1, 2 * MS, 0, 0, 0],
+        step: [4, 15 * MS, 0, 0, 0, 0, 0],
+        ("nn.py:[Net]:forward", *step): [3, 5 * MS, 0, 0, 0, 0, 0],
+        ("aten::mm", "nn.py:[Net]:forward", *step): [6, 20 * MS, 0, 0, 0, 0, 0],
+        (HOSTILE, *step): [1, 2 * MS, 0, 0, 0, 0, 0],
     }
+
+
+@pytest.mark.torch
+def test_pprof_has_measured_figures(tmp_path: Path) -> None:
+    """A product of 8 x 8 numbers: 2 * 8**3 FLOPs, 256 bytes of result; its first row, 32 bytes, is reduced."""
+    pytest.importorskip("google.protobuf")
+    pytest.importorskip("pypprof")
+    torch = pytest.importorskip("torch")
+    x = torch.ones(8, 8)
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        with fastdispatch.CallGraph(tmp_path / "run", measure="flops,memory,comm"):
+            y = x @ x
+            torch.distributed.all_reduce(y[0])
+    finally:
+        torch.distributed.destroy_process_group()
+    export("pprof", tmp_path / "run", "-o", tmp_path / "profile.pb")
+    profile = published_profile().FromString((tmp_path / "profile.pb").read_bytes())
+    texts = profile.string_table
+    functions = {one.id: texts[one.name] for one in profile.function}
+    found = {
+        (texts[kind.type], functions[sample.location_id[0]]): value
+        for sample in profile.sample
+        for kind, value in zip(profile.sample_type, sample.value, strict=True)
+        if value
+    }
+    assert {name: value for (kind, name), value in found.items() if kind == "flops"} == {"aten::mm": 2 * 8**3}
+    assert {name: value for (kind, name), value in found.items() if kind == "communicated"} == {"c10d::allreduce_": 32}
+    assert found["allocated", "aten::mm"] == 256
 
 
 def test_networkx_reads_the_graph(dump: Path, tmp_path: Path) -> None:

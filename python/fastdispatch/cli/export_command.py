@@ -21,7 +21,7 @@ from fastdispatch.read.privacy import shown
 FLAMES = {
     "folded": "folded stacks for flamegraph.pl, inferno and other tools",
     "speedscope": "call trees for speedscope.app, one per thread",
-    "pprof": "a profile for pprof with calls, time and GPU time",
+    "pprof": "a profile for pprof with calls, time, GPU time, FLOPs, and communicated and allocated bytes",
 }
 
 
