@@ -156,6 +156,21 @@ def test_compiled_regions_are_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "not counted: operators inside 1 call of a region of torch.compile" in lines
 
 
+def test_a_recording_of_compiled_regions_only_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """FLOPs were measured, but there is none to report."""
+    model = torch.compile(torch.nn.Linear(WIDTH, WIDTH), backend="aot_eager")
+    x = torch.ones(2, WIDTH)
+    with torch.no_grad():
+        model(x)  # compiles
+        with fastdispatch.CallGraph(tmp_path, measure="flops"):
+            for _ in range(3):
+                model(x)
+    assert main(["report", str(tmp_path), "--flops"]) == 2
+    printed = capsys.readouterr().err
+    assert "operators inside 3 calls of a region of torch.compile are not observed, and no other operator" in printed
+    assert "--measure flops" not in printed
+
+
 def test_a_fused_recurrent_layer_counts(tmp_path: Path) -> None:
     """Four gates from input and state per position; the counter has 0."""
     model = torch.nn.LSTM(WIDTH, WIDTH, batch_first=True)

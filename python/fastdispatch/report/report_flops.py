@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.read.flops import Flops, Work, flops_of
+from fastdispatch.read.flops import Flops, Work, flops_of, has_flops
 from fastdispatch.read.measured import SiteGroups
 from fastdispatch.read.peaks import Peak, peak_of
+from fastdispatch.read.summary import counted, mapping
 from fastdispatch.read.trace import Group, Trace
 from fastdispatch.report.report_facts import COMPILED
 from fastdispatch.report.report_rows import is_library
@@ -96,6 +97,12 @@ def flop_report(
     trace: Trace, *, by: Group, rank: int | None, sort: str, top: int | None, hide: bool, peak: str | None
 ) -> FlopReport:
     """Return the ``top`` rows (None: all) by ``sort``; with ``hide``, without library functions that only forward."""
+    compiled = _compiled(trace)
+    if compiled and not has_flops(trace.ranks) and any(map(_measures_flops, trace.ranks)):
+        raise Error(
+            f"--flops: {trace.name} has no FLOPs: operators inside {counted(compiled, 'call')} of a region of"
+            " torch.compile are not observed, and no other operator has a formula"
+        )
     found = flops_of(trace, rank)
     steps = found.measured or found.ranks
     timed = found.timed or found.ranks
@@ -107,7 +114,6 @@ def flop_report(
     kept = [row for row in rows if row.own or not hide or not groups.forwards(row.where)]
     field = SORTS[sort]
     kept.sort(key=lambda row: (-getattr(row, field), -row.flops, row.where))
-    regions = {node for node, key in enumerate(trace.nodes["key"]) if key.startswith(COMPILED)}
     whole = Work()
     for work in found.sites.values():
         whole.add(work)
@@ -127,12 +133,19 @@ def flop_report(
             UnknownRow(name, each.calls / steps, each.bytes / steps, each.failed)
             for name, each in sorted(found.unknown.items())
         ],
-        compiled=sum(
-            calls
-            for node, calls in zip(trace.contexts["node"], trace.contexts["calls"], strict=True)
-            if node in regions
-        ),
+        compiled=compiled,
     )
+
+
+def _measures_flops(rank: dict[str, Any]) -> bool:
+    return "flops" in mapping(mapping(rank["meta"].get("options")).get("measure"))
+
+
+def _compiled(trace: Trace) -> int:
+    """Return the calls of regions of torch.compile."""
+    regions = {node for node, key in enumerate(trace.nodes["key"]) if key.startswith(COMPILED)}
+    columns = (trace.contexts["node"], trace.contexts["calls"])
+    return sum(calls for node, calls in zip(*columns, strict=True) if node in regions)
 
 
 def _gpus(trace: Trace) -> list[str]:
