@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -16,6 +17,7 @@ import fastdispatch
 from fastdispatch.read import live
 from fastdispatch.read.collective_waits import ASYNC, PARTIAL, waits
 from fastdispatch.read.collectives import group_calls
+from fastdispatch.report.comm_report import comm_rows
 from tests import processes
 
 torch = pytest.importorskip("torch")
@@ -51,6 +53,10 @@ def different(folder: Path, rank: int) -> None:
     dist.barrier()
 
 
+def start_and_wait(tensor: Any) -> None:
+    dist.all_reduce(tensor, async_op=True).wait()
+
+
 def slow(folder: Path, rank: int) -> None:
     """Rank 3 is 0.2 s late in ten all_reduce of 16 MB. Each rank also measures the begin and end of each call."""
     large = torch.ones(4_000_000)
@@ -63,7 +69,7 @@ def slow(folder: Path, rank: int) -> None:
         dist.all_reduce(large)
         stamps.append((begin, time.monotonic_ns()))
     dist.broadcast(large, 0)
-    dist.all_reduce(large, async_op=True).wait()
+    start_and_wait(large)
     (folder / f"stamps{rank}.json").write_text(json.dumps(stamps))
 
 
@@ -173,6 +179,11 @@ def test_wait_and_transfer_of_a_slow_rank(tmp_path: Path) -> None:
     assert reduced.wait_ns >= 0.95 * 10 * (RANKS - 1) * SLEEP * 1e9
     assert found["broadcast_"].undecided == {PARTIAL: 1} and found["broadcast_"].wait_ns == 0
     assert found["barrier"].collectives == 10
+    trace = fastdispatch.load(tmp_path / "run")
+    (row,) = [row for row in comm_rows(trace, "") if row.operator == "allreduce_" and not row.asynchronous]
+    inside = sum(end - begin for calls in stamps for begin, end in calls)
+    assert row.exposed == pytest.approx(inside / sum(rank["recorded"] for rank in trace.ranks), rel=0.05)
+    assert row.calls == 10 * RANKS
     lines = processes.fastdispatch("report", tmp_path / "run", "--comm").stdout.splitlines()
     assert any("allreduce_ of group 0, " in line and line.endswith(" for rank 3, last in 10") for line in lines)
     assert sum(line.endswith(": not split") for line in lines) == 2

@@ -157,7 +157,7 @@ def test_compiled_regions_are_named(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_recording_of_compiled_regions_only_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """FLOPs were measured, but there is none to report."""
+    """FLOPs were measured, but no operator with a formula was observed."""
     model = torch.compile(torch.nn.Linear(WIDTH, WIDTH), backend="aot_eager")
     x = torch.ones(2, WIDTH)
     with torch.no_grad():

@@ -12,6 +12,8 @@ from fastdispatch.read.collective_waits import back_ends, uses_device, waits
 from fastdispatch.read.measured import communicated
 from fastdispatch.read.summary import aligned, printable, seconds, size
 from fastdispatch.read.trace import Trace
+from fastdispatch.report.report_facts import in_role
+from fastdispatch.report.terminal import rounded_share
 
 #: FD_MEASURE_ASYNC
 _ASYNC = 2
@@ -46,7 +48,9 @@ _FACTORS = {
 @dataclass
 class CommRow:
     """Communication of one call path, summed over ranks. Bytes of tensors; times in nanoseconds. ``time_ns``: with the
-    wait for the end, None for ``async_op``, C++ callers and devices; bandwidths in bytes per second, else None."""
+    wait for the end, None for ``async_op``, C++ callers and devices; bandwidths in bytes per second, else None.
+    ``exposed``: this time of all calls, as share of the time of the main threads; None on other threads too, and if
+    other calls of the path have ``async_op``."""
 
     operator: str
     group: str
@@ -62,6 +66,7 @@ class CommRow:
     time_ns: int | None
     algorithm_bandwidth: float | None
     bus_bandwidth: float | None
+    exposed: float | None
 
 
 def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
@@ -73,13 +78,35 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
     ranks = dict(zip(trace.spreads["context"], trace.spreads["ranks"], strict=True))  # of a reduced merge
     for (context, _, _), row in sums.items():
         row[0] = ranks.get(context, row[0])
-    found = [_row(trace, device, *key, *figures) for key, figures in sums.items()]
+    calls: Counter[int] = Counter()
+    mixed = {context for context, _, flags in sums if flags & _ASYNC}
+    for (context, _, _), row in sums.items():
+        calls[context] += row[1]
+    main = _main_time(trace)
+    wholes = {context: 0 if context in mixed else main * count for context, count in calls.items()}
+    found = [_row(trace, device, wholes[key[0]], *key, *figures) for key, figures in sums.items()]
     return sorted(found, key=lambda row: (-max(row.sent, row.received), row.operator, row.path))
 
 
+def _main_time(trace: Trace) -> int:
+    """Return the time of the main threads, in which a call that waits for its end has no other work beside it."""
+    columns = zip(trace.contexts["self"], in_role(trace, trace.contexts, "main"), strict=True)
+    return sum(own for own, inside in columns if inside)
+
+
 def _row(
-    trace: Trace, device: bool, context: int, detail: str, flags: int, ranks: int, calls: int, sent: int, got: int
+    trace: Trace,
+    device: bool,
+    whole: int,
+    context: int,
+    detail: str,
+    flags: int,
+    ranks: int,
+    calls: int,
+    sent: int,
+    got: int,
 ) -> CommRow:
+    """``whole``: the time of the main threads, times the measured calls of the path; 0 if no share is known."""
     kind, _, group = detail.partition(" ")
     name, _, members = group.rpartition(":")
     path = _path(trace, context)
@@ -103,6 +130,7 @@ def _row(
         time,
         algorithm,
         None if algorithm is None or factor is None else algorithm * factor,
+        trace.contexts["total"][waits] * calls / whole if waits is not None and path[0] == "main" and whole else None,
     )
 
 
@@ -177,9 +205,10 @@ def back_end_lines(trace: Trace) -> Iterator[str]:
 
 def comm_lines(rows: list[CommRow]) -> Iterator[str]:
     """Yield a line per row, and the function of the program that caused it."""
-    table = [["calls", "sent", "received", "time", "algorithm", "bus", "operator, group, type, caller"]]
+    table = [["calls", "sent", "received", "time", "exposed", "algorithm", "bus", "operator, group, type, caller"]]
     for row in rows:
         time = "" if row.time_ns is None else seconds(row.time_ns)
+        exposed = "" if row.exposed is None else rounded_share(row.exposed)
         rates = [
             "" if rate is None else size(round(rate)) + "/s" for rate in (row.algorithm_bandwidth, row.bus_bandwidth)
         ]
@@ -187,5 +216,5 @@ def comm_lines(rows: list[CommRow]) -> Iterator[str]:
         what = f"{row.operator} of group {row.group} ({members}), {row.type}{', async' if row.asynchronous else ''}"
         caller = next((key for key in row.path[-2::-1] if not key.startswith(("torch/", "c10d"))), row.path[0])
         moved = size(row.sent), size(row.received)
-        table.append([str(row.calls), *moved, time, *rates, f"{what}, {printable(caller)}"])
-    yield from aligned(table, ">>>>>>")
+        table.append([str(row.calls), *moved, time, exposed, *rates, f"{what}, {printable(caller)}"])
+    yield from aligned(table, ">>>>>>>")
