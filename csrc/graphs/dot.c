@@ -6,12 +6,17 @@
 enum { LARGE = 250 };
 
 /* Further attributes of a large graph, which limit the layout: Graphviz needs
- * a minute for 3 000 boxes without them and seconds with them. */
+ * a minute for 3 000 boxes without them and seconds with them. In the classic
+ * style half of the width is space between lines. */
 static const char *
-limits_of(const fd_graph *graph)
+limits_of(const fd_graph *graph, const fd_export_options *options)
 {
-    return graph->boxes.count < LARGE
-             ? ""
+    if (graph->boxes.count < LARGE) {
+        return "";
+    }
+    return options->style == FD_STYLE_CLASSIC
+             ? ", splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.05, "
+               "nodesep=0.02"
              : ", splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.05";
 }
 
@@ -40,7 +45,7 @@ fd_export_dot(const fd_trace *trace, const fd_export_options *options,
                               .graph = &graph,
                               .dot = &dot,
                               .to = to,
-                              .limits = limits_of(&graph)};
+                              .limits = limits_of(&graph, options)};
     if (options->style == FD_STYLE_CLASSIC) {
         fd_dot_classic(&picture);
     }

@@ -114,8 +114,12 @@ measure(fd_graph *graph, bool *calls)
 }
 
 static fd_status
-stack_leaves(fd_graph *graph, bool classic)
+stack_leaves(fd_graph *graph, const fd_export_options *options)
 {
+    bool classic = options->style == FD_STYLE_CLASSIC;
+    uint32_t most = options->leaves > 0 ? options->leaves
+                  : classic             ? CLASSIC_LEAVES
+                                        : LEAVES_A_LINE;
     bool *calls = fd_calloc(graph->boxes.count + 1, sizeof *calls);
     if (calls == NULL) {
         return FD_ENOMEM;
@@ -133,7 +137,7 @@ stack_leaves(fd_graph *graph, bool classic)
                     (uint64_t)graph->boxes.list[i].depth << 32 | i;
             }
         }
-        stack(graph, &found, classic ? CLASSIC_LEAVES : LEAVES_A_LINE);
+        stack(graph, &found, most);
     }
     fd_vector_clear(&found);
     fd_free(calls);
@@ -161,7 +165,5 @@ fd_status
 fd_regions_make(fd_graph *graph, const fd_export_options *options)
 {
     fd_status status = find_regions(graph);
-    return status == FD_OK
-             ? stack_leaves(graph, options->style == FD_STYLE_CLASSIC)
-             : status;
+    return status == FD_OK ? stack_leaves(graph, options) : status;
 }

@@ -58,6 +58,8 @@ typedef struct fd_export_options {
     double min_percent;       /* of the time; functions below are folded.
                            Negative: a default */
     bool all;                 /* nothing is folded */
+    uint32_t leaves; /* pictures: boxes without callees on a line; 0: a
+                        default */
     const fd_export_clock *clocks; /* timelines: borrowed; by index of rank;
                                       NULL: one host, or the wall clock */
     int64_t clocks_base_ns;        /* with clocks: the origin of time, since

@@ -560,6 +560,7 @@ class Trace:
         flows: bool = True,
         align: str = "auto",
         strict: bool = False,
+        leaves: int = 0,
     ) -> bytes:
         """Return a file for another program: ``callgraph``, ``dot``, ``graphml``, ``folded``, ``speedscope``,
         ``pprof``, ``chrome`` or ``perfetto``.

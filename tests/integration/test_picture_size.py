@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.page.graphviz import layout
 from tests import processes
 
 pytest.importorskip("torch")
@@ -35,7 +34,7 @@ def smallest_text(picture: str) -> float:
 
 
 def drawn(folder: Path) -> str:
-    return layout(fastdispatch.load(folder, steps=(4, 12)).export("dot")).decode()
+    return fastdispatch.load(folder, steps=(4, 12)).svg()
 
 
 def recorded(folder: Path, *program: object) -> Path:

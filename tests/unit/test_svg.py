@@ -14,6 +14,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
+from fastdispatch.page.graphviz import layout
 from tests import processes
 from tests.unit.call_trees import Dump
 
@@ -185,6 +186,18 @@ def test_a_picture_stays_small(tmp_path: Path) -> None:
     assert len(picture.boxes) == 60
     assert "train.py:[]:f299" in picture.boxes and "train.py:[]:f240" not in picture.boxes
     assert "241 under 0.6 %" in picture.text
+
+
+@needs_dot
+@pytest.mark.parametrize(("style", "letters", "widest"), [("default", 44, 1490), ("classic", 50, 6000)])
+def test_a_picture_that_is_too_wide_gets_more_lines(tmp_path: Path, style: str, letters: int, widest: int) -> None:
+    calls = [(f"train.py:[]:{'W' * letters}{i}", 1, 100) for i in range(24)]
+    trace = fastdispatch.load(Dump([("train.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json"))
+    pictures = {"first": layout(trace.export("dot", style=style)), "fitted": trace.svg(style=style).encode()}
+    width = {name: int(re.search(rb'<svg width="(\d+)', image)[1]) for name, image in pictures.items()}
+    assert width["first"] > widest >= width["fitted"]
+    assert all(image.count(b'class="node"') == 25 for image in pictures.values())
+    assert trace.svg(tmp_path / "x.png", style=style) and (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_ranks_are_drawn_apart(tmp_path: Path) -> None:

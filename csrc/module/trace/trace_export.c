@@ -127,7 +127,7 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     static char *names[] = {"format", "rank",      "style",    "weight",
                             "ops",    "hide",      "contract", "min_percent",
                             "all",    "durations", "flows",    "align",
-                            "strict", NULL};
+                            "strict", "leaves",    NULL};
     const char *format;
     const char *style = "default";
     const char *weight = "time";
@@ -138,13 +138,14 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     const char *durations = "jobs";
     int flows = 1;
     int strict = 0;
+    int leaves = 0;
     alignment how = {.align = FD_ALIGN_AUTO};
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "s|$isssO!O!dpspO&p:export", names, &format,
+            args, kwargs, "s|$isssO!O!dpspO&pi:export", names, &format,
             &options.rank, &style, &weight, &ops, &PyTuple_Type, &hide,
             &PyTuple_Type, &contract, &options.min_percent, &all, &durations,
-            &flows, fd_take_align, &how.align, &strict)
+            &flows, fd_take_align, &how.align, &strict, &leaves)
         || !fd_trace_rank_fits(self, options.rank)
         || !choose_all(&options, style, weight, ops, durations)) {
         return NULL;
@@ -152,6 +153,7 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     how.strict = strict != 0;
     options.all = all != 0;
     options.no_flows = flows == 0;
+    options.leaves = leaves > 0 ? (uint32_t)leaves : 0;
     const fd_exporter *exporter = fd_exporter_find(format);
     if (exporter == NULL) {
         return PyErr_Format(fd_value_error(), "format=%s is unknown", format);

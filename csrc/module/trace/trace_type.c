@@ -320,11 +320,12 @@ static PyMethodDef methods[] = {
      PyDoc_STR("streams($self, /)\n--\n\nThe names of its tables.")},
     {"export", (PyCFunction)(void (*)(void))fd_trace_export,
      METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("export($self, format, *, rank=-1, style='default',\n"
-               "       weight='time', ops='none', hide=(), contract=(),\n"
-               "       min_percent=-1.0, all=False, durations='jobs',\n"
-               "       flows=True, align='auto', strict=False)\n--\n\n"
-               "The recording in another format, as bytes.")},
+     PyDoc_STR(
+         "export($self, format, *, rank=-1, style='default',\n"
+         "       weight='time', ops='none', hide=(), contract=(),\n"
+         "       min_percent=-1.0, all=False, durations='jobs',\n"
+         "       flows=True, align='auto', strict=False, leaves=0)\n--\n\n"
+         "The recording in another format, as bytes.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -157,7 +157,7 @@ def export_one(arguments: argparse.Namespace) -> None:
 
 
 def export_dot(arguments: argparse.Namespace) -> None:
-    write_file(arguments.output, svg_command.dot_of(arguments))
+    write_file(arguments.output, svg_command.dot_of(arguments)())
 
 
 def export_csv(arguments: argparse.Namespace) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 
 from fastdispatch import Error, Trace
 from fastdispatch.cli import renamed
@@ -84,13 +86,14 @@ def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
                 )
 
 
-def dot_of(arguments: argparse.Namespace) -> bytes:
-    """Return the graph in Graphviz's language."""
+def dot_of(arguments: argparse.Namespace) -> Callable[..., bytes]:
+    """Return the function that returns the graph in Graphviz's language."""
     from fastdispatch.read.reduced import load_run
 
     trace = load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank)
     check_globs(trace, arguments)
-    return trace.export(
+    return partial(
+        trace.export,
         "dot",
         rank=arguments.rank,
         style=arguments.style,
@@ -104,6 +107,7 @@ def dot_of(arguments: argparse.Namespace) -> bytes:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from fastdispatch.page.graphviz import drawn
+    from fastdispatch.page.graphviz import fitted
 
-    write(arguments.output, drawn(dot_of(arguments), arguments.output))
+    dot = dot_of(arguments)
+    write(arguments.output, fitted(lambda leaves: dot(leaves=leaves), arguments.style, arguments.output))

@@ -208,6 +208,7 @@ class Trace(Views):
         flows: bool = True,
         align: Literal["none", "wall", "start", "auto", "pingpong", "collective", "p2p"] = "auto",
         strict: bool = False,
+        leaves: int = 0,
     ) -> bytes:
         """Return the trace in the format of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or
         ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded``, ``speedscope``, ``pprof``
@@ -221,7 +222,8 @@ class Trace(Views):
         ``strict`` rejects ranks with an unknown error.
         ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu`` and ``flops``.
         The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
-        ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default.
+        ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default. ``leaves``: the
+        number of boxes without callees on a line of a picture, 0 the default.
         """
         return self.core.export(
             format,
@@ -237,6 +239,7 @@ class Trace(Views):
             flows=flows,
             align=align,
             strict=strict,
+            leaves=leaves,
         )
 
     def columns(self, table: str) -> ArrowTable:

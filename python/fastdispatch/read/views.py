@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -134,9 +135,10 @@ class Views(ABC):
     ) -> Picture:
         """Return the picture of the call graph, and write it to ``path`` if that is given (.svg, .png, .pdf or .dot).
         The options are those of :meth:`Trace.export`. Needs Graphviz; raises :class:`fastdispatch.Error` without."""
-        from fastdispatch.page.graphviz import drawn
+        from fastdispatch.page.graphviz import fitted
 
-        dot = self._shown.export(
+        dot = partial(
+            self._shown.export,
             "dot",
             rank=rank,
             style=style,
@@ -148,8 +150,8 @@ class Views(ABC):
             all=all,
         )
         if path is not None:
-            _write(path, drawn(dot, path))
-        return Picture(drawn(dot, "graph.svg").decode())
+            _write(path, fitted(lambda leaves: dot(leaves=leaves), style, path))
+        return Picture(fitted(lambda leaves: dot(leaves=leaves), style, "graph.svg").decode())
 
     def _repr_html_(self) -> str | None:
         return self.report()._repr_html_()
