@@ -6,10 +6,11 @@ import json
 import re
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pretrain
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 import fastdispatch
 from fastdispatch.page import html_layout
@@ -127,6 +128,54 @@ def test_text_of_the_graph_is_never_shrunk(gpt: Path, browser: Browser) -> None:
         )
         assert min(sizes) > 14.9  # the picture is as wide as a whole number of pixels
         assert shown.locator("#view-graph .box.heaviest rect.package-1").count() >= 2  # code of the project
+
+
+def laptop(shown: Page, **state: object) -> Any:
+    """Draw the graph on a small screen; return the rectangles of the view and of the boxes."""
+    shown.set_viewport_size({"width": 1366, "height": 768})
+    look(shown, view="table")
+    look(shown, view="graph", **state)
+    return shown.evaluate(
+        """() => { const place = (e) => e.getBoundingClientRect().toJSON();
+        const view = document.querySelector('#view-graph .scroller');
+        return { view: place(view), boxes: [...view.querySelectorAll('.box')].map(place),
+                 path: [...view.querySelectorAll('.box.heaviest')].map(place) }; }"""
+    )
+
+
+@pytest.mark.parametrize("count", [5, 9])
+def test_boxes_out_of_view_are_counted(browser: Browser, template: Path, tmp_path: Path, count: int) -> None:
+    dump = Dump(template)
+    above = dump.call(-1, 7, "", "", "main", "")
+    for number in range(count):
+        above = dump.call(above, 1, f"p{number}.py", "", f"f{number}", f"p{number}", line=3)
+    trace = fastdispatch.load(dump.save(tmp_path / "chain.json"))
+    (tmp_path / "page.html").write_bytes(page(trace, "chain", Wanted()))
+    with opened(browser, tmp_path / "page.html", "view=graph") as shown:
+        places = laptop(shown)
+        outside = sum(each["right"] > places["view"]["right"] for each in places["boxes"])
+        note = shown.locator("#view-graph .note")
+        assert len(places["boxes"]) == len(places["path"]) == count
+        if count == 5:  # all in view
+            assert outside == 0
+            assert "scroll" not in note.inner_text()
+            return
+        assert outside >= count - 5
+        assert note.inner_text().endswith(f"scroll to see {outside} to the right")
+        shown.evaluate("document.querySelector('#view-graph .scroller').scrollLeft = 1e6")
+        expect(note).to_have_text(re.compile(rf"scroll to see {outside} to the left$"))
+
+
+def test_the_class_of_a_function_is_shortened_first(browser: Browser, template: Path, tmp_path: Path) -> None:
+    dump = Dump(template)
+    root = dump.call(-1, 7, "", "", "main", "")
+    dump.call(root, 1, "a.py", "VeryLongNameOfAnUnusualModule", "forward", "project", line=3)
+    trace = fastdispatch.load(dump.save(tmp_path / "long.json"))
+    (tmp_path / "page.html").write_bytes(page(trace, "long", Wanted()))
+    with opened(browser, tmp_path / "page.html", "view=graph") as shown:
+        for _ in range(3):
+            shown.locator("#view-graph .box").click()
+        assert list(boxes(shown)) == ["VeryLongName\u2026.forward"]
 
 
 def test_modules_are_the_tree_of_the_model(gpt: Path, browser: Browser) -> None:

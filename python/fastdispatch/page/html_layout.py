@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch.read.trace import Columns
 
-_WIDTH, _HEIGHT = 264, 60  # size of a box, pixels (page/assets/graph.js)
+_WIDTH, _HEIGHT = 224, 60  # size of a box, pixels (page/assets/graph.js)
 _DOT_PER_INCH = 72
 _MOST = 200  # packages; with more, the page shows the heaviest and computes their layout
 
@@ -30,7 +30,7 @@ def packages(nodes: Columns, contexts: Columns) -> dict[str, Any]:
     lines = [f"node [shape=box fixedsize=true width={_WIDTH / _DOT_PER_INCH} height={_HEIGHT / _DOT_PER_INCH}]"]
     lines += [f"n{at}" for at in range(len(graph.names))]
     lines += [f"n{caller} -> n{callee}" for caller, callee in graph.calls]
-    rows = _placed("digraph { rankdir=LR ranksep=0.9 nodesep=0.25\n" + "\n".join(lines) + "\n}")
+    rows = _placed("digraph { rankdir=LR ranksep=0.6 nodesep=0.25\n" + "\n".join(lines) + "\n}")
     boxes = [row for row in rows if row[0] == "node"]
     if len(boxes) != len(graph.names):
         return {}

@@ -10,12 +10,13 @@ import { set, state } from "./state.js";
 import { hideTip, showTip } from "./tip.js";
 import { grouped as sumsBy, modulesOf, trace, weight } from "./trace.js";
 
-const [WIDTH, HEIGHT, PAD] = [264, 60, 24]; // as in page/html_layout.py
+const [WIDTH, HEIGHT, PAD] = [224, 60, 16]; // as in page/html_layout.py; five side by side on a laptop
 const LEAST = 0.02; // percent, without a share filter
 const PROJECT = 1; // colour
 const MOST_BOXES = 60;
 const MOST_EDGES = 220;
-const LETTERS = 25;
+const LETTERS = 21;
+const SIDES = [["left", "to the left"], ["right", "to the right"], ["top", "above"], ["bottom", "below"]];
 
 let bar;
 let scroller;
@@ -167,10 +168,11 @@ function shorten(text, letters) {
     return text.includes("/") ? `…${text.slice(1 - letters)}` : `${text.slice(0, letters - 1)}…`;
 }
 
-/** The label of a function has its class: many functions are called forward. */
-function named(group) {
+/** The label of a function has its class: many functions are called forward. The class is shortened first. */
+function named(group, letters) {
     const above = allGroups()[group.parent];
-    return group.level === "function" && above?.level === "class" ? `${above.label}.${group.label}` : group.label;
+    if (group.level !== "function" || above?.level !== "class") return shorten(group.label, letters);
+    return shorten(`${shorten(above.label, Math.max(6, letters - group.label.length - 1))}.${group.label}`, letters);
 }
 
 function second(group) {
@@ -201,7 +203,7 @@ function boxOf(id) {
     svg("rect", { width: WIDTH, height: HEIGHT, rx: 7 }),
     svg("rect", { class: `stripe ${compares() ? `tone-${tone(change.before, change.after)}` : `package-${group.colour}`}`, width: 7, height: HEIGHT - 2, x: 1, y: 1, rx: 3 }),
     svg("rect", { class: compares() ? "meter plain" : "meter", x: 14, y: HEIGHT - 9, height: 4, rx: 1.5, width: Math.max(1, (WIDTH - 24) * Math.min(1, value / made.whole)) }),
-    svg("text", { x: 15, y: 22, class: "label" }, shorten(named(group), group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
+    svg("text", { x: 15, y: 22, class: "label" }, named(group, group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
     svg("text", { x: 15, y: 43, class: "small" }, [said, share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
     group.inside.length > 0 ? svg("text", { x: WIDTH - 18, y: 22, class: "plus", "aria-hidden": "true" }, "+") : null);
 }
@@ -242,6 +244,7 @@ function draw() {
     made = choose();
     if (made.ids.length === 0) {
         scroller.replaceChildren(el("p", { class: "quiet" }, "Nothing has this weight in this phase and share."));
+        note.textContent = "";
         tools();
         return;
     }
@@ -261,6 +264,39 @@ function draw() {
     picture.setAttribute("height", Math.round(height * scale));
     if (focused !== undefined) focusOn(focused);
     tools();
+    showPath();
+}
+
+/** How far each box is out of view, in pixels: to the left, to the right, above, below; 0 in view. */
+function distances(id) {
+    const { x, y } = made.places.get(id);
+    const left = (x - (made.left ?? 0) + PAD) * scale - scroller.scrollLeft;
+    const top = (y - (made.top ?? 0) + PAD) * scale - scroller.scrollTop;
+    return [-left, left + WIDTH * scale - scroller.clientWidth, -top, top + HEIGHT * scale - scroller.clientHeight].map((far) => Math.max(0, Math.round(far)));
+}
+
+/** Scroll to the start of the heaviest path if no part of it is in view. */
+function showPath() {
+    const path = [...(made.heavy?.path ?? [])];
+    if (path.length > 0 && scroller.clientWidth > 0 && path.every((id) => distances(id).some((far) => far > 0))) {
+        const { x, y } = made.places.get(path[0]);
+        scroller.scrollTo((x - (made.left ?? 0)) * scale, (y - (made.top ?? 0)) * scale - scroller.clientHeight / 3);
+    }
+    remark();
+}
+
+/** The numbers of boxes in the picture, not drawn, and out of view by side. */
+function remark() {
+    if (made.ids.length === 0 || scroller.clientWidth === 0) return;
+    const { hidden, hiddenEdges } = made;
+    const far = made.ids.map(distances);
+    const outside = SIDES.map((_, i) => far.filter((each) => each[i] > 0).length);
+    const text = SIDES.map(([, words], i) => (outside[i] > 0 ? `${outside[i]} ${words}` : "")).filter(Boolean).join(", ");
+    SIDES.forEach(([name], i) => scroller.classList.toggle(`more-${name}`, outside[i] > 0));
+    note.textContent = `${counted(made.ids.length, "box", "boxes")}, ${counted(made.edges.length, "edge")}`
+        + (hidden ? `; ${counted(hidden, "lighter box", "lighter boxes")} not drawn` : "")
+        + (hiddenEdges ? `; ${counted(hiddenEdges, "lighter edge")} not drawn` : "")
+        + (text ? `; scroll to see ${text}` : "");
 }
 
 function sized(factor) {
@@ -284,15 +320,11 @@ function tools() {
             onchange: (event) => set({ depth: Math.max(1, Math.min(9, Number(event.target.value) || 1)) }) })),
         button("Fold all", () => set({ open: "", focus: -1 }), { disabled: state.open === "" && state.focus < 0 }),
         button("−", () => sized(0.8), { "aria-label": "Smaller" }), button("+", () => sized(1.25), { "aria-label": "Larger" }), button("Fit", () => sized(0)));
-    const { hidden, hiddenEdges } = made;
-    note.textContent = `${counted(made.ids.length, "box", "boxes")}, ${counted(made.edges.length, "edge")}`
-        + (hidden ? `; ${counted(hidden, "lighter box", "lighter boxes")} not drawn` : "")
-        + (hiddenEdges ? `; ${counted(hiddenEdges, "lighter edge")} not drawn` : "");
 }
 
 function mount(host) {
     bar = el("div", { class: "viewbar" });
-    scroller = el("div", { class: "scroller" });
+    scroller = el("div", { class: "scroller graphs", onscroll: () => made && remark() });
     note = el("p", { class: "note", "aria-live": "polite" });
     host.append(bar, scroller, note);
 }

@@ -13,6 +13,7 @@ import { label, trace } from "./trace.js";
 const COLOURS = { forward: 1, backward: 2, communication: 3, gc: 4, data: 5, optimizer: 7, other: 0 };
 const NAMES = { gc: "garbage collection" };
 const LISTED = 6; // findings
+const LEAST = 0.05; // percent of the step: smaller parts are counted, not named
 
 let found = null; // { values, tables } of the block "data-overview"
 
@@ -49,11 +50,21 @@ function head() {
             text && apart.length > 0 ? `; apart: ${apart.join(", ")}` : "")];
 }
 
+/** The number of parts without a name below the bar, and their sum. */
+function leftOut(parts, whole) {
+    if (parts.length === 0) return null;
+    const sum = parts.reduce((all, [, time]) => all + time, 0);
+    return el("li", { class: "quiet rest", title: parts.map(([name, time]) => `${NAMES[name] ?? name}: ${seconds(time)}`).join("\n") },
+        `${counted(parts.length, "part")} below ${LEAST} %: ${share(sum, whole)}, ${seconds(sum)}`);
+}
+
 /** The step as a bar: one segment per part, named below it. */
 function bar() {
     const { parts, per } = found.values;
     const whole = Object.values(parts).reduce((sum, time) => sum + time, 0);
     const shown = Object.entries(parts).filter(([, time]) => time > 0);
+    const listed = shown.filter(([, time]) => 100 * time >= LEAST * whole);
+    const small = Object.entries(parts).filter((part) => !listed.some(([name]) => name === part[0]));
     if (whole === 0) return el("p", { class: "quiet" }, "No times were recorded: counts only.");
     const phases = trace.about.phases;
     const open = (name) => set({ view: "flame", weight: "", phase: phases.includes(name) ? name : "", zoom: "", query: name === "gc" ? "gc:gen" : name === "communication" ? "c10d" : "" });
@@ -62,9 +73,9 @@ function bar() {
         el("div", { class: "segments", role: "img", "aria-label": shown.map(([name, time]) => text(name, time)).join("; ") },
             ...shown.map(([name, time]) => button(100 * time > 7 * whole ? NAMES[name] ?? name : "", () => open(name), {
                 class: `segment package-${COLOURS[name]}`, style: { flexGrow: String(time / whole) }, title: text(name, time), tabindex: "-1" }))),
-        el("ul", { class: "parts" }, ...Object.entries(parts).map(([name, time]) => el("li", {},
+        el("ul", { class: "parts" }, ...listed.map(([name, time]) => el("li", {},
             el("button", { type: "button", class: "name", onclick: () => open(name) }, el("i", { class: `swatch package-${COLOURS[name]}` }), NAMES[name] ?? name),
-            el("b", {}, share(time, whole)), el("span", { class: "quiet" }, seconds(time))))));
+            el("b", {}, share(time, whole)), el("span", { class: "quiet" }, seconds(time)))), leftOut(small, whole)));
 }
 
 function finding(each) {
@@ -105,12 +116,12 @@ function path(row, whole, most) {
 }
 
 function hottest() {
-    const { rows, whole, more, of } = found.values.paths;
+    const { paths: { rows, whole, more, of }, per } = found.values;
     if (rows.length === 0) return null;
     return el("section", {}, el("h3", {}, "Hottest paths"),
         el("table", { class: "figures" }, el("thead", {}, el("tr", {}, ...["Path", `Share of ${of === "self" ? "the time" : "calls"}`, "Self", "Calls"].map((name, i) => el("th", { scope: "col", class: i > 1 ? "number" : "" }, name)))),
             el("tbody", {}, ...rows.map((row) => path(row, whole, rows[0].weight)))),
-        el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "self" ? "ns" : "count")} of ${counted(trace.ranks.length, "rank")}`));
+        el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "self" ? "ns" : "count")} of ${counted(trace.ranks.length, "rank")}${per === "step" && trace.about.step_count > 1 ? `, ${counted(trace.about.step_count, "step")}` : ""}`));
 }
 
 function mount(host) {
