@@ -1,6 +1,7 @@
 #include "graphs/box_graph.h"
 
 #include "base/map.h"
+#include "recording/node_table.h"
 
 #include <string.h>
 
@@ -70,6 +71,58 @@ leave_out_absent(fd_groups *groups, const fd_totals *totals,
     return FD_OK;
 }
 
+/* By root: 1 % of the time of its threads minus their time on a CPU, as in
+ * reports; nothing if no CPU times are known. */
+static void
+sum_idle_time(double *time, const fd_trace *trace, int rank)
+{
+    bool known = false;
+    for (uint32_t r = 0; r < trace->ranks.count; r++) {
+        const fd_trace_rank *entry = &trace->ranks.list[r];
+        for (uint32_t i = 0; i < entry->threads.count; i++) {
+            const fd_trace_thread *thread = &entry->threads.list[i];
+            if (rank == FD_ALL_RANKS || r == (uint32_t)rank) {
+                time[thread->root] +=
+                    0.01 * (double)thread->self - (double)thread->cpu;
+                known = known || thread->cpu > 0;
+            }
+        }
+    }
+    if (!known) {
+        memset(time, 0, trace->contexts.count * sizeof *time);
+    }
+}
+
+/* Functions that wait in a thread for the whole recording would be drawn with
+ * a share of 100 %. The main threads are never idle. */
+static fd_status
+leave_out_idle(fd_graph *graph, const fd_trace *trace, int rank)
+{
+    double *idle = fd_calloc(trace->contexts.count, sizeof *idle);
+    bool *met = fd_calloc(graph->groups.list.count, 2 * sizeof *met);
+    if (idle == NULL || met == NULL) {
+        fd_free(idle);
+        fd_free(met);
+        return FD_ENOMEM;
+    }
+    sum_idle_time(idle, trace, rank);
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        uint32_t parent = trace->contexts.list[i].parent;
+        uint32_t *group = &graph->groups.of_context[i];
+        idle[i] = parent != 0 ? idle[parent] : is_main(trace, i) ? 0 : idle[i];
+        met[2 * *group + (idle[i] > 0)] = true;
+        *group = idle[i] > 0 ? 0 : *group;
+    }
+    for (uint32_t g = 1; g < graph->groups.list.count; g++) {
+        uint8_t kind = trace->nodes.list[graph->groups.list.list[g].node].kind;
+        bool counts = fd_kind_is_function(kind) || kind == FD_NODE_RANGE;
+        graph->idle += counts && met[2 * g + 1] && !met[2 * g];
+    }
+    fd_free(idle);
+    fd_free(met);
+    return FD_OK;
+}
+
 /* FD_OPS_TOP: callees of operators are contracted, and the figures of an
  * operator are those of its calls by Python. */
 static void
@@ -114,6 +167,10 @@ group_all(fd_graph *graph, const fd_trace *trace,
         leave_out_nested(&graph->groups, trace);
     }
     status = leave_out_absent(&graph->groups, &graph->totals, trace);
+    if (status == FD_OK && options->style == FD_STYLE_DEFAULT
+        && !options->all) {
+        status = leave_out_idle(graph, trace, options->rank);
+    }
     return status == FD_OK
              ? fd_rows_sum(&graph->rows, trace, &graph->groups, &graph->totals)
              : status;

@@ -36,6 +36,7 @@ typedef struct fd_graph {
     fd_edges edges;   /* between groups with boxes */
     uint64_t whole;   /* ns that shares refer to: of the main threads */
     uint64_t outside; /* ns spent in no box nor below one */
+    uint32_t idle;    /* functions that ran in idle threads only, not drawn */
     bool timed;       /* false: all "ns" are calls at and below */
 } fd_graph;
 

@@ -52,6 +52,7 @@ write_hidden(const fd_dot_picture *p)
     hidden(p, &parts, functions[FD_FOLDED_OTHER], "of the standard library");
     hidden(p, &parts, functions[FD_FOLDED_INNER],
            "comprehensions and wrappers");
+    hidden(p, &parts, p->graph->idle, "of idle threads");
     hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
     hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
            "joined (--merge-into-caller)");

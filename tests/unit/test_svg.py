@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -198,6 +199,26 @@ def test_a_picture_that_is_too_wide_gets_more_lines(tmp_path: Path, style: str, 
     assert width["first"] > widest >= width["fitted"]
     assert all(image.count(b'class="node"') == 25 for image in pictures.values())
     assert trace.svg(tmp_path / "x.png", style=style) and (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("cpu", [9_000_000, 11_000_000])
+def test_functions_of_idle_threads_are_counted(tmp_path: Path, cpu: int) -> None:
+    shared = ("a.py:[]:shared", 1, 10)
+    dump = Dump([("a.py:[]:main", 1, 100, [shared])])
+    other = dump.add(-1, ("thread:monitor", 0, 0, [("a.py:[]:wait", 1, 990), shared]))
+    path = dump.write(tmp_path / "dump.json")
+    document = json.loads(path.read_text())
+    threads = document["ranks"][0]["threads"]
+    threads |= {name: 2 * threads[name] for name in threads}
+    threads |= {"role": [threads["role"][0], document["strings"].index("monitor")], "root": [dump.root, other]}
+    threads |= {"covered": [110_000_000, 10**9], "self": [110_000_000, 10**9], "cpu": [110_000_000, cpu]}
+    path.write_text(json.dumps(document))
+    trace = fastdispatch.load(path)
+    busy = cpu > 10_000_000
+    assert set(draw(trace).boxes) == {"a.py:[]:main", "a.py:[]:shared"} | ({"a.py:[]:wait"} if busy else set())
+    assert ("1 of idle threads" in draw(trace).text) == (not busy)
+    assert draw(trace).calls(draw(trace).boxes["a.py:[]:shared"]) == (2 if busy else 1)
+    assert "a.py:[]:wait" in draw(trace, all=True).boxes
 
 
 def test_ranks_are_drawn_apart(tmp_path: Path) -> None:
