@@ -21,7 +21,7 @@ from fastdispatch.read.missing import missing_from
 from fastdispatch.read.trace import load
 from fastdispatch.record import files
 from fastdispatch.record.environment import torch_distributed
-from fastdispatch.record.store_mail import Mail
+from fastdispatch.record.store_exchange import StoreExchange
 
 #: Up to this number of ranks rank 0 gets the recordings, of more the reduced merge (read/reduced.py).
 FEW = 16
@@ -60,16 +60,16 @@ def _gather(distributed: ModuleType, place: files.Place | None, run: str, limit:
     rank, world = distributed.get_rank(), distributed.get_world_size()
     begin = time.monotonic()
     store = distributed.distributed_c10d._get_default_store()
-    mail = Mail(store, f"fastdispatch/gather{next(_number)}", rank, begin + limit)
-    present = _present(mail, rank, world, begin + limit / 2)
+    exchange = StoreExchange(store, f"fastdispatch/gather{next(_number)}", rank, begin + limit)
+    present = _present(exchange, rank, world, begin + limit / 2)
     if rank not in present:
         return f"gather: rank {rank} stopped later than the limit of {limit:g} s"
     if world > FEW:
-        got = _tree(mail, place, present, rank)
+        got = _tree(exchange, place, present, rank)
     elif rank == 0:
-        got = {0} | _take_recordings(mail, place, present, run)
+        got = {0} | _take_recordings(exchange, place, present, run)
     else:
-        return "" if mail.send(_recordings(place)) else "gather: rank 0 did not receive the recording in time"
+        return "" if exchange.send(_recordings(place)) else "gather: rank 0 did not receive the recording in time"
     return "" if rank else _missing(got, world)
 
 
@@ -78,22 +78,24 @@ def _missing(got: set[int], world: int) -> str:
     return f"gather: {sentence}" if sentence else ""
 
 
-def _present(mail: Mail, rank: int, world: int, until: float) -> list[int]:
+def _present(exchange: StoreExchange, rank: int, world: int, until: float) -> list[int]:
     """Return the ranks that have stopped, by rank: all, or those that rank 0 finds at the end of its time."""
-    mail.say("here")
+    exchange.publish("here")
     if rank == 0:
-        everybody = mail.hear("here", range(world), until) is not None
-        mail.say("present", json.dumps(sorted(range(world) if everybody else mail.said("here", range(world)))))
-    text = mail.hear("present", [0])
+        everybody = exchange.await_text("here", range(world), until) is not None
+        exchange.publish(
+            "present", json.dumps(sorted(range(world) if everybody else exchange.published("here", range(world))))
+        )
+    text = exchange.await_text("present", [0])
     if text is None:
         raise Error("rank 0 did not stop in time")
     return [int(each) for each in json.loads(text)]
 
 
-def _next_ready(mail: Mail, waiting: set[int]) -> int | None:
+def _next_ready(exchange: StoreExchange, waiting: set[int]) -> int | None:
     """Wait for one of these ranks and remove it from the set; None if the time is over."""
-    while waiting and time.monotonic() < mail.until:
-        for rank in sorted(mail.said("ready", waiting)):
+    while waiting and time.monotonic() < exchange.until:
+        for rank in sorted(exchange.published("ready", waiting)):
             waiting.remove(rank)
             return rank
         time.sleep(_POLL)
@@ -112,11 +114,11 @@ def _recordings(place: files.Place | None) -> dict[str, bytes]:
     return {ending: content for ending, content in found.items() if content is not None}
 
 
-def _take_recordings(mail: Mail, place: files.Place | None, present: list[int], run: str) -> set[int]:
+def _take_recordings(exchange: StoreExchange, place: files.Place | None, present: list[int], run: str) -> set[int]:
     """Store the recordings of other ranks, one rank in memory at a time; return the ranks that have sent theirs."""
     waiting, got = set(present) - {0}, set()
-    while (rank := _next_ready(mail, waiting)) is not None:
-        found = mail.receive(rank)
+    while (rank := _next_ready(exchange, waiting)) is not None:
+        found = exchange.receive(rank)
         if found is not None:
             got.add(rank)
         if place is not None and found:
@@ -151,7 +153,7 @@ def _store(place: files.Place, rank: int, found: dict[str, bytes], run: str) -> 
 # -- many ranks --------------------------------------------------------------------------------------------------------
 
 
-def _tree(mail: Mail, place: files.Place | None, present: list[int], rank: int) -> set[int]:
+def _tree(exchange: StoreExchange, place: files.Place | None, present: list[int], rank: int) -> set[int]:
     """Add up the reduced merges of this rank and of those below it, and send the sum to the rank above; rank 0 writes
     it. Return the ranks in it."""
     from fastdispatch.dataset.reduced_parts import Parts
@@ -162,12 +164,12 @@ def _tree(mail: Mail, place: files.Place | None, present: list[int], rank: int) 
         parts = Parts(Path(name))
         if place is not None:
             parts.add_recording(str(place.path.absolute() if place.local is None else place.path))
-        while (below := _next_ready(mail, waiting)) is not None:
-            found = mail.receive(below)
+        while (below := _next_ready(exchange, waiting)) is not None:
+            found = exchange.receive(below)
             if found:
                 parts.add(found)
         if rank != 0:
-            if not mail.send(parts.contents()):
+            if not exchange.send(parts.contents()):
                 raise Error("the parent rank did not receive the recordings in time")
             return set()
         if place is not None and parts.ranks:

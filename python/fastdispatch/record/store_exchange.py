@@ -17,32 +17,32 @@ _PIECE = 1 << 18
 _SLICE = 1.0
 
 
-class Mail:
-    """The messages of one gather; ``until`` ends all waiting (of ``time.monotonic``). Methods raise RuntimeError if the
-    store is gone."""
+class StoreExchange:
+    """The messages of one gather; ``until`` (of ``time.monotonic``) limits all waiting. Methods raise RuntimeError
+    if the store is gone."""
 
     def __init__(self, store: Any, name: str, rank: int, until: float) -> None:
         self._store, self._name, self._rank, self.until = store, name, rank, until
 
-    def say(self, what: str, text: str = "1") -> None:
+    def publish(self, what: str, text: str = "1") -> None:
         """Publish a text of this rank, for any rank to see."""
         self._store.set(self._key(what, self._rank), text)
 
-    def said(self, what: str, ranks: Collection[int]) -> set[int]:
+    def published(self, what: str, ranks: Collection[int]) -> set[int]:
         """Return the ranks that have published this text."""
         return {rank for rank in ranks if self._store.check([self._key(what, rank)])}
 
-    def hear(self, what: str, ranks: Iterable[int], until: float | None = None) -> str | None:
-        """Wait until all these ranks have published the text; return that of the first, None if the time is over."""
+    def await_text(self, what: str, ranks: Iterable[int], until: float | None = None) -> str | None:
+        """Wait until all these ranks have published the text; return that of the first, None after the time limit."""
         keys = [self._key(what, rank) for rank in ranks]
         return bytes(self._store.get(keys[0])).decode() if self._waited(keys, until) else None
 
     def send(self, files: Mapping[str, bytes]) -> bool:
-        """Send named contents to the rank that requests them; return whether it has taken them all in time."""
+        """Send named contents to the rank that requests them; return whether it received them all in time."""
         sizes = {name: len(content) for name, content in files.items()}
         head = json.dumps(sizes).encode()
         content = b"".join([len(head).to_bytes(8, "little"), head, *files.values()])
-        self.say("ready")
+        self.publish("ready")
         pieces = [content[at : at + _PIECE] for at in range(0, len(content), _PIECE)]
         for number, piece in enumerate(pieces):
             if not self._waited([self._key(f"want{number}", self._rank)]):
@@ -52,7 +52,7 @@ class Mail:
         return self._waited([self._key("taken", self._rank)])
 
     def receive(self, rank: int) -> dict[str, bytes] | None:
-        """Return what a rank that is ready sends; None if it was lost on the way."""
+        """Return the contents that a rank sends after it published ``ready``; None if they did not arrive in time."""
         content = bytearray()
         number, last = 0, False
         while not last:
@@ -73,7 +73,7 @@ class Mail:
         return f"{self._name}/{what}/{rank}"
 
     def _waited(self, keys: list[str], until: float | None = None) -> bool:
-        """Wait for keys. A wait that fails at once is that of a store whose process is gone."""
+        """Wait for keys. A wait that fails at once means that the process of the store has ended."""
         end = self.until if until is None else until
         while (left := end - time.monotonic()) > 0:
             began = time.monotonic()
