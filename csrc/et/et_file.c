@@ -119,7 +119,7 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     return fd_fail(error, FD_EFORMAT, "%s: %s", path,
                    in->at == in->end
                        ? "empty"
-                       : "no execution trace: neither PyTorch's JSON nor "
+                       : "not an execution trace: neither PyTorch's JSON nor "
                          "Chakra's .et");
 }
 

@@ -116,7 +116,7 @@ def test_off_and_on_at_steps(ranks: Ranks) -> None:
     made = ranks.end()
     assert all(0 < recorded <= whole for recorded, whole in zip(steps(ranks), made, strict=True))
     ended = processes.fastdispatch("off", ranks.run)
-    assert ended.returncode == 2 and "no running process records there: 2 finished" in ended.stderr
+    assert ended.returncode == 2 and "no running recording: 2 finished" in ended.stderr
     assert not list(ranks.run.glob("*.off"))
 
 

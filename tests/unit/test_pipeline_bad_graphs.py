@@ -66,7 +66,7 @@ DOCUMENTS: list[tuple[list[object], list[object], str]] = [
     (["a"], [], ": nodes[0].id: a text"),
     ([node(), node()], [], ": nodes[1]: node 'a': duplicate id"),
     ([node()], [["a", "c"]], ": edges[0]: an edge of an unknown node: 'c'"),
-    ([node()], [["a"]], ": edges[0]: a list of two ids"),
+    ([node()], [["a"]], ": edges[0]: not a list of two ids"),
     ([node(), node(id="b")], [["a", "b"], ["b", "a"]], ": a cycle: a needs b needs a"),
     ([node(forward_ms=-1)], [], ": nodes[0].forward_ms: a non-negative number"),
     ([node(backward_ms="two")], [], ": nodes[0].backward_ms: a non-negative number"),

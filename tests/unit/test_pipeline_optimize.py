@@ -387,7 +387,7 @@ def test_data_parallelism_is_always_a_plan(machines: int) -> None:
     [
         ("-n 9 --straight_pipeline {graph}", "9 stages of at least one layer: the graph has 8 layers"),
         ("-n 2 2 {graph}", "2 numbers of machines and 1 bandwidths: give one of each per level"),
-        ("-n 2 -b 0 {graph}", "bandwidth 0 at level 1: bytes a second, above 0"),
+        ("-n 2 -b 0 {graph}", "bandwidth 0 at level 1: bytes per second, above 0"),
         ("-n 0 {graph}", "-n '0': write a whole number from 1 to 2147483647"),
         ("-n 5000 {graph}", "5000 machines at level 1: from 1 on, and at most 4096 over all levels"),
         ("-n two {graph}", "expected one INPUT, got 2: two {graph}"),

@@ -230,7 +230,8 @@ fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
     }
     if (!r.any) {
         return fd_fail(error, FD_EFORMAT,
-                       "%s: no execution trace: it has no \"nodes\"", path);
+                       "%s: not an execution trace: it has no \"nodes\"",
+                       path);
     }
     return FD_OK;
 }

@@ -14,7 +14,8 @@ take_levels(fd_costs *costs, PyObject *machines, PyObject *bandwidths)
     Py_ssize_t levels = PyList_GET_SIZE(machines);
     if (levels != PyList_GET_SIZE(bandwidths) || levels > FD_PLAN_LEVELS) {
         PyErr_Format(fd_value_error(),
-                     "machines and bandwidths: as many, at most %d",
+                     "machines and bandwidths: give one of each per level, at "
+                     "most %d levels",
                      FD_PLAN_LEVELS);
         return false;
     }

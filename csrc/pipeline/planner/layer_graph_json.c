@@ -175,7 +175,7 @@ read_edge(const reading *r, const cJSON *edge)
         const cJSON *id = cJSON_GetArrayItem(edge, end);
         if (!cJSON_IsString(id) || cJSON_GetArraySize(edge) != 2) {
             return fd_fail(r->error, FD_EFORMAT,
-                           "%s: edges[%u]: a list of two ids", r->where,
+                           "%s: edges[%u]: not a list of two ids", r->where,
                            r->at);
         }
         found[end] =

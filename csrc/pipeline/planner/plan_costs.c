@@ -104,9 +104,10 @@ fd_costs_check(const fd_costs *costs, fd_error *error)
                            FD_PLAN_MACHINES);
         }
         if (!is_positive(costs->bandwidths[i])) {
-            return fd_fail(error, FD_EINVAL,
-                           "bandwidth %g at level %u: bytes a second, above 0",
-                           costs->bandwidths[i], (unsigned)i + 1);
+            return fd_fail(
+                error, FD_EINVAL,
+                "bandwidth %g at level %u: bytes per second, above 0",
+                costs->bandwidths[i], (unsigned)i + 1);
         }
     }
     if (!is_share(costs->ratio)) {

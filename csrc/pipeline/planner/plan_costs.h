@@ -30,7 +30,7 @@ typedef enum fd_memory_model {
 typedef struct fd_costs {
     uint32_t levels; /* the first is the innermost */
     uint32_t machines[FD_PLAN_LEVELS];
-    double bandwidths[FD_PLAN_LEVELS]; /* bytes a second */
+    double bandwidths[FD_PLAN_LEVELS]; /* per second */
     double ratio;  /* compression of sent activations; 0: sending takes no
                       time */
     bool straight; /* one machine per stage */

@@ -93,7 +93,7 @@ def diff(folder: RunFolder, before: str, after: str, by: str = "node") -> str:
 TOOLS = {
     "list_runs": RunTool("List the recorded runs in the folder of the server, the latest first.", list_runs),
     "findings": RunTool(
-        "What slows a training down, by estimated gain: place in the program, evidence, remedy. Start here.",
+        "Causes of slow training, by estimated gain: place in the program, evidence, remedy. Start here.",
         findings,
         {"path": _PATH},
         ("path",),

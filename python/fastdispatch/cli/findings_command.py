@@ -1,4 +1,4 @@
-"""``fastdispatch findings``: what slows a training down, with evidence."""
+"""``fastdispatch findings``: causes of slow training, with evidence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import json
 from fastdispatch.cli.paths import add_input
 from fastdispatch.cli.step_options import add_steps, steps_of
 
-_DESCRIPTION = """Print what slows a training down, by estimated gain: the place in the program, the evidence, and what
+_DESCRIPTION = """Print causes of slow training, by estimated gain: the place in the program, the evidence, and what
 to do. Detectors without enough evidence are listed as not decided."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("findings", help="print what slows a training down", description=_DESCRIPTION)
+    parser = commands.add_parser("findings", help="print causes of slow training", description=_DESCRIPTION)
     add_input(parser)
     add_steps(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")

@@ -20,7 +20,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "merge",
         help="merge recordings into one file or data set",
         description="Merge recordings, dumps and merges into one JSON file, or recordings of many ranks into a data "
-        "set of Parquet files for SQL. A data set that exists gets the ranks that it lacks.",
+        "set of Parquet files for SQL. Missing ranks are added to an existing data set.",
     )
     parser.add_argument(
         "paths",

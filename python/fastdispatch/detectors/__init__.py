@@ -1,4 +1,4 @@
-"""Findings: what slows a training down, with evidence (docs/guides/findings.md)."""
+"""Findings: causes of slow training, with evidence (docs/guides/findings.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Finding", "Findings", "NotDecided", "Where", "findings"]
 
 
 def findings(run: Trace | PathLike | Sequence[PathLike], *, steps: Steps = "settled") -> Findings:
-    """Return what slows a training down, by estimated gain, and what could not be decided.
+    """Return causes of slow training, by estimated gain, and undecided detectors.
 
     ``run``: a recording, a dump, a merge, a run directory, several of them, or a loaded :class:`fastdispatch.Trace`.
     ``steps``: as for :func:`fastdispatch.load`. A path has more evidence than a trace: recordings of DataLoader

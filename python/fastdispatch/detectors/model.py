@@ -1,4 +1,4 @@
-"""Findings: what slows a training down, with its place, its evidence and a remedy."""
+"""Findings: causes of slow training, each with place, evidence and remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data inside a page: tables and values as one text, small enough to mail and quick to unpack in a browser.
+"""Data inside a page: tables and values as one text, small enough to send by mail and quick to unpack in a browser.
 
     base64( gzip( length of head : u32 | head : JSON | columns, each at a multiple of 8 bytes ) )
 

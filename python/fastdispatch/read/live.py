@@ -51,7 +51,7 @@ def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:
     found = recordings(path)
     running = [each for each in found if files.is_live(each)]
     if not running:
-        raise Error(f"{path}: no running process records there: {len(found)} finished")
+        raise Error(f"{path}: no running recording: {len(found)} finished")
     for each in running:
         folder = _core.Folder(each.parent)
         if on:

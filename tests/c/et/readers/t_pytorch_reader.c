@@ -67,10 +67,10 @@ none(void)
         const char *said;
     } cases[] = {
         {"", "x.json: empty"},
-        {"{}", "x.json: no execution trace: it has no \"nodes\""},
+        {"{}", "x.json: not an execution trace: it has no \"nodes\""},
         {"{\"traceEvents\": []}",
          "x.json: a trace without operators and kernels"},
-        {"[1]", "x.json: no execution trace: neither PyTorch's JSON nor "
+        {"[1]", "x.json: not an execution trace: neither PyTorch's JSON nor "
                 "Chakra's .et"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -72,7 +72,7 @@ bad_documents_are_told(void)
         {HEAD "\"nodes\":[],\"edges\":[[\"a\",\"b\"]]}",
          "g.json: edges[0]: an edge of an unknown node: 'a'"},
         {HEAD "\"nodes\":[],\"edges\":[3]}",
-         "g.json: edges[0]: a list of two ids"},
+         "g.json: edges[0]: not a list of two ids"},
         {HEAD "\"nodes\":[{" NAMED TIMED
               ",\"output_bytes\":[]}],\"edges\":[[\"a\",\"a\"]]}",
          "g.json: a cycle: a needs a"},
