@@ -1,7 +1,7 @@
 """Cost of marks on CUDA streams and accuracy of their intervals, on a small training on a GPU.
 
 Unlike the other subjects it is timed by the clock on the wall, from one synchronisation to the next: the GPU's time
-counts too. Without a GPU it measures nothing and says so.
+counts too. Without a GPU it measures nothing and prints the reason.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ enum { GUARD = 4096 * 16 };
 #define LARGEST ((size_t)1 << 30)
 
 /* call_on(top, function, argument): the frame pointer keeps the old stack
- * pointer, and the unwinding information says so. */
+ * pointer, as the unwinding information states. */
 #if defined(__x86_64__)
 __asm__(".text\n"
         ".p2align 4\n"

@@ -5,7 +5,7 @@
 #include "events/alignment/clock_alignment.h"
 
 typedef struct fd_timeline_request {
-    const char *output; /* native Perfetto when its name says so; with
+    const char *output; /* native Perfetto by its suffix; with
                            `paddle` a folder */
     bool paddle; /* the files of events/readers/paddle_profile.h instead */
     bool named_durations;    /* durations are part of the names of slices */

@@ -2,15 +2,16 @@
  *
  *   pid    rank * 1024 + k + 1, the k-th process of the rank's inputs; a process
  *          beyond the 1023rd gets a number behind those of all ranks
- *   tid    3 000 000 000 + k, the k-th thread of the whole merge: Perfetto takes
- *          equal ones of different processes for one thread, and one that equals a
- *          pid for that process's main thread. A thread without a name of its own
- *          gets a thread_name row that says its old tid
- *   flow   id * inputs + place of the input, as "0x..." (both viewers take it for
- *          the same number; JavaScript would round a plain one): no two inputs meet,
- *          and within one they differ as before. Other texts and larger
- *          numbers are hashed first. Ids of transfers are made of the sender's rank already: in
- *          recordings they keep equal, at a place behind those of all inputs */
+ *   tid    3 000 000 000 + k, the k-th thread of the whole merge: Perfetto treats
+ *          equal ones of different processes as one thread, and one that equals a
+ *          pid as that process's main thread. A thread without a name gets a
+ *          thread_name row with its old tid
+ *   flow   id * inputs + place of the input, as "0x..." (a number for both
+ *          viewers; JavaScript would round a plain one): ids of two inputs never
+ *          collide, and ids within one stay distinct. Other texts and larger
+ *          numbers are hashed first. Ids of transfers contain the sender's rank
+ *          already: in recordings they stay equal, at a place behind those of all
+ *          inputs */
 #ifndef FD_MERGED_IDS_H
 #define FD_MERGED_IDS_H
 

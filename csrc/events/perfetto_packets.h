@@ -6,7 +6,7 @@
 #include "streams/input_stream.h"
 #include "streams/protobuf.h"
 
-/* The most bytes that packets within a packet unpack to. */
+/* Maximum of bytes of unpacked packets within a packet. */
 enum { FD_PACKETS_UNPACKED = 16 << 20 };
 
 typedef struct fd_packets {

@@ -14,8 +14,8 @@ enum {
     FD_IS_COPY = 1 << 5, /* or memset, on a GPU */
     FD_IS_OPERATOR = 1 << 6,
     FD_IS_BACKEND = 1 << 7,     /* gloo:all_reduce: a collective at work */
-    FD_IS_CALL = 1 << 8,        /* c10d::allreduce_: asking for one */
-    FD_IS_ASYNC = 1 << 9,       /* of no thread */
+    FD_IS_CALL = 1 << 8,        /* c10d::allreduce_: requests one */
+    FD_IS_ASYNC = 1 << 9,       /* without a thread */
     FD_IS_AROUND = 1 << 10,     /* of the profiler itself; sums of phases */
     FD_IS_COLLECTIVE = 1 << 11, /* communication of all of a group */
     FD_IS_RUNTIME = 1 << 12 /* a call that launches work on a GPU, or another

@@ -5,8 +5,8 @@
  *     stack   train | job | forward | ...          file   fd_job
  *                      └─ owner ──────────────────────────► { start, mb, ... }
  *
- * The record exists from the start, so that a hung process says which
- * micro-batch of which peer it waits for. Records are made where the timeline
+ * The record exists from the start, so that the recording of a hung
+ * process has the micro-batch and peer of its wait. Records are made where the timeline
  * has jobs; without one a job is a range like any other. The owner alone
  * writes; a new chunk takes the recording's lock. */
 #ifndef FD_JOB_TABLE_H

@@ -26,7 +26,7 @@ fd_op_call *fd_op_calls_begin(fd_tree *tree, const fd_op_call *what,
 void fd_op_calls_end(fd_tree *tree, const void *record, uint64_t now);
 
 /* The end of a call on whatever thread: `ticks` before the flag, so that a
- * reader that finds it ended finds how long it took. */
+ * reader that sees the flag can compute the duration. */
 void fd_op_call_close(fd_op_call *call, uint64_t now);
 
 #endif

@@ -10,7 +10,7 @@
  * anonymous memory, which can be saved as a file when it is finished.
  *
  * A second file of the same shape may be beside it, with `.events` behind its
- * name: what becomes of the first happens to both.
+ * name: both are created, renamed and removed together.
  *
  * The owner serialises fd_file_chunk; reading records needs no lock.
  */

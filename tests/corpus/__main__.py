@@ -56,7 +56,7 @@ def form_of(path: Path) -> str | None:
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
             head = file.read(1 << 16)
     except (OSError, EOFError):
-        return "timeline"  # damaged; its reader has to say so
+        return "timeline"  # damaged; its reader has to report it
     if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         return None
     if re.search(rb'"(nodes|comp_nodes|workload_graph)"\s*:', head) and b'"traceEvents"' not in head:

@@ -151,7 +151,7 @@ def test_damage_is_told_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: p
 
 
 def test_an_unknown_dtype(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a PyTorch to come: every node is there, with a line that says so."""
+    """A trace of a later PyTorch: every node is read, and one line reports the dtype."""
     strange = node(4, 2, "aten::b", "aten::b()")
     strange["inputs"] = {"values": [[9, 8, 0, 6, 2, "cpu"]], "shapes": [[6]], "types": ["Tensor(c10::Posit16)"]}
     path = write(tmp_path / "x.json", document(node(3, 2, "aten::a", "aten::a()"), strange))

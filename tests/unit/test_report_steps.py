@@ -133,7 +133,7 @@ def test_wrong_options(recording: Path, words: tuple[str, ...], capsys: pytest.C
 
 
 def test_times_that_vary() -> None:
-    """Of a window of the second half, the reason says so; one skipped step is singular."""
+    """The reason for a window of the second half is stated; one skipped step is singular."""
 
     def text(**more: Any) -> str:
         return steps.Window(**({"first": 1, "last": 40, "steps": 40, "skipped": 1, "ended": 41} | more)).text

@@ -5,7 +5,7 @@
  *     recording        aten::mm {Record function id: 7} ── s 7 ┐
  *     torch.profiler   aten::mm {Record function id: 7} ── f 7 ◄┘
  *
- * An arrow is an event as an input might have had it, and takes the path of
+ * An arrow is an event like those of an input, and is processed as
  * all others. */
 #ifndef FD_PROFILER_FLOWS_H
 #define FD_PROFILER_FLOWS_H

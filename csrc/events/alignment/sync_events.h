@@ -82,7 +82,7 @@ fd_status fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name,
 fd_status fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key,
                                   fd_span value);
 
-/* After the last event: number what has no number by time, and keep at most
+/* After the last event: number the parts without a number by time, and keep at most
  * `most` of each. */
 fd_status fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most);
 

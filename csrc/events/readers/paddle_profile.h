@@ -1,5 +1,5 @@
 /* The jobs of all ranks as the two files that PaddlePaddle's own tool writes:
- * one row a device, and one for the steps of all.
+ * one row per device, and one for the steps of all.
  *
  *   pipeline_profile.json            rows "GPU2" or "GPU2(machine:0)", "Step"
  *   pipeline_profile_perfetto.json   the same with numbers and names of rows

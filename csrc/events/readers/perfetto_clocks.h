@@ -3,7 +3,7 @@
  *
  *     sequence: 64, incremental ──> trace: 128 ... ──> boot time
  *
- * A snapshot holds until the next of its clock, as Perfetto has it; they may
+ * A snapshot applies until the next of its clock, as in Perfetto; they may
  * all come before the events. */
 #ifndef FD_PERFETTO_CLOCKS_H
 #define FD_PERFETTO_CLOCKS_H

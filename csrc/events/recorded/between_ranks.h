@@ -1,5 +1,5 @@
 /* Which receive of which recording took what a send of another sent: known
- * before the first recording is copied, so that no arrow has but one end.
+ * before the first recording is copied, so that each arrow has both ends.
  *
  *     rank 0   SA mb0 ── id 0xc0000007 ──┐     the id is made of the sender's
  *     rank 1   RA mb0                    ▼     rank and job: no other has it */

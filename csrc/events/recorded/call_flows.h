@@ -24,7 +24,7 @@ typedef struct fd_arrow_end {
 fd_status fd_flows_make(fd_flows *flows, const fd_trace_rank *rank);
 void fd_flows_clear(fd_flows *flows);
 
-/* The flows that begin at an event: from *first up to the answer. */
+/* The flows that begin at an event: from *first up to the result. */
 static inline uint32_t
 fd_flows_from(const fd_flows *flows, uint32_t event, uint32_t *first)
 {

@@ -12,7 +12,7 @@
 
 typedef struct fd_cut_request {
     const char *path;
-    const char *output;        /* native Perfetto if its name says so */
+    const char *output;        /* native Perfetto by its suffix */
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
     bool steps; /* the bounds are numbers of steps; else ns since the start */
     int64_t from; /* the first, FD_CUT_FROM_START */

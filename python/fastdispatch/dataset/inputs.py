@@ -67,7 +67,7 @@ def _local(path: str) -> list[Source]:
 
 
 def _source(file: Path) -> Source:
-    """A link to nothing is an input too: reading it says so."""
+    """Return the source of a file; for a dangling link, reading reports the error."""
     try:
         stat = file.stat()
     except OSError:

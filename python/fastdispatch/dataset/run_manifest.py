@@ -92,7 +92,7 @@ def load(folder: str | os.PathLike[str]) -> RunManifest:
 
 
 def is_dataset(path: str | os.PathLike[str]) -> bool:
-    """Return whether a folder is a data set: its manifest says so."""
+    """Return whether a folder is a data set, according to its manifest."""
     try:
         manifest = Folder(path).read(NAME, _LARGEST)  # not a FIFO, which would block
         return manifest is not None and bool(json.loads(manifest)["format"] == FORMAT)

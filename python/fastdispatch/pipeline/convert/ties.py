@@ -1,7 +1,7 @@
 """Parameters with several places in a model: one module called twice, or one weight in two modules.
 
-A node says so in its facts: ``"module": "decoder.embed"`` where two nodes have the same one, and
-``"tied": {"weight": "decoder.embed.weight"}`` where one of its parameters is also another's.
+They are facts of a node: ``"module": "decoder.embed"``, equal in two nodes, and
+``"tied": {"weight": "decoder.embed.weight"}`` if a parameter is also another module's.
 """
 
 from __future__ import annotations

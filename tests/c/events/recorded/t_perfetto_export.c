@@ -200,7 +200,7 @@ take_moments(const fd_trace *trace, const fd_export_clock *clocks, moments *m)
     return status;
 }
 
-/* A clock that loses or gains a half: snapshots say so, and no event but by
+/* A clock that loses or gains a half: snapshots state it, and no event but by
  * what it shows. */
 static void
 drift_is_in_snapshots(void)

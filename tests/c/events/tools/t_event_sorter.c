@@ -20,7 +20,7 @@ scattered(uint32_t i)
     return i * 2654435761U >> 24;
 }
 
-/* Every record says which it was; its size says so too. */
+/* The content and the size of each record identify it. */
 static fd_status
 add_all(fd_sorter *sorter, uint32_t count, fd_error *error)
 {
