@@ -26,6 +26,7 @@ _COLLECTIVES = (
     "broadcast_object_list",
     "reduce_scatter_tensor",
     "barrier",
+    "monitored_barrier",
     "reduce",
     "gather",
 )
@@ -33,8 +34,15 @@ _COLLECTIVES = (
 #: Messages between two ranks, such as micro-batches of a pipeline: they cannot be combined.
 _MESSAGES = {"c10d::send", "c10d::recv_", "c10d::recv_any_source_"}
 
+#: Collectives that send no data.
+_BARRIERS = {"c10d::barrier", "c10d::monitored_barrier_"}
+
 ADVICE_NO_SYNC = "run all micro-batches except the last below model.no_sync(): gradients are then reduced once per step"
 ADVICE_LOOP = "reduce one flat tensor instead of many (torch._utils._flatten_dense_tensors, DistributedDataParallel)"
+ADVICE_BARRIER = (
+    "remove it if no rank needs what the others have done: collectives wait for all ranks anyway; the time of a slower "
+    "rank moves to the next collective"
+)
 ADVICE = "overlap it with backward (DistributedDataParallel, async_op=True), reduce less often, or send less (bfloat16)"
 
 
@@ -46,6 +54,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     rows = [row for row, wait in enumerate(waits) if wait and steps.main[row] and not steps.paths["async"][row]]
     yield from _accumulation(steps, rows)
     yield from _loops(steps)
+    yield from _barriers(steps)
     if len(steps.ranks) < 2:
         yield NotDecided(ID, "the other ranks were not recorded")
         return
@@ -118,6 +127,28 @@ def _loops(steps: Steps) -> Iterator[Finding]:
             time * (1 - 1 / calls),
             f"{steps.key(heaviest)}: {number(calls)} calls, {seconds(time)} or {percent(time / steps.step)} of a step",
             ADVICE_LOOP,
+            evidence={"calls_per_step": round(calls, 2), "ns_per_step": round(time)},
+        )
+
+
+def _barriers(steps: Steps) -> Iterator[Finding]:
+    """Report barriers in functions of the program in every step."""
+    for row, node in enumerate(steps.paths["node"]):
+        if steps.keys[node] not in _BARRIERS or not steps.main[row] or row in steps.claimed:
+            continue
+        calls, user = steps.calls(row), steps.user(row)
+        if calls < limits.EVERY or user < 0:
+            continue
+        top = _outer(steps, row, user)
+        time = steps.unclaimed({top})
+        steps.claim({top})
+        yield steps.finding(
+            ID,
+            f"{steps.name(user)} waits at a barrier in every step",
+            steps.where(row, *_COLLECTIVES),
+            time,
+            f"{steps.key(row)}: {number(calls)} calls per step, {seconds(time)} or {percent(time / steps.step)} of it",
+            ADVICE_BARRIER,
             evidence={"calls_per_step": round(calls, 2), "ns_per_step": round(time)},
         )
 

@@ -55,8 +55,12 @@ large_pictures_have_limits(void)
         p.options.style = q.options.style = (fd_export_style)style;
         OK(picture_write(&p, "dot"));
         OK(picture_write(&q, "dot"));
-        CHECK(picture_has(&p, ", splines=line, nslimit=0.2, nslimit1=0.2, "
-                              "mclimit=0.05]\n"));
+        CHECK(
+            picture_has(&p, p.options.style == FD_STYLE_CLASSIC
+                                ? ", splines=line, nslimit=0.2, nslimit1=0.2, "
+                                  "mclimit=0.05, nodesep=0.02]\n"
+                                : ", splines=line, nslimit=0.2, nslimit1=0.2, "
+                                  "mclimit=0.05]\n"));
         CHECK(picture_lacks(&q, "limit"));
     }
 }
