@@ -15,13 +15,16 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo check test test-consumers test-frameworks test-findings test-python test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak corpus lint format bench bench-peers clean corpus-hta test-gpu bench-gpu
+.PHONY: help demo gallery check test test-consumers test-frameworks test-findings test-python test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak corpus lint format bench bench-peers clean corpus-hta test-gpu bench-gpu
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under the recorder and show what it did
 	@docs/examples/gpt/demo.sh $(BIN) $(OPS) $(OUT)
+
+gallery: $(VENV)/.torch $(VENV)/.install ## Record the programs of docs/gallery and write its pages and pictures
+	$(BIN)/python docs/gallery/make_gallery.py
 
 check: $(VENV)/.tools $(VENV)/.install ## C layers (plain), unit tests that need no PyTorch, lint: about two minutes
 	$(MAKE) -C tests/c plain PYTHON=$(abspath $(BIN))/python

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastdispatch._core import Error
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, percent
+from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.read.summary import seconds
 
@@ -40,7 +40,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         f"stage {slowest['stage']} computes {seconds(slowest['busy'])} per step, the mean stage {seconds(mean)}",
         steps.where(rows[0] if rows else 0),
         gain,
-        f"the other stages wait for it; equal stages save {seconds(gain)} or {percent(gain / made.step)} of a step",
+        f"the other stages wait for it; equal stages save {seconds(gain)} of an iteration of {seconds(made.step)}",
         ADVICE,
         ranks=list(slowest["ranks"]),
         evidence={"busy_ns": times, "ns_per_step": round(gain)},
