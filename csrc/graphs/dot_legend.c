@@ -76,7 +76,7 @@ write_facts(const fd_dot_picture *p)
     if (p->graph->timed) {
         fd_buffer_text(p->to, ", ");
         fd_text_time(p->to, p->graph->whole);
-        fd_buffer_text(p->to, " of CPU time in main threads. Colour: time in "
+        fd_buffer_text(p->to, " in main threads. Colour: time in "
                               "the function and what is folded into it.");
     }
     fd_buffer_format(p->to, " Width of lines: %s.",

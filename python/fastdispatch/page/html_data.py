@@ -35,7 +35,7 @@ class Weight:
 
 
 WEIGHTS = (
-    Weight("time", "CPU time", "ns", "self", False, "Time on the CPU, in Python and in operators."),
+    Weight("time", "Time", "ns", "self", False, "Time in Python and in operators, with waiting."),
     Weight("gpu", "GPU time", "ns", "gpu_self", False, "Time of GPU intervals, in sampled steps."),
     Weight("backward", "Backward time", "ns", "backward", True, "Autograd time caused by forward calls."),
     Weight("calls", "Calls", "count", "calls", False, "Calls, of functions and operators alike."),

@@ -42,7 +42,7 @@ small_picture(void)
     OK(DRAWN(&p, run));
     SAME(p.text.bytes, HEAD
          "label=<<FONT POINT-SIZE=\"12\" COLOR=\"#444C55\">1 rank, "
-         "1.00 \xC2\xB5s of CPU time in main threads. Colour: time in the "
+         "1.00 \xC2\xB5s in main threads. Colour: time in the "
          "function and what is folded into it. Width of lines: time."
          "<BR ALIGN=\"LEFT\"/>hidden: 1 function of torch"
          "<BR ALIGN=\"LEFT\"/></FONT>>\n" CLUSTER(

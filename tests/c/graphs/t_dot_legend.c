@@ -6,7 +6,7 @@
 
 #define START "label=<<FONT POINT-SIZE=\"12\" COLOR=\"#444C55\">"
 #define TIMED \
-    " of CPU time in main threads. Colour: time in the function " \
+    " in main threads. Colour: time in the function " \
     "and what is folded into it. Width of lines: "
 #define BREAK "<BR ALIGN=\"LEFT\"/>"
 #define END "</FONT>>\n"
@@ -92,7 +92,7 @@ ranks(void)
                              "hidden: 2 functions of torch" BREAK END);
     p.options.rank = 0;
     OK(legend(&p));
-    CHECK(picture_has(&p, ">rank 0, 110 ns of"));
+    CHECK(picture_has(&p, ">rank 0, 110 ns in"));
     p.options.rank = 1;
     OK(legend(&p));
     SAME(p.text.bytes, START "rank 7, 30 ns" TIMED "time." END);

@@ -8,7 +8,7 @@ import { matches } from "./search.js";
 import { set, state } from "./state.js";
 import { isFoldedNode, join, label, trace } from "./trace.js";
 
-const FIGURES = [["total", "CPU time, total", "ns"], ["self", "CPU time, self", "ns"], ["calls", "Calls", "count"]];
+const FIGURES = [["total", "Time, total", "ns"], ["self", "Time, self", "ns"], ["calls", "Calls", "count"]];
 const LISTED = 200;
 const LEAST = 0.002; // of the slowest rank's main thread: smaller functions are not compared
 
