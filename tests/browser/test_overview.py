@@ -14,8 +14,10 @@ import fastdispatch
 from fastdispatch.detectors import Finding, Where, findings
 from fastdispatch.page.html import Wanted, page
 from fastdispatch.page.html_overview import PARTS, block_of
+from fastdispatch.read.reduced import MANY, load_run
 from fastdispatch.read.summary import seconds
 from fastdispatch.report.report_facts import facts
+from tests import many_ranks
 from tests.browser.opened import Dump, look, opened, painted
 
 pytestmark = pytest.mark.torch
@@ -58,10 +60,11 @@ def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -
         for share, part in zip(shares, named, strict=True):
             assert number(share) == pytest.approx(exact[part], abs=half_of_last_digit(share))
         rest = shown.locator(".parts .rest")
-        assert rest.count() == (1 if len(named) < len(PARTS) else 0)
-        if len(named) < len(PARTS):
+        small = [part for part in PARTS if 0 < exact[part] < 0.05]
+        assert rest.count() == (1 if small else 0)
+        if small:
             count, _, share = re.findall(r"[\d.]+", rest.inner_text())[:3]
-            assert int(count) == len(PARTS) - len(named)
+            assert int(count) == len(small)
             assert float(share) == pytest.approx(100 - sum(exact[part] for part in named), abs=0.01)
         assert shown.locator(".finding").count() == len(found)
         for finding in found:
@@ -71,6 +74,17 @@ def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -
         assert "view=flame" in shown.url
         assert "zoom=" in shown.url
         assert shown.locator("#view-flame .crumb").count() > 2
+
+
+def test_sums_of_many_ranks_are_called_so(gpt: Path, browser: Browser, tmp_path: Path) -> None:
+    many_ranks.write(gpt / "rank00000.fd", tmp_path / "run", MANY + 1)
+    (tmp_path / "page.html").write_bytes(page(load_run(tmp_path / "run", steps="settled"), "run", Wanted()))
+    with opened(browser, tmp_path / "page.html") as shown:
+        text = shown.locator("#view-overview").inner_text()
+        assert f"sums of {MANY + 1} ranks" in text
+        assert re.search(rf"100 % is .* of {MANY + 1} ranks", text)
+    with opened(browser, gpt / "page.html") as shown:
+        assert "sums of" not in shown.locator("#view-overview").inner_text()
 
 
 def test_a_finding_leads_to_its_place(gpt: Path, browser: Browser) -> None:

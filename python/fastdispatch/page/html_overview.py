@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch.detectors import Findings
 from fastdispatch.detectors.rank_figures import is_communication
-from fastdispatch.read.steps import PHASES, kept_steps, phase_times
+from fastdispatch.read.steps import PHASES, kept_steps, number_of_ranks, phase_times
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.report_facts import PHASE_BITS, Facts, in_role
@@ -32,6 +32,7 @@ def block_of(trace: Trace, said: Facts, found: Findings) -> tuple[dict[str, Any]
     times = {phase.phase: phase.per_step if said.step else phase.self for phase in said.phases}
     values = {
         "per": "step" if said.step else "recording",
+        "rank_count": number_of_ranks(trace.ranks),
         "parts": split.parts(times, trace.contexts),
         "window": None if said.window is None else said.window.text,
         "findings": [asdict(finding) for finding in found],

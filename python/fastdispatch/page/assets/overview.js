@@ -64,7 +64,7 @@ function bar() {
     const whole = Object.values(parts).reduce((sum, time) => sum + time, 0);
     const shown = Object.entries(parts).filter(([, time]) => time > 0);
     const listed = shown.filter(([, time]) => 100 * time >= LEAST * whole);
-    const small = Object.entries(parts).filter((part) => !listed.some(([name]) => name === part[0]));
+    const small = shown.filter((part) => !listed.includes(part));
     if (whole === 0) return el("p", { class: "quiet" }, "No times were recorded: counts only.");
     const phases = trace.about.phases;
     const open = (name) => set({ view: "flame", weight: "", phase: phases.includes(name) ? name : "", zoom: "", query: name === "gc" ? "gc:gen" : name === "communication" ? "c10d" : "" });
@@ -121,13 +121,21 @@ function hottest() {
     return el("section", {}, el("h3", {}, "Hottest paths"),
         el("table", { class: "figures" }, el("thead", {}, el("tr", {}, ...["Path", `Share of ${of === "self" ? "the time" : "calls"}`, "Self", "Calls"].map((name, i) => el("th", { scope: "col", class: i > 1 ? "number" : "" }, name)))),
             el("tbody", {}, ...rows.map((row) => path(row, whole, rows[0].weight)))),
-        el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "self" ? "ns" : "count")} of ${counted(trace.ranks.length, "rank")}${per === "step" && trace.about.step_count > 1 ? `, ${counted(trace.about.step_count, "step")}` : ""}`));
+        el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "self" ? "ns" : "count")} of ${counted(found.values.rank_count, "rank")}${per === "step" && trace.about.step_count > 1 ? `, ${counted(trace.about.step_count, "step")}` : ""}`));
+}
+
+/** Where the heat maps are if the figures are sums of ranks. */
+function sums() {
+    const count = found.values.rank_count;
+    if (count === trace.ranks.length) return null;
+    return el("p", { class: "quiet" }, `Calls and times of functions are sums of ${counted(count, "rank")}. For heat maps of the ranks: `,
+        el("code", {}, "fastdispatch merge RUN -o ranks.json && fastdispatch html ranks.json"));
 }
 
 function mount(host) {
     const maps = rankMaps(found.tables);
     const pages = [hottest(), maps && el("section", {}, el("h3", {}, counted(trace.ranks.length, "rank")), maps)].filter(Boolean);
-    host.append(el("div", { class: "scroller prose wide overview" }, ...head(), bar(), findings(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)));
+    host.append(el("div", { class: "scroller prose wide overview" }, ...head(), bar(), sums(), findings(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)));
 }
 
 async function load(block) {
