@@ -141,6 +141,17 @@ write_node(printer *p, uint32_t id)
     fd_proto_message(p->to, PROFILE_FUNCTION, &p->message);
 }
 
+/* Wall clock at the start of the figures, ns: of the recording, or of the
+ * selected steps. */
+static int64_t
+began(const fd_trace_rank *rank)
+{
+    int64_t start = (int64_t)rank->start.realtime_ns;
+    bool later = rank->window.applied && rank->window.from > 0;
+    return later ? start + (int64_t)rank->marks.list[rank->window.from - 1].end
+                 : start;
+}
+
 /* From the start of the first rank; the duration is the longest recorded one.
  * */
 static void
@@ -151,8 +162,8 @@ write_times(printer *p, int rank)
     for (int i = 0; i < (int)p->trace->ranks.count; i++) {
         const fd_trace_rank *one = &p->trace->ranks.list[i];
         if (rank == FD_ALL_RANKS || rank == i) {
-            int64_t began = (int64_t)one->start.realtime_ns;
-            first = first == 0 || began < first ? began : first;
+            int64_t start = began(one);
+            first = first == 0 || start < first ? start : first;
             longest = one->recorded > longest ? one->recorded : longest;
         }
     }

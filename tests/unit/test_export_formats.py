@@ -18,7 +18,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.read import tables
-from tests import processes
+from tests import processes, programs
 from tests.unit.call_trees import Dump
 
 #: Times of call trees are milliseconds.
@@ -181,6 +181,26 @@ def test_pprof_says_the_same(dump: Path, tmp_path: Path) -> None:
         ("aten::mm", "nn.py:[Net]:forward", *step): [6, 20 * MS, 0, 0, 0, 0, 0],
         (HOSTILE, *step): [1, 2 * MS, 0, 0, 0, 0, 0],
     }
+
+
+def test_pprof_of_steps_begins_with_them(tmp_path: Path) -> None:
+    pytest.importorskip("google.protobuf")
+    pytest.importorskip("pypprof")
+    with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
+        for _ in range(20):
+            programs.leaf(1)
+            graph.step()
+    profiles = {}
+    for name, option in (("whole", ["--all-time"]), ("steps", ["--steps", "8:12"])):
+        export("pprof", tmp_path, *option, "-o", tmp_path / name)
+        profiles[name] = published_profile().FromString((tmp_path / name).read_bytes())
+    whole, steps = profiles["whole"], profiles["steps"]
+    window = fastdispatch.load(tmp_path, steps=(8, 11)).window
+    assert window is not None and window.first > 0
+    marks = fastdispatch.load(tmp_path).ranks[0]["marks"]
+    before, last = marks["number"].index(window.first - 1), marks["number"].index(window.last)
+    assert steps.time_nanos - whole.time_nanos == marks["end"][before] > 0
+    assert steps.duration_nanos == marks["recorded"][last] - marks["recorded"][before] < whole.duration_nanos
 
 
 @pytest.mark.torch

@@ -287,9 +287,9 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False, steps: 
     return _loaded(core, paths)
 
 
-def load_current(*paths: PathLike, only: Literal["totals", "open_calls"]) -> Trace:
-    """Read threads and totals of recordings, without the closed segments of rotated ones: of all call paths, or of
-    those of open calls and collectives."""
+def load_current(*paths: PathLike, only: Literal["totals", "open_calls"] | None = None) -> Trace:
+    """Read recordings as :func:`load`, without the closed segments of rotated ones. With ``only`` read the threads, and
+    the totals of all call paths or of those of open calls and collectives."""
     return _loaded(_core.Trace(paths, only=only), list(paths))
 
 
