@@ -331,7 +331,7 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, "Trace(paths, *, timeline=False, steps=None, "
-                "segments=False)\n--\n\n"
+                "segments=False, only=None)\n--\n\n"
                 "Recordings, dumps and directories, merged."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},
