@@ -323,7 +323,7 @@ def test_the_text_needs_no_graphviz(tmp_path: Path) -> None:
         (["--min", "200"], "'200': write a percentage from 0 to 100"),
         (["--min", "few"], "'few': write a percentage from 0 to 100"),
         (["--ops=some"], "invalid choice: 'some'"),
-        (["--rank", "5"], "rank 5 is not in this trace, which has ranks 0"),
+        (["--rank", "5"], "rank 5 is not in this trace, which has rank 0"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, options: list[str], message: str) -> None:

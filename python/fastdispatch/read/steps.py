@@ -42,7 +42,8 @@ class Window:
         text = f"{span} of {self.ended}"
         if self.settled and self.skipped:
             which = "the first is" if self.skipped == 1 else f"the first {self.skipped} are"
-            why = "times vary" if self.varying else f"{self.slower:.2g} times as long"
+            slower = f"{self.slower:.2g}"
+            why = "times vary" if self.varying else "their times differ" if slower == "1" else f"{slower} times as long"
             text += f" ({which} skipped: {why})"
         return text
 

@@ -262,7 +262,7 @@ class Trace(Views):
             if found["rank"] == rank:
                 return index
         known = ", ".join(str(found["rank"]) for found in self.ranks)
-        raise _core.Error(f"rank {rank} is not in this trace, which has ranks {known}")
+        raise _core.Error(f"rank {rank} is not in this trace, which has rank{'s' * (len(self.ranks) > 1)} {known}")
 
 
 def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False, steps: Steps = None) -> Trace:
