@@ -106,7 +106,7 @@ def test_a_running_process_is_recorded_from_now_on(target: Target, tmp_path: Pat
 @needs_remote_exec
 def test_the_end_of_the_process_ends_the_recording(target: Target, tmp_path: Path) -> None:
     assert processes.fastdispatch("attach", target.pid, "--out", tmp_path / "out").returncode == 0
-    assert "is recording already" in refusal("attach", target.pid, "--out", tmp_path / "other")
+    assert "already recording" in refusal("attach", target.pid, "--out", tmp_path / "other")
     target.work(5)
     assert target.end()[1] == ""
     assert calls(tmp_path / "out", "work") == 5
