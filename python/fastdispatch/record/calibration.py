@@ -1,16 +1,16 @@
 """Cost of one recorded event on this machine, so that a recording can state its own overhead.
 
 The cost of a Python call is that of an empty function, recorded minus plain; the cost of an operator is that of one
-that does almost nothing. Both are minima over short loops in alternating rounds, so that a busy machine slows both
-sides equally, measured once per process while nothing records.
+that does almost nothing. Both are differences of minima over short loops in alternating rounds. A minimum counts when
+several rounds agree on it, and at least two measurements at different times contribute, at the start and at the end
+of a recording: a spell of other work on the machine does not raise the cost. Nothing records meanwhile.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
-from functools import cache
+from contextlib import nullcontext, suppress
 from time import perf_counter_ns
 
 from fastdispatch import _core
@@ -18,7 +18,13 @@ from fastdispatch.record import probe
 from fastdispatch.record.dispatch import DispatchMode
 from fastdispatch.record.timeline import Timeline
 
-_CALLS, _OPERATORS, _REPEATS, _ROUNDS = 1000, 100, 5, 4
+_CALLS, _OPERATORS, _REPEATS = 1000, 100, 2
+
+#: A measurement ends when this many rounds of each side agree within the tolerance, or after the limit.
+_AGREEING, _TOLERANCE, _ROUNDS, _LIMIT = 3, 1.05, 6, 60
+
+#: Later measurements of the same cost return the earlier result.
+_MEASUREMENTS = 2
 
 # Not in a file of this package: functions of this package are not recorded.
 _PROGRAM = """
@@ -55,15 +61,55 @@ def _recorded(work: Callable[[], object], *, timing: bool, events: bool, calls: 
         session.stop()
 
 
-def _added(recorded: Callable[[], int], plain: Callable[[], int], count: int) -> float:
-    """Return the nanoseconds that recording adds to one of ``count`` events."""
-    rounds = [(recorded(), plain()) for _ in range(_ROUNDS)]
-    return max(min(with_it for with_it, _ in rounds) - min(without for _, without in rounds), 0) / count
+class Rounds:
+    """Times of alternating rounds of the same work, recorded and plain, from one or several measurements."""
+
+    def __init__(self) -> None:
+        self.recorded: list[int] = []
+        self.plain: list[int] = []
+        self.measurements = 0
+
+    def measure(self, recorded: Callable[[], int], plain: Callable[[], int]) -> None:
+        """Add rounds until the minima of both sides are confirmed."""
+        self.measurements += 1
+        for count in range(1, _LIMIT + 1):
+            self.recorded.append(recorded())
+            self.plain.append(plain())
+            if count >= _ROUNDS and _confirmed(self.recorded) and _confirmed(self.plain):
+                return
+
+    def added(self) -> int:
+        """Return the nanoseconds that recording adds to the work."""
+        return max(min(self.recorded) - min(self.plain), 0)
 
 
-@cache
+def _confirmed(times: list[int]) -> bool:
+    lowest = sorted(times)[:_AGREEING]
+    return len(lowest) == _AGREEING and lowest[-1] <= _TOLERANCE * lowest[0]
+
+
+_CALL_ROUNDS: dict[tuple[bool, bool], Rounds] = {}
+_OPERATOR_ROUNDS: dict[tuple[str, bool, bool], Rounds] = {}
+
+
+def costs(operators: str, timing: bool, events: bool) -> dict[str, float]:
+    """Return the costs of the events that a recording has; ``operators`` is the wanted source, or ``off``."""
+    found = {"python_call": call_cost(timing, events)}
+    if operators != "off" and "torch" in sys.modules:
+        with suppress(_core.Error):  # records are refused here: the source is not known yet
+            found["operator"] = operator_cost("dispatch" if operators == "dispatch" else "record", timing, events)
+    return found
+
+
 def call_cost(timing: bool, events: bool = False) -> float:
     """Return the nanoseconds that recording adds to a Python call, with or without its event in the timeline."""
+    rounds = _CALL_ROUNDS.setdefault((timing, events), Rounds())
+    if rounds.measurements < _MEASUREMENTS:
+        _measure_calls(rounds, timing, events)
+    return rounds.added() / _CALLS
+
+
+def _measure_calls(rounds: Rounds, timing: bool, events: bool) -> None:
     namespace: dict[str, Callable[[int], None]] = {}
     exec(compile(_PROGRAM, "<calibration>", "exec"), namespace)
 
@@ -71,14 +117,18 @@ def call_cost(timing: bool, events: bool = False) -> float:
         namespace["loop"](_CALLS)
 
     work()
-    return _added(
-        lambda: _recorded(work, timing=timing, events=events, calls=1, ops="off"), lambda: _best(work), _CALLS
-    )
+    rounds.measure(lambda: _recorded(work, timing=timing, events=events, calls=1, ops="off"), lambda: _best(work))
 
 
-@cache
 def operator_cost(source: str, timing: bool, events: bool = False) -> float:
     """Return the nanoseconds that recording adds to an operator, including PyTorch's part. Requires PyTorch."""
+    rounds = _OPERATOR_ROUNDS.setdefault((source, timing, events), Rounds())
+    if rounds.measurements < _MEASUREMENTS:
+        _measure_operators(rounds, source, timing, events)
+    return rounds.added() / _OPERATORS
+
+
+def _measure_operators(rounds: Rounds, source: str, timing: bool, events: bool) -> None:
     torch = sys.modules["torch"]
     tensor = torch.ones(1)
 
@@ -88,8 +138,4 @@ def operator_cost(source: str, timing: bool, events: bool = False) -> float:
 
     with torch.no_grad():
         work()
-        return _added(
-            lambda: _recorded(work, timing=timing, events=events, calls=0, ops=source),
-            lambda: _best(work),
-            _OPERATORS,
-        )
+        rounds.measure(lambda: _recorded(work, timing=timing, events=events, calls=0, ops=source), lambda: _best(work))

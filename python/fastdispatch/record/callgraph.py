@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.record import children, files, rotation
-from fastdispatch.record.calibration import call_cost, operator_cost
+from fastdispatch.record.calibration import costs
 from fastdispatch.record.children import Process, Rank
 from fastdispatch.record.detail import DETAILS, details_of
 from fastdispatch.record.engines import Engines
@@ -344,7 +344,7 @@ class CallGraph(Recorded):
             session.measure(bits(self._measure), self._every)
 
     def _note_start(self) -> None:
-        cost = {"python_call": call_cost(*self._cost_options())}
+        cost = costs("off" if self._child_of is not None else self._ops, *self._cost_options())
         self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": cost})
 
     def _open_segment(self, before: _core.Session | None) -> _core.Session:
@@ -530,7 +530,7 @@ class CallGraph(Recorded):
             self._on_trace_ready(self)
 
     def _note_end(self) -> None:
-        """Note the cost of an operator, measured while nothing records, and the results of pings."""
+        """Note the cost of an event, measured while nothing records, and the results of pings."""
         self._look()
         if self._runtime is not None and self._session is not None:
             self._note(self._runtime.facts(self._session))
@@ -539,9 +539,7 @@ class CallGraph(Recorded):
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._operators is not None and self._child_of is None:
-            price = self._cost_options()
-            costs = {"python_call": call_cost(*price), "operator": operator_cost(self._operators.source, *price)}
-            self._note({"cost_ns": costs})
+            self._note({"cost_ns": costs(self._operators.source, *self._cost_options())})
 
     def _counted_by_formulas(self) -> dict[str, object]:
         """Return FLOPs of custom operators. Nothing is read without a formula."""
