@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from fastdispatch import Error, __version__
 from fastdispatch.cli import paths, private
+from fastdispatch.cli.messages import message
 from fastdispatch.read import privacy
-from fastdispatch.read.summary import printable
 from fastdispatch.read.trace import reporting_incomplete
 
 #: In the order of the help text.
@@ -103,7 +103,7 @@ def _reporter(arguments: argparse.Namespace) -> Callable[[str], None] | None:
     def report(line: str) -> None:
         if line not in printed:
             printed.add(line)
-            print(f"fastdispatch: {printable(line)}", file=sys.stderr, flush=True)
+            message(line)
 
     return report
 
@@ -145,20 +145,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         ):
             return arguments.function(arguments) or 0
     except Error as error:
-        print(f"fastdispatch: {printable(str(error))}", file=sys.stderr)
+        message(str(error))
         return BAD_INPUT
     except ModuleNotFoundError as error:
         package = _missing_view(error)
         if package is None:
             raise
         line = f"{words[0]} needs the package {package}: pip install 'fastdispatch[view]'"
-        print(f"fastdispatch: {line}", file=sys.stderr)
+        message(line)
         return BAD_INPUT
     except (MemoryError, RuntimeError, ImportError) as error:
         reason = _memory_line(error)
         if reason is None:
             raise
-        print(f"fastdispatch: {printable(reason)}", file=sys.stderr)
+        message(reason)
         return BAD_INPUT
     except BrokenPipeError:
         # The reader closed the pipe. Nothing may be written at exit either.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count, within
 
 _ATTACH = """Record a Python process that was started without the recorder, from now on, until it ends, detach ends the
@@ -47,9 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.record.attach import attach
 
     path = attach(arguments.pid, arguments.out, arguments.steps, arguments.wait)
-    print(
-        f"fastdispatch: process {arguments.pid} is recorded in {path}. Next: fastdispatch detach {arguments.pid}",
-        file=sys.stderr,
+    message(
+        f"process {arguments.pid} is recorded in {path}. Next: fastdispatch detach {arguments.pid}",
     )
 
 
@@ -58,4 +57,4 @@ def end(arguments: argparse.Namespace) -> None:
     from fastdispatch.record.attach import detach
 
     for line in summary_lines(detach(arguments.pid, arguments.wait)):
-        print(f"fastdispatch: {line}", file=sys.stderr)
+        message(line)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import sys
 from pathlib import Path
 
 from fastdispatch import Error, Trace, load
 from fastdispatch.cli import svg_command
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import whole
 from fastdispatch.cli.output import make_folder, write
 from fastdispatch.cli.paths import DotFile, Output, add_input, add_output
@@ -168,10 +168,8 @@ def export_csv(arguments: argparse.Namespace) -> None:
 def export_sqlite(arguments: argparse.Namespace) -> None:
     large = tables.to_sqlite(load(arguments.path, timeline=True, steps=steps_of(arguments)), arguments.output)
     if large:
-        print(
-            f"fastdispatch: {arguments.output}: {large} numbers of more than 63 bits are stored as text: is the "
-            f"recording damaged?",
-            file=sys.stderr,
+        message(
+            f"{arguments.output}: {large} numbers of more than 63 bits are stored as text: is the recording damaged?",
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from fastdispatch import Error, load
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.output import check_place
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.dataset.run_manifest import is_dataset
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         trace.dump(arguments.output)
         missing = missing_ranks(trace.ranks)
         if missing:
-            print(f"fastdispatch: {missing}", file=sys.stderr)
+            message(missing)
         return 0
     from fastdispatch.dataset.write_dataset import write_dataset, write_part
 
@@ -74,9 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     manifest = write_dataset(arguments.paths, arguments.output, runner=arguments.runner, progress=_progress())
     for reason in manifest.refused.values():
-        print(f"fastdispatch: skipped: {reason}", file=sys.stderr)
+        message(f"skipped: {reason}")
     for line in [*manifest.incomplete, *filter(None, [manifest.missing])]:
-        print(f"fastdispatch: {line}", file=sys.stderr)
+        message(line)
     print(f"{len(manifest.ranks)} ranks in {len(manifest.groups)} groups: {arguments.output}")
     return 1 if manifest.refused else 0
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from fastdispatch.cli import renamed
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import add_input
 
 
@@ -28,4 +28,4 @@ def run(arguments: argparse.Namespace) -> None:
     word = "resumed" if arguments.on else "paused"
     rest = f"; {len(ended)} ended before" if ended else ""
     plural = "s" * (len(running) != 1)
-    print(f"fastdispatch: {len(running)} recording{plural} {word} from the next step{rest}", file=sys.stderr)
+    message(f"{len(running)} recording{plural} {word} from the next step{rest}")

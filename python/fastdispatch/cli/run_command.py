@@ -18,6 +18,7 @@ from types import CodeType, ModuleType, TracebackType
 import fastdispatch
 from fastdispatch import Error
 from fastdispatch.cli import renamed
+from fastdispatch.cli.messages import message
 from fastdispatch.read.summary import summary_lines
 from fastdispatch.record import files
 from fastdispatch.record.callgraph import CallGraph
@@ -241,7 +242,7 @@ def _launch(arguments: argparse.Namespace, command: list[str]) -> int:
     if not arguments.quiet:
         name = os.path.basename(arguments.program[0])
         line = f"recording each Python process of {name}.  Next: fastdispatch report {arguments.out}"
-        print(f"fastdispatch: {line}", file=sys.stderr, flush=True)
+        message(line)
     try:
         os.execv(command[0], command)
     except OSError as error:
@@ -252,11 +253,11 @@ def _finish(graph: CallGraph, quiet: bool) -> None:
     graph.stop()
     if not quiet and graph.path is not None:
         for line in summary_lines(graph.path):
-            print(f"fastdispatch: {line}", file=sys.stderr)
+            message(line)
         from fastdispatch.detectors.text import closing_lines  # not before the program ends
 
         for line in closing_lines(graph.path):
-            print(f"fastdispatch: {line}", file=sys.stderr)
+            message(line)
 
 
 def _fresh_main() -> ModuleType:

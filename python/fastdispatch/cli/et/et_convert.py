@@ -20,10 +20,10 @@ from fastdispatch.cli.et.et_files import (
     add_layout,
     each,
     list_traces,
-    tell,
     warnings,
     write_groups,
 )
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.output import new_folder, write
 from fastdispatch.cli.paths import Input, Output, add_output, check_output
 from fastdispatch.page.graphviz import drawn
@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
         write_groups(Path(outputs[0]).parent, rows)
     for (path, _), output, row in zip(files, outputs, rows, strict=True):
         for line in warnings(row):
-            tell(f"{path}: {line}")
-        tell(f"{output}: {grouped(row['nodes'])} nodes, {grouped(row['dependencies'])} dependencies")
+            message(f"{path}: {line}")
+        message(f"{output}: {grouped(row['nodes'])} nodes, {grouped(row['dependencies'])} dependencies")
 
 
 def convert_one(

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from fastdispatch import Error
 from fastdispatch._core import et_diff
-from fastdispatch.cli.et.et_files import ALL, KINDS, add_edges, list_traces, tell, warnings
+from fastdispatch.cli.et.et_files import ALL, KINDS, add_edges, list_traces, warnings
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count, growth
 from fastdispatch.cli.paths import Input
 from fastdispatch.read.summary import grouped
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     paths = [path for before, after, _ in pairs for path in (before, after)]
     for path, row in zip(paths, files, strict=True):
         for line in warnings(row):
-            tell(f"{path}: {line}")
+            message(f"{path}: {line}")
     made["equal"] = made["equal"] and not any(alone.values())
     sort(made)
     if arguments.json:

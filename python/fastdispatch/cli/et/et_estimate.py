@@ -11,7 +11,8 @@ import sys
 from typing import Any
 
 from fastdispatch._core import et_estimate
-from fastdispatch.cli.et.et_files import list_traces, tell
+from fastdispatch.cli.et.et_files import list_traces
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input
 
 SCHEMA = "fastdispatch-et-estimate/1"
@@ -83,12 +84,12 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps({"schema": SCHEMA, "error": error_of(made), **made}))
         return
     if made["mismatches"] or made["broken"]:
-        tell(
+        message(
             "collectives or messages of the ranks do not match and are simulated without their peers from there on: "
             "see et check"
         )
     if made["untimed"]:
-        tell(f"{made['untimed']} nodes without times are simulated with a duration of 0")
+        message(f"{made['untimed']} nodes without times are simulated with a duration of 0")
     show(made, names)
 
 

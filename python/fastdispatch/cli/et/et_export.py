@@ -8,7 +8,8 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import et_export
-from fastdispatch.cli.et.et_files import add_edges, add_layout, each, rank_of, tell, warnings, write_groups
+from fastdispatch.cli.et.et_files import add_edges, add_layout, each, rank_of, warnings, write_groups
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.output import new_folder
 from fastdispatch.cli.paths import Input, OutputFolder, add_output
 from fastdispatch.cli.timeline.timeline_merge import in_folder
@@ -53,8 +54,8 @@ def run(arguments: argparse.Namespace) -> None:
         write_groups(folder, rows)
     for (path, rank), row in zip(files, rows, strict=True):
         for line in warnings(row):
-            tell(f"{path}: {line}")
-        tell(
+            message(f"{path}: {line}")
+        message(
             f"{folder / f'trace.{rank}.et'}: {grouped(row['nodes'])} nodes, {grouped(row['dependencies'])} dependencies"
         )
 

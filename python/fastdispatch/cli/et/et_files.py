@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -145,10 +144,6 @@ def each(function: Callable[[int], Result], count: int) -> list[Result]:
     """Process traces of many ranks in parallel, a few in memory at a time: the C core releases the GIL."""
     with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
         return list(pool.map(function, range(count)))
-
-
-def tell(line: str) -> None:
-    print(f"fastdispatch: {line}", file=sys.stderr)
 
 
 def warnings(row: dict[str, Any]) -> Iterator[str]:

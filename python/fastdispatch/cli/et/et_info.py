@@ -8,7 +8,8 @@ import sys
 from typing import Any
 
 from fastdispatch._core import et_info
-from fastdispatch.cli.et.et_files import add_edges, each, list_traces, tell, warnings
+from fastdispatch.cli.et.et_files import add_edges, each, list_traces, warnings
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input
 
 SCHEMA = "fastdispatch-et-info/1"
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
         return
     for row in rows:
         for line in warnings(row):
-            tell(f"{row['file']}: {line}")
+            message(f"{row['file']}: {line}")
     show(rows)
 
 

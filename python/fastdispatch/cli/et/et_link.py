@@ -18,10 +18,10 @@ from fastdispatch.cli.et.et_files import (
     is_kineto,
     list_traces,
     rank_of,
-    tell,
     warnings,
     write_groups,
 )
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.read.summary import grouped
@@ -82,13 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
         write_groups(Path(outputs[0]).parent, rows)
     for (path, _), kineto, output, row in zip(files, pairs, outputs, rows, strict=True):
         for line in warnings(row):
-            tell(f"{path}: {line}")
+            message(f"{path}: {line}")
         if path in notes:
-            tell(f"{path}: {notes[path]}")
+            message(f"{path}: {notes[path]}")
         for line in unlinked(row["link"]):
-            tell(f"{kineto}: {line}")
+            message(f"{kineto}: {line}")
         counts = f"{grouped(row['nodes'])} nodes, {grouped(row['link']['linked'])} operators linked"
-        tell(f"{output}: {counts}, {grouped(row['gpu'])} on the GPU, {grouped(row['dependencies'])} dependencies")
+        message(f"{output}: {counts}, {grouped(row['gpu'])} on the GPU, {grouped(row['dependencies'])} dependencies")
     return 0 if all(row["link"]["linked"] for row in rows) else NOTHING
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, OutputFolder
 from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.convert.compat import Written
@@ -95,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     notes = [*written.warnings, *(f"{folder / name}: not overwritten, because it was edited" for name in kept)]
     verdict = _verdict(arguments, folder, written, graph) if arguments.verify else None
     for line in notes:
-        print(f"fastdispatch: {line}", file=sys.stderr)
+        message(line)
     if arguments.json:
         print(json.dumps(as_json(folder, written, notes, verdict)))
     else:

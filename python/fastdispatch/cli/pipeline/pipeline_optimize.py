@@ -15,6 +15,7 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch.cli import renamed
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.output import check_folder, check_place, make_folder, write
 from fastdispatch.cli.paths import Input, OutputFolder, Picture, SvgFile, check_input
@@ -176,10 +177,8 @@ def run(arguments: argparse.Namespace) -> None:
     each = _each(arguments, graph, machines, speeds) if arguments.each_machine_count else []
     if found.schedule is None and not found.complete and found.bound_s < found.time_per_stage_s:
         looked = f"{found.states} " + ("were considered" if found.chains else "were not all compared")
-        print(
-            f"fastdispatch: {path}: too many possible cuts: {looked}; "
-            f"no plan takes less than {found.bound_s:g} s (--max-states)",
-            file=sys.stderr,
+        message(
+            f"{path}: too many possible cuts: {looked}; no plan takes less than {found.bound_s:g} s (--max-states)",
         )
     if arguments.output_directory:
         _save(found, Path(arguments.output_directory))
@@ -244,7 +243,7 @@ def _watched(search: Callable[..., Optimum], *arguments: Any, **options: Any) ->
             _show(thread, watch)
         thread.join()
     except KeyboardInterrupt:
-        print("fastdispatch: interrupted", file=sys.stderr)
+        message("interrupted")
         raise SystemExit(130) from None
     if failed:
         raise failed[0]

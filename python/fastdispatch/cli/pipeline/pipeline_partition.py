@@ -12,6 +12,7 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch.cli import renamed
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.paths import Input
 from fastdispatch.cli.pipeline import pipeline_optimize
@@ -86,7 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     loss = attribute(arguments.loss) if arguments.loss else None
     for note in done.notes:
-        print(f"fastdispatch: {note}", file=sys.stderr)
+        message(note)
     if arguments.json:
         print(json.dumps(as_json(done)))
         return

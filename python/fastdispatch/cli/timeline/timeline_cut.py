@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 from decimal import Decimal
 from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import timeline_cut
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, add_output
 from fastdispatch.cli.timeline.timeline_merge import last_steps, native_changes, parse_last, progress_bar
 from fastdispatch.read import privacy
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
             progress=progress,
             privacy=privacy.requested(),
         )
-    print(f"fastdispatch: {'; '.join(summary(made))}", file=sys.stderr)
+    message("; ".join(summary(made)))
 
 
 def summary(made: dict[str, Any]) -> list[str]:

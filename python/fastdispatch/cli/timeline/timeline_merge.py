@@ -17,6 +17,7 @@ from typing import Any
 from fastdispatch import Error, load
 from fastdispatch._core import timeline_merge
 from fastdispatch.cli import renamed
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.output import new_folder
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.read import privacy
@@ -146,7 +147,7 @@ def run(arguments: argparse.Namespace) -> None:
             privacy=privacy.requested(),
         )
     for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
-        tell(line)
+        message(line)
 
 
 def paddle_folder(paths: Sequence[str]) -> str:
@@ -167,7 +168,7 @@ def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator
         if missing and len(missing) == len(devices or ()) and logs == files:
             raise Error(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
         if missing:
-            tell(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
+            message(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
     for place, path in enumerate(files):
         if path not in logs:
             yield str(path), rank_in_name(path.name, place)
@@ -233,7 +234,7 @@ def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -
         whole = [each for each in found if not is_merge(each)]
         for each in found if whole else []:
             if each not in whole:
-                tell(f"{each}: skipped: made by an earlier merge of several files")
+                message(f"{each}: skipped: made by an earlier merge of several files")
         found = whole or found
         if not found:
             where = "its folders machine*" if multi_machine else "this folder"
@@ -252,7 +253,7 @@ def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]
         elif not is_timeline(path.name) or not path.is_file() or os.path.realpath(path) == output:
             continue
         elif path.suffix == ".fd" and named is not None and path.name not in named:
-            tell(f"{path}: skipped: of an earlier run (not named in {MANIFEST})")
+            message(f"{path}: skipped: of an earlier run (not named in {MANIFEST})")
         else:
             yield path
 
@@ -279,10 +280,6 @@ def is_timeline(name: str) -> bool:
 def manifest(folder: Path) -> set[str] | None:
     """Return the recordings in the manifest of a folder; None without a manifest."""
     return {entry["file"] for entry in entries(folder)} or None
-
-
-def tell(line: str) -> None:
-    print(f"fastdispatch: {line}", file=sys.stderr)
 
 
 def natural(name: str) -> tuple[list[tuple[int, str]], str]:

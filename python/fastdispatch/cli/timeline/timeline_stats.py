@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fastdispatch._core import timeline_stats
+from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.output import write
 from fastdispatch.cli.paths import Input, SvgFile
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
         file["file"] = privacy.shown(file["file"])
     made = stats(figures)
     for line in warnings(made.files, arguments.align):
-        print(f"fastdispatch: {line}", file=sys.stderr)
+        message(line)
     if arguments.svg:
         from fastdispatch.page.timeline_svg import picture
 
