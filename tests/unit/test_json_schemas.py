@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -143,6 +144,11 @@ def with_json() -> set[tuple[str, ...]]:
 def test_every_command_with_json_is_run() -> None:
     lines = [tuple(line.split()) for line in COMMANDS]
     assert [words for words in with_json() if not any(line[: len(words)] == words for line in lines)] == []
+
+
+def test_every_schema_has_the_layout_of_the_others() -> None:
+    namespace = runpy.run_path(str(SCHEMAS.parent / "format_schemas.py"))
+    assert [path.name for path in SCHEMAS.iterdir() if path.read_text() != namespace["formatted"](path)] == []
 
 
 def test_every_schema_is_valid_and_used() -> None:
