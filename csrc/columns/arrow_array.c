@@ -31,8 +31,10 @@ width_of(const fd_column *column)
     case FD_COLUMN_U8:
         return sizeof(uint8_t);
     case FD_COLUMN_U16:
+    case FD_COLUMN_I16:
         return sizeof(uint16_t);
     case FD_COLUMN_U32:
+    case FD_COLUMN_I32:
     case FD_COLUMN_INDEX:
     case FD_COLUMN_TEXT:
     case FD_COLUMN_TEXT_OR_NONE:

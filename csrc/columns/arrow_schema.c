@@ -12,6 +12,8 @@ format_of(const fd_column *column)
         return "C";
     case FD_COLUMN_U16:
         return "S";
+    case FD_COLUMN_I16:
+        return "s";
     case FD_COLUMN_U32:
     case FD_COLUMN_INDEX:
         return "I";
@@ -27,11 +29,12 @@ format_of(const fd_column *column)
     case FD_COLUMN_CHARS:
     case FD_COLUMN_STRING:
         return "u";
+    case FD_COLUMN_I32:
     case FD_COLUMN_TEXT:
     case FD_COLUMN_TEXT_OR_NONE:
         break;
     }
-    return "i"; /* the index of a dictionary */
+    return "i"; /* also the index of a dictionary */
 }
 
 bool

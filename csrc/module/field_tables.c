@@ -38,6 +38,8 @@ cell_object(const fd_column *column, const void *row,
     case FD_COLUMN_I64_OR_NONE:
         return (int64_t)value < 0 ? Py_NewRef(Py_None)
                                   : PyLong_FromLongLong((long long)value);
+    case FD_COLUMN_I16:
+    case FD_COLUMN_I32:
     case FD_COLUMN_I64:
         return PyLong_FromLongLong((long long)value);
     case FD_COLUMN_CHARS:
@@ -51,8 +53,9 @@ cell_object(const fd_column *column, const void *row,
     case FD_COLUMN_U64:
         break;
     }
-    return column->names != NULL ? PyUnicode_FromString(column->names[value])
-                                 : PyLong_FromUnsignedLongLong(value);
+    return column->names != NULL
+             ? PyUnicode_InternFromString(column->names[value])
+             : PyLong_FromUnsignedLongLong(value);
 }
 
 static PyObject *

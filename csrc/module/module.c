@@ -140,79 +140,75 @@ static PyMethodDef functions[] = {
     {"save", fd_save_py, METH_VARARGS,
      PyDoc_STR("save($module, path, content, /)\n--\n\n"
                "Write bytes to a file atomically.")},
-    {"pipeline_rule", (PyCFunction)(void (*)(void))fd_pipeline_rule,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("pipeline_rule($module, path_suffix, qualname, kind, *,\n"
-               "              mb=None, stage=None, chunk=None, peer=None,\n"
-               "              buffer=None, bytes=None, when=None)\n--\n\n"
-               "Calls of a function are jobs of a pipeline.")},
+    FD_KEYWORD_METHOD(
+        "pipeline_rule", fd_pipeline_rule,
+        "pipeline_rule($module, path_suffix, qualname, kind, *,\n"
+        "              mb=None, stage=None, chunk=None, peer=None,\n"
+        "              buffer=None, bytes=None, when=None)\n--\n\n"
+        "Calls of a function are jobs of a pipeline."),
     {"partition", fd_partition_py, METH_VARARGS,
      PyDoc_STR("partition($module, sums, stages, method, /)\n--\n\n"
                "Cut layers into stages.")},
-    {"pipeline_report", (PyCFunction)(void (*)(void))fd_pipeline_report_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("pipeline_report($module, trace, known, *, schedule=None,\n"
-               "                iterations=None, strict=False, layers=None,\n"
-               "                weights=None)\n--\n\n"
-               "Analyze the time of a pipeline.")},
-    {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR(
-         "timeline_merge($module, inputs, output, *, align='wall',\n"
-         "               ranks=None, sorted=False, devices=None, steps=None,\n"
-         "               paddle=False, named_durations=False,\n"
-         "               progress=None, strict=False,\n"
-         "               privacy=None)\n--\n\n"
-         "Merge timelines of many ranks.")},
-    {"timeline_stats", (PyCFunction)(void (*)(void))fd_timeline_stats_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("timeline_stats($module, inputs, *, align='wall', ranks=None,\n"
-               "               progress=None, privacy=None)\n--\n\n"
-               "Figures of traces of many ranks.")},
-    {"timeline_check", (PyCFunction)(void (*)(void))fd_timeline_check_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("timeline_check($module, path, *, progress=None,\n"
-               "               privacy=None)\n--\n\n"
-               "Check a trace: faults and their places.")},
-    {"timeline_cut", (PyCFunction)(void (*)(void))fd_timeline_cut_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("timeline_cut($module, path, output, begin, end, *,\n"
-               "             steps=False, progress=None, privacy=None)\n--\n\n"
-               "A part of a trace, by time or by steps.")},
-    {"et_convert", (PyCFunction)(void (*)(void))fd_et_convert_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_convert($module, path, output, *, edges=255, rank=-1,\n"
-               "           timeline=False, workload=False)\n--\n\n"
-               "An execution trace in another form.")},
-    {"et_link", (PyCFunction)(void (*)(void))fd_et_link_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_link($module, path, kineto, output, *, edges=255,\n"
-               "        rank=-1, workload=False, force=False)\n--\n\n"
-               "An execution trace and the Kineto trace of its rank.")},
+    FD_KEYWORD_METHOD(
+        "pipeline_report", fd_pipeline_report_py,
+        "pipeline_report($module, trace, known, *, schedule=None,\n"
+        "                iterations=None, strict=False, layers=None,\n"
+        "                weights=None)\n--\n\n"
+        "Analyze the time of a pipeline."),
+    FD_KEYWORD_METHOD(
+        "timeline_merge", fd_timeline_merge_py,
+        "timeline_merge($module, inputs, output, *, align='wall',\n"
+        "               ranks=None, sorted=False, devices=None, steps=None,\n"
+        "               paddle=False, named_durations=False,\n"
+        "               progress=None, strict=False,\n"
+        "               privacy=None)\n--\n\n"
+        "Merge timelines of many ranks."),
+    FD_KEYWORD_METHOD(
+        "timeline_stats", fd_timeline_stats_py,
+        "timeline_stats($module, inputs, *, align='wall', ranks=None,\n"
+        "               progress=None, privacy=None)\n--\n\n"
+        "Figures of traces of many ranks."),
+    FD_KEYWORD_METHOD("timeline_check", fd_timeline_check_py,
+                      "timeline_check($module, path, *, progress=None,\n"
+                      "               privacy=None)\n--\n\n"
+                      "Check a trace: faults and their places."),
+    FD_KEYWORD_METHOD(
+        "timeline_cut", fd_timeline_cut_py,
+        "timeline_cut($module, path, output, begin, end, *,\n"
+        "             steps=False, progress=None, privacy=None)\n--\n\n"
+        "A part of a trace, by time or by steps."),
+    FD_KEYWORD_METHOD(
+        "et_convert", fd_et_convert_py,
+        "et_convert($module, path, output, *, edges=255, rank=-1,\n"
+        "           timeline=False, workload=False)\n--\n\n"
+        "An execution trace in another form."),
+    FD_KEYWORD_METHOD("et_link", fd_et_link_py,
+                      "et_link($module, path, kineto, output, *, edges=255,\n"
+                      "        rank=-1, workload=False, force=False)\n--\n\n"
+                      "An execution trace and the Kineto trace of its rank."),
     {"et_identity", fd_et_identity_py, METH_O,
      PyDoc_STR("et_identity($module, path, /)\n--\n\n"
                "The process and rank of a trace.")},
     {"et_check", fd_et_check_py, METH_VARARGS,
      PyDoc_STR("et_check($module, inputs, /)\n--\n\n"
                "Execution traces of all ranks compared.")},
-    {"et_diff", (PyCFunction)(void (*)(void))fd_et_diff_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_diff($module, pairs, *, edges=255, threshold=0.1)\n--\n\n"
-               "Compare two execution traces.")},
-    {"et_estimate", (PyCFunction)(void (*)(void))fd_et_estimate_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_estimate($module, inputs, scales, *, bandwidth=1.0,\n"
-               "            latency_ns=0)\n--\n\n"
-               "Estimate the time of the traces of all ranks.")},
-    {"et_info", (PyCFunction)(void (*)(void))fd_et_info_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
-               "Summarize an execution trace.")},
-    {"et_export", (PyCFunction)(void (*)(void))fd_et_export_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_export($module, path, pytorch, chakra, kineto, *,\n"
-               "          edges=255, privacy=None, workload=None)\n--\n\n"
-               "Execution traces from a recording.")},
+    FD_KEYWORD_METHOD(
+        "et_diff", fd_et_diff_py,
+        "et_diff($module, pairs, *, edges=255, threshold=0.1)\n--\n\n"
+        "Compare two execution traces."),
+    FD_KEYWORD_METHOD(
+        "et_estimate", fd_et_estimate_py,
+        "et_estimate($module, inputs, scales, *, bandwidth=1.0,\n"
+        "            latency_ns=0)\n--\n\n"
+        "Estimate the time of the traces of all ranks."),
+    FD_KEYWORD_METHOD("et_info", fd_et_info_py,
+                      "et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
+                      "Summarize an execution trace."),
+    FD_KEYWORD_METHOD(
+        "et_export", fd_et_export_py,
+        "et_export($module, path, pytorch, chakra, kineto, *,\n"
+        "          edges=255, privacy=None, workload=None)\n--\n\n"
+        "Execution traces from a recording."),
     {"anonymous_name", fd_anonymous_name_py, METH_VARARGS,
      PyDoc_STR("anonymous_name($module, salt, name, /)\n--\n\n"
                "The salted hash of a name or path: \"f_\" and 12 digits.")},
@@ -223,20 +219,27 @@ static PyMethodDef functions[] = {
 };
 
 static int
-execute(PyObject *module)
+add_types(PyObject *module)
 {
-    if (fd_interpreter_check() < 0 || !prepare_process()) {
-        return -1;
-    }
-    if (fd_errors_init(module) < 0) {
-        return -1;
-    }
-    int (*const types[])(PyObject *) = {
-        fd_session_type_init, fd_trace_type_init, fd_dispatch_type_init,
-        fd_label_type_init,   fd_job_type_init,   fd_ping_types_init,
-        fd_plan_type_init,    fd_graph_type_init, fd_folder_type_init};
+    fd_module_state *state = fd_module_state_of(module);
+    const struct {
+        PyType_Spec *spec;
+        PyTypeObject **keep;
+    } types[] = {
+        {&fd_session_spec, NULL},      {&fd_trace_spec, &state->trace},
+        {&fd_dispatch_spec, NULL},     {&fd_label_spec, NULL},
+        {&fd_job_spec, NULL},          {&fd_clock_server_spec, NULL},
+        {&fd_clock_client_spec, NULL}, {&fd_plan_spec, NULL},
+        {&fd_graph_spec, NULL},        {&fd_folder_spec, &state->folder}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (types[i](module) < 0) {
+        PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(
+            module, types[i].spec, NULL);
+        int status = type == NULL ? -1 : PyModule_AddType(module, type);
+        if (types[i].keep != NULL) {
+            Py_XSETREF(*types[i].keep, (PyTypeObject *)Py_XNewRef(type));
+        }
+        Py_XDECREF(type);
+        if (status < 0) {
             return -1;
         }
     }
@@ -244,17 +247,20 @@ execute(PyObject *module)
 }
 
 static int
+execute(PyObject *module)
+{
+    return fd_interpreter_check() < 0 || !prepare_process()
+                || fd_errors_init(module) < 0
+             ? -1
+             : add_types(module);
+}
+
+static int
 traverse(PyObject *module, visitproc visit, void *arg)
 {
     fd_module_state *state = fd_module_state_of(module);
     Py_VISIT(state->error);
-    Py_VISIT(state->session);
-    Py_VISIT(state->dispatch);
     Py_VISIT(state->trace);
-    Py_VISIT(state->label);
-    Py_VISIT(state->job);
-    Py_VISIT(state->plan);
-    Py_VISIT(state->graph);
     Py_VISIT(state->folder);
     return 0;
 }
@@ -264,13 +270,7 @@ clear(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
     Py_CLEAR(state->error);
-    Py_CLEAR(state->session);
-    Py_CLEAR(state->dispatch);
     Py_CLEAR(state->trace);
-    Py_CLEAR(state->label);
-    Py_CLEAR(state->job);
-    Py_CLEAR(state->plan);
-    Py_CLEAR(state->graph);
     Py_CLEAR(state->folder);
     return 0;
 }

@@ -5,15 +5,9 @@
 #include <Python.h>
 
 typedef struct fd_module_state {
-    PyObject *error;        /* owned; fastdispatch.Error */
-    PyTypeObject *session;  /* owned */
-    PyTypeObject *dispatch; /* owned */
-    PyTypeObject *trace;    /* owned */
-    PyTypeObject *label;    /* owned */
-    PyTypeObject *job;      /* owned */
-    PyTypeObject *plan;     /* owned */
-    PyTypeObject *graph;    /* owned */
-    PyTypeObject *folder;   /* owned */
+    PyObject *error;     /* owned, as below; fastdispatch.Error */
+    PyTypeObject *trace; /* the types of which functions make objects */
+    PyTypeObject *folder;
 } fd_module_state;
 
 static inline fd_module_state *
@@ -29,15 +23,23 @@ fd_module_of(PyObject *self)
     return PyType_GetModule(Py_TYPE(self));
 }
 
-/* Each part adds its type or functions. -1 with an exception. */
-int fd_session_type_init(PyObject *module);
-int fd_trace_type_init(PyObject *module);
-int fd_dispatch_type_init(PyObject *module);
-int fd_label_type_init(PyObject *module);
-int fd_job_type_init(PyObject *module);
-int fd_ping_types_init(PyObject *module);
-int fd_plan_type_init(PyObject *module);
-int fd_graph_type_init(PyObject *module);
-int fd_folder_type_init(PyObject *module);
+/* The types of the module, which it adds in this order. */
+extern PyType_Spec fd_session_spec;
+extern PyType_Spec fd_trace_spec;
+extern PyType_Spec fd_dispatch_spec;
+extern PyType_Spec fd_label_spec;
+extern PyType_Spec fd_job_spec;
+extern PyType_Spec fd_clock_server_spec;
+extern PyType_Spec fd_clock_client_spec;
+extern PyType_Spec fd_plan_spec;
+extern PyType_Spec fd_graph_spec;
+extern PyType_Spec fd_folder_spec;
+
+/* A method with keyword arguments. */
+#define FD_KEYWORD_METHOD(name, function, doc) \
+    { \
+        name, (PyCFunction)(void (*)(void))(function), \
+            METH_VARARGS | METH_KEYWORDS, PyDoc_STR(doc) \
+    }
 
 #endif

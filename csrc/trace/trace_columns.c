@@ -282,6 +282,8 @@ fd_cell(const fd_column *column, const void *row)
     uint16_t u16;
     uint32_t u32;
     uint64_t u64;
+    int16_t i16;
+    int32_t i32;
     switch (column->type) {
     case FD_COLUMN_U8:
     case FD_COLUMN_BOOL:
@@ -290,6 +292,12 @@ fd_cell(const fd_column *column, const void *row)
     case FD_COLUMN_U16:
         memcpy(&u16, at, sizeof u16);
         return u16;
+    case FD_COLUMN_I16:
+        memcpy(&i16, at, sizeof i16);
+        return (uint64_t)(int64_t)i16;
+    case FD_COLUMN_I32:
+        memcpy(&i32, at, sizeof i32);
+        return (uint64_t)(int64_t)i32;
     case FD_COLUMN_INDEX:
     case FD_COLUMN_TEXT:
     case FD_COLUMN_TEXT_OR_NONE:
@@ -322,12 +330,14 @@ fd_cell_set(const fd_column *column, void *row, uint64_t value)
         memcpy(at, &u8, sizeof u8);
         break;
     case FD_COLUMN_U16:
+    case FD_COLUMN_I16:
         memcpy(at, &u16, sizeof u16);
         break;
     case FD_COLUMN_INDEX:
     case FD_COLUMN_TEXT:
     case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_U32:
+    case FD_COLUMN_I32:
         memcpy(at, &u32, sizeof u32);
         break;
     case FD_COLUMN_U64:

@@ -16,6 +16,8 @@ typedef enum fd_column_type {
     FD_COLUMN_U64, /* in JSON a string above 2^53 */
     FD_COLUMN_DOUBLE,
     /* never dumped: */
+    FD_COLUMN_I16,
+    FD_COLUMN_I32,
     FD_COLUMN_I64,
     FD_COLUMN_U16,
     FD_COLUMN_CHARS,        /* char[], with a NUL */

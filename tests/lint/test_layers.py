@@ -46,7 +46,7 @@ MUTABLE = {
 CAPTURE = ["python", "process", "torch", "rules", "state", "timers"]
 CAPTURE += ["frames", "operands", "operators", "memory", "engines", "hooks", "session"]
 # Tables that CPython requires to be writable.
-PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ ")
+PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ |^PyType_Spec ")
 
 
 def includes(path: Path) -> list[str]:

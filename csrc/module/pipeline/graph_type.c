@@ -165,15 +165,14 @@ static PyMethodDef methods[] = {
          "text($self, /)\n--\n\nThe graph in the text format of planners.")},
     {"json", graph_json, METH_NOARGS,
      PyDoc_STR("json($self, /)\n--\n\nThe document.")},
-    {"optimize", (PyCFunction)(void (*)(void))fd_graph_optimize,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("optimize($self, machines, bandwidths, *, ratio=0,\n"
-               "         straight=False, fewer=False, true_cut=False,\n"
-               "         memory=0, room=0, optimizer=0, in_flight=0,\n"
-               "         most_states=0, second=False, gains=False,\n"
-               "         schedule=None, micro_batches=0, chunks=0,\n"
-               "         effort=0, watch=None)\n--\n\n"
-               "Find the fastest pipeline.")},
+    FD_KEYWORD_METHOD("optimize", fd_graph_optimize,
+                      "optimize($self, machines, bandwidths, *, ratio=0,\n"
+                      "         straight=False, fewer=False, true_cut=False,\n"
+                      "         memory=0, room=0, optimizer=0, in_flight=0,\n"
+                      "         most_states=0, second=False, gains=False,\n"
+                      "         schedule=None, micro_batches=0, chunks=0,\n"
+                      "         effort=0, watch=None)\n--\n\n"
+                      "Find the fastest pipeline."),
     {NULL, NULL, 0, NULL},
 };
 
@@ -186,18 +185,9 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+PyType_Spec fd_graph_spec = {
     .name = "fastdispatch._core.Graph",
     .basicsize = sizeof(graph_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
-
-int
-fd_graph_type_init(PyObject *module)
-{
-    fd_module_state *state = fd_module_state_of(module);
-    state->graph =
-        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->graph == NULL ? -1 : PyModule_AddType(module, state->graph);
-}

@@ -122,17 +122,9 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+PyType_Spec fd_job_spec = {
     .name = "fastdispatch._core.job",
     .basicsize = sizeof(job_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
-
-int
-fd_job_type_init(PyObject *module)
-{
-    fd_module_state *state = fd_module_state_of(module);
-    state->job = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->job == NULL ? -1 : PyModule_AddType(module, state->job);
-}

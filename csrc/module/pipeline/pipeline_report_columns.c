@@ -5,15 +5,7 @@
 #include "module/field_tables.h"
 #include "trace/trace_columns.h"
 
-#define NUMBER(row, name, field) FD_COLUMN(row, name, I64, field)
-#define NAME(row, name, field, names) \
-    FD_COLUMN_OF_NAMES(row, name, U8, field, names)
-#define TRUTH(row, name, field) FD_COLUMN(row, name, BOOL, field)
-#define TABLE(columns, row) \
-    { \
-        NULL, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \
-            false \
-    }
+#define TABLE(columns, row) FD_TABLE(NULL, columns, row, false)
 
 /* The number of a rank in a column; -1: none. */
 static int64_t
@@ -32,63 +24,53 @@ columns_of(const fd_table *table, void *rows, uint32_t count)
     return made;
 }
 
-typedef struct rank_row {
-    int64_t rank, place, line, data, model, jobs, open, moved, unsure;
-    bool killed;
-} rank_row;
-
 PyObject *
 fd_pipeline_ranks_py(const fd_pipe_report *report)
 {
-    static const fd_column columns[] = {NUMBER(rank_row, "rank", rank),
-                                        NUMBER(rank_row, "stage", place),
-                                        NUMBER(rank_row, "line", line),
-                                        NUMBER(rank_row, "data", data),
-                                        NUMBER(rank_row, "model", model),
-                                        NUMBER(rank_row, "jobs", jobs),
-                                        NUMBER(rank_row, "open", open),
-                                        TRUTH(rank_row, "killed", killed),
-                                        NUMBER(rank_row, "moved_ns", moved),
-                                        NUMBER(rank_row, "unsure_ns", unsure)};
-    static const fd_table table = TABLE(columns, rank_row);
+    static const fd_column columns[] = {
+        FD_COLUMN(fd_pipe_rank, "rank", U32, rank),
+        FD_COLUMN(fd_pipe_rank, "stage", I32, place),
+        FD_COLUMN(fd_pipe_rank, "line", U32, line),
+        FD_COLUMN(fd_pipe_rank, "data", I32, data),
+        FD_COLUMN(fd_pipe_rank, "model", I32, model),
+        FD_COLUMN(fd_pipe_rank, "open", U32, open),
+        FD_COLUMN(fd_pipe_rank, "killed", BOOL, killed),
+        FD_COLUMN(fd_pipe_rank, "moved_ns", I64, moved),
+        FD_COLUMN(fd_pipe_rank, "unsure_ns", I64, unsure)};
+    static const fd_table table = TABLE(columns, fd_pipe_rank);
     const fd_pipe *p = &report->pipeline;
-    rank_row *rows = fd_calloc((size_t)p->ranks.count + 1, sizeof *rows);
-    for (uint32_t i = 0; i < p->ranks.count && rows != NULL; i++) {
+    PyObject *jobs = PyList_New(0);
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
         const fd_pipe_rank *rank = &p->ranks.list[i];
-        rows[i] = (rank_row){.rank = rank->rank,
-                             .place = rank->place,
-                             .line = rank->line,
-                             .data = rank->data,
-                             .model = rank->model,
-                             .jobs = (int64_t)rank->end - rank->first,
-                             .open = rank->open,
-                             .moved = rank->moved,
-                             .unsure = rank->unsure,
-                             .killed = rank->killed};
+        jobs = fd_list_with(jobs,
+                            PyLong_FromUnsignedLong(rank->end - rank->first));
     }
-    return columns_of(&table, rows, p->ranks.count);
+    return fd_columns_with(
+        fd_columns(&table, p->ranks.list, p->ranks.count, NULL), "jobs", jobs);
 }
 
+/* A rank in an iteration. */
 typedef struct share_row {
-    int64_t rank, iteration, start, end, in_flight, bytes;
-    int64_t parts[FD_PARTS];
-    bool whole, chosen;
+    fd_pipe_share share;
+    uint32_t rank;
+    int32_t iteration;
 } share_row;
 
-#define PART(name, part) FD_COLUMN(share_row, name, I64, parts[part])
+#define SHARE(name, type, field) FD_COLUMN(share_row, name, type, share.field)
+#define PART(name, part) SHARE(name, I64, parts[part])
 
 PyObject *
 fd_pipeline_shares_py(const fd_pipe_report *report)
 {
     static const fd_column columns[] = {
-        NUMBER(share_row, "rank", rank),
-        NUMBER(share_row, "iteration", iteration),
-        NUMBER(share_row, "start", start),
-        NUMBER(share_row, "end", end),
-        NUMBER(share_row, "in_flight", in_flight),
-        NUMBER(share_row, "bytes", bytes),
-        TRUTH(share_row, "whole", whole),
-        TRUTH(share_row, "chosen", chosen),
+        FD_COLUMN(share_row, "rank", U32, rank),
+        FD_COLUMN(share_row, "iteration", I32, iteration),
+        SHARE("start", I64, start),
+        SHARE("end", I64, end),
+        SHARE("in_flight", U32, in_flight),
+        SHARE("bytes", U64, bytes),
+        SHARE("whole", BOOL, whole),
+        SHARE("chosen", BOOL, chosen),
         PART("busy", FD_PART_BUSY),
         PART("warm_up", FD_PART_WARM_UP),
         PART("steady", FD_PART_STEADY),
@@ -107,23 +89,12 @@ fd_pipeline_shares_py(const fd_pipe_report *report)
         (size_t)p->ranks.count * p->iterations.count + 1, sizeof *rows);
     for (uint32_t i = 0; i < p->ranks.count && rows != NULL; i++) {
         for (uint32_t j = 0; j < p->iterations.count; j++) {
-            const fd_pipe_share *share =
-                fd_pipe_share_of(report->idle.shares, p, i, j);
             fd_pipe_cell cell = fd_pipeline_cell(p, i, j);
-            if (cell.end == cell.first) {
-                continue;
-            }
-            share_row *row = &rows[count++];
-            *row = (share_row){.rank = p->ranks.list[i].rank,
-                               .iteration = p->iterations.list[j],
-                               .start = share->start,
-                               .end = share->end,
-                               .in_flight = share->in_flight,
-                               .bytes = (int64_t)share->bytes,
-                               .whole = share->whole,
-                               .chosen = share->chosen};
-            for (int part = 0; part < FD_PARTS; part++) {
-                row->parts[part] = share->parts[part];
+            if (cell.end > cell.first) {
+                rows[count++] = (share_row){
+                    .share = *fd_pipe_share_of(report->idle.shares, p, i, j),
+                    .rank = p->ranks.list[i].rank,
+                    .iteration = p->iterations.list[j]};
             }
         }
     }
@@ -137,13 +108,20 @@ typedef struct span_row {
 } span_row;
 
 static const fd_column span_columns[] = {
-    NUMBER(span_row, "rank", rank),
-    NUMBER(span_row, "start", start),
-    NUMBER(span_row, "end", end),
-    NAME(span_row, "part", part, fd_pipe_part_names),
-    NUMBER(span_row, "job", job),
-    NUMBER(span_row, "waits_for", waits_for)};
+    FD_COLUMN(span_row, "rank", I64, rank),
+    FD_COLUMN(span_row, "start", I64, start),
+    FD_COLUMN(span_row, "end", I64, end),
+    FD_COLUMN_OF_NAMES(span_row, "part", U8, part, fd_pipe_part_names),
+    FD_COLUMN(span_row, "job", I64, job),
+    FD_COLUMN(span_row, "waits_for", I64, waits_for)};
 static const fd_table span_table = TABLE(span_columns, span_row);
+
+static fd_pipe_cell
+drawn_cell(const fd_pipe_report *report, uint32_t at)
+{
+    return fd_pipeline_cell(&report->pipeline, at,
+                            (uint32_t)report->idle.drawn);
+}
 
 /* The row of a job in fd_pipeline_jobs_py, -1: none. */
 static int64_t
@@ -152,16 +130,13 @@ job_row_of(const fd_pipe_report *report, uint32_t job)
     if (job == FD_NO_PIPE_JOB) {
         return -1;
     }
-    const fd_pipe *p = &report->pipeline;
     int64_t row = 0;
-    for (uint32_t i = 0; i < p->jobs.list[job].at; i++) {
-        fd_pipe_cell cell =
-            fd_pipeline_cell(p, i, (uint32_t)report->idle.drawn);
+    uint32_t at = report->pipeline.jobs.list[job].at;
+    for (uint32_t i = 0; i < at; i++) {
+        fd_pipe_cell cell = drawn_cell(report, i);
         row += (int64_t)cell.end - cell.first;
     }
-    fd_pipe_cell own = fd_pipeline_cell(p, p->jobs.list[job].at,
-                                        (uint32_t)report->idle.drawn);
-    return row + job - own.first;
+    return row + job - drawn_cell(report, at).first;
 }
 
 PyObject *
@@ -200,50 +175,40 @@ fd_pipeline_path_py(const fd_pipe_report *report)
 }
 
 typedef struct job_row {
-    int64_t rank, row, iteration, stage, peer, micro_batch, buffer, bytes;
-    int64_t start, ready, end, slack, other;
-    uint8_t kind;
+    fd_pipe_job job;
+    int64_t rank, other;
     bool critical, posted, open;
 } job_row;
 
+#define JOB(name, type, field) FD_COLUMN(job_row, name, type, job.field)
+
 static const fd_column job_columns[] = {
-    NUMBER(job_row, "rank", rank),
-    NUMBER(job_row, "row", row),
-    NUMBER(job_row, "iteration", iteration),
-    NAME(job_row, "kind", kind, fd_pipe_kind_names),
-    NUMBER(job_row, "stage", stage),
-    NUMBER(job_row, "peer", peer),
-    NUMBER(job_row, "micro_batch", micro_batch),
-    NUMBER(job_row, "buffer", buffer),
-    NUMBER(job_row, "bytes", bytes),
-    NUMBER(job_row, "start", start),
-    NUMBER(job_row, "ready", ready),
-    NUMBER(job_row, "end", end),
-    NUMBER(job_row, "slack", slack),
-    NUMBER(job_row, "other", other),
-    TRUTH(job_row, "critical", critical),
-    TRUTH(job_row, "posted", posted),
-    TRUTH(job_row, "open", open)};
+    FD_COLUMN(job_row, "rank", I64, rank),
+    JOB("row", U32, row),
+    JOB("iteration", I32, iteration),
+    FD_COLUMN_OF_NAMES(job_row, "kind", U8, job.kind, fd_pipe_kind_names),
+    JOB("stage", I32, stage),
+    JOB("peer", I32, peer),
+    JOB("micro_batch", I32, micro_batch),
+    JOB("buffer", I32, buffer),
+    JOB("bytes", U64, bytes),
+    JOB("start", I64, start),
+    JOB("ready", I64, ready),
+    JOB("end", I64, end),
+    JOB("slack", I64, slack),
+    FD_COLUMN(job_row, "other", I64, other),
+    FD_COLUMN(job_row, "critical", BOOL, critical),
+    FD_COLUMN(job_row, "posted", BOOL, posted),
+    FD_COLUMN(job_row, "open", BOOL, open)};
 static const fd_table job_table = TABLE(job_columns, job_row);
 
 static job_row
 row_of(const fd_pipe_report *report, uint32_t at)
 {
     const fd_pipe_job *job = &report->pipeline.jobs.list[at];
-    return (job_row){.rank = rank_number(&report->pipeline, job->at),
-                     .row = job->row,
-                     .iteration = job->iteration,
-                     .stage = job->stage,
-                     .peer = job->peer,
-                     .micro_batch = job->micro_batch,
-                     .buffer = job->buffer,
-                     .bytes = (int64_t)job->bytes,
-                     .start = job->start,
-                     .ready = job->ready,
-                     .end = job->end,
-                     .slack = job->slack,
+    return (job_row){.job = *job,
+                     .rank = rank_number(&report->pipeline, job->at),
                      .other = -1,
-                     .kind = job->kind,
                      .critical = (job->flags & FD_PIPE_ON_PATH) != 0,
                      .posted = (job->flags & FD_PIPE_POSTED) != 0,
                      .open = (job->flags & FD_PIPE_OPEN) != 0};
@@ -257,8 +222,7 @@ fd_pipeline_jobs_py(const fd_pipe_report *report)
     uint32_t count = 0;
     for (uint32_t i = 0;
          i < p->ranks.count && rows != NULL && report->idle.drawn >= 0; i++) {
-        fd_pipe_cell cell =
-            fd_pipeline_cell(p, i, (uint32_t)report->idle.drawn);
+        fd_pipe_cell cell = drawn_cell(report, i);
         for (uint32_t j = cell.first; j < cell.end; j++) {
             rows[count] = row_of(report, j);
             rows[count++].other = job_row_of(report, p->jobs.list[j].other);
@@ -296,32 +260,19 @@ fd_pipeline_alone_py(const fd_pipe_report *report)
     return columns_of(&job_table, rows, count);
 }
 
-typedef struct if_row {
-    int64_t stage, to, layer, saves;
-    uint8_t change, schedule;
-} if_row;
-
 PyObject *
 fd_pipeline_ifs_py(const fd_pipe_report *report)
 {
     static const fd_column columns[] = {
-        NAME(if_row, "change", change, fd_if_names),
-        NUMBER(if_row, "stage", stage),
-        NUMBER(if_row, "to", to),
-        NUMBER(if_row, "layer", layer),
-        NUMBER(if_row, "saves", saves),
-        FD_COLUMN(if_row, "schedule", U8, schedule)};
-    static const fd_table table = TABLE(columns, if_row);
-    uint32_t count = report->ifs.list.count;
-    if_row *rows = fd_calloc((size_t)count + 1, sizeof *rows);
-    for (uint32_t i = 0; i < count && rows != NULL; i++) {
-        const fd_pipe_if *from = &report->ifs.list.list[i];
-        rows[i] = (if_row){.stage = from->stage,
-                           .to = from->to,
-                           .layer = from->layer,
-                           .saves = from->saves,
-                           .change = (uint8_t)from->change,
-                           .schedule = (uint8_t)from->schedule};
-    }
-    return columns_of(&table, rows, count);
+        FD_COLUMN_OF_NAMES(fd_pipe_if, "change", U32, change, fd_if_names),
+        FD_COLUMN(fd_pipe_if, "stage", I32, stage),
+        FD_COLUMN(fd_pipe_if, "to", I32, to),
+        FD_COLUMN(fd_pipe_if, "layer", I32, layer),
+        FD_COLUMN(fd_pipe_if, "saves", I64, saves),
+        FD_COLUMN(fd_pipe_if, "schedule", U32, schedule)};
+    static const fd_table table = TABLE(columns, fd_pipe_if);
+    static_assert(sizeof(fd_if_change) == 4 && sizeof(fd_schedule) == 4,
+                  "read as U32");
+    return fd_columns(&table, report->ifs.list.list, report->ifs.list.count,
+                      NULL);
 }

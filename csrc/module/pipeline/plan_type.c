@@ -160,93 +160,39 @@ plan_train_step(PyObject *self, PyObject *args)
                          PyBool_FromLong(about.forward));
 }
 
-typedef PyObject *(*cell)(const fd_plan *plan, const fd_plan_job *job);
-
-static PyObject *
-cell_stage(const fd_plan *plan, const fd_plan_job *job)
-{
-    (void)plan;
-    return PyLong_FromLong(job->stage);
-}
-
-static PyObject *
-cell_step(const fd_plan *plan, const fd_plan_job *job)
-{
-    (void)plan;
-    return PyLong_FromLong(job->step);
-}
-
-static PyObject *
-cell_kind(const fd_plan *plan, const fd_plan_job *job)
-{
-    (void)plan;
-    return PyUnicode_InternFromString(
-        fd_job_kind_name((fd_job_kind)job->kind));
-}
-
-static PyObject *
-cell_micro_batch(const fd_plan *plan, const fd_plan_job *job)
-{
-    (void)plan;
-    return PyLong_FromLong(job->micro_batch);
-}
-
-static PyObject *
-cell_buffer(const fd_plan *plan, const fd_plan_job *job)
-{
-    (void)plan;
-    return PyLong_FromLong(job->buffer);
-}
-
-static PyObject *
-cell_holder(const fd_plan *plan, const fd_plan_job *job)
-{
-    return PyLong_FromUnsignedLong(fd_plan_holder(plan, (uint32_t)job->stage));
-}
-
-static PyObject *
-cell_chunk(const fd_plan *plan, const fd_plan_job *job)
-{
-    return PyLong_FromLong(job->stage / (long)plan->stages);
-}
-
-static PyObject *
-cell_peer(const fd_plan *plan, const fd_plan_job *job)
-{
-    (void)plan;
-    return PyLong_FromLong(job->peer);
-}
-
-static PyObject *
-column(const fd_plan *plan, cell make)
-{
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < plan->jobs.count; i++) {
-        list = fd_list_with(list, make(plan, &plan->jobs.list[i]));
-    }
-    return list;
-}
-
 static PyObject *
 plan_jobs(PyObject *self, PyObject *unused)
 {
-    static const struct {
-        const char *name;
-        cell make;
-    } columns[] = {
-        {"stage", cell_stage},   {"step", cell_step},
-        {"kind", cell_kind},     {"mb", cell_micro_batch},
-        {"buffer", cell_buffer}, {"rank", cell_holder},
-        {"chunk", cell_chunk},   {"peer", cell_peer},
+    static const fd_column job_columns[] = {
+        FD_COLUMN(fd_plan_job, "stage", I16, stage),
+        FD_COLUMN(fd_plan_job, "step", I32, step),
+        FD_COLUMN(fd_plan_job, "mb", I32, micro_batch),
+        FD_COLUMN(fd_plan_job, "buffer", I32, buffer),
+        FD_COLUMN(fd_plan_job, "peer", I16, peer),
     };
+    static const fd_table table =
+        FD_TABLE("jobs", job_columns, fd_plan_job, false);
     (void)unused;
-    PyObject *table = PyDict_New();
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        table = fd_columns_with(
-            table, columns[i].name,
-            table == NULL ? NULL : column(fd_plan_of(self), columns[i].make));
+    const fd_plan *plan = fd_plan_of(self);
+    PyObject *kinds = PyList_New(0);
+    PyObject *ranks = PyList_New(0);
+    PyObject *chunks = PyList_New(0);
+    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+        const fd_plan_job *job = &plan->jobs.list[i];
+        uint32_t stage = (uint32_t)job->stage;
+        kinds =
+            fd_list_with(kinds, PyUnicode_InternFromString(
+                                    fd_job_kind_name((fd_job_kind)job->kind)));
+        ranks = fd_list_with(
+            ranks, PyLong_FromUnsignedLong(fd_plan_holder(plan, stage)));
+        chunks = fd_list_with(chunks,
+                              PyLong_FromUnsignedLong(stage / plan->stages));
     }
-    return table;
+    PyObject *jobs =
+        fd_columns(&table, plan->jobs.list, plan->jobs.count, NULL);
+    jobs = fd_columns_with(jobs, "kind", kinds);
+    jobs = fd_columns_with(jobs, "rank", ranks);
+    return fd_columns_with(jobs, "chunk", chunks);
 }
 
 static PyMethodDef methods[] = {
@@ -261,10 +207,10 @@ static PyMethodDef methods[] = {
     {"train_step", plan_train_step, METH_VARARGS,
      PyDoc_STR("train_step($self, stage, step, /)\n--\n\n"
                "A step of DeepSpeed's TrainSchedule.")},
-    {"replay", (PyCFunction)(void (*)(void))fd_plan_replay,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("replay($self, prices, *, blocking=False, times=False)\n--\n\n"
-               "Simulate the plan with given times.")},
+    FD_KEYWORD_METHOD(
+        "replay", fd_plan_replay,
+        "replay($self, prices, *, blocking=False, times=False)\n--\n\n"
+        "Simulate the plan with given times."),
     {NULL, NULL, 0, NULL},
 };
 
@@ -277,18 +223,9 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+PyType_Spec fd_plan_spec = {
     .name = "fastdispatch._core.Plan",
     .basicsize = sizeof(plan_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
-
-int
-fd_plan_type_init(PyObject *module)
-{
-    fd_module_state *state = fd_module_state_of(module);
-    state->plan =
-        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->plan == NULL ? -1 : PyModule_AddType(module, state->plan);
-}

@@ -166,19 +166,9 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+PyType_Spec fd_dispatch_spec = {
     .name = "fastdispatch._core.DispatchMode",
     .basicsize = sizeof(dispatch_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .slots = slots,
 };
-
-int
-fd_dispatch_type_init(PyObject *module)
-{
-    fd_module_state *state = fd_module_state_of(module);
-    state->dispatch =
-        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->dispatch == NULL ? -1
-                                   : PyModule_AddType(module, state->dispatch);
-}

@@ -368,22 +368,12 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+PyType_Spec fd_folder_spec = {
     .name = "fastdispatch._core.Folder",
     .basicsize = sizeof(folder_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
-
-int
-fd_folder_type_init(PyObject *module)
-{
-    fd_module_state *state = fd_module_state_of(module);
-    state->folder =
-        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->folder == NULL ? -1
-                                 : PyModule_AddType(module, state->folder);
-}
 
 PyObject *
 fd_writer_py(PyObject *module, PyObject *argument)

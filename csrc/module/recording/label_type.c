@@ -105,18 +105,9 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+PyType_Spec fd_label_spec = {
     .name = "fastdispatch._core.label",
     .basicsize = sizeof(label_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
-
-int
-fd_label_type_init(PyObject *module)
-{
-    fd_module_state *state = fd_module_state_of(module);
-    state->label =
-        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->label == NULL ? -1 : PyModule_AddType(module, state->label);
-}

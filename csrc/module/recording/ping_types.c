@@ -191,35 +191,16 @@ static PyType_Slot client_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec server_spec = {
+PyType_Spec fd_clock_server_spec = {
     .name = "fastdispatch._core.ClockServer",
     .basicsize = sizeof(server_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = server_slots,
 };
 
-static PyType_Spec client_spec = {
+PyType_Spec fd_clock_client_spec = {
     .name = "fastdispatch._core.ClockClient",
     .basicsize = sizeof(client_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = client_slots,
 };
-
-static int
-add_type(PyObject *module, PyType_Spec *spec)
-{
-    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
-    int result =
-        type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
-    Py_XDECREF(type);
-    return result;
-}
-
-int
-fd_ping_types_init(PyObject *module)
-{
-    return add_type(module, &server_spec) < 0
-                || add_type(module, &client_spec) < 0
-             ? -1
-             : 0;
-}

@@ -531,10 +531,9 @@ static PyMethodDef methods[] = {
     {"collections", session_collections, METH_NOARGS,
      PyDoc_STR("collections($self, /)\n--\n\n"
                "Runs, collected and uncollectable objects per generation.")},
-    {"trace", (PyCFunction)(void (*)(void))session_trace,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("trace($self, /, *, timeline=False)\n--\n\n"
-               "The recording so far, as a Trace.")},
+    FD_KEYWORD_METHOD("trace", session_trace,
+                      "trace($self, /, *, timeline=False)\n--\n\n"
+                      "The recording so far, as a Trace."),
     {"stats", session_stats, METH_NOARGS,
      PyDoc_STR("stats($self, /)\n--\n\n"
                "Sizes of the recording's tables.")},
@@ -568,20 +567,10 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+PyType_Spec fd_session_spec = {
     .name = "fastdispatch._core.Session",
     .basicsize = sizeof(session_object),
     .flags =
         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
-
-int
-fd_session_type_init(PyObject *module)
-{
-    fd_module_state *state = fd_module_state_of(module);
-    state->session =
-        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->session == NULL ? -1
-                                  : PyModule_AddType(module, state->session);
-}

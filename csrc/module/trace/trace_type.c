@@ -287,11 +287,11 @@ static PyMethodDef methods[] = {
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
                "Backward time and its attributed part.")},
-    {"diff", (PyCFunction)(void (*)(void))fd_trace_diff,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
-               "     threshold=0.1, same_speed=False)\n--\n\n"
-               "Changes, one row per group and per pair of groups.")},
+    FD_KEYWORD_METHOD(
+        "diff", fd_trace_diff,
+        "diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
+        "     threshold=0.1, same_speed=False)\n--\n\n"
+        "Changes, one row per group and per pair of groups."),
     {"joined", fd_trace_joined, METH_VARARGS,
      PyDoc_STR("joined($self, after, pairs, /)\n--\n\n"
                "Two traces as one, two ranks per pair of ranks.")},
@@ -318,14 +318,13 @@ static PyMethodDef methods[] = {
                "A table as a capsule with an ArrowArrayStream.")},
     {"streams", fd_trace_streams, METH_NOARGS,
      PyDoc_STR("streams($self, /)\n--\n\nThe names of its tables.")},
-    {"export", (PyCFunction)(void (*)(void))fd_trace_export,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR(
-         "export($self, format, *, rank=-1, style='default',\n"
-         "       weight='time', ops='none', hide=(), contract=(),\n"
-         "       min_percent=-1.0, all=False, durations='jobs',\n"
-         "       flows=True, align='auto', strict=False, leaves=0)\n--\n\n"
-         "The recording in another format, as bytes.")},
+    FD_KEYWORD_METHOD(
+        "export", fd_trace_export,
+        "export($self, format, *, rank=-1, style='default',\n"
+        "       weight='time', ops='none', hide=(), contract=(),\n"
+        "       min_percent=-1.0, all=False, durations='jobs',\n"
+        "       flows=True, align='auto', strict=False, leaves=0)\n--\n\n"
+        "The recording in another format, as bytes."),
     {NULL, NULL, 0, NULL},
 };
 
@@ -339,18 +338,9 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+PyType_Spec fd_trace_spec = {
     .name = "fastdispatch._core.Trace",
     .basicsize = sizeof(trace_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
-
-int
-fd_trace_type_init(PyObject *module)
-{
-    fd_module_state *state = fd_module_state_of(module);
-    state->trace =
-        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->trace == NULL ? -1 : PyModule_AddType(module, state->trace);
-}

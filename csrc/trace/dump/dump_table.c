@@ -75,6 +75,8 @@ cell_value(const fd_loading *l, fd_column_type type, fd_span json,
         }
         memcpy(value, &number, sizeof *value);
         return number >= 0 && isfinite(number);
+    case FD_COLUMN_I16:
+    case FD_COLUMN_I32:
     case FD_COLUMN_I64:
     case FD_COLUMN_U16:
     case FD_COLUMN_CHARS:

@@ -44,6 +44,8 @@ write_cell(fd_json_writer *w, const fd_column *column, const void *row)
     case FD_COLUMN_U64:
         put_exact(w, NULL, value);
         break;
+    case FD_COLUMN_I16:
+    case FD_COLUMN_I32:
     case FD_COLUMN_I64:
     case FD_COLUMN_U16:
     case FD_COLUMN_CHARS:

@@ -180,7 +180,8 @@ class Plan:
     @cached_property
     def rows(self) -> list[Job]:
         """All jobs, stage by stage, each in its order."""
-        return list(map(tuple.__new__, repeat(Job), zip(*self._core.jobs().values(), strict=True)))
+        columns = self._core.jobs()
+        return list(map(tuple.__new__, repeat(Job), zip(*map(columns.__getitem__, Job._fields), strict=True)))
 
     def train_steps(self, stage: int) -> list[TrainStep]:
         """Return each step of a stage of DeepSpeed's ``TrainSchedule``, including those without a computation."""

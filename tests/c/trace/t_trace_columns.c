@@ -18,11 +18,13 @@ width(fd_column_type type)
     case FD_COLUMN_BOOL:
         return 1;
     case FD_COLUMN_U16:
+    case FD_COLUMN_I16:
         return 2;
     case FD_COLUMN_INDEX:
     case FD_COLUMN_TEXT:
     case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_U32:
+    case FD_COLUMN_I32:
         return 4;
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
@@ -85,4 +87,25 @@ every_value_has_a_name(void)
     SAME(fd_counter_names[FD_COUNT_ORIGIN_NEAR], "origin_near");
 }
 
-RUN(TEST(columns_are_apart), TEST(every_value_has_a_name))
+static void
+cells_have_signs(void)
+{
+    struct row {
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+    } row = {-1, -2, -3};
+    static const fd_column columns[] = {
+        FD_COLUMN(struct row, "i16", I16, i16),
+        FD_COLUMN(struct row, "i32", I32, i32),
+        FD_COLUMN(struct row, "i64", I64, i64),
+    };
+    for (int i = 0; i < 3; i++) {
+        EQUAL((int64_t)fd_cell(&columns[i], &row), -1 - i);
+        fd_cell_set(&columns[i], &row, (uint64_t)(-5 - i));
+        EQUAL((int64_t)fd_cell(&columns[i], &row), -5 - i);
+    }
+}
+
+RUN(TEST(columns_are_apart), TEST(every_value_has_a_name),
+    TEST(cells_have_signs))
