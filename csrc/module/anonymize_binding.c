@@ -1,5 +1,6 @@
 #include "module/anonymize_binding.h"
 
+#include "module/field_tables.h"
 #include "trace/known_names.h"
 
 #include <string.h>
@@ -27,11 +28,6 @@ fd_anonymous_name_py(PyObject *module, PyObject *args)
     }
     fd_names_hide(fd_names_key(salt, strlen(salt)), &made,
                   PyBytes_AS_STRING(name), (size_t)PyBytes_GET_SIZE(name));
-    PyObject *text =
-        made.status != FD_OK
-            ? PyErr_NoMemory()
-            : PyUnicode_FromStringAndSize(made.bytes, (Py_ssize_t)made.size);
-    fd_buffer_clear(&made);
     Py_DECREF(name);
-    return text;
+    return fd_buffer_object(&made);
 }

@@ -46,6 +46,13 @@ PyObject *fd_text_object(const fd_text_pool *texts, uint32_t id);
 PyObject *fd_node_keys(const fd_trace *trace);
 PyObject *fd_module_paths(const fd_trace *trace);
 
+/* The text of a buffer, which is cleared. */
+PyObject *fd_buffer_object(fd_buffer *text);
+
+/* The numbers of a list as a new array, which has one item more; NULL with an
+ * exception. `format`: of PyArg_Parse, for items of `size` bytes. */
+void *fd_take_numbers(PyObject *list, const char *format, size_t size);
+
 /* New lists; `stride`: from one number to the next. */
 PyObject *fd_number_list(const uint32_t *numbers, uint32_t count);
 PyObject *fd_time_list(const int64_t *times, size_t count, size_t stride);

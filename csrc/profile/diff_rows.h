@@ -39,16 +39,16 @@ enum {
 };
 
 typedef struct fd_diff_row {
-    uint32_t key; /* text in fd_diff.keys */
-    uint8_t kind; /* FD_NODE_*; 0 where groups have several */
-    uint8_t said; /* FD_DIFF_* */
+    uint32_t key;    /* text in fd_diff.keys */
+    uint8_t kind;    /* FD_NODE_*; 0 where groups have several */
+    uint8_t changes; /* FD_DIFF_* */
     fd_diff_figures side[2];
 } fd_diff_row;
 
 typedef struct fd_diff_call {
     uint32_t caller; /* row + 1; 0: the outside */
     uint32_t callee;
-    uint8_t said; /* no times */
+    uint8_t changes; /* no times */
     double calls[2];
 } fd_diff_call;
 

@@ -59,10 +59,10 @@ find_row(adding *a, uint32_t group, uint32_t *row)
     const char *label = fd_groups_label(&a->groups, group);
     fd_diff_row fresh = {
         .kind = groups_nodes(a) ? a->trace->nodes.list[made->node].kind : 0,
-        .said = a->request->grouping != FD_BY_MODULE
-                     && fd_trace_is_collection(a->trace, made->node)
-                  ? FD_DIFF_COLLECTION
-                  : 0};
+        .changes = a->request->grouping != FD_BY_MODULE
+                        && fd_trace_is_collection(a->trace, made->node)
+                     ? FD_DIFF_COLLECTION
+                     : 0};
     fd_status status = fd_text_pool_add(
         &diff->keys, label, key_size(a, label, made->node), &fresh.key);
     if (status != FD_OK) {

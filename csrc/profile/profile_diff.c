@@ -76,7 +76,7 @@ common_ratio(const fd_diff *diff, figure *of, double *speed)
         const fd_diff_row *row = &diff->rows.list[i];
         double before = of(&row->side[0]);
         double after = of(&row->side[1]);
-        if ((row->said & (FD_DIFF_CALLS | FD_DIFF_COLLECTION)) == 0
+        if ((row->changes & (FD_DIFF_CALLS | FD_DIFF_COLLECTION)) == 0
             && before > SPEED_SHARE * diff->whole[0] && after > 0) {
             status = fd_vector_push(&list, ((ratio){after / before, before}));
         }
@@ -98,7 +98,7 @@ is_rare(const fd_diff *diff, double before, double after)
 }
 
 static uint8_t
-calls_said(const fd_diff *diff, double before, double after)
+calls_changes(const fd_diff *diff, double before, double after)
 {
     if ((before <= 0 || after <= 0) && is_rare(diff, before, after)) {
         return 0;
@@ -122,7 +122,7 @@ direction(double before, double after, double noise)
 /* A busy machine makes only some steps longer: a real change shows in both the
  * mean and the fastest step. */
 static uint8_t
-time_said(const fd_diff *diff, const fd_diff_row *row, double threshold)
+time_changes(const fd_diff *diff, const fd_diff_row *row, double threshold)
 {
     double before = row->side[0].time * diff->speed;
     double share = LEAST_SHARE * diff->whole[0] * diff->speed;
@@ -174,7 +174,7 @@ find_speeds_by_node(fd_diff *diff, const fd_diff_request *request)
 static bool
 is_collection(const fd_diff *diff, uint32_t row)
 {
-    return row != 0 && diff->rows.list[row - 1].said == FD_DIFF_COLLECTION;
+    return row != 0 && diff->rows.list[row - 1].changes == FD_DIFF_COLLECTION;
 }
 
 static fd_status
@@ -182,17 +182,18 @@ judge(fd_diff *diff, const fd_diff_request *request)
 {
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];
-        if (row->said != FD_DIFF_COLLECTION) {
-            row->said =
-                calls_said(diff, row->side[0].calls, row->side[1].calls);
+        if (row->changes != FD_DIFF_COLLECTION) {
+            row->changes =
+                calls_changes(diff, row->side[0].calls, row->side[1].calls);
         }
     }
     for (uint32_t i = 0; i < diff->calls.count; i++) {
         fd_diff_call *call = &diff->calls.list[i];
-        call->said = is_collection(diff, call->caller)
-                          || is_collection(diff, call->callee)
-                       ? FD_DIFF_COLLECTION
-                       : calls_said(diff, call->calls[0], call->calls[1]);
+        call->changes =
+            is_collection(diff, call->caller)
+                    || is_collection(diff, call->callee)
+                ? FD_DIFF_COLLECTION
+                : calls_changes(diff, call->calls[0], call->calls[1]);
     }
     fd_status status = FD_OK;
     if (!request->same_speed) {
@@ -202,8 +203,8 @@ judge(fd_diff *diff, const fd_diff_request *request)
     }
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];
-        if (row->said != FD_DIFF_COLLECTION) {
-            row->said |= time_said(diff, row, request->threshold);
+        if (row->changes != FD_DIFF_COLLECTION) {
+            row->changes |= time_changes(diff, row, request->threshold);
         }
     }
     return status;

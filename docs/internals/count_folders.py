@@ -39,15 +39,15 @@ def sizes(contents: dict[Path, bytes]) -> Sizes:
 
 def of_commit(commit: str) -> Sizes:
     names = git("ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")
-    wanted = [name for name in names if Path(name).suffix in KINDS]
-    asked = "".join(f"{commit}:{name}\n" for name in wanted).encode()
+    counted = [name for name in names if Path(name).suffix in KINDS]
+    request = "".join(f"{commit}:{name}\n" for name in counted).encode()
     command = ["git", "-C", str(ROOT), "cat-file", "--batch"]
-    answer = subprocess.run(command, input=asked, check=True, capture_output=True).stdout
+    reply = subprocess.run(command, input=request, check=True, capture_output=True).stdout
     contents = {}
-    for name in wanted:
-        head, _, rest = answer.partition(b"\n")
+    for name in counted:
+        head, _, rest = reply.partition(b"\n")
         size = int(head.split()[2])
-        contents[Path(name)], answer = rest[:size], rest[size + 1 :]
+        contents[Path(name)], reply = rest[:size], rest[size + 1 :]
     return sizes(contents)
 
 

@@ -69,10 +69,10 @@ MESSAGES = {  # of ranks as all are numbered, in the pair too
 @pytest.mark.parametrize("rank", range(RANKS))
 def test_each_communication_field_by_field(rank: int, traces: Path) -> None:
     found = [said(node) for node in moves(traces / "comms" / f"trace.{rank}.et")]
-    wanted = COLLECTIVES + MESSAGES[rank]
+    expected = COLLECTIVES + MESSAGES[rank]
     if rank == 1:  # which has what it scatters
-        wanted = [(*row[:3], RANKS * X, *row[4:]) if row[0] == "gloo:scatter" else row for row in wanted]
-    assert found == wanted
+        expected = [(*row[:3], RANKS * X, *row[4:]) if row[0] == "gloo:scatter" else row for row in expected]
+    assert found == expected
     # The call says how many rows go to whom and come from whom.
     nodes = json.loads((traces / "comms" / f"et_{rank}.json").read_text())["nodes"]
     (call,) = [node for node in nodes if node["name"] == "c10d::alltoall_base_"]
@@ -80,7 +80,7 @@ def test_each_communication_field_by_field(rank: int, traces: Path) -> None:
     assert call["inputs"]["shapes"][:2] == [[3 * (rank + 1), 2], [6, 2]]
     slices = json.loads((traces / "comms" / "kineto" / f"kineto_{rank}.json").read_text())["traceEvents"]
     args = [event["args"] for event in slices if "Collective name" in event.get("args", {})]
-    assert [(row["Process Group Name"], row.get("fd_bytes")) for row in args] == [(row[4], row[3]) for row in wanted]
+    assert [(row["Process Group Name"], row.get("fd_bytes")) for row in args] == [(row[4], row[3]) for row in expected]
 
 
 def test_the_ranks_match(traces: Path) -> None:

@@ -154,8 +154,8 @@ def test_jobs_know_their_interval(runs: Runs, tmp_path: Path) -> None:
             counts = {row["category"]: row["n"] for row in query(processor, CATEGORIES)}
             assert (counts["job"], counts["gpu_job"]) == (10, 5)
             intervals = {(row["name"].partition(" (")[0], row["gpu_ns"]) for row in query(processor, OF_JOBS)}
-            wanted = {(f"forward mb{row}", jobs["gpu_duration"][row]) for row in range(1, 10, 2)}
-            assert intervals == wanted
+            expected = {(f"forward mb{row}", jobs["gpu_duration"][row]) for row in range(1, 10, 2)}
+            assert intervals == expected
             (flights,) = query(processor, IN_FLIGHT)
             assert (flights["most"], flights["least"]) == (1, 0)
             assert flights["n"] == 10  # up and down

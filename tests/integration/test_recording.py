@@ -358,7 +358,7 @@ def test_parameters_in_parts_count_as_a_whole(two_ranks: object) -> None:
     from torch.distributed.fsdp import fully_shard
 
     model = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4, bias=False))
-    wanted = [parameters_of(model), parameters_of(model[0]), parameters_of(model[2])]
+    expected = [parameters_of(model), parameters_of(model[0]), parameters_of(model[2])]
     for module in (model[0], model[2], model):
         fully_shard(module, mesh=two_ranks)
     kinds = {type(parameter).__name__ for parameter in model.parameters()}
@@ -368,7 +368,7 @@ def test_parameters_in_parts_count_as_a_whole(two_ranks: object) -> None:
             model(torch.ones(3, 6)).sum().backward()
     found = recorded_parameters(graph)
     roots = [figures for name, figures in found.items() if "Sequential" in name]
-    assert [*roots, found["0"], found["2"]] == wanted
+    assert [*roots, found["0"], found["2"]] == expected
 
 
 def test_parameters_are_asked_of_nobody_but_pytorch() -> None:

@@ -230,8 +230,8 @@ def test_invalid_outputs(command: str, files: Path, capsys: pytest.CaptureFixtur
     words = words_of(command)
     inputs = [word[2:] for word in words if word.startswith("I:")]
     for at in places(command, "O:"):
-        wanted = words[at][2:]
-        folder, end = wanted.endswith("/"), Path(wanted).suffix
+        output = words[at][2:]
+        folder, end = output.endswith("/"), Path(output).suffix
         place = Path(tmp_path / f"{at}")
         place.mkdir()
         os.mkfifo(place / f"fifo{end}")
@@ -343,9 +343,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("line", "wanted"), REFUSED.items(), ids=REFUSED)
-def test_messages(line: str, wanted: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert wanted in refused(line.split(), capsys, seen())
+@pytest.mark.parametrize(("line", "expected"), REFUSED.items(), ids=REFUSED)
+def test_messages(line: str, expected: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert expected in refused(line.split(), capsys, seen())
 
 
 #: Former names of commands and options, with the present names.

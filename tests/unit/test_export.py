@@ -77,13 +77,13 @@ def test_a_recording_gives_exactly_its_edges(tmp_path: Path) -> None:
     trace = fastdispatch.load(tmp_path)
     exported = json.loads(trace.export("callgraph", rank=0))
     keys, kinds, edges = trace.nodes["key"], trace.nodes["kind"], trace.edges
-    wanted = {
+    expected = {
         f"{keys[caller]}->{keys[callee]}"
         for caller, callee in zip(edges["caller"], edges["callee"], strict=True)
         if caller >= 0 and kinds[caller] == kinds[callee] == "python"
     }
-    assert set(exported["edges"]) == wanted
-    assert exported["edges"] == sorted(wanted)
+    assert set(exported["edges"]) == expected
+    assert exported["edges"] == sorted(expected)
     assert names(exported) == {key for key, kind in zip(keys, kinds, strict=True) if kind == "python"}
 
 

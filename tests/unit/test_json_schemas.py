@@ -169,7 +169,7 @@ def test_output_follows_its_schema(line: str, more_files: Path, capsys: pytest.C
 
 @pytest.mark.parametrize("name", ["diff", "top", "stacks", "timeline-check", "ranks"])
 def test_schema_rejects_an_unknown_field(name: str, more_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = next(line for line, wanted in COMMANDS.items() if wanted == name)
+    line = next(line for line, expected in COMMANDS.items() if expected == name)
     capsys.readouterr()
     main([*line.split(), "--json"])
     document = json.loads(capsys.readouterr().out) | {"unknown": 1}

@@ -196,13 +196,13 @@ def test_torch_says_the_same() -> None:
     pytest.importorskip("torch.distributed.pipelining")
     # Theirs is what takes the time.
     for stages, micro_batches in (each for each in GRID if each[0] < 4 or each[1] % 4 == each[0] % 4):
-        wanted = [("ZBVZeroBubble", "zb-v", 2)]
+        expected = [("ZBVZeroBubble", "zb-v", 2)]
         if micro_batches >= stages:
-            wanted += [("GPipe", "gpipe", 1)]
+            expected += [("GPipe", "gpipe", 1)]
         if micro_batches % max(1, micro_batches // stages) == 0:
-            wanted += [("Interleaved1F1B", "interleaved", 2), ("Interleaved1F1B", "interleaved", 3)]
-            wanted += [("InterleavedZeroBubble", "zb-h1", 1)]
-        for title, schedule, chunks in wanted:
+            expected += [("Interleaved1F1B", "interleaved", 2), ("Interleaved1F1B", "interleaved", 3)]
+            expected += [("InterleavedZeroBubble", "zb-h1", 1)]
+        for title, schedule, chunks in expected:
             made = plan(schedule, stages, micro_batches, chunks)
             theirs = orders_of_torch(title, stages, micro_batches, chunks)
             assert computed(made) == theirs, (title, stages, micro_batches)
@@ -296,7 +296,7 @@ def test_figures_are_exact() -> None:
 
 
 def test_blocking_transfers() -> None:
-    wanted = {
+    expected = {
         (2, 4): ("15.8", "19/79"),
         (3, 4): ("19.4", "37/97"),
         (4, 4): ("22.6", "53/113"),
@@ -304,7 +304,7 @@ def test_blocking_transfers() -> None:
         (3, 8): ("33.0", "3/11"),
         (4, 8): ("36.2", "61/181"),
     }
-    for (stages, micro_batches), (makespan, bubble) in wanted.items():
+    for (stages, micro_batches), (makespan, bubble) in expected.items():
         replay = plan("deepspeed-train", stages, micro_batches).replay(transfer=0.1, blocking=True)
         assert replay.makespan == Fraction(makespan)
         assert [idle / replay.makespan for idle in replay.idle] == [Fraction(bubble)] * stages

@@ -287,9 +287,9 @@ def test_watching_changes_no_result() -> None:
     model = Model().eval()
     inputs = torch.ones(2, 3, dtype=torch.long)
     profile(model, (inputs,), {"mask": torch.ones(2, 3, 1)}, loss=loss, steps=1)
-    wanted = model(inputs, mask=torch.ones(2, 3, 1))["logits"]
+    expected = model(inputs, mask=torch.ones(2, 3, 1))["logits"]
     assert len(found) == 3
-    assert all(torch.equal(each, wanted) for each in found)
+    assert all(torch.equal(each, expected) for each in found)
 
 
 class Fickle(nn.Module):

@@ -8,7 +8,7 @@ from fastdispatch.read.plumbing import plumbing
 
 
 @pytest.mark.parametrize(
-    ("source", "file", "name", "qualified", "wanted"),
+    ("source", "file", "name", "qualified", "expected"),
     [
         ("site", "torch/nn/modules/module.py", "_call_impl", "Module._call_impl", 1),
         ("site", "torch/optim/optimizer.py", "wrapper", "Optimizer.profile_hook_step.<locals>.wrapper", 1),
@@ -25,10 +25,10 @@ from fastdispatch.read.plumbing import plumbing
         ("project", "train.py", "_call_impl", "Model._call_impl", 0),
     ],
 )
-def test_decorators_and_calls_of_modules_are(source: str, file: str, name: str, qualified: str, wanted: int) -> None:
+def test_decorators_and_calls_of_modules_are(source: str, file: str, name: str, qualified: str, expected: int) -> None:
     key = f"{file}:[]:{name}"
     row = {"kind": "python", "from": source, "file": file, "name": name, "qualified": qualified, "key": key}
-    assert plumbing({column: [value] for column, value in row.items()}) == [wanted]
+    assert plumbing({column: [value] for column, value in row.items()}) == [expected]
 
 
 def test_operators_are_not() -> None:

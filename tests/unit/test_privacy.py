@@ -186,10 +186,10 @@ def leaves(commands: argparse._SubParsersAction, above: tuple[str, ...] = ()) ->
 def test_every_command_with_an_output_is_here() -> None:
     (commands,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
     every = set(leaves(commands))
-    wanted = {words for words in every if words[0] not in NO_OUTPUT} | set(private.ALLOWED)
+    expected = {words for words in every if words[0] not in NO_OUTPUT} | set(private.ALLOWED)
     tested = {words for words in every for line in OUTPUTS.values() if tuple(line[: len(words)]) == words}
-    assert tested == wanted
-    assert {words[0] for words in wanted} == {*private.COMMANDS, *(words[0] for words in private.ALLOWED)}
+    assert tested == expected
+    assert {words[0] for words in expected} == {*private.COMMANDS, *(words[0] for words in private.ALLOWED)}
 
 
 @pytest.mark.parametrize("name", OUTPUTS)

@@ -38,17 +38,17 @@ def loop(*arguments: Any, count: int = 10) -> tuple[list[int], int]:
     return found, done
 
 
-@pytest.mark.parametrize(("arguments", "wanted"), TABLE, ids=str)
-def test_the_truth_table(arguments: Any, wanted: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("arguments", "expected"), TABLE, ids=str)
+def test_the_truth_table(arguments: Any, expected: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
-    assert loop(*arguments) == (wanted, 10)
-    if wanted and wanted[-1] < 9:
-        assert len(wanted) == fastdispatch.load(tmp_path / "out").ranks[0]["steps"]
+    assert loop(*arguments) == (expected, 10)
+    if expected and expected[-1] < 9:
+        assert len(expected) == fastdispatch.load(tmp_path / "out").ranks[0]["steps"]
     with job_schedule_profiler_range(99, 0, 0) as on:  # ends the open recording of (8, 20)
         assert not on
-    assert list(tmp_path.glob("*")) == ([tmp_path / "out"] if wanted else [])
+    assert list(tmp_path.glob("*")) == ([tmp_path / "out"] if expected else [])
 
 
 def test_a_training_goes_on_where_it_cannot_be_recorded(

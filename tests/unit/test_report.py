@@ -75,12 +75,12 @@ def recording(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def made(path: Path, **wanted: object) -> Report:
-    return report(fastdispatch.load(path), Wanted(**wanted))
+def made(path: Path, **options: object) -> Report:
+    return report(fastdispatch.load(path), Wanted(**options))
 
 
 def printed(
-    path: Path, *, width: int | None = 120, times: bool = False, encoding: str = "utf-8", **wanted: object
+    path: Path, *, width: int | None = 120, times: bool = False, encoding: str = "utf-8", **options: object
 ) -> str:
     """The output for a pipe, ``width`` columns wide; None: without a limit."""
     buffer = io.BytesIO()
@@ -89,7 +89,7 @@ def printed(
         if width is not None:
             patch.setenv("COLUMNS", str(width))
         with io.TextIOWrapper(buffer, encoding=encoding, write_through=True) as file:
-            print_report(made(path, **wanted), file, times=times)
+            print_report(made(path, **options), file, times=times)
             return buffer.getvalue().decode(encoding)
 
 
@@ -437,19 +437,19 @@ def test_a_recording_of_nothing(arguments: list[str], tmp_path: Path, capsys: py
 
 
 @pytest.mark.parametrize("width", (80, 100, 140))
-@pytest.mark.parametrize("wanted", ({}, {"tree": True, "least": 0.05}, {"by": "package"}, {"sort": "spread"}), ids=str)
-def test_lines_fit_and_figures_are_whole(width: int, wanted: dict[str, object], tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", ({}, {"tree": True, "least": 0.05}, {"by": "package"}, {"sort": "spread"}), ids=str)
+def test_lines_fit_and_figures_are_whole(width: int, options: dict[str, object], tmp_path: Path) -> None:
     long = type("A" * 60, (), {"method": lambda self: spend(3)})
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
         for _ in range(2):
             in_thread(long().method)
             graph.step()
-    text = printed(tmp_path, width=width, hide=False, **wanted)
+    text = printed(tmp_path, width=width, hide=False, **options)
     assert "…" not in text
     path = str(tmp_path)
     assert max(len(line) for line in text.splitlines() if path not in line) <= width
     assert not any(line != line.rstrip() for line in text.splitlines())
-    if wanted.get("by") != "package":
+    if options.get("by") != "package":
         assert "A" * 60 in re.sub(r"[\s│]", "", text)
 
 

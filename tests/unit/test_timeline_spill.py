@@ -86,7 +86,7 @@ def test_without_it_what_is_missing_is_said(path: Path, tmp_path: Path) -> None:
     assert 0 < closed(trace)["leaf"] + lost <= sum(threads(trace)["events"])
     notes = [event["name"] for event in json.loads(trace.export("chrome"))["traceEvents"] if event["ph"] == "i"]
     assert notes == [f"{lost} events found no room in the timeline"]
-    assert sum(threads(fastdispatch.load(alone))["events_lost"]) == 0  # where no timeline is wanted
+    assert sum(threads(fastdispatch.load(alone))["events_lost"]) == 0  # where no timeline is expected
 
 
 def test_it_goes_where_the_recording_goes(path: Path, tmp_path: Path) -> None:

@@ -285,8 +285,7 @@ fd_et_layer_calls_py(PyObject *module, PyObject *path)
     Py_BEGIN_ALLOW_THREADS
         status = fd_et_layer_calls(&text, PyBytes_AS_STRING(encoded), &error);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? PyUnicode_DecodeUTF8(
-                         text.bytes, (Py_ssize_t)text.size, "replace")
+    PyObject *made = status == FD_OK ? fd_buffer_object(&text)
                                      : fd_raise(module, status, &error);
     fd_buffer_clear(&text);
     Py_DECREF(encoded);

@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "events/tools/timeline_merge.h"
-#include "module/anonymize_binding.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 #include "module/progress_binding.h"
@@ -51,42 +50,42 @@ take_rank(PyObject *object, uint32_t *rank)
     return PyErr_Occurred() == NULL;
 }
 
-static bool
-take_inputs(arguments *a, PyObject *list)
+bool
+fd_take_inputs(PyObject *list, const fd_private *private, PyObject **paths,
+               fd_timeline_input **inputs, uint32_t *count)
 {
-    Py_ssize_t count = PyList_GET_SIZE(list);
-    a->paths = PyList_New(count);
-    a->inputs = fd_calloc((size_t)count, sizeof *a->inputs);
-    a->count = (uint32_t)count;
-    if (a->paths == NULL || a->inputs == NULL) {
+    *count = (uint32_t)PyList_GET_SIZE(list);
+    *paths = PyList_New((Py_ssize_t)*count);
+    *inputs = fd_calloc(*count, sizeof **inputs);
+    if (*paths == NULL || *inputs == NULL) {
         PyErr_NoMemory();
         return false;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < *count; i++) {
+        fd_timeline_input *input = &(*inputs)[i];
         PyObject *path;
         PyObject *rank;
         PyObject *bytes = NULL;
-        PyObject *item = PyList_GET_ITEM(list, i);
+        PyObject *item = PyList_GET_ITEM(list, (Py_ssize_t)i);
         if (!PyTuple_Check(item)) {
             PyErr_SetString(PyExc_TypeError, "an input is a file and a rank");
             return false;
         }
-        if (!PyArg_ParseTuple(item, "OO|z", &path, &rank, &a->inputs[i].shown)
-            || !take_rank(rank, &a->inputs[i].rank)
+        if (!PyArg_ParseTuple(item, "OO|z", &path, &rank, &input->shown)
+            || !take_rank(rank, &input->rank)
             || !PyUnicode_FSConverter(path, &bytes)) {
             return false;
         }
-        PyList_SET_ITEM(a->paths, i, bytes);
-        a->inputs[i].path = PyBytes_AS_STRING(bytes);
-        a->inputs[i].privacy = fd_private_options(&a->private);
+        PyList_SET_ITEM(*paths, (Py_ssize_t)i, bytes);
+        input->path = PyBytes_AS_STRING(bytes);
+        input->privacy = fd_private_options(private);
     }
     return true;
 }
 
-/* A list of ranks or devices. */
-static bool
-take_numbers(PyObject *list, const char *name, uint32_t **numbers,
-             size_t *count)
+bool
+fd_take_ranks(PyObject *list, const char *name, uint32_t **numbers,
+              size_t *count)
 {
     if (list == Py_None) {
         return true;
@@ -245,9 +244,9 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
             fd_take_align, &a.align, &ranks, &a.sorted, &devices, &steps,
             &paddle, &named_durations, &progress, &a.strict, fd_take_private,
             &a.private)
-        && take_inputs(&a, inputs)
-        && take_numbers(ranks, "ranks", &a.ranks, &a.rank_count)
-        && take_numbers(devices, "devices", &a.devices, &a.device_count)
+        && fd_take_inputs(inputs, &a.private, &a.paths, &a.inputs, &a.count)
+        && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)
+        && fd_take_ranks(devices, "devices", &a.devices, &a.device_count)
         && take_steps(&a, steps)) {
         a.paddle = paddle != 0;
         a.named_durations = named_durations != 0;

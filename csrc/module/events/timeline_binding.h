@@ -2,6 +2,8 @@
 #ifndef FD_TIMELINE_BINDING_H
 #define FD_TIMELINE_BINDING_H
 
+#include "events/alignment/clock_alignment.h"
+#include "module/anonymize_binding.h"
 #include "module/state.h"
 
 /* timeline_merge(inputs, output, *, align, ranks, progress) -> list[dict] */
@@ -19,6 +21,16 @@ PyObject *fd_timeline_check_py(PyObject *module, PyObject *args,
 /* timeline_cut(path, output, begin, end, *, steps, progress) -> dict */
 PyObject *fd_timeline_cut_py(PyObject *module, PyObject *args,
                              PyObject *kwargs);
+
+/* Inputs from a list of (path, rank) or (path, rank, shown name). The caller
+ * owns `paths` and `inputs`, also after an exception. */
+bool fd_take_inputs(PyObject *list, const fd_private *private,
+                    PyObject **paths, fd_timeline_input **inputs,
+                    uint32_t *count);
+
+/* Ranks or devices from a list; None: all, and `numbers` stays NULL. */
+bool fd_take_ranks(PyObject *list, const char *name, uint32_t **numbers,
+                   size_t *count);
 
 /* For an argument: from the name of an alignment to an fd_timeline_align. */
 int fd_take_align(PyObject *value, void *to);

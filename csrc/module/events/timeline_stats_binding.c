@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "events/stats/timeline_stats.h"
-#include "module/anonymize_binding.h"
 #include "module/errors.h"
 #include "module/events/timeline_stats_rows.h"
 #include "module/field_tables.h"
@@ -20,53 +19,6 @@ typedef struct arguments {
     fd_private private;
     fd_progress_call progress;
 } arguments;
-
-static bool
-take_files(arguments *a, PyObject *list)
-{
-    Py_ssize_t count = PyList_GET_SIZE(list);
-    a->paths = PyList_New(count);
-    a->files = fd_calloc((size_t)count, sizeof *a->files);
-    a->count = (uint32_t)count;
-    if (a->paths == NULL || a->files == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        unsigned rank;
-        PyObject *bytes = NULL;
-        if (!PyArg_Parse(PyList_GET_ITEM(list, i), "(O&I)",
-                         PyUnicode_FSConverter, &bytes, &rank)) {
-            return false;
-        }
-        PyList_SET_ITEM(a->paths, i, bytes);
-        a->files[i].path = PyBytes_AS_STRING(bytes);
-        a->files[i].rank = rank;
-        a->files[i].privacy = fd_private_options(&a->private);
-    }
-    return true;
-}
-
-static bool
-take_ranks(arguments *a, PyObject *list)
-{
-    if (list == Py_None) {
-        return true;
-    }
-    if (!PyList_Check(list)) {
-        PyErr_SetString(PyExc_TypeError, "ranks must be a list or None");
-        return false;
-    }
-    a->rank_count = (size_t)PyList_GET_SIZE(list);
-    a->ranks = fd_calloc(a->rank_count, sizeof *a->ranks);
-    for (size_t i = 0; a->ranks != NULL && i < a->rank_count; i++) {
-        if (!PyArg_Parse(PyList_GET_ITEM(list, (Py_ssize_t)i), "I",
-                         &a->ranks[i])) {
-            return false;
-        }
-    }
-    return a->ranks != NULL || PyErr_NoMemory() != NULL;
-}
 
 static PyObject *
 number_or_none(int64_t number)
@@ -289,7 +241,8 @@ fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                     names, &PyList_Type, &inputs,
                                     fd_take_align, &a.align, &ranks, &progress,
                                     fd_take_private, &a.private)
-        && take_files(&a, inputs) && take_ranks(&a, ranks)) {
+        && fd_take_inputs(inputs, &a.private, &a.paths, &a.files, &a.count)
+        && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)) {
         a.progress.function = progress;
         made = count(module, &a);
     }

@@ -3,7 +3,6 @@
 
 #include "events/tools/timeline_check.h"
 #include "events/tools/timeline_cut.h"
-#include "module/anonymize_binding.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 #include "module/progress_binding.h"

@@ -64,23 +64,12 @@ graph_dealloc(PyObject *self)
 }
 
 static PyObject *
-text_object(fd_buffer *text)
-{
-    PyObject *object =
-        text->status == FD_OK
-            ? PyUnicode_DecodeUTF8(text->bytes, (Py_ssize_t)text->size, NULL)
-            : PyErr_NoMemory();
-    fd_buffer_clear(text);
-    return object;
-}
-
-static PyObject *
 graph_text(PyObject *self, PyObject *unused)
 {
     (void)unused;
     fd_buffer text = {.bytes = NULL};
     fd_model_write_text(fd_model_of(self), &text);
-    return text_object(&text);
+    return fd_buffer_object(&text);
 }
 
 static PyObject *
@@ -89,7 +78,7 @@ graph_json(PyObject *self, PyObject *unused)
     (void)unused;
     fd_buffer text = {.bytes = NULL};
     fd_model_write_json(fd_model_of(self), &text);
-    return text_object(&text);
+    return fd_buffer_object(&text);
 }
 
 static PyObject *

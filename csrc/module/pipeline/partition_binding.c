@@ -24,29 +24,17 @@ find_cut(const char *name, fd_cut *cut)
     return false;
 }
 
-static bool
-take_sums(PyObject *list, double *sums)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        sums[i] = PyFloat_AsDouble(PyList_GET_ITEM(list, i));
-        if (PyErr_Occurred() != NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static PyObject *
 cut_list(PyObject *module, fd_cut cut, PyObject *list, uint32_t stages)
 {
     uint32_t layers = (uint32_t)PyList_GET_SIZE(list) - 1;
-    double *sums = fd_calloc((size_t)layers + 1, sizeof *sums);
+    double *sums = fd_take_numbers(list, "d", sizeof *sums);
     uint32_t *cuts = fd_calloc((size_t)stages + 1, sizeof *cuts);
     PyObject *made = NULL;
-    if (sums == NULL || cuts == NULL) {
+    if (sums != NULL && cuts == NULL) {
         PyErr_NoMemory();
     }
-    else if (take_sums(list, sums)) {
+    else if (sums != NULL) {
         fd_error error = {""};
         fd_status status;
         Py_BEGIN_ALLOW_THREADS

@@ -29,7 +29,7 @@ take_known(arguments *a, PyObject *list)
 {
     Py_ssize_t count = (Py_ssize_t)a->trace->ranks.count;
     if (PyList_GET_SIZE(list) != count) {
-        PyErr_SetString(fd_value_error(), "known: one a rank");
+        PyErr_SetString(fd_value_error(), "known: one per rank");
         return false;
     }
     a->known = fd_calloc((size_t)count + 1, sizeof *a->known);
@@ -58,45 +58,38 @@ take_layers(arguments *a, PyObject *layers)
     if (layers == Py_None) {
         return true;
     }
-    Py_ssize_t count = PyList_Check(layers) ? PyList_GET_SIZE(layers) : 0;
-    a->layers = fd_calloc((size_t)count + 1, sizeof *a->layers);
-    for (Py_ssize_t i = 0; i < count && a->layers != NULL; i++) {
-        unsigned layer;
-        if (!PyArg_Parse(PyList_GET_ITEM(layers, i), "I", &layer)) {
+    a->layers = fd_take_numbers(layers, "I", sizeof *a->layers);
+    if (a->layers == NULL) {
+        return false;
+    }
+    Py_ssize_t count = PyList_GET_SIZE(layers);
+    for (Py_ssize_t i = 1; i < count; i++) {
+        if (a->layers[i] < a->layers[i - 1]) {
+            PyErr_SetString(fd_value_error(), "layers: in ascending order");
             return false;
         }
-        if (i > 0 && layer < a->layers[i - 1]) {
-            PyErr_SetString(fd_value_error(), "layers: none below another");
-            return false;
-        }
-        a->layers[i] = layer;
     }
     a->request.layers.first = a->layers;
     a->request.layers.stages = count > 0 ? (uint32_t)count - 1 : 0;
-    return a->layers != NULL || PyErr_NoMemory() != NULL;
+    return true;
 }
 
-/* One a layer, up to the last stage's last. */
+/* One per layer, up to the last one of the last stage. */
 static bool
 take_weights(arguments *a, PyObject *weights)
 {
     if (weights == Py_None || a->layers == NULL) {
         return true;
     }
-    uint32_t stages = a->request.layers.stages;
-    Py_ssize_t count = PyList_Check(weights) ? PyList_GET_SIZE(weights) : 0;
-    if (count < (Py_ssize_t)a->layers[stages]) {
-        PyErr_SetString(fd_value_error(), "weights: one a layer");
+    a->weights = fd_take_numbers(weights, "d", sizeof *a->weights);
+    a->request.layers.weights = a->weights;
+    if (a->weights != NULL
+        && PyList_GET_SIZE(weights)
+               < (Py_ssize_t)a->layers[a->request.layers.stages]) {
+        PyErr_SetString(fd_value_error(), "weights: one per layer");
         return false;
     }
-    a->weights = fd_calloc((size_t)count + 1, sizeof *a->weights);
-    for (Py_ssize_t i = 0; i < count && a->weights != NULL; i++) {
-        if (!PyArg_Parse(PyList_GET_ITEM(weights, i), "d", &a->weights[i])) {
-            return false;
-        }
-    }
-    a->request.layers.weights = a->weights;
-    return a->weights != NULL || PyErr_NoMemory() != NULL;
+    return a->weights != NULL;
 }
 
 static bool

@@ -30,20 +30,9 @@ take_kind(priced *to, const fd_plan *plan, int kind, PyObject *list)
                      fd_job_kind_name((fd_job_kind)kind), (unsigned)count);
         return false;
     }
-    int64_t *times = fd_calloc(count, sizeof *times);
-    to->stages[kind] = times;
-    to->prices.of_kind[kind] = times;
-    if (times == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        times[i] = PyLong_AsLongLong(PyList_GET_ITEM(list, (Py_ssize_t)i));
-        if (times[i] == -1 && PyErr_Occurred() != NULL) {
-            return false;
-        }
-    }
-    return true;
+    to->stages[kind] = fd_take_numbers(list, "L", sizeof **to->stages);
+    to->prices.of_kind[kind] = to->stages[kind];
+    return to->stages[kind] != NULL;
 }
 
 static bool

@@ -110,17 +110,6 @@ stage_fits(const fd_plan *plan, Py_ssize_t stage)
 }
 
 static PyObject *
-text_object(fd_buffer *text)
-{
-    PyObject *object =
-        text->status == FD_OK
-            ? PyUnicode_FromStringAndSize(text->bytes, (Py_ssize_t)text->size)
-            : PyErr_NoMemory();
-    fd_buffer_clear(text);
-    return object;
-}
-
-static PyObject *
 plan_table(PyObject *self, PyObject *argument)
 {
     Py_ssize_t stage = PyNumber_AsSsize_t(argument, fd_index_error());
@@ -130,7 +119,7 @@ plan_table(PyObject *self, PyObject *argument)
     }
     fd_buffer text = {.bytes = NULL};
     fd_plan_table(plan, (uint32_t)stage, &text);
-    return text_object(&text);
+    return fd_buffer_object(&text);
 }
 
 static PyObject *
@@ -142,7 +131,7 @@ plan_json(PyObject *self, PyObject *argument)
     }
     fd_buffer text = {.bytes = NULL};
     fd_plan_json(fd_plan_of(self), figures, &text);
-    return text_object(&text);
+    return fd_buffer_object(&text);
 }
 
 static PyObject *

@@ -72,14 +72,14 @@ fd_trace_timeline_rows(PyObject *self, PyObject *args)
         return NULL;
     }
     const fd_trace *trace = fd_trace_of(self);
-    const fd_trace_rank *wanted = &trace->ranks.list[rank];
+    const fd_trace_rank *selected = &trace->ranks.list[rank];
     fd_timeline_rows rows;
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_timeline_rows_make(&rows, wanted, most);
+        status = fd_timeline_rows_make(&rows, selected, most);
     Py_END_ALLOW_THREADS
-    PyObject *made =
-        status == FD_OK ? rows_object(trace, wanted, &rows) : PyErr_NoMemory();
+    PyObject *made = status == FD_OK ? rows_object(trace, selected, &rows)
+                                     : PyErr_NoMemory();
     fd_timeline_rows_clear(&rows);
     return made;
 }

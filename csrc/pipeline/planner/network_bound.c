@@ -26,11 +26,11 @@ typedef struct ways {
     uint32_t count;  /* of these */
     uint32_t *order; /* owned, as all below; work of sorting */
     double *times;
-    machine_set *front;   /* per region: possible machines up to it */
-    machine_set *back;    /* and after it */
-    machine_set *allowed; /* supersets of these */
-    machine_set *wanted;
-    uint16_t *transfer; /* minimum of machines that pass its bytes */
+    machine_set *front;      /* per region: possible machines up to it */
+    machine_set *back;       /* and after it */
+    machine_set *allowed;    /* supersets of these */
+    machine_set *completing; /* numbers up to it that complete a plan */
+    uint16_t *transfer;      /* minimum of machines that pass its bytes */
 } ways;
 
 static double
@@ -205,10 +205,10 @@ extend(ways *w, uint32_t from, uint32_t done, bool forward)
         uint32_t next = w->open[at];
         uint32_t first = forward ? from : next;
         uint32_t second = forward ? next : from;
-        machine_set wanted =
-            (forward ? w->allowed[next] : w->wanted[next]) & ~to[next];
+        machine_set completing =
+            (forward ? w->allowed[next] : w->completing[next]) & ~to[next];
         machine_set some =
-            wanted >> done
+            completing >> done
             & numbers(machines_to_pass(w, first, second), machines - 1);
         w->bound->looked++;
         if (some == 0 || (next == from && list[from].single)) {
@@ -316,8 +316,8 @@ find_open(ways *w)
     }
     extend_all(w, true);
     for (uint32_t i = 0; i < w->count; i++) {
-        w->wanted[w->open[i]] = rest_of(w, w->front[w->open[i]]);
-        w->back[w->open[i]] &= w->wanted[w->open[i]];
+        w->completing[w->open[i]] = rest_of(w, w->front[w->open[i]]);
+        w->back[w->open[i]] &= w->completing[w->open[i]];
     }
     extend_all(w, false);
     keep_open(w, is_open);
@@ -403,11 +403,11 @@ fd_network_bound_raise(fd_network_bound *b, double most, uint32_t regions,
     w.front = fd_calloc(room, sizeof *w.front);
     w.back = fd_calloc(room, sizeof *w.back);
     w.allowed = fd_calloc(room, sizeof *w.allowed);
-    w.wanted = fd_calloc(room, sizeof *w.wanted);
+    w.completing = fd_calloc(room, sizeof *w.completing);
     w.transfer = fd_calloc(room, sizeof *w.transfer);
     bool made = w.open != NULL && w.order != NULL && w.times != NULL
              && w.front != NULL && w.back != NULL && w.allowed != NULL
-             && w.wanted != NULL && w.transfer != NULL;
+             && w.completing != NULL && w.transfer != NULL;
     fd_status status = made ? FD_OK : FD_ENOMEM;
     double step = STEP;
     bool possible = b->machines > 1 && b->machines <= MOST_MACHINES;
@@ -427,7 +427,7 @@ fd_network_bound_raise(fd_network_bound *b, double most, uint32_t regions,
     fd_free(w.front);
     fd_free(w.back);
     fd_free(w.allowed);
-    fd_free(w.wanted);
+    fd_free(w.completing);
     fd_free(w.transfer);
     return status;
 }

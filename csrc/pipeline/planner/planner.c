@@ -123,8 +123,8 @@ time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         const fd_costs *costs, double cap, fd_bounded_time *to)
 {
     fd_optimum found;
-    fd_optimum_request wanted = request_for(pipeline, request, costs, cap);
-    fd_status status = fd_optimum_search(&found, &wanted, NULL);
+    fd_optimum_request problem = request_for(pipeline, request, costs, cap);
+    fd_status status = fd_optimum_search(&found, &problem, NULL);
     *to = (fd_bounded_time){status == FD_OK ? found.time : INFINITY,
                             found.bound};
     fd_optimum_clear(&found);

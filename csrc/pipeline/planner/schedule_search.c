@@ -42,7 +42,7 @@ typedef struct search {
 
 /* The time below which a plan becomes the best. */
 static double
-wanted(const search *s)
+threshold(const search *s)
 {
     return s->to->best.time * (1 - 1e-12);
 }
@@ -236,7 +236,7 @@ static void
 finish(search *s, fd_compiled *compiled)
 {
     double time = fd_evaluator_time(&s->evaluator, compiled, &s->now);
-    if (time < wanted(s)) {
+    if (time < threshold(s)) {
         s->now.time = time;
         fd_chain_copy(&s->to->best, &s->now);
     }
@@ -259,7 +259,7 @@ try_part(search *s, fd_compiled *compiled, const node *new, load *loads)
                                        : bound_filled(s, new, loads));
     s->looked +=
         s->evaluator.chunks == 1 ? 1 : new->ranks * s->evaluator.chunks;
-    if (found.bound < wanted(s)
+    if (found.bound < threshold(s)
         && fd_evaluator_fits(
             &s->evaluator, compiled,
             fd_evaluator_rank(&s->evaluator, new->ranks, part), s->parts)) {
@@ -316,7 +316,7 @@ expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
     for (uint32_t i = from; i < until && s->status == FD_OK; i++) {
         uint32_t state = last ? whole : states->by_time[i];
         double work = states->times[state] - before - slack;
-        if (s->request->micro_batches * work > wanted(s) * most) {
+        if (s->request->micro_batches * work > threshold(s) * most) {
             break;
         }
         for (uint32_t used = least; used <= most && (last || state != whole)
@@ -372,7 +372,7 @@ carry_on(search *s, load *loads)
 {
     while (s->status == FD_OK && s->heap.count > 0
            && s->looked + s->evaluator.simulated < effort_of(s)
-           && s->nodes.list[s->heap.list[0]].bound < wanted(s)) {
+           && s->nodes.list[s->heap.list[0]].bound < threshold(s)) {
         fd_compiled *compiled = NULL;
         uint32_t at = pop(s);
         fd_watch_bounds(s->request->watch, s->nodes.list[at].bound,
@@ -477,7 +477,7 @@ bound_of(const search *s)
         bound = s->request->micro_batches
               * s->states->times[s->states->count - 1] / s->costs->machines[0];
     }
-    return bound < wanted(s) ? bound : to->best.time;
+    return bound < threshold(s) ? bound : to->best.time;
 }
 
 fd_status

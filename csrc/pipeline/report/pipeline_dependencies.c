@@ -33,20 +33,20 @@ role(const fd_pipe_job *job)
 }
 
 static uint32_t *
-slot_of(const table *t, const fd_pipe *p, const fd_pipe_job *job, int wanted,
+slot_of(const table *t, const fd_pipe *p, const fd_pipe_job *job, int of_role,
         int32_t stage)
 {
     uint32_t line = p->ranks.list[job->at].line;
     uint64_t where =
         (uint64_t)(uint32_t)job->iteration << 32 | (uint32_t)job->micro_batch;
     uint64_t which =
-        (uint64_t)line << 32 | (uint32_t)stage << 2 | (uint32_t)wanted;
+        (uint64_t)line << 32 | (uint32_t)stage << 2 | (uint32_t)of_role;
     uint32_t at =
         (uint32_t)fd_hash_word(fd_hash_word(where) ^ which) & t->mask;
     while (t->slots[at] != 0) {
         const fd_pipe_job *there = &p->jobs.list[t->slots[at] - 1];
         if (there->iteration == job->iteration && there->stage == stage
-            && there->micro_batch == job->micro_batch && role(there) == wanted
+            && there->micro_batch == job->micro_batch && role(there) == of_role
             && p->ranks.list[there->at].line == line) {
             break;
         }

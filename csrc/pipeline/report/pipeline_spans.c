@@ -79,10 +79,10 @@ choose(fd_pipe_share *shares, const fd_pipe *p, const fd_pipe_choice *choice)
         for (uint32_t j = 0; j < p->iterations.count; j++) {
             fd_pipe_share *share = fd_pipe_share_of(shares, p, i, j);
             int32_t number = p->iterations.list[j];
-            bool wanted = choice->given
-                            ? number >= choice->from && number < choice->to
-                            : j != first || count == 1;
-            share->chosen = wanted && share->end > share->start
+            bool selected = choice->given
+                              ? number >= choice->from && number < choice->to
+                              : j != first || count == 1;
+            share->chosen = selected && share->end > share->start
                          && (share->whole || count == 0);
         }
     }

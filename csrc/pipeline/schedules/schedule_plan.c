@@ -62,10 +62,10 @@ set_chunks(fd_plan *plan, uint32_t chunks, fd_error *error)
     if (plan->schedule == FD_SCHEDULE_ZB_V && plan->chunks <= 2) {
         plan->chunks = 2;
     }
-    uint32_t wanted = plan->schedule == FD_SCHEDULE_ZB_V ? 2 : 1;
-    if (plan->chunks != wanted) {
+    uint32_t required = plan->schedule == FD_SCHEDULE_ZB_V ? 2 : 1;
+    if (plan->chunks != required) {
         return fd_fail(error, FD_EINVAL, "%s has %u chunk%s per stage, not %u",
-                       name, wanted, wanted == 1 ? "" : "s", plan->chunks);
+                       name, required, required == 1 ? "" : "s", plan->chunks);
     }
     return FD_OK;
 }

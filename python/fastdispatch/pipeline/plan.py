@@ -40,52 +40,52 @@ class Job(NamedTuple):
     kind: str  #: LM F B I W SA RA SG RG RT RD OPT
     mb: int  #: micro-batch, from 0
     buffer: int  #: DeepSpeed's buffer_id
-    rank: int  #: the stage of the pipeline that does it, 0 to stages - 1
+    rank: int  #: the stage of the pipeline that runs it, 0 to stages - 1
     chunk: int  #: of that stage, from 0
     peer: int  #: of a transfer: the global stage at the other end
 
 
 class TrainStep(NamedTuple):
-    """What DeepSpeed's ``TrainSchedule`` works out for a step."""
+    """A step of DeepSpeed's ``TrainSchedule``."""
 
     step: int
     even_step: bool
     even_stage: bool
-    mb: int  #: below 0 or from ``micro_batches`` on where the step computes nothing
+    mb: int  #: out of range if the step computes nothing
     forward: bool
 
 
 class Replay:
-    """A plan played with given times, exactly: numbers are fractions, lists have one item a stage.
+    """The exact simulation of a plan with given times: numbers are fractions, lists have one item per stage.
 
-    Made by :meth:`Plan.replay`.
+    Returned by :meth:`Plan.replay`.
     """
 
     def __init__(
         self,
-        play: Callable[..., dict[str, Any]],
+        simulate: Callable[..., dict[str, Any]],
         tick: Fraction,
         in_flight: list[int],
         times: dict[str, list[Fraction]],
         blocking: bool,
     ) -> None:
-        found = play()
-        self._play = play
+        found = simulate()
+        self._simulate = simulate
         self._tick = tick
-        #: By kind the times that were given, one a global stage.
+        #: The given times by kind, one per global stage.
         self.times = times
-        #: Whether transfers were played as blocking.
+        #: Whether transfers were simulated as blocking.
         self.blocking = blocking
-        #: From the begin of the first job to the end of the last.
+        #: From the start of the first job to the end of the last.
         self.makespan: Fraction = found["makespan"] * tick
         #: In F, B, I and W.
         self.busy = self._scaled(found["busy"])
         #: makespan - busy.
         self.idle = [self.makespan - busy for busy in self.busy]
         spans = zip(found["first"], found["last"], found["busy"], strict=True)
-        #: Its part between the first and last computation of a stage.
+        #: The part of `idle` between the first and last computation of a stage.
         self.waits = self._scaled([last - first - busy for first, last, busy in spans])
-        #: Most forward passes, over all chunks, that no backward pass (W) has followed yet.
+        #: Maximum of forward passes, over all chunks, before their backward pass (W).
         self.in_flight = in_flight
         #: The critical path: rows of the plan, in order.
         self.critical: list[int] = found["critical"]
@@ -96,16 +96,16 @@ class Replay:
 
     @cached_property
     def _jobs(self) -> dict[str, Any]:
-        return self._play(times=True)
+        return self._simulate(times=True)
 
     @cached_property
     def begin(self) -> list[Fraction]:
-        """One a row of the plan. A send begins when its data is there, a receive when its stage is ready for it."""
+        """Start of each row of the plan. A send starts when its data is ready, a receive when its stage is."""
         return self._scaled(self._jobs["begin"])
 
     @cached_property
     def end(self) -> list[Fraction]:
-        """One a row of the plan."""
+        """End of each row of the plan."""
         return self._scaled(self._jobs["end"])
 
     @property
@@ -141,7 +141,7 @@ class Replay:
 
 
 class Plan:
-    """The jobs of each stage of a pipeline, in order. Made by :func:`plan`.
+    """The jobs of each stage of a pipeline, in order. Returned by :func:`plan`.
 
     A stage is one process of the pipeline. With several chunks of the model per stage, these are numbered along the
     model as global stages.
@@ -173,7 +173,7 @@ class Plan:
         return self._core.table(self._stage(stage))
 
     def buffers(self, stage: int) -> int:
-        """Buffers of a stage: DeepSpeed's ``num_pipe_buffers``, else the most chunks of micro-batches in flight."""
+        """Buffers of a stage: DeepSpeed's ``num_pipe_buffers``, else the peak of chunks of micro-batches in flight."""
         found: int = self._numbers["buffers"][self._stage(stage)]
         return found
 
@@ -227,8 +227,8 @@ class Plan:
         )
         tick = _tick([each for times in prices.values() for each in times])
         ticks = {kind: [round(each / tick) for each in times] for kind, times in prices.items()}
-        play = partial(self._core.replay, ticks, blocking=blocking)
-        return Replay(play, tick, self._numbers["in_flight"], prices, blocking)
+        simulate = partial(self._core.replay, ticks, blocking=blocking)
+        return Replay(simulate, tick, self._numbers["in_flight"], prices, blocking)
 
     def _times(self, name: str, times: Times, whole: bool = True) -> list[Fraction]:
         """One per global stage."""

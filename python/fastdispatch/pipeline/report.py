@@ -447,7 +447,7 @@ def report(
             raise Error(f"no pipeline engine found: the recording has no jobs; {why}")
         phases = phases_of(trace)
         notes.append("DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model")
-    return Report(made, engine, facts, [*notes, *_told(facts), *_missing(trace, made)], phases)
+    return Report(made, engine, facts, [*notes, *_engine_notes(facts), *_missing(trace, made)], phases)
 
 
 def phases_of(trace: Trace) -> list[Row]:
@@ -466,8 +466,8 @@ def number_layers(facts: Sequence[Row]) -> None:
     """Number the layers along the model if the engine does not, and those of all stages are known."""
     rows = [row for each in facts for row in each.get("layers") or []]
     counts = {row["stage"]: len(row["names"]) for row in rows}
-    wanted = max(((each.get("stages") or 0) * (each.get("chunks") or 1) for each in facts), default=0)
-    if sorted(counts) == [*range(wanted)]:
+    stages = max(((each.get("stages") or 0) * (each.get("chunks") or 1) for each in facts), default=0)
+    if sorted(counts) == [*range(stages)]:
         for row in rows:
             if row["first"] is None:
                 first = sum(counts[stage] for stage in range(row["stage"]))
@@ -500,7 +500,7 @@ def _coordinates(known: Row) -> tuple[int, int, int]:
     return known.get("pipe", -1), known.get("data", -1), known.get("model", -1)
 
 
-def _told(facts: Sequence[Row]) -> Iterable[str]:
+def _engine_notes(facts: Sequence[Row]) -> Iterable[str]:
     """Yield notes of the ranks about their engine, each once."""
     yield from dict.fromkeys(str(each["note"]) for each in facts if each.get("note"))
     missing = sorted({name for each in facts for name in (each.get("rules") or {}).get("missing") or []})

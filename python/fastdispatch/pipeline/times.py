@@ -82,14 +82,14 @@ class Times:
     def function(self, code: CodeType, caller: int) -> Time:
         """Return the time of the function with this code in calls by the forward of module ``caller``."""
         nodes = self.trace.nodes
-        wanted = {
+        selected = {
             node
             for node, (name, line, file) in enumerate(zip(nodes["name"], nodes["line"], nodes["file"], strict=True))
             if name == code.co_name and line == code.co_firstlineno and file and code.co_filename.endswith(file)
         }
         time = Time()
         for context, node in enumerate(self.contexts["node"]):
-            if node in wanted and self.nearest[context] == caller:
+            if node in selected and self.nearest[context] == caller:
                 self._add(time, context)
         return time
 

@@ -11,13 +11,13 @@ enum { MOST_LAYERS = 64, MOST_STAGES = 32 };
 #define CUTS(cut, stages, weights, ...) \
     do { \
         const double given[] = weights; \
-        const uint32_t wanted[] = {__VA_ARGS__}; \
-        EQUAL(sizeof wanted / sizeof *wanted, (stages) + 1); \
+        const uint32_t expected[] = {__VA_ARGS__}; \
+        EQUAL(sizeof expected / sizeof *expected, (stages) + 1); \
         uint32_t got[MOST_STAGES + 1]; \
         OK(cut_weights(cut, given, sizeof given / sizeof *given, stages, \
                        got)); \
         for (uint32_t at = 0; at <= (stages); at++) { \
-            EQUAL(got[at], wanted[at]); \
+            EQUAL(got[at], expected[at]); \
         } \
     } while (0)
 #define WEIGHTS(...) \

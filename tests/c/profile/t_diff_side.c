@@ -25,7 +25,7 @@ lines_part_nothing(void)
     EQUAL(diff.rows.count, 1);
     EQUAL((uint64_t)diff.rows.list[0].side[0].calls, 3);
     EQUAL((uint64_t)diff.rows.list[0].side[1].calls, 1);
-    EQUAL(diff.rows.list[0].said & FD_DIFF_CALLS, FD_DIFF_CALLS);
+    EQUAL(diff.rows.list[0].changes & FD_DIFF_CALLS, FD_DIFF_CALLS);
 }
 
 static void
@@ -49,7 +49,7 @@ packages_have_no_kind(void)
         bool ours =
             strcmp(fd_text_pool_get(&diff.keys, row->key), "project") == 0;
         EQUAL(row->kind, 0);
-        EQUAL(row->said, 0);
+        EQUAL(row->changes, 0);
         EQUAL((uint64_t)row->side[1].self, ours ? 40 : 5);
     }
     EQUAL((uint64_t)diff.whole[0], 45);

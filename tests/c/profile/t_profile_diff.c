@@ -55,7 +55,7 @@ compare(compared *c, fd_grouping grouping, bool same_speed)
 static const fd_diff_row *
 row_of(const compared *c, const char *key)
 {
-    static const fd_diff_row none = {.said = 255};
+    static const fd_diff_row none = {.changes = 255};
     for (uint32_t i = 0; i < c->diff.rows.count; i++) {
         const fd_diff_row *row = &c->diff.rows.list[i];
         if (strcmp(fd_text_pool_get(&c->diff.keys, row->key), key) == 0) {
@@ -71,12 +71,12 @@ what_changed_beyond_the_machine(void)
     CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
     OK(compare(&c, FD_BY_NODE, false));
     CHECK(c.diff.speed > 1.999 && c.diff.speed < 2.001);
-    EQUAL(row_of(&c, "a.py:[]:step")->said, 0);
-    EQUAL(row_of(&c, "a.py:[]:same")->said, 0);
-    EQUAL(row_of(&c, "a.py:[]:dear")->said, FD_DIFF_SLOWER);
-    EQUAL(row_of(&c, "aten::mm")->said, 0);
-    EQUAL(row_of(&c, "a.py:[]:gone")->said & FD_DIFF_GONE, FD_DIFF_GONE);
-    EQUAL(row_of(&c, "aten::item")->said & FD_DIFF_NEW, FD_DIFF_NEW);
+    EQUAL(row_of(&c, "a.py:[]:step")->changes, 0);
+    EQUAL(row_of(&c, "a.py:[]:same")->changes, 0);
+    EQUAL(row_of(&c, "a.py:[]:dear")->changes, FD_DIFF_SLOWER);
+    EQUAL(row_of(&c, "aten::mm")->changes, 0);
+    EQUAL(row_of(&c, "a.py:[]:gone")->changes & FD_DIFF_GONE, FD_DIFF_GONE);
+    EQUAL(row_of(&c, "aten::item")->changes & FD_DIFF_NEW, FD_DIFF_NEW);
 }
 
 /* Four steps that are alike; `dear` is in that many of them. */
@@ -108,9 +108,9 @@ one_step_says_nothing(void)
                                              {c.after.trace, FD_ALL_RANKS}},
                                    .threshold = 0.1};
         OK(fd_diff_make(&c.diff, &request));
-        EQUAL(row_of(&c, "a.py:[]:dear")->said,
+        EQUAL(row_of(&c, "a.py:[]:dear")->changes,
               steps == 1 ? 0 : FD_DIFF_SLOWER);
-        EQUAL(row_of(&c, "a.py:[]:same")->said, 0);
+        EQUAL(row_of(&c, "a.py:[]:same")->changes, 0);
     }
 }
 
@@ -140,7 +140,7 @@ slower_modules_are_not_the_machine(void)
                                .threshold = 0.1};
     OK(fd_diff_make(&c.diff, &request));
     CHECK(c.diff.speed > 0.999 && c.diff.speed < 1.001);
-    EQUAL(row_of(&c, "block")->said, FD_DIFF_SLOWER);
+    EQUAL(row_of(&c, "block")->changes, FD_DIFF_SLOWER);
 }
 
 /* They happen at any moment: neither rows nor calls of modules change. */
@@ -164,10 +164,10 @@ collections_are_not_compared(void)
                                          {c.after.trace, FD_ALL_RANKS}},
                                .threshold = 0.1};
     OK(fd_diff_make(&c.diff, &request));
-    EQUAL(row_of(&c, "gc:gen0")->said, FD_DIFF_COLLECTION);
+    EQUAL(row_of(&c, "gc:gen0")->changes, FD_DIFF_COLLECTION);
     uint32_t apart = 0;
     for (uint32_t i = 0; i < c.diff.calls.count; i++) {
-        apart += c.diff.calls.list[i].said == FD_DIFF_COLLECTION;
+        apart += c.diff.calls.list[i].changes == FD_DIFF_COLLECTION;
     }
     EQUAL(apart, 2);
     fd_diff_clear(&c.diff);
@@ -181,7 +181,7 @@ ranks_of_one_run_share_no_speed(void)
 {
     CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
     OK(compare(&c, FD_BY_NODE, true));
-    EQUAL(row_of(&c, "a.py:[]:same")->said, FD_DIFF_SLOWER);
+    EQUAL(row_of(&c, "a.py:[]:same")->changes, FD_DIFF_SLOWER);
 }
 
 static void
@@ -196,9 +196,9 @@ calls_by_their_ends(void)
         const fd_diff_call *call = &c.diff.calls.list[i];
         CHECK(call->callee > 0 && call->callee <= c.diff.rows.count);
         CHECK(call->caller <= c.diff.rows.count);
-        fresh += (call->said & FD_DIFF_NEW) != 0;
-        gone += (call->said & FD_DIFF_GONE) != 0;
-        same += call->said == 0;
+        fresh += (call->changes & FD_DIFF_NEW) != 0;
+        gone += (call->changes & FD_DIFF_GONE) != 0;
+        same += call->changes == 0;
     }
     EQUAL(fresh, 2); /* dear -> item, step -> mm */
     EQUAL(gone, 2);  /* step -> gone, gone -> mm */
@@ -223,9 +223,9 @@ rare_calls_of_selected_steps(void)
                                    .grouping = FD_BY_NODE,
                                    .threshold = 0.1};
         OK(fd_diff_make(&c.diff, &request));
-        EQUAL(row_of(&c, "a.py:[]:gone")->said & FD_DIFF_GONE,
+        EQUAL(row_of(&c, "a.py:[]:gone")->changes & FD_DIFF_GONE,
               other == 40 ? FD_DIFF_GONE : 0);
-        EQUAL(row_of(&c, "aten::item")->said & FD_DIFF_NEW, FD_DIFF_NEW);
+        EQUAL(row_of(&c, "aten::item")->changes & FD_DIFF_NEW, FD_DIFF_NEW);
     }
 }
 

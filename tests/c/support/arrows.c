@@ -27,22 +27,23 @@ arrows_drop_stream(struct ArrowArrayStream *stream)
 }
 
 bool
-arrows_text_is(const struct ArrowArray *texts, int64_t row, const char *wanted)
+arrows_text_is(const struct ArrowArray *texts, int64_t row,
+               const char *expected)
 {
     const int32_t *ends = texts->buffers[1];
     const char *bytes = texts->buffers[2];
     size_t size = (size_t)(ends[row + 1] - ends[row]);
-    return row < texts->length && size == strlen(wanted)
-        && memcmp(bytes + ends[row], wanted, size) == 0;
+    return row < texts->length && size == strlen(expected)
+        && memcmp(bytes + ends[row], expected, size) == 0;
 }
 
 bool
 arrows_word_is(const struct ArrowArray *column, int64_t row,
-               const char *wanted)
+               const char *expected)
 {
     return column->dictionary != NULL
         && arrows_text_is(column->dictionary, (int64_t)arrows_u32(column, row),
-                          wanted);
+                          expected);
 }
 
 bool

@@ -132,41 +132,41 @@ check_true(bool held, const char *what, const char *file, int line)
 }
 
 bool
-check_equal(int64_t got, int64_t wanted, const char *what, const char *file,
+check_equal(int64_t got, int64_t expected, const char *what, const char *file,
             int line)
 {
-    if (got != wanted && !excused()) {
+    if (got != expected && !excused()) {
         fail(file, line);
         fprintf(stderr, "%s is %lld, not %lld\n", what, (long long)got,
-                (long long)wanted);
+                (long long)expected);
     }
-    return got == wanted;
+    return got == expected;
 }
 
 bool
-check_same(const char *got, const char *wanted, const char *what,
+check_same(const char *got, const char *expected, const char *what,
            const char *file, int line)
 {
-    bool same = got != NULL && strcmp(got, wanted) == 0;
+    bool same = got != NULL && strcmp(got, expected) == 0;
     if (!same && !excused()) {
         fail(file, line);
         fprintf(stderr, "%s is \"%s\", not \"%s\"\n", what,
-                got != NULL ? got : "(null)", wanted);
+                got != NULL ? got : "(null)", expected);
     }
     return same;
 }
 
 bool
-check_status(fd_status got, fd_status wanted, const char *what,
+check_status(fd_status got, fd_status expected, const char *what,
              const char *file, int line)
 {
     bool lost = state.refused && (got == FD_ENOMEM || excused());
-    if (got != wanted && !lost) {
+    if (got != expected && !lost) {
         fail(file, line);
         fprintf(stderr, "%s is \"%s\", not \"%s\"\n", what,
-                fd_status_name(got), fd_status_name(wanted));
+                fd_status_name(got), fd_status_name(expected));
     }
-    return got == wanted;
+    return got == expected;
 }
 
 static void

@@ -68,33 +68,33 @@ void check_close(int *fd);
             return; \
         } \
     } while (0)
-#define EQUAL(got, wanted) \
+#define EQUAL(got, expected) \
     do { \
-        if (!check_equal((int64_t)(got), (int64_t)(wanted), #got, __FILE__, \
+        if (!check_equal((int64_t)(got), (int64_t)(expected), #got, __FILE__, \
                          __LINE__)) { \
             return; \
         } \
     } while (0)
-#define SAME(got, wanted) \
+#define SAME(got, expected) \
     do { \
-        if (!check_same((got), (wanted), #got, __FILE__, __LINE__)) { \
+        if (!check_same((got), (expected), #got, __FILE__, __LINE__)) { \
             return; \
         } \
     } while (0)
-#define STATUS(call, wanted) \
+#define STATUS(call, expected) \
     do { \
-        if (!check_status((call), (wanted), #call, __FILE__, __LINE__)) { \
+        if (!check_status((call), (expected), #call, __FILE__, __LINE__)) { \
             return; \
         } \
     } while (0)
 #define OK(call) STATUS(call, FD_OK)
 
 bool check_true(bool held, const char *what, const char *file, int line);
-bool check_equal(int64_t got, int64_t wanted, const char *what,
+bool check_equal(int64_t got, int64_t expected, const char *what,
                  const char *file, int line);
-bool check_same(const char *got, const char *wanted, const char *what,
+bool check_same(const char *got, const char *expected, const char *what,
                 const char *file, int line);
-bool check_status(fd_status got, fd_status wanted, const char *what,
+bool check_status(fd_status got, fd_status expected, const char *what,
                   const char *file, int line);
 
 /* Whether an allocation was refused in this run of the test. */

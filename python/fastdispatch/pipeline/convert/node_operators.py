@@ -136,8 +136,8 @@ def _count(number: int, word: str) -> str:
 
 def _need(sources: Sequence[Node], least: int, most: int | None = None) -> None:
     if len(sources) < least or (most is not None and len(sources) > most):
-        wanted = str(least) if most == least else f"at least {least}" if most is None else f"{least} to {most}"
-        raise Error(f"it has {_count(len(sources), 'input')}, not {wanted}")
+        allowed = str(least) if most == least else f"at least {least}" if most is None else f"{least} to {most}"
+        raise Error(f"it has {_count(len(sources), 'input')}, not {allowed}")
 
 
 def _plain(text: str, **facts: object) -> Operator:

@@ -150,9 +150,9 @@ def unsplit(model, optimizer, inputs, target, count):
     one replica, then those of all."""
     partial, losses = {}, []
     own = count // PIPELINES
-    for at, (given, wanted) in enumerate(micro_batches_of(inputs, target, count)):
+    for at, (given, targets) in enumerate(micro_batches_of(inputs, target, count)):
         optimizer.zero_grad()
-        each = loss(model(*given), wanted)
+        each = loss(model(*given), targets)
         $unsplit_backward
         losses.append(each.detach())
         for name, parameter in model.named_parameters():
@@ -287,8 +287,8 @@ def train(given, groups, schedules, inputs, target):
         if groups.stage == 0:
             schedule.step(*(each.chunk(PIPELINES, dim)[pipeline] for each, (_, _, _, dim) in zip(inputs, INPUTS)))
         elif groups.stage == len(STAGES) - 1:
-            wanted = target[pipeline * own : (pipeline + 1) * own]
-            schedule.step(target=wanted, losses=losses[pipeline], return_outputs=False)
+            targets = target[pipeline * own : (pipeline + 1) * own]
+            schedule.step(target=targets, losses=losses[pipeline], return_outputs=False)
         else:
             schedule.step()
     return losses
@@ -336,8 +336,8 @@ def main():
         optimizer.step()
         value = mean_of_all(groups, losses) if groups.stage == len(STAGES) - 1 else None
         if last:
-            wanted = unsplit(whole, reference, inputs, target, given.micro_batches) if whole else None
-            equal = report(step, value, wanted) and equal
+            expected = unsplit(whole, reference, inputs, target, given.micro_batches) if whole else None
+            equal = report(step, value, expected) and equal
     dist.destroy_process_group()
     raise SystemExit(0 if equal else 1)
 
@@ -419,11 +419,11 @@ def main():
     for step in range(given.steps):
         inputs, target = batch(step, given.micro_batches)
         rows = micro_batches_of(inputs, target, given.micro_batches)
-        rows = [(each if len(each) > 1 else each[0], wanted) for each, wanted in rows]
+        rows = [(each if len(each) > 1 else each[0], targets) for each, targets in rows]
         value = engine.train_batch(iter(rows[replica * own_batches : (replica + 1) * own_batches])).item()
         if last:
-            wanted = unsplit(whole, reference, inputs, target, given.micro_batches) if whole else None
-            equal = report(step, value, wanted) and equal
+            expected = unsplit(whole, reference, inputs, target, given.micro_batches) if whole else None
+            equal = report(step, value, expected) and equal
     dist.barrier()
     dist.destroy_process_group()
     raise SystemExit(0 if equal else 1)

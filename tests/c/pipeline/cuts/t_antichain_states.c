@@ -35,9 +35,9 @@ sets_of_a_diamond(void)
     OK(states_of(&states, &model, &layers, DIAMOND, ALL(100)));
     CHECK(states.complete);
     EQUAL(states.count, 5);
-    const uint64_t wanted[] = {1, 3, 5, 7, 15};
+    const uint64_t expected[] = {1, 3, 5, 7, 15};
     for (uint32_t i = 0; i < 5; i++) {
-        EQUAL(states.sets[i], wanted[i]);
+        EQUAL(states.sets[i], expected[i]);
     }
     EQUAL(states.parameters[4], 32);
     CHECK(states.times[4] > 0.0189 && states.times[4] < 0.0191);

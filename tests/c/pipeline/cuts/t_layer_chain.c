@@ -69,11 +69,11 @@ static void
 by_time_then_index(void)
 {
     const double times[] = {3, 1, 2, 1, 0.5};
-    const uint32_t wanted[] = {4, 1, 3, 2, 0};
+    const uint32_t expected[] = {4, 1, 3, 2, 0};
     uint32_t order[5];
     OK(fd_time_order(order, times, 5));
     for (uint32_t i = 0; i < 5; i++) {
-        EQUAL(order[i], wanted[i]);
+        EQUAL(order[i], expected[i]);
     }
 }
 

@@ -63,9 +63,9 @@ as_the_exact_player(void)
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         CLEAN(fd_compiled_clear) fd_compiled compiled = {.durations = NULL};
         OK(fd_compiled_make(&compiled, &requests[i], NULL));
-        int64_t wanted = 0;
-        OK(play(&compiled.plan, times, &wanted));
-        CHECK(fabs(fd_compiled_time(&compiled, parts) - (double)wanted)
+        int64_t expected = 0;
+        OK(play(&compiled.plan, times, &expected));
+        CHECK(fabs(fd_compiled_time(&compiled, parts) - (double)expected)
               < 1e-9);
     }
 }

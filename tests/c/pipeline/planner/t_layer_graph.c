@@ -31,9 +31,9 @@ order_follows_edges_then_the_file(void)
                 NODE("d", ONE) NODE("z", ONE) NODE("a", ONE) NODE("b", ONE)
                     NODE("q", ONE) "\ta -- d\n\tb -- a\n",
                 NULL));
-    const uint32_t wanted[] = {1, 3, 2, 0, 4};
+    const uint32_t expected[] = {1, 3, 2, 0, 4};
     for (uint32_t i = 0; i < 5; i++) {
-        EQUAL(model.order[i], wanted[i]);
+        EQUAL(model.order[i], expected[i]);
     }
 }
 

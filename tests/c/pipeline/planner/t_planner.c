@@ -31,9 +31,9 @@ every_node_has_a_stage(void)
     CHECK(pipeline.twice.bound >= pipeline.twice.time);
     int32_t stages[6];
     OK(fd_pipeline_stages(&pipeline, &model, stages));
-    const int32_t wanted[] = {0, 0, 0, 1, 1, 0};
+    const int32_t expected[] = {0, 0, 0, 1, 1, 0};
     for (uint32_t i = 0; i < 6; i++) {
-        EQUAL(stages[i], wanted[i]);
+        EQUAL(stages[i], expected[i]);
     }
     fd_block_ends ends = fd_pipeline_ends(&pipeline, &model,
                                           pipeline.best.stages.list[1].block);
