@@ -47,12 +47,24 @@ def run_ranks(program: str, count: int, folder: Path) -> None:
         assert rank.returncode == 0, errors
 
 
-def fastdispatch(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line and accept any exit status."""
-    command = [sys.executable, "-m", "fastdispatch", *map(str, arguments)]
+def python(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments and accept any exit status."""
+    command = [sys.executable, *map(str, arguments)]
     return subprocess.run(
         command, env=environment(**changes), text=True, capture_output=True, timeout=300, cwd=folder, check=False
     )
+
+
+def python_program(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
+    """The same for a program that must succeed."""
+    done = python(*arguments, folder=folder, **changes)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def fastdispatch(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line and accept any exit status."""
+    return python("-m", "fastdispatch", *arguments, folder=folder, **changes)
 
 
 def merge_timelines(*arguments: object, status: int = 0) -> list[str]:

@@ -79,3 +79,10 @@ fd_raise(PyObject *module, fd_status status, const fd_error *error)
     }
     return NULL;
 }
+
+PyObject *
+fd_none_or_raise(PyObject *module, fd_status status, const fd_error *error)
+{
+    return status == FD_OK ? Py_NewRef(Py_None)
+                           : fd_raise(module, status, error);
+}

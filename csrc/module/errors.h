@@ -9,6 +9,10 @@
  * `error`. Returns NULL, so that a function ends in one line. */
 PyObject *fd_raise(PyObject *module, fd_status status, const fd_error *error);
 
+/* None for FD_OK, else NULL after fd_raise. */
+PyObject *fd_none_or_raise(PyObject *module, fd_status status,
+                           const fd_error *error);
+
 /* Borrowed: the classes for invalid arguments, of fastdispatch.Error and of
  * ValueError or IndexError. */
 PyObject *fd_value_error(void);

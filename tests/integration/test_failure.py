@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -101,9 +99,9 @@ def test_two_processes_with_one_rank_never_write_one_file(trial: int, tmp_path: 
 def test_a_run_directory_serves_the_next_run(tmp_path: Path) -> None:
     for world in (2, 1):
         for rank in range(world):
-            command = [sys.executable, "-c", f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path)!r}).start()"]
+            program = f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path)!r}).start()"
             changes = {"RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}
-            subprocess.run(command, env=processes.environment(**changes), check=True)
+            processes.python_program("-c", program, **changes)
         trace = fastdispatch.load(tmp_path)
         assert [rank["rank"] for rank in trace.ranks] == list(range(world))
     assert any("earlier run" in note for note in trace.ranks[0]["notes"])
@@ -111,13 +109,8 @@ def test_a_run_directory_serves_the_next_run(tmp_path: Path) -> None:
 
 def test_runs_are_not_mixed(tmp_path: Path) -> None:
     for rank, run in ((0, "monday"), (1, "tuesday")):
-        command = [
-            sys.executable,
-            "-c",
-            f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path / run)!r}).start()",
-        ]
-        environment = processes.environment(RANK=str(rank), WORLD_SIZE="2", FASTDISPATCH_RUN_ID=run)
-        subprocess.run(command, env=environment, check=True)
+        program = f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path / run)!r}).start()"
+        processes.python_program("-c", program, RANK=str(rank), WORLD_SIZE="2", FASTDISPATCH_RUN_ID=run)
     line = error_of("merge", tmp_path / "monday", tmp_path / "tuesday", "-o", tmp_path / "merged.json")
     assert "monday" in line and "tuesday" in line
 
@@ -223,12 +216,9 @@ def test_ranks_of_the_environment(tmp_path: Path) -> None:
     program = f"import fastdispatch, sys\nfastdispatch.CallGraph({str(tmp_path)!r}).start()"
     for ranks, expected in (("0", False), ("0,1", True)):
         changes = {"RANK": "1", "WORLD_SIZE": "2", "FASTDISPATCH_RANKS": ranks}
-        subprocess.run([sys.executable, "-c", program], env=processes.environment(**changes), check=True)
+        processes.python_program("-c", program, **changes)
         assert (tmp_path / "rank00001.fd").exists() == expected
-    environment = processes.environment(FASTDISPATCH_RANKS="one")
-    result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
-    )
+    result = processes.python("-c", program, FASTDISPATCH_RANKS="one")
     assert "FASTDISPATCH_RANKS=one" in result.stderr
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -81,15 +80,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_program_runs(fol
     line = line_of(processes.fastdispatch("run", "-o", "program.py/out", "program.py", folder=folder))
     assert "program.py/out" in line
     environment = {"FASTDISPATCH": "1", "FASTDISPATCH_OPTIONS": "best_effort=0", "FASTDISPATCH_OUT": "program.py/out"}
-    result = plain(folder, "program.py", **environment)
+    result = processes.python_program("program.py", **environment, folder=folder)
     assert result.stdout == "ran\n" and result.stderr.count("not recording") == len(result.stderr.splitlines()) == 1
-
-
-def plain(folder: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *arguments]
-    return subprocess.run(
-        command, cwd=folder, env=processes.environment(**changes), text=True, capture_output=True, check=True
-    )
 
 
 def written_to(stderr: str) -> Path:
@@ -112,7 +104,9 @@ def test_with_best_effort_the_program_runs_and_the_recording_is_somewhere(folder
 
 
 def test_the_environment_never_fails_the_job(folder: Path) -> None:
-    result = plain(folder, "program.py", FASTDISPATCH="1", FASTDISPATCH_OUT="program.py/out", TMPDIR=str(folder))
+    result = processes.python_program(
+        "program.py", FASTDISPATCH="1", FASTDISPATCH_OUT="program.py/out", TMPDIR=str(folder), folder=folder
+    )
     assert result.stdout == "ran\n"
     assert [line.startswith("fastdispatch: ") for line in result.stderr.splitlines()] == [True, True]
     assert "work" in names_of(written_to(result.stderr))

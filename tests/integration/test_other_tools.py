@@ -18,15 +18,7 @@ CALLS = ("frame", "monitor") if sys.version_info >= (3, 12) else ("frame",)
 def run(*command: str | Path, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     """A Python process recorded through the environment."""
     variables = {"FASTDISPATCH": "1", "FASTDISPATCH_OUT": str(folder / "out")} | changes
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env=processes.environment(**variables),
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    return processes.python(*command, folder=folder, **variables)
 
 
 def test_the_destructor_of_a_tool_is_called_only_for_code_that_the_tool_has_seen() -> None:

@@ -257,14 +257,7 @@ def test_a_directory_that_cannot_be_written_leaves_the_child_unrecorded(tmp_path
         "        os._exit(7)\n"
         "    assert os.waitstatus_to_exitcode(os.wait()[1]) == 7\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", text],
-        cwd=tmp_path,
-        env=processes.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = processes.python("-c", text, folder=tmp_path)
     assert done.stdout == "child\n" and "Traceback" not in done.stderr
     assert children.names(tmp_path / "out") == []
 
@@ -340,7 +333,7 @@ with fastdispatch.CallGraph("out", ops="off"):
 
 def test_a_signal_reaches_the_handler_of_a_child(tmp_path: Path) -> None:
     """The handler raises: an exception in a function that a fork calls would be lost."""
-    subprocess.run([sys.executable, "-c", SIGNALLED], cwd=tmp_path, env=processes.environment(), check=True)
+    processes.python_program("-c", SIGNALLED, folder=tmp_path)
     assert len(children.names(tmp_path / "out")) == 1
 
 

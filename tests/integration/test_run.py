@@ -24,16 +24,9 @@ assert sys.modules["__main__"].work is work
 """
 
 
-def as_python(*arguments: str, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *arguments]
-    return subprocess.run(
-        command, env=processes.environment(**changes), text=True, capture_output=True, cwd=folder, check=False
-    )
-
-
 def both(folder: Path, *program: str) -> tuple[subprocess.CompletedProcess[str], subprocess.CompletedProcess[str]]:
     """The same program by ``python`` and by ``fastdispatch run``."""
-    return as_python(*program, folder=folder), processes.fastdispatch("run", "--quiet", *program, folder=folder)
+    return processes.python(*program, folder=folder), processes.fastdispatch("run", "--quiet", *program, folder=folder)
 
 
 def write(folder: Path, text: str, name: str = "program.py") -> str:

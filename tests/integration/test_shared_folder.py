@@ -38,16 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """A blocked process ends the test."""
-    command = [sys.executable, "-m", "fastdispatch", "run", "-o", "out", *options, "program.py"]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=processes.environment(TMPDIR=str(folder)),
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    return processes.fastdispatch("run", "-o", "out", *options, "program.py", folder=folder, TMPDIR=str(folder))
 
 
 def untouched(folder: Path) -> bool:

@@ -16,14 +16,7 @@ PROGRAM = "def work():\n    return 1\nwork()\n"
 
 def run(folder: Path, text: str, **changes: str) -> subprocess.CompletedProcess[str]:
     (folder / "program.py").write_text(text)
-    return subprocess.run(
-        [sys.executable, "program.py"],
-        cwd=folder,
-        env=processes.environment(**changes),
-        text=True,
-        capture_output=True,
-        check=True,
-    )
+    return processes.python_program("program.py", folder=folder, **changes)
 
 
 def test_the_environment_starts_a_recording_in_any_process(tmp_path: Path) -> None:

@@ -86,10 +86,7 @@ def test_two_pytorches_in_one_process(tmp_path: Path) -> None:
     assert "two PyTorch libraries are loaded" in report
 
     program = f"import ctypes, sys; ctypes.CDLL({str(library)!r})\nfrom fastdispatch.cli import main\nsys.exit(main())"
-    command = [sys.executable, "-c", program, "doctor", "--json"]
-    doctor = subprocess.run(
-        command, cwd=tmp_path, env=processes.environment(), capture_output=True, text=True, check=True
-    )
+    doctor = processes.python_program("-c", program, "doctor", "--json", folder=tmp_path)
     (check,) = [each for each in json.loads(doctor.stdout)["checks"] if each["id"] == "operators"]
     assert check["status"] == "limited"
     assert "two PyTorch libraries are loaded" in check["text"]

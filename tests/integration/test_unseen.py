@@ -15,16 +15,8 @@ from tests import processes
 
 def recorded(folder: Path, text: str, *options: str, **changes: str) -> subprocess.CompletedProcess[str]:
     (folder / "program.py").write_text(text)
-    environment = processes.environment(FASTDISPATCH="1", FASTDISPATCH_OUT=str(folder / "out"), **changes)
-    return subprocess.run(
-        [sys.executable, *options, "program.py"],
-        cwd=folder,
-        env=environment,
-        text=True,
-        capture_output=True,
-        check=True,
-        timeout=120,
-    )
+    changes |= {"FASTDISPATCH": "1", "FASTDISPATCH_OUT": str(folder / "out")}
+    return processes.python_program(*options, "program.py", folder=folder, **changes)
 
 
 DESCRIPTORS = """
@@ -58,10 +50,7 @@ def test_warnings_about_encodings_are_not_ours(tmp_path: Path) -> None:
     text = "import multiprocessing\nprint('ran')\n"
     result = recorded(tmp_path, text, *options, FASTDISPATCH_OPTIONS="timeline=python+spill", RANK="0", WORLD_SIZE="2")
     assert (result.stdout, result.stderr) == ("ran\n", "")
-    command = [sys.executable, *options, "-m", "fastdispatch", "run", "-q", "program.py"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=processes.environment(), text=True, capture_output=True, check=False
-    )
+    done = processes.python(*options, "-m", "fastdispatch", "run", "-q", "program.py", folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
 
 

@@ -10,8 +10,6 @@ import re
 import shutil
 import signal
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -106,7 +104,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Every kind of input, in the folder where the tests then work."""
     folder = tmp_path_factory.mktemp("files")
     (folder / "program.py").write_text(PROGRAM)
-    subprocess.run([sys.executable, "program.py", "run"], env=processes.environment(), cwd=folder, check=True)
+    processes.python_program("program.py", "run", folder=folder)
     before, parser = os.getcwd(), cli.parser
     os.chdir(folder)
     cli.parser = lambda: PARSER

@@ -6,8 +6,6 @@ import base64
 import gzip
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -55,7 +53,7 @@ FUNCTIONS = ("program.py:[]:fibonacci", "program.py:[]:numbers", "program.py:[]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
     (folder / "program.py").write_text(PROGRAM)
-    subprocess.run([sys.executable, "program.py"], env=processes.environment(), cwd=folder, check=True)
+    processes.python_program("program.py", folder=folder)
     return folder / "run"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -68,7 +66,7 @@ def record_elsewhere(folder: Path, rank: int = 0) -> Path:
     """In another process of the run."""
     text = f"import fastdispatch\nwith fastdispatch.CallGraph({str(folder)!r}, ops='off'): sorted([1], key=lambda x: x)"
     changes = {"RANK": str(rank), "FASTDISPATCH_RUN_ID": os.environ["FASTDISPATCH_RUN_ID"]}
-    subprocess.run([sys.executable, "-c", text], env=processes.environment(**changes), check=True)
+    processes.python_program("-c", text, **changes)
     return folder / files.recording_name(rank)
 
 

@@ -19,8 +19,7 @@ HEAVY |= {"argparse", "asyncio", "email", "multiprocessing", "socket", "subproce
 
 def without_view(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
     program = f"{WITHOUT_VIEW}\nfrom fastdispatch.cli import main\nsys.exit(main())"
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, env=processes.environment(), capture_output=True, text=True, check=False)
+    return processes.python("-c", program, *arguments, folder=folder)
 
 
 @pytest.fixture(scope="module")

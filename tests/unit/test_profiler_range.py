@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -190,9 +188,7 @@ print("never")
 
 def test_a_program_ends_well_and_its_recording_too(tmp_path: Path) -> None:
     (tmp_path / "loop.py").write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, "loop.py"], env=processes.environment(), cwd=tmp_path, capture_output=True, text=True
-    )
+    done = processes.python("loop.py", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "0 False\n1 False\n2 True\n3 True\n"
     assert fastdispatch.load(tmp_path / "fastdispatch-out").ranks[0]["latest_steps"]["number"] == [2, 3]

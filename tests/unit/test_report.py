@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -327,7 +326,7 @@ def test_the_head_says_what_was_recorded(recording: Path) -> None:
 
 def test_operators_without_pytorch(tmp_path: Path) -> None:
     command = f"import fastdispatch\nwith fastdispatch.CallGraph({str(tmp_path)!r}): sorted([1], key=lambda x: x)"
-    subprocess.run([sys.executable, "-c", command], env=processes.environment(), check=True)
+    processes.python_program("-c", command)
     assert "operators: off (PyTorch was not imported)" in printed(tmp_path)
 
 
@@ -392,7 +391,7 @@ def test_damage_is_said(tmp_path: Path, recording: Path) -> None:
 def rank_of_two(folder: Path, rank: int) -> None:
     command = f"import fastdispatch\nwith fastdispatch.CallGraph({str(folder)!r}): sorted([1], key=lambda x: x)"
     changes = {"RANK": str(rank), "WORLD_SIZE": "2", "FASTDISPATCH_RUN_ID": "one"}
-    subprocess.run([sys.executable, "-c", command], env=processes.environment(**changes), check=True)
+    processes.python_program("-c", command, **changes)
 
 
 def test_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

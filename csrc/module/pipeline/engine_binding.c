@@ -4,10 +4,12 @@
 
 #include "module/errors.h"
 #include "module/field_tables.h"
+#include "module/recording/operands_binding.h"
 
 PyObject *
-fd_pipeline_attach(fd_session *session, PyObject *on_pipeline)
+fd_pipeline_attach(PyObject *self, PyObject *on_pipeline)
 {
+    fd_session *session = fd_session_of(self);
     if (session->pipeline == NULL) {
         session->pipeline = fd_pipeline_new();
     }
@@ -43,9 +45,10 @@ number_of(int64_t number)
 }
 
 PyObject *
-fd_pipeline_facts(const fd_session *session)
+fd_pipeline_facts(PyObject *self, PyObject *unused)
 {
-    const fd_engine_pipeline *pipeline = session->pipeline;
+    (void)unused;
+    const fd_engine_pipeline *pipeline = fd_session_of(self)->pipeline;
     if (pipeline == NULL) {
         Py_RETURN_NONE;
     }
@@ -80,8 +83,5 @@ fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs)
     }
     fd_error error = {""};
     fd_status status = fd_pipeline_add_rule(&rule, &error);
-    if (status != FD_OK) {
-        return fd_raise(module, status, &error);
-    }
-    Py_RETURN_NONE;
+    return fd_none_or_raise(module, status, &error);
 }

@@ -5,8 +5,8 @@
 #include "capture/engines/engine_pipeline.h"
 
 /* Session.attach_pipeline, Session.pipeline */
-PyObject *fd_pipeline_attach(fd_session *session, PyObject *on_pipeline);
-PyObject *fd_pipeline_facts(const fd_session *session);
+PyObject *fd_pipeline_attach(PyObject *self, PyObject *on_pipeline);
+PyObject *fd_pipeline_facts(PyObject *self, PyObject *unused);
 
 /* pipeline_rule */
 PyObject *fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs);

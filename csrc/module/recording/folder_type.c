@@ -185,9 +185,9 @@ folder_write(PyObject *self, PyObject *args)
     }
     PyBuffer_Release(&content);
     Py_DECREF(name);
-    return folder == NULL  ? NULL
-         : status != FD_OK ? fd_raise(fd_module_of(self), status, &error)
-                           : Py_NewRef(Py_None);
+    return folder == NULL
+             ? NULL
+             : fd_none_or_raise(fd_module_of(self), status, &error);
 }
 
 static PyObject *
@@ -265,9 +265,8 @@ folder_move(PyObject *self, PyObject *args)
     }
     Py_DECREF(name);
     Py_DECREF(target);
-    return to == NULL      ? NULL
-         : status != FD_OK ? fd_raise(fd_module_of(self), status, &error)
-                           : Py_NewRef(Py_None);
+    return to == NULL ? NULL
+                      : fd_none_or_raise(fd_module_of(self), status, &error);
 }
 
 /* The file of the lock is created if it does not exist, and never written. */
@@ -413,6 +412,5 @@ fd_save_py(PyObject *module, PyObject *args)
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&content);
     Py_DECREF(path);
-    return status != FD_OK ? fd_raise(module, status, &error)
-                           : Py_NewRef(Py_None);
+    return fd_none_or_raise(module, status, &error);
 }

@@ -6,14 +6,18 @@
 #include "module/errors.h"
 
 PyObject *
-fd_session_attach_operands(PyObject *module, fd_session *session,
-                           fd_thread *thread, PyObject *args)
+fd_session_attach_operands(PyObject *self, PyObject *args)
 {
+    fd_session *session = fd_session_of(self);
+    fd_thread *thread = fd_thread_get();
     PyObject *tensor;
     unsigned long long places[3];
     PyObject *run;
     PyObject *on_model;
     fd_error error = {""};
+    if (thread == NULL) {
+        return PyErr_NoMemory();
+    }
     if (!PyArg_ParseTuple(args, "O(KKK)OO:attach_operands", &tensor,
                           &places[0], &places[1], &places[2], &run,
                           &on_model)) {
@@ -23,7 +27,7 @@ fd_session_attach_operands(PyObject *module, fd_session *session,
     fd_status status =
         fd_operands_attach(session, thread, &sample, run, &error);
     if (status != FD_OK) {
-        return fd_raise(module, status, &error);
+        return fd_raise(fd_module_of(self), status, &error);
     }
     if (on_model != Py_None) {
         Py_XSETREF(session->tensor, Py_NewRef(Py_TYPE(tensor)));
@@ -39,8 +43,9 @@ fd_session_attach_operands(PyObject *module, fd_session *session,
 }
 
 PyObject *
-fd_session_name_group(fd_session *session, PyObject *args)
+fd_session_name_group(PyObject *self, PyObject *args)
 {
+    fd_session *session = fd_session_of(self);
     fd_recording *recording = session->recording;
     unsigned long long address;
     const char *text;
@@ -65,8 +70,5 @@ fd_session_attach_memory(PyObject *self, PyObject *probe)
                          ? FD_ENOMEM
                          : fd_memory_reports_begin(fd_session_of(self), thread,
                                                    probe, &error);
-    if (status != FD_OK) {
-        return fd_raise(fd_module_of(self), status, &error);
-    }
-    Py_RETURN_NONE;
+    return fd_none_or_raise(fd_module_of(self), status, &error);
 }

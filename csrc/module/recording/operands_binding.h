@@ -6,8 +6,7 @@
 
 /* attach_operands(tensor, (its TensorImpl, StorageImpl, data), run, on_model):
  * None, or an exception with the reason why operands cannot be read. */
-PyObject *fd_session_attach_operands(PyObject *module, fd_session *session,
-                                     fd_thread *thread, PyObject *args);
+PyObject *fd_session_attach_operands(PyObject *self, PyObject *args);
 
 /* attach_memory(probe): of a Session. */
 PyObject *fd_session_attach_memory(PyObject *self, PyObject *probe);
@@ -16,6 +15,6 @@ PyObject *fd_session_attach_memory(PyObject *self, PyObject *probe);
 fd_session *fd_session_of(PyObject *self);
 
 /* name_group(address, text): for measures of communication. */
-PyObject *fd_session_name_group(fd_session *session, PyObject *args);
+PyObject *fd_session_name_group(PyObject *self, PyObject *args);
 
 #endif

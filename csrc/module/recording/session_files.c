@@ -6,7 +6,7 @@
 #include "recording/recording.h"
 
 PyObject *
-fd_session_save(PyObject *module, const fd_session *session, PyObject *args)
+fd_session_save(PyObject *self, PyObject *args)
 {
     PyObject *place;
     PyObject *name;
@@ -15,16 +15,16 @@ fd_session_save(PyObject *module, const fd_session *session, PyObject *args)
                           &name)) {
         return NULL;
     }
-    const fd_folder *folder = fd_folder_in(module, place);
+    const fd_folder *folder = fd_folder_in(fd_module_of(self), place);
     fd_status status = FD_OK;
     if (folder != NULL) {
-        status = fd_file_save(&session->recording->file, folder,
+        status = fd_file_save(&fd_session_of(self)->recording->file, folder,
                               PyBytes_AS_STRING(name), &error);
     }
     Py_DECREF(name);
-    return folder == NULL  ? NULL
-         : status != FD_OK ? fd_raise(module, status, &error)
-                           : Py_NewRef(Py_None);
+    return folder == NULL
+             ? NULL
+             : fd_none_or_raise(fd_module_of(self), status, &error);
 }
 
 PyObject *

@@ -6,8 +6,7 @@
 
 /* Write a recording in memory to a file, for arguments (folder, name); the
  * session has been stopped. None, or NULL with an exception. */
-PyObject *fd_session_save(PyObject *module, const fd_session *session,
-                          PyObject *args);
+PyObject *fd_session_save(PyObject *self, PyObject *args);
 
 /* Make a session that was not started a segment of a rotated recording, for
  * arguments (seconds, on_rotate, before): the one after the session `before`,

@@ -209,10 +209,7 @@ session_start(PyObject *self, PyObject *unused)
     (void)unused;
     fd_error error = {""};
     fd_status status = fd_session_start(fd_session_of(self), &error);
-    if (status != FD_OK) {
-        return fd_raise(fd_module_of(self), status, &error);
-    }
-    Py_RETURN_NONE;
+    return fd_none_or_raise(fd_module_of(self), status, &error);
 }
 
 static PyObject *
@@ -243,18 +240,6 @@ session_finish(PyObject *self, PyObject *unused)
     (void)unused;
     fd_session_finish(fd_session_of(self));
     Py_RETURN_NONE;
-}
-
-static PyObject *
-session_save(PyObject *self, PyObject *args)
-{
-    return fd_session_save(fd_module_of(self), fd_session_of(self), args);
-}
-
-static PyObject *
-session_rotate(PyObject *self, PyObject *args)
-{
-    return fd_session_rotate(self, args);
 }
 
 static PyObject *
@@ -330,16 +315,6 @@ session_attach_records(PyObject *self, PyObject *probe)
 }
 
 static PyObject *
-session_attach_operands(PyObject *self, PyObject *args)
-{
-    fd_thread *thread = this_thread();
-    return thread == NULL
-             ? NULL
-             : fd_session_attach_operands(fd_module_of(self),
-                                          fd_session_of(self), thread, args);
-}
-
-static PyObject *
 session_measure(PyObject *self, PyObject *args)
 {
     fd_measure_plan *plan = &fd_session_of(self)->measures;
@@ -347,12 +322,6 @@ session_measure(PyObject *self, PyObject *args)
         return NULL;
     }
     Py_RETURN_NONE;
-}
-
-static PyObject *
-session_name_group(PyObject *self, PyObject *args)
-{
-    return fd_session_name_group(fd_session_of(self), args);
 }
 
 static PyObject *
@@ -378,19 +347,6 @@ session_sample_gpu(PyObject *self, PyObject *args)
     Py_XSETREF(plan->in_use, Py_NewRef(in_use));
     plan->wanted = true;
     Py_RETURN_NONE;
-}
-
-static PyObject *
-session_attach_pipeline(PyObject *self, PyObject *on_pipeline)
-{
-    return fd_pipeline_attach(fd_session_of(self), on_pipeline);
-}
-
-static PyObject *
-session_pipeline(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return fd_pipeline_facts(fd_session_of(self));
 }
 
 static PyObject *
@@ -487,10 +443,10 @@ static PyMethodDef methods[] = {
     {"finish", session_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
                "Close the file of a stopped session.")},
-    {"save", session_save, METH_VARARGS,
+    {"save", fd_session_save, METH_VARARGS,
      PyDoc_STR("save($self, folder, name, /)\n--\n\n"
                "Write a recording that is in memory as a file.")},
-    {"rotate", session_rotate, METH_VARARGS,
+    {"rotate", fd_session_rotate, METH_VARARGS,
      PyDoc_STR("rotate($self, seconds, on_rotate, before=..., /)\n--\n\n"
                "Make this a segment of a rotated recording.")},
     {"step", session_step, METH_NOARGS,
@@ -507,7 +463,7 @@ static PyMethodDef methods[] = {
     {"attach_records", session_attach_records, METH_O,
      PyDoc_STR("attach_records($self, probe, /)\n--\n\n"
                "Listen to PyTorch's records; returns their layout.")},
-    {"attach_operands", session_attach_operands, METH_VARARGS,
+    {"attach_operands", fd_session_attach_operands, METH_VARARGS,
      PyDoc_STR("attach_operands($self, tensor, places, run, on_model, /)\n"
                "--\n\nRecord what goes into operators and modules and out, "
                "for execution traces.")},
@@ -516,16 +472,16 @@ static PyMethodDef methods[] = {
     {"measure", session_measure, METH_VARARGS,
      PyDoc_STR("measure($self, kinds, every, /)\n"
                "--\n\nMeasure operators, in some steps.")},
-    {"name_group", session_name_group, METH_VARARGS,
+    {"name_group", fd_session_name_group, METH_VARARGS,
      PyDoc_STR("name_group($self, address, text, /)\n"
                "--\n\nThe process group at an address.")},
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
      PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
                "--\n\nTime calls on the GPU, in some steps.")},
-    {"attach_pipeline", session_attach_pipeline, METH_O,
+    {"attach_pipeline", fd_pipeline_attach, METH_O,
      PyDoc_STR("attach_pipeline($self, on_pipeline, /)\n--\n\n"
                "Record calls of pipeline engines as jobs.")},
-    {"pipeline", session_pipeline, METH_NOARGS,
+    {"pipeline", fd_pipeline_facts, METH_NOARGS,
      PyDoc_STR("pipeline($self, /)\n--\n\n"
                "Facts of the pipeline engine, or None.")},
     {"collections", session_collections, METH_NOARGS,

@@ -221,10 +221,7 @@ trace_dump(PyObject *self, PyObject *path)
             fd_dump_save(fd_trace_of(self), PyBytes_AS_STRING(bytes), &error);
     Py_END_ALLOW_THREADS
     Py_DECREF(bytes);
-    if (status != FD_OK) {
-        return fd_raise(fd_module_of(self), status, &error);
-    }
-    Py_RETURN_NONE;
+    return fd_none_or_raise(fd_module_of(self), status, &error);
 }
 
 typedef fd_status change(fd_trace *, const char *, size_t);
