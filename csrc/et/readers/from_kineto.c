@@ -3,7 +3,6 @@
 #include "et/tools/et_link.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct making {
@@ -19,13 +18,9 @@ by_time(const void *a, const void *b)
 {
     const fd_kineto_op *one = a;
     const fd_kineto_op *other = b;
-    if (one->thread != other->thread) {
-        return one->thread < other->thread ? -1 : 1;
-    }
-    if (one->start != other->start) {
-        return one->start < other->start ? -1 : 1;
-    }
-    return one->dur != other->dur ? (one->dur > other->dur ? -1 : 1) : 0;
+    int order = FD_ORDER(one->thread, other->thread);
+    order = order != 0 ? order : FD_ORDER(one->start, other->start);
+    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
 }
 
 static fd_status
@@ -115,9 +110,7 @@ make(making *m)
                          ? add_root(m, "process")
                          : FD_ENOMEM;
     if (status == FD_OK) {
-        if (k->ops.count > 0) {
-            qsort(k->ops.list, k->ops.count, sizeof *k->ops.list, by_time);
-        }
+        fd_vector_sort(&k->ops, by_time);
         status = add_ops(m, open);
     }
     fd_free(open);

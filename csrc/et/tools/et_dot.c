@@ -114,16 +114,10 @@ more_often(const void *a, const void *b)
 {
     const drawn *one = a;
     const drawn *other = b;
-    if ((one->kind == FD_ET_DATA) != (other->kind == FD_ET_DATA)) {
-        return one->kind == FD_ET_DATA ? 1 : -1;
-    }
-    if (one->count != other->count) {
-        return one->count > other->count ? -1 : 1;
-    }
-    if (one->line != other->line) {
-        return one->line < other->line ? -1 : 1;
-    }
-    return one->kind - other->kind;
+    int order = (one->kind == FD_ET_DATA) - (other->kind == FD_ET_DATA);
+    order = order != 0 ? order : FD_ORDER(other->count, one->count);
+    order = order != 0 ? order : FD_ORDER(one->line, other->line);
+    return order != 0 ? order : one->kind - other->kind;
 }
 
 /* Program order is meaningless between collapsed calls: a precedes b and b

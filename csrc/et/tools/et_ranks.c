@@ -1,6 +1,7 @@
 #include "et/tools/et_ranks.h"
 
 #include "base/budget.h"
+#include "base/rows.h"
 #include "et/et_names.h"
 
 #include <string.h>
@@ -213,12 +214,8 @@ compare_groups(fd_et_ranks *ranks)
         const fd_et_rank *rank = &ranks->ranks.list[i];
         for (uint32_t k = 0; k < rank->calls.count && status == FD_OK; k++) {
             const fd_et_call *call = &rank->calls.list[k];
-            if (call->type != FD_ET_COLL
-                || fd_map_get(&seen, (uint64_t)call->group + 1) != 0) {
-                continue;
-            }
-            status = fd_map_put(&seen, (uint64_t)call->group + 1, 1);
-            if (status == FD_OK) {
+            if (call->type == FD_ET_COLL
+                && fd_map_is_new(&seen, (uint64_t)call->group + 1, &status)) {
                 status = compare_group(ranks, call->group, at);
             }
         }
@@ -312,10 +309,8 @@ compare_messages(fd_et_ranks *ranks)
             uint32_t from = sends ? i : peer - 1;
             uint32_t to = sends ? peer - 1 : i;
             uint64_t key = (uint64_t)from << 32 | (to + 1);
-            if (fd_map_get(&seen, key) == 0) {
-                status = fd_map_put(&seen, key, 1);
-                status =
-                    status == FD_OK ? compare_pair(ranks, from, to) : status;
+            if (fd_map_is_new(&seen, key, &status)) {
+                status = compare_pair(ranks, from, to);
             }
         }
     }

@@ -3,7 +3,6 @@
 #include "base/budget.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 void
 fd_skew_clear(fd_skew *skew)
@@ -32,10 +31,10 @@ by_key(const void *left, const void *right)
 {
     const fd_collective *a = left;
     const fd_collective *b = right;
-    return a->key != b->key     ? (a->key < b->key ? -1 : 1)
-         : a->rank != b->rank   ? (a->rank < b->rank ? -1 : 1)
-         : a->start != b->start ? (a->start < b->start ? -1 : 1)
-                                : (a->end > b->end) - (a->end < b->end);
+    int order = FD_ORDER(a->key, b->key);
+    order = order != 0 ? order : FD_ORDER(a->rank, b->rank);
+    order = order != 0 ? order : FD_ORDER(a->start, b->start);
+    return order != 0 ? order : FD_ORDER(a->end, b->end);
 }
 
 static fd_status
@@ -130,9 +129,7 @@ fd_skew_match(fd_skew *skew)
     const fd_collective *list = skew->list.list;
     uint32_t count = skew->list.count;
     fd_status status = FD_OK;
-    if (count > 0) {
-        qsort(skew->list.list, count, sizeof *list, by_key);
-    }
+    fd_vector_sort(&skew->list, by_key);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         for (next = i; next < count && list[next].key == list[i].key;) {
             next++;

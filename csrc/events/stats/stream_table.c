@@ -2,8 +2,6 @@
 
 #include "base/budget.h"
 
-#include <stdlib.h>
-
 typedef struct queue_change {
     int64_t time;
     int32_t by;
@@ -46,32 +44,25 @@ fd_stream_table_activity(fd_stream_table *streams,
 }
 
 static int
-in_order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int
 by_correlation(const void *left, const void *right)
 {
     const fd_gpu_launch *a = left;
     const fd_gpu_launch *b = right;
-    return a->rank != b->rank ? in_order(a->rank, b->rank)
-         : a->correlation != b->correlation
-             ? (a->correlation < b->correlation ? -1 : 1)
-             : in_order(a->start, b->start);
+    int order = FD_ORDER(a->rank, b->rank);
+    order = order != 0 ? order : FD_ORDER(a->correlation, b->correlation);
+    return order != 0 ? order : FD_ORDER(a->start, b->start);
 }
 
 /* Streams of a rank, and threads where streams are not given. */
 static int
 by_stream(const fd_gpu_activity *a, const fd_gpu_activity *b)
 {
-    int order = in_order(a->rank, b->rank);
-    order = order != 0 ? order : in_order(a->device, b->device);
-    order = order != 0 ? order : in_order(a->stream, b->stream);
+    int order = FD_ORDER(a->rank, b->rank);
+    order = order != 0 ? order : FD_ORDER(a->device, b->device);
+    order = order != 0 ? order : FD_ORDER(a->stream, b->stream);
     return order != 0 || a->stream != FD_NO_STREAM
              ? order
-             : in_order(a->thread, b->thread);
+             : FD_ORDER(a->thread, b->thread);
 }
 
 static int
@@ -80,8 +71,8 @@ by_time(const void *left, const void *right)
     const fd_gpu_activity *a = left;
     const fd_gpu_activity *b = right;
     int order = by_stream(a, b);
-    order = order != 0 ? order : in_order(a->start, b->start);
-    return order != 0 ? order : in_order(a->end, b->end);
+    order = order != 0 ? order : FD_ORDER(a->start, b->start);
+    return order != 0 ? order : FD_ORDER(a->end, b->end);
 }
 
 /* A launch comes before the begin of its work, also at one time. */
@@ -90,17 +81,14 @@ by_change(const void *left, const void *right)
 {
     const queue_change *a = left;
     const queue_change *b = right;
-    return a->time != b->time ? in_order(a->time, b->time)
-                              : in_order(b->by, a->by);
+    int order = FD_ORDER(a->time, b->time);
+    return order != 0 ? order : FD_ORDER(b->by, a->by);
 }
 
 void
 fd_stream_table_sort(fd_stream_table *streams)
 {
-    if (streams->launches.count > 0) {
-        qsort(streams->launches.list, streams->launches.count,
-              sizeof *streams->launches.list, by_correlation);
-    }
+    fd_vector_sort(&streams->launches, by_correlation);
 }
 
 const fd_gpu_launch *
@@ -134,10 +122,7 @@ measure_queue(queue_changes *changes)
     fd_gpu_queue queue = {.most = 0};
     int64_t length = 0;
     double sum = 0;
-    if (changes->count == 0) {
-        return queue;
-    }
-    qsort(changes->list, changes->count, sizeof *changes->list, by_change);
+    fd_vector_sort(changes, by_change);
     for (uint32_t i = 0; i + 1 < changes->count; i++) {
         length += changes->list[i].by;
         int64_t time = changes->list[i + 1].time - changes->list[i].time;
@@ -260,9 +245,7 @@ fd_stream_table_finish(fd_stream_table *streams)
     uint32_t count = streams->activities.count;
     fd_gpu_delays *delays;
     fd_status status = FD_OK;
-    if (count > 0) {
-        qsort(streams->activities.list, count, sizeof *list, by_time);
-    }
+    fd_vector_sort(&streams->activities, by_time);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         for (next = i;
              next < count && by_stream(&list[i], &list[next]) == 0;) {

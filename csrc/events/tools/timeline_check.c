@@ -5,7 +5,6 @@
 #include "trace/interned_texts.h"
 #include "json/decimal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROGRESS_STEP = 1 << 24 };
@@ -369,9 +368,8 @@ by_name(const void *left, const void *right)
 {
     const process *a = left;
     const process *b = right;
-    return a->name != b->name ? (a->name < b->name ? -1 : 1)
-                              : (a->first.byte > b->first.byte)
-                                    - (a->first.byte < b->first.byte);
+    int order = FD_ORDER(a->name, b->name);
+    return order != 0 ? order : FD_ORDER(a->first.byte, b->first.byte);
 }
 
 /* Whether `ranks` has a row for a process "rank N ...". */
@@ -397,9 +395,7 @@ check_processes(checking *c)
 {
     process *list = c->processes.list;
     uint32_t count = c->processes.count;
-    if (count > 0) {
-        qsort(list, count, sizeof *list, by_name);
-    }
+    fd_vector_sort(&c->processes, by_name);
     for (uint32_t i = 0; i < count; i++) {
         if (list[i].has_events && list[i].name == 0) {
             fault(c, FD_FAULT_NO_NAME, list[i].first);

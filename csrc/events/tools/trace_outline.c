@@ -138,7 +138,7 @@ by_rank(const void *left, const void *right)
 {
     const fd_timeline_rank *a = left;
     const fd_timeline_rank *b = right;
-    return (a->rank > b->rank) - (a->rank < b->rank);
+    return FD_ORDER(a->rank, b->rank);
 }
 
 static fd_timeline_rank *
@@ -217,9 +217,8 @@ by_number(const void *left, const void *right)
 {
     const fd_timeline_step *a = left;
     const fd_timeline_step *b = right;
-    return a->number != b->number
-             ? (a->number < b->number ? -1 : 1)
-             : (a->start > b->start) - (a->start < b->start);
+    int order = FD_ORDER(a->number, b->number);
+    return order != 0 ? order : FD_ORDER(a->start, b->start);
 }
 
 static int
@@ -227,8 +226,8 @@ by_start(const void *left, const void *right)
 {
     const fd_timeline_step *a = left;
     const fd_timeline_step *b = right;
-    return a->start != b->start ? (a->start < b->start ? -1 : 1)
-                                : by_number(left, right);
+    int order = FD_ORDER(a->start, b->start);
+    return order != 0 ? order : by_number(left, right);
 }
 
 /* One step per number, from its first begin to its last end, at most to the
