@@ -1,4 +1,4 @@
-#include "graphs/callgraph.h"
+#include "graphs/graph_exports.h"
 
 #include "graphs/box_graph.h"
 #include "json/json_writer.h"

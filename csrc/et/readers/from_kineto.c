@@ -1,4 +1,4 @@
-#include "et/readers/from_kineto.h"
+#include "et/readers/et_readers.h"
 
 #include "et/tools/et_link.h"
 

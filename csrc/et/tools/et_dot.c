@@ -1,4 +1,4 @@
-#include "et/tools/et_dot.h"
+#include "et/et_writers.h"
 
 #include "et/et_names.h"
 #include "et/tools/et_collapse.h"
@@ -205,8 +205,9 @@ static const char defaults[] =
     "fontname=\"Helvetica,Arial,sans-serif\"]\n";
 
 fd_status
-fd_et_write_dot(const fd_et *et, fd_bytes_out *out)
+fd_et_write_dot(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
+    (void)error;
     fd_dot_writer w = {.to = fd_bytes_out_text(out)};
     fd_et_collapsed collapsed;
     uint32_t left = 0;

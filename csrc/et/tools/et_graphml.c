@@ -1,4 +1,4 @@
-#include "et/tools/et_graphml.h"
+#include "et/et_writers.h"
 
 #include "et/et_names.h"
 #include "graphs/graphml_writer.h"

@@ -1,4 +1,4 @@
-#include "et/tools/et_timeline.h"
+#include "et/et_writers.h"
 
 #include "base/rows.h"
 #include "et/et_names.h"

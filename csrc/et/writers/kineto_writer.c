@@ -1,4 +1,4 @@
-#include "et/writers/kineto_writer.h"
+#include "et/et_writers.h"
 
 #include "base/rows.h"
 #include "et/et_names.h"
