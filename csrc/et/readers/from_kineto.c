@@ -12,17 +12,6 @@ typedef struct making {
     uint32_t threads;
 } making;
 
-/* By thread, and callers before the calls they enclose. */
-static int
-by_time(const void *a, const void *b)
-{
-    const fd_kineto_op *one = a;
-    const fd_kineto_op *other = b;
-    int order = FD_ORDER(one->thread, other->thread);
-    order = order != 0 ? order : FD_ORDER(one->start, other->start);
-    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
-}
-
 static fd_status
 add_root(making *m, const char *what)
 {
@@ -110,7 +99,7 @@ make(making *m)
                          ? add_root(m, "process")
                          : FD_ENOMEM;
     if (status == FD_OK) {
-        fd_vector_sort(&k->ops, by_time);
+        fd_kineto_sort_ops(k);
         status = add_ops(m, open);
     }
     fd_free(open);

@@ -337,6 +337,22 @@ fd_kineto_read_all(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
     return read_file(k, et, path, error);
 }
 
+static int
+by_time(const void *a, const void *b)
+{
+    const fd_kineto_op *one = a;
+    const fd_kineto_op *other = b;
+    int order = FD_ORDER(one->thread, other->thread);
+    order = order != 0 ? order : FD_ORDER(one->start, other->start);
+    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
+}
+
+void
+fd_kineto_sort_ops(fd_kineto *k)
+{
+    fd_vector_sort(&k->ops, by_time);
+}
+
 static bool
 is_call(const fd_et_node *node)
 {

@@ -52,24 +52,21 @@ static fd_status
 take_ids(fd_et *et, fd_span list, uint64_t *first)
 {
     fd_scan scan = {.at = list.from, .end = list.to, .forgets = true};
-    fd_scan_result result =
-        list.from == NULL ? FD_SCAN_BAD : fd_scan_mark(&scan, '[');
+    fd_span each;
+    uint64_t id;
     fd_status status = FD_OK;
-    while (result == FD_SCAN_OK && status == FD_OK) {
-        uint64_t id;
-        fd_scan_space(&scan);
-        const char *from = scan.at;
-        if (fd_scan_value(&scan) != FD_SCAN_OK
-            || !fd_span_u64((fd_span){from, scan.at}, &id)) {
-            break;
-        }
+    bool open = list.from != NULL && fd_scan_mark(&scan, '[') == FD_SCAN_OK;
+    for (bool start = true;
+         open && status == FD_OK
+         && fd_scan_element(&scan, start, &each) == FD_SCAN_OK
+         && fd_span_u64(each, &id);
+         start = false) {
         if (first != NULL) {
             *first = id;
             break;
         }
         fd_et_given given = {et->nodes.count - 1, 1U << FD_ET_GIVEN, id};
         status = fd_vector_push(&et->given, given);
-        result = fd_scan_mark(&scan, ',');
     }
     return status;
 }

@@ -108,16 +108,6 @@ spread_threads(linking *l)
 }
 
 static int
-ops_by_time(const void *a, const void *b)
-{
-    const fd_kineto_op *one = a;
-    const fd_kineto_op *other = b;
-    int order = FD_ORDER(one->thread, other->thread);
-    order = order != 0 ? order : FD_ORDER(one->start, other->start);
-    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
-}
-
-static int
 calls_by_time(const void *a, const void *b)
 {
     const fd_kineto_call *one = a;
@@ -170,7 +160,7 @@ match_calls(linking *l)
     if (open == NULL) {
         return FD_ENOMEM;
     }
-    fd_vector_sort(&k->ops, ops_by_time);
+    fd_kineto_sort_ops(k);
     fd_vector_sort(&k->calls, calls_by_time);
     find_around(l, open);
     fd_free(open);

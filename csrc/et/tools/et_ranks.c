@@ -25,27 +25,6 @@ copy_text(fd_et_ranks *ranks, const fd_et *et, uint32_t from, uint32_t *to)
                             fd_text_pool_size(&et->texts, from), to);
 }
 
-/* Whether a list of numbers contains a rank; an empty list means all ranks. */
-static bool
-is_listed(const char *list, int64_t rank)
-{
-    bool any = false;
-    while (*list != '\0') {
-        int64_t number = 0;
-        bool digits = false;
-        for (; *list >= '0' && *list <= '9' && number < INT32_MAX; list++) {
-            number = number * 10 + (*list - '0');
-            digits = true;
-        }
-        if (digits && number == rank) {
-            return true;
-        }
-        any = any || digits;
-        list += *list != '\0' && !digits;
-    }
-    return !any;
-}
-
 static fd_status
 add_groups(fd_et_ranks *ranks, const fd_et *et)
 {
@@ -53,7 +32,9 @@ add_groups(fd_et_ranks *ranks, const fd_et *et)
     for (uint32_t i = 0; i < et->groups.count && status == FD_OK; i++) {
         const fd_et_group *group = &et->groups.list[i];
         uint32_t name;
-        if (is_listed(fd_et_text(et, group->ranks), et->rank)) {
+        const char *listed = fd_et_text(et, group->ranks);
+        if (fd_et_lists_all(listed)
+            || (et->rank >= 0 && fd_et_lists_rank(listed, et->rank))) {
             status = copy_text(ranks, et, group->name, &name);
             if (status == FD_OK) {
                 status = fd_vector_push(

@@ -2,6 +2,7 @@
 
 #include "et/collectives.h"
 #include "et/et_file.h"
+#include "et/et_names.h"
 #include "et/process_group_table.h"
 
 #include <inttypes.h>
@@ -34,21 +35,6 @@ parse_time(const char *text)
     return good ? seconds * SECOND : 0;
 }
 
-/* Whether a JSON list of ranks contains a rank. */
-static bool
-has_rank(const char *list, uint32_t rank)
-{
-    while (*list != '\0') {
-        list += strcspn(list, "0123456789");
-        char *end = NULL;
-        if (*list != '\0' && strtoul(list, &end, 10) == rank) {
-            return true;
-        }
-        list = end == NULL ? list : end;
-    }
-    return false;
-}
-
 static fd_status
 add_members(fd_et_identity *identity, const char *list)
 {
@@ -69,7 +55,7 @@ keep_members(fd_et_identity *identity, const char *list)
     uint32_t count = 0;
     for (uint32_t i = 0; i < identity->members.count; i++) {
         uint32_t rank = identity->members.list[i];
-        if (has_rank(list, rank)) {
+        if (fd_et_lists_rank(list, rank)) {
             identity->members.list[count++] = rank;
         }
     }
@@ -83,8 +69,8 @@ find_members(fd_et_identity *identity, const fd_et *et)
     bool any = false;
     for (uint32_t i = 0; i < et->groups.count && status == FD_OK; i++) {
         const char *list = fd_et_text(et, et->groups.list[i].ranks);
-        if (list[strcspn(list, "0123456789")] == '\0') {
-            continue; /* all ranks */
+        if (fd_et_lists_all(list)) {
+            continue;
         }
         if (any) {
             keep_members(identity, list);

@@ -207,10 +207,7 @@ put_comm(writing *w, const fd_et_node *node)
     if (comm == NULL || node->type < FD_ET_SEND) {
         return;
     }
-    fd_json_put_text(&w->json, "Collective name",
-                     node->type == FD_ET_SEND   ? "SEND"
-                     : node->type == FD_ET_RECV ? "RECV"
-                                                : fd_et_coll_name(comm->type));
+    fd_json_put_text(&w->json, "Collective name", fd_et_comm_name(node, comm));
     if (comm->group != 0) {
         fd_et_put_text(&w->json, "Process Group Name", w->et, comm->group);
     }

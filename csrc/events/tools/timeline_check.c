@@ -268,22 +268,21 @@ take_member(checking *c, const fd_timeline_reader *reader)
 {
     fd_scan scan = {
         .at = reader->value.from, .end = reader->value.to, .forgets = true};
+    fd_span row;
     fd_status status = FD_OK;
     if (!fd_span_is(reader->key, "ranks")
         || fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
         return FD_OK;
     }
-    do {
-        fd_scan_space(&scan);
-        const char *from = scan.at;
-        if (fd_scan_value(&scan) != FD_SCAN_OK || *from != '{') {
-            break;
-        }
+    for (bool first = true;
+         status == FD_OK && fd_scan_element(&scan, first, &row) == FD_SCAN_OK
+         && *row.from == '{';
+         first = false) {
         c->has_ranks = true;
         fd_fault_place place = {
-            reader->begin + (uint64_t)(from - reader->value.from), 0};
-        status = take_rank(c, (fd_span){from, scan.at}, place);
-    } while (status == FD_OK && fd_scan_mark(&scan, ',') == FD_SCAN_OK);
+            reader->begin + (uint64_t)(row.from - reader->value.from), 0};
+        status = take_rank(c, row, place);
+    }
     return status;
 }
 
