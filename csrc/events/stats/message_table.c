@@ -69,38 +69,36 @@ range_around(fd_message_slice *list, uint32_t count,
     return NULL;
 }
 
-static fd_status
-find_row(fd_messages *messages, const fd_message_slice *of,
-         fd_message_row **row)
+/* NULL without memory. */
+static fd_message_row *
+find_row(fd_messages *messages, const fd_message_slice *of)
 {
     for (uint32_t i = 0; i < messages->rows.count; i++) {
-        *row = &messages->rows.list[i];
-        if ((*row)->operation == of->message.operation
-            && (*row)->members == of->message.members
-            && (*row)->group == of->group) {
-            return FD_OK;
+        fd_message_row *row = &messages->rows.list[i];
+        if (row->operation == of->message.operation
+            && row->members == of->message.members
+            && row->group == of->group) {
+            return row;
         }
     }
     fd_message_row made = {.operation = of->message.operation,
                            .members = of->message.members,
                            .group = of->group};
-    fd_status status = fd_vector_push(&messages->rows, made);
-    *row = status == FD_OK ? &messages->rows.list[messages->rows.count - 1]
-                           : NULL;
-    return status;
+    return fd_vector_push(&messages->rows, made) == FD_OK
+             ? &messages->rows.list[messages->rows.count - 1]
+             : NULL;
 }
 
 /* `time`: of the transfer, 0 if unknown. */
 static fd_status
 add_transfer(fd_messages *messages, const fd_message_slice *of, uint64_t time)
 {
-    fd_message_row *row;
     if (of->message.operation == FD_OPERATION_NONE) {
         return FD_OK;
     }
-    fd_status status = find_row(messages, of, &row);
-    if (status != FD_OK) {
-        return status;
+    fd_message_row *row = find_row(messages, of);
+    if (row == NULL) {
+        return FD_ENOMEM;
     }
     row->count++;
     row->unsized += !of->message.sized;

@@ -191,18 +191,16 @@ add_delay(fd_gpu_delays *row, const fd_gpu_activity *at,
     return status == FD_OK ? fd_digest_add(&row->call, call) : status;
 }
 
-static fd_status
-delays_of(fd_stream_table *streams, uint32_t rank, fd_gpu_delays **row)
+/* Ranks are in order. NULL without memory. */
+static fd_gpu_delays *
+delays_of(fd_stream_table *streams, uint32_t rank)
 {
-    fd_status status = FD_OK;
     uint32_t count = streams->delays.count;
-    if (count == 0 || streams->delays.list[count - 1].rank != rank) {
-        status =
-            fd_vector_push(&streams->delays, (fd_gpu_delays){.rank = rank});
-    }
-    *row = status == FD_OK ? &streams->delays.list[streams->delays.count - 1]
-                           : NULL;
-    return status;
+    bool known = count > 0 && streams->delays.list[count - 1].rank == rank;
+    fd_gpu_delays added = {.rank = rank};
+    return known || fd_vector_push(&streams->delays, added) == FD_OK
+             ? &streams->delays.list[streams->delays.count - 1]
+             : NULL;
 }
 
 static fd_status
@@ -243,7 +241,6 @@ fd_stream_table_finish(fd_stream_table *streams)
 {
     const fd_gpu_activity *list = streams->activities.list;
     uint32_t count = streams->activities.count;
-    fd_gpu_delays *delays;
     fd_status status = FD_OK;
     fd_vector_sort(&streams->activities, by_time);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
@@ -251,10 +248,10 @@ fd_stream_table_finish(fd_stream_table *streams)
              next < count && by_stream(&list[i], &list[next]) == 0;) {
             next++;
         }
-        status = delays_of(streams, list[i].rank, &delays);
-        if (status == FD_OK) {
-            status = measure_stream(streams, &list[i], next - i, delays);
-        }
+        fd_gpu_delays *delays = delays_of(streams, list[i].rank);
+        status = delays == NULL
+                   ? FD_ENOMEM
+                   : measure_stream(streams, &list[i], next - i, delays);
     }
     fd_vector_clear(&streams->launches);
     fd_vector_clear(&streams->activities);
