@@ -1,5 +1,7 @@
 #include "base/vector.h"
 
+#include <stdlib.h>
+
 enum { FIRST_ROOM = 16 };
 
 fd_status
@@ -23,4 +25,13 @@ fd_vector_grow(void **list, uint32_t count, uint32_t *room, size_t size,
     *list = grown;
     *room = (uint32_t)wanted;
     return FD_OK;
+}
+
+void
+fd_sort(void *list, size_t count, size_t size,
+        int (*compare)(const void *, const void *))
+{
+    if (count > 0) {
+        qsort(list, count, size, compare);
+    }
 }

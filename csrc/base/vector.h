@@ -38,4 +38,14 @@
 fd_status fd_vector_grow(void **list, uint32_t count, uint32_t *room,
                          size_t size, size_t more);
 
+/* Sort by a comparison for qsort; an empty vector may have no list. */
+#define fd_vector_sort(vector, compare) \
+    fd_sort((vector)->list, (vector)->count, sizeof *(vector)->list, (compare))
+
+void fd_sort(void *list, size_t count, size_t size,
+             int (*compare)(const void *, const void *));
+
+/* Compare two numbers: -1, 0 or 1. */
+#define FD_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
 #endif

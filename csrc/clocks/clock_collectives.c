@@ -65,19 +65,13 @@ typedef struct fitting {
 } fitting;
 
 static int
-compare(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int
 by_collective(const void *left, const void *right)
 {
     const fd_clock_part *a = left;
     const fd_clock_part *b = right;
-    int order = compare(a->kind, b->kind);
-    order = order != 0 ? order : compare(a->order, b->order);
-    return order != 0 ? order : compare(a->member, b->member);
+    int order = FD_ORDER(a->kind, b->kind);
+    order = order != 0 ? order : FD_ORDER(a->order, b->order);
+    return order != 0 ? order : FD_ORDER(a->member, b->member);
 }
 
 static int
@@ -85,7 +79,7 @@ by_end(const void *left, const void *right)
 {
     const pair *a = left;
     const pair *b = right;
-    return (a->point.at > b->point.at) - (a->point.at < b->point.at);
+    return FD_ORDER(a->point.at, b->point.at);
 }
 
 static double

@@ -1,5 +1,7 @@
 #include "clocks/clock_fit.h"
 
+#include "base/vector.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -218,7 +220,7 @@ by_value(const void *left, const void *right)
 {
     double a = *(const double *)left;
     double b = *(const double *)right;
-    return (a > b) - (a < b);
+    return FD_ORDER(a, b);
 }
 
 double

@@ -118,7 +118,7 @@ by_rank(const void *a, const void *b)
 {
     const ranked *one = a;
     const ranked *other = b;
-    return one->rank < other->rank ? -1 : one->rank > other->rank;
+    return FD_ORDER(one->rank, other->rank);
 }
 
 static int
@@ -126,7 +126,7 @@ by_number(const void *a, const void *b)
 {
     const uint32_t *one = a;
     const uint32_t *other = b;
-    return *one < *other ? -1 : *one > *other;
+    return FD_ORDER(*one, *other);
 }
 
 /* The nodes before the edge get the lowest ranks of both sides. */
@@ -136,7 +136,7 @@ reorder(ordering *o)
     uint32_t count = 0;
     for (int side = 1; side >= 0; side--) {
         ranked_list *list = &o->sides[side];
-        qsort(list->list, list->count, sizeof *list->list, by_rank);
+        fd_vector_sort(list, by_rank);
         for (uint32_t i = 0; i < list->count; i++) {
             o->ranks[count++] = list->list[i].rank;
         }

@@ -80,10 +80,8 @@ comm_of(reading *r, const fd_et_node *node, uint32_t *id)
         return FD_OK;
     }
     r->text.size = 0;
-    fd_buffer_text(&r->text, node->type == FD_ET_SEND   ? "SEND"
-                             : node->type == FD_ET_RECV ? "RECV"
-                             : comm->type >= 0 ? fd_et_coll_name(comm->type)
-                                               : "OTHER");
+    bool other = node->type == FD_ET_COLL && comm->type < 0;
+    fd_buffer_text(&r->text, other ? "OTHER" : fd_et_comm_name(node, comm));
     if (comm->bytes >= 0) {
         fd_buffer_format(&r->text, " %" PRId64 " bytes", comm->bytes);
     }

@@ -13,13 +13,8 @@ static const char process_group[] = "process_group:init";
 static int64_t
 attr_number(const fd_et *et, const fd_et_node *node, const char *name)
 {
-    for (uint32_t i = 0; i < node->attr_count; i++) {
-        const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
-        if (attr->text == 0 && strcmp(fd_et_text(et, attr->name), name) == 0) {
-            return (int64_t)attr->number;
-        }
-    }
-    return -1;
+    const fd_et_attr *attr = fd_et_attr_of(et, node, name);
+    return attr != NULL && attr->text == 0 ? (int64_t)attr->number : -1;
 }
 
 static fd_span
@@ -34,15 +29,8 @@ list_item(fd_span list, uint32_t n, fd_span *item)
 {
     fd_scan scan = {.at = list.from, .end = list.to, .forgets = true};
     fd_scan_result result = fd_scan_mark(&scan, '[');
-    for (uint32_t i = 0; result == FD_SCAN_OK; i++) {
-        fd_scan_space(&scan);
-        const char *from = scan.at;
-        result = fd_scan_value(&scan);
-        *item = (fd_span){from, scan.at};
-        if (result != FD_SCAN_OK || i == n) {
-            break;
-        }
-        result = fd_scan_mark(&scan, ',');
+    for (uint32_t i = 0; i <= n && result == FD_SCAN_OK; i++) {
+        result = fd_scan_element(&scan, i == 0, item);
     }
     return result == FD_SCAN_OK;
 }

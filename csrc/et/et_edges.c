@@ -4,8 +4,6 @@
 #include "et/et_order.h"
 #include "et/readers/data_edges.h"
 
-#include <stdlib.h>
-
 fd_status
 fd_et_walk(const fd_et *et, uint32_t *order)
 {
@@ -112,10 +110,9 @@ by_stream(const void *a, const void *b)
 {
     const queued *one = a;
     const queued *other = b;
-    return one->queue != other->queue ? (one->queue < other->queue ? -1 : 1)
-         : one->start != other->start ? (one->start < other->start ? -1 : 1)
-         : one->place != other->place ? (one->place < other->place ? -1 : 1)
-                                      : 0;
+    int order = FD_ORDER(one->queue, other->queue);
+    order = order != 0 ? order : FD_ORDER(one->start, other->start);
+    return order != 0 ? order : FD_ORDER(one->place, other->place);
 }
 
 static fd_status
@@ -130,9 +127,7 @@ find_streams(fd_et *et)
             status = fd_vector_push(&list, (queued){node->start_ns, queue, i});
         }
     }
-    if (status == FD_OK && list.count > 0) {
-        qsort(list.list, list.count, sizeof *list.list, by_stream);
-    }
+    fd_vector_sort(&list, by_stream);
     for (uint32_t i = 1; i < list.count && status == FD_OK; i++) {
         if (list.list[i].queue == list.list[i - 1].queue) {
             status = fd_et_add_edge(et, list.list[i - 1].place,

@@ -6,17 +6,9 @@
 #include "et/et_edges.h"
 #include "et/et_order.h"
 #include "et/et_times.h"
+#include "et/et_writers.h"
 #include "et/process_group_table.h"
-#include "et/readers/chakra_reader.h"
-#include "et/readers/from_kineto.h"
-#include "et/readers/pytorch_reader.h"
-#include "et/tools/et_dot.h"
-#include "et/tools/et_graphml.h"
-#include "et/tools/et_timeline.h"
-#include "et/writers/chakra_writer.h"
-#include "et/writers/kineto_writer.h"
-#include "et/writers/pytorch_writer.h"
-#include "et/writers/workload_writer.h"
+#include "et/readers/et_readers.h"
 
 #include <string.h>
 
@@ -198,30 +190,13 @@ format_of(const char *path, bool timeline)
     return FD_ET_UNKNOWN;
 }
 
-static fd_status
-write_as(const fd_et *et, fd_et_format format, fd_bytes_out *out,
-         fd_error *error)
-{
-    switch (format) {
-    case FD_ET_PYTORCH:
-        return fd_et_write_pytorch(et, out, error);
-    case FD_ET_CHAKRA:
-        return fd_et_write_chakra(et, out, error);
-    case FD_ET_WORKLOAD:
-        return fd_et_write_workload(et, out, error);
-    case FD_ET_CHROME:
-        return fd_et_write_timeline(et, out, error);
-    case FD_ET_KINETO:
-        return fd_et_write_kineto(et, out, error);
-    case FD_ET_GRAPHML:
-        return fd_et_write_graphml(et, out, error);
-    case FD_ET_DOT:
-        return fd_et_write_dot(et, out);
-    case FD_ET_UNKNOWN:
-        break;
-    }
-    return FD_EINVAL;
-}
+static fd_et_write *const writers[] = {[FD_ET_PYTORCH] = fd_et_write_pytorch,
+                                       [FD_ET_CHAKRA] = fd_et_write_chakra,
+                                       [FD_ET_WORKLOAD] = fd_et_write_workload,
+                                       [FD_ET_CHROME] = fd_et_write_timeline,
+                                       [FD_ET_KINETO] = fd_et_write_kineto,
+                                       [FD_ET_GRAPHML] = fd_et_write_graphml,
+                                       [FD_ET_DOT] = fd_et_write_dot};
 
 static fd_status
 save(const fd_et *et, const char *path, fd_et_format format, fd_error *error)
@@ -231,7 +206,7 @@ save(const fd_et *et, const char *path, fd_et_format format, fd_error *error)
     if (status != FD_OK) {
         return status;
     }
-    status = write_as(et, format, out, error);
+    status = writers[format](et, out, error);
     if (status == FD_OK) {
         return fd_bytes_out_keep(out, error);
     }

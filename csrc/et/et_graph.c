@@ -163,9 +163,8 @@ by_id(const void *a, const void *b)
 {
     const key *one = a;
     const key *other = b;
-    return one->id != other->id      ? (one->id < other->id ? -1 : 1)
-         : one->place < other->place ? -1
-                                     : 1;
+    int order = FD_ORDER(one->id, other->id);
+    return order != 0 ? order : FD_ORDER(one->place, other->place);
 }
 
 static bool
@@ -347,9 +346,8 @@ by_to(const void *a, const void *b)
 {
     const fd_et_edge *one = a;
     const fd_et_edge *other = b;
-    return one->to != other->to     ? (one->to < other->to ? -1 : 1)
-         : one->from != other->from ? (one->from < other->from ? -1 : 1)
-                                    : 0;
+    int order = FD_ORDER(one->to, other->to);
+    return order != 0 ? order : FD_ORDER(one->from, other->from);
 }
 
 void
@@ -360,7 +358,7 @@ fd_et_sort_edges(fd_et *et)
     if (et->edges.count == 0) {
         return;
     }
-    qsort(list, et->edges.count, sizeof *list, by_to);
+    fd_vector_sort(&et->edges, by_to);
     for (uint32_t i = 1; i < et->edges.count; i++) {
         if (by_to(&list[kept], &list[i]) == 0) {
             list[kept].kinds |= list[i].kinds;

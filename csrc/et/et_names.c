@@ -2,6 +2,7 @@
 
 #include "base/collective_names.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const type_names[FD_ET_TYPES] = {
@@ -193,4 +194,32 @@ fd_et_tensor_bytes(fd_span values, uint64_t *bytes)
         }
     }
     return any;
+}
+
+const char *
+fd_et_comm_name(const fd_et_node *node, const fd_et_comm *comm)
+{
+    return node->type == FD_ET_SEND ? "SEND"
+         : node->type == FD_ET_RECV ? "RECV"
+                                    : fd_et_coll_name(comm->type);
+}
+
+bool
+fd_et_lists_all(const char *list)
+{
+    return list[strcspn(list, "0123456789")] == '\0';
+}
+
+bool
+fd_et_lists_rank(const char *list, int64_t rank)
+{
+    while (!fd_et_lists_all(list)) {
+        char *end;
+        list += strcspn(list, "0123456789");
+        if (strtoll(list, &end, 10) == rank) {
+            return true;
+        }
+        list = end;
+    }
+    return false;
 }

@@ -43,6 +43,14 @@ fd_et_comm_level fd_et_comm_level_of(const char *name, bool gpu);
  * kind), FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP without communication. */
 fd_et_type fd_et_comm_type(const char *name, int32_t *coll);
 
+/* "SEND", "RECV", or the name of the collective of a node. */
+const char *fd_et_comm_name(const fd_et_node *node, const fd_et_comm *comm);
+
+/* Whether the ranks of a process group, a JSON list, contain a rank; whether
+ * they are all ranks, an empty list. */
+bool fd_et_lists_rank(const char *list, int64_t rank);
+bool fd_et_lists_all(const char *list);
+
 /* The bytes of the tensors in a list of values of PyTorch; false without
  * tensors. */
 bool fd_et_tensor_bytes(fd_span values, uint64_t *bytes);

@@ -1,5 +1,6 @@
 #include "et/et_summary.h"
 
+#include "base/rows.h"
 #include "et/et_edges.h"
 #include "et/et_names.h"
 #include "et/readers/from_recording.h"
@@ -57,12 +58,12 @@ count_rows(const fd_et_node *node, fd_map *rows, fd_et_summary *s)
     uint64_t row = gpu               ? queue << 2 | 1
                  : node->thread != 0 ? node->thread << 2 | 2
                                      : (uint64_t)node->tid << 2 | 3;
-    if ((node->flags & FD_ET_PROCESS) != 0 || fd_map_get(rows, row) != 0) {
-        return FD_OK;
-    }
-    s->streams += gpu;
-    s->threads += !gpu;
-    return fd_map_put(rows, row, 1);
+    fd_status status = FD_OK;
+    bool counts = (node->flags & FD_ET_PROCESS) == 0
+               && fd_map_is_new(rows, row, &status);
+    s->streams += counts && gpu;
+    s->threads += counts && !gpu;
+    return status;
 }
 
 /* PyTorch names operators `aten::mm`; names of its autograd engine have more

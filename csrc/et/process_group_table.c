@@ -56,18 +56,14 @@ fd_status
 fd_et_add_groups(fd_et *et, fd_span list)
 {
     fd_scan scan = {.at = list.from, .end = list.to, .forgets = true};
+    fd_span each;
     fd_status status = FD_OK;
-    fd_scan_result result = fd_scan_mark(&scan, '[');
-    while (status == FD_OK && result == FD_SCAN_OK) {
-        fd_scan_space(&scan);
-        const char *from = scan.at;
-        if (fd_scan_value(&scan) != FD_SCAN_OK) {
-            break;
-        }
-        if (*from == '{') {
-            status = add_group(et, (fd_span){from, scan.at});
-        }
-        result = fd_scan_mark(&scan, ',');
+    bool open = fd_scan_mark(&scan, '[') == FD_SCAN_OK;
+    for (bool first = true;
+         open && status == FD_OK
+         && fd_scan_element(&scan, first, &each) == FD_SCAN_OK;
+         first = false) {
+        status = *each.from == '{' ? add_group(et, each) : FD_OK;
     }
     return status;
 }

@@ -5,7 +5,6 @@
 #include "events/recorded/call_flows.h"
 #include "json/decimal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void
@@ -266,9 +265,8 @@ by_sort_index(const void *left, const void *right)
 {
     const fd_timeline_placed *a = left;
     const fd_timeline_placed *b = right;
-    return a->sort_index != b->sort_index
-             ? (a->sort_index < b->sort_index ? -1 : 1)
-             : (a->process < b->process ? -1 : 1);
+    int order = FD_ORDER(a->sort_index, b->sort_index);
+    return order != 0 ? order : FD_ORDER(a->process, b->process);
 }
 
 /* The rest of a name that begins like the label: "python" of "rank 3 |
@@ -347,9 +345,7 @@ fd_timeline_ids_order(const fd_timeline_ids *ids, fd_timeline_order *order)
             return FD_ENOMEM;
         }
     }
-    if (order->count > 0) {
-        qsort(order->list, order->count, sizeof *order->list, by_sort_index);
-    }
+    fd_vector_sort(order, by_sort_index);
     return FD_OK;
 }
 

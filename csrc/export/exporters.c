@@ -1,13 +1,8 @@
 #include "export/exporters.h"
 
-#include "events/recorded/chrome_export.h"
-#include "events/recorded/perfetto_export.h"
-#include "export/folded.h"
-#include "export/pprof.h"
-#include "export/speedscope.h"
-#include "graphs/callgraph.h"
-#include "graphs/callgraph_graphml.h"
-#include "graphs/dot.h"
+#include "events/recorded/timeline_exports.h"
+#include "export/stack_exports.h"
+#include "graphs/graph_exports.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "export/folded.h"
+#include "export/stack_exports.h"
 
 #include "export/flame_stacks.h"
 

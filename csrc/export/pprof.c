@@ -1,4 +1,4 @@
-#include "export/pprof.h"
+#include "export/stack_exports.h"
 
 #include "profile/totals.h"
 #include "streams/protobuf.h"

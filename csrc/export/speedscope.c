@@ -1,4 +1,4 @@
-#include "export/speedscope.h"
+#include "export/stack_exports.h"
 
 #include "export/flame_stacks.h"
 #include "json/json_writer.h"

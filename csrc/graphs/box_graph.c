@@ -1,6 +1,6 @@
 #include "graphs/box_graph.h"
 
-#include "base/map.h"
+#include "base/rows.h"
 #include "recording/node_table.h"
 
 #include <string.h>
@@ -230,7 +230,7 @@ name_modules(fd_graph *graph, const fd_trace *trace)
         uint32_t at = graph->box_of[graph->groups.of_context[i]];
         uint32_t module = trace->contexts.list[i].module;
         uint64_t key = (uint64_t)at << 32 | module;
-        if (at == 0 || module == 0 || fd_map_get(&seen, key) != 0) {
+        if (at == 0 || module == 0 || !fd_map_is_new(&seen, key, &status)) {
             continue;
         }
         fd_box *box = &graph->boxes.list[at - 1];
@@ -238,7 +238,6 @@ name_modules(fd_graph *graph, const fd_trace *trace)
         box->pattern =
             box->instances == 0 || box->pattern == pattern ? pattern : 0;
         box->instances++;
-        status = fd_map_put(&seen, key, 1);
     }
     fd_map_clear(&seen);
     return status;

@@ -1,9 +1,8 @@
-#include "graphs/callgraph.h"
+#include "graphs/graph_exports.h"
 
 #include "graphs/box_graph.h"
 #include "json/json_writer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct line {
@@ -41,9 +40,7 @@ write_sorted(fd_json_writer *w, const char *name, lines *list,
     for (uint32_t i = 0; i < list->count; i++) {
         list->list[i].text = texts->bytes + list->list[i].at;
     }
-    if (list->count > 0) {
-        qsort(list->list, list->count, sizeof *list->list, by_text);
-    }
+    fd_vector_sort(list, by_text);
     fd_json_begin_array(w, name);
     for (uint32_t i = 0; i < list->count; i++) {
         fd_json_line(w);

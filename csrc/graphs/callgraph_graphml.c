@@ -1,4 +1,4 @@
-#include "graphs/callgraph_graphml.h"
+#include "graphs/graph_exports.h"
 
 #include "graphs/box_graph.h"
 #include "graphs/graphml_writer.h"

@@ -1,4 +1,4 @@
-#include "graphs/dot.h"
+#include "graphs/graph_exports.h"
 
 #include "graphs/dot_styles.h"
 #include "graphs/graph_regions.h"

@@ -4,7 +4,6 @@
 
 #include "recording/node_table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The functions of each of these that are drawn without a threshold. */
@@ -231,7 +230,7 @@ downwards(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left;
     uint64_t b = *(const uint64_t *)right;
-    return a > b ? -1 : a < b;
+    return FD_ORDER(b, a);
 }
 
 /* The total that as many functions of a part as its limit reach; others with
@@ -251,7 +250,7 @@ total_of_last(const folder *f, part wanted, uint64_t *total)
     }
     *total = 0;
     if (totals.count > limits[wanted]) {
-        qsort(totals.list, totals.count, sizeof *totals.list, downwards);
+        fd_vector_sort(&totals, downwards);
         *total = totals.list[limits[wanted] - 1];
     }
     fd_vector_clear(&totals);

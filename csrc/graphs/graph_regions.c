@@ -2,8 +2,6 @@
 
 #include "base/map.h"
 
-#include <stdlib.h>
-
 enum { LEAVES_A_LINE = 4, CLASSIC_LEAVES = 12 };
 
 /* By box: the caller that spends most time in it, among those before it in the
@@ -76,7 +74,7 @@ upwards(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left;
     uint64_t b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
+    return FD_ORDER(a, b);
 }
 
 /* Line after line, shallow leaves first: each leaf below the one a line's
@@ -87,7 +85,7 @@ stack(fd_graph *graph, const leaves *found, uint32_t most)
     uint32_t lines = (found->count + most - 1) / most;
     uint32_t length = lines > 0 ? (found->count + lines - 1) / lines : 0;
     if (lines > 1) {
-        qsort(found->list, found->count, sizeof *found->list, upwards);
+        fd_vector_sort(found, upwards);
     }
     for (uint32_t i = length; i < found->count; i++) {
         graph->boxes.list[(uint32_t)found->list[i]].above =

@@ -1,4 +1,4 @@
-#include "et/readers/chakra_reader.h"
+#include "et/readers/et_readers.h"
 
 #include "base/budget.h"
 #include "et/et_names.h"

@@ -1,8 +1,8 @@
 #include "et/readers/data_edges.h"
 
+#include "base/rows.h"
 #include "et/et_names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Maximum number of threads per storage with a stored last reader. */
@@ -29,15 +29,10 @@ storage_of(finding *f, uint64_t id, fd_status *status)
     if (id == UINT64_MAX) {
         return NULL;
     }
-    uint32_t place = fd_map_get(&f->places, id + 1);
-    if (place == 0) {
-        *status = fd_vector_push(&f->list, (storage){.writer = 0});
-        place = f->list.count;
-        if (*status == FD_OK) {
-            *status = fd_map_put(&f->places, id + 1, place);
-        }
-    }
-    return *status == FD_OK ? &f->list.list[place - 1] : NULL;
+    storage *found =
+        fd_row(&f->list, &f->places, id + 1, &(storage){.writer = 0});
+    *status = found != NULL ? *status : FD_ENOMEM;
+    return found;
 }
 
 /* Whether `around` encloses `node`, within a few levels. */
@@ -293,10 +288,8 @@ by_time(const void *left, const void *right)
 {
     const moment *a = left;
     const moment *b = right;
-    if (a->time != b->time) {
-        return a->time < b->time ? -1 : 1;
-    }
-    return a->number < b->number ? -1 : a->number > b->number;
+    int order = FD_ORDER(a->time, b->time);
+    return order != 0 ? order : FD_ORDER(a->number, b->number);
 }
 
 /* Times give the order of calls on several threads; without them ids do, which
@@ -328,7 +321,7 @@ order_moments(const fd_et *et, moments *list)
         if (!timed) {
             order_by_id(list);
         }
-        qsort(list->list, list->count, sizeof *list->list, by_time);
+        fd_vector_sort(list, by_time);
     }
 }
 

@@ -1,9 +1,8 @@
-#include "et/readers/from_kineto.h"
+#include "et/readers/et_readers.h"
 
 #include "et/tools/et_link.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct making {
@@ -12,21 +11,6 @@ typedef struct making {
     uint64_t *numbers; /* owned; PyTorch's, by operator: the ids of the join */
     uint32_t threads;
 } making;
-
-/* By thread, and callers before the calls they enclose. */
-static int
-by_time(const void *a, const void *b)
-{
-    const fd_kineto_op *one = a;
-    const fd_kineto_op *other = b;
-    if (one->thread != other->thread) {
-        return one->thread < other->thread ? -1 : 1;
-    }
-    if (one->start != other->start) {
-        return one->start < other->start ? -1 : 1;
-    }
-    return one->dur != other->dur ? (one->dur > other->dur ? -1 : 1) : 0;
-}
 
 static fd_status
 add_root(making *m, const char *what)
@@ -115,9 +99,7 @@ make(making *m)
                          ? add_root(m, "process")
                          : FD_ENOMEM;
     if (status == FD_OK) {
-        if (k->ops.count > 0) {
-            qsort(k->ops.list, k->ops.count, sizeof *k->ops.list, by_time);
-        }
+        fd_kineto_sort_ops(k);
         status = add_ops(m, open);
     }
     fd_free(open);

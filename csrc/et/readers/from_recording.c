@@ -1,6 +1,6 @@
 #include "et/readers/from_recording.h"
 
-#include "base/alloc.h"
+#include "base/rows.h"
 #include "et/et_times.h"
 #include "et/process_group_table.h"
 #include "et/readers/gpu_kernels.h"
@@ -9,7 +9,6 @@
 #include "trace/reader/file_chunks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef enum event { BEGIN, LAUNCH, END } event;
@@ -57,10 +56,8 @@ by_start(const void *left, const void *right)
 {
     const fd_op_call *a = ((const fd_tensor_call *)left)->raw;
     const fd_op_call *b = ((const fd_tensor_call *)right)->raw;
-    if (a->start != b->start) {
-        return a->start < b->start ? -1 : 1;
-    }
-    return a < b ? -1 : a > b;
+    int order = FD_ORDER(a->start, b->start);
+    return order != 0 ? order : FD_ORDER(a, b);
 }
 
 static int
@@ -68,13 +65,9 @@ by_tick(const void *left, const void *right)
 {
     const moment *a = left;
     const moment *b = right;
-    if (a->tick != b->tick) {
-        return a->tick < b->tick ? -1 : 1;
-    }
-    if (a->call != b->call) {
-        return a->call < b->call ? -1 : 1;
-    }
-    return (int)a->what - (int)b->what;
+    int order = FD_ORDER(a->tick, b->tick);
+    order = order != 0 ? order : FD_ORDER(a->call, b->call);
+    return order != 0 ? order : (int)a->what - (int)b->what;
 }
 
 static fd_status
@@ -103,9 +96,7 @@ find_calls(making *m)
             status = fd_vector_push(&m->calls, call);
         }
     }
-    if (status == FD_OK && m->calls.count > 0) {
-        qsort(m->calls.list, m->calls.count, sizeof *m->calls.list, by_start);
-    }
+    fd_vector_sort(&m->calls, by_start);
     return status;
 }
 
@@ -167,10 +158,7 @@ find_moments(making *m)
     if (status == FD_OK) {
         status = find_launches(m);
     }
-    if (status == FD_OK && m->moments.count > 0) {
-        qsort(m->moments.list, m->moments.count, sizeof *m->moments.list,
-              by_tick);
-    }
+    fd_vector_sort(&m->moments, by_tick);
     for (uint32_t i = 0; i < m->moments.count && status == FD_OK; i++) {
         const moment *at = &m->moments.list[i];
         fd_tensor_call *call = &m->calls.list[at->call];
@@ -223,14 +211,12 @@ give_ids(making *m, uint32_t from, uint32_t to)
 static fd_status
 give_thread(making *m, const fd_op_call *raw)
 {
-    uint64_t key = (uint64_t)raw->thread + 1;
-    if (fd_map_get(&m->threads, key) != 0) {
-        return FD_OK;
-    }
-    root added = {m->next++, raw->thread, raw->torch_thread};
-    fd_status status = fd_vector_push(&m->roots, added);
-    return status == FD_OK ? fd_map_put(&m->threads, key, m->roots.count)
-                           : status;
+    uint32_t before = m->roots.count;
+    root added = {m->next, raw->thread, raw->torch_thread};
+    root *of =
+        fd_row(&m->roots, &m->threads, (uint64_t)raw->thread + 1, &added);
+    m->next += m->roots.count - before;
+    return of != NULL ? FD_OK : FD_ENOMEM;
 }
 
 static uint64_t

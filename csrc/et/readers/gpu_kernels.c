@@ -3,7 +3,7 @@
 #include "et/readers/chakra_fields.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 /* An interval begins or ends. */
 typedef struct edge {
@@ -38,11 +38,10 @@ by_host(const void *left, const void *right)
 {
     const edge *a = left;
     const edge *b = right;
-    return a->queue != b->queue ? (a->queue < b->queue ? -1 : 1)
-         : a->host != b->host   ? (a->host < b->host ? -1 : 1)
-         : a->ends != b->ends   ? (a->ends ? 1 : -1)
-         : a->call < b->call    ? -1
-                                : a->call > b->call;
+    int order = FD_ORDER(a->queue, b->queue);
+    order = order != 0 ? order : FD_ORDER(a->host, b->host);
+    order = order != 0 ? order : FD_ORDER(a->ends, b->ends);
+    return order != 0 ? order : FD_ORDER(a->call, b->call);
 }
 
 /* UINT64_MAX: unknown. */
@@ -88,9 +87,7 @@ list_edges(sweep *s)
         at.ends = true;
         status = status == FD_OK ? fd_vector_push(&s->edges, at) : status;
     }
-    if (status == FD_OK && s->edges.count > 0) {
-        qsort(s->edges.list, s->edges.count, sizeof *s->edges.list, by_host);
-    }
+    fd_vector_sort(&s->edges, by_host);
     return status;
 }
 
@@ -224,27 +221,25 @@ put_name(fd_et *et, fd_et_node *node, uint32_t call)
 static fd_status
 put_facts(fd_et *et, fd_et_node *node, int64_t launch_ns)
 {
-    fd_et_attr launch = {.field = FD_CHAKRA_INT64};
-    fd_et_attr timing = {.field = FD_CHAKRA_STRING};
-    launch.number = (uint64_t)launch_ns;
-    fd_status status =
-        fd_text_pool_add_clean(&et->texts, "kernel", 6, &node->category);
-    if (status == FD_OK) {
-        status = fd_text_pool_add_clean(&et->texts, "fd_launch_ns", 12,
-                                        &launch.name);
+    fd_et_attr attrs[] = {
+        {.field = FD_CHAKRA_INT64, .number = (uint64_t)launch_ns},
+        {.field = FD_CHAKRA_STRING}};
+    const struct {
+        const char *text;
+        uint32_t *to;
+    } texts[] = {{"kernel", &node->category},
+                 {"fd_launch_ns", &attrs[0].name},
+                 {"fd_timing", &attrs[1].name},
+                 {"cuda_event", &attrs[1].text}};
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < 4 && status == FD_OK; i++) {
+        status = fd_text_pool_add(&et->texts, texts[i].text,
+                                  strlen(texts[i].text), texts[i].to);
     }
-    if (status == FD_OK) {
-        status =
-            fd_text_pool_add_clean(&et->texts, "fd_timing", 9, &timing.name);
+    for (size_t i = 0; i < 2 && status == FD_OK; i++) {
+        status = fd_et_add_attr(et, node, attrs[i]);
     }
-    if (status == FD_OK) {
-        status =
-            fd_text_pool_add_clean(&et->texts, "cuda_event", 10, &timing.text);
-    }
-    if (status == FD_OK) {
-        status = fd_et_add_attr(et, node, launch);
-    }
-    return status == FD_OK ? fd_et_add_attr(et, node, timing) : status;
+    return status;
 }
 
 fd_status

@@ -18,64 +18,41 @@ fd_kineto_clear(fd_kineto *kineto)
 }
 
 /* The relevant arguments of an event. */
-typedef struct event_args {
-    fd_span rf_id;
-    fd_span external;
-    fd_span correlation;
-    fd_span stream;
-    fd_span device;
-    fd_span source;
-    fd_span record;
-    fd_span group;
-    fd_span dtype;
-    fd_span elements;
-    fd_span seq;
-    fd_span values;
-    fd_span shapes;
-    fd_span types;
-    fd_span strides;
-} event_args;
+typedef enum argument {
+    RF_ID,
+    EXTERNAL,
+    CORRELATION,
+    STREAM,
+    DEVICE,
+    SOURCE,
+    RECORD,
+    GROUP,
+    DTYPE,
+    ELEMENTS,
+    SEQUENCE,
+    VALUES,
+    SHAPES,
+    TYPES,
+    STRIDES,
+    ARGUMENTS
+} argument;
 
-static void
-read_args(fd_span args, event_args *t)
-{
-    const struct {
-        const char *name;
-        fd_span *to;
-    } wanted[] = {{"Record function id", &t->rf_id},
-                  {"External id", &t->external},
-                  {"correlation", &t->correlation},
-                  {"stream", &t->stream},
-                  {"device", &t->device},
-                  {"wait_on_stream", &t->source},
-                  {"wait_on_cuda_event_record_corr_id", &t->record},
-                  {"Process Group Name", &t->group},
-                  {"dtype", &t->dtype},
-                  {"In msg nelems", &t->elements},
-                  {"Sequence number", &t->seq},
-                  {"Concrete Inputs", &t->values},
-                  {"Input Dims", &t->shapes},
-                  {"Input type", &t->types},
-                  {"Input Strides", &t->strides}};
-    fd_scan scan = {.at = args.from, .end = args.to, .forgets = true};
-    fd_span name;
-    *t = (event_args){.rf_id = {NULL, NULL}};
-    if (args.from == NULL || fd_scan_mark(&scan, '{') != FD_SCAN_OK) {
-        return;
-    }
-    for (bool first = true; fd_scan_member(&scan, first, &name) == FD_SCAN_OK;
-         first = false) {
-        const char *from = scan.at;
-        if (fd_scan_value(&scan) != FD_SCAN_OK) {
-            return;
-        }
-        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-            if (fd_span_is(name, wanted[i].name)) {
-                *wanted[i].to = (fd_span){from, scan.at};
-            }
-        }
-    }
-}
+static const char *const arguments[ARGUMENTS] = {
+    [RF_ID] = "Record function id",
+    [EXTERNAL] = "External id",
+    [CORRELATION] = "correlation",
+    [STREAM] = "stream",
+    [DEVICE] = "device",
+    [SOURCE] = "wait_on_stream",
+    [RECORD] = "wait_on_cuda_event_record_corr_id",
+    [GROUP] = "Process Group Name",
+    [DTYPE] = "dtype",
+    [ELEMENTS] = "In msg nelems",
+    [SEQUENCE] = "Sequence number",
+    [VALUES] = "Concrete Inputs",
+    [SHAPES] = "Input Dims",
+    [TYPES] = "Input type",
+    [STRIDES] = "Input Strides"};
 
 static uint64_t
 number(fd_span value)
@@ -172,50 +149,45 @@ kind_of(fd_span cat)
 
 static fd_status
 take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
-            const event_args *t, fd_kineto_kernel kernel)
+            const fd_span *args, fd_kineto_kernel kernel)
 {
     uint64_t elements;
-    fd_status status = add_text(et, event->name, &kernel.name);
-    kernel.correlation = number(t->correlation);
-    kernel.external = number(t->external);
-    kernel.stream = small(t->stream);
-    kernel.device = (uint8_t)number(t->device);
-    kernel.elements = t->elements.from != NULL
-                           && fd_span_u64(t->elements, &elements)
+    const struct {
+        fd_span text;
+        uint32_t *to;
+    } texts[] = {{event->name, &kernel.name},
+                 {event->cat, &kernel.category},
+                 {args[GROUP], &kernel.group},
+                 {args[DTYPE], &kernel.dtype}};
+    fd_status status = FD_OK;
+    kernel.correlation = number(args[CORRELATION]);
+    kernel.external = number(args[EXTERNAL]);
+    kernel.stream = small(args[STREAM]);
+    kernel.device = (uint8_t)number(args[DEVICE]);
+    kernel.elements = args[ELEMENTS].from != NULL
+                           && fd_span_u64(args[ELEMENTS], &elements)
                            && elements < INT64_MAX / 64
                         ? (int64_t)elements
                         : -1;
-    if (status == FD_OK) {
-        status = add_text(et, event->cat, &kernel.category);
-    }
-    if (status == FD_OK) {
-        status = add_text(et, t->group, &kernel.group);
-    }
-    if (status == FD_OK) {
-        status = add_text(et, t->dtype, &kernel.dtype);
+    for (size_t i = 0; i < 4 && status == FD_OK; i++) {
+        status = add_text(et, texts[i].text, texts[i].to);
     }
     return status == FD_OK ? fd_vector_push(&k->kernels, kernel) : status;
 }
 
 static fd_status
-add_list(fd_et *et, fd_span value, uint32_t *text)
+take_inputs(fd_et *et, const fd_span *args, fd_et_io *in)
 {
-    return value.from == NULL || *value.from != '['
-             ? FD_OK
-             : fd_et_add_json(et, value, text);
-}
-
-static fd_status
-take_inputs(fd_et *et, const event_args *t, fd_et_io *in)
-{
-    fd_status status = add_list(et, t->values, &in->values);
-    if (status == FD_OK) {
-        status = add_list(et, t->shapes, &in->shapes);
+    uint32_t *const texts[] = {&in->values, &in->shapes, &in->types,
+                               &in->strides};
+    fd_status status = FD_OK;
+    for (int i = 0; i < 4 && status == FD_OK; i++) {
+        fd_span list = args[VALUES + i];
+        if (list.from != NULL && *list.from == '[') {
+            status = fd_et_add_json(et, list, texts[i]);
+        }
     }
-    if (status == FD_OK) {
-        status = add_list(et, t->types, &in->types);
-    }
-    return status == FD_OK ? add_list(et, t->strides, &in->strides) : status;
+    return status;
 }
 
 /* The recorded process, and the start time. */
@@ -232,20 +204,20 @@ note_process(fd_kineto *k, fd_span pid, const fd_kineto_op *op)
 
 static fd_status
 take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
-        const event_args *t, fd_kineto_op op)
+        const fd_span *args, fd_kineto_op op)
 {
-    op.rf_id = number(t->rf_id);
-    op.external = number(t->external);
+    op.rf_id = number(args[RF_ID]);
+    op.external = number(args[EXTERNAL]);
     op.thread = thread_of(event->tid);
     uint64_t seq;
-    op.seq =
-        t->seq.from != NULL && fd_span_u64(t->seq, &seq) && seq <= INT64_MAX
-            ? (int64_t)seq
-            : -1;
+    op.seq = args[SEQUENCE].from != NULL && fd_span_u64(args[SEQUENCE], &seq)
+                  && seq <= INT64_MAX
+               ? (int64_t)seq
+               : -1;
     note_process(k, event->pid, &op);
     fd_status status = add_text(et, event->name, &op.name);
     if (status == FD_OK && k->all) {
-        status = take_inputs(et, t, &op.in);
+        status = take_inputs(et, args, &op.in);
     }
     return status == FD_OK ? fd_vector_push(&k->ops, op) : status;
 }
@@ -258,7 +230,7 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
     kind of = kind_of(cat);
     int64_t start;
     int64_t dur = 0;
-    event_args t;
+    fd_span args[ARGUMENTS];
     k->events++;
     if (event->phase != 'X' || of == OTHER || event->name.from == NULL) {
         return FD_OK;
@@ -269,24 +241,28 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
         k->timeless++;
         return FD_OK;
     }
-    read_args(fd_timeline_args(event), &t);
+    fd_scan_members(fd_timeline_args(event), arguments, ARGUMENTS, args);
     switch (of) {
     case OP:
-        return take_op(k, et, event, &t,
+        return take_op(k, et, event, args,
                        (fd_kineto_op){.start = start, .dur = dur});
     case KERNEL:
-        return take_kernel(k, et, event, &t,
+        return take_kernel(k, et, event, args,
                            (fd_kineto_kernel){.start = start, .dur = dur});
     case CALL: {
-        fd_kineto_call call = {
-            number(t.correlation), thread_of(event->tid), start, dur, 0, 0};
+        fd_kineto_call call = {number(args[CORRELATION]),
+                               thread_of(event->tid),
+                               start,
+                               dur,
+                               0,
+                               0};
         call.wait = (uint8_t)wait_of(fd_span_inside(event->name));
         return fd_vector_push(&k->calls, call);
     }
     case SYNC: {
-        fd_kineto_sync sync = {number(t.correlation), number(t.record),
-                               small(t.stream), small(t.source),
-                               (uint8_t)number(t.device)};
+        fd_kineto_sync sync = {number(args[CORRELATION]), number(args[RECORD]),
+                               small(args[STREAM]), small(args[SOURCE]),
+                               (uint8_t)number(args[DEVICE])};
         return fd_vector_push(&k->syncs, sync);
     }
     case OTHER:
@@ -359,6 +335,22 @@ fd_kineto_read_all(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 {
     *k = (fd_kineto){.all = true, .rank = -1};
     return read_file(k, et, path, error);
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+    const fd_kineto_op *one = a;
+    const fd_kineto_op *other = b;
+    int order = FD_ORDER(one->thread, other->thread);
+    order = order != 0 ? order : FD_ORDER(one->start, other->start);
+    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
+}
+
+void
+fd_kineto_sort_ops(fd_kineto *k)
+{
+    fd_vector_sort(&k->ops, by_time);
 }
 
 static bool

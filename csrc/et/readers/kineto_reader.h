@@ -88,6 +88,9 @@ fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
 fd_status fd_kineto_read_all(fd_kineto *kineto, fd_et *et, const char *path,
                              fd_error *error);
 
+/* By thread, then by start; callers before the calls they enclose. */
+void fd_kineto_sort_ops(fd_kineto *kineto);
+
 /* Training steps of a trace, for programs that require ProfilerStep#N. */
 
 typedef struct fd_kineto_step {

@@ -1,4 +1,4 @@
-#include "et/readers/pytorch_node.h"
+#include "et/readers/json_nodes.h"
 
 #include "et/et_names.h"
 #include "et/readers/chakra_fields.h"

@@ -1,7 +1,6 @@
-#include "et/readers/pytorch_reader.h"
+#include "et/readers/et_readers.h"
 
-#include "et/readers/pytorch_node.h"
-#include "et/readers/workload_node.h"
+#include "et/readers/json_nodes.h"
 
 #include <stdio.h>
 #include <string.h>

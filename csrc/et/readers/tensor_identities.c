@@ -1,7 +1,5 @@
 #include "et/readers/tensor_identities.h"
 
-#include <stdlib.h>
-
 /* A use of an address, or the start of a call that created its result. */
 typedef struct sighting {
     uint64_t address;
@@ -18,13 +16,9 @@ compare(const void *left, const void *right)
 {
     const sighting *a = left;
     const sighting *b = right;
-    if (a->address != b->address) {
-        return a->address < b->address ? -1 : 1;
-    }
-    if (a->order != b->order) {
-        return a->order < b->order ? -1 : 1;
-    }
-    return a->slot < b->slot ? -1 : a->slot > b->slot;
+    int order = FD_ORDER(a->address, b->address);
+    order = order != 0 ? order : FD_ORDER(a->order, b->order);
+    return order != 0 ? order : FD_ORDER(a->slot, b->slot);
 }
 
 static bool
@@ -107,8 +101,8 @@ tell_apart(const fd_et_calls *calls, int field, const uint32_t *storages,
     for (uint32_t i = 0; i < calls->count && status == FD_OK; i++) {
         status = see(&list, &calls->list[i], field);
     }
-    if (status == FD_OK && list.count > 0) {
-        qsort(list.list, list.count, sizeof *list.list, compare);
+    if (status == FD_OK) {
+        fd_vector_sort(&list, compare);
         *count = number(&list, storages, numbers);
     }
     fd_vector_clear(&list);

@@ -1,45 +1,30 @@
-#include "et/readers/workload_node.h"
+#include "et/readers/json_nodes.h"
 
 #include "et/et_names.h"
 
 #include <string.h>
 
-/* The values of the members, absent ones without a text. */
-typedef struct members {
-    fd_span id;
-    fd_span name;
-    fd_span type;
-    fd_span parents;
-    fd_span deps;
-    fd_span runtime;
-    fd_span cpu;
-    fd_span kind;
-    fd_span size;
-    fd_span src;
-    fd_span dst;
-    fd_span tag;
-    fd_span group;
-} members;
+typedef enum member {
+    ID,
+    NAME,
+    TYPE,
+    PARENTS,
+    DEPS,
+    RUNTIME,
+    CPU,
+    KIND,
+    SIZE,
+    SRC,
+    DST,
+    TAG,
+    GROUP,
+    MEMBERS
+} member;
 
-static void
-take_member(members *m, fd_span name, fd_span value)
-{
-    const struct {
-        const char *name;
-        fd_span *to;
-    } fields[] = {{"Id", &m->id},          {"Name", &m->name},
-                  {"NodeType", &m->type},  {"ctrlDeps", &m->parents},
-                  {"data_deps", &m->deps}, {"runtime", &m->runtime},
-                  {"is_cpu_op", &m->cpu},  {"comm_type", &m->kind},
-                  {"comm_size", &m->size}, {"comm_src", &m->src},
-                  {"comm_dst", &m->dst},   {"comm_tag", &m->tag},
-                  {"pg_name", &m->group}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (fd_span_is(name, fields[i].name)) {
-            *fields[i].to = value;
-        }
-    }
-}
+static const char *const members[MEMBERS] = {
+    "Id",       "Name",      "NodeType",  "ctrlDeps",  "data_deps",
+    "runtime",  "is_cpu_op", "comm_type", "comm_size", "comm_src",
+    "comm_dst", "comm_tag",  "pg_name"};
 
 /* A number from 0 to `most`; `otherwise` if the member is absent or another
  * value, which is a fault. */
@@ -67,82 +52,79 @@ static fd_status
 take_ids(fd_et *et, fd_span list, uint64_t *first)
 {
     fd_scan scan = {.at = list.from, .end = list.to, .forgets = true};
-    fd_scan_result result =
-        list.from == NULL ? FD_SCAN_BAD : fd_scan_mark(&scan, '[');
+    fd_span each;
+    uint64_t id;
     fd_status status = FD_OK;
-    while (result == FD_SCAN_OK && status == FD_OK) {
-        uint64_t id;
-        fd_scan_space(&scan);
-        const char *from = scan.at;
-        if (fd_scan_value(&scan) != FD_SCAN_OK
-            || !fd_span_u64((fd_span){from, scan.at}, &id)) {
-            break;
-        }
+    bool open = list.from != NULL && fd_scan_mark(&scan, '[') == FD_SCAN_OK;
+    for (bool start = true;
+         open && status == FD_OK
+         && fd_scan_element(&scan, start, &each) == FD_SCAN_OK
+         && fd_span_u64(each, &id);
+         start = false) {
         if (first != NULL) {
             *first = id;
             break;
         }
         fd_et_given given = {et->nodes.count - 1, 1U << FD_ET_GIVEN, id};
         status = fd_vector_push(&et->given, given);
-        result = fd_scan_mark(&scan, ',');
     }
     return status;
 }
 
 static fd_status
-take_comm(fd_et *et, const members *m)
+take_comm(fd_et *et, const fd_span *m)
 {
     fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
     if (comm == NULL) {
         return FD_ENOMEM;
     }
     bool collective = et->nodes.list[et->nodes.count - 1].type == FD_ET_COLL;
-    bool known = collective && m->kind.from != NULL && *m->kind.from != '-';
+    bool known = collective && m[KIND].from != NULL && *m[KIND].from != '-';
     comm->type =
-        known ? (int32_t)number(et, m->kind, FD_ET_COLLS - 1, -1) : -1;
-    comm->bytes = number(et, m->size, INT64_MAX, -1);
+        known ? (int32_t)number(et, m[KIND], FD_ET_COLLS - 1, -1) : -1;
+    comm->bytes = number(et, m[SIZE], INT64_MAX, -1);
     if (!collective) {
-        comm->src = (int32_t)number(et, m->src, INT32_MAX, -1);
-        comm->dst = (int32_t)number(et, m->dst, INT32_MAX, -1);
-        comm->tag = (int32_t)number(et, m->tag, INT32_MAX, -1);
+        comm->src = (int32_t)number(et, m[SRC], INT32_MAX, -1);
+        comm->dst = (int32_t)number(et, m[DST], INT32_MAX, -1);
+        comm->tag = (int32_t)number(et, m[TAG], INT32_MAX, -1);
     }
     et->faults.untyped += collective && comm->type < 0;
     uint32_t group = 0;
-    fd_status status = add_text(et, m->group, &group);
+    fd_status status = add_text(et, m[GROUP], &group);
     comm->group = group;
     return status;
 }
 
 static fd_status
-build(fd_et *et, const members *m, uint64_t id)
+build(fd_et *et, const fd_span *m, uint64_t id)
 {
     fd_et_node *node = fd_et_add(et);
     if (node == NULL) {
         return FD_ENOMEM;
     }
     node->id = node->parent_id = id;
-    node->type = (uint8_t)number(et, m->type, FD_ET_TYPES - 1, FD_ET_INVALID);
+    node->type = (uint8_t)number(et, m[TYPE], FD_ET_TYPES - 1, FD_ET_INVALID);
     node->flags = FD_ET_WRITTEN;
-    node->flags |= fd_span_is(m->cpu, "false") ? FD_ET_GPU : 0;
-    node->self_ns = number(et, m->runtime, INT64_MAX / 1000, 0) * 1000;
+    node->flags |= fd_span_is(m[CPU], "false") ? FD_ET_GPU : 0;
+    node->self_ns = number(et, m[RUNTIME], INT64_MAX / 1000, 0) * 1000;
     node->dur_ns = node->self_ns;
     node->flags |= node->dur_ns > 0 ? FD_ET_TIMED : 0;
-    fd_status status = add_text(et, m->name, &node->name);
+    fd_status status = add_text(et, m[NAME], &node->name);
     node->flags |= fd_et_root(fd_et_text(et, node->name));
     if (status == FD_OK) {
-        status = take_ids(et, m->parents, &node->parent_id);
+        status = take_ids(et, m[PARENTS], &node->parent_id);
     }
     if (status == FD_OK && node->type >= FD_ET_SEND) {
         status = take_comm(et, m);
     }
-    return status == FD_OK ? take_ids(et, m->deps, NULL) : status;
+    return status == FD_OK ? take_ids(et, m[DEPS], NULL) : status;
 }
 
 fd_scan_result
 fd_et_scan_workload(fd_scan *scan, fd_et *et)
 {
     static const char nothing[] = "";
-    members m = {.cpu = {nothing, nothing}};
+    fd_span m[MEMBERS] = {[CPU] = {nothing, nothing}};
     fd_span name;
     uint64_t id;
     fd_scan_result result = fd_scan_mark(scan, '{');
@@ -151,14 +133,17 @@ fd_et_scan_workload(fd_scan *scan, fd_et *et)
         const char *from = scan->at;
         if (result == FD_SCAN_OK) {
             result = fd_scan_value(scan);
-            take_member(&m, name, (fd_span){from, scan->at});
+            for (int i = 0; i < MEMBERS; i++) {
+                m[i] = fd_span_is(name, members[i]) ? (fd_span){from, scan->at}
+                                                    : m[i];
+            }
         }
     }
     if (result != FD_SCAN_DONE) {
         return result;
     }
-    if (m.id.from == NULL || !fd_span_u64(m.id, &id)) {
+    if (m[ID].from == NULL || !fd_span_u64(m[ID], &id)) {
         return FD_SCAN_BAD;
     }
-    return build(et, &m, id) == FD_OK ? FD_SCAN_OK : FD_SCAN_ENOMEM;
+    return build(et, m, id) == FD_OK ? FD_SCAN_OK : FD_SCAN_ENOMEM;
 }

@@ -1,5 +1,6 @@
 #include "et/tools/et_collapse.h"
 
+#include "base/rows.h"
 #include "et/et_edges.h"
 
 #include <stdlib.h>
@@ -44,21 +45,16 @@ make_boxes(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
     collapsed->boxes.count = 0;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         const fd_et_node *node = &et->nodes.list[calls[i]];
-        uint64_t key = key_of(collapsed, node, calls[i]);
-        uint32_t box = fd_map_get(&seen, key);
-        if (box == 0) {
-            box = collapsed->boxes.count + 1;
-            status = box > most
-                       ? FD_EFULL
-                       : fd_vector_push(&collapsed->boxes,
-                                        (fd_et_box){.node = calls[i]});
-            if (status == FD_OK) {
-                status = fd_map_put(&seen, key, box);
-            }
-        }
+        fd_et_box *box =
+            fd_row(&collapsed->boxes, &seen, key_of(collapsed, node, calls[i]),
+                   &(fd_et_box){.node = calls[i]});
+        status = box == NULL                   ? FD_ENOMEM
+               : collapsed->boxes.count > most ? FD_EFULL
+                                               : FD_OK;
         if (status == FD_OK) {
-            collapsed->box_of[calls[i]] = box - 1;
-            add_node(&collapsed->boxes.list[box - 1], node);
+            collapsed->box_of[calls[i]] =
+                (uint32_t)(box - collapsed->boxes.list);
+            add_node(box, node);
         }
     }
     fd_map_clear(&seen);
@@ -76,13 +72,9 @@ heavier(const void *a, const void *b)
 {
     const weight *one = a;
     const weight *other = b;
-    if (one->ns != other->ns) {
-        return one->ns > other->ns ? -1 : 1;
-    }
-    if (one->count != other->count) {
-        return one->count > other->count ? -1 : 1;
-    }
-    return one->box < other->box ? -1 : one->box > other->box;
+    int order = FD_ORDER(other->ns, one->ns);
+    order = order != 0 ? order : FD_ORDER(other->count, one->count);
+    return order != 0 ? order : FD_ORDER(one->box, other->box);
 }
 
 /* The heaviest `most` - 1 boxes stay in their order; the others become the
@@ -157,25 +149,14 @@ make_any(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
     return status;
 }
 
-static fd_status
-line_of(fd_et_collapsed *collapsed, fd_map *seen, uint32_t from, uint32_t to,
-        fd_et_line **line)
+/* The line between the boxes of two nodes; NULL without memory. */
+static fd_et_line *
+line_of(fd_et_collapsed *collapsed, fd_map *seen, uint32_t from, uint32_t to)
 {
-    uint64_t key =
-        (uint64_t)(collapsed->box_of[from] + 1) << 32 | collapsed->box_of[to];
-    uint32_t number = fd_map_get(seen, key);
-    fd_status status = FD_OK;
-    if (number == 0) {
-        status = fd_vector_push(&collapsed->lines,
-                                (fd_et_line){.from = collapsed->box_of[from],
-                                             .to = collapsed->box_of[to]});
-        number = collapsed->lines.count;
-        if (status == FD_OK) {
-            status = fd_map_put(seen, key, number);
-        }
-    }
-    *line = status == FD_OK ? &collapsed->lines.list[number - 1] : NULL;
-    return status;
+    const fd_et_line added = {.from = collapsed->box_of[from],
+                              .to = collapsed->box_of[to]};
+    return fd_row(&collapsed->lines, seen,
+                  (uint64_t)(added.from + 1) << 32 | added.to, &added);
 }
 
 static fd_status
@@ -183,23 +164,26 @@ make_lines(fd_et_collapsed *collapsed, const fd_et *et)
 {
     fd_map seen = {.entries = NULL};
     fd_status status = FD_OK;
-    fd_et_line *line;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         uint32_t parent = et->nodes.list[i].parent;
-        if (parent != 0
-            && collapsed->box_of[parent - 1] != collapsed->box_of[i]) {
-            status = line_of(collapsed, &seen, parent - 1, i, &line);
-            if (status == FD_OK) {
-                line->calls++;
-            }
+        if (parent == 0
+            || collapsed->box_of[parent - 1] == collapsed->box_of[i]) {
+            continue;
         }
+        fd_et_line *line = line_of(collapsed, &seen, parent - 1, i);
+        if (line == NULL) {
+            status = FD_ENOMEM;
+            break;
+        }
+        line->calls++;
     }
     for (uint32_t i = 0; i < et->edges.count && status == FD_OK; i++) {
         const fd_et_edge *edge = &et->edges.list[i];
         if (collapsed->box_of[edge->from] == collapsed->box_of[edge->to]) {
             continue;
         }
-        status = line_of(collapsed, &seen, edge->from, edge->to, &line);
+        fd_et_line *line = line_of(collapsed, &seen, edge->from, edge->to);
+        status = line == NULL ? FD_ENOMEM : FD_OK;
         for (int kind = 0; kind < FD_ET_KINDS && status == FD_OK; kind++) {
             line->counts[kind] += (edge->kinds & 1U << kind) != 0;
         }

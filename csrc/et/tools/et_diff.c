@@ -1,5 +1,6 @@
 #include "et/tools/et_diff.h"
 
+#include "base/rows.h"
 #include "et/call_signatures.h"
 #include "et/et_edges.h"
 
@@ -40,22 +41,6 @@ is_timed(const fd_et_node *node)
     return (node->flags & (FD_ET_TIMED | FD_ET_GUESSED)) == FD_ET_TIMED;
 }
 
-static fd_status
-name_row(fd_et_diff *diff, uint32_t name, fd_et_diff_name **row)
-{
-    uint32_t number = fd_map_get(&diff->name_rows, (uint64_t)name + 1);
-    fd_status status = FD_OK;
-    if (number == 0) {
-        number = diff->names.count + 1;
-        status = fd_vector_push(&diff->names, (fd_et_diff_name){.name = name});
-        if (status == FD_OK) {
-            status = fd_map_put(&diff->name_rows, (uint64_t)name + 1, number);
-        }
-    }
-    *row = status == FD_OK ? &diff->names.list[number - 1] : NULL;
-    return status;
-}
-
 /* Counts of one side; `*span`: time from the first start to the last end, -1
  * without times. */
 static fd_status
@@ -65,13 +50,14 @@ count_names(fd_et_diff *diff, const fd_et_match_side *side, int at,
     const fd_et *et = side->et;
     int64_t begin = INT64_MAX;
     int64_t end = INT64_MIN;
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
-        fd_et_diff_name *row;
-        status = name_row(diff, side->names[i], &row);
-        if (status != FD_OK) {
-            break;
+        uint32_t name = side->names[i];
+        fd_et_diff_name *row =
+            fd_row(&diff->names, &diff->name_rows, (uint64_t)name + 1,
+                   &(fd_et_diff_name){.name = name});
+        if (row == NULL) {
+            return FD_ENOMEM;
         }
         row->rank_count[at]++;
         if (is_timed(node)) {
@@ -81,7 +67,7 @@ count_names(fd_et_diff *diff, const fd_et_match_side *side, int at,
         }
     }
     *span = begin == INT64_MAX ? -1 : fd_minus(end, begin);
-    return status;
+    return FD_OK;
 }
 
 static bool
@@ -145,27 +131,21 @@ note_changed(fd_et_diff *diff, const fd_et_match_side sides[2], uint32_t place)
     uint32_t match = sides[0].matches[place] - 1;
     uint32_t signatures[] = {sides[0].signatures[place],
                              sides[1].signatures[match]};
-    uint64_t key = (uint64_t)signatures[0] << 32 | signatures[1];
-    uint32_t row = fd_map_get(&diff->changed_rows, key);
-    fd_status status = FD_OK;
-    if (row == 0) {
-        fd_et_diff_change change = {
-            .signatures = {signatures[0], signatures[1]},
-            .what = what_differs(&diff->signatures.list[signatures[0] - 1],
-                                 &diff->signatures.list[signatures[1] - 1]),
-            .id = {sides[0].et->nodes.list[place].id,
-                   sides[1].et->nodes.list[match].id}};
-        status = fd_vector_push(&diff->changed, change);
-        row = diff->changed.count;
-        if (status == FD_OK) {
-            status = fd_map_put(&diff->changed_rows, key, row);
-        }
+    const fd_et_diff_change change = {
+        .signatures = {signatures[0], signatures[1]},
+        .what = what_differs(&diff->signatures.list[signatures[0] - 1],
+                             &diff->signatures.list[signatures[1] - 1]),
+        .id = {sides[0].et->nodes.list[place].id,
+               sides[1].et->nodes.list[match].id}};
+    fd_et_diff_change *row =
+        fd_row(&diff->changed, &diff->changed_rows,
+               (uint64_t)signatures[0] << 32 | signatures[1], &change);
+    if (row == NULL) {
+        return FD_ENOMEM;
     }
-    if (status == FD_OK) {
-        diff->changed.list[row - 1].count++;
-        on_rank(diff, &diff->changed.list[row - 1].ranks, sides[0].et);
-    }
-    return status;
+    row->count++;
+    on_rank(diff, &row->ranks, sides[0].et);
+    return FD_OK;
 }
 
 static fd_status
@@ -184,39 +164,28 @@ compare_signatures(fd_et_diff *diff, const fd_et_match_side sides[2])
     return status;
 }
 
-/* The row of the outermost call around a node that is only in this trace. */
-static fd_status
+/* The row of the outermost call around a node that is only in this trace; NULL
+ * without memory. */
+static fd_et_diff_only *
 only_row(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at,
-         uint32_t place, fd_et_diff_only **row)
+         uint32_t place)
 {
     const fd_et_node *node = &side->et->nodes.list[place];
-    uint32_t parent = node->parent == 0 ? 0 : side->names[node->parent - 1];
-    uint64_t key = (uint64_t)side->names[place] << 32 | (parent + 1);
-    uint32_t number = fd_map_get(&diff->only_rows[at], key);
-    fd_status status = FD_OK;
-    if (number == 0) {
-        status = fd_vector_push(&diff->only,
-                                (fd_et_diff_only){.side = at,
-                                                  .name = side->names[place],
-                                                  .parent = parent,
-                                                  .id = node->id});
-        number = diff->only.count;
-        if (status == FD_OK) {
-            status = fd_map_put(&diff->only_rows[at], key, number);
-        }
-    }
-    *row = status == FD_OK ? &diff->only.list[number - 1] : NULL;
-    return status;
+    const fd_et_diff_only added = {
+        .side = at,
+        .name = side->names[place],
+        .parent = node->parent == 0 ? 0 : side->names[node->parent - 1],
+        .id = node->id};
+    return fd_row(&diff->only, &diff->only_rows[at],
+                  (uint64_t)added.name << 32 | (added.parent + 1), &added);
 }
 
 static fd_status
 note_only(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at)
 {
     const fd_et *et = side->et;
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
         uint32_t top = i;
-        fd_et_diff_only *row;
         if (side->matches[i] != 0) {
             continue;
         }
@@ -224,14 +193,15 @@ note_only(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at)
                && side->matches[et->nodes.list[top].parent - 1] == 0) {
             top = et->nodes.list[top].parent - 1;
         }
-        status = only_row(diff, side, at, top, &row);
-        if (status == FD_OK) {
-            row->nodes++;
-            row->count += top == i;
-            on_rank(diff, &row->ranks, et);
+        fd_et_diff_only *row = only_row(diff, side, at, top);
+        if (row == NULL) {
+            return FD_ENOMEM;
         }
+        row->nodes++;
+        row->count += top == i;
+        on_rank(diff, &row->ranks, et);
     }
-    return status;
+    return FD_OK;
 }
 
 static uint64_t

@@ -1,4 +1,4 @@
-#include "et/tools/et_dot.h"
+#include "et/et_writers.h"
 
 #include "et/et_names.h"
 #include "et/tools/et_collapse.h"
@@ -114,16 +114,10 @@ more_often(const void *a, const void *b)
 {
     const drawn *one = a;
     const drawn *other = b;
-    if ((one->kind == FD_ET_DATA) != (other->kind == FD_ET_DATA)) {
-        return one->kind == FD_ET_DATA ? 1 : -1;
-    }
-    if (one->count != other->count) {
-        return one->count > other->count ? -1 : 1;
-    }
-    if (one->line != other->line) {
-        return one->line < other->line ? -1 : 1;
-    }
-    return one->kind - other->kind;
+    int order = (one->kind == FD_ET_DATA) - (other->kind == FD_ET_DATA);
+    order = order != 0 ? order : FD_ORDER(other->count, one->count);
+    order = order != 0 ? order : FD_ORDER(one->line, other->line);
+    return order != 0 ? order : one->kind - other->kind;
 }
 
 /* Program order is meaningless between collapsed calls: a precedes b and b
@@ -211,8 +205,9 @@ static const char defaults[] =
     "fontname=\"Helvetica,Arial,sans-serif\"]\n";
 
 fd_status
-fd_et_write_dot(const fd_et *et, fd_bytes_out *out)
+fd_et_write_dot(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
+    (void)error;
     fd_dot_writer w = {.to = fd_bytes_out_text(out)};
     fd_et_collapsed collapsed;
     uint32_t left = 0;

@@ -1,6 +1,7 @@
 #include "et/tools/et_estimate.h"
 
-#include <stdlib.h>
+#include "base/rows.h"
+
 #include <string.h>
 
 /* PyTorch's number for ranges that programs mark. */
@@ -144,19 +145,18 @@ add_entry(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
         status = fd_text_pool_add(&e->texts, fd_et_text(et, name),
                                   fd_text_pool_size(&et->texts, name), &text);
     }
-    uint64_t key = (uint64_t)rank << 32 | (text + 1);
-    uint32_t place = fd_map_get(places, key);
-    if (status == FD_OK && place == 0) {
-        status =
-            fd_vector_push(&e->path, (fd_et_path_entry){text, rank, 0, 0});
-        place = e->path.count;
-        status = status == FD_OK ? fd_map_put(places, key, place) : status;
+    if (status != FD_OK) {
+        return status;
     }
-    if (status == FD_OK) {
-        e->path.list[place - 1].count++;
-        e->path.list[place - 1].ns = fd_plus(e->path.list[place - 1].ns, ns);
+    fd_et_path_entry *entry =
+        fd_row(&e->path, places, (uint64_t)rank << 32 | (text + 1),
+               &(fd_et_path_entry){.name = text, .rank = rank});
+    if (entry == NULL) {
+        return FD_ENOMEM;
     }
-    return status;
+    entry->count++;
+    entry->ns = fd_plus(entry->ns, ns);
+    return FD_OK;
 }
 
 static int
@@ -164,10 +164,9 @@ by_length(const void *a, const void *b)
 {
     const fd_et_path_entry *one = a;
     const fd_et_path_entry *other = b;
-    return one->ns != other->ns     ? (one->ns > other->ns ? -1 : 1)
-         : one->rank != other->rank ? (one->rank < other->rank ? -1 : 1)
-         : one->name < other->name  ? -1
-                                    : 1;
+    int order = FD_ORDER(other->ns, one->ns);
+    order = order != 0 ? order : FD_ORDER(one->rank, other->rank);
+    return order != 0 ? order : FD_ORDER(one->name, other->name);
 }
 
 /* The owner of the time between calls: the operator around them; 0 outside of
@@ -255,9 +254,7 @@ find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
         status = go(&g, g.at, simulation->measured_begin, 0);
     }
     fd_map_clear(&g.places);
-    if (status == FD_OK && e->path.count > 0) {
-        qsort(e->path.list, e->path.count, sizeof *e->path.list, by_length);
-    }
+    fd_vector_sort(&e->path, by_length);
     return status;
 }
 

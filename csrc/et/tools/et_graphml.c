@@ -1,4 +1,4 @@
-#include "et/tools/et_graphml.h"
+#include "et/et_writers.h"
 
 #include "et/et_names.h"
 #include "graphs/graphml_writer.h"
@@ -36,11 +36,7 @@ put_comm(const fd_graphml_writer *w, const fd_et *et, const fd_et_node *node)
     if (comm == NULL || node->type < FD_ET_SEND) {
         return;
     }
-    fd_graphml_put_text(w, "comm",
-                        node->type == FD_ET_SEND ? "SEND"
-                        : node->type == FD_ET_RECV
-                            ? "RECV"
-                            : fd_et_coll_name(comm->type));
+    fd_graphml_put_text(w, "comm", fd_et_comm_name(node, comm));
     if (comm->bytes >= 0) {
         fd_graphml_put_i64(w, "bytes", comm->bytes);
     }

@@ -108,26 +108,12 @@ spread_threads(linking *l)
 }
 
 static int
-ops_by_time(const void *a, const void *b)
-{
-    const fd_kineto_op *one = a;
-    const fd_kineto_op *other = b;
-    return one->thread != other->thread
-             ? (one->thread < other->thread ? -1 : 1)
-         : one->start != other->start ? (one->start < other->start ? -1 : 1)
-         : one->dur != other->dur     ? (one->dur > other->dur ? -1 : 1)
-                                      : 0;
-}
-
-static int
 calls_by_time(const void *a, const void *b)
 {
     const fd_kineto_call *one = a;
     const fd_kineto_call *other = b;
-    return one->thread != other->thread
-             ? (one->thread < other->thread ? -1 : 1)
-         : one->start != other->start ? (one->start < other->start ? -1 : 1)
-                                      : 0;
+    int order = FD_ORDER(one->thread, other->thread);
+    return order != 0 ? order : FD_ORDER(one->start, other->start);
 }
 
 /* Both lists by thread and time: the innermost operator that is linked and
@@ -174,10 +160,8 @@ match_calls(linking *l)
     if (open == NULL) {
         return FD_ENOMEM;
     }
-    if (k->ops.count > 0) {
-        qsort(k->ops.list, k->ops.count, sizeof *k->ops.list, ops_by_time);
-    }
-    qsort(k->calls.list, k->calls.count, sizeof *k->calls.list, calls_by_time);
+    fd_kineto_sort_ops(k);
+    fd_vector_sort(&k->calls, calls_by_time);
     find_around(l, open);
     fd_free(open);
     fd_map_clear(&l->by_external);
@@ -296,9 +280,8 @@ by_key(const void *a, const void *b)
 {
     const timed *one = a;
     const timed *other = b;
-    return one->key != other->key    ? (one->key < other->key ? -1 : 1)
-         : one->place < other->place ? -1
-                                     : 1;
+    int order = FD_ORDER(one->key, other->key);
+    return order != 0 ? order : FD_ORDER(one->place, other->place);
 }
 
 /* Every node precedes its children, even if clocks disagree. */

@@ -1,6 +1,7 @@
 #include "et/tools/et_ranks.h"
 
 #include "base/budget.h"
+#include "base/rows.h"
 #include "et/et_names.h"
 
 #include <string.h>
@@ -24,27 +25,6 @@ copy_text(fd_et_ranks *ranks, const fd_et *et, uint32_t from, uint32_t *to)
                             fd_text_pool_size(&et->texts, from), to);
 }
 
-/* Whether a list of numbers contains a rank; an empty list means all ranks. */
-static bool
-is_listed(const char *list, int64_t rank)
-{
-    bool any = false;
-    while (*list != '\0') {
-        int64_t number = 0;
-        bool digits = false;
-        for (; *list >= '0' && *list <= '9' && number < INT32_MAX; list++) {
-            number = number * 10 + (*list - '0');
-            digits = true;
-        }
-        if (digits && number == rank) {
-            return true;
-        }
-        any = any || digits;
-        list += *list != '\0' && !digits;
-    }
-    return !any;
-}
-
 static fd_status
 add_groups(fd_et_ranks *ranks, const fd_et *et)
 {
@@ -52,7 +32,9 @@ add_groups(fd_et_ranks *ranks, const fd_et *et)
     for (uint32_t i = 0; i < et->groups.count && status == FD_OK; i++) {
         const fd_et_group *group = &et->groups.list[i];
         uint32_t name;
-        if (is_listed(fd_et_text(et, group->ranks), et->rank)) {
+        const char *listed = fd_et_text(et, group->ranks);
+        if (fd_et_lists_all(listed)
+            || (et->rank >= 0 && fd_et_lists_rank(listed, et->rank))) {
             status = copy_text(ranks, et, group->name, &name);
             if (status == FD_OK) {
                 status = fd_vector_push(
@@ -213,12 +195,8 @@ compare_groups(fd_et_ranks *ranks)
         const fd_et_rank *rank = &ranks->ranks.list[i];
         for (uint32_t k = 0; k < rank->calls.count && status == FD_OK; k++) {
             const fd_et_call *call = &rank->calls.list[k];
-            if (call->type != FD_ET_COLL
-                || fd_map_get(&seen, (uint64_t)call->group + 1) != 0) {
-                continue;
-            }
-            status = fd_map_put(&seen, (uint64_t)call->group + 1, 1);
-            if (status == FD_OK) {
+            if (call->type == FD_ET_COLL
+                && fd_map_is_new(&seen, (uint64_t)call->group + 1, &status)) {
                 status = compare_group(ranks, call->group, at);
             }
         }
@@ -312,10 +290,8 @@ compare_messages(fd_et_ranks *ranks)
             uint32_t from = sends ? i : peer - 1;
             uint32_t to = sends ? peer - 1 : i;
             uint64_t key = (uint64_t)from << 32 | (to + 1);
-            if (fd_map_get(&seen, key) == 0) {
-                status = fd_map_put(&seen, key, 1);
-                status =
-                    status == FD_OK ? compare_pair(ranks, from, to) : status;
+            if (fd_map_is_new(&seen, key, &status)) {
+                status = compare_pair(ranks, from, to);
             }
         }
     }

@@ -1,5 +1,6 @@
-#include "et/tools/et_timeline.h"
+#include "et/et_writers.h"
 
+#include "base/rows.h"
 #include "et/et_names.h"
 #include "json/json_writer.h"
 
@@ -150,13 +151,11 @@ put_names(writing *w)
     for (uint32_t i = 0; i < w->et->nodes.count && status == FD_OK; i++) {
         const fd_et_node *node = &w->et->nodes.list[i];
         uint64_t row = row_of(node);
-        if (!is_shown(node) || fd_map_get(&seen, row + 1) != 0) {
-            continue;
-        }
-        status = fd_map_put(&seen, row + 1, 1);
         bool gpu = (node->flags & FD_ET_GPU) != 0;
-        put_name(w, row, "thread_name", gpu ? "stream" : "thread",
-                 gpu ? node->stream : (int64_t)row);
+        if (is_shown(node) && fd_map_is_new(&seen, row + 1, &status)) {
+            put_name(w, row, "thread_name", gpu ? "stream" : "thread",
+                     gpu ? node->stream : (int64_t)row);
+        }
     }
     fd_map_clear(&seen);
     return status;

@@ -1,7 +1,6 @@
 #include "et/tools/link_by_order.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 
 /* Consecutive calls that only one of the traces has, and calls that must agree
  * after them. */
@@ -50,10 +49,8 @@ by_thread(const void *a, const void *b)
 {
     const entry *one = a;
     const entry *other = b;
-    return one->thread != other->thread
-             ? (one->thread < other->thread ? -1 : 1)
-         : one->place < other->place ? -1
-                                     : one->place > other->place;
+    int order = FD_ORDER(one->thread, other->thread);
+    return order != 0 ? order : FD_ORDER(one->place, other->place);
 }
 
 static int
@@ -61,9 +58,8 @@ by_name(const void *a, const void *b)
 {
     const entry *one = a;
     const entry *other = b;
-    return one->name != other->name  ? (one->name < other->name ? -1 : 1)
-         : one->place < other->place ? -1
-                                     : one->place > other->place;
+    int order = FD_ORDER(one->name, other->name);
+    return order != 0 ? order : FD_ORDER(one->place, other->place);
 }
 
 static int
@@ -71,18 +67,15 @@ by_start(const void *a, const void *b)
 {
     const fd_kineto_op *one = a;
     const fd_kineto_op *other = b;
-    return one->start != other->start ? (one->start < other->start ? -1 : 1)
-         : one->dur != other->dur     ? (one->dur > other->dur ? -1 : 1)
-                                      : 0;
+    int order = FD_ORDER(one->start, other->start);
+    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
 }
 
 static fd_status
 split(side *s)
 {
     fd_status status = FD_OK;
-    if (s->calls.count > 0) {
-        qsort(s->calls.list, s->calls.count, sizeof *s->calls.list, by_thread);
-    }
+    fd_vector_sort(&s->calls, by_thread);
     for (uint32_t i = 0; i < s->calls.count && status == FD_OK; i++) {
         if (i == 0 || s->calls.list[i].thread != s->calls.list[i - 1].thread) {
             status = fd_vector_push(&s->threads, (thread){.first = i});
@@ -113,7 +106,7 @@ static fd_status
 list_ops(const fd_kineto *k, side *s)
 {
     fd_status status = FD_OK;
-    qsort(k->ops.list, k->ops.count, sizeof *k->ops.list, by_start);
+    fd_vector_sort(&k->ops, by_start);
     for (uint32_t i = 0; i < k->ops.count && status == FD_OK; i++) {
         const fd_kineto_op *op = &k->ops.list[i];
         entry each = {op->thread, op->seq, op->name, i, false};
@@ -278,9 +271,7 @@ keep_missing(side *s)
         }
     }
     s->calls.count = count;
-    if (count > 0) {
-        qsort(s->calls.list, count, sizeof *s->calls.list, by_name);
-    }
+    fd_vector_sort(&s->calls, by_name);
 }
 
 /* An execution trace may assign the work of other threads to the thread of its

@@ -1,7 +1,5 @@
 #include "et/tools/link_waits.h"
 
-#include <stdlib.h>
-
 /* A kernel, looked up by its end, or by its stream and launch. */
 typedef struct ended {
     int64_t end;
@@ -36,7 +34,7 @@ by_end(const void *a, const void *b)
 {
     const ended *one = a;
     const ended *other = b;
-    return one->end < other->end ? -1 : one->end > other->end;
+    return FD_ORDER(one->end, other->end);
 }
 
 static int
@@ -44,10 +42,8 @@ by_stream(const void *a, const void *b)
 {
     const ended *one = a;
     const ended *other = b;
-    return one->queue != other->queue ? (one->queue < other->queue ? -1 : 1)
-         : one->correlation < other->correlation
-             ? -1
-             : one->correlation > other->correlation;
+    int order = FD_ORDER(one->queue, other->queue);
+    return order != 0 ? order : FD_ORDER(one->correlation, other->correlation);
 }
 
 static int
@@ -55,10 +51,8 @@ by_thread(const void *a, const void *b)
 {
     const begun *one = a;
     const begun *other = b;
-    return one->thread != other->thread
-             ? (one->thread < other->thread ? -1 : 1)
-         : one->start < other->start ? -1
-                                     : one->start > other->start;
+    int order = FD_ORDER(one->thread, other->thread);
+    return order != 0 ? order : FD_ORDER(one->start, other->start);
 }
 
 static fd_status
@@ -99,11 +93,8 @@ list_kernels(waits *w)
             status = fd_vector_push(&w->by_stream, each);
         }
     }
-    if (status == FD_OK && w->by_end.count > 0) {
-        qsort(w->by_end.list, w->by_end.count, sizeof *w->by_end.list, by_end);
-        qsort(w->by_stream.list, w->by_stream.count, sizeof *w->by_stream.list,
-              by_stream);
-    }
+    fd_vector_sort(&w->by_end, by_end);
+    fd_vector_sort(&w->by_stream, by_stream);
     return status;
 }
 
@@ -120,9 +111,7 @@ list_nodes(waits *w)
                                     (begun){node->thread, node->start_ns, i});
         }
     }
-    if (status == FD_OK && w->nodes.count > 0) {
-        qsort(w->nodes.list, w->nodes.count, sizeof *w->nodes.list, by_thread);
-    }
+    fd_vector_sort(&w->nodes, by_thread);
     return status;
 }
 

@@ -1,4 +1,4 @@
-#include "et/writers/chakra_writer.h"
+#include "et/et_writers.h"
 
 #include "et/readers/chakra_fields.h"
 #include "streams/protobuf.h"

@@ -1,5 +1,6 @@
-#include "et/writers/kineto_writer.h"
+#include "et/et_writers.h"
 
+#include "base/rows.h"
 #include "et/et_names.h"
 #include "et/readers/kineto_reader.h"
 #include "json/json_writer.h"
@@ -167,14 +168,12 @@ put_stream(writing *w, const fd_et_node *kernel, fd_map *seen)
     uint64_t queue = (UINT64_C(1) << 41)
                    + (uint64_t)fd_et_queue(kernel->device, kernel->stream);
     fd_status status = FD_OK;
-    if (fd_map_get(seen, device) == 0) {
+    if (fd_map_is_new(seen, device, &status)) {
         put_name(w, "process_name", kernel->device, 0, "GPU", kernel->device);
-        status = fd_map_put(seen, device, 1);
     }
-    if (status == FD_OK && fd_map_get(seen, queue) == 0) {
+    if (status == FD_OK && fd_map_is_new(seen, queue, &status)) {
         put_name(w, "thread_name", kernel->device, (uint64_t)kernel->stream,
                  "stream", (uint64_t)kernel->stream);
-        status = fd_map_put(seen, queue, 1);
     }
     return status;
 }
@@ -192,9 +191,9 @@ put_names(writing *w)
         if ((et->nodes.list[i].flags & FD_ET_GPU) != 0) {
             status = put_stream(w, &et->nodes.list[i], &seen);
         }
-        if (is_event(&et->nodes.list[i]) && fd_map_get(&seen, row + 1) == 0) {
+        if (is_event(&et->nodes.list[i])
+            && fd_map_is_new(&seen, row + 1, &status)) {
             put_name(w, "thread_name", et->pid, row, "thread", row);
-            status = fd_map_put(&seen, row + 1, 1);
         }
     }
     fd_map_clear(&seen);
@@ -208,10 +207,7 @@ put_comm(writing *w, const fd_et_node *node)
     if (comm == NULL || node->type < FD_ET_SEND) {
         return;
     }
-    fd_json_put_text(&w->json, "Collective name",
-                     node->type == FD_ET_SEND   ? "SEND"
-                     : node->type == FD_ET_RECV ? "RECV"
-                                                : fd_et_coll_name(comm->type));
+    fd_json_put_text(&w->json, "Collective name", fd_et_comm_name(node, comm));
     if (comm->group != 0) {
         fd_et_put_text(&w->json, "Process Group Name", w->et, comm->group);
     }

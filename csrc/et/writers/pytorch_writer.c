@@ -1,4 +1,4 @@
-#include "et/writers/pytorch_writer.h"
+#include "et/et_writers.h"
 
 #include "et/readers/chakra_fields.h"
 #include "json/json_scan.h"

@@ -1,4 +1,4 @@
-#include "et/writers/workload_writer.h"
+#include "et/et_writers.h"
 
 #include "json/json_writer.h"
 

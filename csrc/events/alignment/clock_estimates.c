@@ -192,16 +192,10 @@ estimate_collectives(fd_timeline_estimates *e, uint32_t reference)
 static int
 compare(const fd_timeline_message *a, const fd_timeline_message *b)
 {
-    if (a->peer != b->peer) {
-        return a->peer < b->peer ? -1 : 1;
-    }
-    if (a->received != b->received) {
-        return a->received ? 1 : -1;
-    }
-    if (a->tag != b->tag) {
-        return a->tag < b->tag ? -1 : 1;
-    }
-    return (a->order > b->order) - (a->order < b->order);
+    int order = FD_ORDER(a->peer, b->peer);
+    order = order != 0 ? order : FD_ORDER(a->received, b->received);
+    order = order != 0 ? order : FD_ORDER(a->tag, b->tag);
+    return order != 0 ? order : FD_ORDER(a->order, b->order);
 }
 
 static const fd_timeline_message *

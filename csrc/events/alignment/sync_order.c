@@ -2,27 +2,13 @@
  * and keep the same ones. */
 #include "events/alignment/sync_events.h"
 
-#include <stdlib.h>
-
-static int
-compare(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int
-compare_words(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int
 by_kind(const void *left, const void *right)
 {
     const fd_clock_part *a = left;
     const fd_clock_part *b = right;
-    int order = compare_words(a->kind, b->kind);
-    return order != 0 ? order : compare(a->begin, b->begin);
+    int order = FD_ORDER(a->kind, b->kind);
+    return order != 0 ? order : FD_ORDER(a->begin, b->begin);
 }
 
 static int
@@ -30,17 +16,17 @@ by_peer(const void *left, const void *right)
 {
     const fd_timeline_message *a = left;
     const fd_timeline_message *b = right;
-    int order = compare(a->peer, b->peer);
-    order = order != 0 ? order : compare(a->received, b->received);
-    order = order != 0 ? order : compare_words(a->tag, b->tag);
-    return order != 0 ? order : compare(a->time, b->time);
+    int order = FD_ORDER(a->peer, b->peer);
+    order = order != 0 ? order : FD_ORDER(a->received, b->received);
+    order = order != 0 ? order : FD_ORDER(a->tag, b->tag);
+    return order != 0 ? order : FD_ORDER(a->time, b->time);
 }
 
 static void
 number_parts(fd_timeline_sync *sync)
 {
     fd_clock_part *list = sync->parts.list;
-    qsort(list, sync->parts.count, sizeof *list, by_kind);
+    fd_vector_sort(&sync->parts, by_kind);
     for (uint32_t i = 0, next; i < sync->parts.count; i = next) {
         for (next = i;
              next < sync->parts.count && list[next].kind == list[i].kind;
@@ -58,7 +44,7 @@ static void
 number_messages(fd_timeline_sync *sync)
 {
     fd_timeline_message *list = sync->messages.list;
-    qsort(list, sync->messages.count, sizeof *list, by_peer);
+    fd_vector_sort(&sync->messages, by_peer);
     for (uint32_t i = 0, next; i < sync->messages.count; i = next) {
         for (next = i;
              next < sync->messages.count && list[next].peer == list[i].peer

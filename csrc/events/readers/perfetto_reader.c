@@ -1,6 +1,7 @@
 #include "events/readers/perfetto_reader.h"
 
 #include "base/budget.h"
+#include "base/rows.h"
 #include "events/perfetto_packets.h"
 #include "events/readers/perfetto_event.h"
 #include "events/recorded/native_packets.h"
@@ -74,16 +75,10 @@ static flow *
 find_flow(reading *r, uint64_t id, int64_t time)
 {
     id = id != 0 ? id : UINT64_MAX;
-    uint32_t place = fd_map_get(&r->flow_of, id);
-    if (place == 0) {
-        if (r->flows.count >= fd_budget(MOST_FLOWS)
-            || fd_vector_push(&r->flows, (flow){time, false}) != FD_OK
-            || fd_map_put(&r->flow_of, id, r->flows.count) != FD_OK) {
-            return NULL;
-        }
-        place = r->flows.count;
-    }
-    return &r->flows.list[place - 1];
+    return r->flows.count >= fd_budget(MOST_FLOWS)
+                && fd_map_get(&r->flow_of, id) == 0
+             ? NULL
+             : fd_row(&r->flows, &r->flow_of, id, &(flow){time, false});
 }
 
 /* A flow of the slice that just began. */

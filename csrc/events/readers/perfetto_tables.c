@@ -1,6 +1,7 @@
 #include "events/readers/perfetto_tables.h"
 
 #include "base/budget.h"
+#include "base/rows.h"
 #include "events/recorded/perfetto_fields.h"
 
 void
@@ -44,22 +45,19 @@ fd_perfetto_track_of(fd_perfetto_tables *t, uint64_t uuid, fd_status *status)
     if (place != 0 && t->tracks.list[place - 1].uuid == uuid) {
         return &t->tracks.list[place - 1];
     }
-    place = fd_map_get(&t->track_of, key_of(uuid));
-    if (place == 0) {
-        fd_perfetto_track made = {.uuid = uuid, .unit = 1};
-        if (t->tracks.count >= fd_budget(FD_PERFETTO_MOST_TRACKS)) {
-            return NULL;
-        }
-        if (fd_vector_push(&t->tracks, made) != FD_OK
-            || fd_map_put(&t->track_of, key_of(uuid), t->tracks.count)
-                   != FD_OK) {
-            *status = FD_ENOMEM;
-            return NULL;
-        }
-        place = t->tracks.count;
+    if (t->tracks.count >= fd_budget(FD_PERFETTO_MOST_TRACKS)
+        && fd_map_get(&t->track_of, key_of(uuid)) == 0) {
+        return NULL;
     }
-    t->last_track = place;
-    return &t->tracks.list[place - 1];
+    fd_perfetto_track *track =
+        fd_row(&t->tracks, &t->track_of, key_of(uuid),
+               &(fd_perfetto_track){.uuid = uuid, .unit = 1});
+    if (track == NULL) {
+        *status = FD_ENOMEM;
+        return NULL;
+    }
+    t->last_track = (uint32_t)(track - t->tracks.list) + 1;
+    return track;
 }
 
 const fd_perfetto_track *
@@ -142,23 +140,19 @@ sequence_of(fd_perfetto_tables *t, uint32_t id, fd_status *status)
     if (place != 0 && t->sequences.list[place - 1].id == id) {
         return &t->sequences.list[place - 1];
     }
-    place = fd_map_get(&t->sequence_of, (uint64_t)id + 1);
-    if (place == 0) {
-        if (t->sequences.count >= fd_budget(FD_PERFETTO_MOST_SEQUENCES)) {
-            return NULL;
-        }
-        if (fd_vector_push(&t->sequences, (fd_perfetto_from){.id = id})
-                != FD_OK
-            || fd_map_put(&t->sequence_of, (uint64_t)id + 1,
-                          t->sequences.count)
-                   != FD_OK) {
-            *status = FD_ENOMEM;
-            return NULL;
-        }
-        place = t->sequences.count;
+    if (t->sequences.count >= fd_budget(FD_PERFETTO_MOST_SEQUENCES)
+        && fd_map_get(&t->sequence_of, (uint64_t)id + 1) == 0) {
+        return NULL;
     }
-    t->last_sequence = place;
-    return &t->sequences.list[place - 1];
+    fd_perfetto_from *from =
+        fd_row(&t->sequences, &t->sequence_of, (uint64_t)id + 1,
+               &(fd_perfetto_from){.id = id});
+    if (from == NULL) {
+        *status = FD_ENOMEM;
+        return NULL;
+    }
+    t->last_sequence = (uint32_t)(from - t->sequences.list) + 1;
+    return from;
 }
 
 /* Labels of a process are one text: "a, b". */

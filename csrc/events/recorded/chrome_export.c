@@ -1,4 +1,4 @@
-#include "events/recorded/chrome_export.h"
+#include "events/recorded/timeline_exports.h"
 
 #include "events/recorded/chrome_head.h"
 #include "events/recorded/slice_names.h"

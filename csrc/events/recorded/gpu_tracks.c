@@ -17,18 +17,12 @@ by_track(const void *left, const void *right)
 {
     const fd_trace_gpu_event *a = *(const fd_trace_gpu_event *const *)left;
     const fd_trace_gpu_event *b = *(const fd_trace_gpu_event *const *)right;
-    uint32_t track_a = (uint32_t)a->device << 16 | a->stream;
-    uint32_t track_b = (uint32_t)b->device << 16 | b->stream;
-    if (track_a != track_b) {
-        return track_a < track_b ? -1 : 1;
-    }
-    if (end_of(a) != end_of(b)) {
-        return end_of(a) < end_of(b) ? -1 : 1;
-    }
-    if (a->start != b->start) {
-        return a->start > b->start ? -1 : 1;
-    }
-    return a < b ? -1 : a > b; /* inner ones are recorded first */
+    int order = FD_ORDER(a->device, b->device);
+    order = order != 0 ? order : FD_ORDER(a->stream, b->stream);
+    order = order != 0 ? order : FD_ORDER(end_of(a), end_of(b));
+    order = order != 0 ? order : FD_ORDER(b->start, a->start);
+    /* Inner ones are recorded first. */
+    return order != 0 ? order : FD_ORDER(a, b);
 }
 
 static uint32_t

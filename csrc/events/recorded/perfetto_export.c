@@ -1,4 +1,4 @@
-#include "events/recorded/perfetto_export.h"
+#include "events/recorded/timeline_exports.h"
 
 #include "base/sums.h"
 #include "events/recorded/call_flows.h"

@@ -5,7 +5,6 @@
 #include "streams/protobuf.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct writer {
     const fd_perfetto_tracks *tracks;
@@ -37,7 +36,7 @@ by_start(const void *left, const void *right)
 {
     const fd_trace_event *a = *(const fd_trace_event *const *)left;
     const fd_trace_event *b = *(const fd_trace_event *const *)right;
-    return a->start < b->start ? -1 : a->start > b->start;
+    return FD_ORDER(a->start, b->start);
 }
 
 typedef FD_VECTOR(const fd_trace_event *) event_list;
@@ -53,9 +52,7 @@ collect(const fd_trace_rank *rank, uint32_t kind, event_list *list)
             status = fd_vector_push(list, event);
         }
     }
-    if (list->count > 0) {
-        qsort(list->list, list->count, sizeof *list->list, by_start);
-    }
+    fd_vector_sort(list, by_start);
     return status;
 }
 

@@ -57,10 +57,9 @@ by_time(const void *left, const void *right)
 {
     const change *a = left;
     const change *b = right;
-    if (a->device != b->device) {
-        return a->device < b->device ? -1 : 1;
-    }
-    return a->time != b->time ? (a->time < b->time ? -1 : 1) : b->up - a->up;
+    int order = FD_ORDER(a->device, b->device);
+    order = order != 0 ? order : FD_ORDER(a->time, b->time);
+    return order != 0 ? order : b->up - a->up;
 }
 
 static fd_status

@@ -1,6 +1,7 @@
 #include "events/stats/busy_intervals.h"
 
 #include "base/budget.h"
+#include "base/rows.h"
 
 enum { FIRST_GAP = 64 };
 
@@ -21,23 +22,6 @@ fd_lanes_clear(fd_lanes *lanes)
     fd_vector_clear(&lanes->list);
     fd_map_clear(&lanes->of_thread);
     lanes->held = 0;
-}
-
-static fd_status
-find_lane(fd_lanes *lanes, uint32_t rank, uint32_t thread, fd_lane **lane)
-{
-    uint64_t key = (uint64_t)rank << 32 | (thread + 1);
-    uint32_t place = fd_map_get(&lanes->of_thread, key);
-    fd_status status = FD_OK;
-    if (place == 0) {
-        status = fd_vector_push(&lanes->list, (fd_lane){.rank = rank});
-        place = lanes->list.count;
-        if (status == FD_OK) {
-            status = fd_map_put(&lanes->of_thread, key, place);
-        }
-    }
-    *lane = status == FD_OK ? &lanes->list.list[place - 1] : NULL;
-    return status;
 }
 
 static uint64_t
@@ -69,18 +53,21 @@ fd_status
 fd_lanes_add(fd_lanes *lanes, uint32_t rank, uint32_t thread, fd_work work,
              int64_t from, int64_t to)
 {
-    fd_lane *lane;
-    fd_status status =
-        work == FD_WORK_NONE ? FD_OK : find_lane(lanes, rank, thread, &lane);
-    if (work == FD_WORK_NONE || status != FD_OK) {
-        return status;
+    if (work == FD_WORK_NONE) {
+        return FD_OK;
+    }
+    fd_lane *lane =
+        fd_row(&lanes->list, &lanes->of_thread,
+               (uint64_t)rank << 32 | (thread + 1), &(fd_lane){.rank = rank});
+    if (lane == NULL) {
+        return FD_ENOMEM;
     }
     fd_intervals *set = work == FD_WORK_COMPUTE       ? &lane->compute
                       : work == FD_WORK_COMMUNICATION ? &lane->communication
                                                       : &lane->copies;
     set->gap = lanes->gap;
     uint32_t before = set->list.count;
-    status = fd_intervals_add(set, from, to);
+    fd_status status = fd_intervals_add(set, from, to);
     uint64_t most =
         lanes->most != 0 ? lanes->most : fd_budget(FD_LANES_INTERVALS);
     lanes->held += set->list.count - (uint64_t)before;
@@ -119,22 +106,20 @@ fd_lanes_of_rank(fd_lanes *lanes, uint32_t rank, fd_rank_work *work)
 {
     fd_status status = FD_OK;
     *work = (fd_rank_work){.busy = {.sorted = 0}};
+    const struct {
+        fd_intervals *to;
+        const fd_intervals *from;
+    } parts[] = {{&work->both, &work->compute},
+                 {&work->both, &work->communication},
+                 {&work->busy, &work->both},
+                 {&work->busy, &work->copies}};
     for (uint32_t i = 0; i < lanes->list.count && status == FD_OK; i++) {
         if (lanes->list.list[i].rank == rank) {
             status = add_lane(lanes, &lanes->list.list[i], work);
         }
     }
-    if (status == FD_OK) {
-        status = fd_intervals_join(&work->both, &work->compute);
-    }
-    if (status == FD_OK) {
-        status = fd_intervals_join(&work->both, &work->communication);
-    }
-    if (status == FD_OK) {
-        status = fd_intervals_join(&work->busy, &work->both);
-    }
-    if (status == FD_OK) {
-        status = fd_intervals_join(&work->busy, &work->copies);
+    for (size_t i = 0; i < 4 && status == FD_OK; i++) {
+        status = fd_intervals_join(parts[i].to, parts[i].from);
     }
     return status;
 }

@@ -1,9 +1,9 @@
 #include "events/stats/collective_skew.h"
 
 #include "base/budget.h"
+#include "base/rows.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 void
 fd_skew_clear(fd_skew *skew)
@@ -14,6 +14,7 @@ fd_skew_clear(fd_skew *skew)
     }
     fd_vector_clear(&skew->list);
     fd_vector_clear(&skew->rows);
+    fd_map_clear(&skew->row_of);
     fd_vector_clear(&skew->ranks);
 }
 
@@ -32,25 +33,19 @@ by_key(const void *left, const void *right)
 {
     const fd_collective *a = left;
     const fd_collective *b = right;
-    return a->key != b->key     ? (a->key < b->key ? -1 : 1)
-         : a->rank != b->rank   ? (a->rank < b->rank ? -1 : 1)
-         : a->start != b->start ? (a->start < b->start ? -1 : 1)
-                                : (a->end > b->end) - (a->end < b->end);
+    int order = FD_ORDER(a->key, b->key);
+    order = order != 0 ? order : FD_ORDER(a->rank, b->rank);
+    order = order != 0 ? order : FD_ORDER(a->start, b->start);
+    return order != 0 ? order : FD_ORDER(a->end, b->end);
 }
 
-static fd_status
-find_row(fd_skew *skew, const fd_collective *of, fd_skew_row **row)
+/* NULL without memory. */
+static fd_skew_row *
+find_row(fd_skew *skew, const fd_collective *of)
 {
-    for (uint32_t i = 0; i < skew->rows.count; i++) {
-        *row = &skew->rows.list[i];
-        if ((*row)->name == of->name && (*row)->group == of->group) {
-            return FD_OK;
-        }
-    }
-    fd_skew_row made = {.name = of->name, .group = of->group};
-    fd_status status = fd_vector_push(&skew->rows, made);
-    *row = status == FD_OK ? &skew->rows.list[skew->rows.count - 1] : NULL;
-    return status;
+    return fd_row(&skew->rows, &skew->row_of,
+                  (uint64_t)of->name << 32 | (of->group + 1),
+                  &(fd_skew_row){.name = of->name, .group = of->group});
 }
 
 static fd_status
@@ -112,12 +107,15 @@ match_key(fd_skew *skew, const fd_collective *list, uint32_t count)
         each = next - i;
         ranks++;
     }
-    fd_skew_row *row;
-    fd_status status = find_row(skew, list, &row);
-    if (status == FD_OK && (!even || ranks < 2)) {
+    fd_skew_row *row = find_row(skew, list);
+    if (row == NULL) {
+        return FD_ENOMEM;
+    }
+    if (!even || ranks < 2) {
         row->unmatched += count;
         return FD_OK;
     }
+    fd_status status = FD_OK;
     for (uint32_t i = 0; i < each && status == FD_OK; i++) {
         status = measure(skew, row, &list[i], ranks, each);
     }
@@ -130,9 +128,7 @@ fd_skew_match(fd_skew *skew)
     const fd_collective *list = skew->list.list;
     uint32_t count = skew->list.count;
     fd_status status = FD_OK;
-    if (count > 0) {
-        qsort(skew->list.list, count, sizeof *list, by_key);
-    }
+    fd_vector_sort(&skew->list, by_key);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         for (next = i; next < count && list[next].key == list[i].key;) {
             next++;

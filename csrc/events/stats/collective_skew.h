@@ -3,6 +3,7 @@
 #ifndef FD_COLLECTIVE_SKEW_H
 #define FD_COLLECTIVE_SKEW_H
 
+#include "base/map.h"
 #include "events/stats/duration_digest.h"
 
 enum { FD_SKEW_MOST = 1 << 20 };
@@ -39,6 +40,7 @@ typedef struct fd_skew {
     FD_VECTOR(fd_collective) list;
     uint64_t left_out; /* beyond FD_SKEW_MOST */
     FD_VECTOR(fd_skew_row) rows;
+    fd_map row_of; /* name and group -> place + 1 */
     FD_VECTOR(fd_skew_rank) ranks;
 } fd_skew;
 

@@ -1,5 +1,7 @@
 #include "events/stats/gpu_facts.h"
 
+#include "base/rows.h"
+
 #include <string.h>
 
 static int64_t
@@ -87,35 +89,19 @@ fd_copies_clear(fd_copies *copies)
         fd_digest_clear(&copies->rows.list[i].rate);
     }
     fd_vector_clear(&copies->rows);
-}
-
-static fd_status
-find_row(fd_copies *copies, uint32_t rank, fd_copy_kind kind,
-         fd_copy_row **row)
-{
-    for (uint32_t i = 0; i < copies->rows.count; i++) {
-        *row = &copies->rows.list[i];
-        if ((*row)->rank == rank && (*row)->kind == kind) {
-            return FD_OK;
-        }
-    }
-    fd_copy_row made = {.rank = rank, .kind = kind};
-    fd_status status = fd_vector_push(&copies->rows, made);
-    *row = status == FD_OK ? &copies->rows.list[copies->rows.count - 1] : NULL;
-    return status;
+    fd_map_clear(&copies->row_of);
 }
 
 fd_status
 fd_copies_add(fd_copies *copies, uint32_t rank, const fd_gpu_facts *facts,
               uint64_t duration)
 {
-    fd_copy_row *row;
-    fd_status status = find_row(copies, rank, facts->copy, &row);
-    if (status == FD_OK) {
-        status = fd_digest_add(&row->time, duration);
-    }
-    if (status != FD_OK) {
-        return status;
+    fd_copy_row *row =
+        fd_row(&copies->rows, &copies->row_of,
+               (uint64_t)rank << 32 | ((uint32_t)facts->copy + 1),
+               &(fd_copy_row){.rank = rank, .kind = facts->copy});
+    if (row == NULL || fd_digest_add(&row->time, duration) != FD_OK) {
+        return FD_ENOMEM;
     }
     row->unsized += !facts->has_bytes;
     row->bytes += facts->bytes;

@@ -3,6 +3,7 @@
 #ifndef FD_GPU_FACTS_H
 #define FD_GPU_FACTS_H
 
+#include "base/map.h"
 #include "events/stats/duration_digest.h"
 #include "events/timeline_event.h"
 
@@ -53,6 +54,7 @@ typedef struct fd_copy_row {
 
 typedef struct fd_copies {
     FD_VECTOR(fd_copy_row) rows;
+    fd_map row_of; /* rank and kind -> place + 1 */
 } fd_copies;
 
 void fd_copies_clear(fd_copies *copies);

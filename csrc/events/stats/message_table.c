@@ -2,8 +2,6 @@
 
 #include "base/budget.h"
 
-#include <stdlib.h>
-
 /* Outer ranges that are searched for the one around a launch. */
 enum { MOST_AROUND = 64 };
 
@@ -32,11 +30,11 @@ by_place(const void *left, const void *right)
 {
     const fd_message_slice *a = left;
     const fd_message_slice *b = right;
-    return a->rank != b->rank     ? (a->rank < b->rank ? -1 : 1)
-         : a->level != b->level   ? (a->level < b->level ? -1 : 1)
-         : a->thread != b->thread ? (a->thread < b->thread ? -1 : 1)
-         : a->start != b->start   ? (a->start < b->start ? -1 : 1)
-                                  : (a->end < b->end) - (a->end > b->end);
+    int order = FD_ORDER(a->rank, b->rank);
+    order = order != 0 ? order : FD_ORDER(a->level, b->level);
+    order = order != 0 ? order : FD_ORDER(a->thread, b->thread);
+    order = order != 0 ? order : FD_ORDER(a->start, b->start);
+    return order != 0 ? order : FD_ORDER(b->end, a->end);
 }
 
 /* The innermost range of a rank that was open on a thread at a time. `list`:
@@ -71,38 +69,36 @@ range_around(fd_message_slice *list, uint32_t count,
     return NULL;
 }
 
-static fd_status
-find_row(fd_messages *messages, const fd_message_slice *of,
-         fd_message_row **row)
+/* NULL without memory. */
+static fd_message_row *
+find_row(fd_messages *messages, const fd_message_slice *of)
 {
     for (uint32_t i = 0; i < messages->rows.count; i++) {
-        *row = &messages->rows.list[i];
-        if ((*row)->operation == of->message.operation
-            && (*row)->members == of->message.members
-            && (*row)->group == of->group) {
-            return FD_OK;
+        fd_message_row *row = &messages->rows.list[i];
+        if (row->operation == of->message.operation
+            && row->members == of->message.members
+            && row->group == of->group) {
+            return row;
         }
     }
     fd_message_row made = {.operation = of->message.operation,
                            .members = of->message.members,
                            .group = of->group};
-    fd_status status = fd_vector_push(&messages->rows, made);
-    *row = status == FD_OK ? &messages->rows.list[messages->rows.count - 1]
-                           : NULL;
-    return status;
+    return fd_vector_push(&messages->rows, made) == FD_OK
+             ? &messages->rows.list[messages->rows.count - 1]
+             : NULL;
 }
 
 /* `time`: of the transfer, 0 if unknown. */
 static fd_status
 add_transfer(fd_messages *messages, const fd_message_slice *of, uint64_t time)
 {
-    fd_message_row *row;
     if (of->message.operation == FD_OPERATION_NONE) {
         return FD_OK;
     }
-    fd_status status = find_row(messages, of, &row);
-    if (status != FD_OK) {
-        return status;
+    fd_message_row *row = find_row(messages, of);
+    if (row == NULL) {
+        return FD_ENOMEM;
     }
     row->count++;
     row->unsized += !of->message.sized;
@@ -191,9 +187,7 @@ fd_messages_finish(fd_messages *messages, const fd_stream_table *streams)
     fd_message_slice *list = messages->list.list;
     uint32_t count = messages->list.count;
     fd_status status = FD_OK;
-    if (count > 0) {
-        qsort(list, count, sizeof *list, by_place);
-    }
+    fd_vector_sort(&messages->list, by_place);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         for (next = i; next < count && list[next].rank == list[i].rank;) {
             next++;

@@ -2,8 +2,6 @@
 
 #include "base/budget.h"
 
-#include <stdlib.h>
-
 typedef struct queue_change {
     int64_t time;
     int32_t by;
@@ -46,32 +44,25 @@ fd_stream_table_activity(fd_stream_table *streams,
 }
 
 static int
-in_order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int
 by_correlation(const void *left, const void *right)
 {
     const fd_gpu_launch *a = left;
     const fd_gpu_launch *b = right;
-    return a->rank != b->rank ? in_order(a->rank, b->rank)
-         : a->correlation != b->correlation
-             ? (a->correlation < b->correlation ? -1 : 1)
-             : in_order(a->start, b->start);
+    int order = FD_ORDER(a->rank, b->rank);
+    order = order != 0 ? order : FD_ORDER(a->correlation, b->correlation);
+    return order != 0 ? order : FD_ORDER(a->start, b->start);
 }
 
 /* Streams of a rank, and threads where streams are not given. */
 static int
 by_stream(const fd_gpu_activity *a, const fd_gpu_activity *b)
 {
-    int order = in_order(a->rank, b->rank);
-    order = order != 0 ? order : in_order(a->device, b->device);
-    order = order != 0 ? order : in_order(a->stream, b->stream);
+    int order = FD_ORDER(a->rank, b->rank);
+    order = order != 0 ? order : FD_ORDER(a->device, b->device);
+    order = order != 0 ? order : FD_ORDER(a->stream, b->stream);
     return order != 0 || a->stream != FD_NO_STREAM
              ? order
-             : in_order(a->thread, b->thread);
+             : FD_ORDER(a->thread, b->thread);
 }
 
 static int
@@ -80,8 +71,8 @@ by_time(const void *left, const void *right)
     const fd_gpu_activity *a = left;
     const fd_gpu_activity *b = right;
     int order = by_stream(a, b);
-    order = order != 0 ? order : in_order(a->start, b->start);
-    return order != 0 ? order : in_order(a->end, b->end);
+    order = order != 0 ? order : FD_ORDER(a->start, b->start);
+    return order != 0 ? order : FD_ORDER(a->end, b->end);
 }
 
 /* A launch comes before the begin of its work, also at one time. */
@@ -90,17 +81,14 @@ by_change(const void *left, const void *right)
 {
     const queue_change *a = left;
     const queue_change *b = right;
-    return a->time != b->time ? in_order(a->time, b->time)
-                              : in_order(b->by, a->by);
+    int order = FD_ORDER(a->time, b->time);
+    return order != 0 ? order : FD_ORDER(b->by, a->by);
 }
 
 void
 fd_stream_table_sort(fd_stream_table *streams)
 {
-    if (streams->launches.count > 0) {
-        qsort(streams->launches.list, streams->launches.count,
-              sizeof *streams->launches.list, by_correlation);
-    }
+    fd_vector_sort(&streams->launches, by_correlation);
 }
 
 const fd_gpu_launch *
@@ -134,10 +122,7 @@ measure_queue(queue_changes *changes)
     fd_gpu_queue queue = {.most = 0};
     int64_t length = 0;
     double sum = 0;
-    if (changes->count == 0) {
-        return queue;
-    }
-    qsort(changes->list, changes->count, sizeof *changes->list, by_change);
+    fd_vector_sort(changes, by_change);
     for (uint32_t i = 0; i + 1 < changes->count; i++) {
         length += changes->list[i].by;
         int64_t time = changes->list[i + 1].time - changes->list[i].time;
@@ -206,18 +191,16 @@ add_delay(fd_gpu_delays *row, const fd_gpu_activity *at,
     return status == FD_OK ? fd_digest_add(&row->call, call) : status;
 }
 
-static fd_status
-delays_of(fd_stream_table *streams, uint32_t rank, fd_gpu_delays **row)
+/* Ranks are in order. NULL without memory. */
+static fd_gpu_delays *
+delays_of(fd_stream_table *streams, uint32_t rank)
 {
-    fd_status status = FD_OK;
     uint32_t count = streams->delays.count;
-    if (count == 0 || streams->delays.list[count - 1].rank != rank) {
-        status =
-            fd_vector_push(&streams->delays, (fd_gpu_delays){.rank = rank});
-    }
-    *row = status == FD_OK ? &streams->delays.list[streams->delays.count - 1]
-                           : NULL;
-    return status;
+    bool known = count > 0 && streams->delays.list[count - 1].rank == rank;
+    fd_gpu_delays added = {.rank = rank};
+    return known || fd_vector_push(&streams->delays, added) == FD_OK
+             ? &streams->delays.list[streams->delays.count - 1]
+             : NULL;
 }
 
 static fd_status
@@ -258,20 +241,17 @@ fd_stream_table_finish(fd_stream_table *streams)
 {
     const fd_gpu_activity *list = streams->activities.list;
     uint32_t count = streams->activities.count;
-    fd_gpu_delays *delays;
     fd_status status = FD_OK;
-    if (count > 0) {
-        qsort(streams->activities.list, count, sizeof *list, by_time);
-    }
+    fd_vector_sort(&streams->activities, by_time);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         for (next = i;
              next < count && by_stream(&list[i], &list[next]) == 0;) {
             next++;
         }
-        status = delays_of(streams, list[i].rank, &delays);
-        if (status == FD_OK) {
-            status = measure_stream(streams, &list[i], next - i, delays);
-        }
+        fd_gpu_delays *delays = delays_of(streams, list[i].rank);
+        status = delays == NULL
+                   ? FD_ENOMEM
+                   : measure_stream(streams, &list[i], next - i, delays);
     }
     fd_vector_clear(&streams->launches);
     fd_vector_clear(&streams->activities);

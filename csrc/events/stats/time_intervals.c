@@ -2,7 +2,6 @@
 
 #include "base/budget.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { FEW = 4096 };
@@ -19,8 +18,8 @@ by_begin(const void *left, const void *right)
 {
     const fd_interval *a = left;
     const fd_interval *b = right;
-    return a->from != b->from ? (a->from < b->from ? -1 : 1)
-                              : (a->to > b->to) - (a->to < b->to);
+    int order = FD_ORDER(a->from, b->from);
+    return order != 0 ? order : FD_ORDER(a->to, b->to);
 }
 
 /* Intervals in order, where gaps up to `gap` are closed. */
@@ -47,8 +46,7 @@ void
 fd_intervals_settle(fd_intervals *set)
 {
     if (set->sorted < set->list.count) {
-        qsort(set->list.list, set->list.count, sizeof *set->list.list,
-              by_begin);
+        fd_vector_sort(&set->list, by_begin);
         unite(set, set->gap);
     }
 }

@@ -121,10 +121,8 @@ by_key(const void *left, const void *right)
     if (a->key != b->key) {
         return a->key < b->key ? -1 : 1;
     }
-    if (a->second != b->second) {
-        return a->second < b->second ? -1 : 1;
-    }
-    return a->at < b->at ? -1 : 1;
+    int order = FD_ORDER(a->second, b->second);
+    return order != 0 ? order : FD_ORDER(a->at, b->at);
 }
 
 /* Most traces are nearly in order: those in order cost no sort. */

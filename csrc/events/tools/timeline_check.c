@@ -5,7 +5,6 @@
 #include "trace/interned_texts.h"
 #include "json/decimal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROGRESS_STEP = 1 << 24 };
@@ -269,22 +268,21 @@ take_member(checking *c, const fd_timeline_reader *reader)
 {
     fd_scan scan = {
         .at = reader->value.from, .end = reader->value.to, .forgets = true};
+    fd_span row;
     fd_status status = FD_OK;
     if (!fd_span_is(reader->key, "ranks")
         || fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
         return FD_OK;
     }
-    do {
-        fd_scan_space(&scan);
-        const char *from = scan.at;
-        if (fd_scan_value(&scan) != FD_SCAN_OK || *from != '{') {
-            break;
-        }
+    for (bool first = true;
+         status == FD_OK && fd_scan_element(&scan, first, &row) == FD_SCAN_OK
+         && *row.from == '{';
+         first = false) {
         c->has_ranks = true;
         fd_fault_place place = {
-            reader->begin + (uint64_t)(from - reader->value.from), 0};
-        status = take_rank(c, (fd_span){from, scan.at}, place);
-    } while (status == FD_OK && fd_scan_mark(&scan, ',') == FD_SCAN_OK);
+            reader->begin + (uint64_t)(row.from - reader->value.from), 0};
+        status = take_rank(c, row, place);
+    }
     return status;
 }
 
@@ -369,9 +367,8 @@ by_name(const void *left, const void *right)
 {
     const process *a = left;
     const process *b = right;
-    return a->name != b->name ? (a->name < b->name ? -1 : 1)
-                              : (a->first.byte > b->first.byte)
-                                    - (a->first.byte < b->first.byte);
+    int order = FD_ORDER(a->name, b->name);
+    return order != 0 ? order : FD_ORDER(a->first.byte, b->first.byte);
 }
 
 /* Whether `ranks` has a row for a process "rank N ...". */
@@ -397,9 +394,7 @@ check_processes(checking *c)
 {
     process *list = c->processes.list;
     uint32_t count = c->processes.count;
-    if (count > 0) {
-        qsort(list, count, sizeof *list, by_name);
-    }
+    fd_vector_sort(&c->processes, by_name);
     for (uint32_t i = 0; i < count; i++) {
         if (list[i].has_events && list[i].name == 0) {
             fault(c, FD_FAULT_NO_NAME, list[i].first);

@@ -108,20 +108,17 @@ fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
                            fd_span value)
 {
     fd_scan scan = {.at = value.from, .end = value.to, .forgets = true};
+    fd_span row;
     fd_status status = FD_OK;
     if (!fd_span_is(key, "ranks") || fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
         return FD_OK;
     }
-    do {
+    for (bool first = true;
+         status == FD_OK && fd_scan_element(&scan, first, &row) == FD_SCAN_OK;
+         first = false) {
         fd_span found;
         uint64_t rank;
         uint64_t lost;
-        fd_scan_space(&scan);
-        fd_span row = {scan.at, scan.at};
-        if (fd_scan_value(&scan) != FD_SCAN_OK) {
-            break;
-        }
-        row.to = scan.at;
         if (fd_scan_find(row, "rank", &found) && fd_span_u64(found, &rank)
             && rank < FD_TIMELINE_RANKS && fd_scan_find(row, "lost", &found)
             && fd_span_u64(found, &lost) && lost > 0) {
@@ -129,7 +126,7 @@ fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
                                     (fd_timeline_rank){.rank = (uint32_t)rank,
                                                        .places_lost = lost});
         }
-    } while (status == FD_OK && fd_scan_mark(&scan, ',') == FD_SCAN_OK);
+    }
     return status;
 }
 
@@ -138,7 +135,7 @@ by_rank(const void *left, const void *right)
 {
     const fd_timeline_rank *a = left;
     const fd_timeline_rank *b = right;
-    return (a->rank > b->rank) - (a->rank < b->rank);
+    return FD_ORDER(a->rank, b->rank);
 }
 
 static fd_timeline_rank *
@@ -217,9 +214,8 @@ by_number(const void *left, const void *right)
 {
     const fd_timeline_step *a = left;
     const fd_timeline_step *b = right;
-    return a->number != b->number
-             ? (a->number < b->number ? -1 : 1)
-             : (a->start > b->start) - (a->start < b->start);
+    int order = FD_ORDER(a->number, b->number);
+    return order != 0 ? order : FD_ORDER(a->start, b->start);
 }
 
 static int
@@ -227,8 +223,8 @@ by_start(const void *left, const void *right)
 {
     const fd_timeline_step *a = left;
     const fd_timeline_step *b = right;
-    return a->start != b->start ? (a->start < b->start ? -1 : 1)
-                                : by_number(left, right);
+    int order = FD_ORDER(a->start, b->start);
+    return order != 0 ? order : by_number(left, right);
 }
 
 /* One step per number, from its first begin to its last end, at most to the

@@ -129,9 +129,9 @@ by_time(const void *left, const void *right)
 {
     const fd_track_record *a = left;
     const fd_track_record *b = right;
-    return a->track != b->track ? (a->track < b->track ? -1 : 1)
-         : a->time != b->time   ? (a->time < b->time ? -1 : 1)
-                              : (a->event > b->event) - (a->event < b->event);
+    int order = FD_ORDER(a->track, b->track);
+    order = order != 0 ? order : FD_ORDER(a->time, b->time);
+    return order != 0 ? order : FD_ORDER(a->event, b->event);
 }
 
 static int
@@ -139,8 +139,8 @@ longest_first(const void *left, const void *right)
 {
     const fd_track_record *a = left;
     const fd_track_record *b = right;
-    return a->end != b->end ? (a->end > b->end ? -1 : 1)
-                            : (a->event > b->event) - (a->event < b->event);
+    int order = FD_ORDER(b->end, a->end);
+    return order != 0 ? order : FD_ORDER(a->event, b->event);
 }
 
 /* Of complete slices that begin at one time the longest encloses the

@@ -113,13 +113,9 @@ put_processes(sending *s)
     fd_status status = fd_timeline_ids_order(s->ids, &order);
     for (uint32_t i = 0; i < order.count && status == FD_OK; i++) {
         uint32_t process = order.list[i].process;
-        while (w->processes.count <= process && status == FD_OK) {
-            status =
-                fd_vector_push(&w->processes, (fd_perfetto_process){0, 0});
-        }
+        uint32_t track;
+        status = fd_perfetto_process_track(w, process, &track);
         if (status == FD_OK) {
-            uint32_t *track = &w->processes.list[process].track;
-            *track = *track != 0 ? *track : w->spare->track++;
             put_process(s, process, i);
         }
     }

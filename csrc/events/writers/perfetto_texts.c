@@ -5,11 +5,7 @@
 #include "streams/protobuf.h"
 #include "json/json_text.h"
 
-#include <locale.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { LONGEST_NUMBER = 128 };
 
 static void
 clear_pool(fd_perfetto_pool *pool)
@@ -119,26 +115,6 @@ fd_perfetto_end_message(fd_buffer *to, uint32_t field, size_t from)
     }
 }
 
-/* In any locale. */
-static bool
-real(fd_span number, double *value)
-{
-    char text[LONGEST_NUMBER];
-    size_t size = fd_span_size(number);
-    if (size >= sizeof text) {
-        return false;
-    }
-    memcpy(text, number.from, size);
-    text[size] = '\0';
-    char *point = strchr(text, '.');
-    if (point != NULL) {
-        *point = *localeconv()->decimal_point;
-    }
-    char *end;
-    *value = strtod(text, &end);
-    return end == text + size;
-}
-
 /* A number as a whole one, else as a double: false when it is neither. */
 static bool
 put_real(fd_span number, uint32_t field, fd_buffer *to)
@@ -148,7 +124,7 @@ put_real(fd_span number, uint32_t field, fd_buffer *to)
     bool is_real = memchr(number.from, '.', size) != NULL
                 || memchr(number.from, 'e', size) != NULL
                 || memchr(number.from, 'E', size) != NULL;
-    is_real = is_real && real(number, &value);
+    is_real = is_real && fd_span_double(number, &value);
     if (is_real) {
         fd_proto_fixed(to, field, &value);
     }

@@ -36,4 +36,24 @@ failed_push_changes_nothing(void)
     }
 }
 
-RUN(TEST(too_many), TEST(failed_push_changes_nothing))
+static int
+downwards(const void *left, const void *right)
+{
+    return FD_ORDER(*(const uint64_t *)right, *(const uint64_t *)left);
+}
+
+static void
+sorted(void)
+{
+    CLEAN(clear) numbers n = {NULL, 0, 0};
+    fd_vector_sort(&n, downwards);
+    EQUAL(n.count, 0);
+    for (uint64_t i = 0; i < 5; i++) {
+        OK(fd_vector_push(&n, i % 3));
+    }
+    fd_vector_sort(&n, downwards);
+    EQUAL(n.list[0], 2);
+    EQUAL(n.list[4], 0);
+}
+
+RUN(TEST(too_many), TEST(failed_push_changes_nothing), TEST(sorted))

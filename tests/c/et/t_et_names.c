@@ -88,4 +88,15 @@ tensors(void)
         !fd_et_tensor_bytes((fd_span){huge, huge + sizeof huge - 1}, &bytes));
 }
 
-RUN(TEST(roots), TEST(communication), TEST(tensors))
+static void
+ranks_of_groups(void)
+{
+    CHECK(fd_et_lists_all("") && fd_et_lists_all("[]"));
+    CHECK(!fd_et_lists_all("[0]"));
+    CHECK(fd_et_lists_rank("[0, 12,3]", 12));
+    CHECK(fd_et_lists_rank("[0, 12,3]", 3));
+    CHECK(!fd_et_lists_rank("[0, 12,3]", 1));
+    CHECK(!fd_et_lists_rank("[]", 0) && !fd_et_lists_rank("[0]", -1));
+}
+
+RUN(TEST(roots), TEST(communication), TEST(tensors), TEST(ranks_of_groups))

@@ -1,7 +1,7 @@
 #include "fuzz.h"
 #include "traces.h"
 
-#include "et/readers/from_kineto.h"
+#include "et/readers/et_readers.h"
 #include "et/tools/link_files.h"
 
 /* Without an execution trace. */

@@ -1,7 +1,7 @@
 #include "traces.h"
 
 #include "et/readers/chakra_fields.h"
-#include "et/readers/chakra_reader.h"
+#include "et/readers/et_readers.h"
 #include "fixtures.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/readers/from_kineto.h"
+#include "et/readers/et_readers.h"
 #include "fixtures.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/readers/workload_node.h"
+#include "et/readers/json_nodes.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/tools/et_dot.h"
+#include "et/et_writers.h"
 #include "streams/output_stream.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ draw(const fd_et *et, fd_buffer *to)
     fd_status status;
     fd_bytes_out *out = fd_bytes_out_open("a.dot", &status, NULL);
     if (status == FD_OK) {
-        status = fd_et_write_dot(et, out);
+        status = fd_et_write_dot(et, out, NULL);
         fd_buffer *text = fd_bytes_out_text(out);
         status = status == FD_OK ? text->status : status;
         fd_buffer_bytes(to, text->bytes, text->size);

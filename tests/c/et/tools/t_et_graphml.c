@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/tools/et_graphml.h"
+#include "et/et_writers.h"
 
 #include <string.h>
 

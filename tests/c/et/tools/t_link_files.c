@@ -3,6 +3,103 @@
 #include "et/tools/link_files.h"
 #include "fixtures.h"
 
+#include <string.h>
+
+#define SECOND INT64_C(1000000000)
+
+static void
+compared(void)
+{
+    static const struct {
+        fd_et_identity et;
+        fd_et_identity kineto;
+        const char *said; /* "": they fit */
+    } cases[] = {
+        {{.rank = -1}, {.rank = 3, .pid = 7}, ""},
+        {{.rank = 3, .pid = 7}, {.rank = 3, .pid = 7}, ""},
+        {{.rank = 2, .pid = 7}, {.rank = 3, .pid = 7}, "of rank 3, but"},
+        {{.rank = 3, .pid = 7}, {.rank = 3, .pid = 8}, "of process 8, but"},
+        {{.rank = -1,
+          .begin_ns = 1795323765 * SECOND,
+          .end_ns = 1795323765 * SECOND},
+         {.rank = -1,
+          .begin_ns = 1795323765 * SECOND,
+          .end_ns = 1795323766 * SECOND},
+         ""},
+        {{.rank = -1,
+          .begin_ns = 1795323765 * SECOND,
+          .end_ns = 1795323765 * SECOND},
+         {.rank = -1,
+          .begin_ns = 1795423765 * SECOND,
+          .end_ns = 1795423766 * SECOND},
+         "of 2026-11-23 08:49 UTC, but the execution trace is of 2026-11-22"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fd_error error = {""};
+        STATUS(fd_et_compare_identity(&cases[i].et, &cases[i].kineto, "k.json",
+                                      &error),
+               cases[i].said[0] == '\0' ? FD_OK : FD_EFORMAT);
+        CHECK(strstr(error.text, cases[i].said) != NULL);
+    }
+}
+
+static void
+times(void)
+{
+    CLEAN(fd_et_clear) fd_et et = {.rank = 5, .pid = 7, .finished = true};
+    et.start_ts = 10;
+    et.finish_ts = 2010;
+    OK(fd_text_pool_add(&et.texts, "2026-11-22 05:02:45", 19, &et.time));
+    fd_et_identity made;
+    OK(fd_et_identity_of(&made, &et));
+    EQUAL(made.pid, 7);
+    EQUAL(made.rank, 5);
+    EQUAL(made.begin_ns, 1795323765 * SECOND);
+    EQUAL(made.end_ns, 1795323767 * SECOND);
+    OK(fd_text_pool_add(&et.texts, "yesterday", 9, &et.time));
+    OK(fd_et_identity_of(&made, &et));
+    EQUAL(made.begin_ns, 0);
+}
+
+static fd_status
+add_group(fd_et *et, const char *name, const char *ranks)
+{
+    fd_et_group group = {.size = 0};
+    fd_status status =
+        fd_text_pool_add(&et->texts, name, strlen(name), &group.name);
+    if (status == FD_OK) {
+        status =
+            fd_text_pool_add(&et->texts, ranks, strlen(ranks), &group.ranks);
+    }
+    return status == FD_OK ? fd_vector_push(&et->groups, group) : status;
+}
+
+/* A trace lists the process groups that contain its rank. */
+static void
+groups(void)
+{
+    static const char *const lists[] = {"[]", "[12, 2, 13, 3]", "[3,13]",
+                                        "[1, 3]"};
+    static const uint32_t counts[] = {0, 4, 2, 1};
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    CLEAN(fd_et_identity_clear) fd_et_identity made = {.rank = -1};
+    for (uint32_t i = 0; i < 4; i++) {
+        OK(add_group(&et, lists[i], lists[i]));
+        fd_et_identity_clear(&made);
+        OK(fd_et_identity_of(&made, &et));
+        EQUAL(made.members.count, counts[i]);
+        EQUAL(made.rank, i == 3 ? 3 : -1);
+        fd_error error = {""};
+        fd_et_identity other = {.rank = 2};
+        STATUS(fd_et_compare_identity(&made, &other, "k.json", &error),
+               i < 2 ? FD_OK : FD_EFORMAT);
+        CHECK(i != 2
+              || strstr(error.text, "rank 2, which is not in all process "
+                                    "groups of the execution trace")
+                     != NULL);
+    }
+}
+
 static fd_status
 write_files(const char *kineto)
 {
@@ -44,4 +141,4 @@ another_process(void)
     }
 }
 
-RUN(TEST(another_process))
+RUN(TEST(compared), TEST(times), TEST(groups), TEST(another_process))

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "timelines.h"
 
-#include "events/recorded/chrome_export.h"
+#include "events/recorded/timeline_exports.h"
 #include "export/exporters.h"
 #include "profile/totals.h"
 

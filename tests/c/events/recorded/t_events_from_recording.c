@@ -1,7 +1,7 @@
 #include "check.h"
 #include "timelines.h"
 
-#include "events/recorded/chrome_export.h"
+#include "events/recorded/timeline_exports.h"
 #include "trace/reader/recording_reader.h"
 
 #include <string.h>

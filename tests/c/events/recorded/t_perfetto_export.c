@@ -2,8 +2,8 @@
 #include "natives.h"
 #include "timelines.h"
 
-#include "events/recorded/perfetto_export.h"
 #include "events/recorded/perfetto_fields.h"
+#include "events/recorded/timeline_exports.h"
 #include "export/exporters.h"
 #include "profile/totals.h"
 #include "streams/protobuf.h"

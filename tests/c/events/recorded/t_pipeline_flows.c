@@ -1,8 +1,8 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "events/recorded/chrome_export.h"
 #include "events/recorded/pipeline_flows.h"
+#include "events/recorded/timeline_exports.h"
 #include "profile/totals.h"
 
 #include <string.h>

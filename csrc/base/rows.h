@@ -1,0 +1,53 @@
+/* Rows found by key: a vector of structs, and a map from keys to places + 1.
+ *
+ *     FD_VECTOR(row) rows; fd_map numbers;
+ *     row *one = fd_row(&rows, &numbers, key, &(row){.name = name});
+ *     if (one == NULL) return FD_ENOMEM;
+ *     one->count++;
+ */
+#ifndef FD_ROWS_H
+#define FD_ROWS_H
+
+#include "base/map.h"
+#include "base/vector.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* The row of a key, which is not 0; a copy of the last argument, a pointer, is
+ * appended if there is no such row. Valid until the next call. NULL without
+ * memory. */
+#define fd_row(vector, map, key, ...) \
+    fd_row_find((void **)&(vector)->list, &(vector)->count, &(vector)->room, \
+                sizeof *(vector)->list, (map), (key), (__VA_ARGS__))
+
+static inline void *
+fd_row_find(void **list, uint32_t *count, uint32_t *room, size_t size,
+            fd_map *map, uint64_t key, const void *added)
+{
+    uint32_t number = fd_map_get(map, key);
+    if (number == 0) {
+        number = *count + 1;
+        if (fd_vector_grow(list, *count, room, size, 1) != FD_OK
+            || fd_map_put(map, key, number) != FD_OK) {
+            return NULL;
+        }
+        memcpy((char *)*list + (size_t)*count * size, added, size);
+        ++*count;
+    }
+    return (char *)*list + (size_t)(number - 1) * size;
+}
+
+/* Whether a key is new; it is added. `*status` is set on failure. */
+static inline bool
+fd_map_is_new(fd_map *map, uint64_t key, fd_status *status)
+{
+    if (fd_map_get(map, key) != 0) {
+        return false;
+    }
+    fd_status put = fd_map_put(map, key, 1);
+    *status = put != FD_OK ? put : *status;
+    return put == FD_OK;
+}
+
+#endif

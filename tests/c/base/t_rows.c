@@ -1,0 +1,49 @@
+#include "check.h"
+
+#include "base/rows.h"
+
+typedef struct row {
+    uint32_t name;
+    uint32_t count;
+} row;
+
+typedef FD_VECTOR(row) row_list;
+
+static void
+clear(row_list *rows)
+{
+    fd_vector_clear(rows);
+}
+
+static void
+one_row_per_key(void)
+{
+    CLEAN(clear) row_list rows = {NULL, 0, 0};
+    CLEAN(fd_map_clear) fd_map numbers = {NULL, 0, 0};
+    for (uint32_t i = 0; i < 300; i++) {
+        uint32_t key = 1 + i % 100;
+        row *one = fd_row(&rows, &numbers, key, &(row){.name = key});
+        OK(one == NULL ? FD_ENOMEM : FD_OK);
+        EQUAL(one->name, key);
+        one->count++;
+    }
+    EQUAL(rows.count, 100);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        EQUAL(rows.list[i].name, i + 1);
+        EQUAL(rows.list[i].count, 3);
+    }
+}
+
+static void
+new_keys(void)
+{
+    CLEAN(fd_map_clear) fd_map seen = {NULL, 0, 0};
+    fd_status status = FD_OK;
+    bool first = fd_map_is_new(&seen, 7, &status);
+    OK(status);
+    CHECK(first && !fd_map_is_new(&seen, 7, &status));
+    CHECK(fd_map_is_new(&seen, 8, &status));
+    OK(status);
+}
+
+RUN(TEST(one_row_per_key), TEST(new_keys))
