@@ -13,40 +13,41 @@ enum {
 static const double LARGEST_DRIFT = 500e-6;
 
 int
-fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_cudart *cuda,
+fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_gpu_runtime *runtime,
                     uint64_t (*now)(void), double ticks_per_ns)
 {
-    *anchors = (fd_gpu_anchors){.cuda = cuda,
+    *anchors = (fd_gpu_anchors){.runtime = runtime,
                                 .now = now,
                                 .nominal = ticks_per_ns,
                                 .rate = ticks_per_ns};
     int result =
-        cuda->stream_create(&anchors->stream, FD_CUDA_STREAM_NON_BLOCKING);
-    if (result == FD_CUDA_SUCCESS) {
-        result = cuda->event_create(&anchors->spare, 0);
+        runtime->stream_create(&anchors->stream, FD_GPU_STREAM_NON_BLOCKING);
+    if (result == FD_GPU_SUCCESS) {
+        result = runtime->event_create(&anchors->spare, 0);
     }
-    for (int i = 0; i < FD_GPU_ANCHORS && result == FD_CUDA_SUCCESS; i++) {
-        result = cuda->event_create(&anchors->list[i].event, 0);
+    for (int i = 0; i < FD_GPU_ANCHORS && result == FD_GPU_SUCCESS; i++) {
+        result = runtime->event_create(&anchors->list[i].event, 0);
     }
-    return fd_cuda_result(cuda, result);
+    return fd_gpu_result(runtime, result);
 }
 
 void
 fd_gpu_anchors_clear(fd_gpu_anchors *anchors, bool alive)
 {
-    const fd_cudart *cuda = anchors->cuda;
+    const fd_gpu_runtime *runtime = anchors->runtime;
     for (int i = 0; alive && i < FD_GPU_ANCHORS; i++) {
         if (anchors->list[i].event != NULL) {
-            fd_cuda_result(cuda, cuda->event_destroy(anchors->list[i].event));
+            fd_gpu_result(runtime,
+                          runtime->event_destroy(anchors->list[i].event));
         }
     }
     if (alive && anchors->spare != NULL) {
-        fd_cuda_result(cuda, cuda->event_destroy(anchors->spare));
+        fd_gpu_result(runtime, runtime->event_destroy(anchors->spare));
     }
     if (alive && anchors->stream != NULL) {
-        fd_cuda_result(cuda, cuda->stream_destroy(anchors->stream));
+        fd_gpu_result(runtime, runtime->stream_destroy(anchors->stream));
     }
-    *anchors = (fd_gpu_anchors){.cuda = NULL};
+    *anchors = (fd_gpu_anchors){.runtime = NULL};
 }
 
 /* Record the spare event and poll it for at most PATIENCE_NS. `width` stays 0
@@ -54,24 +55,24 @@ fd_gpu_anchors_clear(fd_gpu_anchors *anchors, bool alive)
 static int
 attempt(fd_gpu_anchors *anchors, fd_gpu_anchor *got)
 {
-    const fd_cudart *cuda = anchors->cuda;
+    const fd_gpu_runtime *runtime = anchors->runtime;
     uint64_t patience = (uint64_t)(PATIENCE_NS * anchors->nominal);
     uint64_t before = anchors->now();
     uint64_t after = before;
-    int result = cuda->event_record(anchors->spare, anchors->stream);
-    while (result == FD_CUDA_SUCCESS && after - before < patience) {
-        result = fd_cuda_result(cuda, cuda->event_query(anchors->spare));
+    int result = runtime->event_record(anchors->spare, anchors->stream);
+    while (result == FD_GPU_SUCCESS && after - before < patience) {
+        result = fd_gpu_result(runtime, runtime->event_query(anchors->spare));
         after = anchors->now();
-        if (result == FD_CUDA_SUCCESS) {
+        if (result == FD_GPU_SUCCESS) {
             got->host = (int64_t)(before + (after - before) / 2);
             got->width = after - before + 1;
             return result;
         }
-        if (result == FD_CUDA_NOT_READY) {
-            result = FD_CUDA_SUCCESS;
+        if (result == FD_GPU_NOT_READY) {
+            result = FD_GPU_SUCCESS;
         }
     }
-    return fd_cuda_result(cuda, result);
+    return fd_gpu_result(runtime, result);
 }
 
 static void
@@ -99,17 +100,17 @@ keep(fd_gpu_anchors *anchors, fd_gpu_anchor *best)
     float ms = 0;
     if (anchors->count > 0) {
         const fd_gpu_anchor *before = fd_gpu_anchors_latest(anchors);
-        int result = fd_cuda_result(
-            anchors->cuda,
-            anchors->cuda->event_elapsed(&ms, before->event, best->event));
-        if (result != FD_CUDA_SUCCESS) {
+        int result = fd_gpu_result(
+            anchors->runtime,
+            anchors->runtime->event_elapsed(&ms, before->event, best->event));
+        if (result != FD_GPU_SUCCESS) {
             return result;
         }
         best->gpu = before->gpu + (double)ms * NS_PER_MS;
     }
     anchors->list[anchors->count++ % FD_GPU_ANCHORS] = *best;
     measure_rate(anchors, best);
-    return FD_CUDA_SUCCESS;
+    return FD_GPU_SUCCESS;
 }
 
 int
@@ -121,7 +122,7 @@ fd_gpu_anchors_take(fd_gpu_anchors *anchors)
     for (int i = 0; i < ATTEMPTS; i++) {
         fd_gpu_anchor got = {.width = 0};
         int result = attempt(anchors, &got);
-        if (result != FD_CUDA_SUCCESS) {
+        if (result != FD_GPU_SUCCESS) {
             oldest->event = best.event;
             return result;
         }
@@ -135,7 +136,7 @@ fd_gpu_anchors_take(fd_gpu_anchors *anchors)
     anchors->next = anchors->now()
                   + (uint64_t)((best.width == 0 ? RETRY_MS : OLD_MS)
                                * (double)NS_PER_MS * anchors->nominal);
-    return best.width == 0 ? FD_CUDA_SUCCESS : keep(anchors, &best);
+    return best.width == 0 ? FD_GPU_SUCCESS : keep(anchors, &best);
 }
 
 int
@@ -148,10 +149,10 @@ fd_gpu_anchors_map(const fd_gpu_anchors *anchors, void *event, int64_t *host)
         const fd_gpu_anchor *from =
             &anchors->list[(anchors->count - 1 - i) % FD_GPU_ANCHORS];
         float ms;
-        int result = fd_cuda_result(
-            anchors->cuda,
-            anchors->cuda->event_elapsed(&ms, from->event, event));
-        if (result != FD_CUDA_SUCCESS) {
+        int result = fd_gpu_result(
+            anchors->runtime,
+            anchors->runtime->event_elapsed(&ms, from->event, event));
+        if (result != FD_GPU_SUCCESS) {
             return result;
         }
         float distance = ms < 0 ? -ms : ms;
@@ -164,5 +165,5 @@ fd_gpu_anchors_map(const fd_gpu_anchors *anchors, void *event, int64_t *host)
             break;
         }
     }
-    return FD_CUDA_SUCCESS;
+    return FD_GPU_SUCCESS;
 }

@@ -14,7 +14,7 @@
 #ifndef FD_CLOCK_ANCHORS_H
 #define FD_CLOCK_ANCHORS_H
 
-#include "gpu/cudart.h"
+#include "gpu/gpu_runtime.h"
 
 #include <stdint.h>
 
@@ -28,7 +28,7 @@ typedef struct fd_gpu_anchor {
 } fd_gpu_anchor;
 
 typedef struct fd_gpu_anchors {
-    const fd_cudart *cuda;
+    const fd_gpu_runtime *runtime;
     uint64_t (*now)(void);              /* the host's clock in ticks */
     double nominal;                     /* ticks per ns */
     double rate;                        /* ticks per ns of the GPU's clock */
@@ -41,7 +41,7 @@ typedef struct fd_gpu_anchors {
 
 /* Create a stream and events on the current device. Returns CUDA's error, as
  * do all functions below; `anchors` may be cleared after an error. */
-int fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_cudart *cuda,
+int fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_gpu_runtime *runtime,
                         uint64_t (*now)(void), double ticks_per_ns);
 void fd_gpu_anchors_clear(fd_gpu_anchors *anchors, bool alive);
 

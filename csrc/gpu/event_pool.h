@@ -10,12 +10,12 @@
 #define FD_EVENT_POOL_H
 
 #include "base/vector.h"
-#include "gpu/cudart.h"
+#include "gpu/gpu_runtime.h"
 
 enum { FD_GPU_POOL_STEP = 1024, FD_GPU_POOL_LARGEST = 64 * 1024 };
 
 typedef struct fd_gpu_pool {
-    const fd_cudart *cuda;
+    const fd_gpu_runtime *runtime;
     FD_VECTOR(void *) free;
     uint32_t made;
     bool dry; /* was empty since it last grew */

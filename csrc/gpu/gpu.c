@@ -10,8 +10,8 @@
 fd_status
 fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error)
 {
-    fd_cudart cuda;
-    fd_status status = fd_cudart_find(&cuda, error);
+    fd_gpu_runtime runtime;
+    fd_status status = fd_gpu_runtime_find(&runtime, error);
     if (status != FD_OK) {
         return status;
     }
@@ -19,7 +19,7 @@ fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error)
     if (made == NULL) {
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
-    made->cuda = cuda;
+    made->runtime = runtime;
     made->process = getpid();
     fd_gpu_figures_init(&made->figures, recording);
     pthread_mutex_init(&made->lock, NULL);
@@ -36,7 +36,7 @@ add(fd_gpu *gpu, int number)
         device = fd_malloc(sizeof *device);
     }
     if (device != NULL && gpu->devices[number] == NULL) {
-        fd_gpu_device_init(device, &gpu->cuda, &gpu->figures, number);
+        fd_gpu_device_init(device, &gpu->runtime, &gpu->figures, number);
         device->starves = gpu->starves;
         gpu->devices[number] = device;
     }
@@ -47,9 +47,9 @@ fd_gpu_device *
 fd_gpu_current(fd_gpu *gpu)
 {
     int number = -1;
-    if (!fd_cuda_is_clean(&gpu->cuda)
-        || fd_cuda_result(&gpu->cuda, gpu->cuda.get_device(&number))
-               != FD_CUDA_SUCCESS
+    if (!fd_gpu_is_clean(&gpu->runtime)
+        || fd_gpu_result(&gpu->runtime, gpu->runtime.get_device(&number))
+               != FD_GPU_SUCCESS
         || number < 0 || number >= FD_GPU_DEVICES) {
         return NULL;
     }
@@ -69,9 +69,9 @@ static bool
 may_query(fd_gpu *gpu)
 {
     int number = -1;
-    return gpu->process == getpid() && fd_cuda_is_clean(&gpu->cuda)
-        && fd_cuda_result(&gpu->cuda, gpu->cuda.get_device(&number))
-               == FD_CUDA_SUCCESS
+    return gpu->process == getpid() && fd_gpu_is_clean(&gpu->runtime)
+        && fd_gpu_result(&gpu->runtime, gpu->runtime.get_device(&number))
+               == FD_GPU_SUCCESS
         && number >= 0 && number < FD_GPU_DEVICES
         && gpu->devices[number] != NULL;
 }
@@ -83,7 +83,7 @@ fd_gpu_drain(fd_gpu *gpu, bool grows)
     if (!may_query(gpu)) {
         return;
     }
-    gpu->cuda.get_device(&number);
+    gpu->runtime.get_device(&number);
     for (int i = 0; i < FD_GPU_DEVICES; i++) {
         fd_gpu_device *device = gpu->devices[i];
         if (device != NULL) {
@@ -132,14 +132,16 @@ describe(const fd_gpu_device *device, fd_json_writer *w)
     fd_json_put_double(w, "uncertainty_ns",
                        rint(width / 2 / device->ticks_per_ns));
     if (device->stuck) {
-        fd_json_put_text(w, "error",
-                         "a thread was inside CUDA at the end: unfinished "
-                         "intervals are not counted");
+        fd_json_put_text(
+            w, "error",
+            "a thread was inside the runtime at the end: unfinished "
+            "intervals are not counted");
     }
     else if (device->error != 0) {
         snprintf(error, sizeof error,
-                 "%s failed with error %d: the GPU is not timed from there on",
-                 device->failing, device->error);
+                 "%s%s failed with error %d: the GPU is not timed from there "
+                 "on",
+                 device->runtime->prefix, device->failing, device->error);
         fd_json_put_text(w, "error", error);
     }
     fd_json_end_object(w);
@@ -151,7 +153,7 @@ note(fd_gpu *gpu)
     fd_buffer text = {.bytes = NULL};
     fd_json_writer w = {.to = &text};
     fd_json_begin_object(&w, NULL);
-    fd_json_put_text(&w, "library", gpu->cuda.library);
+    fd_json_put_text(&w, "library", gpu->runtime.library);
     fd_json_begin_array(&w, "devices");
     for (int i = 0; i < FD_GPU_DEVICES; i++) {
         if (gpu->devices[i] != NULL) {
@@ -185,7 +187,7 @@ fd_gpu_close(fd_gpu *gpu)
 void
 fd_gpu_free(fd_gpu *gpu)
 {
-    bool alive = gpu->process == getpid() && fd_cuda_is_clean(&gpu->cuda);
+    bool alive = gpu->process == getpid() && fd_gpu_is_clean(&gpu->runtime);
     for (int i = 0; i < FD_GPU_DEVICES; i++) {
         fd_gpu_device *device = gpu->devices[i];
         if (device != NULL) {

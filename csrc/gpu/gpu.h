@@ -8,7 +8,7 @@
 enum { FD_GPU_DEVICES = 32 };
 
 typedef struct fd_gpu {
-    fd_cudart cuda;
+    fd_gpu_runtime runtime;
     fd_gpu_figures figures;
     bool starves;         /* of the devices */
     int process;          /* pid; a forked child must not call CUDA */

@@ -3,15 +3,15 @@
 enum { MOST_STREAMS = 256 };
 
 void
-fd_gpu_device_init(fd_gpu_device *device, const fd_cudart *cuda,
+fd_gpu_device_init(fd_gpu_device *device, const fd_gpu_runtime *runtime,
                    fd_gpu_figures *figures, int number)
 {
-    *device = (fd_gpu_device){.cuda = cuda,
+    *device = (fd_gpu_device){.runtime = runtime,
                               .figures = figures,
                               .now = fd_clock_ticks,
                               .ticks_per_ns = fd_clock_hertz() / 1e9,
                               .number = number,
-                              .pool = {.cuda = cuda}};
+                              .pool = {.runtime = runtime}};
     pthread_mutex_init(&device->lock, NULL);
 }
 
@@ -34,7 +34,8 @@ fail(fd_gpu_device *device, int error, const char *what)
 static int
 exchange_mode(const fd_gpu_device *device, int mode)
 {
-    fd_cuda_result(device->cuda, device->cuda->exchange_capture_mode(&mode));
+    fd_gpu_result(device->runtime,
+                  device->runtime->exchange_capture_mode(&mode));
     return mode;
 }
 
@@ -42,8 +43,8 @@ static bool
 grow(fd_gpu_device *device)
 {
     int result = fd_gpu_pool_grow(&device->pool);
-    if (result != FD_CUDA_SUCCESS) {
-        fail(device, result, "cudaEventCreateWithFlags");
+    if (result != FD_GPU_SUCCESS) {
+        fail(device, result, "EventCreateWithFlags");
     }
     return !device->failed;
 }
@@ -52,8 +53,8 @@ static bool
 take_anchor(fd_gpu_device *device)
 {
     int result = fd_gpu_anchors_take(&device->anchors);
-    if (result != FD_CUDA_SUCCESS) {
-        fail(device, result, "cudaEventRecord of an anchor");
+    if (result != FD_GPU_SUCCESS) {
+        fail(device, result, "EventRecord of an anchor");
     }
     return !device->failed;
 }
@@ -65,10 +66,10 @@ open_device(fd_gpu_device *device)
     if (!grow(device)) {
         return false;
     }
-    int result = fd_gpu_anchors_open(&device->anchors, device->cuda,
+    int result = fd_gpu_anchors_open(&device->anchors, device->runtime,
                                      device->now, device->ticks_per_ns);
-    if (result != FD_CUDA_SUCCESS) {
-        fail(device, result, "cudaStreamCreateWithFlags");
+    if (result != FD_GPU_SUCCESS) {
+        fail(device, result, "StreamCreateWithFlags");
         return false;
     }
     device->open = take_anchor(device);
@@ -95,13 +96,14 @@ static bool
 is_capturing(fd_gpu_device *device, void *stream)
 {
     int status = 0;
-    int result = fd_cuda_result(
-        device->cuda, device->cuda->stream_is_capturing(stream, &status));
-    if (result != FD_CUDA_SUCCESS && result != FD_CUDA_CAPTURE_IMPLICIT) {
-        fail(device, result, "cudaStreamIsCapturing");
+    int result =
+        fd_gpu_result(device->runtime,
+                      device->runtime->stream_is_capturing(stream, &status));
+    if (result != FD_GPU_SUCCESS && result != FD_GPU_CAPTURE_IMPLICIT) {
+        fail(device, result, "StreamIsCapturing");
     }
-    if (result == FD_CUDA_CAPTURE_IMPLICIT
-        || (result == FD_CUDA_SUCCESS && status != 0)) {
+    if (result == FD_GPU_CAPTURE_IMPLICIT
+        || (result == FD_GPU_SUCCESS && status != 0)) {
         count(device, FD_COUNT_GPU_CAPTURED);
         return true;
     }
@@ -120,11 +122,11 @@ add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
         return false;
     }
     uint64_t host = device->now();
-    int result = fd_cuda_result(
-        device->cuda, device->cuda->event_record(event, stream->handle));
-    if (result != FD_CUDA_SUCCESS) {
+    int result = fd_gpu_result(
+        device->runtime, device->runtime->event_record(event, stream->handle));
+    if (result != FD_GPU_SUCCESS) {
         fd_gpu_pool_return(&device->pool, event);
-        fail(device, result, "cudaEventRecord");
+        fail(device, result, "EventRecord");
         return false;
     }
     fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
@@ -166,7 +168,7 @@ pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
         fd_gpu_interval_at(&device->intervals, passed->interval);
     int result =
         fd_gpu_anchors_map(&device->anchors, passed->event, &interval->start);
-    if (result != FD_CUDA_SUCCESS) {
+    if (result != FD_GPU_SUCCESS) {
         return result;
     }
     if (interval->start < (int64_t)passed->host) {
@@ -187,10 +189,10 @@ pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
     const fd_gpu_interval *interval =
         fd_gpu_interval_at(intervals, passed->interval);
     float ms = 0;
-    int result = fd_cuda_result(
-        device->cuda,
-        device->cuda->event_elapsed(&ms, interval->event, passed->event));
-    if (result != FD_CUDA_SUCCESS) {
+    int result = fd_gpu_result(
+        device->runtime,
+        device->runtime->event_elapsed(&ms, interval->event, passed->event));
+    if (result != FD_GPU_SUCCESS) {
         return result;
     }
     uint64_t total = ms > 0 ? (uint64_t)((double)ms * 1e6 + 0.5) : 0;
@@ -224,20 +226,20 @@ drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
 {
     while (!fd_gpu_stream_is_empty(stream) && !device->failed) {
         const fd_gpu_timestamp *head = fd_gpu_stream_head(stream);
-        int result = fd_cuda_result(device->cuda,
-                                    device->cuda->event_query(head->event));
-        if (result == FD_CUDA_NOT_READY) {
+        int result = fd_gpu_result(device->runtime,
+                                   device->runtime->event_query(head->event));
+        if (result == FD_GPU_NOT_READY) {
             return;
         }
-        if (result != FD_CUDA_SUCCESS) {
-            fail(device, result, "cudaEventQuery");
+        if (result != FD_GPU_SUCCESS) {
+            fail(device, result, "EventQuery");
             return;
         }
         fd_gpu_timestamp passed = fd_gpu_stream_pop(stream);
         result = passed.ends ? pass_end(device, stream, &passed)
                              : pass_begin(device, stream, &passed);
-        if (result != FD_CUDA_SUCCESS) {
-            fail(device, result, "cudaEventElapsedTime");
+        if (result != FD_GPU_SUCCESS) {
+            fail(device, result, "EventElapsedTime");
             return;
         }
         fd_gpu_interval_release(&device->intervals, passed.interval,
@@ -304,7 +306,7 @@ prepare(fd_gpu_device *device)
     if (!old && device->pool.free.count > FD_GPU_POOL_STEP / 4) {
         return true;
     }
-    int mode = exchange_mode(device, FD_CUDA_CAPTURE_RELAXED);
+    int mode = exchange_mode(device, FD_GPU_CAPTURE_RELAXED);
     bool ready =
         device->open ? !old || take_anchor(device) : open_device(device);
     ready = ready && device->anchors.count > 0 && has_events(device);
@@ -357,7 +359,7 @@ begin(fd_gpu_device *device, const fd_gpu_call *call)
 uint32_t
 fd_gpu_device_begin(fd_gpu_device *device, const fd_gpu_call *call)
 {
-    if (device->failed || !fd_cuda_is_clean(device->cuda)
+    if (device->failed || !fd_gpu_is_clean(device->runtime)
         || pthread_mutex_trylock(&device->lock) != 0) {
         count(device, FD_COUNT_GPU_LOST);
         return 0;
@@ -379,7 +381,7 @@ fd_gpu_device_begin(fd_gpu_device *device, const fd_gpu_call *call)
 void
 fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context)
 {
-    if (device->failed || !fd_cuda_is_clean(device->cuda)
+    if (device->failed || !fd_gpu_is_clean(device->runtime)
         || pthread_mutex_trylock(&device->lock) != 0) {
         fd_gpu_device_drop(device, slot);
         return;
@@ -415,12 +417,12 @@ fd_gpu_device_drop(fd_gpu_device *device, uint32_t slot)
 void
 fd_gpu_device_drain(fd_gpu_device *device, bool grows)
 {
-    if (device->failed || !fd_cuda_is_clean(device->cuda)
+    if (device->failed || !fd_gpu_is_clean(device->runtime)
         || pthread_mutex_trylock(&device->lock) != 0) {
         return;
     }
     if (device->open) {
-        int mode = exchange_mode(device, FD_CUDA_CAPTURE_RELAXED);
+        int mode = exchange_mode(device, FD_GPU_CAPTURE_RELAXED);
         drain(device);
         sweep(device, false);
         if (grows && device->pool.dry && !device->failed) {
@@ -484,7 +486,7 @@ fd_gpu_device_clear(fd_gpu_device *device, bool alive)
     }
     fd_vector_clear(&device->streams);
     fd_gpu_intervals_clear(&device->intervals);
-    if (device->anchors.cuda != NULL) {
+    if (device->anchors.runtime != NULL) {
         fd_gpu_anchors_clear(&device->anchors, alive);
     }
     fd_gpu_pool_clear(&device->pool, alive);

@@ -19,7 +19,7 @@
 #include "gpu/gpu_streams.h"
 
 typedef struct fd_gpu_device {
-    const fd_cudart *cuda;
+    const fd_gpu_runtime *runtime;
     fd_gpu_figures *figures;
     uint64_t (*now)(void);
     double ticks_per_ns;
@@ -36,9 +36,9 @@ typedef struct fd_gpu_device {
     fd_gpu_intervals intervals;
     FD_VECTOR(fd_gpu_stream) streams;
     uint64_t timestamps;
-    int error; /* of CUDA; 0: none */
-    const char *failing;
-    bool stuck; /* another thread had the lock when it was closed */
+    int error;           /* of CUDA; 0: none */
+    const char *failing; /* name of the function without cuda or hip */
+    bool stuck;          /* another thread had the lock when it was closed */
 } fd_gpu_device;
 
 /* A call that begins, from the hook. */
@@ -54,7 +54,7 @@ typedef struct fd_gpu_call {
     uint32_t depth;
 } fd_gpu_call;
 
-void fd_gpu_device_init(fd_gpu_device *device, const fd_cudart *cuda,
+void fd_gpu_device_init(fd_gpu_device *device, const fd_gpu_runtime *runtime,
                         fd_gpu_figures *figures, int number);
 
 /* Start to time a call; 0: not timed, which is counted. The device must be the

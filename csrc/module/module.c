@@ -9,7 +9,8 @@
 #include "capture/python/interpreters.h"
 #include "capture/python/utf8_text.h"
 #include "capture/session/session.h"
-#include "gpu/cudart.h"
+#include "capture/torch/current_stream.h"
+#include "gpu/gpu_runtime.h"
 #include "module/anonymize_binding.h"
 #include "module/errors.h"
 #include "module/et/et_binding.h"
@@ -96,11 +97,22 @@ static PyObject *
 gpu_runtime(PyObject *module, PyObject *unused)
 {
     (void)unused;
-    fd_cudart cuda;
+    fd_gpu_runtime runtime;
     fd_error error = {""};
-    fd_status status = fd_cudart_find(&cuda, &error);
-    return status == FD_OK ? PyUnicode_FromString(cuda.library)
+    fd_status status = fd_gpu_runtime_find(&runtime, &error);
+    return status == FD_OK ? PyUnicode_FromString(runtime.library)
                            : fd_raise(module, status, &error);
+}
+
+static PyObject *
+finds_gpu_stream(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    fd_current_stream stream = {.current = NULL};
+    bool found = fd_current_stream_find(&stream);
+    fd_current_stream_clear(&stream);
+    return PyBool_FromLong(found);
 }
 
 static PyObject *
@@ -127,7 +139,11 @@ static PyMethodDef functions[] = {
                "Remove the hooks from a forked child; call function().")},
     {"gpu_runtime", gpu_runtime, METH_NOARGS,
      PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
-               "The CUDA library that this process has loaded.")},
+               "The library of CUDA or HIP that this process has loaded.")},
+    {"finds_gpu_stream", finds_gpu_stream, METH_NOARGS,
+     PyDoc_STR(
+         "finds_gpu_stream($module, /)\n--\n\n"
+         "Whether PyTorch has a known function for its current stream.")},
     {"clock_source", clock_source, METH_NOARGS,
      PyDoc_STR("clock_source($module, /)\n--\n\n"
                "The clock of all times: tsc or clock_gettime.")},

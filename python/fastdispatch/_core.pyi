@@ -35,7 +35,10 @@ def after_fork(function: Callable[[], object], /) -> None:
     """Remove the hooks from a forked child and call ``function()`` with signals blocked; its exceptions are ignored."""
 
 def gpu_runtime() -> str:
-    """Return the name of the CUDA library that this process has loaded. Raises :class:`Error` without one."""
+    """Return the name of the library of CUDA or HIP that this process has loaded. Raises :class:`Error` without one."""
+
+def finds_gpu_stream() -> bool:
+    """Return whether PyTorch has a known function for its current stream of CUDA or HIP."""
 
 def clock_source() -> Literal["tsc", "clock_gettime"]:
     """Return the clock of all times: the processor's counter if the kernel trusts it, else ``clock_gettime``."""

@@ -137,13 +137,20 @@ def test_an_exception_ends_the_recording(tmp_path: Path) -> None:
         pass
 
 
-def train_accelerate(trackers: list[Any]) -> list[float]:
+def test_lightning_has_no_registry_of_profilers(tmp_path: Path) -> None:
+    """docs/guides/training-loops.md: an object is needed. If this fails, a name can be registered."""
+    lightning = pytest.importorskip("lightning")
+    with pytest.raises(lightning.pytorch.utilities.exceptions.MisconfigurationException, match="it can only be one of"):
+        lightning.Trainer(profiler="fastdispatch", default_root_dir=tmp_path, logger=False, accelerator="cpu")
+
+
+def train_accelerate(trackers: Any, options: dict[str, Any] | None = None) -> list[float]:
     accelerate = pytest.importorskip("accelerate")
     torch.manual_seed(0)
     accelerator = accelerate.Accelerator(cpu=True, log_with=trackers)
     model = torch.nn.Linear(8, 1)
     model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=0.01))
-    accelerator.init_trackers("project", config={"lr": 0.01})
+    accelerator.init_trackers("project", config={"lr": 0.01}, init_kwargs={"fastdispatch": options or {}})
     losses = []
     for step in range(STEPS):
         optimizer.zero_grad()
@@ -156,12 +163,14 @@ def train_accelerate(trackers: list[Any]) -> list[float]:
     return losses
 
 
-def test_accelerate(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_name", [False, True])
+def test_accelerate(tmp_path: Path, by_name: bool) -> None:
     pytest.importorskip("accelerate")
     from fastdispatch.integrations.accelerate_tracker import AccelerateRecorder
 
     plain = train_accelerate([])
-    assert train_accelerate([AccelerateRecorder(tmp_path / "out")]) == plain
+    tracker = "fastdispatch" if by_name else AccelerateRecorder(tmp_path / "out")
+    assert train_accelerate(tracker, {"out": tmp_path / "out"}) == plain
     rank = rank_of(tmp_path / "out")
     assert (rank["steps"], rank["steps_source"]) == (STEPS, "optimizer")
     assert "Linear" in fastdispatch.load(tmp_path / "out").modules["class"]

@@ -204,7 +204,7 @@ def test_an_error_ends_timing_and_nothing_else(runs: Runs) -> None:
     assert run.said["records"] < sound.said["records"]
 
 
-#: The driver's names of the functions that are called, as csrc/gpu/cudart.c has them.
+#: The driver's names of the functions that are called, as csrc/gpu/gpu_runtime.c has them.
 DRIVER = {
     "cudaEventCreateWithFlags": "cuEventCreate",
     "cudaEventRecord": "cuEventRecord",
@@ -219,18 +219,34 @@ DRIVER = {
 }
 
 
-def test_the_driver_serves_where_no_runtime_is_loaded(runs: Runs, tmp_path: Path) -> None:
-    """As in programs with a linked runtime: the stand-in under the driver's names."""
-    build = ["cc", "-O2", "-fPIC", "-shared", *(f"-D{name}={other}" for name, other in DRIVER.items())]
-    source = ROOT / "tests" / "standin" / "cudart.c"
-    subprocess.run(
-        [*build, "-Wl,-soname,libcuda.so.1", "-o", tmp_path / "libcuda.so.1", source], check=True, cwd=source.parent
-    )
-    streams = ["cc", "-O2", "-fPIC", "-shared", "-Wl,-soname,libc10_cuda.so", "-o", tmp_path / "libc10_cuda.so"]
-    subprocess.run([*streams, source.with_name("c10_cuda.c")], check=True)
-    done = processes.run("gpu_training.py", tmp_path, tmp_path / "out", "all", "libcuda.so.1")
+HIP = {name: name.replace("cuda", "hip", 1) for name in (*DRIVER, "cudaPeekAtLastError", "cudaGetLastError")}
+
+#: PyTorch for ROCm exports these before 2.11, and the names of CUDA since.
+HIP_STREAMS = {
+    "_ZN3c104cuda20getCurrentCUDAStreamEa": "_ZN3c103hip19getCurrentHIPStreamEa",
+    "_ZNK3c104cuda10CUDAStream6streamEv": "_ZNK3c103hip9HIPStream6streamEv",
+}
+
+
+@pytest.mark.parametrize(
+    ("library", "names", "streams", "stream_names"),
+    [
+        ("libcuda.so.1", DRIVER, "libc10_cuda.so", {}),
+        ("libamdhip64.so.6", HIP, "libc10_hip.so", HIP_STREAMS),
+        ("libamdhip64.so", HIP, "libc10_hip.so", {}),
+    ],
+)
+def test_other_runtimes_give_the_same_intervals(
+    runs: Runs, tmp_path: Path, library: str, names: dict[str, str], streams: str, stream_names: dict[str, str]
+) -> None:
+    """CUDA's driver, as in programs with a linked runtime, and HIP: the stand-in under their names."""
+    standin.build_as(tmp_path, "cudart.c", library, names)
+    standin.build_as(tmp_path, "c10_cuda.c", streams, stream_names)
+    done = processes.run("gpu_training.py", tmp_path, tmp_path / "out", "all", library, streams)
     run, same = Run(json.loads(done.stdout)["all"], tmp_path / "out" / "all"), runs("all")
-    assert run.rank["meta"]["gpu_devices"]["library"] == "libcuda.so.1"
+    assert run.rank["meta"]["gpu_devices"]["library"] == library
+    assert "gpu_missing" not in run.rank["meta"]
+    assert run.said["asked"] == 0  # the stream is not read from Python
     assert run.said["losses"] == same.said["losses"]
     assert run.said["waits"] == 0
     assert sum(run.contexts["gpu_calls"]) == sum(same.contexts["gpu_calls"]) > 800
@@ -250,7 +266,7 @@ def test_without_a_gpu_nothing_is_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("gpu", "problem"),
     [
-        ("require", "no CUDA runtime is loaded in this process"),
+        ("require", "no CUDA or HIP runtime is loaded in this process"),
         ("sometimes@many", "one of off, auto, require"),
         ("ops,@5", "write ops, modules, functions, jobs or globs"),
         ("ops@0", "must be at least 1"),

@@ -1,6 +1,7 @@
 """Trainings on the CPU with a simulated GPU: the stand-ins of tests/standin are its CUDA runtime.
 
-Arguments: folder of the libraries, folder for the recordings, and optionally the name of the only run and its library.
+Arguments: folder of the libraries, folder for the recordings, and optionally the name of the only run, its library, and
+that of its streams.
 Prints one JSON object, by the names of RUNS.
 """
 
@@ -13,8 +14,11 @@ import torch
 
 import fastdispatch
 
-folder, out, only, library = sys.argv[1:] if len(sys.argv) == 5 else (*sys.argv[1:], "", "libcudart.so.13")
+given = sys.argv[3:]
+folder, out = sys.argv[1:3]
+only, library, streams_library = [*given, *("", "libcudart.so.13", "libc10_cuda.so")[len(given) :]]
 cuda = ctypes.CDLL(f"{folder}/{library}", mode=ctypes.RTLD_GLOBAL)
+last_error = cuda.hipGetLastError if library.startswith("libamdhip64") else cuda.cudaGetLastError
 cuda.standin_calls.restype = ctypes.c_uint64
 cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
@@ -109,14 +113,14 @@ def run(name: str) -> dict[str, object]:
         "losses": list(losses),
         "waits": sum(map(cuda.standin_calls, waits)),
         "records": cuda.standin_calls(b"cudaEventRecord"),
-        "error": cuda.cudaGetLastError(),
+        "error": last_error(),
         "asked": len(asked),
     }
 
 
 torch._C._cuda_getCurrentRawStream = lambda device: asked.append(device) or 0
 said = {"old": run("old")} if not only else {}
-streams = ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
+streams = ctypes.CDLL(f"{folder}/{streams_library}", mode=ctypes.RTLD_GLOBAL)
 streams.standin_use_stream.argtypes = [ctypes.c_void_p]
 made, side = ctypes.c_void_p(), ctypes.c_void_p()
 if library.startswith("libcudart"):

@@ -12,9 +12,15 @@ HERE = Path(__file__).parent
 def build(folder: Path) -> Path:
     """Both libraries, with the names of the real ones."""
     for source, name in (("cudart.c", "libcudart.so.13"), ("c10_cuda.c", "libc10_cuda.so")):
-        command = ["cc", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{name}", "-o", folder / name]
-        subprocess.run([*command, HERE / source], check=True)
+        build_as(folder, source, name, {})
     return folder
+
+
+def build_as(folder: Path, source: str, library: str, names: dict[str, str]) -> None:
+    """One of them as another library, with other names of functions."""
+    renamed = [f"-D{name}={other}" for name, other in names.items()]
+    command = ["cc", "-O2", "-fPIC", "-shared", *renamed, f"-Wl,-soname,{library}", "-o", folder / library]
+    subprocess.run([*command, HERE / source], check=True)
 
 
 def build_evaluator(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 /* A STAND-IN for PyTorch's libc10_cuda, for tests on machines without a GPU:
- * only the current stream of the calling thread. */
+ * only the current stream of the calling thread. Compiled as libc10_hip.so, and
+ * before PyTorch 2.11 with other names, it is that of ROCm. */
 #include <stdint.h>
 
 typedef struct cuda_stream {

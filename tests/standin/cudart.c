@@ -5,8 +5,9 @@
  * through cudart.h; it counts every call, so that a test can check which were
  * not made.
  *
- * Built as libcudart.so.13, so that it is found by the name of the real
- * one. */
+ * Built as libcudart.so.13, so that it is found by the name of the real one. As
+ * libamdhip64.so.6 with the names of HIP's functions, whose errors have the
+ * same numbers, it is a stand-in for HIP. */
 #define _GNU_SOURCE /* dladdr */
 #include "cudart.h"
 

@@ -21,7 +21,7 @@ IDS = [
     "operators",
     "clock",
     "output",
-    "cuda",
+    "gpu",
     "graphviz",
     "startup",
     "limits",

@@ -7,6 +7,7 @@ import csv
 import gzip
 import importlib.util
 import io
+import itertools
 import json
 import sqlite3
 from pathlib import Path
@@ -201,6 +202,90 @@ def test_pprof_of_steps_begins_with_them(tmp_path: Path) -> None:
     before, last = marks["number"].index(window.first - 1), marks["number"].index(window.last)
     assert steps.time_nanos - whole.time_nanos == marks["end"][before] > 0
     assert steps.duration_nanos == marks["recorded"][last] - marks["recorded"][before] < whole.duration_nanos
+
+
+def read_profile(path: Path) -> tuple[Any, dict[tuple[str, ...], list[int]]]:
+    """A profile, and its values by stack."""
+    profile = published_profile().FromString(gzip.decompress(path.read_bytes()))
+    texts = profile.string_table
+    functions = {one.id: texts[one.name] for one in profile.function}
+    names = {one.id: functions[one.line[0].function_id] for one in profile.location}
+    found: dict[tuple[str, ...], list[int]] = {}
+    for sample in profile.sample:
+        values = found.setdefault(tuple(names[one] for one in sample.location_id), [0] * len(sample.value))
+        values[:] = [a + b for a, b in zip(values, sample.value, strict=True)]
+    return profile, found
+
+
+def test_profiles_of_a_running_job_add_up(tmp_path: Path) -> None:
+    """Three exports while it records: each has the calls of its part, and the end of the last as its begin."""
+    pytest.importorskip("google.protobuf")
+    pytest.importorskip("pypprof")
+    state, calls = tmp_path / "state.pb.gz", (3, 5, 0)
+    parts = []
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off") as graph:
+        for number, count in enumerate(calls):
+            for _ in range(count):
+                programs.leaf(1)
+                graph.step()
+            export("pprof", tmp_path / "run", "--since", state, "-o", tmp_path / f"{number}.pb.gz")
+            parts.append(read_profile(tmp_path / f"{number}.pb.gz"))
+    whole, sums = read_profile(state)
+    leaf = [[values[0] for stack, values in found.items() if stack[0].endswith(":leaf")] for _, found in parts]
+    assert leaf == [[3], [5], []]
+    added: dict[tuple[str, ...], list[int]] = {}
+    for _, found in parts:
+        for stack, values in found.items():
+            added[stack] = [a + b for a, b in zip(values, added.get(stack, [0] * 7), strict=True)]
+    assert added == sums
+    times = [(profile.time_nanos, profile.duration_nanos) for profile, _ in parts]
+    assert times[0][0] == whole.time_nanos
+    assert all(begin + length == after for (begin, length), (after, _) in itertools.pairwise(times))
+    assert sum(length for _, length in times) == whole.duration_nanos
+    assert min(length for _, length in times) > 0
+
+
+def test_a_profile_of_another_recording_begins_anew(
+    dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off"):
+        programs.leaf(1)
+    state, added, whole = tmp_path / "state.pb", tmp_path / "added.pb", tmp_path / "whole.pb"
+    for source in (dump, tmp_path / "run"):
+        assert main(["export", "pprof", str(source), "--since", str(state), "-o", str(added)]) == 0
+    assert "has another recording: the profile begins with the start of this one" in capsys.readouterr().err
+    export("pprof", tmp_path / "run", "--all-time", "-o", whole)
+    assert added.read_bytes() == whole.read_bytes() == state.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "problem"),
+    [
+        (b"\x1f\x8bno", [], "not a profile of fastdispatch export pprof"),
+        (b"\x0a\x7f", [], "not a profile of fastdispatch export pprof"),
+        (b"", [], "not a profile of fastdispatch export pprof"),
+        (None, ["--steps", "0:1"], "--since compares profiles of the whole recording"),
+        (None, ["--rank", "1"], "has larger figures than the recording: was it written with another --rank?"),
+    ],
+)
+def test_unusable_earlier_profiles(
+    dump: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes | None,
+    options: list[str],
+    problem: str,
+) -> None:
+    state = tmp_path / "state.pb"
+    if content is None:
+        export("pprof", dump, "--all-time", "-o", state)
+    else:
+        state.write_bytes(content)
+    before = state.read_bytes()
+    command = ["export", "pprof", dump, "--since", state, *options, "-o", tmp_path / "added.pb"]
+    assert main(list(map(str, command))) == 2
+    assert problem in capsys.readouterr().err
+    assert state.read_bytes() == before and not (tmp_path / "added.pb").exists()
 
 
 @pytest.mark.torch

@@ -206,8 +206,9 @@ find(fd_error *error)
     return FD_OK;
 }
 
-/* The slots of CUDA and of shared memory are optional: not every PyTorch has
- * them. */
+/* The slots of the GPU and of shared memory are optional: not every PyTorch has
+ * them. It has one library of the GPU, whose device type is CUDA on ROCm,
+ * too. */
 static bool
 listen(void)
 {
@@ -219,6 +220,8 @@ listen(void)
             || true)
         && (fd_import_slot_set(&hooks.slots[3], "libc10_cuda.so", REPORT,
                                (void *)on_report)
+            || fd_import_slot_set(&hooks.slots[3], "libc10_hip.so", REPORT,
+                                  (void *)on_report)
             || true);
 }
 

@@ -5,22 +5,39 @@
 #include <dlfcn.h>
 #include <string.h>
 
+/* PyTorch for ROCm renamed namespace and classes before 2.11; its device type
+ * is CUDA in all versions. */
+static const struct {
+    const char *library;
+    const char *current;
+    const char *handle;
+} builds[] = {
+    {"libc10_cuda.so", "_ZN3c104cuda20getCurrentCUDAStreamEa",
+     "_ZNK3c104cuda10CUDAStream6streamEv"},
+    {"libc10_hip.so", "_ZN3c104cuda20getCurrentCUDAStreamEa",
+     "_ZNK3c104cuda10CUDAStream6streamEv"},
+    {"libc10_hip.so", "_ZN3c103hip19getCurrentHIPStreamEa",
+     "_ZNK3c103hip9HIPStream6streamEv"},
+};
+
 static bool
 find_symbols(fd_current_stream *stream)
 {
-    void *library = dlopen("libc10_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (library == NULL) {
-        return false;
+    for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
+        void *library = dlopen(builds[i].library, RTLD_LAZY | RTLD_NOLOAD);
+        if (library == NULL) {
+            continue;
+        }
+        void *current = dlsym(library, builds[i].current);
+        void *handle = dlsym(library, builds[i].handle);
+        dlclose(library); /* stays loaded: the program has opened it */
+        if (current != NULL && handle != NULL) {
+            memcpy(&stream->current, &current, sizeof current);
+            memcpy(&stream->handle, &handle, sizeof handle);
+            return true;
+        }
     }
-    void *current = dlsym(library, "_ZN3c104cuda20getCurrentCUDAStreamEa");
-    void *handle = dlsym(library, "_ZNK3c104cuda10CUDAStream6streamEv");
-    dlclose(library); /* stays loaded: the program has opened it */
-    if (current == NULL || handle == NULL) {
-        return false;
-    }
-    memcpy(&stream->current, &current, sizeof current);
-    memcpy(&stream->handle, &handle, sizeof handle);
-    return true;
+    return false;
 }
 
 bool

@@ -1,8 +1,8 @@
-/* PyTorch's current CUDA stream of the calling thread.
+/* PyTorch's current stream of CUDA or HIP of the calling thread.
  *
- * From c10::cuda::getCurrentCUDAStream of the libc10_cuda.so that the program
- * has loaded: it works without the GIL and returns the streams that autograd
- * sets on its own threads. If PyTorch has no such function, from the function
+ * From c10::cuda::getCurrentCUDAStream of the libc10_cuda.so or libc10_hip.so
+ * (of ROCm) that the program has loaded: it works without the GIL and returns
+ * the streams that autograd sets on its own threads. If PyTorch has no such function, from the function
  * that Inductor and Triton use, torch._C._cuda_getCurrentRawStream, which
  * requires the GIL. Operators run without the GIL, so that function is called
  * at the begin and end of Python calls; threads without Python calls (of
@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* c10::cuda::CUDAStream: device type, device index, stream id. Two words,
- * which a C++ compiler returns in registers. */
+/* c10::cuda::CUDAStream or c10::hip::HIPStream: device type, device index,
+ * stream id. Two words, which a C++ compiler returns in registers. */
 typedef struct fd_c10_stream {
     int64_t device;
     int64_t id;

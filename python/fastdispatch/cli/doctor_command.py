@@ -15,8 +15,8 @@ from fastdispatch.cli.paths import Given
 from fastdispatch.read.summary import aligned, printable
 
 _DESCRIPTION = """Print what the recorder can do here: versions, sources of calls and operators, clock, output folder,
-CUDA, Graphviz, the start-up hook, limits, and the cost of one call and one operator. Write nothing. The exit status is
-1 if Python calls cannot be recorded into the output folder."""
+GPU timers, Graphviz, the start-up hook, limits, and the cost of one call and one operator. Write nothing. The exit
+status is 1 if Python calls cannot be recorded into the output folder."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import zlib
 from pathlib import Path
 
 from fastdispatch import Error, Trace, load
@@ -69,7 +70,8 @@ def add_timeline(
         name, help=what, description=f"Write a {what}. The recording needs a timeline: record with --timeline."
     )
     add_input(parser, "recording or run directory")
-    add_output(parser, "output file; compressed if the name ends in .gz")
+    archive = "; FILE.tar: a trace per rank and a manifest" if name == "perfetto" else ""
+    add_output(parser, f"output file; compressed if the name ends in .gz{archive}")
     parser.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
     parser.add_argument("--no-flows", action="store_true", help="omit arrows between slices")
     parser.add_argument(
@@ -86,13 +88,21 @@ def add_timeline(
 def add_flame(formats: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str) -> None:
     parser = formats.add_parser(name, help=what, description=f"Write {what}.")
     add_common(parser)
-    if name != "pprof":
+    if name == "pprof":
         parser.add_argument(
-            "--weight",
-            choices=("time", "calls", "gpu", "flops"),
-            default="time",
-            help="quantity that determines the width of calls (default: time)",
+            "--since",
+            metavar="FILE",
+            help="write only what was added since the profile FILE, and replace FILE by the profile of the whole "
+            "recording up to now; without FILE, write everything",
         )
+        parser.set_defaults(function=export_pprof)
+        return
+    parser.add_argument(
+        "--weight",
+        choices=("time", "calls", "gpu", "flops"),
+        default="time",
+        help="quantity that determines the width of calls (default: time)",
+    )
     parser.set_defaults(function=export_one)
 
 
@@ -156,6 +166,40 @@ def export_one(arguments: argparse.Namespace) -> None:
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
 
 
+def export_pprof(arguments: argparse.Namespace) -> None:
+    if arguments.since is None:
+        export_one(arguments)
+        return
+    if arguments.steps is not None:
+        raise Error("--since compares profiles of the whole recording: omit --steps")
+    whole = load(arguments.path).export("pprof", rank=arguments.rank)
+    write_file(arguments.output, added_since(arguments.since, whole))
+    write_file(arguments.since, whole)
+
+
+def added_since(path: str, whole: bytes) -> bytes:
+    """Return the part of a profile that is not in the earlier one of a file; all of it without the file, or if that has
+    another recording, as after a restart of the job."""
+    from fastdispatch.read.pprof_delta import parse_profile, pprof_delta
+
+    if not Path(path).exists():
+        return whole
+    try:
+        content = Path(path).read_bytes()
+        old = parse_profile(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
+        new = parse_profile(whole)
+        if old.time != new.time:
+            message(f"{path}: has another recording: the profile begins with the start of this one")
+            return whole
+        return pprof_delta(new, old)
+    except (ValueError, EOFError, zlib.error, OSError) as error:
+        raise Error(
+            f"{path}: not a profile of fastdispatch export pprof ({error}): give another FILE to --since"
+        ) from None
+    except Error as error:
+        raise Error(f"{path}: {error} Give another FILE to --since") from None
+
+
 def export_dot(arguments: argparse.Namespace) -> None:
     write_file(arguments.output, svg_command.dot_of(arguments)())
 
@@ -194,6 +238,9 @@ def write_file(path: str, content: bytes) -> None:
 
 def export_timeline(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, timeline=True)
+    if arguments.format == "perfetto" and arguments.output.endswith((".tar", ".tar.gz")):
+        write_file(arguments.output, archive_of(trace, arguments))
+        return
     content = trace.export(
         arguments.format,
         rank=arguments.rank,
@@ -203,6 +250,15 @@ def export_timeline(arguments: argparse.Namespace) -> None:
         strict=arguments.require_aligned_clocks,
     )
     write_file(arguments.output, content)
+
+
+def archive_of(trace: Trace, arguments: argparse.Namespace) -> bytes:
+    from fastdispatch.read.perfetto_archive import perfetto_archive
+
+    if arguments.align != "auto" or arguments.require_aligned_clocks:
+        raise Error(f"{arguments.output}: an archive has clocks of --align auto, with their bounds: omit clock options")
+    ranks = None if arguments.rank is None else [arguments.rank]
+    return perfetto_archive(trace, ranks, flows=not arguments.no_flows)
 
 
 def export_callgraph(arguments: argparse.Namespace) -> None:

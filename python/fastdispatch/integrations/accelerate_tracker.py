@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from accelerate import tracking
 from accelerate.tracking import GeneralTracker
 
 from fastdispatch.integrations.loop_recorder import LoopRecorder
@@ -42,3 +43,15 @@ class AccelerateRecorder(GeneralTracker):
 
     def finish(self) -> None:
         self._loop.end()
+
+
+class NamedRecorder(AccelerateRecorder):
+    """``Accelerator(log_with="fastdispatch")`` after an import of this module (Accelerate 1.15). Arguments
+    are in ``init_trackers(..., init_kwargs={"fastdispatch": {"out": "out"}})``; the name of the project is not used."""
+
+    def __init__(self, project: str, out: str | os.PathLike[str] | None = "fastdispatch-out", **options: Any) -> None:
+        super().__init__(out, **options)
+
+
+if hasattr(tracking, "register_tracker_class"):
+    tracking.register_tracker_class(NamedRecorder)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from fastdispatch.read.protobuf import fixed64, message, number, packed
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.version import __version__
 
@@ -21,20 +21,20 @@ def otlp_profile(trace: Trace, rank: int | None = None) -> bytes:
     stacks: dict[tuple[int, ...], int] = {(): 0}
     indexes = range(len(trace.ranks)) if rank is None else [trace.index(rank)]
     resources = [
-        _message(1, _resource(trace.ranks[index], trace.core.contexts(index), strings, stacks)) for index in indexes
+        message(1, _resource(trace.ranks[index], trace.core.contexts(index), strings, stacks)) for index in indexes
     ]
     tables = b"".join(
         [
-            _message(1, b""),
+            message(1, b""),
             *_locations(trace.nodes),
             *_functions(trace.nodes, strings),
-            _message(4, b""),
-            *(_message(5, text.encode()) for text in strings.texts),
-            _message(6, b""),
-            *(_message(7, _packed(1, stack)) for stack in stacks),
+            message(4, b""),
+            *(message(5, text.encode()) for text in strings.texts),
+            message(6, b""),
+            *(message(7, packed(1, stack)) for stack in stacks),
         ]
     )
-    return b"".join(resources) + _message(2, tables)
+    return b"".join(resources) + message(2, tables)
 
 
 class _Strings:
@@ -47,16 +47,16 @@ class _Strings:
 
 def _functions(nodes: Columns, strings: _Strings) -> Iterator[bytes]:
     """Row 0 is empty, as of all tables; node i has row i + 1."""
-    yield _message(3, b"")
+    yield message(3, b"")
     for key, name, file, line in zip(nodes["key"], nodes["qualified"], nodes["file"], nodes["line"], strict=True):
         texts = [strings.row(name or key), strings.row(key), strings.row(file)]
-        yield _message(3, b"".join(_number(place + 1, row) for place, row in enumerate(texts)) + _number(4, line))
+        yield message(3, b"".join(number(place + 1, row) for place, row in enumerate(texts)) + number(4, line))
 
 
 def _locations(nodes: Columns) -> Iterator[bytes]:
-    yield _message(2, b"")
+    yield message(2, b"")
     for row, line in enumerate(nodes["line"]):
-        yield _message(2, _message(3, _number(1, row + 1) + _number(2, line)))
+        yield message(2, message(3, number(1, row + 1) + number(2, line)))
 
 
 def _resource(rank: dict[str, Any], contexts: Columns, strings: _Strings, stacks: dict[tuple[int, ...], int]) -> bytes:
@@ -70,10 +70,10 @@ def _resource(rank: dict[str, Any], contexts: Columns, strings: _Strings, stacks
         "fastdispatch.world": rank["world"],
         "fastdispatch.run_id": str(meta.get("run_id") or ""),
     }
-    resource = b"".join(_message(1, _attribute(name, value)) for name, value in attributes.items())
-    scope = _message(1, b"fastdispatch") + _message(2, __version__.encode())
-    profiles = [_message(2, _profile(rank, contexts, each, strings, stacks)) for each in _VALUES]
-    return _message(1, resource) + _message(2, _message(1, scope) + b"".join(profiles))
+    resource = b"".join(message(1, _attribute(name, value)) for name, value in attributes.items())
+    scope = message(1, b"fastdispatch") + message(2, __version__.encode())
+    profiles = [message(2, _profile(rank, contexts, each, strings, stacks)) for each in _VALUES]
+    return message(1, resource) + message(2, message(1, scope) + b"".join(profiles))
 
 
 def _profile(
@@ -88,11 +88,11 @@ def _profile(
     for row, figure in enumerate(contexts[column]):
         if figure:
             stack = stacks.setdefault(tuple(_stack(contexts, row)), len(stacks))
-            samples.append(_message(2, _number(1, stack) + _packed(4, [figure])))
+            samples.append(message(2, number(1, stack) + packed(4, [figure])))
     identity = hashlib.sha256(f"{rank['id']} {rank['rank']} {type_}".encode()).digest()[:16]
-    sample_type = _number(1, strings.row(type_)) + _number(2, strings.row(unit))
-    span = _varint(3 << 3 | 1) + struct.pack("<Q", rank["start_realtime"]) + _number(4, rank["recorded"])
-    return _message(1, sample_type) + b"".join(samples) + span + _message(7, identity)
+    sample_type = number(1, strings.row(type_)) + number(2, strings.row(unit))
+    span = fixed64(3, rank["start_realtime"]) + number(4, rank["recorded"])
+    return message(1, sample_type) + b"".join(samples) + span + message(7, identity)
 
 
 def _stack(contexts: Columns, row: int) -> Iterator[int]:
@@ -103,28 +103,5 @@ def _stack(contexts: Columns, row: int) -> Iterator[int]:
 
 
 def _attribute(name: str, value: str | int) -> bytes:
-    typed = _message(1, value.encode()) if isinstance(value, str) else _number(3, value)
-    return _message(1, name.encode()) + _message(2, typed)
-
-
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
-
-
-def _message(field: int, content: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(content)) + content
-
-
-def _packed(field: int, values: Iterable[int]) -> bytes:
-    return _message(field, b"".join(map(_varint, values)))
-
-
-def _varint(value: int) -> bytes:
-    """Return an unsigned number of protobuf; negative ones have 64 bits."""
-    value &= (1 << 64) - 1
-    made = bytearray()
-    while value > 127:
-        made.append(value & 127 | 128)
-        value >>= 7
-    made.append(value)
-    return bytes(made)
+    typed = message(1, value.encode()) if isinstance(value, str) else number(3, value)
+    return message(1, name.encode()) + message(2, typed)

@@ -35,7 +35,7 @@ from fastdispatch.record.environment import (
     torch_distributed,
     torch_version,
 )
-from fastdispatch.record.gpu import PATIENCE_MS, Gpu, gpu_of
+from fastdispatch.record.gpu import PATIENCE_MS, Gpu, gpu_of, why_missing
 from fastdispatch.record.keep import Keep, keep_function
 from fastdispatch.record.measures import bits, measures_of, reads_operands
 from fastdispatch.record.notebook import cell_folders, shell
@@ -534,6 +534,9 @@ class CallGraph(Recorded):
         self._look()
         if self._runtime is not None and self._session is not None:
             self._note(self._runtime.facts(self._session))
+        missing = "" if self._gpu is None else why_missing()
+        if missing:
+            self._note({"gpu_missing": missing})
         if "flops" in self._measure:
             self._note(self._counted_by_formulas())
         if self._pings is not None:

@@ -20,6 +20,7 @@ from fastdispatch._core import Error
 from fastdispatch.record import calibration, probe
 from fastdispatch.record.dispatch import limits
 from fastdispatch.record.environment import network_file_system
+from fastdispatch.record.gpu import no_timers, other_device
 from fastdispatch.version import __version__
 
 Status = Literal["ok", "limited", "missing"]
@@ -77,8 +78,10 @@ def _torch(folder: Path) -> Check:
         import torch
     except Exception as error:
         return Check("torch", "missing", f"the import fails: {error}")
-    cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
-    return Check("torch", "ok", f"PyTorch {torch.__version__}, {cuda}, {Path(torch.__file__).parent}")
+    gpu = "without CUDA"
+    if torch.version.cuda or torch.version.hip:
+        gpu = f"CUDA {torch.version.cuda}" if torch.version.cuda else f"ROCm {torch.version.hip}"
+    return Check("torch", "ok", f"PyTorch {torch.__version__}, {gpu}, {Path(torch.__file__).parent}")
 
 
 def _operators(folder: Path) -> Check:
@@ -120,11 +123,15 @@ def _output(folder: Path) -> Check:
     return Check("output", "ok", text)
 
 
-def _cuda(folder: Path) -> Check:
+def _gpu(folder: Path) -> Check:
     try:
-        return Check("cuda", "ok", f"{_core.gpu_runtime()} is loaded: GPU times are recorded")
+        library = _core.gpu_runtime()
     except Error as error:
-        return Check("cuda", "missing", f"{error}: no GPU times")
+        return Check("gpu", "missing", no_timers(other_device()) or f"{error}: no GPU times")
+    if "torch" in sys.modules and not _core.finds_gpu_stream():
+        problem = "PyTorch has no known function for its current stream: no GPU times"
+        return Check("gpu", "missing", f"{library} is loaded, but {problem}")
+    return Check("gpu", "ok", f"{library} is loaded: GPU times are recorded")
 
 
 def _graphviz(folder: Path) -> Check:
@@ -183,7 +190,7 @@ _CHECKS: tuple[Callable[[Path], Check], ...] = (
     _operators,
     _clock,
     _output,
-    _cuda,
+    _gpu,
     _graphviz,
     _startup,
     _limits,

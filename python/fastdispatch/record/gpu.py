@@ -1,11 +1,11 @@
-"""GPU timing: selected calls and steps."""
+"""GPU timing: selected calls and steps; devices without timers."""
 
 from __future__ import annotations
 
 import re
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastdispatch import _core
 from fastdispatch._core import Error
@@ -22,7 +22,7 @@ _KINDS = ("ops", "modules", "functions", "jobs")
 
 @dataclass(frozen=True)
 class Gpu:
-    """GPU intervals: time of a CUDA stream from the begin of a call to its end (docs/guides/gpu.md).
+    """GPU intervals: time of a stream of CUDA or HIP from the begin of a call to its end (docs/guides/gpu.md).
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ class Gpu:
         try:
             _core.gpu_runtime()
         except Error as error:
-            raise Error(
-                f"gpu='require': {error} in this process: import a PyTorch built for CUDA first, or use gpu='auto'"
-            ) from None
+            problem = no_timers(other_device()) or f"{error} in this process"
+            todo = "import a PyTorch built for CUDA or ROCm first, or use gpu='auto'"
+            raise Error(f"gpu='require': {problem}: {todo}") from None
         if not _is_available():
             raise Error("gpu='require': PyTorch has no GPU to use (torch.cuda.is_available() is false): use gpu='auto'")
 
@@ -101,6 +101,46 @@ def is_in_use() -> bool:
     """Return whether the program has initialised CUDA through PyTorch, without initialising it."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda is not None and bool(cuda.is_initialized())
+
+
+def why_missing() -> str:
+    """Return why the devices that the program uses have no timers, a sentence; empty if they have some, or if the
+    program uses only the CPU. Initialises no device."""
+    if not is_in_use():
+        return no_timers(other_device(in_use=True))
+    try:
+        _core.gpu_runtime()
+    except Error as error:
+        return f"{error}: no GPU times"
+    if not _core.finds_gpu_stream():
+        return "PyTorch has no known function for its current stream: no GPU times"
+    return ""
+
+
+def other_device(*, in_use: bool = False) -> str:
+    """Return the type of PyTorch's accelerator, such as ``xpu``; empty without one, and for CUDA and HIP, whose type is
+    ``cuda``. ``in_use``: only if the program has initialised it."""
+    torch = sys.modules.get("torch")
+    accelerator = getattr(torch, "accelerator", None)  # since PyTorch 2.6
+    try:
+        device = None if accelerator is None else accelerator.current_accelerator(check_available=not in_use)
+    except Exception:  # an accelerator without its driver
+        return ""
+    if device is None or device.type == "cuda":
+        return ""
+    module = getattr(torch, device.type, None)
+    return device.type if not in_use or _is_initialised(module) else ""
+
+
+def _is_initialised(module: Any) -> bool:
+    """Whether the device of a module like ``torch.xpu`` was used; whether it exists, if the module does not know."""
+    known = getattr(module, "is_initialized", None) or getattr(module, "is_available", None)
+    return known is not None and bool(known())
+
+
+def no_timers(device: str) -> str:
+    """Return the sentence about a device of this type; empty for no device."""
+    return f"CPU only: no timers for devices of type {device}" if device else ""
 
 
 def _is_available() -> bool:

@@ -148,6 +148,7 @@ class Facts:
     open: list[OpenCall]
     reduced: dict[str, Any] | None = None  # the ranks of a reduced merge (Trace.reduced)
     missing: str = ""  # ranks without a recording, a sentence
+    gpu_missing: str = ""  # why GPU times are missing, a sentence for each reason
 
 
 def facts(trace: Trace, rank: int | None) -> Facts:
@@ -176,6 +177,9 @@ def facts(trace: Trace, rank: int | None) -> Facts:
         special=_special(trace, nodes),
         reduced=trace.reduced if rank is None else None,
         missing=missing_ranks(entries) if rank is None else "",
+        gpu_missing="; ".join(
+            sorted({entry["meta"]["gpu_missing"] for entry in entries if "gpu_missing" in entry["meta"]})
+        ),
         open=[call for entry in entries for call in _open(trace, entry)],
     )
 

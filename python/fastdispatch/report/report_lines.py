@@ -79,6 +79,8 @@ def head(report: Report) -> Iterator[str]:
     yield f"{report.path}: {who}{_command(facts.ranks)}"
     if facts.missing:
         yield facts.missing
+    if facts.gpu_missing:
+        yield facts.gpu_missing
     yield from _window(facts)
     if report.timing:
         yield _whole(facts)

@@ -50,10 +50,10 @@ a_day_within_a_microsecond(void)
 {
     standin_reset();
     standin_clock(SECOND);
-    fd_cudart cuda;
-    OK(fd_cudart_find(&cuda, NULL));
-    CLEAN(clear) fd_gpu_anchors anchors = {.cuda = &cuda};
-    EQUAL(fd_gpu_anchors_open(&anchors, &cuda, standin_now, 1.0), 0);
+    fd_gpu_runtime runtime;
+    OK(fd_gpu_runtime_find(&runtime, NULL));
+    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime};
+    EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 0);
     CHECK(worst_of_a_day(&anchors, 0) < 1000);
     CHECK(anchors.count > 24 * 3600 / 4);
 }
@@ -66,10 +66,10 @@ drift_is_measured(void)
     standin_reset();
     standin_clock(SECOND);
     standin_drift(0, 40);
-    fd_cudart cuda;
-    OK(fd_cudart_find(&cuda, NULL));
-    CLEAN(clear) fd_gpu_anchors anchors = {.cuda = &cuda};
-    EQUAL(fd_gpu_anchors_open(&anchors, &cuda, standin_now, 1.0), 0);
+    fd_gpu_runtime runtime;
+    OK(fd_gpu_runtime_find(&runtime, NULL));
+    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime};
+    EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 0);
     CHECK(worst_of_a_day(&anchors, 10) < 1000);
     CHECK(fabs(anchors.rate * (1 + 40e-6) - 1) < 1e-7);
 }
@@ -82,10 +82,10 @@ gives_up_soon(void)
     standin_reset();
     standin_clock(SECOND);
     standin_latency(SECOND);
-    fd_cudart cuda;
-    OK(fd_cudart_find(&cuda, NULL));
-    CLEAN(clear) fd_gpu_anchors anchors = {.cuda = &cuda};
-    EQUAL(fd_gpu_anchors_open(&anchors, &cuda, standin_now, 1.0), 0);
+    fd_gpu_runtime runtime;
+    OK(fd_gpu_runtime_find(&runtime, NULL));
+    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime};
+    EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 0);
     uint64_t before = standin_now();
     EQUAL(fd_gpu_anchors_take(&anchors), 0);
     EQUAL(anchors.count, 0);
@@ -104,13 +104,13 @@ static void
 reports_errors(void)
 {
     standin_reset();
-    fd_cudart cuda;
-    OK(fd_cudart_find(&cuda, NULL));
-    CLEAN(clear) fd_gpu_anchors anchors = {.cuda = &cuda};
+    fd_gpu_runtime runtime;
+    OK(fd_gpu_runtime_find(&runtime, NULL));
+    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime};
     standin_fail("cudaStreamCreateWithFlags", 1, 2, 0);
-    EQUAL(fd_gpu_anchors_open(&anchors, &cuda, standin_now, 1.0), 2);
+    EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 2);
     fd_gpu_anchors_clear(&anchors, true);
-    EQUAL(fd_gpu_anchors_open(&anchors, &cuda, standin_now, 1.0), 0);
+    EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 0);
     standin_fail("cudaEventRecord", 3, 700, 0);
     EQUAL(fd_gpu_anchors_take(&anchors), 700);
     EQUAL(cudaPeekAtLastError(), 0);

@@ -14,9 +14,9 @@ static void
 is_bounded(void)
 {
     standin_reset();
-    fd_cudart cuda;
-    OK(fd_cudart_find(&cuda, NULL));
-    CLEAN(clear) fd_gpu_pool pool = {.cuda = &cuda};
+    fd_gpu_runtime runtime;
+    OK(fd_gpu_runtime_find(&runtime, NULL));
+    CLEAN(clear) fd_gpu_pool pool = {.runtime = &runtime};
     CHECK(fd_gpu_pool_take(&pool) == NULL && pool.dry);
     for (int i = 0; i < 100; i++) {
         EQUAL(fd_gpu_pool_grow(&pool), 0);
@@ -41,9 +41,9 @@ static void
 stops_at_an_error(void)
 {
     standin_reset();
-    fd_cudart cuda;
-    OK(fd_cudart_find(&cuda, NULL));
-    CLEAN(clear) fd_gpu_pool pool = {.cuda = &cuda};
+    fd_gpu_runtime runtime;
+    OK(fd_gpu_runtime_find(&runtime, NULL));
+    CLEAN(clear) fd_gpu_pool pool = {.runtime = &runtime};
     standin_fail("cudaEventCreateWithFlags", 11, 2, 0);
     int answer = fd_gpu_pool_grow(&pool);
     if (check_refused()) {

@@ -150,7 +150,7 @@ closes_beside_a_thread_inside_cuda(void)
         fd_gpu_close(gpu);
         pthread_mutex_unlock(&device->lock);
         CHECK(device->stuck);
-        CHECK(strstr(note(&f), "a thread was inside CUDA") != NULL
+        CHECK(strstr(note(&f), "a thread was inside the runtime") != NULL
               || check_refused());
     }
     EQUAL(standin_sleeps(""), 0);

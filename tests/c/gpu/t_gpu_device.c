@@ -7,7 +7,7 @@
  * A context is a number. */
 typedef struct bench {
     fixture f;
-    fd_cudart cuda;
+    fd_gpu_runtime runtime;
     fd_gpu_figures figures;
     fd_gpu_device device;
 } bench;
@@ -23,9 +23,9 @@ bench_open(bench *b, int number)
     if (status != FD_OK) {
         return status;
     }
-    status = fd_cudart_find(&b->cuda, NULL);
+    status = fd_gpu_runtime_find(&b->runtime, NULL);
     fd_gpu_figures_init(&b->figures, b->f.recording);
-    fd_gpu_device_init(&b->device, &b->cuda, &b->figures, number);
+    fd_gpu_device_init(&b->device, &b->runtime, &b->figures, number);
     b->device.now = standin_now;
     b->device.ticks_per_ns = 1;
     b->device.starves = true;
@@ -407,7 +407,7 @@ several_threads_at_once(void)
     for (uint32_t i = 0; i < THREADS; i++) {
         workers[i] = (worker){.b = &b, .context = i + 1};
         cudaStreamCreateWithFlags(&workers[i].stream,
-                                  FD_CUDA_STREAM_NON_BLOCKING);
+                                  FD_GPU_STREAM_NON_BLOCKING);
         workers[i].started =
             pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     }

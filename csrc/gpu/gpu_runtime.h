@@ -1,0 +1,71 @@
+/* The runtime of the GPU that the program has loaded, CUDA's or HIP's (of
+ * ROCm), as a table of functions. This folder never loads it, never initialises
+ * it and requires no headers: all functions have numbers and opaque pointers as
+ * arguments, the same since CUDA 9. HIP's have the same arguments, flags and
+ * error numbers under other names (since ROCm 5.3).
+ *
+ * If the program has linked CUDA's runtime statically, the functions of the
+ * driver are used: they have the same arguments and error numbers, too.
+ *
+ * In comments of this folder, CUDA stands for both runtimes.
+ *
+ * The last error of a thread belongs to the program. A call of the recorder
+ * that fails, or returns "not ready", would replace it, so every result passes
+ * through fd_gpu_result, which clears it; and while the program has a pending
+ * error (fd_gpu_is_clean), nothing is called. */
+#ifndef FD_GPU_RUNTIME_H
+#define FD_GPU_RUNTIME_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    FD_GPU_SUCCESS = 0,
+    FD_GPU_NOT_READY = 600,
+    FD_GPU_CAPTURE_IMPLICIT = 906 /* another stream is being captured */
+};
+
+enum { FD_GPU_STREAM_NON_BLOCKING = 1, FD_GPU_CAPTURE_RELAXED = 2 };
+
+typedef struct fd_gpu_runtime {
+    int (*event_create)(void **event, unsigned int flags);
+    int (*event_record)(void *event, void *stream);
+    int (*event_query)(void *event);
+    int (*event_elapsed)(float *milliseconds, void *from, void *to);
+    int (*event_destroy)(void *event);
+    int (*stream_create)(void **stream, unsigned int flags);
+    int (*stream_destroy)(void *stream);
+    int (*stream_is_capturing)(void *stream, int *status);
+    int (*get_device)(int *device);
+    int (*exchange_capture_mode)(int *mode); /* of the calling thread */
+    int (*peek_error)(void); /* NULL: the driver keeps no last error */
+    int (*last_error)(void);
+    const char *library; /* its file name */
+    const char *prefix;  /* of the names of its functions: "cuda" or "hip" */
+} fd_gpu_runtime;
+
+/* FD_EINVAL if no runtime is loaded, or if it lacks a function. */
+fd_status fd_gpu_runtime_find(fd_gpu_runtime *runtime, fd_error *error);
+
+/* Pass on the result of a call of the recorder; clear the last error of the
+ * thread. */
+static inline int
+fd_gpu_result(const fd_gpu_runtime *runtime, int result)
+{
+    if (result != FD_GPU_SUCCESS && runtime->last_error != NULL) {
+        runtime->last_error();
+    }
+    return result;
+}
+
+/* Whether this thread has no pending error. */
+static inline bool
+fd_gpu_is_clean(const fd_gpu_runtime *runtime)
+{
+    return runtime->peek_error == NULL
+        || runtime->peek_error() == FD_GPU_SUCCESS;
+}
+
+#endif
