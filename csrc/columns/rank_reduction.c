@@ -123,13 +123,10 @@ add_one_rank(reducing *r, const fd_trace_rank *rank, const fd_total *totals,
         add_wide(one.total_squares, whole(own[i].total_squares));
         add_steps(&one, &own[i], rank->window.applied);
         add_spread(r, &one);
-        status =
-            fd_vector_push(&sketches.buckets,
-                           fd_sketch_value(i, FD_SKETCH_SELF, total->self));
-        if (status == FD_OK) {
-            status = fd_vector_push(
-                &sketches.buckets,
-                fd_sketch_value(i, FD_SKETCH_TOTAL, total->total));
+        fd_rank_bucket made[2];
+        uint32_t count = fd_sketch_values(i, total->self, total->total, made);
+        for (uint32_t k = 0; k < count && status == FD_OK; k++) {
+            status = fd_vector_push(&sketches.buckets, made[k]);
         }
     }
     if (status == FD_OK) {

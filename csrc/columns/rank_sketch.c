@@ -60,11 +60,17 @@ fd_sketch_add(fd_sketch_list *list, const fd_rank_bucket *more, uint32_t count)
     return FD_OK;
 }
 
-fd_rank_bucket
-fd_sketch_value(uint32_t context, uint32_t figure, uint64_t value)
+uint32_t
+fd_sketch_values(uint32_t context, uint64_t self, uint64_t total,
+                 fd_rank_bucket made[2])
 {
-    return (fd_rank_bucket){context, figure,
-                            fd_log_bucket(value, FD_SKETCH_BITS), 1};
+    uint32_t own = fd_log_bucket(self, FD_SKETCH_BITS);
+    uint32_t all = fd_log_bucket(total, FD_SKETCH_BITS);
+    bool equal = own == all;
+    made[0] = (fd_rank_bucket){
+        context, equal ? FD_SKETCH_BOTH : FD_SKETCH_SELF, own, 1};
+    made[1] = (fd_rank_bucket){context, FD_SKETCH_TOTAL, all, 1};
+    return equal ? 1 : 2;
 }
 
 /* The first bucket of the list that is not before `wanted`. */
@@ -86,19 +92,31 @@ first_of(const fd_rank_bucket *list, uint32_t count,
     return low;
 }
 
+/* The buckets of one context and figure; adds their ranks. */
+static const fd_rank_bucket *
+find(const fd_rank_bucket *list, uint32_t count, const fd_rank_bucket *wanted,
+     uint32_t *buckets, uint64_t *ranks)
+{
+    uint32_t first = first_of(list, count, wanted);
+    uint32_t at = first;
+    for (; at < count && list[at].context == wanted->context
+           && list[at].figure == wanted->figure;
+         at++) {
+        *ranks += list[at].ranks;
+    }
+    *buckets = at - first;
+    return list + first;
+}
+
 fd_sketch
 fd_sketch_find(const fd_rank_bucket *list, uint32_t count, uint32_t context,
                uint32_t figure)
 {
     fd_rank_bucket wanted = {.context = context, .figure = figure};
-    uint32_t at = first_of(list, count, &wanted);
-    fd_sketch found = {.list = list + at};
-    for (; at < count && list[at].context == context
-           && list[at].figure == figure;
-         at++) {
-        found.ranks += list[at].ranks;
-        found.count++;
-    }
+    fd_rank_bucket shared = {.context = context, .figure = FD_SKETCH_BOTH};
+    fd_sketch found = {.ranks = 0};
+    found.list = find(list, count, &wanted, &found.count, &found.ranks);
+    found.both = find(list, count, &shared, &found.both_count, &found.ranks);
     return found;
 }
 
@@ -108,12 +126,19 @@ fd_sketch_at(const fd_sketch *sketch, const fd_rank_range *range, double share)
     double exact = share * (double)sketch->ranks;
     uint64_t place = (uint64_t)exact;
     uint64_t seen = 0;
+    uint32_t i = 0;
+    uint32_t k = 0;
     place += (double)place < exact || place == 0;
-    for (uint32_t i = 0; i < sketch->count; i++) {
-        seen += sketch->list[i].ranks;
+    while (i < sketch->count || k < sketch->both_count) {
+        bool own = k == sketch->both_count
+                || (i < sketch->count
+                    && sketch->list[i].bucket < sketch->both[k].bucket);
+        const fd_rank_bucket *next =
+            own ? &sketch->list[i++] : &sketch->both[k++];
+        seen += next->ranks;
         if (seen >= place) {
-            uint64_t value = fd_log_bucket_middle(
-                (uint16_t)sketch->list[i].bucket, FD_SKETCH_BITS);
+            uint64_t value =
+                fd_log_bucket_middle((uint16_t)next->bucket, FD_SKETCH_BITS);
             return value < range->min ? range->min
                  : value > range->max ? range->max
                                       : value;

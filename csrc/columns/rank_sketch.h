@@ -18,14 +18,18 @@ void fd_sketch_clear(fd_sketch_list *list);
 fd_status fd_sketch_add(fd_sketch_list *list, const fd_rank_bucket *more,
                         uint32_t count);
 
-/* One rank with this value. */
-fd_rank_bucket fd_sketch_value(uint32_t context, uint32_t figure,
-                               uint64_t value);
+/* One rank with these times: two buckets, or one for both figures. Returns
+ * their number. */
+uint32_t fd_sketch_values(uint32_t context, uint64_t self, uint64_t total,
+                          fd_rank_bucket made[2]);
 
-/* Buckets of one context and figure, out of a list in this order. */
+/* Buckets of one context and figure, out of a list in this order, and those
+ * of the context that count for both figures. */
 typedef struct fd_sketch {
     const fd_rank_bucket *list;
+    const fd_rank_bucket *both;
     uint32_t count;
+    uint32_t both_count;
     uint64_t ranks;
 } fd_sketch;
 

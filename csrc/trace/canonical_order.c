@@ -177,6 +177,23 @@ depth_first(const fd_trace *trace, const uint32_t *siblings, uint32_t *order)
     return status;
 }
 
+/* Sort rows; those of most lists are in order, as they came from a sorted
+ * trace. */
+static void
+sort_rows(void *list, uint32_t count, size_t size,
+          int (*compare)(const void *, const void *))
+{
+    const char *row = list;
+    uint32_t i = 1;
+    while (i < count && compare(row, row + size) <= 0) {
+        row += size;
+        i++;
+    }
+    if (i < count) {
+        qsort(list, count, size, compare);
+    }
+}
+
 static int
 by_figure(const void *a, const void *b)
 {
@@ -197,9 +214,7 @@ sort_mark_figures(fd_mark_figure *list, uint32_t count, const uint32_t *place)
     for (uint32_t i = 0; i < count; i++) {
         list[i].context = place[list[i].context];
     }
-    if (count > 0) {
-        qsort(list, count, sizeof *list, by_mark_figure);
-    }
+    sort_rows(list, count, sizeof *list, by_mark_figure);
 }
 
 static int
@@ -268,14 +283,10 @@ renumber_spreads(fd_trace_rank *rank, const uint32_t *place)
     for (uint32_t i = 0; i < rank->buckets.count; i++) {
         rank->buckets.list[i].context = place[rank->buckets.list[i].context];
     }
-    if (rank->spreads.count > 0) {
-        qsort(rank->spreads.list, rank->spreads.count,
+    sort_rows(rank->spreads.list, rank->spreads.count,
               sizeof *rank->spreads.list, by_spread);
-    }
-    if (rank->buckets.count > 0) {
-        qsort(rank->buckets.list, rank->buckets.count,
+    sort_rows(rank->buckets.list, rank->buckets.count,
               sizeof *rank->buckets.list, by_bucket);
-    }
 }
 
 static void
@@ -285,10 +296,8 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *place)
     for (uint32_t i = 0; i < rank->figures.count; i++) {
         rank->figures.list[i].context = place[rank->figures.list[i].context];
     }
-    if (rank->figures.count > 0) {
-        qsort(rank->figures.list, rank->figures.count,
+    sort_rows(rank->figures.list, rank->figures.count,
               sizeof *rank->figures.list, by_figure);
-    }
     fd_step_window *window = &rank->window;
     sort_mark_figures(window->figures_from.list, window->figures_from.count,
                       place);
@@ -297,10 +306,8 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *place)
     for (uint32_t i = 0; i < rank->gpu.count; i++) {
         rank->gpu.list[i].context = place[rank->gpu.list[i].context];
     }
-    if (rank->gpu.count > 0) {
-        qsort(rank->gpu.list, rank->gpu.count, sizeof *rank->gpu.list,
+    sort_rows(rank->gpu.list, rank->gpu.count, sizeof *rank->gpu.list,
               by_gpu_figure);
-    }
     for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
         fd_trace_gpu_event *event = &rank->gpu_events.list[i];
         event->context = place[event->context];

@@ -90,7 +90,8 @@ typedef struct fd_rank_spread {
     uint64_t late_squares[2];
 } fd_rank_spread;
 
-enum { FD_SKETCH_SELF, FD_SKETCH_TOTAL, FD_SKETCHES };
+/* FD_SKETCH_BOTH: the self time and the total, as of most call paths. */
+enum { FD_SKETCH_SELF, FD_SKETCH_TOTAL, FD_SKETCH_BOTH };
 
 /* Ranks whose figure of a context is in one bucket (base/log_buckets.h). */
 typedef struct fd_rank_bucket {

@@ -228,7 +228,7 @@ static const fd_column spreads[] = {
     FD_COLUMN(fd_rank_spread, "late_squares_high", U64, late_squares[1]),
 };
 
-static const char *const sketch_names[] = {"self", "total", NULL};
+static const char *const sketch_names[] = {"self", "total", "both", NULL};
 
 static const fd_column buckets[] = {
     FD_COLUMN(fd_rank_bucket, "context", INDEX, context),

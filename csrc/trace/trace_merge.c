@@ -290,27 +290,65 @@ fd_merge_ranks(fd_trace *into, const fd_trace *from, const fd_merge_ids *m)
     return FD_OK;
 }
 
-fd_status
-fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
-             fd_error *error)
+/* The same, with the lists of `from` itself. */
+static fd_status
+take_ranks(fd_trace *into, fd_trace *from, const fd_merge_ids *m)
+{
+    if (fd_vector_reserve(&into->ranks, from->ranks.count) != FD_OK) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < from->ranks.count; i++) {
+        renumber_rank(&from->ranks.list[i], m);
+        into->ranks.list[into->ranks.count++] = from->ranks.list[i];
+    }
+    from->ranks.count = 0;
+    return FD_OK;
+}
+
+/* Everything except the ranks, if they fit. */
+static fd_status
+add_shared(fd_trace *into, const fd_trace *from, const char *name, maps *m,
+           fd_error *error)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < from->ranks.count && status == FD_OK; i++) {
         status = check_ranks(into, from, name, &from->ranks.list[i], error);
     }
-    if (status != FD_OK) {
-        return status;
+    return status == FD_OK ? fd_merge_shared(into, from, m) : status;
+}
+
+static fd_status
+added(fd_status status, const char *name, maps *m, fd_error *error)
+{
+    if (status == FD_ENOMEM) {
+        fd_fail(error, status, "%s: %s", name, fd_status_name(status));
     }
+    fd_merge_ids_clear(m);
+    return status;
+}
+
+fd_status
+fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
+             fd_error *error)
+{
     maps m = {.lineless = false};
-    status = fd_merge_shared(into, from, &m);
+    fd_status status = add_shared(into, from, name, &m, error);
     if (status == FD_OK) {
         status = fd_merge_ranks(into, from, &m);
     }
-    if (status != FD_OK) {
-        fd_fail(error, status, "%s: %s", name, fd_status_name(status));
+    return added(status, name, &m, error);
+}
+
+fd_status
+fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
+              fd_error *error)
+{
+    maps m = {.lineless = false};
+    fd_status status = add_shared(into, from, name, &m, error);
+    if (status == FD_OK) {
+        status = take_ranks(into, from, &m);
     }
-    fd_merge_ids_clear(&m);
-    return status;
+    return added(status, name, &m, error);
 }
 
 typedef struct merging {

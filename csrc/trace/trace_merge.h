@@ -11,6 +11,10 @@
 fd_status fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
                        fd_error *error);
 
+/* The same, and quicker: `from`, which is to be freed, has no ranks then. */
+fd_status fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
+                        fd_error *error);
+
 /* Ids of a trace on the left, of the one it was added to on the right. */
 typedef struct fd_merge_ids {
     bool lineless;      /* functions that differ only by their line are one */

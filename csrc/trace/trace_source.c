@@ -122,7 +122,7 @@ add_file(directory *d, const char *path)
     fd_error error = {""};
     fd_status status = open_file(&one, path, d->part, d->steps, &error);
     if (status == FD_OK) {
-        status = fd_merge_add(d->trace, one, path, &error);
+        status = fd_merge_take(d->trace, one, path, &error);
     }
     fd_trace_free(one);
     if (status != FD_OK && status != FD_ENOMEM) {
@@ -360,7 +360,7 @@ merge_all(fd_trace **trace, const char *const *paths, size_t count,
         fd_trace *one;
         status = open_one(&one, paths[i], part, steps, error);
         if (status == FD_OK) {
-            status = fd_merge_add(merged, one, paths[i], error);
+            status = fd_merge_take(merged, one, paths[i], error);
         }
         fd_trace_free(one);
     }

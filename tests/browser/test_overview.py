@@ -14,6 +14,7 @@ import fastdispatch
 from fastdispatch.detectors import Finding, Where, findings
 from fastdispatch.page.html import Wanted, page
 from fastdispatch.page.html_overview import PARTS, block_of
+from fastdispatch.read.rank_rows import RankRow
 from fastdispatch.read.reduced import MANY, load_run
 from fastdispatch.read.summary import seconds
 from fastdispatch.report.report_facts import facts
@@ -83,6 +84,8 @@ def test_sums_of_many_ranks_are_called_so(gpt: Path, browser: Browser, tmp_path:
         text = shown.locator("#view-overview").inner_text()
         assert f"sums of {MANY + 1} ranks" in text
         assert re.search(rf"100 % is .* of {MANY + 1} ranks", text)
+        assert "For heat maps" not in text
+        assert shown.locator("#view-overview figure canvas").count() == 2  # by phase and by step
     with opened(browser, gpt / "page.html") as shown:
         assert "sums of" not in shown.locator("#view-overview").inner_text()
 
@@ -210,6 +213,31 @@ def test_ranks_are_sorted_heat_maps(ranks: Path, browser: Browser) -> None:
         assert painted(shown, "#view-overview figure canvas")["heat"] > 0
         look(shown, view="ranks")
         assert shown.locator("#view-ranks figure canvas").count() >= 1
+
+
+def test_many_ranks_share_lines(gpt: Path, browser: Browser, tmp_path: Path) -> None:
+    """A line has the largest value of its ranks, which the tip names."""
+    trace = load_run(many_ranks.write(gpt / "rank00000.fd", tmp_path / "run", MANY + 1)[0].parent, steps=None)
+    trace.rank_rows = [
+        RankRow(
+            rank, f"node{rank // 8}", (rank // 64, rank % 64, -1), {"forward": 9000 if rank == 601 else 1000}, {1: 1000}
+        )
+        for rank in range(1000)
+    ]
+    (tmp_path / "page.html").write_bytes(page(trace, "run", Wanted()))
+    with opened(browser, tmp_path / "page.html") as shown:
+        maps = shown.locator("#view-overview .maps")
+        assert "up to 6 ranks" in maps.inner_text() and "slowest rank 601" in maps.inner_text()
+        canvas = maps.locator("canvas").first
+        canvas.hover(position={"x": 140, "y": 22 + 3 * (601 // 6) + 1})
+        assert (
+            shown.locator(".tip")
+            .inner_text()
+            .startswith("rank 601 · step\n9 µs\nthe largest of 6 rows\nmedian of the ranks 1 µs")
+        )
+        maps.locator("select").select_option("place")
+        canvas.hover(position={"x": 140, "y": 22 + 1})
+        assert shown.locator(".tip").inner_text().endswith("node0\npipe, data, model: 0, 0, \u2013")
 
 
 def test_nothing_overlaps_on_a_small_screen(ranks: Path, browser: Browser) -> None:

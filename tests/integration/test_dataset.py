@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.dataset import query, run_manifest, run_tables, write_dataset
+from fastdispatch.read.reduced import load_run
 
 from .. import many_ranks, processes, programs
 
@@ -311,6 +312,28 @@ def test_a_store(ranks: list[Path], dataset: Path, tmp_path: Path, capsys: pytes
     assert capsys.readouterr().err == "fastdispatch: memory://bucket/absent: No such file or directory\n"
 
 
+def test_rotated_recordings_of_a_store(tmp_path: Path) -> None:
+    """Closed segments are part of their recording, as in a run directory."""
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off", rotate=1e-9) as graph:
+        for _ in range(5):
+            programs.leaf(1)
+            graph.step()
+    files = list((tmp_path / "run").glob("rank*"))
+    assert len(files) > 3
+    fsspec.filesystem("memory").pipe({f"/rotated/{path.name}": path.read_bytes() for path in files})
+    write_dataset.write_dataset([str(tmp_path / "run")], tmp_path / "local.parquet")
+    for place in ("memory://rotated", "memory://rotated/rank00000.fd"):
+        target = tmp_path / f"{place[-2:]}.parquet"
+        manifest = write_dataset.write_dataset([place], target)
+        assert reduced(target) == reduced(tmp_path / "local.parquet")
+        assert [one.bytes for group in manifest.groups for one in group.inputs] == [
+            sum(len(each.read_bytes()) for each in files)
+        ]
+    (leaf,) = query.scan(target).sql("SELECT calls FROM figures JOIN paths USING (path) WHERE name = 'leaf'").fetchall()
+    assert leaf == (5,)
+    assert load_run(target, rank=0).ranks[0]["steps"] == 5
+
+
 def test_a_store_that_fails_in_the_middle(ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = fsspec.filesystem("memory")
     store.pipe({f"/broken/{path.name}": path.read_bytes() for path in ranks[:3]})
@@ -327,10 +350,13 @@ def test_a_store_that_fails_in_the_middle(ranks: list[Path], tmp_path: Path, mon
     assert list(manifest.refused.values()) == ["memory:///broken/rank00001.fd: connection reset by peer"]
 
 
-def test_dask_with_a_killed_worker(ranks: list[Path], dataset: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("package", "program"), [("distributed", "dask_dataset.py"), ("ray", "ray_dataset.py")])
+def test_a_cluster_with_a_killed_worker(
+    package: str, program: str, ranks: list[Path], dataset: Path, tmp_path: Path
+) -> None:
     """The real scheduler; one of two workers is killed by its first group."""
-    pytest.importorskip("distributed")
-    result = processes.run("dask_dataset.py", ranks[0].parent, tmp_path / "run.parquet", tmp_path / "killed")
+    pytest.importorskip(package)
+    result = processes.run(program, ranks[0].parent, tmp_path / "run.parquet", tmp_path / "killed")
     assert (tmp_path / "killed").exists()
     assert json.loads(result.stdout) == {"ranks": list(range(RANKS)), "groups": 5}
     assert reduced(tmp_path / "run.parquet") == reduced(dataset)
@@ -365,7 +391,7 @@ def test_a_job_array(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypat
     assert len(run_manifest.load(target).groups) == 5 and not (target / "written").exists()
     assert reduced(target) == reduced(dataset)
     for kind in ("settled", "whole"):
-        files = [folder / f"{kind}.json.xz" for folder in (target, dataset)]
+        files = [folder / f"{kind}.json.gz" for folder in (target, dataset)]
         assert files[0].exists() == files[1].exists()
         assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes()
 

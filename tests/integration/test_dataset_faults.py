@@ -158,15 +158,15 @@ def test_a_lost_partition(run: Path, group_size: int, capsys: pytest.CaptureFixt
 def test_lost_files_of_the_reduced_merge(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = run.parent / "run.parquet"
     assert main(["merge", str(run), "-o", str(target)]) == 0
-    whole = (target / "whole.json.xz").read_bytes()
+    whole = (target / "whole.json.gz").read_bytes()
     shutil.rmtree(target / "parts")
-    (target / "whole.json.xz").unlink()
-    (target / "settled.json.xz").unlink(missing_ok=True)
+    (target / "whole.json.gz").unlink()
+    (target / "settled.json.gz").unlink(missing_ok=True)
     capsys.readouterr()
     assert main(["report", str(target)]) == 2
     assert "no reduced merge in this data set" in capsys.readouterr().err
     assert main(["merge", str(run), "-o", str(target)]) == 0
-    assert (target / "whole.json.xz").read_bytes() == whole
+    assert (target / "whole.json.gz").read_bytes() == whole
 
 
 def test_a_damaged_manifest_destroys_nothing(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

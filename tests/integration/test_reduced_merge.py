@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from fastdispatch.dataset.write_dataset import write_dataset
 from fastdispatch.detectors import findings
 from fastdispatch.read.diff import FIGURES, Diff, diff
 from fastdispatch.read.missing import missing_from
-from fastdispatch.read.reduced import load_run, reduced
+from fastdispatch.read.rank_rows import RankRow, folded
+from fastdispatch.read.reduced import load_run, rank_rows, reduced
 
 from .. import many_ranks, programs
 
@@ -178,9 +180,9 @@ def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) 
     (folder / "rank00003.fd").unlink()
     with pytest.raises(fastdispatch.Error, match="the recording of rank 3 was removed"):
         load_run(target, rank=3)
-    part = next((target / "parts").glob("*.xz"))
+    part = next((target / "parts").glob("*.gz"))
     part.write_bytes(part.read_bytes()[:100])
-    (target / "whole.json.xz").write_bytes(b"")
+    (target / "whole.json.gz").write_bytes(b"")
     with pytest.raises(fastdispatch.Error, match="damaged"):
         load_run(target)
 
@@ -264,3 +266,57 @@ def test_commands(command: str, ranks: list[Path], tmp_path: Path, capsys: pytes
 def test_a_rank_with_one_more_call_is_found(ranks: list[Path]) -> None:
     found = [each for each in findings(ranks[0].parent, steps=None) if each.id == "unequal-work"]
     assert [each.ranks for each in found] == [[ODD]] and found[0].where.key.endswith(":leaf")
+
+
+SLOW = (12, 13)  # planted: the ranks of one host
+
+
+@pytest.fixture(scope="module")
+def placed(ranks: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set of 60 ranks with hosts of two ranks and coordinates; the ranks of one host are slow in a function."""
+    folder = tmp_path_factory.mktemp("placed")
+    fastdispatch.load(ranks[0]).dump(folder / "one.json")
+    document = json.loads((folder / "one.json").read_text())
+    (first,), nodes, contexts = document["ranks"], document["nodes"], document["contexts"]
+    leaf = document["strings"].index("leaf")
+    row = max(i for i, at in enumerate(first["figures"]["context"]) if nodes["name"][contexts["node"][at]] == leaf)
+    document["ranks"] = []
+    for rank in range(60):
+        more = deepcopy(first) | {"rank": rank, "id": f"{rank:032x}", "world": 60}
+        more["meta"] |= {"host": f"node{rank // 2}", "coordinates": {"pipe": rank // 2, "data": rank % 2}}
+        if rank in SLOW:
+            more["figures"]["self"][row] += 10**9 + rank
+        document["ranks"].append(more)
+    (folder / "ranks.json").write_text(json.dumps(document))
+    write_dataset([str(folder / "ranks.json")], folder / "run.parquet")
+    return folder / "run.parquet"
+
+
+def test_a_slow_rank_is_named_with_its_host_and_place(placed: Path) -> None:
+    (found,) = [each for each in findings(placed, steps=None) if each.id == "slow-rank"]
+    assert found.ranks == [SLOW[1]]
+    assert found.title.startswith(f"rank {SLOW[1]} on node6 (pipe 6, data 1) spends ")
+    assert found.where.key.endswith(":leaf") and found.where.key in found.title
+    assert found.proof.endswith("; all 2 ranks on node6 have at least half of this excess")
+
+
+def test_rows_of_ranks(ranks: list[Path], placed: Path, tmp_path: Path) -> None:
+    """The steps of each rank are the same from recordings and from a data set, where coordinates come from facts."""
+    write_dataset([str(ranks[0].parent)], tmp_path / "run.parquet")
+    for steps in (None, "settled"):
+        expected = rank_rows(load_run(ranks[0].parent, steps=steps))  # type: ignore[arg-type]
+        got = rank_rows(load_run(tmp_path / "run.parquet", steps=steps))  # type: ignore[arg-type]
+        assert [row.rank for row in got] == list(range(RANKS))
+        for one, other in zip(expected, got, strict=True):
+            assert other.steps == one.steps and len(one.steps) >= 3
+            assert other.phases == pytest.approx(one.phases, abs=5)  # rounded
+            assert (other.host, other.place) == (one.host, (-1, -1, -1))
+    assert [row.place for row in rank_rows(load_run(placed))][:3] == [(0, 0, -1), (0, 1, -1), (1, 0, -1)]
+
+
+def test_rows_of_more_ranks_than_a_page_has() -> None:
+    """Neighbours share a row, which has their maximum."""
+    rows = [RankRow(rank, f"node{rank}", (0, rank, 0), {"other": rank % 7}, {rank % 2: rank}) for rank in range(10_000)]
+    made = folded(rows, 9_999)
+    assert len(made) == 3334 and sum(row.ranks for row in made) == 10_000
+    assert made[1] == RankRow(3, "node3", (0, 3, 0), {"other": 5}, {1: 5, 0: 4}, ranks=3)

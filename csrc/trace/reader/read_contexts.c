@@ -165,14 +165,21 @@ read_figures(fd_reading *r)
             fd_figure_add(&sums[r->map[i]], &figure);
         }
     }
+    uint32_t kept = 0;
     for (uint32_t i = 1; i < count && status == FD_OK; i++) {
         if (sums[i].calls + sums[i].resumes + sums[i].self > 0) {
             sums[i].context = i;
-            status = fd_vector_push(&r->rank->figures, sums[i]);
+            sums[kept++] = sums[i];
         }
     }
-    fd_free(sums);
-    return status;
+    if (kept == 0) {
+        fd_free(sums);
+        return status;
+    }
+    r->rank->figures.list = sums;
+    r->rank->figures.count = kept;
+    r->rank->figures.room = count;
+    return FD_OK;
 }
 
 fd_status

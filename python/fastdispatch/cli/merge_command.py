@@ -33,9 +33,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_output(parser, "write to PATH: JSON, or a data set if it ends in .parquet or /", Output, "PATH")
     parser.add_argument(
         "--runner",
-        choices=("processes", "dask"),
+        choices=("processes", "dask", "ray"),
         default="processes",
-        help="read the ranks of a data set in processes of this machine (default) or in Dask workers",
+        help="read the ranks of a data set in processes of this machine (default) or in workers of Dask or Ray",
     )
     parser.add_argument(
         "--part",

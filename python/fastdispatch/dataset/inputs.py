@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.record.files import SEGMENT
 
 #: Names of recordings in a run directory.
 _RECORDINGS = "rank*.fd"
@@ -21,11 +22,12 @@ _PIECE = 1 << 20  # bytes
 
 @dataclass(frozen=True)
 class Source:
-    """A recording that has not been read yet."""
+    """A recording that has not been read yet. The closed segments of a rotated one are part of it."""
 
     path: str
-    bytes: int
+    bytes: int  # with those of the segments
     changed: int  # nanoseconds since 1970; 0: unknown
+    segments: tuple[str, ...] = ()  # their names in a store
 
 
 def rank_in_header(path: str) -> int | None:
@@ -90,13 +92,30 @@ def _store(path: str) -> tuple[Any, str]:
 def _remote(path: str) -> list[Source]:
     store, inside = _store(path)
     try:
-        names = sorted(store.glob(f"{inside.rstrip('/')}/{_RECORDINGS}")) if store.isdir(inside) else [inside]
-        sources = [Source(store.unstrip_protocol(name), int(store.info(name)["size"]), 0) for name in names]
+        folder = f"{inside.rstrip('/')}/{_RECORDINGS}" if store.isdir(inside) else ""
+        names = sorted(store.glob(folder)) if folder else [inside]
+        closed = _segments_of(store, folder or inside)
+        sources = [_stored(store, name, closed.get(name, [])) for name in names]
     except Exception as error:  # stores raise what their libraries raise
         raise Error(f"{path}: {_reason(error)}") from None
     if not sources:
         raise Error(f"{path}: no recording ({_RECORDINGS}) in this directory")
     return sources
+
+
+def _segments_of(store: Any, recordings: str) -> dict[str, list[str]]:
+    """Return the closed segments of recordings in a store, by the name of the recording."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(store.glob(f"{recordings}{SEGMENT}*")):
+        recording, _, number = name.rpartition(SEGMENT)
+        if number.isdecimal():
+            found.setdefault(recording, []).append(name)
+    return found
+
+
+def _stored(store: Any, name: str, segments: list[str]) -> Source:
+    size = sum(int(store.info(each)["size"]) for each in (name, *segments))
+    return Source(store.unstrip_protocol(name), size, 0, tuple(segments))
 
 
 def _reason(error: Exception) -> str:
@@ -106,17 +125,19 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def local_copy(path: str) -> Iterator[str]:
-    """Yield a local path with the content of a recording; a file of a store is copied in pieces and removed."""
+def local_copy(path: str, segments: Sequence[str] | None = None) -> Iterator[str]:
+    """Yield a local path with the content of a recording; a file of a store is copied in pieces and removed, with its
+    closed segments beside it. ``segments`` are their names in the store, None if they are not known."""
     if not is_remote(path):
         yield path
         return
     store, inside = _store(path)
     with tempfile.TemporaryDirectory(prefix="fastdispatch-") as folder:
-        target = Path(folder) / Path(inside).name
         try:
-            with store.open(inside, "rb") as source, target.open("wb") as copy:
-                shutil.copyfileobj(source, copy, _PIECE)
+            closed = _segments_of(store, inside).get(inside, []) if segments is None else segments
+            for name in (inside, *closed):
+                with store.open(name, "rb") as source, (Path(folder) / Path(name).name).open("wb") as copy:
+                    shutil.copyfileobj(source, copy, _PIECE)
         except Exception as error:
             raise Error(f"{path}: {_reason(error)}") from None
-        yield str(target)
+        yield str(Path(folder) / Path(inside).name)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import lzma
+import gzip
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.dataset import inputs, run_manifest, run_tables
+from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.read import privacy
 from fastdispatch.read.reduced import reduced
 from fastdispatch.read.trace import PathLike, Trace, load
 
 #: Folder of the parts and names of the sums, of settled steps and of whole recordings.
-FOLDER, SETTLED, WHOLE = "parts", "settled.json.xz", "whole.json.xz"
+FOLDER, SETTLED, WHOLE = "parts", "settled.json.gz", "whole.json.gz"
 
-#: Smaller and faster than zlib with this data.
-_LEVEL = 1
+#: A third of the time of level 6, for 14 % more.
+_LEVEL = 3
+
+#: Parts that one task adds up.
+_AT_ONCE = 8
 
 
 def part_of_whole(name: str) -> str:
@@ -39,25 +45,50 @@ def write_parts(folder: Path, name: str, whole: Trace) -> None:
         _save(reduced([settled]), target)
 
 
-def write_sums(folder: Path, names: Iterable[str]) -> None:
-    """Add up the parts of all groups, and remove those of others."""
+@dataclass(frozen=True)
+class _Summands:
+    kind: str
+    parts: tuple[Path, ...]
+
+
+def write_sums(folder: Path, names: Iterable[str], runner: str = "processes") -> None:
+    """Add up the parts of all groups, some of them per task of a runner, and remove those of others."""
     known = sorted(names)
-    for part in (folder / FOLDER).glob("*.xz"):
+    for part in (folder / FOLDER).glob("*.gz"):
         if part.name.removesuffix(f".{SETTLED}").removesuffix(f".{WHOLE}") not in known:
             part.unlink()
+    tasks = []
     for kind in (SETTLED, WHOLE):
         parts = [folder / FOLDER / f"{name}.{kind}" for name in known]
         if all(part.exists() for part in parts):
-            _save(_sum(parts), folder / kind)
+            tasks += [_Summands(kind, tuple(parts[at : at + _AT_ONCE])) for at in range(0, len(parts), _AT_ONCE)]
         else:
             (folder / kind).unlink(missing_ok=True)
+    _write_sums(folder, tasks, runner)
 
 
-def _sum(parts: list[Path]) -> Trace:
-    made = _load(parts[0])
-    for part in parts[1:]:
+def _write_sums(folder: Path, tasks: list[_Summands], runner: str) -> None:
+    if len({task.kind for task in tasks}) == len(tasks):
+        for task in tasks:
+            _save(_sum(task), folder / task.kind)
+        return
+    sums: dict[str, Trace] = {}
+    for task, content in RUNNERS[runner](_packed_sum, tasks):
+        more = _unpacked(content)
+        sums[task.kind] = reduced([sums[task.kind], more]) if task.kind in sums else more
+    for kind, trace in sums.items():
+        _save(trace, folder / kind)
+
+
+def _sum(task: _Summands) -> Trace:
+    made = _load(task.parts[0])
+    for part in task.parts[1:]:
         made = reduced([made, _load(part)])
     return made
+
+
+def _packed_sum(task: _Summands) -> bytes:
+    return _packed(_sum(task))
 
 
 class Parts:
@@ -122,25 +153,35 @@ def load_gathered(folder: Path, *, settled: bool) -> Trace | None:
     return None
 
 
-def _save(trace: Trace, target: Path) -> None:
-    """Write a trace as compressed JSON, atomically."""
+def _packed(trace: Trace) -> bytes:
+    """Return a trace as compressed JSON."""
     with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
         plain = Path(name) / "trace.json"
         trace.dump(plain)
-        partial = target.with_suffix(run_tables.PARTIAL)
-        partial.write_bytes(lzma.compress(plain.read_bytes(), preset=_LEVEL))
+        return gzip.compress(plain.read_bytes(), _LEVEL, mtime=0)
+
+
+def _unpacked(content: bytes) -> Trace:
+    """Return what :func:`_packed` was given. Raises OSError, EOFError, zlib.error or Error for damaged contents."""
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
+        plain = Path(name) / "trace.json"
+        plain.write_bytes(gzip.decompress(content))
+        return Trace(_core.Trace([plain]))  # names are as merge wrote them
+
+
+def _save(trace: Trace, target: Path) -> None:
+    """Write a trace as compressed JSON, atomically."""
+    partial = target.with_suffix(run_tables.PARTIAL)
+    partial.write_bytes(_packed(trace))
     partial.replace(target)
 
 
 def _load(part: Path) -> Trace:
     """Read what :func:`_save` wrote. Raises Error for a damaged file."""
-    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
-        plain = Path(name) / "trace.json"
-        try:
-            plain.write_bytes(lzma.decompress(part.read_bytes()))
-            return Trace(_core.Trace([plain]))  # names are as merge wrote them
-        except (OSError, lzma.LZMAError, ValueError, Error):
-            raise Error(f"{part}: damaged: remove the data set and run fastdispatch merge again") from None
+    try:
+        return _unpacked(part.read_bytes())
+    except (OSError, EOFError, zlib.error, ValueError, Error):
+        raise Error(f"{part}: damaged: remove the data set and run fastdispatch merge again") from None
 
 
 def load_reduced(path: PathLike, *, settled: bool) -> Trace:

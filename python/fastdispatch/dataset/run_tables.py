@@ -67,8 +67,9 @@ _TO_FILE = {
 }
 _FROM_FILE = {"figures": "SELECT * EXCLUDE (below), (self + below)::UBIGINT AS total"}
 
-#: Options of Parquet files: a group of 64 ranks with 4 096 call paths is one row group.
-_PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 9, ROW_GROUP_SIZE 262144"
+#: Options of Parquet files: a group of 64 ranks with 4 096 call paths is one row group. Columns with more values than
+#: the limit have no dictionary: it takes time, and the values without one are smaller when they are compressed.
+_PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, ROW_GROUP_SIZE 262144, DICTIONARY_SIZE_LIMIT 1000"
 
 
 def write_table(connection: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:

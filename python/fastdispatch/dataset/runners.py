@@ -1,4 +1,4 @@
-"""Runners of the step that every group needs: in this process, in worker processes, or on a Dask cluster."""
+"""Runners of the step that every group needs: in this process, in worker processes, or on a cluster of Dask or Ray."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 from fastdispatch._core import Error
+
+#: Memory of Ray for results, which are small.
+_STORE = 100 << 20
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -55,4 +58,37 @@ def dask(step: Step[Task, Result], tasks: Sequence[Task]) -> Iterator[tuple[Task
             own.close()
 
 
-RUNNERS = {"processes": processes, "dask": dask}
+def ray(step: Step[Task, Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
+    """The same on the cluster that Ray is connected to, or on a new one on this machine. Ray repeats a task whose
+    worker was lost."""
+    try:
+        import ray as cluster
+    except ModuleNotFoundError:
+        raise Error("--runner ray needs Ray: pip install ray") from None
+    own = not cluster.is_initialized()
+    if own:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send statistics to its authors
+        cores = len(os.sched_getaffinity(0))
+        cluster.init(
+            num_cpus=cores,
+            object_store_memory=_STORE,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+        )
+    try:
+        remote = cluster.remote(step)
+        left = {remote.remote(task): task for task in tasks}
+        while left:
+            for done in cluster.wait(list(left))[0]:
+                yield left.pop(done), cluster.get(done)
+    except cluster.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except cluster.exceptions.RayError as error:
+        raise Error(f"Ray: {str(error).splitlines()[0]}: finished groups are kept, start again") from None
+    finally:
+        if own:
+            cluster.shutdown()
+
+
+RUNNERS = {"processes": processes, "dask": dask, "ray": ray}

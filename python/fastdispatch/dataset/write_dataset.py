@@ -63,7 +63,7 @@ def write_dataset(
         _run(target, manifest, tasks, runner, progress)
         if not manifest.groups:
             raise Error(f"{target}: no input could be read: {next(iter(manifest.refused.values()), 'none given')}")
-        _finish(target, manifest)
+        _finish(target, manifest, runner)
     return manifest
 
 
@@ -239,13 +239,13 @@ def _accept(manifest: RunManifest, written: Written, task: _Task) -> None:
         manifest.refused[one.path] = f"{one.path}: {reason}"
 
 
-def _finish(folder: Path, manifest: RunManifest) -> None:
+def _finish(folder: Path, manifest: RunManifest, runner: str) -> None:
     """Remove files of no group, and make the tables that all groups share."""
     names = {group.name for group in manifest.groups}
     for file in folder.glob("*/group-*.parquet"):
         if file.stem not in names:
             file.unlink()
-    reduced_parts.write_sums(folder, names)
+    reduced_parts.write_sums(folder, names, runner)
     connection = engine.connect()
     for table in ("figures", "ranks"):
         connection.execute(f"CREATE VIEW {table} AS {run_tables.rows_of(table, folder / table / '*.parquet')}")

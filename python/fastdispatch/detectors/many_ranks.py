@@ -16,6 +16,8 @@ from fastdispatch.detectors.slow_rank import ID as SLOW_ID
 from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
 from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
 from fastdispatch.read.missing import missing_ranks
+from fastdispatch.read.rank_rows import RankTime, common
+from fastdispatch.read.reduced import rank_times
 from fastdispatch.read.steps import step_time
 from fastdispatch.read.summary import seconds
 from fastdispatch.read.trace import Trace
@@ -62,10 +64,10 @@ def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding]:
     rows = [row for row in rows if steps.main[row["context"]] and not waits[row["context"]]]
     slow = max(rows, key=lambda row: row["self_max"] - row["self_median"], default=None)
     if slow is not None and _is_slow(slow, steps.typical * per_rank):
-        yield _slow(steps, slow, per_rank)
+        yield _slow(steps, slow, per_rank, rank_times(trace, slow["context"]))
     odd = [row for row in rows if row["calls_min"] != row["calls_max"]]
     if odd and about["ended"][0] == about["ended"][1]:
-        yield _odd(steps, odd[0])
+        yield _odd(steps, odd[0], rank_times(trace, odd[0]["context"]))
 
 
 def _is_slow(row: dict[str, int], whole: float) -> bool:
@@ -80,30 +82,36 @@ def _where(steps: Steps, row: dict[str, int]) -> Where:
     return steps.where(row["context"])
 
 
-def _slow(steps: Steps, row: dict[str, int], per_rank: float) -> Finding:
+def _named(times: list[RankTime], rank: int) -> str:
+    return next((each.name for each in times if each.rank == rank), f"rank {rank}")
+
+
+def _slow(steps: Steps, row: dict[str, int], per_rank: float, times: list[RankTime]) -> Finding:
     rank, extra = row["self_max_rank"], (row["self_max"] - row["self_median"]) / per_rank
     key = steps.key(row["context"])
+    alike = common(times, rank)
     return steps.finding(
         SLOW_ID,
-        f"rank {rank} spends {seconds(row['self_max'] / per_rank)} per step in {key}, the median rank"
+        f"{_named(times, rank)} spends {seconds(row['self_max'] / per_rank)} per step in {key}, the median rank"
         f" {seconds(row['self_median'] / per_rank)}",
         _where(steps, row),
         extra,
         f"{seconds(extra)} more, {percent(extra / max(steps.typical, 1))} of a step; 95 % of {row['ranks']} ranks spend"
-        f" at most {seconds(row['self_p95'] / per_rank)}",
+        f" at most {seconds(row['self_p95'] / per_rank)}"
+        + (f"; {alike} have at least half of this excess" if alike else ""),
         SLOW,
         ranks=[rank],
         evidence={name: row[name] for name in ("ranks", "self_min", "self_median", "self_p95", "self_max")},
     )
 
 
-def _odd(steps: Steps, row: dict[str, int]) -> Finding:
+def _odd(steps: Steps, row: dict[str, int], times: list[RankTime]) -> Finding:
     least, most = row["calls_min_rank"], row["calls_max_rank"]
     total = sum(steps.paths["calls"][row["context"] : row["context"] + 1])
     rank = most if total - row["calls_min"] * row["ranks"] <= row["calls_max"] * row["ranks"] - total else least
     return steps.finding(
         UNEQUAL_ID,
-        f"rank {rank} calls {steps.key(row['context'])} a different number of times than other ranks",
+        f"{_named(times, rank)} calls {steps.key(row['context'])} a different number of times than other ranks",
         _where(steps, row),
         0,
         f"{row['calls_max']} calls on rank {most}, {row['calls_min']} on rank {least}, {total} on {row['ranks']} ranks",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from fastdispatch.detectors import Findings
 from fastdispatch.detectors.rank_figures import is_communication
-from fastdispatch.read.steps import PHASES, kept_steps, number_of_ranks, phase_times
-from fastdispatch.read.summary import mapping
+from fastdispatch.read.rank_rows import COORDINATES, RankRow
+from fastdispatch.read.reduced import rank_rows
+from fastdispatch.read.steps import PHASES, number_of_ranks
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.report_facts import PHASE_BITS, Facts, in_role
 from fastdispatch.report.report_paths import paths
@@ -18,8 +20,6 @@ from fastdispatch.report.report_paths import paths
 PARTS = ("forward", "backward", "optimizer", "data", "communication", "gc", "other")
 
 _PATHS = 12  # hottest paths
-_STEPS = 64  # latest steps of each rank
-_PLACES = {f"at_{name}": name for name in ("pipe", "data", "model")}  # columns, by coordinate
 _GC = "gc:gen"
 
 #: Maximum number of figures (ranks x paths) that are read for the parts of each rank; above, phases only.
@@ -39,7 +39,9 @@ def block_of(trace: Trace, said: Facts, found: Findings) -> tuple[dict[str, Any]
         "not_decided": [asdict(each) for each in found.not_decided],
         "paths": asdict(paths(trace, None, said.whole_role, _PATHS, by_calls=said.whole == 0)),
     }
-    return values, {"ranks": _ranks(trace, split), "steps": _steps(trace)}
+    rows = rank_rows(trace)
+    values["ranks_per_row"] = max((row.ranks for row in rows), default=1)
+    return values, {"ranks": _ranks(trace, rows, split), "steps": _steps(rows)}
 
 
 class _Split:
@@ -81,30 +83,31 @@ class _Split:
         return parts
 
 
-def _ranks(trace: Trace, split: _Split) -> Columns:
+def _ranks(trace: Trace, rows: Sequence[RankRow], split: _Split) -> Columns:
+    """Return rank, host, coordinates and parts of each row; of a reduced merge the parts are phases."""
+    parts = _parts_of_phases(rows) if trace.reduced is not None else _parts_of_ranks(trace, rows, split)
+    return {
+        "rank": [row.rank for row in rows],
+        "host": [row.host for row in rows],
+        **{f"at_{name}": [row.place[i] for row in rows] for i, name in enumerate(COORDINATES)},
+        **{name: [each[name] for each in parts] for name in PARTS},
+    }
+
+
+def _parts_of_phases(rows: Sequence[RankRow]) -> list[dict[str, int]]:
+    return [dict.fromkeys(PARTS, 0) | row.phases for row in rows]
+
+
+def _parts_of_ranks(trace: Trace, rows: Sequence[RankRow], split: _Split) -> list[dict[str, int]]:
     detailed = len(trace.ranks) * len(trace.contexts["node"]) <= _MOST_FIGURES
-    table: Columns = {name: [] for name in ("host", *_PLACES, *PARTS)}
-    for index, rank in enumerate(trace.ranks):
-        place = mapping(rank["meta"].get("coordinates"))
-        table["host"].append(str(rank["meta"].get("host") or ""))
-        for column, name in _PLACES.items():
-            number = place.get(name)
-            table[column].append(number if isinstance(number, int) and 0 <= number < 2**31 else -1)
+    found = []
+    for index, row in enumerate(rows):
         contexts = trace.core.contexts(index) if detailed else None
-        times = phase_times([rank])
-        parts = split.parts(times if any(times.values()) else split.phases(contexts), contexts)
-        for name in PARTS:
-            table[name].append(parts[name])
-    return table
+        found.append(split.parts(row.phases if any(row.phases.values()) else split.phases(contexts), contexts))
+    return found
 
 
-def _steps(trace: Trace) -> Columns:
-    """Return the latest steps of each rank whose times count, in microseconds."""
-    table: Columns = {name: [] for name in ("rank", "number", "time")}
-    for index, rank in enumerate(trace.ranks):
-        latest = rank["latest_steps"]
-        for row in kept_steps(rank)[-_STEPS:]:
-            time = sum(latest[phase][row] for phase in PHASES)
-            for name, value in (("rank", index), ("number", latest["number"][row]), ("time", time // 1000)):
-                table[name].append(value)
-    return table
+def _steps(rows: Sequence[RankRow]) -> Columns:
+    """Return the latest steps of each row, in microseconds."""
+    found = [(index, number, time // 1000) for index, row in enumerate(rows) for number, time in row.steps.items()]
+    return {name: [each[i] for each in found] for i, name in enumerate(("rank", "number", "time"))}

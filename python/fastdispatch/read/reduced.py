@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.read import privacy
 from fastdispatch.read import steps as steps_of_ranks
+from fastdispatch.read.rank_rows import RankRow, RankTime, folded, row_of
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
 
 #: Commands read a run directory of more ranks as a reduced merge, this many recordings at a time.
@@ -135,13 +137,35 @@ def of_many(paths: Sequence[str], steps: Steps) -> Trace:
     """Return recordings as one, with few of them in memory. If the settled steps of some are not decided, the figures
     of all are of the whole recording."""
     made: Trace | None = None
+    rows: list[RankRow] = []
     for first in range(0, len(paths), _AT_ONCE):
         some = load(paths[first : first + _AT_ONCE], steps=steps)
         if steps == "settled" and some.window is None:
             return of_many(paths, None)
+        rows += map(row_of, some.ranks)
         made = reduced([some] if made is None else [made, some])
     assert made is not None
+    rows.sort(key=lambda row: row.rank)
+    made.rank_rows = folded(rows, rows[-1].rank)
     return made
+
+
+def rank_rows(trace: Trace) -> list[RankRow]:
+    """Return the steps of each rank of a trace, also of a reduced merge of recordings or of a data set; none of a
+    reduced merge that ranks have sent, of a dump of one, or of a data set without DuckDB or with lost files."""
+    about = trace.reduced
+    if about is None:
+        return list(map(row_of, trace.ranks))
+    if trace.rank_rows or len(trace.sources) != 1:
+        return trace.rank_rows
+    from fastdispatch.dataset import run_manifest
+
+    if run_manifest.is_dataset(trace.sources[0]):
+        from fastdispatch.dataset.rank_steps import rank_rows as of_dataset
+
+        with suppress(_core.Error):
+            trace.rank_rows = of_dataset(trace.sources[0], [int(number) for number in about["latest"]])
+    return trace.rank_rows
 
 
 def load_run(path: PathLike, *, steps: Steps = None, rank: int | None = None, timeline: bool = False) -> Trace:
@@ -191,6 +215,20 @@ def _gathered(path: PathLike, recordings: int, *, settled: bool) -> Trace | None
     made = Trace(privacy.apply(made.core))
     made.sources = [path]
     return made
+
+
+def rank_times(trace: Trace, context: int) -> list[RankTime]:
+    """Return the self time of a call path on every rank of a data set; of other reduced merges of recordings the ranks
+    without times. Empty where :func:`rank_rows` is."""
+    from fastdispatch.dataset import run_manifest
+
+    if len(trace.sources) == 1 and run_manifest.is_dataset(trace.sources[0]):
+        from fastdispatch.dataset.rank_steps import rank_times as of_dataset
+
+        with suppress(_core.Error):
+            return of_dataset(trace.sources[0], trace.columns("contexts"), context)
+    rows = [row for row in trace.rank_rows if row.ranks == 1]
+    return [RankTime(row.rank, row.host, row.place, 0) for row in rows]
 
 
 def load_each(path: PathLike, ranks: Sequence[int], *, steps: Steps = None) -> Trace:

@@ -14,6 +14,7 @@ from fastdispatch import _core
 from fastdispatch.read import privacy
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
+from fastdispatch.read.rank_rows import RankRow
 from fastdispatch.read.segments import with_segments
 from fastdispatch.read.views import Views
 
@@ -41,6 +42,8 @@ class Trace(Views):
         self.core = core
         #: Inputs of :func:`load`; empty for others.
         self.sources: list[PathLike] = []
+        #: Steps of each rank, if this is a reduced merge of recordings.
+        self.rank_rows: list[RankRow] = []
 
     @property
     def name(self) -> str:

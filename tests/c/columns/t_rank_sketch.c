@@ -8,8 +8,9 @@ static const fd_rank_range ANY = {0, UINT64_MAX, 0, 0};
 static fd_status
 add(fd_sketch_list *list, uint32_t context, uint64_t value)
 {
-    fd_rank_bucket one = fd_sketch_value(context, FD_SKETCH_SELF, value);
-    return fd_sketch_add(list, &one, 1);
+    fd_rank_bucket one[2];
+    return fd_sketch_add(list, one,
+                         fd_sketch_values(context, value, value * 2, one));
 }
 
 /* Percentiles are within the stated error, in any order of the values. */
@@ -55,4 +56,28 @@ merges(void)
     EQUAL(none.count, 0);
 }
 
-RUN(TEST(percentiles), TEST(merges))
+/* Ranks whose self time is the total count for both figures, once. */
+static void
+equal_times(void)
+{
+    CLEAN(fd_sketch_clear) fd_sketch_list list = {.buckets = {NULL, 0, 0}};
+    for (uint64_t i = 1; i <= 9; i++) {
+        fd_rank_bucket one[2];
+        uint32_t count = fd_sketch_values(1, i, i < 4 ? 50 + i : i, one);
+        EQUAL(count, i < 4 ? 2 : 1);
+        OK(fd_sketch_add(&list, one, count));
+    }
+    fd_sketch self = fd_sketch_find(list.buckets.list, list.buckets.count, 1,
+                                    FD_SKETCH_SELF);
+    fd_sketch total = fd_sketch_find(list.buckets.list, list.buckets.count, 1,
+                                     FD_SKETCH_TOTAL);
+    EQUAL(self.ranks, 9);
+    EQUAL(total.ranks, 9);
+    EQUAL(list.buckets.count, 12);
+    EQUAL(fd_sketch_at(&self, &ANY, 0.5), 5);
+    EQUAL(fd_sketch_at(&self, &ANY, 0.1), 1);
+    EQUAL(fd_sketch_at(&total, &ANY, 0.5), 8);
+    EQUAL(fd_sketch_at(&total, &ANY, 1.0), 53);
+}
+
+RUN(TEST(percentiles), TEST(merges), TEST(equal_times))

@@ -118,6 +118,30 @@ same_rank_twice(void)
     EQUAL(into->contexts.count, contexts);
 }
 
+/* A trace whose ranks were moved has none; a refused one keeps them. */
+static void
+taken(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *one = NULL;
+    CLEAN(fixture_trace_free) fd_trace *again = NULL;
+    CLEAN(fixture_trace_free) fd_trace *copied = fd_trace_new();
+    CLEAN(fixture_trace_free) fd_trace *moved = fd_trace_new();
+    OK(copied != NULL && moved != NULL ? FD_OK : FD_ENOMEM);
+    fd_error error;
+    bool same;
+    OK(fixture_trace(&one, 4, NULL));
+    OK(fixture_trace(&again, 4, NULL));
+    OK(fd_merge_add(copied, one, "copied", &error));
+    OK(fd_merge_take(moved, one, "moved", &error));
+    EQUAL(one->ranks.count, 0);
+    STATUS(fd_merge_take(moved, again, "again", &error), FD_ECONFLICT);
+    EQUAL(again->ranks.count, 1);
+    OK(fd_trace_sort(copied));
+    OK(fd_trace_sort(moved));
+    OK(fixture_same(copied, moved, &same));
+    CHECK(same);
+}
+
 static void
 foreign_run(void)
 {
@@ -278,6 +302,6 @@ very_deep(void)
 }
 
 RUN(TEST(any_order_any_grouping), TEST(figures_stay), TEST(same_rank_twice),
-    TEST(foreign_run), TEST(nothing_and_something), TEST(any_order),
-    TEST(only_what_is_wanted), TEST(duplicates_join), TEST(cycles_are_cut),
-    TEST(very_deep))
+    TEST(taken), TEST(foreign_run), TEST(nothing_and_something),
+    TEST(any_order), TEST(only_what_is_wanted), TEST(duplicates_join),
+    TEST(cycles_are_cut), TEST(very_deep))

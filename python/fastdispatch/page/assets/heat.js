@@ -1,7 +1,7 @@
 // Ranks as heat maps: rank x phase and rank x step, in the order of rank, host, coordinates or time.
 
 import { el, fitted, options, variable } from "./dom.js";
-import { seconds, share } from "./format.js";
+import { counted, seconds, share } from "./format.js";
 import { set } from "./state.js";
 import { hideTip, showTip } from "./tip.js";
 import { trace } from "./trace.js";
@@ -10,6 +10,7 @@ const PARTS = ["forward", "backward", "optimizer", "data", "communication", "gc"
 const SHORT = { communication: "comm.", optimizer: "optim." };
 const COORDINATES = ["pipe", "data", "model"];
 const [HEAD, LEFT, TALLEST, SHORTEST] = [22, 128, 20, 3]; // pixels
+const MOST_LINES = 170; // of more ranks each line has several
 
 function column(table, name) {
     return table[name] ?? new Float64Array(table.rows);
@@ -20,7 +21,7 @@ function gathered({ ranks, steps }) {
     const parts = PARTS.filter((name) => ranks[name]);
     const host = column(ranks, "host");
     const place = COORDINATES.map((name) => column(ranks, `at_${name}`));
-    const rows = trace.ranks.map(({ rank }, index) => {
+    const rows = Array.from(column(ranks, "rank"), (rank, index) => {
         const at = place.map((numbers) => numbers[index]);
         const phases = parts.map((name) => ranks[name][index]);
         return { index, rank, host: host[index] || "", at, phases, step: phases.reduce((sum, time) => sum + time, 0), steps: new Map() };
@@ -38,27 +39,41 @@ function sorts(rows) {
 
 function compared(order) {
     const byPlace = (a, b) => a.at.map((number, i) => number - b.at[i]).find((difference) => difference !== 0) ?? 0;
-    const by = { rank: () => 0, host: (a, b) => (a.host < b.host ? -1 : Number(a.host > b.host)), place: byPlace, time: (a, b) => b.step - a.step }[order];
+    const by = { rank: () => 0, host: (a, b) => a.host.localeCompare(b.host, "en", { numeric: true }), place: byPlace, time: (a, b) => b.step - a.step }[order];
     return (a, b) => by(a, b) || a.rank - b.rank;
 }
 
-function named({ rank, host, at }, order) {
+function named({ rank, host, at, members }, order) {
+    if (members && order === "rank") return `ranks ${rank}–${members.at(-1).rank}`;
     if (order === "host") return `${host.slice(0, 11)} ${rank}`;
     if (order === "place") return `${rank} (${at.map((number) => (number < 0 ? "–" : number)).join(", ")})`;
     return `rank ${rank}`;
 }
 
+/** Rows as few lines: neighbours are one line, which shows the largest value of each column. */
+function lines(rows) {
+    const size = Math.ceil(rows.length / MOST_LINES);
+    if (size < 2) return rows;
+    return Array.from({ length: Math.ceil(rows.length / size) }, (_, i) => ({ ...rows[i * size], members: rows.slice(i * size, (i + 1) * size) }));
+}
+
+/** The row of a line with the largest value. */
+function slowest(line, value) {
+    return line.members ? line.members.reduce((most, row) => ((value(row) ?? -1) > (value(most) ?? -1) ? row : most)) : line;
+}
+
 /** A map on a canvas. `columns`: `{ name, value(row) }`; cells are darker with the distance from the minimum of their column. */
 class Heat {
     constructor(title, columns, spread) {
-        Object.assign(this, { columns, spread, rows: [], order: "rank" });
+        const shown = columns.map((each) => ({ ...each, slowest: (line) => slowest(line, each.value), value: (line) => each.value(slowest(line, each.value)) }));
+        Object.assign(this, { columns: shown, spread, rows: [], every: [], order: "rank" });
         this.canvas = el("canvas", { role: "img", "aria-label": title, onmousemove: (event) => this.tip(event), onmouseleave: hideTip, onclick: (event) => this.click(event) });
         this.element = el("figure", {}, el("figcaption", {}, title), this.canvas);
         new ResizeObserver(() => { if (this.canvas.offsetParent !== null) this.draw(); }).observe(this.element);
     }
 
     show(rows, order) {
-        Object.assign(this, { rows, order });
+        Object.assign(this, { rows: lines(rows), every: rows, order });
         this.draw();
     }
 
@@ -119,10 +134,12 @@ class Heat {
             hideTip();
             return;
         }
-        const values = this.rows.map(found.value).filter((value) => value !== undefined).sort((a, b) => a - b);
+        const one = found.slowest(row);
+        const among = row.members ? `the largest of ${counted(row.members.length, "row")}` : "";
+        const values = this.every.map(found.value).filter((value) => value !== undefined).sort((a, b) => a - b);
         const median = values[values.length >> 1];
-        const place = row.at.some((number) => number >= 0) ? `pipe, data, model: ${row.at.map((number) => (number < 0 ? "–" : number)).join(", ")}` : "";
-        showTip(event, [`rank ${row.rank} · ${found.title ?? found.name}`, seconds(time), `median of the ranks ${seconds(median)}${median ? `, ${time >= median ? "+" : "−"}${share(Math.abs(time - median), median)}` : ""}`, row.host, place]);
+        const place = one.at.some((number) => number >= 0) ? `pipe, data, model: ${one.at.map((number) => (number < 0 ? "–" : number)).join(", ")}` : "";
+        showTip(event, [`rank ${one.rank} · ${found.title ?? found.name}`, seconds(time), among, `median of the ranks ${seconds(median)}${median ? `, ${time >= median ? "+" : "−"}${share(Math.abs(time - median), median)}` : ""}`, one.host, place]);
     }
 
     click(event) {
@@ -138,13 +155,14 @@ function limits(values) {
 
 /** Both maps with their order; null for one rank. */
 export function rankMaps(tables) {
-    if (trace.ranks.length < 2) return null;
     const { parts, rows } = gathered(tables);
+    if (rows.length < 2) return null;
     const phases = parts.map((name, i) => ({ name: SHORT[name] ?? name, title: name, value: (row) => row.phases[i] }));
     const numbers = [...new Set(rows.flatMap((row) => [...row.steps.keys()]))].sort((a, b) => a - b);
     const maps = [new Heat("Time of a step by rank and phase; darker: more than on other ranks", [{ name: "step", title: "step", value: (row) => row.step }, ...phases], false),
         numbers.length > 0 && new Heat("Time of each step by rank", numbers.map((number) => ({ name: String(number), title: `step ${number}`, value: (row) => row.steps.get(number) })), true)].filter(Boolean);
     const choice = el("select", { onchange: () => show(choice.value) });
+    const most = Math.ceil(rows.length / MOST_LINES) * (tables.perRow ?? 1); // ranks per line
     const show = (order) => {
         const sorted = [...rows].sort(compared(order));
         for (const map of maps) map.show(sorted, order);
@@ -156,5 +174,6 @@ export function rankMaps(tables) {
     return el("div", { class: "maps" },
         el("p", {}, el("label", {}, el("span", { class: "quiet" }, "Sorted by "), choice),
             el("span", { class: "quiet" }, `  median step ${seconds(steps[steps.length >> 1])}; slowest rank ${slowest.rank} with ${seconds(slowest.step)}`)),
+        ...(most > 1 ? [el("p", { class: "quiet" }, `A line has up to ${counted(most, "rank")}, neighbours in this order, and shows the largest value of them. Point at it to see of which rank${tables.perRow > 1 ? ` (the first of ${tables.perRow})` : ""}.`)] : []),
         ...maps.map((map) => map.element));
 }

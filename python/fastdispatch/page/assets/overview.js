@@ -124,23 +124,25 @@ function hottest() {
         el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "self" ? "ns" : "count")} of ${counted(found.values.rank_count, "rank")}${per === "step" && trace.about.step_count > 1 ? `, ${counted(trace.about.step_count, "step")}` : ""}`));
 }
 
-/** Where the heat maps are if the figures are sums of ranks. */
-function sums() {
+/** Whether the figures are sums of ranks, and where heat maps are if the page has none. */
+function sums(maps) {
     const count = found.values.rank_count;
     if (count === trace.ranks.length) return null;
-    return el("p", { class: "quiet" }, `Calls and times of functions are sums of ${counted(count, "rank")}. For heat maps of the ranks: `,
+    const text = `Calls and times of functions are sums of ${counted(count, "rank")}.`;
+    if (maps) return el("p", { class: "quiet" }, text);
+    return el("p", { class: "quiet" }, `${text} For heat maps of the ranks: `,
         el("code", {}, "fastdispatch merge RUN -o ranks.json && fastdispatch html ranks.json"));
 }
 
 function mount(host) {
-    const maps = rankMaps(found.tables);
-    const pages = [hottest(), maps && el("section", {}, el("h3", {}, counted(trace.ranks.length, "rank")), maps)].filter(Boolean);
-    host.append(el("div", { class: "scroller prose wide overview" }, ...head(), bar(), sums(), findings(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)));
+    const maps = rankMaps(trace.overview);
+    const pages = [hottest(), maps && el("section", {}, el("h3", {}, counted(found.values.rank_count, "rank")), maps)].filter(Boolean);
+    host.append(el("div", { class: "scroller prose wide overview" }, ...head(), bar(), sums(maps), findings(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)));
 }
 
 async function load(block) {
     found = compares() ? null : await block("data-overview");
-    trace.overview = found?.tables ?? null;
+    trace.overview = found ? { ...found.tables, perRow: found.values.ranks_per_row } : null;
     return found !== null;
 }
 
