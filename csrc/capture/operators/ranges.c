@@ -47,7 +47,7 @@ fd_range_end(fd_thread *thread, uint32_t at, bool timed)
     fd_thread_tick(thread, timed);
     fd_stack_remove(tree, at);
     if (ends_step) {
-        fd_steps_end(&thread->session->steps, tree, FD_STEPS_PROFILER);
+        thread->session->end_step(thread->session, thread, FD_STEPS_PROFILER);
     }
 }
 

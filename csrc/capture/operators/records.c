@@ -11,8 +11,12 @@
 #include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
 
-/* Of the registered callbacks; 0: none. */
-static uint64_t handle;
+/* The registered callbacks; handle 0: none. Changed under the lock of the
+ * recording. */
+static struct {
+    uint64_t handle;
+    void *(*start)(void **result, const void *record);
+} listening;
 
 /* The running context may create the next autograd node. */
 static inline void
@@ -85,21 +89,27 @@ start_other(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* Returns the thread, inside its section; NULL: not recorded. */
-static inline fd_thread *
-start(void **result, const void *record, bool timed)
+/* Requires the section of the thread. */
+static inline void
+begin(fd_thread *thread, const void *record, bool timed)
 {
-    *result = NULL;
-    fd_thread *thread = fd_native_enter();
-    if (thread == NULL) {
-        return NULL;
-    }
     if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
         && fd_record_has_schema(record)) {
         start_operator(thread, record, timed);
     }
     else {
         start_other(thread, record, timed);
+    }
+}
+
+/* Returns the thread, inside its section; NULL: not recorded. */
+static inline fd_thread *
+start(void **result, const void *record, bool timed)
+{
+    *result = NULL;
+    fd_thread *thread = fd_native_enter();
+    if (thread != NULL) {
+        begin(thread, record, timed);
     }
     return thread;
 }
@@ -115,8 +125,8 @@ end_other(fd_thread *thread, const void *record, bool timed)
         fd_range_end(thread, (uint32_t)at, timed);
     }
     else if (fd_record_byte(record, FD_RECORD_SCOPE) != FD_SCOPE_BACKWARD
-             && !fd_asyncs_end(&thread->session->asyncs, tree, record,
-                               timed)) {
+             && !fd_asyncs_end(&thread->session->asyncs, tree, record, timed)
+             && thread->record_ended != record) {
         fd_file_count(&tree->recording->file, FD_COUNT_END_WITHOUT_START);
     }
 }
@@ -246,7 +256,8 @@ measure(fd_thread *thread, const void *record)
     if ((plan->kinds & FIGURES) != 0 && plan->on) {
         fd_measured_start(thread, record);
     }
-    if ((plan->kinds & FD_MEASURING_COMM) != 0) {
+    if ((plan->kinds & FD_MEASURING_COMM) != 0
+        && (plan->on || plan->every == 1)) {
         fd_comm_call_start(thread, record);
     }
 }
@@ -284,30 +295,77 @@ traced_end(const void *record, void *context)
     }
 }
 
-/* With or without GPU timers and times; ended as without figures. */
-static void *
-measured_start(void **result, const void *record)
+/* Callbacks of sessions that measure operands. PyTorch boxes the inputs of all
+ * records while a callback needs them, so between measured steps one without
+ * inputs is registered. The new one is added before the old one is removed: a
+ * record that begins meanwhile on another thread has both, from its start to
+ * its end, and their calls follow each other:
+ *
+ *     unmeasured_start, measured_start ... measurable_end, measurable_end
+ */
+typedef enum side { UNMEASURED, MEASURED } side;
+
+/* Whether the callbacks of the other side have just begun this record. */
+static inline bool
+is_begun(fd_thread *thread, const void *record, side by)
 {
-    fd_thread *thread = start(result, record, true);
-    if (thread != NULL) {
-        measure(thread, record);
-        if (thread->session->timers.sampling) {
-            start_timer(thread, record, 0);
-        }
-        fd_native_leave(thread);
+    bool begun =
+        thread->record_begun == record && thread->record_begun_by != by;
+    thread->record_begun = record;
+    thread->record_begun_by = by;
+    return begun;
+}
+
+/* With or without GPU timers and times. */
+static inline void *
+start_measurable(void **result, const void *record, side by)
+{
+    *result = NULL;
+    fd_thread *thread = fd_native_enter();
+    if (thread == NULL) {
+        return result;
     }
+    bool begun = is_begun(thread, record, by);
+    if (!begun) {
+        begin(thread, record, thread->session->timed);
+    }
+    if (by == MEASURED) {
+        measure(thread, record);
+    }
+    if (!begun && thread->session->timers.sampling) {
+        start_timer(thread, record, 0);
+    }
+    fd_native_leave(thread);
     return result;
 }
 
 static void *
-measured_counted_start(void **result, const void *record)
+unmeasured_start(void **result, const void *record)
 {
-    fd_thread *thread = start(result, record, false);
+    return start_measurable(result, record, UNMEASURED);
+}
+
+static void *
+measured_start(void **result, const void *record)
+{
+    return start_measurable(result, record, MEASURED);
+}
+
+static void
+measurable_end(const void *record, void *context)
+{
+    (void)context;
+    fd_thread *thread = fd_thread_self;
     if (thread != NULL) {
-        measure(thread, record);
+        thread->record_begun = NULL; /* the next one may have its address */
+    }
+    thread = fd_native_reenter();
+    if (thread != NULL) {
+        const fd_session *session = thread->session;
+        end(thread, record, session->timed, session->timers.gpu != NULL);
+        thread->record_ended = record;
         fd_native_leave(thread);
     }
-    return result;
 }
 
 static void *
@@ -349,14 +407,12 @@ fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
                             : status;
 }
 
-void
-fd_records_listen(const fd_session *session)
+static fd_record_callback
+callback_of(const fd_session *session)
 {
+    const fd_measure_plan *plan = &session->measures;
     bool timed = session->timed;
     bool gpu_timed = session->timers.gpu != NULL;
-    if (handle != 0) {
-        return;
-    }
     fd_record_callback callback = {
         .start = gpu_timed ? gpu_timed_start
                : timed     ? timed_start
@@ -367,9 +423,11 @@ fd_records_listen(const fd_session *session)
         .sampling_probability = 1.0,
         .needs_ids = session->recording->timeline.numbers,
     };
-    if (session->measures.ready) {
-        callback.start = timed ? measured_start : measured_counted_start;
-        callback.needs_inputs = true;
+    if (plan->ready) {
+        bool measured = plan->on || plan->every == 1;
+        callback.start = measured ? measured_start : unmeasured_start;
+        callback.end = measurable_end;
+        callback.needs_inputs = measured;
     }
     if (session->operands) {
         callback.start = traced_start;
@@ -379,14 +437,51 @@ fd_records_listen(const fd_session *session)
         callback.needs_ids = true;
     }
     memset(callback.scopes, 1, sizeof callback.scopes);
-    handle = fd_torch.add_global_callback(callback);
+    return callback;
+}
+
+/* Requires the lock of the recording. */
+static void
+listen_with(fd_record_callback callback)
+{
+    uint64_t before = listening.handle;
+    if (before == 0 || listening.start != callback.start) {
+        listening.handle = fd_torch.add_global_callback(callback);
+        listening.start = callback.start;
+        if (before != 0) {
+            fd_torch.remove_callback(before);
+        }
+    }
 }
 
 void
-fd_records_ignore(void)
+fd_records_listen(const fd_session *session)
 {
-    if (handle != 0) {
-        fd_torch.remove_callback(handle);
-        handle = 0;
+    pthread_mutex_lock(&session->recording->lock);
+    listen_with(callback_of(session));
+    pthread_mutex_unlock(&session->recording->lock);
+}
+
+void
+fd_records_exchange(const fd_session *session)
+{
+    if (session->ops != FD_OPS_RECORD || session->measures.every == 1) {
+        return;
     }
+    pthread_mutex_lock(&session->recording->lock);
+    if (listening.handle != 0) {
+        listen_with(callback_of(session));
+    }
+    pthread_mutex_unlock(&session->recording->lock);
+}
+
+void
+fd_records_ignore(const fd_session *session)
+{
+    pthread_mutex_lock(&session->recording->lock);
+    if (listening.handle != 0) {
+        fd_torch.remove_callback(listening.handle);
+        listening.handle = 0;
+    }
+    pthread_mutex_unlock(&session->recording->lock);
 }

@@ -15,6 +15,11 @@ fd_status fd_records_attach(fd_session *session, fd_thread *thread,
 /* Start and stop to listen. Cheap, and safe while other threads run
  * operators. */
 void fd_records_listen(const fd_session *session);
-void fd_records_ignore(void);
+void fd_records_ignore(const fd_session *session);
+
+/* A step of the measure plan has begun: ask PyTorch for inputs only if it is
+ * measured. No record is lost or counted twice. Any thread, inside its section
+ * or with the GIL. */
+void fd_records_exchange(const fd_session *session);
 
 #endif

@@ -34,6 +34,9 @@ typedef struct fd_thread {
     bool ring_refused;     /* no room for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first */
     fd_thread_lines *lines;   /* owned; NULL before the first */
+    const void *record_begun; /* see operators/records.c */
+    const void *record_ended;
+    uint32_t record_begun_by;
     const fd_frame *muted;    /* see FD_CODE_MUTED; of the monitor only */
     uint32_t beyond; /* open calls without an entry: the stack is full */
     uint32_t pins;   /* open guards of this thread */

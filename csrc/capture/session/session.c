@@ -81,6 +81,24 @@ hold_path(const char *path)
     return hold;
 }
 
+/* Of any thread, inside its section or with the GIL. */
+static void
+end_step(fd_session *session, const fd_thread *thread, uint32_t source)
+{
+    fd_measure_plan *plan = &session->measures;
+    if (plan->kinds != 0
+        && source > fd_file_header(&session->recording->file)->steps_source) {
+        fd_measure_plan_discard(thread->tree);
+        fd_memory_reports_discard(session);
+    }
+    if (fd_steps_end(&session->steps, thread->tree, source)) {
+        fd_measure_plan_end(plan, thread->tree, true);
+        fd_memory_reports_step(session, thread->tree);
+        fd_measure_plan_begin(plan, session->steps.number);
+        fd_records_exchange(session);
+    }
+}
+
 fd_status
 fd_session_open(fd_session **session, const fd_folder *folder,
                 const char *path, size_t max_mb, bool timed, fd_error *error)
@@ -109,6 +127,7 @@ fd_session_open(fd_session **session, const fd_folder *folder,
     made->serial = ++fd_process.sessions;
     made->timed = timed;
     made->step_ended = fd_session_step;
+    made->end_step = end_step;
     fd_file_header(&made->recording->file)->timing = timed;
     fd_steps_init(&made->steps, made->recording);
     fd_asyncs_init(&made->asyncs);
@@ -231,7 +250,7 @@ pause_recording(fd_session *session)
         fd_lines_switch(session, false);
     }
     fd_collections_ignore();
-    fd_records_ignore();
+    fd_records_ignore(session);
     session->stuck |=
         !fd_sections_wait(thread != NULL ? &thread->section : NULL);
     fd_asyncs_forget(&session->asyncs, &session->recording->file);
@@ -404,24 +423,8 @@ sample(fd_session *session, fd_thread *thread)
     }
     install(session, false);
     if (session->ops == FD_OPS_RECORD && !gpu_timed) {
-        fd_records_ignore();
+        fd_records_ignore(session);
         fd_records_listen(session);
-    }
-}
-
-static void
-end_step(fd_session *session, const fd_thread *thread, uint32_t source)
-{
-    fd_measure_plan *plan = &session->measures;
-    if (plan->kinds != 0
-        && source > fd_file_header(&session->recording->file)->steps_source) {
-        fd_measure_plan_discard(thread->tree);
-        fd_memory_reports_discard(session);
-    }
-    if (fd_steps_end(&session->steps, thread->tree, source)) {
-        fd_measure_plan_end(plan, thread->tree, true);
-        fd_memory_reports_step(session, thread->tree);
-        fd_measure_plan_begin(plan, session->steps.number);
     }
 }
 

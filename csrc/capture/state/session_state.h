@@ -84,6 +84,10 @@ typedef struct fd_session {
     /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
     void (*step_ended)(struct fd_session *session, fd_thread *thread,
                        uint32_t source);
+    /* The same of a range, which may end without the GIL: no hook and no
+     * schedule is changed. */
+    void (*end_step)(struct fd_session *session, const fd_thread *thread,
+                     uint32_t source);
     fd_map nodes;  /* code id << 32 | class id -> node */
     fd_map models; /* address of a module of an on_model call -> 1 */
     fd_map owners; /* code id -> whose code: frames/notebook_calls.h */

@@ -1,0 +1,163 @@
+"""Measured steps alternate with others: callbacks are exchanged at their edges, and nothing is lost or counted twice."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import fastdispatch
+from tests.training import make_step
+
+Paths = Counter[tuple[str, ...]]
+
+Step = Callable[[], None]
+
+
+def paths(trace: fastdispatch.Trace) -> Paths:
+    """Calls by call path, of all threads together."""
+    nodes, contexts = trace.nodes, trace.contexts
+    found: Paths = Counter()
+    keys: list[tuple[str, ...]] = []
+    for parent, node, calls in zip(contexts["parent"], contexts["node"], contexts["calls"], strict=True):
+        keys.append((*(keys[parent] if parent >= 0 else ()), nodes["key"][node]))
+        found[keys[-1]] += calls
+    return +found
+
+
+def record(work: Callable[[Step], None], folder: Path, every: int, **options: object) -> fastdispatch.Trace:
+    torch.manual_seed(0)
+    with fastdispatch.CallGraph(folder / str(every), measure="flops,comm,shapes", every=every, **options) as graph:
+        work(graph.step)
+    return fastdispatch.load(folder / str(every))
+
+
+def same_as_without_exchange(
+    work: Callable[[Step], None], folder: Path, every: int = 2, **options: object
+) -> tuple[fastdispatch.Trace, fastdispatch.Trace]:
+    """Record twice: with the callbacks for inputs in all steps, and exchanged. Paths and calls must be equal. A first
+    run, which is not recorded, imports and sets up."""
+    work(lambda: None)
+    always = record(work, folder, 1, **options)
+    some = record(work, folder, every, **options)
+    assert paths(some) == paths(always)
+    for trace in (always, some):
+        lost = trace.ranks[0]["counters"]
+        assert (lost["end_without_start"], lost["async_lost"]) == (0, 0)
+    return always, some
+
+
+def figure(trace: fastdispatch.Trace, kind: str) -> tuple[int, int]:
+    """Count and sum of a kind of measures, over all call paths."""
+    rows = trace.ranks[0]["measures"]
+    found = [(count, total) for of, count, total in zip(rows["kind"], rows["count"], rows["sum"], strict=True) if of == kind]
+    return sum(count for count, _ in found), sum(total for _, total in found)
+
+
+def test_a_training_has_the_same_tree(tmp_path: Path) -> None:
+    """Six equal steps, of which two are measured: a third of the figures. An empty step comes first, so that the
+    optimizer ends none."""
+    _, train = make_step(layers=1)
+
+    def work(step: Step) -> None:
+        step()
+        for _ in range(6):
+            train()
+            step()
+
+    always, some = same_as_without_exchange(work, tmp_path, every=3)
+    for kind in ("flops", "elementwise", "shapes"):
+        count, total = figure(some, kind)
+        assert (3 * count, 3 * total) == figure(always, kind), kind
+    assert (figure(always, "steps")[0], figure(some, "steps")[0]) == (7, 3)
+
+
+def test_steps_that_optimizers_end(tmp_path: Path) -> None:
+    _, train = make_step(layers=1)
+
+    def work(_: Step) -> None:
+        for _ in range(5):
+            train()
+
+    always, some = same_as_without_exchange(work, tmp_path)
+    assert (figure(always, "steps")[0], figure(some, "steps")[0]) == (5, 3)
+
+
+def test_steps_of_torch_profiler(tmp_path: Path) -> None:
+    """A range ends each step, without the GIL, inside a callback of PyTorch."""
+
+    def work(_: Step) -> None:
+        with torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU],
+            schedule=torch.profiler.schedule(wait=0, warmup=1, active=9),
+        ) as profiler:
+            for _ in range(6):
+                torch.ones(2, 3) @ torch.ones(3, 4)
+                profiler.step()
+
+    always, some = same_as_without_exchange(work, tmp_path)
+    assert figure(always, "flops") == (6, 6 * 48)
+    assert figure(some, "flops") == (3, 3 * 48)
+    assert figure(some, "steps")[0] == 4  # and the last one, which ends with the profiler
+
+
+def test_ranges_that_are_open_over_the_edge_of_a_step(tmp_path: Path) -> None:
+    def work(step: Step) -> None:
+        with torch.profiler.record_function("whole"):
+            for number in range(6):
+                inner = torch.profiler.record_function(f"begun in {'ABCDEF'[number]}")
+                inner.__enter__()
+                torch.ones(2, 3) @ torch.ones(3, 4)
+                step()
+                torch.ones(2, 3) @ torch.ones(3, 4)
+                inner.__exit__(None, None, None)
+
+    always, some = same_as_without_exchange(work, tmp_path)
+    assert figure(always, "flops") == (12, 12 * 48)
+    assert figure(some, "flops") == (6, 6 * 48)
+    assert figure(some, "steps")[0] == 3
+
+
+def test_windows_of_a_schedule(tmp_path: Path) -> None:
+    def work(step: Step) -> None:
+        for _ in range(12):
+            torch.ones(2, 3) @ torch.ones(3, 4)
+            step()
+
+    _, some = same_as_without_exchange(
+        work, tmp_path, schedule=fastdispatch.schedule(wait=1, warmup=0, active=3, repeat=3)
+    )
+    assert figure(some, "flops") == (3, 3 * 48)  # steps 2, 6 and 10 of the windows 1 to 3, 5 to 7 and 9 to 11
+
+
+def test_threads_and_their_backward_while_steps_end(tmp_path: Path) -> None:
+    """Two threads run operators without pause, one of them the nodes of a long backward without the GIL, while the main
+    thread exchanges the callbacks some thousand times: records begin between the two halves of an exchange."""
+    rounds, length = 12, 400
+
+    def chain(ready: threading.Barrier) -> None:
+        ready.wait()
+        for _ in range(rounds):
+            x = torch.ones(1, requires_grad=True)
+            y = x
+            for _ in range(length):
+                y = y * 1.0
+            y.backward()
+
+    def work(step: Step) -> None:
+        ready = threading.Barrier(3)
+        threads = [threading.Thread(target=chain, args=(ready,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        ready.wait()
+        while any(thread.is_alive() for thread in threads):
+            step()
+        for thread in threads:
+            thread.join()
+
+    _, some = same_as_without_exchange(work, tmp_path, calls="off")
+    assert paths(some).total() >= 2 * rounds * length * 3
