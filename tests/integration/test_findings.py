@@ -104,6 +104,7 @@ def test_first_finding_is_the_planted_fault(name: str, folder: Path) -> None:
         assert stem in (name, "small"), first.where
         source = FILES[stem].read_text().splitlines()
         assert 0 < first.where.line <= len(source)
+        assert program(name).get("LINE", "") in source[first.where.line - 1], first.where
     assert first.where.path[-1:] or first.id == "own-cost"
     assert first.advice
     assert first.proof
@@ -121,6 +122,19 @@ def test_a_cast_is_not_the_line_that_reads_a_value(folder: Path) -> None:
     first = findings("targets_one_by_one", "fault", folder).findings[0]
     source = FILES["targets_one_by_one"].read_text().splitlines()
     assert source[first.where.line - 1].startswith("def encode(")
+
+
+def test_a_loop_of_several_layers_is_one_finding(folder: Path) -> None:
+    found = findings("mask_of_each_layer", "fault", folder)
+    first = found.findings[0]
+    assert [each.title for each in found if each.id == "tiny-ops"] == [first.title]
+    assert first.evidence["operators_per_step"] >= 2 * 64 * 2  # of both layers
+
+
+def test_printing_is_one_call_per_step(folder: Path) -> None:
+    first = findings("printed_batch", "fault", folder).findings[0]
+    assert first.title.startswith("load_batch prints tensors")
+    assert first.evidence["calls_per_step"] == 2
 
 
 def test_messages_are_no_collectives(folder: Path) -> None:

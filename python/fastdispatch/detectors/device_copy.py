@@ -43,18 +43,19 @@ def find(steps: Steps) -> Iterator[Finding]:
 def _copies(steps: Steps) -> Iterator[Finding]:
     copies: dict[int, list[int]] = {}
     for path in range(len(steps.paths["node"])):
-        if _is_copy(steps, path):
-            copies.setdefault(steps.user(path), []).append(path)
-    for user, paths in copies.items():
+        if _is_copy(steps, path) and steps.user(path) >= 0:
+            copies.setdefault(steps.paths["node"][steps.user(path)], []).append(path)
+    for paths in copies.values():
         time = steps.unclaimed(paths, backward=True)
-        if user < 0 or time < limits.COPY_SHARE * steps.step:
+        if time < limits.COPY_SHARE * steps.step:
             continue
         heaviest = max(paths, key=lambda path: steps.total(path) + steps.backward(path))
         count = sum(map(steps.calls, paths))
         steps.claim(paths)
         yield steps.finding(
             ID,
-            f"{steps.name(user)} copies tensors, {counted(count, 'call')} per step ({steps.key(heaviest)})",
+            f"{steps.name(steps.user(heaviest))} copies tensors, {counted(count, 'call')} per step"
+            f" ({steps.key(heaviest)})",
             steps.where(heaviest, *_SPELLING.get(steps.key(heaviest), ())),
             time,
             f"{seconds(time)} or {percent(time / steps.step)} of a step with backward, in"

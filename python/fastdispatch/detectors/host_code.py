@@ -64,7 +64,7 @@ ADVICE = (
 
 def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     times = _host_times(steps)
-    least = max(limits.HOST_SHARE * steps.step, limits.HOST_MS * 1e6)
+    least = max(limits.HOST_SHARE * steps.short, limits.HOST_MS * 1e6)
     reported = set(_heaviest(steps, times, least))
     groups: dict[int, list[int]] = {}
     for path in reported:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.anomaly_checks import anomaly_checks
-from fastdispatch.detectors.input_wait import MAKES_INPUT
+from fastdispatch.detectors.input_code import makes_input
 from fastdispatch.detectors.measured_steps import (
     BACKWARD,
     DATA,
@@ -61,6 +61,7 @@ OF_TENSOR = ("torch/_tensor.py", "torch/_tensor_str.py", "torch/functional.py", 
 SPELLING = {
     "aten::item": ("item", "float", "int", "bool", "any", "all", "isnan", "isfinite", "print", "tolist"),
     "aten::is_nonzero": ("any", "all", "bool", "isnan", "isfinite", "isinf"),
+    "aten::nonzero_numpy": ("nonzero", "where", "argwhere"),
     "aten::nonzero": ("nonzero", "where", "argwhere"),
     "aten::equal": ("equal",),
     "aten::allclose": ("allclose",),
@@ -83,11 +84,13 @@ def find(steps: Steps) -> Iterator[Finding]:
     yield from anomaly_checks(steps, ID)
     reads: dict[int, list[int]] = {}
     for path in reads_of_program(steps):
-        reads.setdefault(steps.user(path), []).append(path)
-    reported = {user for user, paths in reads.items() if user >= 0 and _is_reported(steps, paths)}
-    for user in reported:
-        yield _finding(steps, user, reads[user])
-    yield from _copies(steps, reported)
+        user = steps.user(path)
+        if user >= 0:
+            reads.setdefault(steps.paths["node"][user], []).append(path)
+    reported = [node for node, paths in reads.items() if _is_reported(steps, paths)]
+    for node in reported:
+        yield _finding(steps, reads[node])
+    yield from _copies(steps, set(reported))
 
 
 def _copies(steps: Steps, known: set[int]) -> Iterator[Finding]:
@@ -95,9 +98,9 @@ def _copies(steps: Steps, known: set[int]) -> Iterator[Finding]:
     seen: set[int] = set()
     for path, node in enumerate(steps.paths["node"]):
         wanted = steps.main[path] and steps.is_user(path) and steps.phase(path) in (OTHER, FORWARD)
-        if not wanted or path in known or node in seen or not steps.every(path):
+        if not wanted or node in known or node in seen or not steps.every(path):
             continue
-        if MAKES_INPUT.search(steps.name(path).lower()) or path in steps.claimed:
+        if makes_input(steps, path) or path in steps.claimed:
             continue
         seen.add(node)
         calls = steps.sources.in_every_step(node, COPYING, steps.calls(path) >= limits.EVERY)
@@ -142,31 +145,33 @@ def _is_of_program(steps: Steps, path: int) -> bool:
     caller = steps.caller(path)
     if caller < 0 or any(steps.key(above).startswith(_COMPILED) for above in steps.above(path)):
         return False
-    user = steps.user(path)
-    if user >= 0 and steps.phase(path) == OTHER and MAKES_INPUT.search(steps.name(user).lower()):
-        return False  # input is on the CPU
     return steps.key(path) in WAITING or not steps.is_torch(caller) or steps.file(caller) in OF_TENSOR
 
 
 def _is_reported(steps: Steps, paths: list[int]) -> bool:
-    if any(steps.every(path) for path in paths):
+    of_input = steps.phase(paths[0]) == OTHER and makes_input(steps, steps.user(paths[0]))  # input is on the CPU
+    if any(steps.every(path) for path in paths) and not of_input:
         return True
     return steps.unclaimed(paths) >= limits.SYNC_SHARE * steps.step and sum(map(steps.activity, paths)) >= 0.5
 
 
-def _finding(steps: Steps, user: int, paths: list[int]) -> Finding:
+def _finding(steps: Steps, paths: list[int]) -> Finding:
     heaviest = max(paths, key=lambda path: (steps.paths["calls"][path], steps.paths["total"][path]))
+    user = steps.user(heaviest)
     count = sum(map(steps.calls, paths))
     around = [*paths, *_loop(steps, paths)]
+    prints = sorted({_printing(steps, path, user) for path in paths} - {-1})
+    if prints:
+        around = list(steps.outermost({*around, *prints}.__contains__))
+        count = sum(map(steps.calls, prints))
     time = steps.unclaimed(around)
     steps.claim(around)
     operator = steps.key(heaviest)
-    printed = any(steps.file(above) == "torch/_tensor_str.py" for path in paths for above in steps.above(path))
-    calls = ("print", "info", "debug", "write", "format", "repr", "str") if printed else SPELLING.get(operator, ())
+    calls = ("print", "info", "debug", "write", "format", "repr", "str") if prints else SPELLING.get(operator, ())
     where = steps.where(heaviest, *calls)
     if operator == "aten::is_nonzero" and where.line == steps.trace.nodes["line"][steps.paths["node"][user]]:
         where.line = steps.sources.branch(steps.paths["node"][user]) or where.line
-    what = "prints tensors" if printed else f"reads values of tensors ({operator})"
+    what = "prints tensors" if prints else f"reads values of tensors ({operator})"
     times = f"{number(count)} times per step" if count >= 1.05 else "every step"
     phase = steps.phase(heaviest)
     inside = {OTHER: "in the loop", BACKWARD: "during backward"}.get(phase, "during forward")
@@ -190,6 +195,16 @@ def _finding(steps: Steps, user: int, paths: list[int]) -> Finding:
     if found.severity == "info" and (phase != OTHER or count >= 2):
         found.severity = "warning"
     return found
+
+
+def _printing(steps: Steps, path: int, user: int) -> int:
+    """Return the call of the program that formats a tensor and reads values for it; -1 for other reads."""
+    outer, formats = path, False
+    for above in steps.above(path):
+        if above == user:
+            break
+        outer, formats = above, formats or steps.file(above) == "torch/_tensor_str.py"
+    return outer if formats else -1
 
 
 def _library(steps: Steps, path: int) -> str:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, OTHER, Steps, kept, percent
+from fastdispatch.detectors.input_code import makes_input
+from fastdispatch.detectors.measured_steps import (
+    BACKWARD,
+    DATA,
+    FORWARD,
+    OPTIMIZER,
+    OTHER,
+    Steps,
+    counted,
+    kept,
+    percent,
+)
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.detectors.rank_figures import ranks_with
 from fastdispatch.read.summary import seconds, spans
 
 ID = "input-wait"
-
-#: Names of functions that make input, for loops without a DataLoader.
-MAKES_INPUT = re.compile(
-    r"(^|_)(batch(es)?|load|fetch|sample|read|collate|transform|augment|tokeni[sz]e|preprocess|decode|data)(_|$|er$)"
-)
 
 #: Functions of the loader that wait for worker processes.
 _WORKERS = "torch/utils/data/dataloader.py:[_MultiProcessingDataLoaderIter]:_get_data"
@@ -38,13 +43,57 @@ ADVICE = (
 ADVICE_WORKERS = (
     "use more workers, or make the work of the workers cheaper: cache it, or do it once and store the result"
 )
+ADVICE_STARTS = "call iter() once before the loop, or loop over the DataLoader; restart it at the end of an epoch only"
 ADVICE_EPOCHS = "use persistent_workers=True, or one endless sampler, so that workers are not started for each epoch"
 
 
 def find(steps: Steps) -> Iterator[Finding]:
     roots = list(steps.outermost(lambda path: steps.main[path] and steps.phase(path) == DATA))
+    yield from _starts(steps)
     yield from _every_step(steps, roots)
     yield from _first_of_epochs(steps)
+
+
+def _outer_starts(steps: Steps, *keys: str) -> Iterator[int]:
+    """Yield the constructors of iterators without those of their base class."""
+    return steps.outermost(set(steps.named(*keys)).__contains__)
+
+
+def _is_next_index(steps: Steps, path: int) -> bool:
+    return steps.name(path) == "_next_index" and steps.file(path) == "torch/utils/data/dataloader.py"
+
+
+def starts_of_every_step(steps: Steps) -> list[int]:
+    """Return the paths that start the iterator of a DataLoader in every step, and those that follow from it: its
+    sampler begins again, and the step waits for new worker processes. Return none for an iterator per epoch."""
+    starts = [path for path in _outer_starts(steps, *_STARTS) if steps.main[path] and steps.every(path)]
+    starts = [path for path in starts if steps.calls(path) >= limits.EVERY and path not in steps.claimed]
+    if set(starts) & set(steps.named(_START)):
+        roots = steps.outermost(lambda path: steps.main[path] and steps.phase(path) == DATA)
+        paths = {*starts, *(path for path in roots if steps.activity(path) >= 0.5)}
+        return list(steps.outermost(paths.__contains__))
+    return [*starts, *(row for row in range(len(steps.main)) if _is_next_index(steps, row))] if starts else []
+
+
+def _starts(steps: Steps) -> Iterator[Finding]:
+    """Report the iterator of a DataLoader that each step starts again: ``next(iter(loader))``."""
+    paths = starts_of_every_step(steps)
+    if not paths:
+        return
+    time = steps.unclaimed(paths)
+    first = max(_outer_starts(steps, *_STARTS), key=steps.calls)
+    steps.claim(paths)
+    yield steps.finding(
+        ID,
+        f"{steps.name(steps.user(first))} starts an iterator of the DataLoader in every step",
+        steps.where(first, "iter", "enumerate"),
+        time,
+        f"{counted(steps.calls(first), 'start')} per step; its sampler, and its workers if it has any, begin again:"
+        f" {seconds(time)} or {percent(time / steps.step)} of a step",
+        ADVICE_STARTS,
+        severity="critical" if time >= limits.CRITICAL * steps.step else "warning",
+        evidence={"ns_per_step": round(time), "starts_per_step": round(steps.calls(first), 2)},
+    )
 
 
 def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
@@ -68,7 +117,8 @@ def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
         if of_worker is not None:
             proof += f"; {of_worker.proof}"
         elif steps.is_user(blamed):
-            proof += f"; {steps.key(blamed)} is {percent(steps.total(blamed) / max(time, 1))} of it"
+            whole = max(sum(map(steps.total, paths)), 1)
+            proof += f"; {steps.key(blamed)} is {percent(steps.total(blamed) / whole)} of it"
         if ranks != steps.numbers:
             proof += f"; mostly on rank{'s' * (len(ranks) != 1)} {spans(ranks)}"
         yield steps.finding(
@@ -126,7 +176,7 @@ def _in_workers(steps: Steps) -> Blame | None:
 def _usual(steps: Steps) -> float:
     """Return the mean time of a step in loaders, without the longest one per start of an iterator."""
     waits = sorted(wait for rank in steps.ranks for (wait,) in kept(rank, "data"))
-    starts = sum(steps.paths["calls"][path] for path in steps.named(*_STARTS))
+    starts = sum(steps.paths["calls"][path] for path in _outer_starts(steps, *_STARTS))
     usual = waits[: max(len(waits) - starts, len(waits) // 2)]
     return sum(usual) / len(usual) if usual else 0.0
 
@@ -135,16 +185,16 @@ def _own_input(steps: Steps) -> Iterator[int]:
     """Yield functions of the program that make input without a DataLoader: generators that the loop resumes, and
     functions with a telling name, without any training below."""
 
-    def makes_input(path: int) -> bool:
+    def is_input(path: int) -> bool:
         if not steps.main[path] or not steps.is_user(path) or steps.phase(path) != OTHER or steps.activity(path) < 0.8:
             return False
         least = limits.EVERY * (steps.count - steps.varying * len(steps.ranks))
         resumed = steps.paths["resumes"][path] >= least > 2 * steps.paths["calls"][path]  # not started in each step
-        if not resumed and not MAKES_INPUT.search(steps.name(path).lower()):
+        if not resumed and not makes_input(steps, path):
             return False
         return all(steps.phase(row) not in (FORWARD, BACKWARD, OPTIMIZER, DATA) for row in steps.below(path))
 
-    return steps.outermost(makes_input)
+    return steps.outermost(is_input)
 
 
 def _blamed(steps: Steps, path: int) -> int:
@@ -167,7 +217,7 @@ def _first_of_epochs(steps: Steps) -> Iterator[Finding]:
     if len(waits) < 2 * limits.STEPS:
         return
     usual = median(waits)
-    starts = [path for path in steps.named(_START) if steps.paths["calls"][path] >= 2]
+    starts = [path for path in _outer_starts(steps, _START) if steps.paths["calls"][path] >= 2]
     slow = [wait for wait in waits if wait > limits.EPOCH_TIMES * usual and wait > steps.typical]
     lost = sum(wait - usual for wait in slow) / len(waits)
     if not starts or len(slow) < 1 or lost < limits.EPOCH_SHARE * steps.step or lost < limits.INPUT_MS * 1e6:

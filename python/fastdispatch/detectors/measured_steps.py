@@ -10,6 +10,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.detectors.source import Sources
 from fastdispatch.read.steps import PHASES, kept_steps, step_time
+from fastdispatch.read.summary import grouped
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.report_facts import PHASE_BITS, in_role
 
@@ -88,6 +89,12 @@ class Steps:
         return own / max(self.count, 1)
 
     @cached_property
+    def short(self) -> float:
+        """The time that nine in ten steps exceed: what a lower bound of times is compared with."""
+        times = sorted(sum(phases) for rank in self.ranks for phases in kept(rank, *PHASES))
+        return min(float(times[len(times) // 10]), self.step) if times else self.step
+
+    @cached_property
     def typical(self) -> int:
         """The time of a step that is printed: the median."""
         return step_time(self.ranks)
@@ -164,8 +171,8 @@ class Steps:
         return next((row for row in (path, *self.above(path)) if self.is_user(row) and not self.is_part(row)), -1)
 
     def named(self, *keys: str) -> Iterator[int]:
-        """Paths that end in nodes with these keys."""
-        nodes = {node for node, key in enumerate(self.keys) if key in keys}
+        """Paths that end in nodes with these keys, with or without the line of one of several functions of a key."""
+        nodes = {node for node, key in enumerate(self.keys) if key.partition("@")[0] in keys or key in keys}
         return (row for row, node in enumerate(self.paths["node"]) if node in nodes)
 
     def outermost(self, wanted: Callable[[int], bool], start: int = 0, stop: int | None = None) -> Iterator[int]:
@@ -265,8 +272,8 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """Format a count per step: ``312``, ``2.5``."""
-    return f"{value:.0f}" if abs(value - round(value)) < 0.05 else f"{value:.1f}"
+    """Format a count per step: ``1 312``, ``2.5``."""
+    return grouped(round(value)) if abs(value - round(value)) < 0.05 else f"{value:.1f}"
 
 
 def counted(value: float, noun: str) -> str:

@@ -38,6 +38,7 @@ def find(steps: Steps) -> Iterator[Finding]:
     steps.claim(steps.named(_COMPILES))
     guards = [row for fact in compiler_text.facts(whole.trace) for row in fact["recompilations"]]
     guard = max(guards, key=lambda row: int(row["count"]), default={"guard": ""})["guard"]
+    guard = _condition(guard)
     yield steps.finding(
         ID,
         f"{whole.name(compiled)} is compiled again in {active} steps",
@@ -50,6 +51,11 @@ def find(steps: Steps) -> Iterator[Finding]:
         evidence={"recompilations": len(again), "steps": active, "last_step": last, "ns": round(time), "guard": guard},
         severity="critical" if time >= CRITICAL * steps.step * whole.count else "warning",
     )
+
+
+def _condition(guard: str) -> str:
+    """Return the condition of a guard without the comment on its source."""
+    return guard.partition("  # ")[0].strip()
 
 
 def _times(steps: Steps, paths: set[int]) -> tuple[int, int, float]:

@@ -50,6 +50,14 @@ class Sources:
                     return found
         return None
 
+    def arguments(self, node: int) -> set[str]:
+        """Return the names of the parameters of a function; empty without its source."""
+        function = self.function(node)
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return set()
+        every = function.args
+        return {each.arg for each in (*every.posonlyargs, *every.args, *every.kwonlyargs)}
+
     def line(self, node: int, names: Sequence[str]) -> int:
         """Return the line of the first call of one of ``names`` in a function, in the order of the names; 0 without."""
         found = list(self.calls(node))
@@ -58,6 +66,19 @@ class Sources:
                 if called(call) == name and not is_cast(call):
                     return call.func.end_lineno or call.lineno
         return 0
+
+    def repeated(self, node: int, names: Sequence[str]) -> int:
+        """Return the line of the first call or expression in a loop of a function that an operator or function of
+        ``names`` executes, in the order of the names; else the line of its only loop; 0 without."""
+        function = self.function(node)
+        loops = [] if function is None else [each for each in inside(function) if isinstance(each, _LOOPS)]
+        parts = {part for loop in loops for part in _again(loop) if isinstance(part, (ast.expr, ast.stmt))}
+        found = sorted(parts, key=_at)
+        for name in names:
+            for part in found:
+                if _executes(part, name):
+                    return part.func.end_lineno or part.lineno if isinstance(part, ast.Call) else part.lineno
+        return loops[0].lineno if len(loops) == 1 else 0
 
     def branch(self, node: int) -> int:
         """Return the line of the only branch of a function on a comparison or call; 0 if there are several."""
@@ -91,6 +112,59 @@ class Sources:
                 (each for each in inside(function) if isinstance(each, ast.Call)),
                 key=lambda each: (each.lineno, each.col_offset),
             )
+
+
+#: Statements and expressions that repeat a part of themselves.
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+#: How Python spells operators without a call.
+_SYMBOLS: dict[str, type[ast.AST]] = {
+    "add": ast.Add,
+    "sub": ast.Sub,
+    "mul": ast.Mult,
+    "div": ast.Div,
+    "floor_divide": ast.FloorDiv,
+    "remainder": ast.Mod,
+    "pow": ast.Pow,
+    "matmul": ast.MatMult,
+    "neg": ast.USub,
+    "bitwise_not": ast.Invert,
+    "__and__": ast.BitAnd,
+    "__or__": ast.BitOr,
+    "eq": ast.Eq,
+    "ne": ast.NotEq,
+    "lt": ast.Lt,
+    "le": ast.LtE,
+    "gt": ast.Gt,
+    "ge": ast.GtE,
+    "select": ast.Subscript,
+    "slice": ast.Subscript,
+    "index": ast.Subscript,
+    "index_put": ast.Subscript,
+}
+
+
+def _again(loop: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that a loop repeats: not those of its iterable."""
+    parts = [*loop.body] if isinstance(loop, (ast.For, ast.While)) else [loop]
+    for part in parts:
+        yield part
+        yield from inside(part)
+
+
+def _at(part: ast.expr | ast.stmt) -> tuple[int, int]:
+    return part.lineno, part.col_offset
+
+
+def _executes(part: ast.AST, name: str) -> bool:
+    """Return whether a call or expression executes an operator or a function of this name."""
+    if isinstance(part, ast.Call):
+        return called(part) == name
+    symbol = _SYMBOLS.get(name)
+    if symbol is None:
+        return False
+    spelled = [part, getattr(part, "op", None), *getattr(part, "ops", [])]
+    return any(isinstance(each, symbol) for each in spelled)
 
 
 def inside(function: ast.AST) -> Iterator[ast.AST]:

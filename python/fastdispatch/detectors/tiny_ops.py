@@ -48,15 +48,18 @@ def _loops(steps: Steps) -> Iterator[Finding]:
         caller = _caller(steps, path)
         if caller >= 0 and _again(steps, path, caller) >= limits.LOOP_SHORT:
             loops.setdefault(caller, []).append(path)
-    for caller, repeated in sorted(loops.items(), key=lambda loop: -sum(map(steps.total, loop[1]))):
-        open_ = [path for path in _of_loop(steps, caller, repeated) if path not in steps.claimed]
+    functions: dict[int, list[int]] = {}
+    for caller, repeated in loops.items():
+        functions.setdefault(steps.paths["node"][caller], []).extend(_of_loop(steps, caller, repeated))
+    for paths in sorted(functions.values(), key=lambda paths: -sum(map(steps.total, paths))):
+        open_ = [path for path in paths if path not in steps.claimed]
         ops = sum(steps.paths["ops"][path] for path in open_) / max(steps.count, 1)
         direct = steps.unclaimed(open_)
         gain = steps.unclaimed(open_, backward=True)
         if not open_ or not _matters(steps, gain, ops) or direct > ops * limits.TINY_US * 1e3:
             continue
         steps.claim(open_)
-        yield _finding(steps, caller, open_, ops, gain)
+        yield _finding(steps, open_, ops, gain)
 
 
 def _matters(steps: Steps, gain: float, ops: float) -> bool:
@@ -144,17 +147,20 @@ def _modules(steps: Steps, caller: int) -> set[int]:
     return {modules[row] for row in steps.outermost(lambda row: modules[row] >= 0, caller + 1, steps.end[caller])}
 
 
-def _finding(steps: Steps, caller: int, paths: list[int], ops: float, gain: float) -> Finding:
+def _finding(steps: Steps, paths: list[int], ops: float, gain: float) -> Finding:
     heaviest = max(paths, key=steps.total)
+    caller = _caller(steps, heaviest)
     module = _is_module(steps, heaviest)
     again = _again(steps, heaviest, caller)
     what = steps.trace.nodes["class"][steps.paths["node"][heaviest]] if module else _public(steps, heaviest)
     user = steps.user(caller) if steps.user(caller) >= 0 else caller
     keys = {steps.key(path) for path in paths}
+    where = steps.where(caller)
+    where.line = _line(steps, paths) or where.line
     return steps.finding(
         ID,
         f"a loop in {steps.name(user)} calls {what} {number(again)} times",
-        steps.where(caller),
+        where,
         gain,
         f"{number(ops)} operators per step, {seconds(sum(map(steps.total, paths)) / max(ops, 1))} each;"
         f" {percent(gain / steps.step)} of a step with their backward",
@@ -166,6 +172,22 @@ def _finding(steps: Steps, caller: int, paths: list[int], ops: float, gain: floa
             "ns_per_step": round(gain),
         },
     )
+
+
+def _line(steps: Steps, paths: list[int]) -> int:
+    """Return the line of the heaviest repeated call or expression that the source shows, else that of its loop."""
+    order = sorted(paths, key=steps.total, reverse=True)
+    node = steps.paths["node"][steps.user(_caller(steps, order[0]))]
+    names = [name for path in order for name in _spellings(steps, path)]
+    return steps.sources.repeated(node, names)
+
+
+def _spellings(steps: Steps, path: int) -> list[str]:
+    """Return how the source may call an operator, a function, or a module: by its attribute, or as its class."""
+    if not _is_module(steps, path):
+        return [_public(steps, path).removeprefix("aten::").rstrip("_")]
+    attribute = steps.trace.modules["path"][steps.paths["module"][path]].split(".")[-1]
+    return [attribute, steps.trace.nodes["class"][steps.paths["node"][path]].lower()]
 
 
 def _zeros(steps: Steps) -> Iterator[Finding]:

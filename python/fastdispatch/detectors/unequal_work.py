@@ -84,8 +84,11 @@ def _sizes(steps: Steps, most: RankFigures, least: RankFigures) -> tuple[int, st
     if model < limits.UNEQUAL_TIME or update - 1 > (model - 1) / 3 or grown < 0.5 * (most.work - least.work):
         return None
     forward = [
-        row for row, main in enumerate(steps.main) if main and steps.is_user(row) and steps.phase(row) == FORWARD
+        row
+        for row, main in enumerate(steps.main)
+        if main and steps.phase(row) == FORWARD and steps.is_python(row) and steps.user(row) >= 0
     ]
+    forward = [row for row in forward if steps.is_user(row)] or forward
     path = max(forward or [0], key=lambda row: most.paths["total"][row])
     what = (
         f"the same calls, but operators of forward and backward last {model:.2g} times as long on rank {most.rank},"

@@ -15,8 +15,8 @@ _DEEPCOPY = "copy.py:[]:deepcopy"
 _OF_TENSOR = ("torch/nn/parameter.py:[Parameter]:__deepcopy__", "torch/_tensor.py:[Tensor]:__deepcopy__")
 
 ADVICE = (
-    "do it every N steps or once per epoch; update a second model in place with torch._foreach_lerp_ or"
-    " torch._foreach_copy_"
+    "do it every N steps or once per epoch; clone() only tensors that change; update a second model in place with"
+    " torch._foreach_lerp_ or torch._foreach_copy_"
 )
 
 
@@ -55,7 +55,8 @@ def _verb(steps: Steps, path: int) -> str:
     if steps.name(path) == "load_state_dict" and steps.is_torch(path):
         return "loads weights"
     if steps.key(path) == _DEEPCOPY and any(steps.key(row) in _OF_TENSOR for row in steps.below(path)):
-        return "copies a model or its weights"
+        whole = any(steps.key(row) == _OF_TENSOR[0] for row in steps.below(path))
+        return "copies a model or its weights" if whole else "copies tensors with deepcopy"
     return ""
 
 
