@@ -130,7 +130,7 @@ choose(const fd_graph *graph, const bool *calls, bool wanted, uint32_t region,
 static void
 stack_levels(fd_graph *graph, leaves *found, uint32_t most)
 {
-    qsort(found->list, found->count, sizeof *found->list, upwards);
+    fd_vector_sort(found, upwards);
     for (uint32_t first = 0, end = 0; first < found->count; first = end) {
         uint64_t depth = found->list[first] >> 32;
         while (end < found->count && found->list[end] >> 32 == depth) {
