@@ -36,11 +36,11 @@ test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
 	$(MAKE) test-findings
 
 test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training
-	$(BIN)/python -m pytest --ignore=$(FINDINGS)
+	$(BIN)/python -m pytest $(FINDINGS:%=--ignore=%)
 
 # Some findings are times of real programs: nothing else runs meanwhile.
-FINDINGS := tests/integration/test_findings.py
-test-findings: $(VENV)/.tools $(VENV)/.install ## Programs with a planted fault: the first finding is the fault
+FINDINGS := tests/integration/test_findings.py tests/integration/test_gallery.py
+test-findings: $(VENV)/.tools $(VENV)/.install ## Programs with a planted fault: the first finding is the fault; the gallery is built
 	$(BIN)/python -m pytest $(FINDINGS)
 
 test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public tools for Chakra on our execution traces

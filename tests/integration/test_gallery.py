@@ -1,4 +1,4 @@
-"""The gallery: one entry is built, and every committed page has the finding that its program plants."""
+"""The gallery: all entries are built, and every committed page has the finding that its program plants."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -31,14 +32,16 @@ def planted(name: str) -> str:
     return found[1]
 
 
-def test_an_entry_is_recorded_and_drawn(tmp_path: Path) -> None:
-    result = make("--into", tmp_path, "item_in_metrics")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_an_entry_is_recorded_and_drawn(page: Path, tmp_path: Path) -> None:
+    """The script ends with an error if the first finding is not the planted one."""
+    result = make("--into", tmp_path, page.stem)
     assert result.returncode == 0, result.stdout + result.stderr
-    page = (tmp_path / "item_in_metrics.md").read_text()
-    assert "accuracy reads values of tensors (aten::item) 256 times per step" in page
-    assert "accuracy" in (tmp_path / "item_in_metrics.svg").read_text()
-    assert {file.name for file in tmp_path.iterdir()} == {"README.md", "item_in_metrics.md", "item_in_metrics.svg"}
+    assert {file.name for file in tmp_path.iterdir()} == {"README.md", page.name, f"{page.stem}.svg"}
     assert (tmp_path / "README.md").read_text() == (GALLERY / "README.md").read_text()
+    made, kept = ((folder / page.name).read_text().split("```text")[0] for folder in (tmp_path, GALLERY))
+    assert made == kept  # program and commands
+    assert ElementTree.parse(tmp_path / f"{page.stem}.svg").getroot().tag.endswith("svg")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
