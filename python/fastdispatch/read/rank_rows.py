@@ -34,9 +34,10 @@ class RankRow:
 
     def widen(self, other: RankRow) -> None:
         self.ranks += other.ranks
-        for mine, more in ((self.phases, other.phases), (self.steps, other.steps)):
-            for key, time in more.items():
-                mine[key] = max(mine.get(key, 0), time)  # type: ignore[index,call-overload]
+        for phase, time in other.phases.items():
+            self.phases[phase] = max(self.phases.get(phase, 0), time)
+        for number, time in other.steps.items():
+            self.steps[number] = max(self.steps.get(number, 0), time)
 
 
 @dataclass(frozen=True)
