@@ -14,12 +14,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { HEAD = 64 };
+enum { HEAD = 64, MANY = 32 };
 
 typedef struct candidate {
     char *path; /* owned */
@@ -368,6 +369,66 @@ merge_all(fd_trace **trace, const char *const *paths, size_t count,
     return status;
 }
 
+/* Recordings that a thread reads. */
+typedef struct thread_share {
+    const char *const *paths;
+    size_t count;
+    fd_trace_part part;
+    fd_trace *trace;
+    fd_status status;
+} thread_share;
+
+static void *
+read_share(void *context)
+{
+    thread_share *share = context;
+    fd_error error;
+    share->status = merge_all(&share->trace, share->paths, share->count,
+                              share->part, NULL, &error);
+    return NULL;
+}
+
+/* The same with a second thread for half of the recordings. A failure has no
+ * message. */
+static fd_status
+merge_halves(fd_trace **trace, const char *const *paths, size_t count,
+             fd_trace_part part)
+{
+    fd_error error;
+    size_t half = count / 2;
+    pthread_t thread;
+    thread_share other = {
+        .paths = paths + half, .count = count - half, .part = part};
+    if (pthread_create(&thread, NULL, read_share, &other) != 0) {
+        return FD_ENOMEM;
+    }
+    fd_status status = merge_all(trace, paths, half, part, NULL, &error);
+    pthread_join(thread, NULL);
+    status = status == FD_OK ? other.status : status;
+    if (status == FD_OK) {
+        status = fd_merge_take(*trace, other.trace, "", &error);
+    }
+    fd_trace_free(other.trace);
+    if (status != FD_OK) {
+        fd_trace_free(*trace);
+        *trace = NULL;
+    }
+    return status;
+}
+
+/* Live views read parts of many recordings, as often as possible. */
+static fd_status
+merge_paths(fd_trace **trace, const char *const *paths, size_t count,
+            fd_trace_part part, const fd_steps_wanted *steps, fd_error *error)
+{
+    bool live = part == FD_PART_TOTALS || part == FD_PART_OPEN_CALLS;
+    if (live && count >= MANY && steps == NULL
+        && merge_halves(trace, paths, count, part) == FD_OK) {
+        return FD_OK;
+    }
+    return merge_all(trace, paths, count, part, steps, error);
+}
+
 /* Whether all ranks have the requested range. */
 static fd_status
 check_range(const fd_trace *trace, fd_error *error)
@@ -407,9 +468,9 @@ fd_source_open_steps(fd_trace **trace, const char *const *paths, size_t count,
                      fd_trace_part part, bool segments,
                      const fd_steps_wanted *steps, fd_error *error)
 {
-    fd_status status = count == 1
-                         ? open_one(trace, paths[0], part, steps, error)
-                         : merge_all(trace, paths, count, part, steps, error);
+    fd_status status =
+        count == 1 ? open_one(trace, paths[0], part, steps, error)
+                   : merge_paths(trace, paths, count, part, steps, error);
     if (status == FD_OK) {
         status = finish(*trace, segments);
     }

@@ -47,3 +47,20 @@ def test_recordings_that_do_not_fit_together_are_read_one_by_one(ranks: Path) ->
     (ranks / "rank00003.17.fd").write_bytes(many_ranks.scaled((ranks / "rank00003.fd").read_bytes(), 3, RANKS, 1.0))
     found = [stack.rank for stack in live.stacks(str(ranks)) if stack.thread == "main"]
     assert sorted(found) == sorted([*range(RANKS), 3])
+
+
+def test_totals_read_together_are_the_sums_of_each_recording(ranks: Path) -> None:
+    """Two threads read half of the recordings each."""
+    found = live.sample(str(ranks))
+    one = live.sample(str(ranks / "rank00000.fd")).figures
+    assert [rank["rank"] for rank in found.ranks] == list(range(RANKS))
+    assert {key: figures.calls for key, figures in found.figures.items()} == {
+        key: RANKS * figures.calls for key, figures in one.items()
+    }
+    assert sum(figures.calls for figures in one.values()) > 10
+
+
+def test_an_unreadable_recording_among_many_is_named(ranks: Path) -> None:
+    (ranks / "rank00060.fd").write_bytes(b"fastdisp")
+    with pytest.raises(fastdispatch.Error, match=r"rank00060\.fd: "):
+        live.sample(str(ranks))

@@ -20,6 +20,7 @@ from fastdispatch.detectors import findings
 from fastdispatch.read.diff import FIGURES, Diff, diff
 from fastdispatch.read.missing import missing_from
 from fastdispatch.read.rank_rows import RankRow, folded
+from fastdispatch.read.ranks import judge, judged, times
 from fastdispatch.read.reduced import load_run, rank_rows, reduced
 
 from .. import many_ranks, programs
@@ -320,3 +321,33 @@ def test_rows_of_more_ranks_than_a_page_has() -> None:
     made = folded(rows, 9_999)
     assert len(made) == 3334 and sum(row.ranks for row in made) == 10_000
     assert made[1] == RankRow(3, "node3", (0, 3, 0), {"other": 5}, {1: 5, 0: 4}, ranks=3)
+
+
+@pytest.mark.parametrize("kind", ["recordings", "data set"])
+def test_slow_ranks_of_many_are_compared_with_few_in_memory(
+    kind: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, read = ranks[0].parent, []
+    if kind == "data set":
+        place = tmp_path / "run.parquet"
+        write_dataset([str(ranks[0].parent)], place)
+    expected = judge(times(fastdispatch.load(ranks)))
+    opened = fastdispatch.read.reduced.load
+
+    def load(paths: Any, **options: Any) -> fastdispatch.Trace:
+        read.append(len(paths))
+        return opened(paths, **options)
+
+    monkeypatch.setattr("fastdispatch.read.reduced.load", load)
+    verdict, trace = judged(place, None)
+    assert (verdict, read) == (expected, [16, 4, 1])
+    assert (verdict.slow, verdict.ranks) == ([], RANKS)
+    assert [rank["rank"] for rank in trace.ranks] == [verdict.typical]
+    monkeypatch.setattr("fastdispatch.read.ranks.NOTABLE", -1.0)  # all ranks are slow
+    assert main(["diff", str(place), "--ranks", "outliers", "--all-time"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" is slow: ")[0] for line in lines[:RANKS]] == [
+        f"rank {rank} on {trace.meta['host']}" for rank in range(RANKS)
+    ]
+    assert lines[-1].startswith(f"the first 8 of {RANKS} slow ranks are compared with rank ")
+    assert max(read) == 16

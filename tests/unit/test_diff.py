@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 import fastdispatch
+from fastdispatch.read import ranks
 from fastdispatch.read.diff import Diff
 from fastdispatch.read.gate import Budget, matches, noise
 from fastdispatch.read.ranks import RankTimes, judge
@@ -268,6 +270,14 @@ def test_who_comes_last_waits_least() -> None:
     assert judge(found).slow == [1]
     assert judge([RankTimes(r, 100e6, 5e6) for r in range(4)]).slow == []
     assert judge([RankTimes(0, 100e6, 0)]).slow == []
+
+
+@pytest.mark.parametrize("count", range(2, 8))
+def test_a_rank_is_compared_with_the_median_of_the_others(count: int) -> None:
+    values = [float(7 * i % 5) for i in range(count)]
+    for i, value in enumerate(values):
+        others = values[:i] + values[i + 1 :]
+        assert ranks._median_without(sorted(values), value) == statistics.median(others)
 
 
 def test_a_budget_counts_exactly(diff: Diff, tmp_path: Path) -> None:

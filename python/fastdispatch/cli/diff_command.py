@@ -112,13 +112,16 @@ def two_recordings(arguments: argparse.Namespace) -> int:
 
 def ranks_of_one(arguments: argparse.Namespace) -> int:
     from fastdispatch.read.diff import Diff
-    from fastdispatch.read.ranks import judge, times
+    from fastdispatch.read.ranks import COMPARED, judge, judged, times
     from fastdispatch.read.reduced import load_each
 
     given = [pair_of(arguments.ranks)] if arguments.ranks != "outliers" else []
-    trace = load_each(arguments.before, given[0] if given else (), steps=steps_of(arguments))
-    verdict = judge(times(trace))
-    pairs = given or [(verdict.typical, rank) for rank in verdict.slow]
+    if given:
+        trace = load_each(arguments.before, given[0], steps=steps_of(arguments))
+        verdict = judge(times(trace))
+    else:
+        verdict, trace = judged(arguments.before, steps_of(arguments))
+    pairs = given or [(verdict.typical, rank) for rank in verdict.slow[:COMPARED]]
     diffs = [
         Diff(
             trace,
@@ -137,9 +140,11 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
         documents: list[dict[str, Any]] = [diff.as_json(everything=arguments.all) for diff in diffs]
         print(json.dumps({"format": "fastdispatch.ranks", "version": 1} | verdict.as_json() | {"diffs": documents}))
         return 0
-    print("\n".join(verdict.sentences) or f"no slow rank among {len(trace.ranks)}")
+    print("\n".join(verdict.sentences) or f"no slow rank among {verdict.ranks}")
     for diff in diffs:
         show(diff, arguments)
+    if not given and len(verdict.slow) > COMPARED:
+        print(f"the first {COMPARED} of {len(verdict.slow)} slow ranks are compared with rank {verdict.typical}")
     return 0
 
 

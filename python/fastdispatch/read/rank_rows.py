@@ -34,9 +34,10 @@ class RankRow:
 
     def widen(self, other: RankRow) -> None:
         self.ranks += other.ranks
-        for mine, more in ((self.phases, other.phases), (self.steps, other.steps)):
-            for key, time in more.items():
-                mine[key] = max(mine.get(key, 0), time)  # type: ignore[index,call-overload]
+        for phase, time in other.phases.items():
+            self.phases[phase] = max(self.phases.get(phase, 0), time)
+        for number, time in other.steps.items():
+            self.steps[number] = max(self.steps.get(number, 0), time)
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,7 @@ class RankTime:
     @property
     def name(self) -> str:
         """The rank with its host and its place: ``rank 17 on node2 (pipe 1, data 0)``."""
-        where = f" on {self.host}" if self.host else ""
-        return f"rank {self.rank}{where}" + (f" ({place})" if (place := named(self.place)) else "")
+        return rank_name(self.rank, self.host, self.place)
 
 
 def common(times: Sequence[RankTime], slow: int) -> str:
@@ -81,6 +81,12 @@ def place_of(coordinates: Any) -> Place:
 def named(place: Place) -> str:
     """Return a place as text, "" for an unknown one: ``pipe 1, data 0``."""
     return ", ".join(f"{name} {number}" for name, number in zip(COORDINATES, place, strict=True) if number >= 0)
+
+
+def rank_name(rank: int, host: str, place: Place) -> str:
+    """Return a rank with its host and its place: ``rank 17 on node2 (pipe 1, data 0)``."""
+    where = f" on {host}" if host else ""
+    return f"rank {rank}{where}" + (f" ({text})" if (text := named(place)) else "")
 
 
 def row_of(rank: Mapping[str, Any]) -> RankRow:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
+from fastdispatch.read.rank_rows import place_of, rank_name
+from fastdispatch.read.reduced import load_each, load_some
 from fastdispatch.read.steps import step_time
-from fastdispatch.read.trace import Trace
+from fastdispatch.read.trace import PathLike, Steps, Trace, reporting_incomplete
 
 #: A rank is slow if it waits this share of a step less than the others, or works that much longer.
 NOTABLE = 0.1
+
+#: Slow ranks that are compared with a typical one.
+COMPARED = 8
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,7 @@ class RankTimes:
     rank: int
     whole: float
     communication: float
+    name: str = ""  # with host and place
 
 
 def is_communication(name: str) -> bool:
@@ -38,42 +44,66 @@ def times(trace: Trace) -> list[RankTimes]:
             for where, own, asynchronous in zip(table["where"], table["self"], table["async"], strict=True)
             if is_communication(where)
         )
-        found.append(RankTimes(rank["rank"], step_time([rank]) or rank["recorded"] / steps, waits / steps))
+        meta = rank["meta"]
+        name = rank_name(rank["rank"], str(meta.get("host") or ""), place_of(meta.get("coordinates")))
+        found.append(RankTimes(rank["rank"], step_time([rank]) or rank["recorded"] / steps, waits / steps, name))
     return found
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``slow`` ranks, a sentence for each, and the ``typical`` rank."""
+    """``slow`` ranks of all, a sentence for each, and the ``typical`` rank."""
 
     slow: list[int]
     sentences: list[str]
     typical: int
+    ranks: int
 
     def as_json(self) -> dict[str, Any]:
         return {"slow": self.slow, "typical": self.typical, "sentences": self.sentences}
+
+
+def _median_without(values: list[float], value: float) -> float:
+    """Return the median of sorted values except one of them."""
+    at = bisect_left(values, value)
+    left = len(values) - 1
+    low, high = ((left - 1) // 2, left // 2)
+    return (values[low + (low >= at)] + values[high + (high >= at)]) / 2
 
 
 def judge(found: list[RankTimes]) -> Verdict:
     """Find slow ranks. A rank that others wait for arrives last, so its own collectives are short. Without
     communication the longer time decides."""
     slow, sentences = [], []
-    for one in found:
-        others = [other for other in found if other is not one]
-        if not others:
-            break
-        waits = median(other.communication for other in others)
-        wholes = median(other.whole for other in others)
+    all_waits = sorted(one.communication for one in found)
+    all_wholes = sorted(one.whole for one in found)
+    for one in found if len(found) > 1 else ():
+        waits = _median_without(all_waits, one.communication)
+        wholes = _median_without(all_wholes, one.whole)
+        name = one.name or f"rank {one.rank}"
         if waits - one.communication > NOTABLE * one.whole:
             slow.append(one.rank)
             sentences.append(
-                f"rank {one.rank} is slow: {one.communication / 1e6:.3g} ms per step in collectives, other ranks"
+                f"{name} is slow: {one.communication / 1e6:.3g} ms per step in collectives, other ranks"
                 f" {waits / 1e6:.3g} ms, mostly waiting for rank {one.rank}"
             )
         elif not any(each.communication for each in found) and one.whole > wholes * (1 + NOTABLE):
             slow.append(one.rank)
-            sentences.append(
-                f"rank {one.rank} is slow: {one.whole / 1e6:.3g} ms per step, other ranks {wholes / 1e6:.3g} ms"
-            )
+            sentences.append(f"{name} is slow: {one.whole / 1e6:.3g} ms per step, other ranks {wholes / 1e6:.3g} ms")
     rest = sorted((one for one in found if one.rank not in slow), key=lambda one: one.whole) or found
-    return Verdict(slow, sentences, rest[len(rest) // 2].rank)
+    return Verdict(slow, sentences, rest[len(rest) // 2].rank, len(found))
+
+
+def judged(path: PathLike, steps: Steps) -> tuple[Verdict, Trace]:
+    """Find the slow ranks of a run, with the recordings of few of many ranks in memory. Returns also a trace with the
+    typical rank and at least the first ``COMPARED`` slow ones. Raises Error for invalid inputs."""
+    found: list[RankTimes] = []
+    traces = 0
+    for trace in load_some(path, steps=steps):
+        found += times(trace)
+        traces += 1
+    verdict = judge(sorted(found, key=lambda one: one.rank))
+    if traces > 1:
+        with reporting_incomplete(None):
+            trace = load_each(path, [verdict.typical, *verdict.slow[:COMPARED]], steps=steps)
+    return verdict, trace

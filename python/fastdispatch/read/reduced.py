@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -232,14 +232,35 @@ def rank_times(trace: Trace, context: int) -> list[RankTime]:
 
 
 def load_each(path: PathLike, ranks: Sequence[int], *, steps: Steps = None) -> Trace:
-    """Read ranks separately; of a data set the recordings of these ranks, or of all if none are given."""
+    """Read these ranks separately, of a run directory of few ranks all."""
     from fastdispatch.dataset import reduced_parts, run_manifest
+    from fastdispatch.dataset.inputs import rank_in_header
 
     if not run_manifest.is_dataset(path):
-        return load(path, steps=steps)
-    chosen = sorted(set(ranks)) or sorted(run_manifest.load(path).ranks)
-    with reduced_parts.recordings_of(path, chosen) as found:
+        recordings = recordings_in(path)
+        chosen = [each for each in recordings if rank_in_header(each) in ranks] if len(recordings) > MANY else []
+        return load(chosen or path, steps=steps)
+    with reduced_parts.recordings_of(path, sorted(set(ranks))) as found:
         return load(list(found), steps=steps)
+
+
+def load_some(path: PathLike, *, steps: Steps = None) -> Iterator[Trace]:
+    """Yield all ranks of a run, few at a time: of a data set or of a run directory of many ranks. Others are one
+    trace."""
+    from fastdispatch.dataset import reduced_parts, run_manifest
+
+    if run_manifest.is_dataset(path):
+        ranks = sorted(run_manifest.load(path).ranks)
+        for first in range(0, len(ranks), _AT_ONCE):
+            with reduced_parts.recordings_of(path, ranks[first : first + _AT_ONCE]) as found:
+                yield load(list(found), steps=steps)
+        return
+    recordings = recordings_in(path)
+    if len(recordings) <= MANY:
+        yield load(path, steps=steps)
+        return
+    for first in range(0, len(recordings), _AT_ONCE):
+        yield load(recordings[first : first + _AT_ONCE], steps=steps)
 
 
 def sample_of(path: PathLike, steps: Steps) -> Trace | None:
