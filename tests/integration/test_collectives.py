@@ -73,19 +73,20 @@ def slow(folder: Path, rank: int) -> None:
     (folder / f"stamps{rank}.json").write_text(json.dumps(stamps))
 
 
-def each(rank: int, folder: Path, scene: Callable[[Path, int], None], measure: str) -> None:
+def each(rank: int, folder: Path, scene: Callable[[Path, int], None], options: dict[str, Any]) -> None:
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS))
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=RANKS)
-    with fastdispatch.CallGraph(str(folder / "run"), measure=measure):
+    with fastdispatch.CallGraph(str(folder / "run"), **options):
         scene(folder, rank)
     dist.destroy_process_group()
 
 
 @contextmanager
-def started(folder: Path, scene: Callable[[Path, int], None], measure: str = "comm") -> Iterator[list[int]]:
+def started(folder: Path, scene: Callable[[Path, int], None], **options: Any) -> Iterator[list[int]]:
     """Start the ranks; kill those that are left at the end."""
+    options = options or {"measure": "comm"}
     context = torch.multiprocessing.get_context("spawn")
-    ranks = [context.Process(target=each, args=(rank, folder, scene, measure)) for rank in range(RANKS)]
+    ranks = [context.Process(target=each, args=(rank, folder, scene, options)) for rank in range(RANKS)]
     for process in ranks:
         process.start()
     try:
@@ -150,8 +151,9 @@ def test_different_collectives_are_a_finding(tmp_path: Path) -> None:
         assert finding.where.path[-1].endswith(":barrier")
 
 
-def test_operators_are_compared_without_measures(tmp_path: Path) -> None:
-    with started(tmp_path, late, "") as _:
+@pytest.mark.parametrize("options", [{"measure": ""}, {"measure": "comm", "every": 2}], ids=["without", "sampled"])
+def test_operators_are_compared_without_numbers_of_all_steps(options: dict[str, Any], tmp_path: Path) -> None:
+    with started(tmp_path, late, **options) as _:
         wait_for(lambda: waiting(tmp_path) == 3)
         wait_for(lambda: live.position(str(tmp_path / "run")).collectives)
         expected = f"c10d::allreduce_, all groups: {BEFORE} calls on rank 3, {BEFORE + 1} calls on ranks 0-2"

@@ -27,6 +27,10 @@ STEPS = 3
 ASYNC = 2  # FD_MEASURE_ASYNC
 
 
+def in_pair(tensor: torch.Tensor, pair: dist.ProcessGroup) -> None:
+    dist.all_reduce(tensor, group=pair)
+
+
 def plain(folder: str, rank: int) -> None:
     """Each operator with a different size; one group is new."""
     pair = dist.new_group([0, 1])
@@ -34,7 +38,7 @@ def plain(folder: str, rank: int) -> None:
     with fastdispatch.CallGraph(folder, measure="comm"):
         dist.all_reduce(six)
         dist.all_reduce(six, async_op=True).wait()
-        dist.all_reduce(twelve, group=pair)
+        in_pair(twelve, pair)
         dist.broadcast(twelve, 0)
         dist.all_gather([torch.ones(6), torch.ones(6)], six)
         dist.all_to_all_single(torch.ones(12, dtype=torch.float64), twelve)
@@ -235,8 +239,10 @@ def test_report_sums_ranks_and_computes_bandwidth(runs: Path) -> None:
     reduced = rows["allreduce_", "1", False]
     assert reduced["bus_bandwidth"] == pytest.approx(reduced["algorithm_bandwidth"])  # 2 (n - 1) / n
     assert reduced["call_ns"] <= reduced["time_ns"]
-    started = rows["allreduce_", "0", True]
-    assert started["calls"] == 2 and started["time_ns"] is None and started["bus_bandwidth"] is None
+    for asynchronous in (True, False):  # one path, whose time is that of both
+        started = rows["allreduce_", "0", asynchronous]
+        assert started["calls"] == 2
+        assert [started[name] for name in ("time_ns", "algorithm_bandwidth", "exposed")] == [None] * 3
     assert rows["barrier", "0", False]["algorithm_bandwidth"] is None
     assert rows["send", "0", False]["ranks"] == rows["recv_", "0", False]["ranks"] == 1
 

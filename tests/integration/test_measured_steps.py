@@ -135,18 +135,19 @@ def test_windows_of_a_schedule(tmp_path: Path) -> None:
 
 
 def test_threads_and_their_backward_while_steps_end(tmp_path: Path) -> None:
-    """Two threads run operators without pause, one of them the nodes of a long backward without the GIL, while the main
-    thread exchanges the callbacks some thousand times: records begin between the two halves of an exchange."""
-    rounds, length = 12, 400
+    """Two threads run the nodes of a long backward without the GIL, while the main thread exchanges the callbacks some
+    ten thousand times: a few records begin between the two halves of an exchange (tests/c/recording/t_latest_record.c
+    has all orders)."""
+    rounds, length = 10, 500
 
     def chain(ready: threading.Barrier) -> None:
+        last = first = torch.ones(1, requires_grad=True)
         ready.wait()
+        for _ in range(length):
+            last = last * 1.0
         for _ in range(rounds):
-            x = torch.ones(1, requires_grad=True)
-            y = x
-            for _ in range(length):
-                y = y * 1.0
-            y.backward()
+            last.backward(retain_graph=True)
+        assert first.grad is not None
 
     def work(step: Step) -> None:
         ready = threading.Barrier(3)
@@ -161,3 +162,25 @@ def test_threads_and_their_backward_while_steps_end(tmp_path: Path) -> None:
 
     _, some = same_as_without_exchange(work, tmp_path, calls="off")
     assert paths(some).total() >= 2 * rounds * length * 3
+
+
+def test_asynchronous_records(tmp_path: Path) -> None:
+    """The work of gloo ends on its own threads, after the edge of the step in which it began."""
+    store = torch.distributed.FileStore(str(tmp_path / "store"), 1)
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    data = torch.ones(1 << 16)
+
+    def work(step: Step) -> None:
+        for _ in range(40):
+            running = torch.distributed.all_reduce(data, async_op=True)
+            step()
+            running.wait()
+            torch.distributed.all_reduce(data)
+
+    try:
+        always, some = same_as_without_exchange(work, tmp_path)
+    finally:
+        torch.distributed.destroy_process_group()
+    bytes_each = data.numel() * data.element_size()
+    assert figure(always, "comm") == (80, 80 * bytes_each)
+    assert figure(some, "comm") == figure(some, "collectives")[:1] + (40 * bytes_each,)

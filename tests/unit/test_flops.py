@@ -183,6 +183,26 @@ def test_backward_of_norms_and_embeddings(tmp_path: Path) -> None:
     assert flops(lookup, tmp_path / "lookup", "elementwise") == 8 + 8
 
 
+@pytest.mark.parametrize(
+    ("name", "each"), [("Adam", 3 + 4 + 3 + 3), ("AdamW", 1 + 3 + 4 + 3 + 3), ("Adagrad", 3 + 2 + 3)]
+)
+def test_fused_optimizers(name: str, each: int, tmp_path: Path) -> None:
+    """Operations per parameter: moving averages, root, quotient. The operators on lists that they replace have as many,
+    and an addition per tensor for the number of the step."""
+
+    def updated(folder: Path, **how: bool) -> int:
+        weights = [ones(2, 3, grad=True), ones(5, grad=True)]
+        optimizer = getattr(torch.optim, name)(weights, **how)
+        for weight in weights:
+            weight.grad = torch.ones_like(weight)
+        optimizer.step()
+        return flops(optimizer.step, folder, "elementwise")
+
+    assert updated(tmp_path / "fused", fused=True) == each * 11
+    if name != "Adagrad":
+        assert updated(tmp_path / "lists", foreach=True) == each * 11 + 2
+
+
 def test_backward_of_attention(tmp_path: Path) -> None:
     """The scores again, and the gradients of values, weights, queries and keys."""
 

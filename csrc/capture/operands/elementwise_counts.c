@@ -64,6 +64,11 @@ static const struct {
     {"_foreach_lerp", 3, 1},
     {"_foreach_addcmul", 3, 1},
     {"_foreach_addcdiv", 3, 1},
+    /* As the operators on lists that they replace. */
+    {"_fused_adam", 13, 1},   /* lerp 3, mul 1, addcmul 3, sqrt 1, div 1, add
+                                 1, addcdiv 3; without weight decay */
+    {"_fused_adamw", 14, 1},  /* the same, and the decay of weights */
+    {"_fused_adagrad", 8, 1}, /* addcmul 3, sqrt 1, add 1, addcdiv 3 */
 };
 
 /* Whether `name` is `plain`, or its variant in place. */

@@ -115,20 +115,25 @@ start(void **result, const void *record, bool timed)
 }
 
 /* The end of an entry that is not topmost, or of no entry. The record of an
- * autograd node has no entry: the call ends with its announcement. */
-static __attribute__((noinline)) void
+ * autograd node has no entry: the call ends with its announcement. False: an
+ * unknown record. */
+static __attribute__((noinline)) bool
 end_other(fd_thread *thread, const void *record, bool timed)
 {
     fd_tree *tree = thread->tree;
     int64_t at = fd_stack_find(tree, record, ~(uint32_t)FD_ENTRY_FRAME);
     if (at >= 0) {
         fd_range_end(thread, (uint32_t)at, timed);
+        return true;
     }
-    else if (fd_record_byte(record, FD_RECORD_SCOPE) != FD_SCOPE_BACKWARD
-             && !fd_asyncs_end(&thread->session->asyncs, tree, record, timed)
-             && thread->record_ended != record) {
-        fd_file_count(&tree->recording->file, FD_COUNT_END_WITHOUT_START);
-    }
+    return fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD
+        || fd_asyncs_end(&thread->session->asyncs, tree, record, timed);
+}
+
+static void
+count_unknown(const fd_thread *thread)
+{
+    fd_file_count(&thread->tree->recording->file, FD_COUNT_END_WITHOUT_START);
 }
 
 /* Store the number that torch.profiler gave to the call that has just ended,
@@ -144,8 +149,8 @@ identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
     }
 }
 
-/* Requires the section of the thread. */
-static inline void
+/* Requires the section of the thread. False: an unknown record. */
+static inline bool
 end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
 {
     fd_tree *tree = thread->tree;
@@ -154,8 +159,7 @@ end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
             depth == 0 || tree->stack[depth - 1].owner != (uintptr_t)record
                 || tree->stack[depth - 1].flags != FD_ENTRY_OP,
             false)) {
-        end_other(thread, record, timed);
-        return;
+        return end_other(thread, record, timed);
     }
     if (gpu_timed) {
         fd_thread_end_timers(thread, depth - 1, false);
@@ -165,6 +169,7 @@ end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
     if (__builtin_expect(tree->events.chunk != NULL, false)) {
         identify(tree, &tree->stack[depth - 1], fd_record_id(record));
     }
+    return true;
 }
 
 static inline void *
@@ -182,7 +187,9 @@ end_plain(const void *record, bool timed, bool gpu_timed)
 {
     fd_thread *thread = fd_native_reenter();
     if (thread != NULL) {
-        end(thread, record, timed, gpu_timed);
+        if (!end(thread, record, timed, gpu_timed)) {
+            count_unknown(thread);
+        }
         fd_native_leave(thread);
     }
 }
@@ -290,7 +297,9 @@ traced_end(const void *record, void *context)
     thread = fd_native_reenter();
     if (thread != NULL) {
         fd_op_call_end(thread, record);
-        end(thread, record, true, true);
+        if (!end(thread, record, true, true)) {
+            count_unknown(thread);
+        }
         fd_native_leave(thread);
     }
 }
@@ -299,22 +308,8 @@ traced_end(const void *record, void *context)
  * records while a callback needs them, so between measured steps one without
  * inputs is registered. The new one is added before the old one is removed: a
  * record that begins meanwhile on another thread has both, from its start to
- * its end, and their calls follow each other:
- *
- *     unmeasured_start, measured_start ... measurable_end, measurable_end
- */
+ * its end, and is counted once. */
 typedef enum side { UNMEASURED, MEASURED } side;
-
-/* Whether the callbacks of the other side have just begun this record. */
-static inline bool
-is_begun(fd_thread *thread, const void *record, side by)
-{
-    bool begun =
-        thread->record_begun == record && thread->record_begun_by != by;
-    thread->record_begun = record;
-    thread->record_begun_by = by;
-    return begun;
-}
 
 /* With or without GPU timers and times. */
 static inline void *
@@ -325,14 +320,14 @@ start_measurable(void **result, const void *record, side by)
     if (thread == NULL) {
         return result;
     }
-    bool begun = is_begun(thread, record, by);
-    if (!begun) {
+    bool first = fd_latest_record_begins(&thread->latest, record, by);
+    if (first) {
         begin(thread, record, thread->session->timed);
     }
     if (by == MEASURED) {
         measure(thread, record);
     }
-    if (!begun && thread->session->timers.sampling) {
+    if (first && thread->session->timers.sampling) {
         start_timer(thread, record, 0);
     }
     fd_native_leave(thread);
@@ -356,14 +351,15 @@ measurable_end(const void *record, void *context)
 {
     (void)context;
     fd_thread *thread = fd_thread_self;
-    if (thread != NULL) {
-        thread->record_begun = NULL; /* the next one may have its address */
-    }
+    bool first =
+        thread == NULL || fd_latest_record_ends(&thread->latest, record);
     thread = fd_native_reenter();
     if (thread != NULL) {
         const fd_session *session = thread->session;
-        end(thread, record, session->timed, session->timers.gpu != NULL);
-        thread->record_ended = record;
+        if (!end(thread, record, session->timed, session->timers.gpu != NULL)
+            && first) {
+            count_unknown(thread);
+        }
         fd_native_leave(thread);
     }
 }

@@ -9,6 +9,7 @@
 #include "capture/process/thread_lines.h"
 #include "capture/process/thread_timers.h"
 #include "recording/context_tree.h"
+#include "recording/latest_record.h"
 
 typedef struct fd_thread {
     /* Equal to fd_process.generation while the shortest path is allowed; 0 if
@@ -34,9 +35,7 @@ typedef struct fd_thread {
     bool ring_refused;     /* no room for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first */
     fd_thread_lines *lines;   /* owned; NULL before the first */
-    const void *record_begun; /* see operators/records.c */
-    const void *record_ended;
-    uint32_t record_begun_by;
+    fd_latest_record latest;  /* in sessions that measure operands */
     const fd_frame *muted;    /* see FD_CODE_MUTED; of the monitor only */
     uint32_t beyond; /* open calls without an entry: the stack is full */
     uint32_t pins;   /* open guards of this thread */

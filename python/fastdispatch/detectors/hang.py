@@ -9,7 +9,7 @@ from typing import Any
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.model import Finding, Where
-from fastdispatch.read.collectives import GroupCalls, differences, group_calls, operator_differences
+from fastdispatch.read.collectives import GroupCalls, compared_groups, differences, operator_differences
 from fastdispatch.read.summary import seconds, spans
 from fastdispatch.read.trace import Trace
 
@@ -26,7 +26,7 @@ def find(steps: Steps) -> Iterator[Finding]:
     waiting = [number for number, stack in stacks.items() if any(map(_is_communication, _keys(steps, stack)))]
     elsewhere = [number for number in stacks if number not in waiting and stacks[number]]
     old = [rank for rank in stuck if _age(rank) > limits.HANG_STEPS * max(steps.typical, 1)]
-    groups = group_calls([steps.trace]) if waiting else []
+    groups = compared_groups([steps.trace]) if waiting else []
     sentences = list(differences(groups)) if groups else list(operator_differences([steps.trace])) if waiting else []
     minority = next(filter(None, map(_minority, groups)), [])
     if waiting and elsewhere:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastdispatch.read.summary import printable, seconds, size, spans
+from fastdispatch.read.summary import mapping, printable, seconds, size, spans
 from fastdispatch.read.trace import Trace
 
 #: FD_MEASURE_ASYNC, FD_MEASURE_OPEN
@@ -84,6 +84,15 @@ def group_calls(traces: Iterable[Trace]) -> list[GroupCalls]:
             group.counts = {number: group.counts.get(number, 0) for number in ranks}
         group.hosts = {number: ranks[number] for number in group.counts}
     return [groups[name] for name in sorted(groups)]
+
+
+def compared_groups(traces: Iterable[Trace]) -> list[GroupCalls]:
+    """Return the groups whose numbers count the collectives of all steps: empty with ``every`` above 1 on a rank, whose
+    threads may begin collectives at the edge of a measured step."""
+    traces = list(traces)
+    options = (mapping(rank["meta"].get("options")) for trace in traces for rank in trace.ranks)
+    every = {mapping(of.get("measure")).get("comm", 1) for of in options}
+    return group_calls(traces) if every <= {1} else []
 
 
 def _rotated(traces: Sequence[Trace]) -> bool:
@@ -172,7 +181,7 @@ def _ranks(ranks: list[int]) -> str:
 
 def operator_differences(traces: Iterable[Trace]) -> Iterator[str]:
     """Yield a sentence for each collective of c10d whose calls differ between ranks, over all groups: for recordings
-    without ``measure="comm"``."""
+    without ``measure="comm"``, or with it in some steps only."""
     traces = list(traces)
     if _rotated(traces):
         yield ROTATED

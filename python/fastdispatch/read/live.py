@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.dataset.inputs import rank_in_header
-from fastdispatch.read.collectives import differences, group_calls, operator_differences
+from fastdispatch.read.collectives import compared_groups, differences, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import Trace, load_current
@@ -145,7 +145,7 @@ def _read(paths: list[Path]) -> Iterator[tuple[Trace, list[Path]]]:
 
 def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -> list[str]:
     """Without figures of groups, compare the calls of operators, if a rank is in a function of torch.distributed."""
-    groups = group_calls(traces)
+    groups = compared_groups(traces)
     if groups:
         return list(differences(groups, now))
     waiting = any(call.startswith(("torch/distributed/", "c10d::")) for stack in found for call in stack.calls)

@@ -48,9 +48,9 @@ _FACTORS = {
 @dataclass
 class CommRow:
     """Communication of one call path, summed over ranks. Bytes of tensors; times in nanoseconds. ``time_ns``: with the
-    wait for the end, None for ``async_op``, C++ callers and devices; bandwidths in bytes per second, else None.
-    ``exposed``: this time of all calls, as share of the time of the main threads; None on other threads too, and if
-    other calls of the path have ``async_op``."""
+    wait for the end, None for ``async_op``, for a path that also has calls with ``async_op``, C++ callers and devices;
+    bandwidths in bytes per second, else None. ``exposed``: this time of all calls, as share of the time of the main
+    threads; None on other threads too."""
 
     operator: str
     group: str
@@ -79,12 +79,13 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
     for (context, _, _), row in sums.items():
         row[0] = ranks.get(context, row[0])
     calls: Counter[int] = Counter()
-    mixed = {context for context, _, flags in sums if flags & _ASYNC}
+    with_async = {context for context, _, flags in sums if flags & _ASYNC}
     for (context, _, _), row in sums.items():
         calls[context] += row[1]
     main = _main_time(trace)
-    wholes = {context: 0 if context in mixed else main * count for context, count in calls.items()}
-    found = [_row(trace, device, wholes[key[0]], *key, *figures) for key, figures in sums.items()]
+    found = [
+        _row(trace, device or key[0] in with_async, main * calls[key[0]], *key, *figures) for key, figures in sums.items()
+    ]
     return sorted(found, key=lambda row: (-max(row.sent, row.received), row.operator, row.path))
 
 
@@ -96,7 +97,7 @@ def _main_time(trace: Trace) -> int:
 
 def _row(
     trace: Trace,
-    device: bool,
+    returns_early: bool,
     whole: int,
     context: int,
     detail: str,
@@ -106,12 +107,13 @@ def _row(
     sent: int,
     got: int,
 ) -> CommRow:
-    """``whole``: the time of the main threads, times the measured calls of the path; 0 if no share is known."""
+    """``returns_early``: the functions around some calls of the path do not wait for their end. ``whole``: the time of
+    the main threads, times the measured calls of the path."""
     kind, _, group = detail.partition(" ")
     name, _, members = group.rpartition(":")
     path = _path(trace, context)
     operator = path[-1].removeprefix("c10d::")
-    waits = None if device or flags & _ASYNC else _waiting(trace, context)
+    waits = None if returns_early else _waiting(trace, context)
     time = None if waits is None else _time(trace, waits, calls)
     algorithm = max(sent, got) / time * 1e9 if time and operator in _FACTORS else None
     factor = _factor(operator, int(members))
