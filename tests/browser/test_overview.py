@@ -205,6 +205,18 @@ def test_communication_is_a_part_of_its_own(ranks: Path) -> None:
     assert sum(values["parts"].values()) == facts(trace, None).whole
 
 
+def test_a_question_for_a_process_group_is_no_communication(tmp_path: Path, template: Path) -> None:
+    """A DataLoader asks whether there are other ranks, also in a training of one process."""
+    dump = Dump(template)
+    step = dump.call(dump.call(-1, 7, "", "", "main", ""), 1, "train.py", "", "step", "project", line=3, own=1000)
+    dump.call(step, 1, "torch/distributed/distributed_c10d.py", "", "is_initialized", "torch", line=9, own=3000)
+    trace = fastdispatch.load(dump.save(tmp_path / "one.json"))
+    said = facts(trace, None)
+    values, _ = block_of(trace, said, findings(trace))
+    assert values["parts"]["communication"] == 0
+    assert sum(values["parts"].values()) == said.whole
+
+
 def test_ranks_are_sorted_heat_maps(ranks: Path, browser: Browser) -> None:
     with opened(browser, ranks / "page.html", "theme=light") as shown:
         assert shown.locator("#view-overview figure canvas").count() >= 1

@@ -21,6 +21,7 @@ PARTS = ("forward", "backward", "optimizer", "data", "communication", "gc", "oth
 
 _PATHS = 12  # hottest paths
 _GC = "gc:gen"
+_ASKING = "torch/"  # functions that look for a process group, also where there is none
 
 #: Maximum number of figures (ranks x paths) that are read for the parts of each rank; above, phases only.
 _MOST_FIGURES = 2_000_000
@@ -50,7 +51,11 @@ class _Split:
     def __init__(self, trace: Trace, role: str) -> None:
         contexts = trace.contexts
         keys = trace.nodes["key"]
-        interrupts = ["communication" if is_communication(key) else "gc" if key.startswith(_GC) else "" for key in keys]
+        communicates = any(is_communication(key) and not key.startswith(_ASKING) for key in keys)
+        interrupts = [
+            "communication" if communicates and is_communication(key) else "gc" if key.startswith(_GC) else ""
+            for key in keys
+        ]
         self.rows = [
             (row, PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)], interrupts[node])
             for row, (node, flags, inside) in enumerate(
