@@ -264,6 +264,7 @@ def test_a_profile_of_another_recording_begins_anew(
         (b"\x1f\x8bno", [], "not a profile of fastdispatch export pprof"),
         (b"\x0a\x7f", [], "not a profile of fastdispatch export pprof"),
         (b"", [], "not a profile of fastdispatch export pprof"),
+        (b"\x0a\x02\x08\x09", [], "a type of samples without its text"),
         (None, ["--steps", "0:1"], "--since compares profiles of the whole recording"),
         (None, ["--rank", "1"], "has larger figures than the recording: was it written with another --rank?"),
     ],

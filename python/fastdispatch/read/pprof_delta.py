@@ -11,6 +11,9 @@ from fastdispatch.read.protobuf import fields, message, number, packed, unpacked
 #: Fields of ``perftools.profiles.Profile``.
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRING, _TIME, _DURATION = 1, 2, 4, 5, 6, 9, 10
 
+#: The functions of a stack.
+_Names = tuple[tuple[object, ...], ...]
+
 _LARGER = "has larger figures than the recording: was it written with another --rank?"
 
 
@@ -32,8 +35,11 @@ class Profile:
         return self.time + self.duration
 
     def type_names(self) -> list[tuple[bytes, ...]]:
-        """Return type and unit of the values."""
-        return [tuple(self.strings[text] for text in _numbers(each).values()) for each in self.types]
+        """Return type and unit of the values. Raises ValueError for missing texts."""
+        try:
+            return [tuple(self.strings[text] for text in _numbers(each).values()) for each in self.types]
+        except IndexError:
+            raise ValueError("a type of samples without its text") from None
 
     def names(self) -> dict[int, tuple[object, ...]]:
         """Return the function of each location, as texts. Raises ValueError for missing rows."""
@@ -88,32 +94,31 @@ def _numbers(content: bytes) -> dict[int, int]:
 def pprof_delta(new: Profile, old: Profile) -> bytes:
     """Return the profile of what `new` has in addition to `old`, an earlier profile of the same recording: it begins at
     the end of `old` and ends with `new`. Raises Error if `old` has larger values, ValueError for malformed ones."""
-    before: dict[tuple[object, ...], list[int]] = {}
-    names = old.names()
-    for stack, values in old.samples:
-        _add(before, tuple(names[at] for at in stack if at in names), values)
-    names = new.names()
-    after: dict[tuple[object, ...], list[int]] = {}
-    stacks: dict[tuple[object, ...], tuple[int, ...]] = {}
-    for stack, values in new.samples:
-        key = tuple(names[at] for at in stack if at in names)
-        stacks.setdefault(key, stack)
-        _add(after, key, values)
     if new.type_names() != old.type_names():
         raise ValueError("other types of samples")
+    before, _ = _sums(old)
+    after, stacks = _sums(new)
     if before.keys() - after.keys():
         raise Error(_LARGER)
     made = new.others[:]
-    for key, values in after.items():
-        added = [value - less for value, less in zip(values, before.get(key, [0] * len(values)), strict=True)]
+    for names, values in after.items():
+        earlier = before.get(names, [0] * len(values))
+        added = [value - less for value, less in zip(values, earlier, strict=True)]
         if min(added) < 0:
             raise Error(_LARGER)
         if any(added):
-            made.append(message(_SAMPLE, packed(1, stacks[key]) + packed(2, added)))
+            made.append(message(_SAMPLE, packed(1, stacks[names]) + packed(2, added)))
     return b"".join(made) + number(_TIME, old.end) + number(_DURATION, max(new.end - old.end, 0))
 
 
-def _add(sums: dict[tuple[object, ...], list[int]], key: tuple[object, ...], values: tuple[int, ...]) -> None:
-    found = sums.setdefault(key, [0] * len(values))
-    for at, value in enumerate(values):
-        found[at] += value
+def _sums(profile: Profile) -> tuple[dict[_Names, list[int]], dict[_Names, tuple[int, ...]]]:
+    """Return the values of each stack, by its names, and the locations of one sample of it."""
+    sums: dict[_Names, list[int]] = {}
+    stacks: dict[_Names, tuple[int, ...]] = {}
+    functions = profile.names()
+    for stack, values in profile.samples:
+        names = tuple(functions[at] for at in stack if at in functions)
+        stacks.setdefault(names, stack)
+        found = sums.setdefault(names, [0] * len(values))
+        found[:] = [value + more for value, more in zip(found, values, strict=True)]
+    return sums, stacks
