@@ -320,7 +320,7 @@ add_shared(fd_trace *into, const fd_trace *from, const char *name, maps *m,
 static fd_status
 added(fd_status status, const char *name, maps *m, fd_error *error)
 {
-    if (status == FD_ENOMEM) {
+    if (status != FD_OK && status != FD_ECONFLICT) { /* has a message */
         fd_fail(error, status, "%s: %s", name, fd_status_name(status));
     }
     fd_merge_ids_clear(m);
