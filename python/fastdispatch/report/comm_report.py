@@ -84,7 +84,8 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
         calls[context] += row[1]
     main = _main_time(trace)
     found = [
-        _row(trace, device or key[0] in with_async, main * calls[key[0]], *key, *figures) for key, figures in sums.items()
+        _row(trace, device or key[0] in with_async, main * calls[key[0]], *key, *figures)
+        for key, figures in sums.items()
     ]
     return sorted(found, key=lambda row: (-max(row.sent, row.received), row.operator, row.path))
 
