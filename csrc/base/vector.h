@@ -46,6 +46,6 @@ void fd_sort(void *list, size_t count, size_t size,
              int (*compare)(const void *, const void *));
 
 /* Compare two numbers: -1, 0 or 1. */
-#define FD_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+#define FD_ORDER(a, b) ((a) == (b) ? 0 : (a) < (b) ? -1 : 1)
 
 #endif

@@ -111,58 +111,31 @@ measure(fd_graph *graph, bool *calls)
     }
 }
 
-/* The boxes that are wanted, of one region or of all (0), with their depths. */
-static void
-choose(const fd_graph *graph, const bool *calls, bool wanted, uint32_t region,
-       leaves *found)
-{
-    found->count = 0;
-    for (uint32_t i = 0; i < graph->boxes.count; i++) {
-        const fd_box *box = &graph->boxes.list[i];
-        if (calls[i] == wanted && (region == 0 || box->region == region)) {
-            found->list[found->count++] = (uint64_t)box->depth << 32 | i;
-        }
-    }
-}
-
-/* Lines of boxes of the same depth: calls only lead to deeper boxes, so that
- * this adds no cycle. */
-static void
-stack_levels(fd_graph *graph, leaves *found, uint32_t most)
-{
-    fd_vector_sort(found, upwards);
-    for (uint32_t first = 0, end = 0; first < found->count; first = end) {
-        uint64_t depth = found->list[first] >> 32;
-        while (end < found->count && found->list[end] >> 32 == depth) {
-            end++;
-        }
-        leaves level = {found->list + first, end - first, end - first};
-        stack(graph, &level, most);
-    }
-}
-
 static fd_status
-stack_boxes(fd_graph *graph, const fd_export_options *options)
+stack_leaves(fd_graph *graph, const fd_export_options *options)
 {
     bool classic = options->style == FD_STYLE_CLASSIC;
     uint32_t most = options->leaves > 0 ? options->leaves
                   : classic             ? CLASSIC_LEAVES
                                         : LEAVES_A_LINE;
     bool *calls = fd_calloc(graph->boxes.count + 1, sizeof *calls);
+    if (calls == NULL) {
+        return FD_ENOMEM;
+    }
+    measure(graph, calls);
     leaves found = {NULL, 0, 0};
-    fd_status status = calls == NULL
-                         ? FD_ENOMEM
-                         : fd_vector_reserve(&found, graph->boxes.count);
-    if (status == FD_OK) {
-        measure(graph, calls);
-        for (uint32_t r = 1; r <= (classic ? 1 : graph->regions); r++) {
-            choose(graph, calls, false, classic ? 0 : r, &found);
-            stack(graph, &found, most);
+    fd_status status = fd_vector_reserve(&found, graph->boxes.count);
+    uint32_t regions = classic ? 1 : graph->regions;
+    for (uint32_t r = 1; r <= regions && status == FD_OK; r++) {
+        found.count = 0;
+        for (uint32_t i = 0; i < graph->boxes.count; i++) {
+            bool here = classic || graph->boxes.list[i].region == r;
+            if (here && !calls[i]) {
+                found.list[found.count++] =
+                    (uint64_t)graph->boxes.list[i].depth << 32 | i;
+            }
         }
-        if (classic && options->leaves > 0) {
-            choose(graph, calls, true, 0, &found);
-            stack_levels(graph, &found, most);
-        }
+        stack(graph, &found, most);
     }
     fd_vector_clear(&found);
     fd_free(calls);
@@ -190,5 +163,5 @@ fd_status
 fd_regions_make(fd_graph *graph, const fd_export_options *options)
 {
     fd_status status = find_regions(graph);
-    return status == FD_OK ? stack_boxes(graph, options) : status;
+    return status == FD_OK ? stack_leaves(graph, options) : status;
 }

@@ -12,6 +12,7 @@ import pytest
 import fastdispatch
 from fastdispatch.read import ranks
 from fastdispatch.read.diff import Diff
+from fastdispatch.read.diff_verdict import DiffVerdict
 from fastdispatch.read.gate import Budget, matches, noise
 from fastdispatch.read.ranks import RankTimes, judge
 from tests import processes
@@ -292,6 +293,36 @@ def test_the_verdict(paths: tuple[Path, Path], diff: Diff) -> None:
     trace = fastdispatch.load(paths[0])
     same = Diff(trace, trace).verdict
     assert (same.text, same.changed, same.below) == ("whole run 300 ms -> 300 ms: no change beyond noise", False, None)
+
+
+def verdict_of(folder: Path, before: object, after: object, by: str = "node") -> DiffVerdict:
+    trees = {"monday": before, "tuesday": after}
+    traces = [fastdispatch.load(Dump(calls).write(folder / f"{name}.json")) for name, calls in trees.items()]
+    return Diff(*traces, by=by).verdict
+
+
+def test_the_verdict_names_the_inner_one_of_two_functions_that_never_return(tmp_path: Path) -> None:
+    """The caller comes first in the alphabet, and both have the time of the whole step."""
+    same = ("op:aten::mm", 6, 1000)
+    runs = [[("a.py:[]:launch", 0, 0, [("train.py:[]:main", 0, own, [same])])] for own in (100, 300)]
+    assert verdict_of(tmp_path, *runs).below == "train.py:[]:main"
+
+
+def test_the_verdict_looks_through_comprehensions(tmp_path: Path) -> None:
+    encoded = ("train.py:[]:<listcomp>", 3, 10, [("train.py:[]:encode", 3, 90, [("op:aten::mm", 3, 100)])])
+    found = verdict_of(tmp_path, [("train.py:[]:step", 3, 30)], [("train.py:[]:step", 3, 30, [encoded])])
+    assert found.below == "train.py:[]:encode"
+    same = ("train.py:[]:other", 3, 100)
+    both = ("train.py:[]:<listcomp>", 3, 10, [("train.py:[]:encode", 3, 90), ("train.py:[]:check", 3, 90)])
+    found = verdict_of(tmp_path, [("train.py:[]:step", 3, 30, [same])], [("train.py:[]:step", 3, 30, [same, both])])
+    assert found.below == "train.py:[]:step"
+    assert sorted(found.because) == ["check (train.py) is new", "encode (train.py) is new"]
+
+
+def test_the_verdict_of_modules_is_about_modules(tmp_path: Path) -> None:
+    """The step is longer, but no module is."""
+    found = verdict_of(tmp_path, [("train.py:[]:step", 3, 30)], [("train.py:[]:step", 3, 300)], by="module")
+    assert "no change of a module beyond noise" in found.text
 
 
 def test_changes_by_their_effect(diff: Diff) -> None:

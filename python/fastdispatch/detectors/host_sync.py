@@ -152,17 +152,16 @@ def _is_reported(steps: Steps, paths: list[int]) -> bool:
     of_input = steps.phase(paths[0]) == OTHER and makes_input(steps, steps.user(paths[0]))  # input is on the CPU
     if any(steps.every(path) for path in paths) and not of_input:
         return True
-    return steps.unclaimed(paths) >= limits.SYNC_SHARE * steps.step and sum(map(steps.activity, paths)) >= 0.5
+    around, _ = _around(steps, paths)
+    return steps.unclaimed(around) >= limits.SYNC_SHARE * steps.step and sum(map(steps.activity, paths)) >= 0.5
 
 
 def _finding(steps: Steps, paths: list[int]) -> Finding:
     heaviest = max(paths, key=lambda path: (steps.paths["calls"][path], steps.paths["total"][path]))
     user = steps.user(heaviest)
     count = sum(map(steps.calls, paths))
-    around = [*paths, *_loop(steps, paths)]
-    prints = sorted({_printing(steps, path, user) for path in paths} - {-1})
+    around, prints = _around(steps, paths)
     if prints:
-        around = list(steps.outermost({*around, *prints}.__contains__))
         count = sum(map(steps.calls, prints))
     time = steps.unclaimed(around)
     steps.claim(around)
@@ -195,6 +194,14 @@ def _finding(steps: Steps, paths: list[int]) -> Finding:
     if found.severity == "info" and (phase != OTHER or count >= 2):
         found.severity = "warning"
     return found
+
+
+def _around(steps: Steps, paths: list[int]) -> tuple[list[int], list[int]]:
+    """Return the paths whose time reads of values take: with the rest of their loop, and with the calls that format
+    tensors, which are also returned."""
+    prints = sorted({_printing(steps, path, steps.user(path)) for path in paths} - {-1})
+    around = {*paths, *_loop(steps, paths), *prints}
+    return list(steps.outermost(around.__contains__)), prints
 
 
 def _printing(steps: Steps, path: int, user: int) -> int:

@@ -24,8 +24,8 @@ _ENDS = {"svg": b"</svg>", "pdf": b"%%EOF", "png": b"IEND\xaeB`\x82"}
 
 
 #: By style: the widest picture in points (text of 12 points has 11 pixels on a screen of 1366; the classic style is
-#: scrolled), and the numbers of boxes on a line that are tried; 0 is the default: boxes without callees only.
-_FITS = {"default": (1490, (0, 3, 2, 1)), "classic": (6000, (0, 8, 4, 2))}
+#: scrolled), and the numbers of boxes without callees on a line that are tried; 0 is the default.
+_FITS = {"default": (1490, (0, 3, 2, 1)), "classic": (6000, (0, 8, 4))}
 
 
 def fitted(dot_of: Callable[[int], bytes], style: str, path: str | os.PathLike[str]) -> bytes:

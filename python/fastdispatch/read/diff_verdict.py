@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.summary import seconds
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ _MOST = 0.8
 
 #: A change of less than this share of a step is not explained.
 _LEAST = 0.01
+
+
+#: Ends of keys of comprehensions.
+_PARTS = (":<listcomp>", ":<dictcomp>", ":<setcomp>", ":<genexpr>")
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,8 @@ def _text(diff: Diff, made: DiffVerdict) -> str:
     text = f"{unit} {seconds(made.before)} -> {seconds(made.after)}"
     if not made.changed:
         machine = f" and the speed of the machine ({diff.speed:.2f} times as long)" if diff.machine_differs else ""
-        return f"{text}: no change beyond noise{machine}"
+        what = "no change" if diff.by == "node" else f"no change of a {diff.by}"
+        return f"{text}: {what} beyond noise{machine}"
     text += f", {_signed(change)}"
     parts = []
     if diff.machine_differs:
@@ -111,20 +117,50 @@ def _cause(diff: Diff, change: float) -> Row | None:
     growth = {
         row.key: (row, row.total.after - row.total.before * diff.speed)
         for row in diff.rows
-        if row.kind == "python" and row.key in own
+        if row.kind == "python" and row.key in own and not _is_part(row)
     }
     same = [(row, time) for row, time in growth.values() if (time > 0) == (change > 0)]
     largest = max((abs(time) for _, time in same), default=0.0)
     if largest < abs(change) / 2:
         return None
-    close = [(row, time) for row, time in same if abs(time) >= _MOST * largest]
-    return min(close, key=lambda pair: (max(pair[0].total.before, pair[0].total.after), pair[0].key))[0]
+    close = [row for row, time in same if abs(time) >= _MOST * largest]
+    depth = _depths(diff)  # functions that never return have the time of the whole step
+    return min(close, key=lambda row: (max(row.total.before, row.total.after), -depth.get(row.key, 0), row.key))
+
+
+def _depths(diff: Diff) -> dict[str, int]:
+    """Return the place of functions in their call tree, callees after their callers."""
+    found: dict[str, int] = {}
+    for trace in diff.traces:
+        for row, node in enumerate(trace.contexts["node"]):
+            found.setdefault(trace.nodes["key"][node].partition("@")[0], row)
+    return found
+
+
+def _is_part(row: Row) -> bool:
+    """Whether a function is a comprehension or generator expression, a part of the function around it."""
+    return row.key.endswith(_PARTS)
 
 
 def _reasons(diff: Diff, row: Row, part: float) -> list[Call]:
-    """Return changed calls that the function makes itself, the most expensive first."""
+    """Return changed calls that the function makes itself or in a comprehension, the most expensive first. Functions
+    that only pass a call on are named if there are no others."""
     sign = 1 if part > 0 else -1
-    calls = [call for call in diff.calls if call.caller is row and "calls" in call.said]
-    return sorted(
-        (call for call in calls if call.calls.change * sign > 0), key=lambda call: (-diff.effect(call), call.callee.key)
-    )
+    callers = [row, *(call.callee for call in diff.calls if call.caller is row and _is_part(call.callee))]
+    found = [
+        call
+        for call in diff.calls
+        if "calls" in call.said
+        and call.calls.change * sign > 0
+        and not _is_part(call.callee)
+        and call.callee is not row
+        and any(call.caller is each for each in callers)
+    ]
+    passing = {
+        key
+        for trace in diff.traces
+        for key, only in zip(trace.nodes["key"], plumbing(trace.nodes), strict=True)
+        if only
+    }
+    found = [call for call in found if call.callee.key not in passing] or found
+    return sorted(found, key=lambda call: (-diff.effect(call), call.callee.key))

@@ -199,32 +199,6 @@ leaves_at_many_heights(void)
     EQUAL(stacked(&q), 17); /* three lines of nine or less */
 }
 
-/* Shorter lines of the classic style also break boxes with callees: of one
- * depth only, so that lines follow from calls still. */
-static void
-callers_on_lines(void)
-{
-    static const picture_call tree[] = {
-        {USER(0, "a.py::main", 1, 10)}, {USER(1, "a.py::a", 1, 10)},
-        {USER(2, "a.py::e", 1, 10)},    {USER(1, "a.py::b", 1, 10)},
-        {USER(2, "a.py::f", 1, 10)},    {USER(1, "a.py::c", 1, 10)},
-        {USER(2, "a.py::g", 1, 10)},    {USER(1, "a.py::d", 1, 10)},
-        {USER(2, "a.py::h", 1, 10)},
-    };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, tree));
-    p.options.style = FD_STYLE_CLASSIC;
-    OK(picture_graph(&p));
-    EQUAL(stacked(&p), 0); /* a line has twelve */
-    p.options.leaves = 2;
-    OK(picture_graph(&p));
-    EQUAL(stacked(&p), 4); /* c and d, and two of their leaves */
-    uint32_t a = (uint32_t)(picture_box(&p, "a.py:[]:a") - p.graph.boxes.list);
-    EQUAL(picture_box(&p, "a.py:[]:c")->above, a + 1);
-    EQUAL(picture_box(&p, "a.py:[]:a")->above, 0);
-    EQUAL(picture_box(&p, "a.py:[]:main")->above, 0);
-}
-
 /* Of the deepest caller in another region that comes before. */
 static void
 depths_of_regions(void)
@@ -245,5 +219,4 @@ depths_of_regions(void)
 RUN(TEST(packages_are_left_and_entered), TEST(the_main_caller_decides),
     TEST(recursion_has_no_end_of_regions), TEST(depth_is_the_longest_way),
     TEST(leaves_on_lines), TEST(leaves_without_callers),
-    TEST(leaves_at_many_heights), TEST(callers_on_lines),
-    TEST(depths_of_regions))
+    TEST(leaves_at_many_heights), TEST(depths_of_regions))
