@@ -38,7 +38,7 @@ MUTABLE = {
     "csrc/capture/python/monitoring.c": {"fd_monitored_type"},  # a static type: CPython fills it in
     "csrc/capture/memory/memory_reports.c": {"hooks"},
     "csrc/capture/operands/operands.c": {"fd_operand_layout"},
-    "csrc/capture/operators/records.c": {"handle"},
+    "csrc/capture/operators/records.c": {"listening"},
     "csrc/capture/process/process.c": {"fd_process"},
     "csrc/capture/process/thread.c": {"fd_thread_self", "at_exit"},
 }

@@ -11,12 +11,13 @@
 #include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
 
-/* The registered callbacks; handle 0: none. Changed under the lock of the
- * recording. */
-static struct {
-    uint64_t handle;
+typedef struct listener {
+    uint64_t handle; /* of the registered callbacks; 0: none */
     void *(*start)(void **result, const void *record);
-} listening;
+} listener;
+
+/* Changed under the lock of the recording. */
+static listener listening;
 
 /* The running context may create the next autograd node. */
 static inline void
