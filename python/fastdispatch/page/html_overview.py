@@ -21,7 +21,7 @@ _PATHS = 12  # hottest paths
 _STEPS = 64  # latest steps of each rank
 _PLACES = {f"at_{name}": name for name in ("pipe", "data", "model")}  # columns, by coordinate
 _GC = "gc:gen"
-_ASKING = "torch/"  # functions that look for a process group, also where there is none
+_ASKING = "torch/"  # its functions also run in a program without a process group
 
 #: Maximum number of figures (ranks x paths) that are read for the parts of each rank; above, phases only.
 _MOST_FIGURES = 2_000_000
