@@ -90,7 +90,7 @@ class Steps:
 
     @cached_property
     def short(self) -> float:
-        """The time that nine in ten steps exceed: what a lower bound of times is compared with."""
+        """The time that nine in ten steps exceed, to compare with lower bounds of times."""
         times = sorted(sum(phases) for rank in self.ranks for phases in kept(rank, *PHASES))
         return min(float(times[len(times) // 10]), self.step) if times else self.step
 
@@ -171,7 +171,7 @@ class Steps:
         return next((row for row in (path, *self.above(path)) if self.is_user(row) and not self.is_part(row)), -1)
 
     def named(self, *keys: str) -> Iterator[int]:
-        """Paths that end in nodes with these keys, with or without the line of one of several functions of a key."""
+        """Paths that end in nodes with these keys. A key with a line (``key@12``) is one of several functions."""
         nodes = {node for node, key in enumerate(self.keys) if key.partition("@")[0] in keys or key in keys}
         return (row for row, node in enumerate(self.paths["node"]) if node in nodes)
 
@@ -191,7 +191,7 @@ class Steps:
         user = self.user(path)
         row = user if user >= 0 else path
         node = self.paths["node"][row]
-        line = self.sources.line(node, calls) if calls and user >= 0 else 0
+        line = self.sources.line(node, calls, self.calls(user) < limits.EVERY) if calls and user >= 0 else 0
         names = [self.key(above) for above in self.above(path) if self.kind(above) != "thread"]
         return Where(
             key=self.keys[node],

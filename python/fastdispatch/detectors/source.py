@@ -58,13 +58,19 @@ class Sources:
         every = function.args
         return {each.arg for each in (*every.posonlyargs, *every.args, *every.kwonlyargs)}
 
-    def line(self, node: int, names: Sequence[str]) -> int:
-        """Return the line of the first call of one of ``names`` in a function, in the order of the names; 0 without."""
+    def line(self, node: int, names: Sequence[str], in_loop: bool = False) -> int:
+        """Return the line of the first call of one of ``names`` in a function, in the order of the names; 0 without.
+        ``in_loop``: prefer calls in a loop, of a function that runs through all steps."""
         found = list(self.calls(node))
+        function = self.function(node)
+        loops = (
+            [] if function is None or not in_loop else [each for each in inside(function) if isinstance(each, _LOOPS)]
+        )
+        repeated = {id(part) for loop in loops for part in _again(loop)}
         for name in names:
-            for call in found:
-                if called(call) == name and not is_cast(call):
-                    return call.func.end_lineno or call.lineno
+            named = [call for call in found if called(call) == name and not is_cast(call)]
+            for call in sorted(named, key=lambda call: id(call) not in repeated):
+                return call.func.end_lineno or call.lineno
         return 0
 
     def repeated(self, node: int, names: Sequence[str]) -> int:

@@ -183,7 +183,7 @@ def _line(steps: Steps, paths: list[int]) -> int:
 
 
 def _spellings(steps: Steps, path: int) -> list[str]:
-    """Return how the source may call an operator, a function, or a module: by its attribute, or as its class."""
+    """Return names in the source for an operator, a function or a module (its attribute, or its class)."""
     if not _is_module(steps, path):
         return [_public(steps, path).removeprefix("aten::").rstrip("_")]
     attribute = steps.trace.modules["path"][steps.paths["module"][path]].split(".")[-1]

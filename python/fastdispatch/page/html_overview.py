@@ -21,7 +21,7 @@ PARTS = ("forward", "backward", "optimizer", "data", "communication", "gc", "oth
 
 _PATHS = 12  # hottest paths
 _GC = "gc:gen"
-_ASKING = "torch/"  # functions that look for a process group, also where there is none
+_ASKING = "torch/"  # its functions also run in a program without a process group
 
 #: Maximum number of figures (ranks x paths) that are read for the parts of each rank; above, phases only.
 _MOST_FIGURES = 2_000_000

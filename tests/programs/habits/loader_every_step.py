@@ -1,4 +1,4 @@
-"""``next(iter(loader))`` in every step: worker processes start for each batch."""
+"""``next(iter(loader))`` in every step: the sampler shuffles the whole data set for each batch."""
 
 import small
 import torch
@@ -7,15 +7,25 @@ FINDING = "input-wait"
 LINE = "x, y = next(iter(loader))"
 
 
+class Rows(torch.utils.data.Dataset):
+    def __init__(self) -> None:
+        self.x, self.y = small.batch()
+
+    def __len__(self) -> int:
+        return 200_000
+
+    def __getitem__(self, row: int) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.x[row % len(self.x)], self.y[row % len(self.x)]
+
+
 def main(fault: bool) -> None:
-    model = small.Net(384, 8)
+    model = small.Net()
     optimizer = small.optimizer(model)
-    data = torch.utils.data.TensorDataset(*small.batch(12 * 32))
-    loader = torch.utils.data.DataLoader(data, batch_size=32, num_workers=1)
-    if fault:
-        for _ in range(12):
+    loader = torch.utils.data.DataLoader(Rows(), batch_size=8, shuffle=True)
+    batches = iter(loader)
+    for _ in range(small.STEPS):
+        if fault:
             x, y = next(iter(loader))
-            small.step(model, optimizer, x, y)
-    else:
-        for x, y in loader:
-            small.step(model, optimizer, x, y)
+        else:
+            x, y = next(batches)
+        small.step(model, optimizer, x, y)

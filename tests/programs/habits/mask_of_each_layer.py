@@ -27,8 +27,8 @@ class Attention(torch.nn.Module):
 
 
 def main(fault: bool) -> None:
-    model = torch.nn.Sequential(Attention(32, fault), torch.nn.ReLU(), Attention(32, fault), torch.nn.Linear(32, 10))
+    model = torch.nn.Sequential(Attention(128, fault), torch.nn.ReLU(), Attention(128, fault), torch.nn.Linear(128, 10))
     optimizer = small.optimizer(model)
-    x, y = small.batch(64, 32)
+    x, y = small.batch(64, 128)
     for _ in range(small.STEPS):
         small.step(model, optimizer, x, y)
