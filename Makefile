@@ -39,7 +39,7 @@ test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real tra
 	$(BIN)/python -m pytest $(FINDINGS:%=--ignore=%)
 
 # Some findings are times of real programs: nothing else runs meanwhile.
-FINDINGS := tests/integration/test_findings.py tests/integration/test_gallery.py
+FINDINGS := tests/integration/report/test_findings.py tests/integration/report/test_gallery.py
 test-findings: $(VENV)/.tools $(VENV)/.install ## Programs with a planted fault: the first finding is the fault; the gallery is built
 	$(BIN)/python -m pytest $(FINDINGS)
 

@@ -4,9 +4,9 @@
 set -e
 python=$1 out=$2
 shift 2
-[ $# -gt 0 ] || set -- tests/integration/test_calls.py tests/integration/test_recording.py \
-    tests/integration/test_operators.py tests/integration/test_backward.py tests/unit/test_timeline.py \
-    tests/unit/test_et_export.py tests/unit/test_pipeline_rules.py
+[ $# -gt 0 ] || set -- tests/integration/calls/test_calls.py tests/integration/trainings/test_recording.py \
+    tests/integration/operators/test_operators.py tests/integration/operators/test_backward.py tests/unit/record/test_timeline.py \
+    tests/unit/et/test_et_export.py tests/unit/pipelines/test_pipeline_rules.py
 FASTDISPATCH_SANITIZE=1 "$python" setup.py -q build --build-lib "$out"
 # CPython is not sanitized: the runtime must be preloaded, and CPython's arenas would hide errors. Leaks are checked by
 # the C tests, because the interpreter itself leaks at exit.

@@ -24,9 +24,9 @@ from fastdispatch.version import __version__
 TYPE_CHECKING = False  # without importing typing
 if TYPE_CHECKING:
     from fastdispatch import pipeline
+    from fastdispatch.compare.diff import diff
     from fastdispatch.dataset.query import scan
     from fastdispatch.detectors import findings
-    from fastdispatch.read.diff import diff
 
 set_own_folder(__path__[0])
 watch_forks()
@@ -45,7 +45,7 @@ def __getattr__(name: str) -> object:
 
         return findings
     if name == "diff":
-        from fastdispatch.read.diff import diff
+        from fastdispatch.compare.diff import diff
 
         return diff
     if name == "scan":

@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
+from fastdispatch.compare.diff import Diff
 from fastdispatch.page.html import Wanted
 from fastdispatch.page.html_diff import page
-from fastdispatch.read.diff import Diff
 from tests.browser.opened import Dump, look, opened, painted
 
 MS = 10**6

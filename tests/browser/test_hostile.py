@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
+from fastdispatch.compare.diff import Diff
 from fastdispatch.page import html_diff
 from fastdispatch.page.html import Wanted, page
-from fastdispatch.read.diff import Diff
 from tests.browser.opened import Dump, look, opened
 
 BREAKOUT = "</script><script>window.broken=1</script><img src=x onerror='window.broken=1'>"

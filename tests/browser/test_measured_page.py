@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Browser
 
 import fastdispatch
+from fastdispatch.measures.memory_report import memory_report
 from fastdispatch.page.html import Wanted, page
-from fastdispatch.read.summary import size
 from fastdispatch.report.comm_report import comm_rows
 from fastdispatch.report.flops_text import in_flop
 from fastdispatch.report.report_flops import flop_report
-from fastdispatch.report.report_memory import memory_report
+from fastdispatch.text.formats import size
 from tests.browser.opened import look, opened
 
 torch = pytest.importorskip("torch")

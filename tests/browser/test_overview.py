@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
+from fastdispatch.dataset.run_loading import MANY, load_run
 from fastdispatch.detectors import Finding, Where, findings
 from fastdispatch.page.html import Wanted, page
 from fastdispatch.page.html_overview import PARTS, block_of
 from fastdispatch.read.rank_rows import RankRow
-from fastdispatch.read.reduced import MANY, load_run
-from fastdispatch.read.summary import seconds
 from fastdispatch.report.report_facts import facts
+from fastdispatch.text.formats import seconds
 from tests import many_ranks
 from tests.browser.opened import Dump, look, opened, painted
 

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import fastdispatch
-from fastdispatch.record import files
+from fastdispatch.files import run_directory
 
 folder, end = Path(sys.argv[1]), Path(sys.argv[2])
 met: Counter[str] = Counter()
@@ -17,7 +17,7 @@ print("under way", flush=True)
 while not end.exists():
     for path in (folder / "rank00000.fd", folder):
         try:
-            live = files.is_live(folder / "rank00000.fd")
+            live = run_directory.is_live(folder / "rank00000.fd")
             rank = fastdispatch.load(path).ranks[0]
         except fastdispatch.Error as error:
             met["absent" if "No such file" in str(error) or "no recording" in str(error) else str(error)] += 1

@@ -28,19 +28,25 @@ TORCH_SUBJECTS += ["gpu", "gpu_waits", "monitor", "operators", "other_tools", "r
 TORCH_SUBJECTS += ["unseen"]
 #: What differs most between versions of Python.
 SHORT = [
-    "integration/test_calls",
-    "integration/test_sources",
-    "integration/test_collections",
-    "integration/test_monitor",
-    "integration/test_startup",
-    "integration/test_attach",
+    "integration/calls/test_calls",
+    "integration/calls/test_sources",
+    "integration/calls/test_collections",
+    "integration/calls/test_monitor",
+    "integration/safety/test_startup",
+    "integration/safety/test_attach",
 ]
-SHORT += ["unit/test_doctor", "unit/test_light"]
+SHORT += ["unit/record/test_doctor", "unit/record/test_light"]
 #: What differs most between versions of PyTorch.
 SHORT_TORCH = ["operators", "backward", "classes", "unchanged"]
 
 #: Types of file systems and where they are mounted. The clock source is in /sys.
 KERNEL_FOLDERS = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm"))
+
+
+def _path_of(name: str) -> str:
+    """Return the path of a test of tests/integration."""
+    (path,) = (ROOT / "tests" / "integration").rglob(name)
+    return str(path.relative_to(ROOT))
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class Environment:
     def tests(self, short: bool) -> list[str]:
         """Files and folders of tests: all that matter here, or a short list."""
         if self.torch:
-            return [f"tests/integration/test_{subject}.py" for subject in (SHORT_TORCH if short else TORCH_SUBJECTS)]
+            return [_path_of(f"test_{subject}.py") for subject in (SHORT_TORCH if short else TORCH_SUBJECTS)]
         return [f"tests/{name}.py" for name in SHORT] if short else ["tests/unit", "tests/integration"]
 
     @property

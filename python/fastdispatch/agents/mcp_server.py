@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from fastdispatch._core import Error
 from fastdispatch.agents import run_tools
 from fastdispatch.agents.run_folder import RunFolder
-from fastdispatch.read.summary import printable
+from fastdispatch.text.formats import printable
 from fastdispatch.version import __version__
 
 #: Versions of the protocol that begin with a handshake, the latest last.

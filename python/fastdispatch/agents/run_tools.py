@@ -54,7 +54,7 @@ def findings(folder: RunFolder, path: str) -> str:
 
 
 def report(folder: RunFolder, path: str, by: str = "function", sort: str = "total", top: int = _TOP) -> str:
-    from fastdispatch.read.reduced import load_run
+    from fastdispatch.dataset.run_loading import load_run
 
     trace = load_run(folder.path(path), steps="settled")
     made = trace.report(by=by, sort=sort, all=True)  # type: ignore[arg-type]  # checked against the schema
@@ -80,7 +80,7 @@ def query(folder: RunFolder, path: str, sql: str, base: str | None = None) -> st
 
 
 def diff(folder: RunFolder, before: str, after: str, by: str = "node") -> str:
-    from fastdispatch.read.diff import diff as compared
+    from fastdispatch.compare.diff import diff as compared
 
     found = compared(folder.path(before), folder.path(after), by=by)  # type: ignore[arg-type]
     document = found.as_json()

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from fastdispatch import Error, __version__
+from fastdispatch import __version__
+from fastdispatch._core import Error
 from fastdispatch.cli import paths, private
 from fastdispatch.cli.messages import message
 from fastdispatch.read import privacy

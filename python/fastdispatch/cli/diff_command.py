@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli.html_command import wanted_of
 from fastdispatch.cli.numbers import count, growth, whole, within
 from fastdispatch.cli.paths import Input, OutputFile
@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def two_recordings(arguments: argparse.Namespace) -> int:
-    from fastdispatch.read.diff import diff as compared
-    from fastdispatch.read.gate import Budget
-    from fastdispatch.report.diff_text import gate_lines
+    from fastdispatch.compare.diff import diff as compared
+    from fastdispatch.compare.diff_text import gate_lines
+    from fastdispatch.compare.gate import Budget
 
     budget = Budget(arguments.gate) if arguments.gate is not None else None
     diff = compared(
@@ -99,7 +99,7 @@ def two_recordings(arguments: argparse.Namespace) -> int:
         document = diff.as_json(everything=arguments.all)
         print(json.dumps(document | ({"gate": budget.as_json(broken, diff)} if budget is not None else {})))
     elif arguments.markdown:
-        from fastdispatch.report.diff_markdown import markdown
+        from fastdispatch.compare.diff_markdown import markdown
 
         print("\n".join(markdown(diff, budget, broken, top=None if arguments.all else arguments.top)))
     else:
@@ -111,9 +111,9 @@ def two_recordings(arguments: argparse.Namespace) -> int:
 
 
 def ranks_of_one(arguments: argparse.Namespace) -> int:
-    from fastdispatch.read.diff import Diff
-    from fastdispatch.read.ranks import COMPARED, judge, judged, times
-    from fastdispatch.read.reduced import load_each
+    from fastdispatch.compare.diff import Diff
+    from fastdispatch.compare.ranks import COMPARED, judge, judged, times
+    from fastdispatch.dataset.run_loading import load_each
 
     given = [pair_of(arguments.ranks)] if arguments.ranks != "outliers" else []
     if given:
@@ -156,14 +156,14 @@ def pair_of(text: str) -> tuple[int, int]:
 
 
 def show(diff: Any, arguments: argparse.Namespace) -> None:
-    from fastdispatch.report.diff_text import lines
+    from fastdispatch.compare.diff_text import lines
 
     print("\n".join(lines(diff, top=None if arguments.all else arguments.top)))
 
 
 def save_page(diff: Any, arguments: argparse.Namespace) -> None:
     if arguments.html is not None:
-        from fastdispatch.cli.output import write
+        from fastdispatch.files.output import write
         from fastdispatch.page.html_diff import page
 
         write(arguments.html, page(diff, wanted_of(arguments)))

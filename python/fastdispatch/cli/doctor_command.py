@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fastdispatch.cli.paths import Given
-from fastdispatch.read.summary import aligned, printable
+from fastdispatch.text.formats import aligned, printable
 
 _DESCRIPTION = """Print what the recorder can do here: versions, sources of calls and operators, clock, output folder,
 GPU timers, Graphviz, the start-up hook, limits, and the cost of one call and one operator. Write nothing. The exit

@@ -7,16 +7,17 @@ import gzip
 import zlib
 from pathlib import Path
 
-from fastdispatch import Error, Trace, load
+from fastdispatch import Trace, load
+from fastdispatch._core import Error
 from fastdispatch.cli import svg_command
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import whole
-from fastdispatch.cli.output import make_folder, write
 from fastdispatch.cli.paths import DotFile, Output, add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
+from fastdispatch.files.output import make_folder, write
+from fastdispatch.measures.flops import has_flops
 from fastdispatch.read import tables
-from fastdispatch.read.flops import has_flops
 from fastdispatch.read.privacy import shown
 
 FLAMES = {
@@ -218,7 +219,7 @@ def export_sqlite(arguments: argparse.Namespace) -> None:
 
 
 def export_prometheus(arguments: argparse.Namespace) -> None:
-    from fastdispatch.read.reduced import load_run
+    from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.prometheus_text import prometheus_text
 
     trace = load_run(arguments.path, steps=steps_of(arguments))

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli.numbers import within
-from fastdispatch.cli.output import write
 from fastdispatch.cli.paths import add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
+from fastdispatch.files.output import write
 from fastdispatch.read.privacy import is_anonymous, shown
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.page.html import page
-    from fastdispatch.read.reduced import load_run
 
     wanted = wanted_of(arguments)
     trace = load_run(arguments.path, timeline=True, steps=steps_of(arguments))

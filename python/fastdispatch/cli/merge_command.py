@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from fastdispatch import Error, load
+from fastdispatch import load
+from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
-from fastdispatch.cli.output import check_place
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.dataset.run_manifest import is_dataset
+from fastdispatch.files.output import check_place
 from fastdispatch.read.missing import missing_ranks
 
 

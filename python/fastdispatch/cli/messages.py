@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fastdispatch.read.summary import printable
+from fastdispatch.text.formats import printable
 
 
 def message(line: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable
 
-from fastdispatch.read import peaks
+from fastdispatch.measures import peaks
 
 _MOST = 2**31 - 1
 

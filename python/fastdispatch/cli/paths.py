@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from fastdispatch import Error
-from fastdispatch.cli.output import check_folder, check_place
+from fastdispatch._core import Error
+from fastdispatch.files.output import check_folder, check_place
+from fastdispatch.files.regular import NOT_REGULAR
+from fastdispatch.files.run_directory import MANIFEST
 from fastdispatch.page.graphviz import FORMS
-from fastdispatch.read.regular import NOT_REGULAR
-from fastdispatch.record.files import MANIFEST
 
 #: Endings of recordings in a run directory.
 OF_A_RUN = (".fd", ".fd.events")

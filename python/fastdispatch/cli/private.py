@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import secrets
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.read.privacy import Privacy
 
 #: Commands that anonymize recordings; those of ``timeline`` refuse files of other programs one by one.

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import count, peak, percent, whole
 from fastdispatch.cli.paths import add_input
@@ -93,7 +93,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from fastdispatch.read.reduced import load_run
+    from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.report_model import Wanted, report
 
     if arguments.peak is not None and not (arguments.flops or arguments.summary):
@@ -167,7 +167,7 @@ def _print_measures(arguments: argparse.Namespace) -> None:
 
 
 def _print_flops(arguments: argparse.Namespace) -> None:
-    from fastdispatch.read.reduced import load_run
+    from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.report_flops import SORTS, flop_report
 
     if arguments.sort not in SORTS:
@@ -204,7 +204,7 @@ def _print_comm(arguments: argparse.Namespace) -> None:
 
 
 def _print_shapes(arguments: argparse.Namespace) -> None:
-    from fastdispatch.read.reduced import load_run
+    from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.report_shapes import SORTS, shape_report
 
     if arguments.sort not in SORTS:
@@ -227,7 +227,7 @@ def _print_shapes(arguments: argparse.Namespace) -> None:
 
 def _print_lines(arguments: argparse.Namespace) -> None:
     """Print source lines of whole recordings, as with communication."""
-    from fastdispatch.read.reduced import load_run
+    from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.line_figures import line_report, line_report_json, line_report_lines
 
     trace = load_run(arguments.path, rank=arguments.rank)
@@ -238,8 +238,8 @@ def _print_lines(arguments: argparse.Namespace) -> None:
 
 def _print_memory(arguments: argparse.Namespace) -> None:
     """Print the memory of whole recordings: measures have no figures of single steps."""
-    from fastdispatch.read.reduced import load_run
-    from fastdispatch.report.report_memory import memory_report
+    from fastdispatch.dataset.run_loading import load_run
+    from fastdispatch.measures.memory_report import memory_report
 
     made = memory_report(load_run(arguments.path, rank=arguments.rank), arguments.rank)
     if arguments.json:

@@ -16,11 +16,11 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 
 import fastdispatch
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
+from fastdispatch.files import run_directory
 from fastdispatch.read.summary import summary_lines
-from fastdispatch.record import files
 from fastdispatch.record.callgraph import CallGraph
 from fastdispatch.record.environment import run_id
 from fastdispatch.record.launchers import is_launcher, is_launcher_command
@@ -236,7 +236,7 @@ def _launched(program: list[str], is_module: bool) -> list[str] | None:
 def _launch(arguments: argparse.Namespace, command: list[str]) -> int:
     """Replace this process by a command whose Python processes are recorded."""
     if not arguments.best_effort:
-        files.open_folder(arguments.out)
+        run_directory.open_folder(arguments.out)
     _set_environment(arguments)
     os.environ["FASTDISPATCH"] = "1"
     if not arguments.quiet:

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from fastdispatch.cli.paths import Input
-from fastdispatch.read.summary import aligned
+from fastdispatch.text.formats import aligned
 
 #: Rows of a printed table; other forms have all.
 MAX_ROWS = 200

@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from fastdispatch import Error, Trace
+from fastdispatch import Trace
+from fastdispatch._core import Error
 from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import percent, whole
-from fastdispatch.cli.output import write
 from fastdispatch.cli.paths import OutputFile, Picture, add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
-from fastdispatch.read.gate import matches
+from fastdispatch.compare.gate import matches
+from fastdispatch.files.output import write
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -88,7 +89,7 @@ def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
 
 def dot_of(arguments: argparse.Namespace) -> Callable[..., bytes]:
     """Return the function that returns the graph in Graphviz's language."""
-    from fastdispatch.read.reduced import load_run
+    from fastdispatch.dataset.run_loading import load_run
 
     trace = load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank)
     check_globs(trace, arguments)

@@ -9,7 +9,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli.numbers import count, within
 from fastdispatch.cli.paths import add_input
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fastdispatch._core import Error
 from fastdispatch.dataset import engine, reduced_parts, run_tables
-from fastdispatch.dataset.inputs import Source, local_copy, rank_in_header
 from fastdispatch.dataset.run_manifest import Group, Recorded
+from fastdispatch.files.inputs import Source, local_copy, rank_in_header
 from fastdispatch.read import privacy
 from fastdispatch.read.trace import Trace, load, reporting_incomplete
 

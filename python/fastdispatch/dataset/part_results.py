@@ -11,7 +11,7 @@ from typing import Any
 from fastdispatch._core import save
 from fastdispatch.dataset import run_manifest
 from fastdispatch.dataset.group_writer import Written
-from fastdispatch.dataset.inputs import Source
+from fastdispatch.files.inputs import Source
 from fastdispatch.read import privacy
 
 FOLDER = "written"

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from fastdispatch import _core
 from fastdispatch._core import Error
-from fastdispatch.dataset import inputs, run_manifest, run_tables
+from fastdispatch.dataset import run_manifest, run_tables
+from fastdispatch.dataset.reduced import reduced
 from fastdispatch.dataset.runners import RUNNERS
+from fastdispatch.files import inputs
 from fastdispatch.read import privacy
-from fastdispatch.read.reduced import reduced
 from fastdispatch.read.trace import PathLike, Trace, load
 
 #: Folder of the parts and names of the sums, of settled steps and of whole recordings.

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from fastdispatch._core import Error
 from fastdispatch.dataset import engine, part_results, reduced_parts, run_manifest, run_tables
 from fastdispatch.dataset.group_writer import Written, files_of, write_group
-from fastdispatch.dataset.inputs import Source, find
 from fastdispatch.dataset.run_manifest import Group, RunManifest
 from fastdispatch.dataset.runners import RUNNERS
+from fastdispatch.files.inputs import Source, find
 from fastdispatch.read import privacy
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 
 from fastdispatch._core import Error
+from fastdispatch.dataset.run_loading import load_run, sample_of
 from fastdispatch.detectors.decide import decide
 from fastdispatch.detectors.many_ranks import findings_of_ranks
 from fastdispatch.detectors.model import Finding, Findings, NotDecided, Where
 from fastdispatch.read.processes import load_children
-from fastdispatch.read.reduced import load_run, sample_of
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
 

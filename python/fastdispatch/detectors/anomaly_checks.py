@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastdispatch.detectors.measured_steps import Steps, number, percent
 from fastdispatch.detectors.model import Finding
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 _CHECKS = {"aten::isnan", "aten::_is_any_true", "aten::item", "aten::is_nonzero"}
 _STACKS = "torch/fx/traceback.py:[]:format_stack"

@@ -9,7 +9,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.input_wait import starts_of_every_step
 from fastdispatch.detectors.measured_steps import BACKWARD, DATA, Steps, counted, percent
 from fastdispatch.detectors.model import Finding
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "construction"
 

@@ -8,7 +8,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import FORWARD, OTHER, Steps, counted, number, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.detectors.weight_copy import weight_copies
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "device-copy"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, Steps, counted, percent
 from fastdispatch.detectors.model import Finding
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "evaluation"
 

@@ -8,7 +8,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, Steps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import rank_figures, waiting
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "exposed-comm"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "gc-pause"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from fastdispatch.detectors.measured_steps import Steps, counted, percent
 from fastdispatch.detectors.model import Finding
-from fastdispatch.read.summary import seconds
-from fastdispatch.report import compiler_text
+from fastdispatch.read.compilations import compilations
+from fastdispatch.text.formats import seconds
 
 ID = "graph-break"
 
@@ -30,7 +30,7 @@ def find(steps: Steps) -> Iterator[Finding]:
         found = _RESUME.match(steps.trace.nodes["name"][node])
         if found:
             breaks.setdefault((steps.trace.nodes["file"][node], int(found[2])), []).append(path)
-    facts = compiler_text.facts(steps.trace)
+    facts = compilations(steps.trace)
     reasons = {row["line"]: row["reason"] for fact in facts for row in fact["graph_breaks"]}
     for (file, line), paths in sorted(breaks.items()):
         calls = sum(map(steps.calls, paths))

@@ -10,8 +10,8 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.read.collectives import GroupCalls, compared_groups, differences, operator_differences
-from fastdispatch.read.summary import seconds, spans
 from fastdispatch.read.trace import Trace
+from fastdispatch.text.formats import seconds, spans
 
 ID = "hang"
 

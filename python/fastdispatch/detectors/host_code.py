@@ -10,8 +10,8 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, Steps, counted, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import is_communication, rank_figures, ranks_with
-from fastdispatch.detectors.source import called, inside
-from fastdispatch.read.summary import seconds
+from fastdispatch.read.source_calls import called, inside
+from fastdispatch.text.formats import seconds
 
 ID = "host-code"
 

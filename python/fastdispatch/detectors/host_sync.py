@@ -19,8 +19,8 @@ from fastdispatch.detectors.measured_steps import (
     percent,
 )
 from fastdispatch.detectors.model import Finding
-from fastdispatch.detectors.source import called
-from fastdispatch.read.summary import seconds
+from fastdispatch.read.source_calls import called
+from fastdispatch.text.formats import seconds
 
 ID = "host-sync"
 

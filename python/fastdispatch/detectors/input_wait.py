@@ -21,7 +21,7 @@ from fastdispatch.detectors.measured_steps import (
 )
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.detectors.rank_figures import ranks_with
-from fastdispatch.read.summary import seconds, spans
+from fastdispatch.text.formats import seconds, spans
 
 ID = "input-wait"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps, percent
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "launch-bound"
 

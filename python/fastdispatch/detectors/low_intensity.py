@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.read.call_sites import CallSites
-from fastdispatch.read.flops import has_flops, measured_steps
-from fastdispatch.read.summary import in_flop, seconds
+from fastdispatch.measures.call_sites import CallSites
+from fastdispatch.measures.flops import has_flops, measured_steps
+from fastdispatch.text.formats import in_flop, seconds
 
 ID = "low-intensity"
 

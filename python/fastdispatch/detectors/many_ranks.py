@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fastdispatch.dataset.run_loading import rank_times
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.decide import decide
 from fastdispatch.detectors.measured_steps import Steps, percent
@@ -17,10 +18,9 @@ from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
 from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
 from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.rank_rows import RankTime, common
-from fastdispatch.read.reduced import rank_times
 from fastdispatch.read.steps import step_time
-from fastdispatch.read.summary import seconds
 from fastdispatch.read.trace import Trace
+from fastdispatch.text.formats import seconds
 
 _OF_RANKS = (SLOW_ID, UNEQUAL_ID)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.model import Finding, Where
-from fastdispatch.detectors.source import Sources
-from fastdispatch.read.steps import PHASES, kept_steps, step_time
-from fastdispatch.read.summary import grouped
+from fastdispatch.read.source_calls import Sources
+from fastdispatch.read.steps import PHASE_BITS, PHASES, kept_steps, step_time
+from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.report.report_facts import PHASE_BITS, in_role
+from fastdispatch.text.formats import grouped
 
 OTHER, FORWARD, BACKWARD, OPTIMIZER, DATA = range(len(PHASES))
 

@@ -10,12 +10,12 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.memory_use import Growth, growth, has_memory
 from fastdispatch.detectors.model import Finding, NotDecided, Where
-from fastdispatch.detectors.source import called, inside
-from fastdispatch.read.memory_figures import has_memory as of_paths
-from fastdispatch.read.summary import size
+from fastdispatch.measures.memory_figures import has_memory as of_paths
+from fastdispatch.read.source_calls import called, inside
+from fastdispatch.text.formats import size
 
 if TYPE_CHECKING:
-    from fastdispatch.report.report_memory import MemoryRow
+    from fastdispatch.measures.memory_report import MemoryRow
 
 ID = "memory-growth"
 
@@ -52,7 +52,7 @@ def _blocks(steps: Steps) -> MemoryRow | None:
     """Return the call path whose live blocks grow most, if memory was measured (docs/guides/memory.md)."""
     if not any(of_paths(rank) for rank in steps.whole.ranks):
         return None
-    from fastdispatch.report.report_memory import memory_report
+    from fastdispatch.measures.memory_report import memory_report
 
     rows = [row for device in memory_report(steps.whole.trace).devices for row in device.rows]
     found = [row for row in rows if row.growth >= limits.MEMORY_STEP and row.live >= limits.MEMORY_BYTES]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fastdispatch.read.summary import printable
+from fastdispatch.text.formats import printable
 
 SCHEMA = "fastdispatch-findings/1"
 
@@ -70,7 +70,7 @@ class Findings:
 
     def _repr_html_(self) -> str | None:
         try:
-            from fastdispatch.report.notebook_html import pre
+            from fastdispatch.text.notebook_html import pre
         except ModuleNotFoundError:  # without the extra `view`
             return None
         return pre(str(self).splitlines())

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided, Where
-from fastdispatch.read.summary import HOOKED, mapping, seconds
+from fastdispatch.read.summary import HOOKED, mapping
+from fastdispatch.text.formats import seconds
 
 ID = "own-cost"
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.model import Finding
-from fastdispatch.read.summary import seconds
-from fastdispatch.report import compiler_text
+from fastdispatch.read.compilations import compilations
+from fastdispatch.text.formats import seconds
 
 ID = "recompile"
 
@@ -36,7 +36,7 @@ def find(steps: Steps) -> Iterator[Finding]:
     region = next((path for path, node in enumerate(whole.paths["node"]) if regions.get(node)), compiles[0])
     compiled = next((row for row in whole.below(region) if whole.is_user(row)), region)
     steps.claim(steps.named(_COMPILES))
-    guards = [row for fact in compiler_text.facts(whole.trace) for row in fact["recompilations"]]
+    guards = [row for fact in compilations(whole.trace) for row in fact["recompilations"]]
     guard = max(guards, key=lambda row: int(row["count"]), default={"guard": ""})["guard"]
     guard = _condition(guard)
     yield steps.finding(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, Steps, counted, number, percent
 from fastdispatch.detectors.model import Finding
-from fastdispatch.read.call_sites import CHECKPOINTS, RECOMPUTE
-from fastdispatch.read.summary import seconds
+from fastdispatch.measures.call_sites import CHECKPOINTS, RECOMPUTE
+from fastdispatch.text.formats import seconds
 
 ID = "recompute"
 

@@ -8,10 +8,10 @@ from statistics import mean
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps, steps_of
 from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.measures.flops import measured_steps
+from fastdispatch.measures.measured import communicated
 from fastdispatch.read.collectives import SYNCHRONIZING
-from fastdispatch.read.flops import measured_steps
-from fastdispatch.read.measured import communicated
-from fastdispatch.read.summary import printable, size
+from fastdispatch.text.formats import printable, size
 
 ID = "skewed-comm"
 

@@ -11,7 +11,7 @@ from typing import Any
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import DATA, Steps, number, percent, steps_of
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "slowdown"
 

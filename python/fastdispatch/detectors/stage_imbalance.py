@@ -8,7 +8,7 @@ from fastdispatch._core import Error
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "stage-imbalance"
 

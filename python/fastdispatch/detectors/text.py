@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from fastdispatch.detectors import findings
 from fastdispatch.detectors.measured_steps import percent
 from fastdispatch.detectors.model import Finding, Findings
-from fastdispatch.read.summary import seconds, spans
 from fastdispatch.read.trace import load
+from fastdispatch.text.formats import seconds, spans
 
 #: Findings in a report and at the end of a run.
 SHOWN = 3

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import DATA, FORWARD, OTHER, PLUMBING, Steps, number, percent
 from fastdispatch.detectors.model import Finding
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "tiny-ops"
 

@@ -9,7 +9,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, Steps, number
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import RankFigures, rank_figures, waiting
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 ID = "unequal-work"
 

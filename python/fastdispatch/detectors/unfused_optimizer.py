@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import Steps, number, percent
 from fastdispatch.detectors.model import Finding
-from fastdispatch.detectors.source import called, keyword
-from fastdispatch.read.summary import seconds
+from fastdispatch.read.source_calls import called, keyword
+from fastdispatch.text.formats import seconds
 
 ID = "unfused-optimizer"
 

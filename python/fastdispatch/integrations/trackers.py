@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error
+from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.integrations.packages import package
-from fastdispatch.read.reduced import load_run
 from fastdispatch.read.trace import PathLike
 from fastdispatch.read.views import Views
 

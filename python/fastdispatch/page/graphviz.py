@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Literal
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 
 NO_GRAPHVIZ = (
     "Graphviz is needed to draw and its program 'dot' was not found: install it (apt-get install graphviz), "

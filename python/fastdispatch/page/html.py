@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.detectors import Findings, findings
 from fastdispatch.page import html_data, html_overview, html_source, html_timeline
 from fastdispatch.page.html_blocks import block

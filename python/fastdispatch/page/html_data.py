@@ -12,11 +12,11 @@ from typing import Any
 from fastdispatch.page import html_layout
 from fastdispatch.page.html_measures import MeasuredWeight, measured
 from fastdispatch.read.plumbing import plumbing
-from fastdispatch.read.steps import PHASES
+from fastdispatch.read.steps import PHASE_BITS, PHASES
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.report.report_facts import PHASE_BITS, Facts
-from fastdispatch.report.report_rows import module_pattern
+from fastdispatch.report.report_facts import Facts
+from fastdispatch.text.formats import module_pattern
 
 #: Kinds without a package, and their group.
 _GROUPS = {"autograd": "autograd", "range": "ranges", "job": "jobs", "thread": "threads", "overflow": "folded"}

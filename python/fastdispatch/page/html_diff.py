@@ -6,13 +6,13 @@ from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
+from fastdispatch.compare.diff import SAID, Diff
+from fastdispatch.compare.diff_text import lines
 from fastdispatch.page import html_data, html_source
 from fastdispatch.page.html import Wanted, bounded
 from fastdispatch.page.html_blocks import block
-from fastdispatch.read.diff import SAID, Diff
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.report.diff_text import lines
 from fastdispatch.report.report_facts import facts
 
 _ENDS = ("before", "after")

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fastdispatch.read.call_sites import CallSites
-from fastdispatch.read.flops import flops_of, has_flops
-from fastdispatch.read.measured import communicated
-from fastdispatch.read.memory_figures import has_memory, memory_of
+from fastdispatch.measures.call_sites import CallSites
+from fastdispatch.measures.flops import flops_of, has_flops
+from fastdispatch.measures.measured import communicated
+from fastdispatch.measures.memory_figures import has_memory, memory_of
 from fastdispatch.read.trace import Trace
 
 

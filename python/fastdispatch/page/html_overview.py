@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from fastdispatch.dataset.run_loading import rank_rows
 from fastdispatch.detectors import Findings
 from fastdispatch.detectors.rank_figures import is_communication
 from fastdispatch.read.rank_rows import COORDINATES, RankRow
-from fastdispatch.read.reduced import rank_rows
-from fastdispatch.read.steps import PHASES, number_of_ranks
+from fastdispatch.read.steps import PHASE_BITS, PHASES, number_of_ranks
+from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.report.report_facts import PHASE_BITS, Facts, in_role
+from fastdispatch.report.report_facts import Facts
 from fastdispatch.report.report_paths import paths
 
 #: Parts of a step, in the order of the bar: phases, and what interrupts them.

@@ -1,26 +1,17 @@
-"""Source files of a recording on this machine, and the text of its functions.
-
-A recording names files without the host-specific part. A local file counts as the recorded one if every function of it
-begins on the recorded line with a definition of its name.
-"""
+"""The block "data-source" of a page: files and the text of functions."""
 
 from __future__ import annotations
 
 import inspect
-import os
-import sys
-import sysconfig
-from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from fastdispatch.read.line_sums import figures_by_node
+from fastdispatch.measures.line_sums import figures_by_node
 from fastdispatch.read.privacy import is_anonymous
-from fastdispatch.read.regular import read_text
+from fastdispatch.read.source_files import find_source, source_folders
 from fastdispatch.read.trace import Columns, Trace
 
 _LONGEST = 400  # lines shown per function
-_NO_DEFINITION = ("<", "__annotate")
 
 
 def block_of(
@@ -62,43 +53,6 @@ def _lines(trace: Trace | None = None) -> Columns:
     )
     columns = zip(*rows, strict=True) if rows else ([], [], [], [])
     return dict(zip(("node", "line", "hits", "time"), map(list, columns), strict=True))
-
-
-def source_folders(trace: Trace) -> Iterable[Path]:
-    """Return folders to search: those of the recorded programs, then the module path of this Python."""
-    for rank in trace.ranks:
-        folder = Path(str(rank["meta"].get("folder") or "."))
-        yield folder
-        command = rank["meta"].get("command")
-        for word in command if isinstance(command, list) else ():
-            if str(word).endswith(".py"):
-                yield (folder / str(word)).parent
-    yield from (Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib", "platlib"))
-    yield from (Path(entry) for entry in sys.path if entry and os.path.isdir(entry))
-
-
-def find_source(file: str, folders: Iterable[Path], functions: list[tuple[str, int]]) -> tuple[Path | None, list[str]]:
-    if file.startswith("<"):
-        return None, []
-    for folder in dict.fromkeys(folders):
-        path = folder / file
-        try:
-            lines = read_text(path, errors="replace").splitlines(keepends=True)
-        except (OSError, ValueError):
-            continue
-        if all(_defines(lines, name, line) for name, line in functions):
-            return path.resolve(), lines
-    return None, []
-
-
-def _defines(lines: list[str], name: str, line: int) -> bool:
-    """Return whether a function of this name can begin there; a decorated one begins at its first decorator."""
-    if line > len(lines):
-        return False
-    if name.startswith(_NO_DEFINITION):
-        return True
-    here = lines[line - 1].lstrip()
-    return here.startswith("@") or name in here
 
 
 def _text(lines: list[str], line: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.read.trace import Columns, Trace
 
 #: Maximum number of slices of all ranks; the longest are kept.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fastdispatch.page.svg_markup import document, element, group, line, rect, text
 from fastdispatch.pipeline.graph import Graph, Node
-from fastdispatch.read.summary import printable, seconds, size
+from fastdispatch.text.formats import printable, seconds, size
 
 WIDTH, LEFT, RIGHT, TOP = 1160, 84, 64, 56
 TALL, GAP = 132, 52  # height of a panel, and space below it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fastdispatch.pipeline.graph import Graph, Node
-from fastdispatch.read.summary import printable
+from fastdispatch.text.formats import printable
 
 _COLOURS = ("#cfe2f3", "#d9ead3", "#fff2cc", "#f4cccc", "#d9d2e9", "#d0e0e3", "#fce5cd", "#ead1dc")
 _NAME = 36

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.page.plan_svg import KINDS, PATTERNS, colours, job_box
 from fastdispatch.page.svg_markup import document, dots, group, legend, line, rect, stripes, text, time_axis
 from fastdispatch.pipeline.report import Report, Row, rows_of
 from fastdispatch.pipeline.sentences import percent
-from fastdispatch.read.summary import seconds
+from fastdispatch.text.formats import seconds
 
 WIDTH, LEFT, RIGHT, TOP, ROW, GAP = 1240, 92, 128, 84, 34, 8
 #: Maximum number of jobs and gaps: more are not visible.

@@ -6,7 +6,7 @@ import colorsys
 from collections.abc import Iterator
 from fractions import Fraction
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.page.svg_markup import document, dots, group, legend, line, rect, stripes, text
 from fastdispatch.pipeline.plan import Job, Plan, Replay
 

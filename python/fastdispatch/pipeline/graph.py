@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.cli.output import write
-from fastdispatch.read.regular import read_bytes
+from fastdispatch.files.output import write
+from fastdispatch.files.regular import read_bytes
 
 SCHEMA = "fastdispatch-graph/1"
 

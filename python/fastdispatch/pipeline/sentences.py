@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any, Protocol
 
-from fastdispatch.read.summary import seconds
 from fastdispatch.read.trace import Columns
+from fastdispatch.text.formats import seconds
 
 Row = dict[str, Any]
 

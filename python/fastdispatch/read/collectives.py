@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastdispatch.read.summary import mapping, printable, seconds, size, spans
+from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
+from fastdispatch.text.formats import printable, seconds, size, spans
 
 #: FD_MEASURE_ASYNC, FD_MEASURE_OPEN
 _ASYNC, _OPEN = 2, 8

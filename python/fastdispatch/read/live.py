@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch._core import Error
-from fastdispatch.dataset.inputs import rank_in_header
+from fastdispatch.files import run_directory
+from fastdispatch.files.host import boot_id
+from fastdispatch.files.inputs import rank_in_header
 from fastdispatch.read.collectives import compared_groups, differences, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import Trace, load_current
-from fastdispatch.record import files
-from fastdispatch.record.clocks import boot_id
 
 #: While a file with the recording's name and this ending exists, recording is paused
 #: (csrc/capture/session/session.h).
@@ -33,7 +33,7 @@ def recordings(path: str) -> list[Path]:
     """Return the recordings of a run directory, by rank, or the one file. Raises Error if none exists."""
     place = Path(path)
     if place.is_dir():
-        found = [place / entry["file"] for entry in files.entries(place)] or sorted(place.glob("rank*.fd"))
+        found = [place / entry["file"] for entry in run_directory.entries(place)] or sorted(place.glob("rank*.fd"))
         found = [each for each in found if each.is_file()]
         if not found:
             raise Error(f"{path}: no recording in this folder")
@@ -49,7 +49,7 @@ def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:
     Raises Error if none is running, or if a file cannot be written beside them.
     """
     found = recordings(path)
-    running = [each for each in found if files.is_live(each)]
+    running = [each for each in found if run_directory.is_live(each)]
     if not running:
         raise Error(f"{path}: no running recording: {len(found)} finished")
     for each in running:
@@ -118,7 +118,7 @@ def position(path: str, incomplete: Callable[[str], object] = lambda line: None)
             incomplete(line)
         traces.append(trace)
         for rank, each in zip(trace.ranks, paths, strict=True):
-            live = files.is_live(each)
+            live = run_directory.is_live(each)
             last = rank["start_monotonic"] + max(rank["threads"]["last"], default=0)
             now[rank["rank"]] = time.clock_gettime_ns(time.CLOCK_MONOTONIC) if _is_known(rank, live) else last
             found += stacks_of(trace, rank, live)
@@ -234,7 +234,7 @@ def sample(path: str) -> Sample:
         for where, node, calls, own, total in zip(*columns, strict=True)
         if kinds[node] != "thread"
     }
-    ended = sum(not files.is_live(each) for each in found)
+    ended = sum(not run_directory.is_live(each) for each in found)
     others = processes(path, trace)
     return Sample(time.monotonic(), figures, whole_time(trace.ranks), trace.ranks, ended, others)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fastdispatch.read.steps import reduced_of
-from fastdispatch.read.summary import grouped
+from fastdispatch.text.formats import grouped
 
 #: Ranges of ranks in a sentence.
 _LISTED = 16

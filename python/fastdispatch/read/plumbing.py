@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from fastdispatch.read.trace import Columns
+from fastdispatch.read.trace import Columns, Trace
+
+#: Kinds of nodes that are functions: of Python, and C functions.
+FUNCTIONS = ("python", "c")
+
+_LIBRARIES = ("site", "stdlib")
 
 #: Functions of libraries, by name: calls of modules, decorators, context managers, threads.
 _NAMES = {
@@ -64,3 +69,8 @@ def _passes_on(source: str, file: str, name: str, qualified: str, key: str) -> b
 def _is_wrapper(name: str, qualified: str) -> bool:
     """Return whether a function was made by a decorator."""
     return "<locals>." in qualified and ("wrap" in name or name in ("inner", "decorate_context", "decorated"))
+
+
+def is_library(trace: Trace, node: int) -> bool:
+    """Return whether a node is a function of PyTorch, the standard library or another installed package."""
+    return trace.nodes["kind"][node] in FUNCTIONS and trace.nodes["from"][node] in _LIBRARIES

@@ -11,10 +11,10 @@ from typing import Any
 
 from fastdispatch import _core
 from fastdispatch._core import Error
+from fastdispatch.files import run_directory
+from fastdispatch.files.run_directory import child_names
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
-from fastdispatch.record import files
-from fastdispatch.record.children import names
 
 _ITEMS = ("__getitem__", "__getitems__", "__next__")
 _KINDS = ("worker", "process", "fork")
@@ -63,14 +63,14 @@ def load_children(path: PathLike) -> list[Trace]:
 def _found(path: Path) -> Iterator[tuple[Path, Trace]]:
     ranks = [path]
     if path.is_dir():
-        ranks = [path / entry["file"] for entry in files.entries(path)] or sorted(path.glob("rank*.fd"))
+        ranks = [path / entry["file"] for entry in run_directory.entries(path)] or sorted(path.glob("rank*.fd"))
     elif not path.is_file():
         raise Error(f"{path}: no such recording or run directory")
     known = {
         folder: {_id(rank) for rank in ranks if rank.parent == folder} for folder in {rank.parent for rank in ranks}
     }
     for folder, ids in known.items():
-        for name in names(folder):
+        for name in child_names(folder):
             try:
                 trace = load(folder / name)
             except Error:  # it has just been removed, or is not a recording
@@ -82,7 +82,7 @@ def _found(path: Path) -> Iterator[tuple[Path, Trace]]:
 
 def _id(recording: Path) -> str:
     try:
-        found = files.recording_id(_core.Folder(recording.parent), recording.name)
+        found = run_directory.recording_id(_core.Folder(recording.parent), recording.name)
     except Error:
         return ""
     return found.hex() if found else ""
@@ -92,7 +92,7 @@ def live_children(path: PathLike) -> list[tuple[str, Trace, bool]]:
     """Return name, recording and whether it runs of each child that runs, or was killed."""
     found = []
     for file, trace in _found(Path(os.fspath(path))):
-        live = files.is_live(file)
+        live = run_directory.is_live(file)
         if live or trace.ranks[0]["state"] == "running":
             found.append((file.name.partition(".fd.")[2], trace, live))
     return found
@@ -108,7 +108,7 @@ def processes(path: PathLike, ranks: Trace) -> list[Processes]:
             rank = trace.ranks[0]["rank"]
             name = str(fact.get("dataset") or fact["name"]).rpartition(".")[2]
             group = groups.setdefault((rank, fact["kind"], name), Processes(rank, fact["kind"], name))
-            _add(group, trace, fact, files.is_live(file))
+            _add(group, trace, fact, run_directory.is_live(file))
     found = [groups[key] for key in sorted(groups)]
     for group in found:
         group.inside = sorted(group.inside, key=lambda work: -work.total)[:_SHOWN]

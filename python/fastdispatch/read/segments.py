@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from fastdispatch.record import files
+from fastdispatch.files import run_directory
 
-_SEGMENT = re.compile(rf"(rank.+\.fd){re.escape(files.SEGMENT)}\d+", re.ASCII)
+_SEGMENT = re.compile(rf"(rank.+\.fd){re.escape(run_directory.SEGMENT)}\d+", re.ASCII)
 _HEADER = 472
 
 
@@ -75,10 +75,10 @@ def _of_folder(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     folder = Path(path)
     closed: dict[str, list[Path]] = {}
     for each in [*_beside(folder), *(one for machine in folder.glob("machine*") for one in _beside(machine))]:
-        closed.setdefault(str(each).rpartition(files.SEGMENT)[0], []).append(each)
+        closed.setdefault(str(each).rpartition(run_directory.SEGMENT)[0], []).append(each)
     if not closed:
         return [path]
-    named = {str(folder / entry["file"]) for entry in files.entries(folder)}
+    named = {str(folder / entry["file"]) for entry in run_directory.entries(folder)}
     found: list[str | os.PathLike[str]] = []
     for recording, segments in closed.items():
         if named and recording not in named and Path(recording).parent == folder:

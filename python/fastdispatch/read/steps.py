@@ -9,6 +9,9 @@ from typing import Any
 #: Phases of training, by their number in the recording; columns of its steps.
 PHASES = ("other", "forward", "backward", "optimizer", "data")
 
+#: Bits of a context's flags with the index in ``PHASES``.
+PHASE_BITS = 7
+
 #: Why the settled steps are not decided, by the verdict of the core (csrc/trace/step_window.h).
 _UNDECIDED = {
     "few": "fewer than 4 steps ended",
@@ -17,7 +20,7 @@ _UNDECIDED = {
 }
 
 
-#: The fact of a reduced merge that describes its ranks (read/reduced.py).
+#: The fact of a reduced merge that describes its ranks (dataset/reduced.py).
 REDUCED = "reduced"
 
 

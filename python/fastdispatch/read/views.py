@@ -159,6 +159,6 @@ class Views(ABC):
 
 def _write(path: str | os.PathLike[str] | None, content: bytes) -> None:
     if path is not None:
-        from fastdispatch.cli.output import write
+        from fastdispatch.files.output import write
 
         write(Path(path), content)

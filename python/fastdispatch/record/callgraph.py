@@ -15,7 +15,8 @@ from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
-from fastdispatch.record import children, files, rotation
+from fastdispatch.files import run_directory
+from fastdispatch.record import children, rotation
 from fastdispatch.record.calibration import costs
 from fastdispatch.record.children import Process, Rank
 from fastdispatch.record.detail import DETAILS, details_of
@@ -195,7 +196,7 @@ class CallGraph(Recorded):
         self._region: _core.label | None = None  # if another graph is recording
         self._rank, self._world, self._run_id = 0, 1, ""
         self._joined = False  # a process group
-        self._place: files.Place | None = None  # place of the recording; None in memory
+        self._place: run_directory.Place | None = None  # place of the recording; None in memory
         self._saved: Path | None = None  # file of a recording that was kept in memory
         self._refused = ""  # reason for recording in memory although a directory was given
         self._start_folder = ""  # current directory at the start, base of relative paths
@@ -383,10 +384,10 @@ class CallGraph(Recorded):
             return self._place.session(**self._session_options())
         trouble: str | None
         try:
-            with files.claimed(self._out, self._rank, self._best_effort) as place:
+            with run_directory.claimed(self._out, self._rank, self._best_effort) as place:
                 self._place = place
                 session = self._open_segment(None)
-                trouble = files.register(place.folder, place.name, self._rank, self._world, self._run_id)
+                trouble = run_directory.register(place.folder, place.name, self._rank, self._world, self._run_id)
         except _core.Error as error:
             if not self._best_effort:
                 raise
@@ -455,7 +456,7 @@ class CallGraph(Recorded):
         if agreed is not None and agreed != self._run_id:
             self._run_id = agreed
             self._note({"run_id": agreed})
-            self._say(files.register_again(self._place, self._rank, self._world, agreed))
+            self._say(run_directory.register_again(self._place, self._rank, self._world, agreed))
             self._announce()
 
     def _start_pings(self, distributed: ModuleType) -> None:
@@ -491,7 +492,7 @@ class CallGraph(Recorded):
             return None
         place = self._place
         local = (place.folder, place.name) if place.local is None else (place.local, place.local_name)
-        id = files.recording_id(*local)
+        id = run_directory.recording_id(*local)
         path = os.path.abspath(place.folder.path)
         return Rank(path, place.name, id.hex(), self._rank, self._world, self._run_id) if id else None
 
@@ -557,14 +558,14 @@ class CallGraph(Recorded):
         """Move the finished file to the run directory, under the name of its rank."""
         try:
             if self._place is not None and self._is_child:
-                files.settle_child(self._place)
+                run_directory.settle_child(self._place)
             elif self._place is not None:
                 name = self._place.name
-                self._say(files.settle(self._place, self._rank, self._world, self._run_id))
+                self._say(run_directory.settle(self._place, self._rank, self._world, self._run_id))
                 children.settle(self._place.folder, name, self._place.name, self._place.began)
                 rotation.settle(self._place, name)
             elif self._refused and self._out is not None:
-                self._saved = files.save(session, self._out, self._rank, self._world, self._run_id)
+                self._saved = run_directory.save(session, self._out, self._rank, self._world, self._run_id)
                 print_line(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
         except _core.Error as error:
             if self._place is None:

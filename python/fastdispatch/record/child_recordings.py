@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.record import callgraph, children, files
+from fastdispatch.files import run_directory
+from fastdispatch.record import callgraph, children
 from fastdispatch.record.children import Process, Rank
 
 #: Children of one process to record, apart from DataLoader workers: a server may fork for every request.
@@ -110,7 +111,7 @@ def _become(graph: callgraph.CallGraph, rank: Rank, process: Process) -> None:
     if place.local is None:
         place.folder.move(place.name, place.folder, name)
     if graph._child_of is None:
-        files.forget(place.folder, place.name)
+        run_directory.forget(place.folder, place.name)
     place.name = name
     graph._child_of, graph._process = rank, process
     graph._note({"process": process.note(rank)})

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.record import files
+from fastdispatch.files import run_directory
 
 #: The variable that names the recording of the rank to spawned processes.
 PARENT = "FASTDISPATCH_PARENT"
@@ -145,42 +145,35 @@ def name_of(rank: Rank, process: Process) -> str:
     return f"{rank.name}.{process.name}-{os.getpid()}"
 
 
-def place(rank: Rank, process: Process) -> files.Place:
+def place(rank: Rank, process: Process) -> run_directory.Place:
     """Return the place of this process's recording. The oldest ended recordings of its name are removed."""
     folder = _core.Folder(rank.folder)
     _make_room(folder, f"{rank.name}.{process.name}-")
-    found = files.Place(folder, Path(rank.folder), name_of(rank, process), began=time.time_ns())
-    files.place_locally(found)
+    found = run_directory.Place(folder, Path(rank.folder), name_of(rank, process), began=time.time_ns())
+    run_directory.place_locally(found)
     return found
 
 
 def _make_room(folder: _core.Folder, prefix: str) -> None:
-    old = [(files.started(folder, name), name) for name in names(Path(folder.path)) if name.startswith(prefix)]
+    old = [
+        (run_directory.started(folder, name), name)
+        for name in run_directory.child_names(Path(folder.path))
+        if name.startswith(prefix)
+    ]
     for _, name in sorted(old)[: max(len(old) + 1 - _KEPT, 0)]:
         if _writer(folder, name) == "gone":
             folder.remove(name)
 
 
-_NAME = re.compile(r"rank\d+(\.\d+(-\d+)?)?\.fd\.\w+-\d+", re.ASCII)
-
-
-def names(folder: Path) -> list[str]:
-    """Return the names of recordings of processes that are not ranks."""
-    try:
-        return sorted(name for name in os.listdir(folder) if _NAME.fullmatch(name))
-    except OSError:
-        return []
-
-
 def settle(folder: _core.Folder, before: str, after: str, began: int) -> None:
     """Rename the recordings of a rank's processes with it. Remove those of an earlier recording of that name, if that
     has been removed, too."""
-    replaced = _writer(folder, after + files.PREVIOUS) is None
-    for name in names(Path(folder.path)):
+    replaced = _writer(folder, after + run_directory.PREVIOUS) is None
+    for name in run_directory.child_names(Path(folder.path)):
         try:
             if _writer(folder, name) != "gone":
                 continue
-            if name.startswith(f"{after}.") and files.started(folder, name) < began and replaced:
+            if name.startswith(f"{after}.") and run_directory.started(folder, name) < began and replaced:
                 folder.remove(name)
             elif name.startswith(f"{before}.") and before != after:
                 folder.move(name, folder, after + name.removeprefix(before))

@@ -9,13 +9,12 @@ from __future__ import annotations
 import _socket
 import _thread
 import os
-import socket
 import time
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fastdispatch import _core
+from fastdispatch.files.host import boot_id
 
 FAN = 64
 SEARCH_SECONDS = 60.0
@@ -24,14 +23,6 @@ TOKEN_BYTES = 16
 DISCARD = 9  # a port of the store's host; nothing is sent there
 
 _sessions = 0  # recordings with pings in this process: each has its own key in the store
-
-
-def boot_id() -> str:
-    """Return an id that is equal for all ranks of a machine, which share a clock."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
-    except OSError:
-        return socket.gethostname()
 
 
 def parent_of(rank: int) -> int:

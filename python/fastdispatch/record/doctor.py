@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from fastdispatch import _core
 from fastdispatch._core import Error
+from fastdispatch.files.run_directory import network_file_system
 from fastdispatch.record import calibration, probe
 from fastdispatch.record.dispatch import limits
-from fastdispatch.record.environment import network_file_system
 from fastdispatch.record.gpu import no_timers, other_device
 from fastdispatch.version import __version__
 

@@ -20,9 +20,6 @@ _RUN_VARIABLES = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "MASTE
 #: Each names a job of MPI alone.
 _JOB_VARIABLES = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_PORT", "PALS_APID", "FLUX_JOB_ID")
 
-# Types in /proc/self/mountinfo on which a mapped file with constant writes is unsafe or slow.
-_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "ceph", "beegfs", "9p", "afs"}
-
 
 def torch_distributed() -> ModuleType | None:
     """Return ``torch.distributed`` if the program has imported and initialised it; import nothing."""
@@ -156,18 +153,6 @@ def facts() -> dict[str, object]:
         "command": [sys.executable, *sys.orig_argv[1:]],
         "folder": os.getcwd(),
     } | place_facts()
-
-
-def network_file_system(folder: Path) -> str | None:
-    """Return the name of the network file system that contains ``folder``, None for a local one."""
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
-        device = os.stat(folder).st_dev
-    except OSError:
-        return None
-    wanted = f"{os.major(device)}:{os.minor(device)}"
-    kinds = {line.split(" - ")[1].split()[0] for line in mounts.splitlines() if line.split()[2] == wanted}
-    return next((kind for kind in sorted(kinds) if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse.")), None)
 
 
 def ranks_of_environment() -> list[int] | None:

@@ -43,7 +43,7 @@ def formulas() -> dict[str, Formula]:
 
 def counted(trace: Trace) -> dict[str, object]:
     """Return the fact ``flop_formulas`` (docs/formats/recording.md); empty without a formula for a recorded call."""
-    from fastdispatch.read.shapes import recorded_texts
+    from fastdispatch.measures.shapes import recorded_texts
 
     known = formulas()
     made: dict[str, object] = {}
@@ -55,7 +55,7 @@ def counted(trace: Trace) -> dict[str, object]:
 
 def _evaluated(formula: Formula, texts: list[str]) -> dict[str, object]:
     """Apply a formula to each combination of operands until it fails."""
-    from fastdispatch.read.shapes import operands_of
+    from fastdispatch.measures.shapes import operands_of
 
     found: dict[str, int] = {}
     for text in texts:

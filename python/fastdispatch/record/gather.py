@@ -17,13 +17,13 @@ from types import ModuleType
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.files import run_directory
 from fastdispatch.read.missing import missing_from
 from fastdispatch.read.trace import load
-from fastdispatch.record import files
 from fastdispatch.record.environment import torch_distributed
 from fastdispatch.record.store_exchange import StoreExchange
 
-#: Up to this number of ranks rank 0 gets the recordings, of more the reduced merge (read/reduced.py).
+#: Up to this number of ranks rank 0 gets the recordings, of more the reduced merge (dataset/reduced.py).
 FEW = 16
 
 #: Ranks below one of the tree.
@@ -32,8 +32,6 @@ _BELOW = 8
 #: Default limit in seconds. Half of it is for ranks that stop later than this one.
 LIMIT = 60.0
 
-#: Folder of the reduced merge in the run directory.
-FOLDER = "gathered"
 
 _POLL = 0.02  # seconds
 
@@ -41,7 +39,7 @@ _POLL = 0.02  # seconds
 _number = count()
 
 
-def gather_finished(place: files.Place | None, run: str, limit: float) -> None:
+def gather_finished(place: run_directory.Place | None, run: str, limit: float) -> None:
     """Send the finished recording, if torch.distributed is initialised; warn if it fails or ranks are missing. Every
     rank calls it, even without a file."""
     distributed = torch_distributed()
@@ -55,7 +53,7 @@ def gather_finished(place: files.Place | None, run: str, limit: float) -> None:
         warnings.warn(f"fastdispatch: {missing}", RuntimeWarning, stacklevel=4)
 
 
-def _gather(distributed: ModuleType, place: files.Place | None, run: str, limit: float) -> str:
+def _gather(distributed: ModuleType, place: run_directory.Place | None, run: str, limit: float) -> str:
     """Return a sentence about missing ranks on rank 0, and about this one if it could not send."""
     rank, world = distributed.get_rank(), distributed.get_world_size()
     begin = time.monotonic()
@@ -105,16 +103,18 @@ def _next_ready(exchange: StoreExchange, waiting: set[int]) -> int | None:
 # -- few ranks ---------------------------------------------------------------------------------------------------------
 
 
-def _recordings(place: files.Place | None) -> dict[str, bytes]:
+def _recordings(place: run_directory.Place | None) -> dict[str, bytes]:
     """Return the finished file of this rank, its side file and its segments, by their endings."""
     if place is None:
         return {}
-    names = [place.name, place.name + files.SIDE, *files.segments(place.folder, place.name)]
+    names = [place.name, place.name + run_directory.SIDE, *run_directory.segments(place.folder, place.name)]
     found = {name.removeprefix(place.name): place.folder.read(name, 1 << 62) for name in names}
     return {ending: content for ending, content in found.items() if content is not None}
 
 
-def _take_recordings(exchange: StoreExchange, place: files.Place | None, present: list[int], run: str) -> set[int]:
+def _take_recordings(
+    exchange: StoreExchange, place: run_directory.Place | None, present: list[int], run: str
+) -> set[int]:
     """Store the recordings of other ranks, one rank in memory at a time; return the ranks that have sent theirs."""
     waiting, got = set(present) - {0}, set()
     while (rank := _next_ready(exchange, waiting)) is not None:
@@ -126,34 +126,34 @@ def _take_recordings(exchange: StoreExchange, place: files.Place | None, present
     return got
 
 
-def _store(place: files.Place, rank: int, found: dict[str, bytes], run: str) -> None:
+def _store(place: run_directory.Place, rank: int, found: dict[str, bytes], run: str) -> None:
     """Store a recording unless it exists: ranks may share a disk. It replaces that of a previous run."""
-    folder, name, content = place.folder, files.recording_name(rank), found[""]
-    with files.locked(folder, best_effort=True):
-        here = [name, *(entry["file"] for entry in files.entries(Path(folder.path)))]
-        if content[32:48] in (files.recording_id(folder, each) for each in here):
+    folder, name, content = place.folder, run_directory.recording_name(rank), found[""]
+    with run_directory.locked(folder, best_effort=True):
+        here = [name, *(entry["file"] for entry in run_directory.entries(Path(folder.path)))]
+        if content[32:48] in (run_directory.recording_id(folder, each) for each in here):
             return
-        name = files.free_name(folder, rank, best_effort=True)
+        name = run_directory.free_name(folder, rank, best_effort=True)
         arriving = f".{name}.arriving"
         try:
-            for ending in sorted(set(found) - {"", files.SIDE}):
+            for ending in sorted(set(found) - {"", run_directory.SIDE}):
                 folder.write(name + ending, found[ending])
-            if files.SIDE in found:
-                folder.write(arriving + files.SIDE, found[files.SIDE])
+            if run_directory.SIDE in found:
+                folder.write(arriving + run_directory.SIDE, found[run_directory.SIDE])
             folder.write(arriving, content)
             folder.move(arriving, folder, name)
         finally:
             folder.remove(arriving)
-            folder.remove(arriving + files.SIDE)
+            folder.remove(arriving + run_directory.SIDE)
         sent: dict[str, Any] = load(place.shown / name).ranks[0]
         writer = {"host": sent["meta"].get("host") or "", "pid": sent["pid"]}
-        files.register(folder, name, sent["rank"], sent["world"], run, **writer)
+        run_directory.register(folder, name, sent["rank"], sent["world"], run, **writer)
 
 
 # -- many ranks --------------------------------------------------------------------------------------------------------
 
 
-def _tree(exchange: StoreExchange, place: files.Place | None, present: list[int], rank: int) -> set[int]:
+def _tree(exchange: StoreExchange, place: run_directory.Place | None, present: list[int], rank: int) -> set[int]:
     """Add up the reduced merges of this rank and of those below it, and send the sum to the rank above; rank 0 writes
     it. Return the ranks in it."""
     from fastdispatch.dataset.reduced_parts import Parts
@@ -173,7 +173,7 @@ def _tree(exchange: StoreExchange, place: files.Place | None, present: list[int]
                 raise Error("the parent rank did not receive the recordings in time")
             return set()
         if place is not None and parts.ranks:
-            target = Path(place.folder.path) / FOLDER
+            target = Path(place.folder.path) / run_directory.GATHERED
             target.mkdir(exist_ok=True)
             parts.write(target)
     return parts.ranks

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.read.summary import printable
+from fastdispatch.text.formats import printable
 
 _MAX_MB = 1024
 

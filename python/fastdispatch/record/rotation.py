@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error, Session
-from fastdispatch.record import children, files
+from fastdispatch.files import run_directory
+from fastdispatch.files.run_directory import SEGMENT
+from fastdispatch.record import children
 from fastdispatch.record.environment import torch_version
-from fastdispatch.record.files import SEGMENT
 
 if TYPE_CHECKING:
     from fastdispatch.record.callgraph import CallGraph
@@ -101,7 +102,7 @@ def _begin(graph: CallGraph, session: Session) -> None:
     session.start()
 
 
-def _close(place: files.Place, name: str) -> None:
+def _close(place: run_directory.Place, name: str) -> None:
     if place.local is not None:
         place.local.move(place.local_name, place.folder, name)
     else:
@@ -128,37 +129,37 @@ def _end(graph: CallGraph, last: str) -> None:
             graph._settle(session)
 
 
-def settle(place: files.Place, before: str) -> None:
+def settle(place: run_directory.Place, before: str) -> None:
     """Rename the segments of a finished recording with it, and remove those of an earlier one."""
-    id = files.recording_id(place.folder, place.name)
+    id = run_directory.recording_id(place.folder, place.name)
     if before != place.name:
-        for name in files.segments(place.folder, before):
-            if files.recording_id(place.folder, name) == id:
+        for name in run_directory.segments(place.folder, before):
+            if run_directory.recording_id(place.folder, name) == id:
                 place.folder.move(name, place.folder, place.name + name.removeprefix(before))
     _remove_others(place)
 
 
-def _remove_others(place: files.Place) -> None:
+def _remove_others(place: run_directory.Place) -> None:
     """Remove segments of an earlier recording, if it has been replaced: no previous recording is left."""
-    found = files.segments(place.folder, place.name)
+    found = run_directory.segments(place.folder, place.name)
     folder = place.folder
     here = folder if place.local is None else place.local
-    id = files.recording_id(here, place.name if place.local is None else place.local_name)
-    id = id or files.recording_id(folder, place.name)
+    id = run_directory.recording_id(here, place.name if place.local is None else place.local_name)
+    id = id or run_directory.recording_id(folder, place.name)
     try:
-        if not found or id is None or folder.writer(place.name + files.PREVIOUS) is not None:
+        if not found or id is None or folder.writer(place.name + run_directory.PREVIOUS) is not None:
             return
         for name in found:
-            if files.recording_id(folder, name) != id and folder.writer(name) == "gone":
+            if run_directory.recording_id(folder, name) != id and folder.writer(name) == "gone":
                 folder.remove(name)
     except Error:
         return
 
 
-def _prune(place: files.Place, most: int) -> None:
+def _prune(place: run_directory.Place, most: int) -> None:
     """Remove the oldest segments that exceed the bound."""
     left = most
-    for name in reversed(files.segments(place.folder, place.name) if most else []):
+    for name in reversed(run_directory.segments(place.folder, place.name) if most else []):
         try:
             left -= (Path(place.folder.path) / name).stat().st_size
             if left < 0 and place.folder.writer(name) == "gone":

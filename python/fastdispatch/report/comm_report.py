@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.read.collective_waits import back_ends, uses_device, waits
-from fastdispatch.read.measured import communicated
-from fastdispatch.read.summary import aligned, printable, seconds, size
+from fastdispatch.measures.collective_waits import back_ends, uses_device, waits
+from fastdispatch.measures.measured import communicated
+from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
-from fastdispatch.report.report_facts import in_role
 from fastdispatch.report.terminal import rounded_share
+from fastdispatch.text.formats import aligned, printable, seconds, size
 
 #: FD_MEASURE_ASYNC
 _ASYNC = 2

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.page.html_source import find_source, source_folders
-from fastdispatch.read.line_sums import figures_by_node
+from fastdispatch.dataset.reduced import about_of
+from fastdispatch.measures.line_sums import figures_by_node
 from fastdispatch.read.privacy import is_anonymous
-from fastdispatch.read.reduced import about_of
-from fastdispatch.read.summary import aligned, counted, grouped, printable, seconds, spans
+from fastdispatch.read.source_files import find_source, source_folders
 from fastdispatch.read.trace import Trace
+from fastdispatch.text.formats import aligned, counted, grouped, printable, seconds, spans
 
 #: Name, file and first line of a function: methods of several classes with the same code are one.
 _Function = tuple[str, str, int]

@@ -8,7 +8,7 @@ from fastdispatch._core import Error
 from fastdispatch.detectors import Findings, findings
 from fastdispatch.detectors.text import SHOWN, sentence
 from fastdispatch.read.live import recordings
-from fastdispatch.read.summary import printable
+from fastdispatch.text.formats import printable
 
 #: Findings are read again when this many times their reading has passed: a twentieth of one processor.
 _PAUSE = 19.0

@@ -8,9 +8,9 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.read.summary import counted, grouped, printable, size
-from fastdispatch.report.report_memory import DeviceReport, MemoryReport, MemoryRow
+from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, MemoryRow
 from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, section, table, width_of
+from fastdispatch.text.formats import counted, grouped, printable, size
 
 
 def print_memory(report: MemoryReport, file: IO[str], top: int | None) -> None:

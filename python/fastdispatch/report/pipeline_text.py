@@ -11,8 +11,8 @@ from rich.text import Text
 from fastdispatch.pipeline.report import CAUSES, Report, Row
 from fastdispatch.pipeline.sentences import percent
 from fastdispatch.read.steps import PHASES
-from fastdispatch.read.summary import grouped, printable, seconds
 from fastdispatch.report.terminal import print_parts, section, share, table, width_of
+from fastdispatch.text.formats import grouped, printable, seconds
 
 _MOST = 12
 

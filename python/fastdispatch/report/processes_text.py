@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.processes import Processes, Work
-from fastdispatch.read.summary import grouped, seconds
+from fastdispatch.text.formats import grouped, seconds
 
 
 def lines(groups: Sequence[Processes]) -> Iterator[str]:

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch.read.missing import missing_ranks
-from fastdispatch.read.steps import PHASES, Part, Window, parts, phase_times, step_times
-from fastdispatch.read.summary import main_role, mapping, overhead, thread_times
+from fastdispatch.read.steps import PHASE_BITS, PHASES, Part, Window, parts, phase_times, step_times
+from fastdispatch.read.summary import in_role, main_role, mapping, overhead, thread_times
 from fastdispatch.read.trace import Columns, Trace
-
-#: Bits of a context's flags with the index in ``PHASES``.
-PHASE_BITS = 7
 
 #: Counters of backward time without a forward call.
 MISSES = ("origin_old", "origin_none", "origin_thread", "origin_misfit")
@@ -235,15 +232,6 @@ def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role:
             sums[PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)]] += own
     per_step = phase_times(entries)
     return [Phase(phase, sums[phase], per_step[phase]) for phase in (*PHASES[1:], PHASES[0])]
-
-
-def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:
-    """Return for each context whether it is below a thread of this role."""
-    keys = trace.nodes["key"]
-    inside: list[bool] = []
-    for node, parent in zip(contexts["node"], contexts["parent"], strict=True):  # a parent comes before its children
-        inside.append(inside[parent] if parent >= 0 else keys[node] == role)
-    return inside
 
 
 def _backward(trace: Trace, rank: int | None, entries: list[dict[str, Any]], nodes: Columns) -> Backward:

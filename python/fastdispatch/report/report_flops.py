@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.read.flops import Flops, Work, flops_of, has_flops
-from fastdispatch.read.measured import SiteGroups
-from fastdispatch.read.peaks import Peak, peak_of
-from fastdispatch.read.summary import counted, mapping
+from fastdispatch.measures.flops import Flops, Work, flops_of, has_flops
+from fastdispatch.measures.measured import SiteGroups
+from fastdispatch.measures.peaks import Peak, peak_of
+from fastdispatch.read.plumbing import is_library
+from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Group, Trace
 from fastdispatch.report.report_facts import COMPILED
-from fastdispatch.report.report_rows import is_library
+from fastdispatch.text.formats import counted
 
 SCHEMA = "fastdispatch-flops/1"
 

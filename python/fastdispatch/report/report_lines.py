@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from fastdispatch.read.summary import aligned, grouped, in_flop, seconds, size, spans
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special, Thread
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Listing
+from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size, spans
 
 _STEP_ENDS = {
     "optimizer": "by Optimizer.step",

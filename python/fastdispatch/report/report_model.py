@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from fastdispatch._core import Error
 from fastdispatch.detectors import Finding, findings
-from fastdispatch.read.measured import FIGURES
+from fastdispatch.measures.measured import FIGURES
+from fastdispatch.read.compilations import compilations
 from fastdispatch.read.processes import Processes, processes
 from fastdispatch.read.trace import Group, Trace
-from fastdispatch.report import compiler_text
 from fastdispatch.report.report_activities import Activity, activities, backward_passes
 from fastdispatch.report.report_facts import Facts, facts
 from fastdispatch.report.report_find import Neighbours, neighbours
@@ -109,7 +109,7 @@ def report(trace: Trace, wanted: Wanted, path: str | None = None) -> Report:
     """Build a report, with the findings, the compiler and the other processes of its recording; ``path``: its name,
     by default that of the trace. Raises Error for a missing rank, and for names of no function or of several."""
     made = Report(path or trace.name, wanted, facts(trace, wanted.rank), findings(trace).findings)
-    made.compiler = [each for each in compiler_text.facts(trace) if wanted.rank in (None, each["rank"])]
+    made.compiler = [each for each in compilations(trace) if wanted.rank in (None, each["rank"])]
     if wanted.rank is None and made.timing:
         made.activities, made.backward_passes = activities(trace), backward_passes(trace)
     if len(trace.sources) == 1:

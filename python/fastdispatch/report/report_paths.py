@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fastdispatch.read.plumbing import is_library
+from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
-from fastdispatch.report.report_facts import in_role
-from fastdispatch.report.report_rows import is_library, module_pattern
+from fastdispatch.text.formats import module_pattern
 
 #: Without a number, list as many paths as cover this share, at most ``MOST``.
 ENOUGH, MOST = 0.8, 20

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from statistics import pstdev
 
-from fastdispatch.read.steps import PHASES, step_phases
+from fastdispatch.read.steps import PHASE_BITS, PHASES, step_phases
+from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
-from fastdispatch.report.report_facts import PHASE_BITS, Facts, in_role
+from fastdispatch.report.report_facts import Facts
 from fastdispatch.report.report_rows import Hidden, Listing, Row
 
 _SUMS = ("calls", "resumes", "self", "async", "gpu_calls", "gpu_self", "gpu_starved")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fastdispatch.read.measured import FIGURES, Measured, SiteGroups, measured, required
-from fastdispatch.read.plumbing import plumbing
+from fastdispatch.measures.measured import FIGURES, Measured, SiteGroups, measured, required
+from fastdispatch.read.plumbing import is_library, plumbing
 from fastdispatch.read.trace import Columns, Group, Trace
+from fastdispatch.text.formats import module_pattern
 
 #: Sort keys, with their column in ``Trace.table`` and of measured figures.
 SORTS = {
@@ -32,11 +32,6 @@ SMALL = 0.001
 #: Library functions that only forward calls are hidden too: plumbing by name, and those that spend this share of their
 #: time in one callee, each with a self time of at most this share of the whole.
 PASSED_ON, KEPT = 0.95, 0.005
-
-_LIBRARIES = ("site", "stdlib")
-
-#: Kinds of nodes that are functions: of Python, and C functions.
-FUNCTIONS = ("python", "c")
 
 
 @dataclass
@@ -74,7 +69,7 @@ class Row:
     parameter_bytes: int = 0
     modules: list[Modules] = field(default_factory=list)
     threads: list[str] = field(default_factory=list)  # roles of the threads it ran in
-    flops: float = 0.0  # these four: of one rank with its callees, at the forward calls (read/measured.py)
+    flops: float = 0.0  # these four: of one rank with its callees, at the forward calls (measures/measured.py)
     bytes: float = 0.0
     communicated: float = 0.0
     allocated: float = 0.0
@@ -169,11 +164,6 @@ def row(trace: Trace, table: Columns, index: int) -> Row:
     )
 
 
-def is_library(trace: Trace, node: int) -> bool:
-    """Return whether a node is a function of PyTorch, the standard library or another installed package."""
-    return trace.nodes["kind"][node] in FUNCTIONS and trace.nodes["from"][node] in _LIBRARIES
-
-
 def _visible(trace: Trace, by: str, table: Columns) -> list[int]:
     """Return all rows except those of threads."""
     kinds = trace.nodes["kind"]
@@ -237,14 +227,6 @@ def wrappers(trace: Trace, by: Group, rank: int | None, table: Columns, whole: i
         and kinds[node[callee]] != "overflow"
         and is_library(trace, node[caller])
     }
-
-
-_NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
-
-
-def module_pattern(path: str) -> str:
-    """Return ``blocks.*.attn`` for ``blocks.3.attn``."""
-    return _NUMBER.sub("*", path)
 
 
 def _add_parameters(trace: Trace, rows: Iterable[Row]) -> None:

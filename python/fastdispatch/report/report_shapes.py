@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastdispatch.read.call_sites import CallSites
-from fastdispatch.read.shapes import PathShapes, Shapes, operands_of, padding_of, shapes_of
+from fastdispatch.measures.call_sites import CallSites
+from fastdispatch.measures.shapes import PathShapes, Shapes, operands_of, padding_of, shapes_of
+from fastdispatch.read.compilations import compilations
 from fastdispatch.read.trace import Trace
-from fastdispatch.report import compiler_text
 
 SCHEMA = "fastdispatch-shapes/1"
 
@@ -125,7 +125,7 @@ def shape_report(trace: Trace, *, rank: int | None, sort: str, top: int | None, 
         unequal=_unequal(found, made, forward),
         recompilations=[
             {"rank": fact["rank"], **each}
-            for fact in compiler_text.facts(trace)
+            for fact in compilations(trace)
             for each in fact["recompilations"]
             if rank in (None, fact["rank"]) and _SIZE_GUARD.search(each["guard"])
         ],

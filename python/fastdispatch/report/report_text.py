@@ -11,8 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.detectors.text import first_lines
-from fastdispatch.read.summary import grouped, in_flop, printable, seconds, size
-from fastdispatch.report.notebook_html import html_of
 from fastdispatch.report.report_find import Neighbours
 from fastdispatch.report.report_lines import foot, head, hidden_line
 from fastdispatch.report.report_model import Report
@@ -20,6 +18,8 @@ from fastdispatch.report.report_paths import HotPath, Paths
 from fastdispatch.report.report_rows import Row
 from fastdispatch.report.report_tree import Branch
 from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, table, width_of
+from fastdispatch.text.formats import grouped, in_flop, printable, seconds, size
+from fastdispatch.text.notebook_html import html_of
 
 _NARROWEST = 24
 _NOTEBOOK = 130  # columns of a notebook's cell

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.report.report_rows import KEPT, PASSED_ON, is_library, module_pattern
+from fastdispatch.report.report_rows import KEPT, PASSED_ON
+from fastdispatch.text.formats import module_pattern
 
 
 @dataclass

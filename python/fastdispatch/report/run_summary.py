@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastdispatch._core import ArgumentError
 from fastdispatch.detectors import Findings, findings
-from fastdispatch.read.flops import has_flops
-from fastdispatch.read.peaks import DTYPES, is_peak
+from fastdispatch.measures.flops import has_flops
+from fastdispatch.measures.peaks import DTYPES, is_peak
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_facts import Facts, facts
 from fastdispatch.report.report_flops import flop_report

@@ -8,9 +8,9 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.read.summary import counted, grouped, printable
 from fastdispatch.report.report_shapes import Change, ShapeReport, ShapeRow
 from fastdispatch.report.terminal import ENDLESS, print_parts, section, share, table, width_of
+from fastdispatch.text.formats import counted, grouped, printable
 
 #: Operands of a row, ranks, recompilations that are printed.
 _SHOWN = 3

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.collectives import COUNTED
 from fastdispatch.read.live import Group
-from fastdispatch.read.summary import aligned, printable, seconds, spans
+from fastdispatch.text.formats import aligned, printable, seconds, spans
 
 INNERMOST = 12
 

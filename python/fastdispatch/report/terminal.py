@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.read.summary import printable
+from fastdispatch.text.formats import printable
 
 #: Lines written to a pipe are not folded.
 ENDLESS = 100_000

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.read.summary import grouped, seconds, size
 from fastdispatch.report.terminal import section, share, table
 from fastdispatch.report.timeline_figures import Row, Stats
+from fastdispatch.text.formats import grouped, seconds, size
 
 
 def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:

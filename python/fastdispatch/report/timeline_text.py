@@ -8,10 +8,10 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.read.summary import counted, grouped, printable, seconds, spans
 from fastdispatch.report.terminal import print_parts, section, share, table, width_of
 from fastdispatch.report.timeline_figures import Row, Stats, total
 from fastdispatch.report.timeline_gpu_text import gpu_parts
+from fastdispatch.text.formats import counted, grouped, printable, seconds, spans
 
 _BASIS = {
     "gpu": "kernels on the GPU",

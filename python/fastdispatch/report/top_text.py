@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.read.live import Rate, Sample
-from fastdispatch.read.summary import grouped, printable, seconds
 from fastdispatch.report.processes_text import lines
 from fastdispatch.report.terminal import rounded_share, table
+from fastdispatch.text.formats import grouped, printable, seconds
 
 TITLES = ("calls/s", "self", "total", "where")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from fastdispatch import CallGraph, Error, load
+from fastdispatch import CallGraph, load
+from fastdispatch._core import Error
 from fastdispatch.testing.counted_calls import CountedCalls
 from fastdispatch.testing.mark_checks import broken, limits_of
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from fastdispatch.detectors.host_sync import reads_of_program
 from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.read.compilations import compilations
 from fastdispatch.read.trace import Trace
-from fastdispatch.report import compiler_text
 
 
 class CountedCalls:
@@ -34,11 +34,11 @@ class CountedCalls:
 
     @property
     def recompilations(self) -> list[dict[str, Any]]:
-        return [row for fact in compiler_text.facts(self.trace) for row in fact["recompilations"]]
+        return [row for fact in compilations(self.trace) for row in fact["recompilations"]]
 
     @property
     def graph_breaks(self) -> list[dict[str, Any]]:
-        return [row for fact in compiler_text.facts(self.trace) for row in fact["graph_breaks"]]
+        return [row for fact in compilations(self.trace) for row in fact["graph_breaks"]]
 
     @property
     def versions(self) -> dict[str, str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.read.regular import read_text
-from fastdispatch.read.summary import counted
+from fastdispatch.files.regular import read_text
 from fastdispatch.testing.counted_calls import CountedCalls, place, synchronizations, total
+from fastdispatch.text.formats import counted
 
 _FORMAT, _VERSION = "fastdispatch.baseline", 1
 _LISTED = 5

@@ -10,7 +10,7 @@ from typing import Any
 from fastdispatch._core import et_check
 from fastdispatch.cli.et.et_files import list_traces, warnings
 from fastdispatch.cli.paths import Input
-from fastdispatch.read.summary import counted, grouped
+from fastdispatch.text.formats import counted, grouped
 
 SCHEMA = "fastdispatch-et-check/1"
 BROKEN = 1

@@ -10,8 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
-from fastdispatch._core import et_convert
+from fastdispatch._core import Error, et_convert
 from fastdispatch.cli.et.et_files import (
     ENDINGS,
     GRAPHS,
@@ -24,10 +23,10 @@ from fastdispatch.cli.et.et_files import (
     write_groups,
 )
 from fastdispatch.cli.messages import message
-from fastdispatch.cli.output import new_folder, write
 from fastdispatch.cli.paths import Input, Output, add_output, check_output
+from fastdispatch.files.output import new_folder, write
 from fastdispatch.page.graphviz import drawn
-from fastdispatch.read.summary import grouped
+from fastdispatch.text.formats import grouped
 
 OUTPUTS = ENDINGS + GRAPHS + PICTURES
 

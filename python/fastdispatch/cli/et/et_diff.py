@@ -7,13 +7,12 @@ import json
 import sys
 from typing import Any, Literal
 
-from fastdispatch import Error
-from fastdispatch._core import et_diff
+from fastdispatch._core import Error, et_diff
 from fastdispatch.cli.et.et_files import ALL, KINDS, add_edges, list_traces, warnings
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count, growth
 from fastdispatch.cli.paths import Input
-from fastdispatch.read.summary import grouped
+from fastdispatch.text.formats import grouped
 
 SCHEMA = "fastdispatch-et-diff/1"
 DIFFERENT = 1

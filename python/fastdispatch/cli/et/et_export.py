@@ -6,15 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
-from fastdispatch._core import et_export
+from fastdispatch._core import Error, et_export
 from fastdispatch.cli.et.et_files import add_edges, add_layout, each, rank_of, warnings, write_groups
 from fastdispatch.cli.messages import message
-from fastdispatch.cli.output import new_folder
 from fastdispatch.cli.paths import Input, OutputFolder, add_output
 from fastdispatch.cli.timeline.timeline_merge import in_folder
+from fastdispatch.files.output import new_folder
 from fastdispatch.read import privacy
-from fastdispatch.read.summary import grouped
+from fastdispatch.text.formats import grouped
 
 #: A separate folder: HTA reads every .json file of its folder as a trace.
 KINETO = "kineto"

@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastdispatch import Error
-from fastdispatch.cli.output import write
+from fastdispatch._core import Error
 from fastdispatch.cli.timeline.timeline_merge import natural
+from fastdispatch.files.output import write
+from fastdispatch.files.regular import open_regular
 from fastdispatch.page.graphviz import FORMS
-from fastdispatch.read.regular import open_regular
 
 #: Kinds of dependencies, in the order of the C core.
 KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")

@@ -46,7 +46,7 @@ def show(rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from fastdispatch.read.summary import grouped
+    from fastdispatch.text.formats import grouped
 
     console = Console(file=sys.stdout, highlight=False)
     table = Table(box=None, pad_edge=False)
@@ -79,7 +79,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def cell(value: int | dict[str, int]) -> str:
-    from fastdispatch.read.summary import grouped
+    from fastdispatch.text.formats import grouped
 
     if isinstance(value, int):
         return grouped(value)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
-from fastdispatch._core import et_identity, et_link
+from fastdispatch._core import Error, et_identity, et_link
 from fastdispatch.cli.et import et_convert
 from fastdispatch.cli.et.et_convert import name_outputs, place_of
 from fastdispatch.cli.et.et_files import (
@@ -24,7 +23,7 @@ from fastdispatch.cli.et.et_files import (
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.cli.timeline.timeline_merge import natural
-from fastdispatch.read.summary import grouped
+from fastdispatch.text.formats import grouped
 
 NOTHING = 1  # was linked
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, OutputFolder
 from fastdispatch.pipeline.convert import convert

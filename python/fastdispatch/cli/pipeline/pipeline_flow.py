@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from itertools import chain, islice
 
-from fastdispatch import Error, load
+from fastdispatch import load
+from fastdispatch._core import Error
 from fastdispatch.cli.paths import Input
 from fastdispatch.pipeline.flow import Edge, Flow, flow
-from fastdispatch.read.summary import aligned, spans
+from fastdispatch.text.formats import aligned, spans
 
 _DESCRIPTION = """Print the calls between the functions of a pipeline engine over all ranks of a run, with the stages of
 each call (docs/guides/pipeline-jobs.md)."""

@@ -13,16 +13,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
-from fastdispatch.cli.output import check_folder, check_place, make_folder, write
 from fastdispatch.cli.paths import Input, OutputFolder, Picture, SvgFile, check_input
+from fastdispatch.files.output import check_folder, check_place, make_folder, write
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
 from fastdispatch.read import privacy
-from fastdispatch.read.summary import printable
+from fastdispatch.text.formats import printable
 
 #: Seconds before the progress bar.
 _PATIENCE = 0.5

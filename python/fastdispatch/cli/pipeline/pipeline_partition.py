@@ -10,17 +10,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.paths import Input
 from fastdispatch.cli.pipeline import pipeline_optimize
+from fastdispatch.files.regular import open_regular, read_text
 from fastdispatch.pipeline.layers import Number, is_module, is_spec
 from fastdispatch.pipeline.layouts import megatron_layout, split_points
 from fastdispatch.pipeline.partition import Partition, cut, stage_report
-from fastdispatch.read.regular import open_regular, read_text
-from fastdispatch.read.summary import aligned
+from fastdispatch.text.formats import aligned
 
 _DESCRIPTION = """Partition a sequence of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list,
 or one number per line), a recording or run directory of a model whose layers are numbered modules, or

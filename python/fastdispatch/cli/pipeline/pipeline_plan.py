@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli.numbers import count, whole
-from fastdispatch.cli.output import write
 from fastdispatch.cli.paths import SvgFile
+from fastdispatch.files.output import write
 from fastdispatch.pipeline.plan import SCHEDULES, Plan, Replay, plan
 
 _DESCRIPTION = """Print the actions of each stage under a pipeline schedule, and simulate their times. Times are those

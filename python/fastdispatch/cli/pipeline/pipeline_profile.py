@@ -14,13 +14,13 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.cli.et.et_export import recordings
 from fastdispatch.cli.numbers import count, whole
-from fastdispatch.cli.output import check_place, write
 from fastdispatch.cli.paths import Input, OutputFile, SvgFile
 from fastdispatch.cli.pipeline.pipeline_partition import attribute, guarded
 from fastdispatch.cli.run_command import script, without_our_frames
+from fastdispatch.files.output import check_place, write
 from fastdispatch.page.pipeline_bars import picture
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.record.callgraph import CallGraph

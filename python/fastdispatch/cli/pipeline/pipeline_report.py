@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fastdispatch.cli.output import write
 from fastdispatch.cli.paths import Input, SvgFile
 from fastdispatch.cli.timeline.timeline_merge import add_aligned
+from fastdispatch.files.output import write
 from fastdispatch.pipeline.report import CHANGES, report
 
 _DESCRIPTION = """Analyze the time of a pipeline: step time, measured and theoretical bubble, causes of idle time, waits

@@ -10,7 +10,7 @@ from fastdispatch._core import timeline_check
 from fastdispatch.cli.paths import Input
 from fastdispatch.cli.timeline.timeline_merge import list_files, progress_bar
 from fastdispatch.read import privacy
-from fastdispatch.read.summary import counted, grouped
+from fastdispatch.text.formats import counted, grouped
 
 SCHEMA = "fastdispatch-timeline-check/1"
 BROKEN = 1

@@ -8,13 +8,12 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from fastdispatch import Error
-from fastdispatch._core import timeline_cut
+from fastdispatch._core import Error, timeline_cut
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, add_output
 from fastdispatch.cli.timeline.timeline_merge import last_steps, native_changes, parse_last, progress_bar
 from fastdispatch.read import privacy
-from fastdispatch.read.summary import counted
+from fastdispatch.text.formats import counted
 
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 

@@ -14,16 +14,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error, load
-from fastdispatch._core import timeline_merge
+from fastdispatch import load
+from fastdispatch._core import Error, timeline_merge
 from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
-from fastdispatch.cli.output import new_folder
 from fastdispatch.cli.paths import Input, Output
+from fastdispatch.files.output import new_folder
+from fastdispatch.files.regular import open_regular
+from fastdispatch.files.run_directory import MANIFEST, entries
 from fastdispatch.read import privacy
-from fastdispatch.read.regular import open_regular
-from fastdispatch.read.summary import counted, spans
-from fastdispatch.record.files import MANIFEST, entries
+from fastdispatch.text.formats import counted, spans
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
 

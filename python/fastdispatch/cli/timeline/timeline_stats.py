@@ -11,7 +11,6 @@ from typing import Any
 from fastdispatch._core import timeline_stats
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
-from fastdispatch.cli.output import write
 from fastdispatch.cli.paths import Input, SvgFile
 from fastdispatch.cli.timeline.timeline_merge import (
     add_align,
@@ -21,8 +20,9 @@ from fastdispatch.cli.timeline.timeline_merge import (
     progress_bar,
     rank_in_name,
 )
+from fastdispatch.files.output import write
 from fastdispatch.read import privacy
-from fastdispatch.read.summary import counted
+from fastdispatch.text.formats import counted
 
 _TOP = 20
 

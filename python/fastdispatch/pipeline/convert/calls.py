@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 
 _PLACEHOLDER = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|%(\d+)""")
 _NAME = re.compile(r"_fd_(\d+)")

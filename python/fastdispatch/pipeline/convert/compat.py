@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert import published
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph
 from fastdispatch.pipeline.convert.templates import Templates

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 
 _TOKEN = re.compile(
     r"""\s*(?:

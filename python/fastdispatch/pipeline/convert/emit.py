@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.naming import Names
 from fastdispatch.pipeline.convert.published import as_tuple
 from fastdispatch.pipeline.convert.stage_plans import Plan, StagePlan

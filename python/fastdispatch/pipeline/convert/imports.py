@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.describe import Description, describe
 
 _FORM = re.compile(r"([A-Za-z_]\w*)=([A-Za-z_][\w.]*):([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.graph import Graph
 
 

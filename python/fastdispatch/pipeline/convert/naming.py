@@ -6,7 +6,7 @@ import keyword
 import re
 from collections.abc import Sequence
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph, in_order
 
 _TAKEN = {"torch", "arch", "model", "full_model", "criterion", "weights"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.calls import Call
 from fastdispatch.pipeline.convert.constructors import CONSTRUCTORS
 from fastdispatch.pipeline.convert.describe import Description, describe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert import compat
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.emit import emit_stage, emit_whole, wires

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.constructors import CONSTRUCTORS
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Node
 from fastdispatch.pipeline.convert.published_classes import SPECIAL

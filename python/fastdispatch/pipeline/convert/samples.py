@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.describe import Description, describe
 from fastdispatch.pipeline.convert.stage_plans import Plan
 

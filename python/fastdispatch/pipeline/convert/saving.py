@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from fastdispatch import Error
-from fastdispatch.cli.output import make_folder, write
-from fastdispatch.read.regular import read_bytes
+from fastdispatch._core import Error
+from fastdispatch.files.output import make_folder, write
+from fastdispatch.files.regular import read_bytes
 
 LIST = ".pipeline-convert.json"
 SCHEMA = "fastdispatch-package/1"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.imports import Import
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Node, in_order
 from fastdispatch.pipeline.convert.memory import shared_writes

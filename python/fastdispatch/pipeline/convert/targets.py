@@ -8,7 +8,7 @@ from math import lcm
 from pathlib import Path
 from string import Template
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.emit import wires
 from fastdispatch.pipeline.convert.programs import CARRY, DEEPSPEED, TORCH

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fastdispatch import Error
-from fastdispatch.read.regular import read_text
+from fastdispatch._core import Error
+from fastdispatch.files.regular import read_text
 
 MODEL = """\
 import torch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.layer_graph import Node
 from fastdispatch.pipeline.convert.naming import Names
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch._core import Error
 from fastdispatch.pipeline.convert import package
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.imports import Import

@@ -1,0 +1,1 @@
+"""Differences between recordings, ranks and runs, and limits of them."""

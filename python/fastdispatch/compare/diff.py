@@ -1,0 +1,333 @@
+"""Changes between two recordings, or between two ranks of one: ``diff`` (docs/guides/diff.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from fastdispatch import _core
+from fastdispatch.compare.diff_measured import MeasuredDiff, measured_diff
+from fastdispatch.compare.diff_verdict import DiffVerdict, verdict
+from fastdispatch.dataset.run_loading import load_run
+from fastdispatch.read.steps import number_of_ranks, step_time
+from fastdispatch.read.summary import whole_time
+from fastdispatch.read.trace import PathLike, Steps, Trace, load
+
+#: Bits of the C core, in their order (csrc/profile/profile_diff.h).
+SAID = ("new", "gone", "calls", "slower", "faster", "collection")
+
+FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")
+
+By = Literal["node", "module", "package"]
+
+_TOP = 20
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A figure of one step (of the whole run if a side has no steps), before and after; times in ns."""
+
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function, operator, ... of at least one side."""
+
+    key: str
+    kind: str
+    said: frozenset[str]
+    calls: Pair
+    self: Pair
+    total: Pair
+    backward: Pair
+    asynchronous: Pair
+    gpu: Pair
+    spread: Pair
+
+    def as_json(self) -> dict[str, Any]:
+        figures = {name: getattr(self, "asynchronous" if name == "async" else name) for name in FIGURES}
+        said = sorted(self.said - {"collection"}, key=SAID.index)
+        return {"key": self.key, "kind": self.kind, "said": said} | {
+            name: [pair.before, pair.after] for name, pair in figures.items()
+        }
+
+
+@dataclass(frozen=True)
+class Call:
+    """Calls between a caller (None: the outside) and a callee, on at least one side."""
+
+    caller: Row | None
+    callee: Row
+    said: frozenset[str]
+    calls: Pair
+
+    @property
+    def follows(self) -> bool:
+        """Whether the number per call of the caller is unchanged: then the caller changed, not this. Calls of operators
+        follow from their arguments."""
+        if self.caller is None or self.caller.said & {"new", "gone"}:
+            return True
+        if "calls" in self.caller.said and self.caller.kind in ("op", "autograd"):
+            return True
+        before, after = self.caller.calls.before, self.caller.calls.after
+        return bool(before and after) and abs(self.calls.before / before - self.calls.after / after) < 1e-9
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "caller": self.caller.key if self.caller else None,
+            "callee": self.callee.key,
+            "said": sorted(self.said, key=SAID.index),
+            "calls": [self.calls.before, self.calls.after],
+        }
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: its name, rank (None: all), ended steps (summed over ranks) and time of a step, or of the main threads,
+    ns."""
+
+    name: str
+    rank: int | None
+    ranks: int
+    steps: int
+    whole: float
+    window: str  # the steps that the figures cover; "": the whole recording
+
+
+def diff(
+    before: Trace | PathLike | Sequence[PathLike],
+    after: Trace | PathLike | Sequence[PathLike],
+    *,
+    by: By = "node",
+    threshold: float = 0.1,
+    rank: int | None = None,
+    steps: Steps = "settled",
+) -> Diff:
+    """Compare two recordings (docs/guides/diff.md): ``print`` prints the changes, ``as_json()`` returns them.
+
+    ``before`` and ``after`` are as for :func:`fastdispatch.load`, data sets, or loaded traces, for which ``steps`` has
+    no effect. A run directory of more than 16 ranks and a data set are read as a reduced merge. If the settled steps of
+    one side are not decided, whole recordings are compared. ``by``: ``node``, ``module`` or ``package``; ``threshold``:
+    minimum relative change of a time; ``rank``: only this rank. Raises :class:`fastdispatch.Error` for other inputs.
+    """
+    sides = [_read(side, steps, rank) for side in (before, after)]
+    if (sides[0].window is None) != (sides[1].window is None):
+        sides = [_read(side, None, rank) for side in (before, after)]
+    names = (sides[0].name, sides[1].name)
+    return Diff(sides[0], sides[1], names=names, ranks=(rank, rank), by=by, threshold=threshold)
+
+
+def _read(side: Trace | PathLike | Sequence[PathLike], steps: Steps, rank: int | None) -> Trace:
+    if isinstance(side, Trace):
+        return side
+    return load_run(side, steps=steps, rank=rank) if isinstance(side, (str, os.PathLike)) else load(side, steps=steps)
+
+
+class Diff:
+    """Two traces compared: ``str`` returns the text of ``fastdispatch diff``, a notebook displays it.
+
+    ``by``: ``node`` (functions, operators, ranges), ``module`` or ``package``. ``threshold``: minimum relative change
+    of a time to report, beyond twice the spread of steps and half a percent of the step. ``same_speed``: keep the
+    speed difference common to all rows, as between ranks of one run. Raises ``ArgumentError`` for another ``by``, Error
+    for a missing rank.
+    """
+
+    def __init__(
+        self,
+        before: Trace,
+        after: Trace,
+        *,
+        names: tuple[str, str] = ("before", "after"),
+        ranks: tuple[int | None, int | None] = (None, None),
+        by: str = "node",
+        threshold: float = 0.1,
+        same_speed: bool = False,
+    ) -> None:
+        self.by = by
+        self.threshold = threshold
+        self.traces = (before, after)
+        self.found = before.core.diff(
+            after.core,
+            rank=before.index(ranks[0]),
+            after_rank=after.index(ranks[1]),
+            by=by,
+            threshold=threshold,
+            same_speed=same_speed,
+        )
+        #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
+        self.speed: float = self.found["speed"]
+        self.sides = tuple(
+            _side(name, trace, rank, steps)
+            for name, rank, trace, steps in zip(names, ranks, (before, after), self.found["steps"], strict=True)
+        )
+
+    def __str__(self) -> str:
+        from fastdispatch.compare.diff_text import lines
+
+        return "\n".join(lines(self, top=_TOP))
+
+    def _repr_html_(self) -> str | None:
+        try:
+            from fastdispatch.text.notebook_html import pre
+        except ModuleNotFoundError:  # without the extra `view`
+            return None
+        return pre(str(self).splitlines())
+
+    @property
+    def by_step(self) -> bool:
+        """Whether figures are per step; else of whole runs."""
+        return bool(self.sides[0].steps)
+
+    @property
+    def machine_differs(self) -> bool:
+        """Whether the speed of the machine is part of the output."""
+        return abs(self.speed - 1) >= 0.02
+
+    @cached_property
+    def _all_rows(self) -> list[Row]:
+        columns = self.found["rows"]
+        return [
+            Row(
+                columns["key"][i],
+                columns["kind"][i],
+                _said(columns["said"][i]),
+                *(Pair(columns[f"{name}_before"][i], columns[f"{name}_after"][i]) for name in FIGURES),
+            )
+            for i in range(len(columns["key"]))
+        ]
+
+    @cached_property
+    def _all_calls(self) -> list[Call]:
+        rows, columns = self._all_rows, self.found["calls"]
+        return [
+            Call(rows[caller] if caller >= 0 else None, rows[callee], _said(said), Pair(before, after))
+            for caller, callee, said, before, after in zip(*columns.values(), strict=True)
+        ]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The compared rows: all but garbage collections, which happen at any moment."""
+        return [row for row in self._all_rows if "collection" not in row.said]
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """Calls without those of garbage collections and below them."""
+        return [call for call in self._all_calls if "collection" not in call.said]
+
+    @cached_property
+    def collections(self) -> list[Row]:
+        """Garbage collections by generation: not compared."""
+        return [row for row in self._all_rows if "collection" in row.said]
+
+    @cached_property
+    def collection_calls(self) -> list[Call]:
+        """Calls of garbage collections and below them: not compared."""
+        return [call for call in self._all_calls if "collection" in call.said]
+
+    def joined(self, ranks: Sequence[int] = ()) -> _core.Trace:
+        """Return both as one trace: rank 0 is before and 1 after, and so on in pairs for each common one of
+        ``ranks``."""
+        before, after = self.traces
+        wanted = [(self.sides[0].rank, self.sides[1].rank), *((rank, rank) for rank in ranks)]
+        return before.core.joined(after.core, [(before.index(one), after.index(other)) for one, other in wanted])
+
+    def time(self, row: Row) -> Pair:
+        """Return the compared time: self time, for modules total time, corrected for the speed of the machine."""
+        pair = row.total if self.by == "module" else row.self
+        return Pair(pair.before * self.speed, pair.after)
+
+    @cached_property
+    def measured(self) -> MeasuredDiff:
+        """How FLOPs, communicated bytes and the peak of memory changed."""
+        return measured_diff((self.traces[0], self.traces[1]), (self.sides[0].rank, self.sides[1].rank))
+
+    @cached_property
+    def verdict(self) -> DiffVerdict:
+        """How the time of a step changed, in a sentence."""
+        return verdict(self)
+
+    def effect(self, changed: Row | Call) -> float:
+        """Return the time that a step has more or less by a change, ns: of a new or removed row all below it, of a
+        call its number times the mean time of such calls."""
+        if isinstance(changed, Row):
+            whole = changed.said & {"new", "gone"}
+            pair = Pair(changed.total.before * self.speed, changed.total.after) if whole else self.time(changed)
+            return abs(pair.change)
+        callee, number = changed.callee, changed.calls.change
+        total, calls = (
+            (callee.total.after, callee.calls.after)
+            if number > 0
+            else (callee.total.before * self.speed, callee.calls.before)
+        )
+        return abs(number) * total / calls if calls else 0.0
+
+    def changed(self) -> list[Row]:
+        """Return rows that are new, gone, slower or faster, the largest effect first."""
+        found = [row for row in self.rows if row.said - {"calls"}]
+        return sorted(found, key=lambda row: (-self.effect(row), row.key))
+
+    def changed_calls(self) -> list[Call]:
+        """Return calls whose number per call of the caller changed, the largest effect first."""
+        found = [call for call in self.calls if call.said and not call.follows]
+        return sorted(found, key=lambda call: (-self.effect(call), -abs(call.calls.change), call.callee.key))
+
+    def own_keys(self) -> set[str]:
+        """Return the keys of functions of the program, without libraries."""
+        return {
+            key.partition("@")[0]
+            for trace in self.traces
+            for key, kind, source in zip(*(trace.nodes[name] for name in ("key", "kind", "from")), strict=True)
+            if kind == "python" and source == "project"
+        }
+
+    def as_json(self, *, everything: bool = False) -> dict[str, Any]:
+        """Return the document of docs/reference/schemas/diff.schema.json. ``everything``: include unchanged rows and
+        calls."""
+        return {
+            "format": "fastdispatch.diff",
+            "version": 1,
+            "by": self.by,
+            "per": "step" if self.by_step else "run",
+            "threshold": self.threshold,
+            "speed": self.speed,
+            "verdict": self.verdict.as_json(),
+            **{
+                end: {
+                    "name": side.name,
+                    "rank": side.rank,
+                    "steps": side.steps,
+                    "whole": side.whole,
+                    "window": side.window,
+                }
+                for end, side in zip(("before", "after"), self.sides, strict=True)
+            },
+            "rows": [row.as_json() for row in (self.rows if everything else self.changed())],
+            "calls": [call.as_json() for call in (self.calls if everything else self.changed_calls())],
+            "collections": [row.as_json() for row in self.collections],
+            "measured": [each.as_json() for each in self.measured.figures],
+        }
+
+
+def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
+    ranks = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
+    whole = (step_time(ranks) or whole_time(ranks) / steps) if steps else whole_time(ranks)
+    return Side(name, rank, number_of_ranks(ranks), steps, whole, trace.window.text if trace.window is not None else "")
+
+
+def _said(bits: int) -> frozenset[str]:
+    return frozenset(_names(bits))
+
+
+def _names(bits: int) -> Iterator[str]:
+    for place, name in enumerate(SAID):
+        if bits >> place & 1:
+            yield name

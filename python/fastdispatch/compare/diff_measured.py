@@ -1,0 +1,128 @@
+"""Changes of measured figures between two recordings: FLOPs, communicated bytes and the peak of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fastdispatch.measures.measured import Measured, measured
+from fastdispatch.read.trace import Trace
+
+#: Changes of FLOPs and communicated bytes above this share are real: they are counts. Peaks depend on the moment at
+#: which other threads free their blocks.
+_EXACT, _PEAK, _SMALL_BLOCKS = 1e-9, 1e-3, 4096.0
+
+#: Figures that are compared, with their names in sentences.
+_NAMES = {"flops": "FLOPs", "communicated": "communicated bytes"}
+
+
+@dataclass(frozen=True)
+class MeasuredPath:
+    """A figure of a function of the program, or of an operator outside of any, without the functions that it calls."""
+
+    key: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class MeasuredChange:
+    """A figure that both sides have: FLOPs or communicated bytes of a step and rank (of a rank without steps), or the
+    peak of a device. ``paths``: the changed ones, the largest change first."""
+
+    figure: str  # flops, communicated or peak
+    name: str
+    before: float
+    after: float
+    paths: list[MeasuredPath]
+
+    @property
+    def changed(self) -> bool:
+        return differs(self.figure, self.before, self.after, max(self.before, self.after)) or bool(self.paths)
+
+    def as_json(self) -> dict[str, Any]:
+        paths = [{"key": path.key, "figure": [path.before, path.after]} for path in self.paths]
+        return {"figure": self.figure, "name": self.name, "total": [self.before, self.after], "paths": paths}
+
+
+def differs(figure: str, before: float, after: float, whole: float) -> bool:
+    """Return whether a change is more than the limit for its figure, a share of the whole; of a peak also more than the
+    small blocks of other threads, which are live at the peak of one run and freed at that of another."""
+    limit = max(_PEAK * whole, _SMALL_BLOCKS) if figure == "peak" else _EXACT * whole
+    return abs(after - before) > limit
+
+
+@dataclass(frozen=True)
+class MeasuredDiff:
+    """Figures of both sides, and those that only one has or that have no common unit."""
+
+    figures: list[MeasuredChange]
+    missing: list[str]
+
+    @property
+    def changes(self) -> list[MeasuredChange]:
+        return [each for each in self.figures if each.changed]
+
+
+def measured_diff(traces: tuple[Trace, Trace], ranks: tuple[int | None, int | None]) -> MeasuredDiff:
+    sides = [_Side(trace, rank) for trace, rank in zip(traces, ranks, strict=True)]
+    before, after = (side.figures() for side in sides)
+    figures, missing = [], []
+    for figure, name in dict.fromkeys([*before, *after]):
+        found = before.get((figure, name)), after.get((figure, name))
+        if None in found:
+            missing.append(f"{name} are not compared: only one side has them")
+        elif figure != "peak" and sides[0].found.by_step != sides[1].found.by_step:
+            missing.append(f"{name} are not compared: only one side has steps")
+        else:
+            figures.append(_change(figure, name, *(found[0] or {}, found[1] or {})))
+    return MeasuredDiff(figures, missing)
+
+
+def _change(figure: str, name: str, before: dict[str, float], after: dict[str, float]) -> MeasuredChange:
+    totals = sum(before.values()), sum(after.values())
+    paths = [MeasuredPath(key, before.get(key, 0.0), after.get(key, 0.0)) for key in {**before, **after}]
+    changed = [each for each in paths if differs(figure, each.before, each.after, max(totals))]
+    return MeasuredChange(figure, name, *totals, sorted(changed, key=lambda each: (-abs(each.change), each.key)))
+
+
+class _Side:
+    def __init__(self, trace: Trace, rank: int | None) -> None:
+        self.found: Measured = measured(trace, rank)
+        nodes = trace.nodes
+        self._keys: list[str] = [key.partition("@")[0] for key in nodes["key"]]
+        self._users = [
+            kind == "python" and source == "project" for kind, source in zip(nodes["kind"], nodes["from"], strict=True)
+        ]
+        self._nodes: list[int] = trace.contexts["node"]
+        self._parents: list[int] = trace.contexts["parent"]
+
+    def figures(self) -> dict[tuple[str, str], dict[str, float]]:
+        """Return the figures by kind and name, then by key."""
+        return dict(self._figures())
+
+    def _figures(self) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
+        for figure, name in _NAMES.items():
+            if figure in self.found.figures:
+                yield (figure, name), self._by_key(self.found.figures[figure])
+        for device, sites in self.found.peaks.items():
+            yield ("peak", f"bytes at the peak of {device}"), self._by_key(sites)
+
+    def _by_key(self, sites: dict[int, float]) -> dict[str, float]:
+        made: dict[str, float] = {}
+        for site, value in sites.items():
+            key = self._key(site)
+            made[key] = made.get(key, 0) + value
+        return made
+
+    def _key(self, site: int) -> str:
+        """Return the innermost function of the program at or above a site, or the site itself."""
+        at = site
+        while at >= 0 and not self._users[self._nodes[at]]:
+            at = self._parents[at]
+        return self._keys[self._nodes[at if at >= 0 else site]]

@@ -1,0 +1,99 @@
+"""Comparisons as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastdispatch.compare.diff import Call, Diff, Row
+from fastdispatch.compare.gate import Broken, Budget, per
+from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size
+
+
+def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
+    """Yield the verdict, changes by their effect on the step, then the number of omitted ones."""
+    yield diff.verdict.text
+    yield from head(diff)
+    calls, rows = diff.changed_calls(), diff.changed()
+    shown_by_call = {call.callee.key for call in calls[:top]}
+    rows = [row for row in rows if row.key not in shown_by_call or row.said & {"slower", "faster"}]
+    shown: list[Call | Row] = [*calls[:top], *rows[:top]]
+    shown.sort(key=lambda change: -diff.effect(change))
+    cells = (call_cells(diff, each) if isinstance(each, Call) else row_cells(diff, each) for each in shown)
+    yield from aligned(cells, indent=" ")
+    yield from measured_lines(diff, top)
+    hidden = len(calls) + len(rows) - len(calls[:top]) - len(rows[:top])
+    more = f"; {grouped(hidden)} more changes (--all)" if hidden else ""
+    same = len(diff.rows) - len(diff.changed())
+    apart = ", apart from the speed of the machine" if diff.machine_differs else ""
+    yield f"{grouped(same)} of {grouped(len(diff.rows))} {WHAT[diff.by]} are unchanged{apart}{more}"
+    if diff.collections:
+        yield f"garbage collections (not compared): {', '.join(collection_text(diff, row) for row in diff.collections)}"
+
+
+def measured_lines(diff: Diff, top: int | None) -> Iterator[str]:
+    """Yield each changed figure of the measures, and the functions with the largest changes of it."""
+    for each in diff.measured.changes:
+        form = in_flop if each.figure == "flops" else lambda number: size(round(number))
+        yield f"{each.name}{'' if each.figure == 'peak' else per(diff)}: {form(each.before)} -> {form(each.after)}"
+        cells = [
+            (f"{sign(path.change)} {form(abs(path.change))}", f"{path.key}   {form(path.before)} -> {form(path.after)}")
+            for path in each.paths[:top]
+        ]
+        yield from aligned(cells, indent=" ")
+        if len(each.paths) > len(each.paths[:top]):
+            yield f" {grouped(len(each.paths) - len(each.paths[:top]))} more functions (--all)"
+    yield from diff.measured.missing
+
+
+WHAT = {"node": "functions and operators", "module": "modules", "package": "packages"}
+
+
+def head(diff: Diff) -> Iterator[str]:
+    before, after = diff.sides
+    unit = "per step" if diff.by_step else "in total"
+    growth = f" ({after.whole / before.whole - 1:+.1%})" if before.whole else ""
+    for side in diff.sides:
+        rank = f"rank {side.rank}" if side.rank is not None else f"{side.ranks} rank{'s' * (side.ranks != 1)}"
+        steps = f"{side.window or f'{side.steps} steps'}, " if diff.by_step else ""
+        yield f"{side.name}: {steps}{rank}, {seconds(side.whole)} {unit}" + (growth if side is after else "")
+    if not diff.by_step:
+        yield "one recording has no steps: whole runs are compared, without spread"
+    if diff.machine_differs:
+        yield f"speed of the machine: all times are {diff.speed:.2f} times as long; changes below exclude this"
+
+
+def sign(change: float) -> str:
+    return "+" if change > 0 else "-"
+
+
+def call_cells(diff: Diff, call: Call) -> tuple[str, str]:
+    count = f"{sign(call.calls.change)} {abs(call.calls.change):.4g} calls{per(diff)}"
+    word = "  (new)" if "new" in call.said else "  (gone)" if "gone" in call.said else ""
+    effect = diff.effect(call)
+    word += f"   {sign(call.calls.change)} {seconds(effect)}{per(diff)}" if effect else ""
+    return count, f"{call.caller.key if call.caller else '<outside>'} -> {call.callee.key}{word}"
+
+
+def row_cells(diff: Diff, row: Row) -> tuple[str, str]:
+    time = diff.time(row)
+    of = "total" if diff.by == "module" else "self"
+    if "new" in row.said or "gone" in row.said:
+        what = f"{sign(time.change)} {'new' if 'new' in row.said else 'gone'}"
+        calls = row.calls.after or row.calls.before
+        total = "" if diff.by == "module" else f", {seconds(diff.effect(row))} total"
+        return what, f"{row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}"
+    growth = f"{sign(time.change)} {abs(time.change) / time.before:.0%} {of}"
+    spread = max(row.spread.before * diff.speed, row.spread.after)
+    between = f"{seconds(time.before)} -> {seconds(time.after)}{per(diff)}"
+    return growth, f"{row.key}   {between}, spread {seconds(spread)}"
+
+
+def collection_text(diff: Diff, row: Row) -> str:
+    calls = f"{row.calls.before:.4g} -> {row.calls.after:.4g} calls{per(diff)}"
+    return f"{row.key} {calls}, {seconds(row.total.before)} -> {seconds(row.total.after)}{per(diff)}"
+
+
+def gate_lines(budget: Budget, broken: list[Broken]) -> Iterator[str]:
+    for one in broken:
+        yield f" ! {one.text}   {budget.path}:{one.line}"
+    yield f"gate: {len(broken)} limit{'s' * (len(broken) != 1)} exceeded" if broken else "gate: passed"

@@ -1,0 +1,166 @@
+"""The first sentence of a comparison: how the time of a step changed, and below which function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastdispatch.read.plumbing import plumbing
+from fastdispatch.text.formats import seconds
+
+if TYPE_CHECKING:
+    from fastdispatch.compare.diff import Call, Diff, Row
+    from fastdispatch.compare.diff_measured import MeasuredChange
+
+#: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
+_MOST = 0.8
+
+#: A change of less than this share of a step is not explained.
+_LEAST = 0.01
+
+
+#: Ends of keys of comprehensions.
+_PARTS = (":<listcomp>", ":<dictcomp>", ":<setcomp>", ":<genexpr>")
+
+
+@dataclass(frozen=True)
+class DiffVerdict:
+    """How the time of a step (of the whole run without steps) changed, ns. ``machine``: the part of the change that the
+    speed of the machine explains. ``below``: the key of the function whose calls, with all below them, changed by
+    ``part``; None if no single function explains the change. ``because``: its most expensive new or more frequent
+    calls, as ``caller -> callee``."""
+
+    changed: bool
+    before: float
+    after: float
+    machine: float
+    below: str | None
+    part: float
+    because: list[str]
+    text: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "changed": self.changed,
+            "step": [self.before, self.after],
+            "machine": self.machine,
+            "below": self.below,
+            "part": self.part,
+            "because": self.because,
+        }
+
+
+def verdict(diff: Diff) -> DiffVerdict:
+    before, after = (side.whole for side in diff.sides)
+    change = after - before
+    machine = before * (diff.speed - 1)
+    changed = bool(diff.changed() or diff.changed_calls())
+    row = _cause(diff, change - machine) if changed else None
+    part = row.total.after - row.total.before * diff.speed if row is not None else 0.0
+    because = [_edge(call) for call in _reasons(diff, row, part)[:2]] if row is not None else []
+    made = DiffVerdict(changed, before, after, machine, row.key if row is not None else None, part, because, "")
+    measured = "".join(f"; {each.name} {_growth(each)}" for each in diff.measured.changes)
+    return DiffVerdict(**{**vars(made), "text": _text(diff, made) + measured})
+
+
+def _growth(change: MeasuredChange) -> str:
+    """Return the growth in percent; of figures whose sum is the same that their places changed."""
+    if change.before == change.after:
+        return "moved"
+    return f"{change.after / change.before - 1:+.1%}" if change.before else "are new"
+
+
+def _text(diff: Diff, made: DiffVerdict) -> str:
+    unit = "step" if diff.by_step else "whole run"
+    change = made.after - made.before
+    text = f"{unit} {seconds(made.before)} -> {seconds(made.after)}"
+    if not made.changed:
+        machine = f" and the speed of the machine ({diff.speed:.2f} times as long)" if diff.machine_differs else ""
+        what = "no change" if diff.by == "node" else f"no change of a {diff.by}"
+        return f"{text}: {what} beyond noise{machine}"
+    text += f", {_signed(change)}"
+    parts = []
+    if diff.machine_differs:
+        parts.append(f"{_signed(made.machine)} by the speed of the machine")
+    if made.below is not None:
+        reasons = f" ({'; '.join(made.because)})" if made.because else ""
+        parts.append(f"{_signed(made.part)} below {_short(made.below)}{reasons}")
+    return f"{text}: {', '.join(parts)}" if parts else text
+
+
+def _signed(time: float) -> str:
+    return f"{'-' if time < 0 else '+'}{seconds(abs(time))}"
+
+
+def _short(key: str) -> str:
+    """Return ``Attention.forward (model.py)`` for ``model.py:[Attention]:forward``."""
+    file, found, rest = key.partition(":[")
+    if not found:
+        return key
+    owner, _, name = rest.partition("]:")
+    return f"{f'{owner}.' if owner else ''}{name} ({file})"
+
+
+def _edge(call: Call) -> str:
+    word = "new" if "new" in call.said else "gone" if "gone" in call.said else f"{call.calls.change:+.4g} calls"
+    return f"{_short(call.callee.key)} {'is' if word in ('new', 'gone') else 'has'} {word}"
+
+
+def _cause(diff: Diff, change: float) -> Row | None:
+    """Return the innermost function of the program that explains most of the change: among those with most of the
+    largest change the one that takes the shortest time."""
+    step = max(abs(side.whole) for side in diff.sides)
+    if diff.by != "node" or abs(change) < _LEAST * step:
+        return None
+    own = diff.own_keys()
+    growth = {
+        row.key: (row, row.total.after - row.total.before * diff.speed)
+        for row in diff.rows
+        if row.kind == "python" and row.key in own and not _is_part(row)
+    }
+    same = [(row, time) for row, time in growth.values() if (time > 0) == (change > 0)]
+    largest = max((abs(time) for _, time in same), default=0.0)
+    if largest < abs(change) / 2:
+        return None
+    close = [row for row, time in same if abs(time) >= _MOST * largest]
+    depth = _depths(diff)  # functions that never return have the time of the whole step
+    return min(close, key=lambda row: (max(row.total.before, row.total.after), -depth.get(row.key, 0), row.key))
+
+
+def _depths(diff: Diff) -> dict[str, int]:
+    """Return the place of functions in their call tree, callees after their callers."""
+    found: dict[str, int] = {}
+    for trace in diff.traces:
+        for row, node in enumerate(trace.contexts["node"]):
+            found.setdefault(trace.nodes["key"][node].partition("@")[0], row)
+    return found
+
+
+def _is_part(row: Row) -> bool:
+    """Whether a function is a comprehension or generator expression, a part of the function around it."""
+    return row.key.endswith(_PARTS)
+
+
+def _reasons(diff: Diff, row: Row, part: float) -> list[Call]:
+    """Return changed calls that the function makes itself or in a comprehension, the most expensive first. Functions
+    that only pass a call on are named if there are no others."""
+    sign = 1 if part > 0 else -1
+    callers = [row, *(call.callee for call in diff.calls if call.caller is row and _is_part(call.callee))]
+    found = [
+        call
+        for call in diff.calls
+        if "calls" in call.said
+        and call.calls.change * sign > 0
+        and not _is_part(call.callee)
+        and call.callee is not row
+        and any(call.caller is each for each in callers)
+    ]
+    passing = {
+        key
+        for trace in diff.traces
+        for key, only in zip(trace.nodes["key"], plumbing(trace.nodes), strict=True)
+        if only
+    }
+    found = [call for call in found if call.callee.key not in passing] or found
+    return sorted(found, key=lambda call: (-diff.effect(call), call.callee.key))

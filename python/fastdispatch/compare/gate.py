@@ -1,0 +1,213 @@
+"""Budgets: limits of the changes between two recordings (docs/guides/diff.md)."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from fastdispatch._core import Error
+from fastdispatch.compare.diff import Diff, Row
+from fastdispatch.files.regular import read_text
+from fastdispatch.measures.measured import measured, required
+from fastdispatch.read.steps import step_times
+from fastdispatch.text.formats import seconds
+
+_KEYS = {
+    "forbid": list,
+    "new_operators": bool,
+    "step": (int, float),
+    "flops": (int, float),
+    "communicated": (int, float),
+    "peak": (int, float),
+    "allocated": (int, float),
+    "calls": dict,
+    "time": dict,
+}
+
+#: Limits of measured figures; a peak has the name of its device.
+_WORDS = {
+    "flops": "FLOPs per step",
+    "communicated": "communicated bytes per step",
+    "allocated": "allocated bytes in the recording",
+    "peak": "bytes at the peak of",
+}
+
+#: Distance of the quartiles, and standard error of the median, in standard deviations of normally distributed times.
+_QUARTILES, _MEDIAN = 1.349, 1.2533
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A line of a budget that is exceeded, and by what."""
+
+    text: str
+    line: int
+
+
+class Budget:
+    """A budget file. Raises Error with one line for an invalid file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self.text = read_text(path)
+            self.content = tomllib.loads(self.text)
+        except OSError as error:
+            raise Error(f"{path}: cannot read: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise Error(f"{path}: invalid TOML: {error}") from None
+        self._check()
+
+    def _check(self) -> None:
+        for key, value in self.content.items():
+            kind = _KEYS.get(key)
+            if kind is None:
+                raise Error(f"{self.path}:{self._line(key)}: unknown key {key}: expected one of {', '.join(_KEYS)}")
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # type: ignore[arg-type]
+                raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} has the wrong type (docs/guides/diff.md)")
+        for table in ("calls", "time"):
+            for key, value in self.content.get(table, {}).items():
+                if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+                    raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} is not a number of at least 0")
+        for edge in self.content.get("forbid", []):
+            if not isinstance(edge, str) or " -> " not in edge:
+                raise Error(f"{self.path}:{self._line(str(edge))}: {edge!r}: expected 'CALLER -> CALLEE'")
+
+    def _line(self, text: str) -> int:
+        """Return the first line of the file with this text: TOML has no positions."""
+        for wanted in (f'"{text}"', f"'{text}'", text):
+            for number, line in enumerate(self.text.splitlines(), 1):
+                if wanted in line:
+                    return number
+        return 1
+
+    def broken(self, diff: Diff) -> list[Broken]:
+        """Yield exceeded lines in the order step, measured figures, calls, times, operators, forbidden calls."""
+        return [
+            *self._step(diff),
+            *self._measured(diff),
+            *self._calls(diff),
+            *self._times(diff),
+            *self._operators(diff),
+            *self._forbidden(diff),
+        ]
+
+    def _step(self, diff: Diff) -> list[Broken]:
+        allowed = self.content.get("step")
+        before, after = (side.whole for side in diff.sides)
+        if allowed is None or not before or after <= before * (1 + allowed / 100):
+            return []
+        spread = noise(diff)
+        text = f"; noise of the median {spread:.1%}" if spread is not None else ""
+        return [Broken(f"{after / before - 1:+.1%} per step, {allowed} % allowed{text}", self._line("step"))]
+
+    def _measured(self, diff: Diff) -> list[Broken]:
+        found = []
+        for key in _WORDS:
+            if key not in self.content:
+                continue
+            allowed = self.content[key]
+            for words, before, after in self._figures(diff, key):
+                if after > before * (1 + allowed / 100):
+                    growth = f"{after / before - 1:+.1%}" if before else f"{after:g}"
+                    found.append(Broken(f"{growth} {words}, {allowed:g} % allowed", self._line(key)))
+        return found
+
+    def _figures(self, diff: Diff, key: str) -> list[tuple[str, float, float]]:
+        """Return what a limit is about, before and after: peaks by device. Raises Error if it was not measured."""
+        sides = [measured(trace, side.rank) for side, trace in zip(diff.sides, diff.traces, strict=True)]
+        name = "allocated" if key == "peak" else key
+        for one, trace in zip(sides, diff.traces, strict=True):
+            required(one, name, f"{self.path}:{self._line(key)}: {key}", trace.name)
+        if key == "peak":
+            totals = [{device: sum(sites.values()) for device, sites in one.peaks.items()} for one in sides]
+            return [(f"{_WORDS[key]} {each}", totals[0].get(each, 0), totals[1].get(each, 0)) for each in totals[1]]
+        before, after = (one.total(name) for one in sides)
+        return [(_WORDS[key], before, after)]
+
+    def _calls(self, diff: Diff) -> list[Broken]:
+        found = []
+        for glob, allowed in self.content.get("calls", {}).items():
+            rows = diff.collections if names_collections(glob) else diff.rows
+            calls = sum(row.calls.after for row in matching(rows, glob))
+            if calls != allowed:
+                found.append(Broken(f"{calls:g} calls{per(diff)} of {glob}, {allowed:g} expected", self._line(glob)))
+        return found
+
+    def _times(self, diff: Diff) -> list[Broken]:
+        """Check only rows that are slower than the spread of steps explains."""
+        found = []
+        for glob, allowed in self.content.get("time", {}).items():
+            for row in matching(diff.rows, glob):
+                time = diff.time(row)
+                if "slower" in row.said and time.after > time.before * (1 + allowed / 100):
+                    growth = f"{time.after / time.before - 1:+.0%}" if time.before else "all"
+                    spread = max(row.spread.before * diff.speed, row.spread.after)
+                    text = f"; spread of steps {seconds(spread)}" if spread else ""
+                    found.append(Broken(f"{growth} time  {row.key}, {allowed:g} % allowed{text}", self._line(glob)))
+        return found
+
+    def _operators(self, diff: Diff) -> list[Broken]:
+        if self.content.get("new_operators", True):
+            return []
+        new = [row for row in diff.rows if row.kind in ("op", "autograd") and "new" in row.said]
+        return [Broken(f"{row.key} is new", self._line("new_operators")) for row in new]
+
+    def _forbidden(self, diff: Diff) -> list[Broken]:
+        found = []
+        for edge in self.content.get("forbid", []):
+            caller, callee = (glob.strip() for glob in edge.split(" -> ", 1))
+            for call in diff.collection_calls if names_collections(callee) else diff.calls:
+                above = call.caller.key if call.caller else ""
+                if call.calls.after > 0 and matches(caller, above) and matches(callee, call.callee.key):
+                    text = f"{call.calls.after:g} calls{per(diff)}  {above or '<outside>'} -> {call.callee.key}"
+                    found.append(Broken(text, self._line(edge)))
+        return found
+
+    @property
+    def has_times(self) -> bool:
+        """Whether a limit depends on times; limits of calls are exact."""
+        return "step" in self.content or bool(self.content.get("time"))
+
+    def as_json(self, broken: list[Broken], diff: Diff) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "broken": [{"line": one.line, "text": one.text} for one in broken],
+            "noise": noise(diff) if self.has_times else None,
+        }
+
+
+def noise(diff: Diff) -> float | None:
+    """Return the standard error of the median step of both sides together, as a share of the step: derived from the
+    quartiles, as for normally distributed times. None if a side has fewer than 4 measured steps."""
+    square = 0.0
+    for side, trace in zip(diff.sides, diff.traces, strict=True):
+        found = step_times(rank for rank in trace.ranks if side.rank in (None, rank["rank"]))
+        if found is None or found.steps < 4 or not found.median:
+            return None
+        deviation = (found.high - found.low) / _QUARTILES
+        square += (_MEDIAN * deviation / found.median) ** 2 / found.steps
+    return math.sqrt(square)
+
+
+def per(diff: Diff) -> str:
+    return "/step" if diff.by_step else ""
+
+
+def names_collections(glob: str) -> bool:
+    """Return whether a glob begins like the name of garbage collections, which no other glob matches: their number
+    differs between equal runs."""
+    return glob.startswith("gc:")
+
+
+def matching(rows: list[Row], glob: str) -> list[Row]:
+    return [row for row in rows if matches(glob, row.key)]
+
+
+def matches(glob: str, text: str) -> bool:
+    """Match a glob: ``*`` is any text, ``?`` one character; brackets are literal, as they are part of keys."""
+    pattern = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in glob)
+    return re.fullmatch(pattern, text, re.S) is not None

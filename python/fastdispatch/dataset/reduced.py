@@ -1,0 +1,144 @@
+"""Reduced merges: the ranks of a run as one, with the spread over ranks. The size does not depend on their number.
+
+Per call path the core sums and compares (csrc/columns/rank_reduction.h). What belongs to a rank as a whole is the fact
+``reduced``, a dict that :func:`combined` adds up: whatever the order, the result is the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastdispatch import _core
+from fastdispatch.read import steps as steps_of_ranks
+from fastdispatch.read.rank_rows import RankRow, folded, row_of
+from fastdispatch.read.trace import Steps, Trace, load
+
+#: Recordings in memory at a time.
+AT_ONCE = 16
+
+
+#: Steps that are kept, the latest; and numbers of ranks in a list.
+_STEPS, _LISTED = 256, 64
+
+About = dict[str, Any]
+
+
+def about_of(trace: Trace) -> About:
+    """Return the description of the ranks of a trace."""
+    found = [_about_rank(rank) for rank in trace.ranks]
+    return combined(found)
+
+
+def _about_rank(rank: Mapping[str, Any]) -> About:
+    if steps_of_ranks.REDUCED in rank["meta"]:
+        made: About = rank["meta"][steps_of_ranks.REDUCED]
+        return made
+    number = rank["rank"]
+    window = steps_of_ranks.window_of([rank])
+    steps = rank["latest_steps"]
+    kept = steps_of_ranks.kept_steps(rank)
+    times = {str(steps["number"][row]): [1, *(steps[phase][row] for phase in steps_of_ranks.PHASES)] for row in kept}
+    ended = rank["steps"] if rank["window"] is None else rank["marks"]["steps"][-1]
+    return {
+        "ranks": [[number, number]],
+        "world": rank["world"],
+        "recorded": [rank["recorded"], rank["recorded"]],
+        "ended": [ended, ended],
+        "states": {rank["state"]: [1, [number]]},
+        "incomplete": [0, []] if rank["complete"] else [1, [number]],
+        "undecided": "" if rank["window"] is not None else steps_of_ranks.undecided([rank]),
+        "window": None if window is None else vars(window) | {"slower": round(1000 * window.slower)},
+        "parts": [[part.name, part.steps, part.time, 1] for part in steps_of_ranks.parts([rank])],
+        "latest": times,
+    }
+
+
+def combined(found: Sequence[About]) -> About:
+    """Add up descriptions. Raises Error if a rank is in two of them."""
+    made: About = {}
+    for one in found:
+        made = _both(made, one) if made else one
+    return made
+
+
+def _both(a: About, b: About) -> About:
+    states = {name: _listed(a["states"].get(name), b["states"].get(name)) for name in {**a["states"], **b["states"]}}
+    return {
+        "ranks": _spans([*a["ranks"], *b["ranks"]]),
+        "world": max(a["world"], b["world"]),
+        **{name: [min(a[name][0], b[name][0]), max(a[name][1], b[name][1])] for name in ("recorded", "ended")},
+        "states": dict(sorted(states.items())),
+        "incomplete": _listed(a["incomplete"], b["incomplete"]),
+        "undecided": min(filter(None, (a["undecided"], b["undecided"])), default=""),
+        "window": _windows(a["window"], b["window"]),
+        "parts": _parts(a["parts"], b["parts"]),
+        "latest": _latest(a["latest"], b["latest"]),
+    }
+
+
+def _spans(spans: list[list[int]]) -> list[list[int]]:
+    made: list[list[int]] = []
+    for first, last in sorted(spans):
+        if made and first <= made[-1][1]:
+            raise _core.Error(f"rank {first} has two recordings: give one of them")
+        if made and first == made[-1][1] + 1:
+            made[-1][1] = last
+        else:
+            made.append([first, last])
+    return made
+
+
+def _listed(a: list[Any] | None, b: list[Any] | None) -> list[Any]:
+    """Add numbers of ranks, and lists of the lowest of them."""
+    found = [each for each in (a, b) if each is not None]
+    return [sum(each[0] for each in found), sorted(rank for each in found for rank in each[1])[:_LISTED]]
+
+
+def _windows(a: About | None, b: About | None) -> About | None:
+    if a is None or b is None:
+        return None
+    made = {name: max(a[name], b[name]) for name in ("last", "steps", "ended", "slower", "varying")}
+    made |= {name: min(a[name], b[name]) for name in ("first", "skipped", "settled")}
+    return made | {"varying": made["varying"] and made["settled"]}
+
+
+def _parts(a: list[list[Any]], b: list[list[Any]]) -> list[list[Any]]:
+    if not a or not b:
+        return []
+    return [
+        [one[0], max(one[1], other[1]), one[2] + other[2], one[3] + other[3]] for one, other in zip(a, b, strict=True)
+    ]
+
+
+def _latest(a: dict[str, list[int]], b: dict[str, list[int]]) -> dict[str, list[int]]:
+    made = {number: list(times) for number, times in a.items()}
+    for number, times in b.items():
+        made[number] = [x + y for x, y in zip(made[number], times, strict=True)] if number in made else list(times)
+    kept = sorted(made, key=int)[-_STEPS:]
+    return {number: made[number] for number in kept}
+
+
+def reduced(traces: Sequence[Trace]) -> Trace:
+    """Return the ranks of traces, which may be reduced themselves, as one. Raises Error for a rank that is in two."""
+    about = combined([about_of(trace) for trace in traces])
+    text = json.dumps(about, sort_keys=True, separators=(",", ":"))
+    return Trace(traces[0].core.reduced(tuple(trace.core for trace in traces[1:]), text))
+
+
+def of_many(paths: Sequence[str], steps: Steps) -> Trace:
+    """Return recordings as one, with few of them in memory. If the settled steps of some are not decided, the figures
+    of all are of the whole recording."""
+    made: Trace | None = None
+    rows: list[RankRow] = []
+    for first in range(0, len(paths), AT_ONCE):
+        some = load(paths[first : first + AT_ONCE], steps=steps)
+        if steps == "settled" and some.window is None:
+            return of_many(paths, None)
+        rows += map(row_of, some.ranks)
+        made = reduced([some] if made is None else [made, some])
+    assert made is not None
+    rows.sort(key=lambda row: row.rank)
+    made.rank_rows = folded(rows, rows[-1].rank)
+    return made

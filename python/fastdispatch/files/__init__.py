@@ -1,0 +1,1 @@
+"""Files of a run: names, the manifest, inputs and outputs, on disk and on stores."""

@@ -1,0 +1,380 @@
+"""The run directory: where a process records, and the manifest that names the files of one run.
+
+All access is through :class:`fastdispatch._core.Folder`, relative to the directory, without following links or waiting
+for a FIFO: other users may be able to write there. The only exception it raises is :class:`fastdispatch.Error`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import _core
+from fastdispatch._core import Error
+
+MANIFEST = "manifest.json"
+LOCK = ".manifest.lock"
+
+#: Endings of the side file of a recording, with the rest of its timeline, and of the previous recording.
+SIDE = ".events"
+PREVIOUS = ".previous"
+
+#: Ending of a closed segment of a rotated recording, before its number.
+SEGMENT = ".segment"
+
+#: Seconds to wait for the lock, which each process of a run keeps for milliseconds; another may keep it forever.
+_PATIENCE = 30.0
+
+#: Names to try for one recording: no name is free in a directory that cannot be read.
+_MOST_NAMES = 1000
+
+#: Bytes of a manifest, 100 000 ranks.
+_LARGEST = 16 << 20
+
+_FORMAT, _VERSION = "fastdispatch.run", 1
+
+#: Folder of the reduced merge in the run directory.
+GATHERED = "gathered"
+
+_CHILD = re.compile(r"rank\d+(\.\d+(-\d+)?)?\.fd\.\w+-\d+", re.ASCII)
+
+# Types in /proc/self/mountinfo on which a mapped file with constant writes is unsafe or slow.
+_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "ceph", "beegfs", "9p", "afs"}
+
+
+def recording_name(rank: int) -> str:
+    return f"rank{rank:05d}.fd"
+
+
+def own_names(rank: int) -> Iterator[str]:
+    """Yield names for a rank whose usual name is taken, with the process id, which another host may use too."""
+    yield f"rank{rank:05d}.{os.getpid()}.fd"
+    yield from (f"rank{rank:05d}.{os.getpid()}-{number}.fd" for number in range(2, _MOST_NAMES))
+
+
+def side(path: Path) -> Path:
+    """Return the path of the side file of a recording, which may not exist."""
+    return path.with_name(path.name + SIDE)
+
+
+def is_live(path: Path) -> bool:
+    """Return whether a running process records to ``path``; without locks, whether the recording is unfinished."""
+    return _core.writer(path) in ("live", "unknown")
+
+
+def open_folder(out: str | os.PathLike[str]) -> _core.Folder:
+    """Open the run directory; create it if needed. Later changes of the current directory have no effect on it."""
+    try:
+        return _core.Folder(os.path.abspath(out), make=True)
+    except OSError as error:  # of getcwd()
+        raise Error(f"{out}: cannot make the directory: {error.strerror}") from None
+    except ValueError as error:  # lone surrogate or null character
+        raise Error(f"{out!r}: cannot make the directory: {error}") from None
+
+
+@contextmanager
+def locked(folder: _core.Folder, best_effort: bool = False) -> Iterator[None]:
+    """Acquire the lock of the run directory, once per process. After half a minute continue without it: files appear
+    atomically, and only one process gets a name, even without the lock."""
+    until = time.monotonic() + _PATIENCE
+    try:
+        while not folder.lock(LOCK) and time.monotonic() < until:
+            time.sleep(0.01)
+    except Error as error:
+        if not best_effort:
+            raise Error(f"{error}: remove it, or record to another folder") from None
+    try:
+        yield
+    finally:
+        folder.unlock()
+
+
+class Place:
+    """Name of this process's recording in the run directory. On a network file system the file is in ``local`` until it
+    is finished."""
+
+    def __init__(
+        self,
+        folder: _core.Folder,
+        shown: Path,
+        name: str,
+        local: _core.Folder | None = None,
+        local_name: str = "",
+        began: int = 0,
+    ) -> None:
+        self.folder = folder
+        self.shown = shown  # the run directory as the user gave it
+        self.name = name
+        self.local = local
+        self.local_name = local_name
+        self.began = began  # ns since 1970
+
+    @property
+    def path(self) -> Path:
+        return self.shown / self.name
+
+    def session(self, **options: Any) -> _core.Session:
+        """Return a session that records to this place."""
+        if self.local is not None:
+            return _core.Session(self.local_name, folder=self.local, **options)
+        return _core.Session(self.name, folder=self.folder, **options)
+
+
+@contextmanager
+def claimed(out: str | os.PathLike[str], rank: int, best_effort: bool = False) -> Iterator[Place]:
+    """Yield the place to record: ``out/rankNNNNN.fd``, with the process id if another process uses that name.
+
+    One process at a time creates and registers its file here. Raises Error if the directory cannot be written or,
+    without ``best_effort``, if another file has the name.
+    """
+    folder = open_folder(out)
+    with locked(folder, best_effort):
+        place = Place(folder, Path(out), free_name(folder, rank, best_effort), began=time.time_ns())
+        place_locally(place)
+        yield place
+
+
+def place_locally(place: Place) -> None:
+    """Keep the recording out of a network file system until it is finished."""
+    if network_file_system(Path(place.folder.path)) is not None:
+        place.local = _core.Folder("/dev/shm" if os.access("/dev/shm", os.W_OK) else temporary_folder())
+        place.local_name = f"fastdispatch-{os.getuid()}-{os.getpid()}-{place.name}"
+
+
+def temporary_folder() -> str:
+    import tempfile
+
+    try:
+        return tempfile.gettempdir()
+    except OSError as error:
+        raise Error(f"no folder for temporary files: {error.strerror}: set TMPDIR") from None
+
+
+def free_name(folder: _core.Folder, rank: int, best_effort: bool = False) -> str:
+    """Return the name for a rank's recording in a locked directory."""
+    name = recording_name(rank)
+    if not best_effort:
+        folder.writer(name)  # raises if another file has the name
+    free = next((each for each in chain([name], own_names(rank)) if _is_free(folder, each)), None)
+    if free is None:
+        raise Error(f"{folder.path}: all names for a recording of rank {rank} are in use")
+    return free
+
+
+def _is_free(folder: _core.Folder, name: str) -> bool:
+    try:
+        return folder.writer(name) in (None, "gone")
+    except Error:
+        return False
+
+
+def _is_live(folder: _core.Folder, name: str) -> bool:
+    try:
+        return folder.writer(name) in ("live", "unknown")
+    except Error:
+        return False
+
+
+def recording_id(folder: _core.Folder, name: str) -> bytes | None:
+    """Return the id in the header of a recording (docs/formats/recording.md)."""
+    try:
+        head = folder.read(name, 48)
+    except Error:
+        return None
+    return head[32:48] if head is not None and len(head) == 48 else None
+
+
+def started(folder: _core.Folder, name: str) -> int:
+    """Return when a recording in a folder was started, ns since 1970; 0 if it was not, or cannot be read."""
+    try:
+        head = folder.read(name, 152)
+    except Error:
+        return 0
+    return int.from_bytes(head[144:152], "little") if head is not None else 0
+
+
+def segments(folder: _core.Folder, recording: str) -> list[str]:
+    """Return the names of the closed segments of a recording, oldest first."""
+    pattern = re.compile(re.escape(recording + SEGMENT) + r"\d+", re.ASCII)
+    try:
+        return sorted(name for name in os.listdir(folder.path) if pattern.fullmatch(name))
+    except OSError:
+        return []
+
+
+def settle_child(place: Place) -> None:
+    """Move the finished recording of a process that is not a rank. Raises Error if it cannot be moved."""
+    if place.local is not None:
+        place.local.move(place.local_name, place.folder, place.name)
+
+
+def register_again(place: Place | None, rank: int, world: int, run: str) -> str | None:
+    """Change the entry of a recording in the manifest: it belongs to another run than at its start. Returns a line for
+    the user, if any."""
+    if place is None:
+        return None
+    with locked(place.folder, best_effort=True):
+        return register(place.folder, place.name, rank, world, run, again=True)
+
+
+def settle(place: Place, rank: int, world: int, run: str) -> str | None:
+    """Move a finished recording to its place, under the name of its rank. Returns a line for the user, if any. Raises
+    Error if the recording cannot be moved."""
+    if place.local is None and place.name == recording_name(rank):
+        return None
+    with locked(place.folder, best_effort=True):
+        kept = place.local is None and place.name.endswith(".fd")
+        names = [recording_name(rank)] if kept else chain([recording_name(rank)], own_names(rank))
+        target = next((name for name in names if _is_left(place, name)), place.name)
+        if place.local is not None:
+            place.local.move(place.local_name, place.folder, target)
+        elif target != place.name:
+            place.folder.move(place.name, place.folder, target)
+        place.name = target
+        return register(place.folder, place.name, rank, world, run, again=True)
+
+
+def _is_left(place: Place, name: str) -> bool:
+    """Return whether a name is free at the end: a recording that ended before this one began may be replaced, that of
+    another process of the same rank in this run must not."""
+    if not _is_free(place.folder, name):
+        return False
+    head = place.folder.read(name, 184)
+    if head is None:
+        return True
+    times = (int.from_bytes(head[at : at + 8], "little") for at in (144, 176))  # realtime_ns of start and stop
+    return max(times) < place.began
+
+
+def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: int, run: str) -> Path:
+    """Write a recording from memory: to the run directory if that is possible by now, otherwise to a new temporary
+    directory. Returns its path; raises Error if neither can be written."""
+    try:
+        folder = open_folder(out)
+        with locked(folder, best_effort=True):
+            name = free_name(folder, rank, best_effort=True)
+            session.save(folder, name)
+            register(folder, name, rank, world, run)
+        return Path(out) / name
+    except Error:
+        pass
+    import tempfile
+
+    above = temporary_folder()
+    try:
+        place = Path(tempfile.mkdtemp(prefix="fastdispatch-", dir=above))
+    except OSError as error:
+        raise Error(f"{above}: cannot make a folder: {error.strerror}") from None
+    session.save(_core.Folder(place), recording_name(rank))
+    return place / recording_name(rank)
+
+
+def _read(folder: _core.Folder) -> tuple[dict[str, Any], str | None]:
+    """Return the manifest, empty if none exists, and the reason why it must not be replaced, if any."""
+    where = f"{folder.path}/{MANIFEST}"
+    try:
+        text = folder.read(MANIFEST, _LARGEST)
+        manifest = json.loads(text) if text is not None else {"format": _FORMAT, "version": _VERSION}
+    except Error as error:
+        return {}, str(error)
+    except (ValueError, RecursionError):
+        return {}, f"{where}: not JSON"
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT or manifest.get("version") != _VERSION:
+        return {}, f"{where}: not a manifest of this fastdispatch"
+    ranks = manifest.get("ranks")
+    manifest["ranks"] = [entry for entry in ranks if _is_entry(entry)] if isinstance(ranks, list) else []
+    return manifest, None
+
+
+def _is_entry(entry: object) -> bool:
+    """Return whether an entry has a number as its rank and the plain name of a file."""
+    if not isinstance(entry, dict):
+        return False
+    rank, name = entry.get("rank"), entry.get("file")
+    return (
+        isinstance(rank, int) and isinstance(name, str) and name not in ("", ".", "..") and not set("/\0") & set(name)
+    )
+
+
+def entries(folder: Path) -> list[dict[str, Any]]:
+    """Return the recordings in the manifest of a run directory; empty without a valid manifest."""
+    try:
+        manifest, _ = _read(_core.Folder(folder))
+    except Error:
+        return []
+    ranks: list[dict[str, Any]] = manifest.get("ranks", [])
+    return ranks
+
+
+def run_of(folder: Path) -> str | None:
+    """Return the id of the run in the manifest of a run directory."""
+    try:
+        return _read(_core.Folder(folder))[0].get("run_id")
+    except Error:
+        return None
+
+
+def register(
+    folder: _core.Folder, name: str, rank: int, world: int, run: str, *, again: bool = False, **writer: Any
+) -> str | None:
+    """Add a recording to the manifest of its locked directory; ``writer`` (host, pid) is this process by default.
+    ``again``: the manifest already has an entry of that process, perhaps with another name.
+
+    A new run begins, and finished files of the previous run are dropped, if the id of the run differs or this rank has
+    an entry whose process is gone. Returns a line if the manifest cannot be written; the recording is not affected.
+    """
+    manifest, trouble = _read(folder)
+    if trouble is not None:
+        return f"{trouble}: the file is unchanged and does not list {name}"
+    process = {"host": os.uname().nodename, "pid": os.getpid()} | writer
+    ranks = manifest["ranks"]
+    if again:
+        ranks = [old for old in ranks if (old.get("host"), old.get("pid")) != (process["host"], process["pid"])]
+    if manifest.get("run_id") != run or any(old["file"] == name for old in ranks):
+        ranks = [old for old in ranks if _is_live(folder, old["file"])]
+    entry = {"rank": rank, "file": name, **process, "started": time.time()}
+    ranks = [*(old for old in ranks if old["file"] != name), entry]
+    ranks.sort(key=lambda each: (each["rank"], each["file"]))
+    manifest = {"format": _FORMAT, "version": _VERSION, "run_id": run, "world": world, "ranks": ranks}
+    try:
+        folder.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+    except Error as error:
+        return f"{error}: {name} is not listed there"
+    return None
+
+
+def forget(folder: _core.Folder, name: str) -> None:
+    """Remove a recording from the manifest. No effect if the manifest cannot be read or written."""
+    with locked(folder, best_effort=True):
+        manifest, trouble = _read(folder)
+        if trouble is None and any(entry["file"] == name for entry in manifest["ranks"]):
+            manifest["ranks"] = [entry for entry in manifest["ranks"] if entry["file"] != name]
+            with suppress(Error):
+                folder.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+
+
+def child_names(folder: Path) -> list[str]:
+    """Return the names of recordings of processes that are not ranks."""
+    try:
+        return sorted(name for name in os.listdir(folder) if _CHILD.fullmatch(name))
+    except OSError:
+        return []
+
+
+def network_file_system(folder: Path) -> str | None:
+    """Return the name of the network file system that contains ``folder``, None for a local one."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        device = os.stat(folder).st_dev
+    except OSError:
+        return None
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    kinds = {line.split(" - ")[1].split()[0] for line in mounts.splitlines() if line.split()[2] == wanted}
+    return next((kind for kind in sorted(kinds) if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse.")), None)

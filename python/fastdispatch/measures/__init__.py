@@ -1,0 +1,1 @@
+"""Measured figures by call path: FLOPs, memory, communication, shapes, source lines."""

@@ -1,0 +1,1 @@
+"""Formats of numbers and tables."""

@@ -1,0 +1,451 @@
+"""GPU intervals end to end, on the stand-in CUDA runtime of ``tests/standin``: hooks, file, tables.
+
+None of it needs a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch._core import et_info, et_link
+from tests import processes, standin
+from tests.oracle.replay import replayed
+from tests.processes import fastdispatch as command
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
+]
+
+ROOT = Path(__file__).parents[3]
+WORK = 300_000  # ns of "kernel" in standin::work
+#: Not "shifted": the quality of an anchor depends on the load of the machine.
+COUNTERS = ("captured", "lost", "dropped", "unfinished", "events_lost")
+
+
+Runs = Callable[[str], "Run"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """The recordings of tests/isolated/gpu_training.py, by name."""
+    folder = standin.build(tmp_path_factory.mktemp("standin"))
+    done = processes.run("gpu_training.py", folder, folder / "out")
+    said = json.loads(done.stdout)
+    return lambda name: Run(said[name], folder / "out" / name)
+
+
+class Run:
+    def __init__(self, said: dict[str, Any], out: Path) -> None:
+        self.said = said
+        self.out = out
+        self.trace = fastdispatch.load(out)
+        self.rank = self.trace.ranks[0]
+        self.counters = {name: self.rank["counters"][f"gpu_{name}"] for name in COUNTERS}
+        self.contexts = self.trace.contexts
+        nodes = self.trace.nodes
+        self.names = [nodes["key"][node] for node in self.contexts["node"]]
+        self.kinds = [nodes["kind"][node] for node in self.contexts["node"]]
+
+    def rows(self, *kinds: str) -> list[int]:
+        return [row for row, kind in enumerate(self.kinds) if kind in kinds]
+
+    def row(self, name: str) -> int:
+        (row,) = (row for row, found in enumerate(self.names) if found.endswith(name))
+        return row
+
+
+def check_sums(run: Run) -> None:
+    """Totals are sums of self over subtrees, and agree with the measurements."""
+    contexts = run.contexts
+    totals = list(contexts["gpu_self"])
+    for row in range(len(totals) - 1, -1, -1):
+        if contexts["parent"][row] >= 0:
+            totals[contexts["parent"][row]] += totals[row]
+    assert totals == contexts["gpu_total"]
+    measured = dict(zip(run.rank["gpu"]["context"], run.rank["gpu"]["total"], strict=True))
+    for row, total in measured.items():
+        if contexts["gpu_calls"][row]:
+            # Nested intervals are rounded one by one.
+            assert abs(total - contexts["gpu_total"][row]) <= 20 + contexts["gpu_calls"][row], run.names[row]
+
+
+def test_operators_of_sampled_steps(runs: Runs) -> None:
+    run = runs("sampled")  # steps 1, 4 and 7 of 10
+    assert run.said["waits"] == 0
+    assert run.counters == dict.fromkeys(COUNTERS, 0)
+    assert run.rank["meta"]["gpu_steps"] == 3
+    calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
+    assert len(run.rows("op", "autograd")) > 80
+    for row in run.rows("op", "autograd"):
+        assert (calls[row] % 10, timed[row]) == (0, calls[row] // 10 * 3), run.names[row]
+    assert not any(timed[row] for row in run.rows("python", "thread", "range"))
+    (device,) = run.rank["meta"]["gpu_devices"]["devices"]
+    assert (device["device"], device["streams"], device["marks"]) == (0, 1, 2 * sum(timed))
+    check_sums(run)
+
+
+def test_kernels_are_timed_where_they_are_launched(runs: Runs) -> None:
+    run = runs("all")
+    contexts = run.contexts
+    forward = run.row("[Net]:forward")
+    backward = [contexts["gpu_total"][row] for row, kind in enumerate(run.kinds) if kind == "thread"]
+    assert contexts["gpu_total"][forward] >= 10 * WORK
+    assert sum(backward) == sum(contexts["gpu_self"])
+    function = run.trace.table("function")
+    row = function["where"].index(next(key for key in function["where"] if key.endswith("[Net]:forward")))
+    assert function["gpu_total"][row] == contexts["gpu_total"][forward]
+    assert function["gpu_calls"][row] == 0
+    assert run.rank["meta"]["gpu_steps"] == 10
+
+
+def test_modules_functions_and_globs(runs: Runs) -> None:
+    run = runs("named")
+    timed = {name: count for name, count in zip(run.names, run.contexts["gpu_calls"], strict=True) if count}
+    keys = {name.rpartition("/")[2]: count for name, count in timed.items()}
+    assert keys == {
+        "gpu_training.py:[]:train_step": 5,
+        "gpu_training.py:[Net]:forward": 5,
+        "linear.py:[Linear]:forward": 5,
+    }
+    assert sum(run.contexts["gpu_calls"]) == 5 + 5 + 2 * 5  # two Linears
+    assert not any(run.contexts["gpu_starved"])  # launches between marks are not recorded
+    assert run.counters == dict.fromkeys(COUNTERS, 0)
+    check_sums(run)
+    assert run.contexts["gpu_total"][run.row("train_step")] >= 5 * WORK
+
+
+def test_jobs(runs: Runs) -> None:
+    run = runs("jobs")  # steps 1, 3, 5, 7 and 9
+    (forward,) = run.rows("job")
+    assert run.contexts["calls"][forward] == 10
+    assert [count for count in run.contexts["gpu_calls"] if count] == [run.contexts["gpu_calls"][forward]] == [5]
+    assert run.contexts["gpu_total"][forward] >= 5 * WORK
+    check_sums(run)
+
+
+def test_jobs_know_their_interval(runs: Runs, tmp_path: Path) -> None:
+    """In Trace.jobs, beside the job's slice, and as a slice of its stream, without a second job."""
+    pytest.importorskip("perfetto")
+    from tests.consumers.perfetto import assert_clean, open_trace, query
+
+    trace = fastdispatch.load(runs("jobs").out, timeline=True)
+    jobs = trace.jobs(0)
+    assert jobs["micro_batch"] == list(range(10))
+    assert jobs["device"] == [-1, 0] * 5  # every second step
+    for row in range(1, 10, 2):
+        assert jobs["gpu_start"][row] >= jobs["start"][row]
+        assert jobs["gpu_duration"][row] >= WORK - 1  # rounded by CUDA and by ticks
+    for form, name in (("perfetto", "jobs.pftrace"), ("chrome", "jobs.json")):
+        path = tmp_path / name
+        path.write_bytes(trace.export(form))
+        with open_trace(path) as processor:
+            assert_clean(processor)
+            counts = {row["category"]: row["n"] for row in query(processor, CATEGORIES)}
+            assert (counts["job"], counts["gpu_job"]) == (10, 5)
+            intervals = {(row["name"].partition(" (")[0], row["gpu_ns"]) for row in query(processor, OF_JOBS)}
+            expected = {(f"forward mb{row}", jobs["gpu_duration"][row]) for row in range(1, 10, 2)}
+            assert intervals == expected
+            (flights,) = query(processor, IN_FLIGHT)
+            assert (flights["most"], flights["least"]) == (1, 0)
+            assert flights["n"] == 10  # up and down
+    stats = command("timeline", "stats", path, "--json")
+    assert stats.returncode == 0, stats.stderr
+    assert max(row["count"] for row in json.loads(stats.stdout)["jobs"]) == 10
+
+
+def test_the_dispatch_back_end(runs: Runs) -> None:
+    run = runs("dispatch")
+    calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
+    counts = {run.names[row]: (calls[row], timed[row]) for row in run.rows("op") if "profiler::" not in run.names[row]}
+    assert len(counts) > 10
+    assert {name for name, (all_of, some) in counts.items() if some * 10 != all_of * 3} == set()
+    assert run.counters == dict.fromkeys(COUNTERS, 0)
+
+
+def test_streams_as_python_knows_them(runs: Runs) -> None:
+    """A PyTorch without the C++ function: the stream is queried with the GIL."""
+    run = runs("old")
+    calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
+    assert run.said["asked"] > 100
+    for row in run.rows("op", "autograd"):
+        assert timed[row] == calls[row] // 10 * 3, run.names[row]
+
+
+def test_an_exception_in_the_middle(runs: Runs) -> None:
+    run = runs("raise")
+    work = run.row("standin::work")
+    assert run.contexts["calls"][work] == run.contexts["gpu_calls"][work] == 10
+    assert run.counters["lost"] == run.counters["unfinished"] == 0
+    assert run.said["losses"][4] == 0.0
+    check_sums(run)
+
+
+def test_an_error_ends_timing_and_nothing_else(runs: Runs) -> None:
+    sound = runs("all")
+    run = runs("error")
+    assert run.said["losses"] == sound.said["losses"]
+    assert run.said["error"] == 700  # the program still gets it
+    (device,) = run.rank["meta"]["gpu_devices"]["devices"]
+    assert device["error"] == "cudaEventRecord failed with error 700: the GPU is not timed from there on"
+    calls, others = run.contexts["calls"], sound.contexts["calls"]
+    assert sum(calls[row] for row in run.rows("op")) == sum(others[row] for row in sound.rows("op"))
+    assert run.counters["lost"] > 0
+    assert run.said["records"] < sound.said["records"]
+
+
+#: The driver's names of the functions that are called, as csrc/gpu/gpu_runtime.c has them.
+DRIVER = {
+    "cudaEventCreateWithFlags": "cuEventCreate",
+    "cudaEventRecord": "cuEventRecord",
+    "cudaEventQuery": "cuEventQuery",
+    "cudaEventElapsedTime": "cuEventElapsedTime",
+    "cudaEventDestroy": "cuEventDestroy_v2",
+    "cudaStreamCreateWithFlags": "cuStreamCreate",
+    "cudaStreamDestroy": "cuStreamDestroy_v2",
+    "cudaStreamIsCapturing": "cuStreamIsCapturing",
+    "cudaGetDevice": "cuCtxGetDevice",
+    "cudaThreadExchangeStreamCaptureMode": "cuThreadExchangeStreamCaptureMode",
+}
+
+
+HIP = {name: name.replace("cuda", "hip", 1) for name in (*DRIVER, "cudaPeekAtLastError", "cudaGetLastError")}
+
+#: PyTorch for ROCm exports these before 2.11, and the names of CUDA since.
+HIP_STREAMS = {
+    "_ZN3c104cuda20getCurrentCUDAStreamEa": "_ZN3c103hip19getCurrentHIPStreamEa",
+    "_ZNK3c104cuda10CUDAStream6streamEv": "_ZNK3c103hip9HIPStream6streamEv",
+}
+
+
+@pytest.mark.parametrize(
+    ("library", "names", "streams", "stream_names"),
+    [
+        ("libcuda.so.1", DRIVER, "libc10_cuda.so", {}),
+        ("libamdhip64.so.6", HIP, "libc10_hip.so", HIP_STREAMS),
+        ("libamdhip64.so", HIP, "libc10_hip.so", {}),
+    ],
+)
+def test_other_runtimes_give_the_same_intervals(
+    runs: Runs, tmp_path: Path, library: str, names: dict[str, str], streams: str, stream_names: dict[str, str]
+) -> None:
+    """CUDA's driver, as in programs with a linked runtime, and HIP: the stand-in under their names."""
+    standin.build_as(tmp_path, "cudart.c", library, names)
+    standin.build_as(tmp_path, "c10_cuda.c", streams, stream_names)
+    done = processes.run("gpu_training.py", tmp_path, tmp_path / "out", "all", library, streams)
+    run, same = Run(json.loads(done.stdout)["all"], tmp_path / "out" / "all"), runs("all")
+    assert run.rank["meta"]["gpu_devices"]["library"] == library
+    assert "gpu_missing" not in run.rank["meta"]
+    assert run.said["asked"] == 0  # the stream is not read from Python
+    assert run.said["losses"] == same.said["losses"]
+    assert run.said["waits"] == 0
+    assert sum(run.contexts["gpu_calls"]) == sum(same.contexts["gpu_calls"]) > 800
+    assert run.counters == dict.fromkeys(COUNTERS, 0)
+    check_sums(run)
+
+
+def test_without_a_gpu_nothing_is_asked(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path / "out", gpu=fastdispatch.Gpu(every=1)) as graph:
+        for _ in range(3):
+            graph.step()
+    trace = fastdispatch.load(tmp_path / "out")
+    assert trace.ranks[0]["gpu"]["context"] == []
+    assert "gpu_devices" not in trace.meta
+
+
+@pytest.mark.parametrize(
+    ("gpu", "problem"),
+    [
+        ("require", "no CUDA or HIP runtime is loaded in this process"),
+        ("sometimes@many", "one of off, auto, require"),
+        ("ops,@5", "write ops, modules, functions, jobs or globs"),
+        ("ops@0", "must be at least 1"),
+    ],
+)
+def test_requests_that_make_no_sense(tmp_path: Path, gpu: str, problem: str) -> None:
+    with pytest.raises(fastdispatch.Error, match=problem):
+        fastdispatch.CallGraph(tmp_path / "out", gpu=gpu).start()
+    assert not (tmp_path / "out").exists()
+
+
+def real_runtimes() -> list[Path]:
+    return sorted(Path("/usr/local").glob("cuda*/lib*/libcudart.so.1?"))
+
+
+@pytest.mark.skipif(not real_runtimes(), reason="no libcudart below /usr/local")
+def test_the_real_runtime_without_a_driver(tmp_path: Path) -> None:
+    """The runtime is found and reports no device; the training continues without GPU timing."""
+    program = f"""
+import ctypes, json
+cuda = ctypes.CDLL({str(real_runtimes()[-1])!r}, mode=ctypes.RTLD_GLOBAL)
+import torch, fastdispatch
+if cuda.cudaGetDevice(ctypes.byref(ctypes.c_int())) == 0:
+    print(json.dumps("a driver"))
+    raise SystemExit
+before = cuda.cudaGetLastError()  # the error stays
+try:
+    fastdispatch.CallGraph({str(tmp_path / "a")!r}, gpu="require").start()
+except fastdispatch.Error as error:
+    said = str(error)
+torch.cuda.is_initialized = lambda: True
+torch._C._cuda_getCurrentRawStream = lambda device: 0
+with fastdispatch.CallGraph({str(tmp_path / "b")!r}, gpu=fastdispatch.Gpu(every=1)) as graph:
+    for _ in range(3):
+        torch.ones(3).sum()
+        graph.step()
+print(json.dumps([said, cuda.cudaGetLastError() == before]))
+"""
+    environment = processes.environment()
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout)
+    if answer == "a driver":
+        pytest.skip("there is a driver here")
+    assert "torch.cuda.is_available() is false" in answer[0]
+    assert answer[1]
+    trace = fastdispatch.load(tmp_path / "b")
+    assert trace.ranks[0]["gpu"]["context"] == []
+    assert trace.meta["gpu_devices"]["devices"] == []
+    assert "aten::sum" in trace.nodes["name"]
+
+
+def test_the_stand_in_is_not_in_this_process() -> None:
+    with pytest.raises(OSError):
+        ctypes.CDLL("libcudart.so.13", mode=ctypes.RTLD_LOCAL | 4)  # RTLD_NOLOAD
+
+
+def test_streams_in_the_real_trace_processor(runs: Runs, tmp_path: Path) -> None:
+    """Every interval is a slice of its stream, with an arrow from the call that launched it; the same in all forms."""
+    pytest.importorskip("perfetto")
+    from tests.consumers.perfetto import assert_clean, open_trace, query
+
+    run = runs("all")
+    trace = fastdispatch.load(run.out, timeline=True)
+    count = sum(run.contexts["gpu_calls"])
+    assert count > 800
+    for form, name in (("perfetto", "t.pftrace"), ("chrome", "t.json")):
+        (tmp_path / name).write_bytes(trace.export(form))
+    for name in ("merged.pftrace", "merged.json"):
+        done = processes.fastdispatch("timeline", "merge", run.out, "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    found = []
+    for name in ("t.pftrace", "t.json", "merged.pftrace", "merged.json"):
+        with open_trace(tmp_path / name) as processor:
+            assert_clean(processor)
+            assert query(processor, ON_STREAM) == [{"n": count}]
+            arrows = count + trace.ranks[0]["flows"]
+            assert query(processor, "select count(*) as n from flow") == [{"n": arrows}]
+            assert query(processor, JOINED) == [{"n": count}]
+            found.append(query(processor, ARROWS))
+    assert len(found[0]) == arrows
+    assert found[1:] == [found[0]] * 3
+
+
+CATEGORIES = "select category, count(*) as n from slice group by category"
+OF_JOBS = """
+select slice.name, args.int_value as gpu_ns from slice join args using (arg_set_id)
+where category in ('job', 'gpu_job') and args.key in ('debug.gpu_ns', 'args.gpu_ns')"""
+IN_FLIGHT = """
+select count(*) as n, max(value) as most, min(value) as least from counter
+join counter_track on counter_track.id = track_id where counter_track.name like 'GPU 0 marked calls in flight%'"""
+ON_STREAM = """
+select count(*) as n from slice join track on track.id = track_id
+left join thread_track on thread_track.id = track.id left join thread using (utid)
+where coalesce(track.name, thread.name) = 'GPU 0 stream 0'"""
+JOINED = """
+select count(*) as n from flow join slice a on a.id = slice_out join slice b on b.id = slice_in
+where a.name = b.name and b.ts >= a.ts and a.track_id != b.track_id"""
+ARROWS = """
+select a.name as begin, b.name as end, a.ts - first as begin_ts, b.ts - first as end_ts, a.dur as begin_dur,
+b.dur as end_dur from flow join slice a on a.id = slice_out join slice b on b.id = slice_in,
+(select min(ts) as first from slice) order by begin_ts, end_ts, begin_dur, end_dur, begin, end"""
+
+
+OURS, ENGINE = "fastdispatch interval: ", "autograd::engine::evaluate_function: "
+
+
+def slices(path: Path, category: str) -> list[dict[str, Any]]:
+    events = json.loads(path.read_text())["traceEvents"]
+    return [event for event in events if event["ph"] == "X" and event["cat"] == category]
+
+
+@pytest.fixture(scope="module")
+def exported(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The execution traces of ten steps: five on device 0 with a second stream, five on device 1."""
+    folder = tmp_path_factory.mktemp("exported")
+    done = command("et", "export", runs("traces").out, "-o", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_every_interval_is_in_the_traces(runs: Runs, exported: Path) -> None:
+    """Launches and kernels of a name add up to the figures of the recording. Work of the engine after an autograd node
+    is in the node's interval in the recording, and below the engine's call in the traces."""
+    run = runs("traces")
+    kernels = slices(exported / "kineto" / "kineto_0.json", "kernel")
+    calls, own = Counter[str](), Counter[str]()
+    for row, name in enumerate(run.names):
+        calls[name] += run.contexts["gpu_calls"][row]
+        own[name] += run.contexts["gpu_self"][row]
+    assert calls["standin::work"] == 10 and sum(calls.values()) > 800
+    of_calls = {(event["name"].removeprefix(OURS), event["args"]["External id"]) for event in kernels}
+    timed = [name for name, _ in of_calls if not name.startswith(ENGINE)]
+    assert Counter(timed) == +calls
+    times, pieces = Counter[str](), Counter[str]()
+    for event in kernels:
+        name = event["name"].removeprefix(OURS).removeprefix(ENGINE)
+        times[name] += round(event["dur"] * 1000)
+        pieces[name] += 1
+    for name, total in own.items():
+        assert abs(times[name] - total) <= 5 * pieces[name], name  # float32 milliseconds, and ticks
+    assert times["GeneratedBackwardFor_standin_work_default"] >= 10 * WORK  # it runs the parts of work()
+
+
+def test_launches_lie_in_their_calls(exported: Path) -> None:
+    path = exported / "kineto" / "kineto_0.json"
+    calls = {event["args"]["External id"]: event for event in slices(path, "cpu_op")}
+    launches = {event["args"]["correlation"]: event for event in slices(path, "cuda_runtime")}
+    kernels = slices(path, "kernel")
+    assert sorted(launches) == sorted(event["args"]["correlation"] for event in kernels)
+    last: dict[tuple[int, int], float] = {}
+    for kernel in sorted(kernels, key=lambda event: (event["ts"], event["dur"])):
+        args = kernel["args"]
+        launch, call = launches[args["correlation"]], calls[args["External id"]]
+        assert launch["args"]["External id"] == args["External id"]
+        assert (launch["name"], launch["tid"]) == ("cudaLaunchKernel", call["tid"])
+        assert call["ts"] <= launch["ts"] <= call["ts"] + call["dur"]
+        queue = kernel["pid"], kernel["tid"]
+        assert queue == (args["device"], args["stream"])
+        assert last.get(queue, 0.0) <= kernel["ts"] + 0.001  # a stream does one thing at a time
+        last[queue] = kernel["ts"] + kernel["dur"]
+    assert set(last) == {(0, 0), (0, 1), (1, 0)}
+    assert not [event for event in kernels if "fd_stand_in" in event["args"]]
+
+
+def test_kernels_in_the_graph(exported: Path, tmp_path: Path) -> None:
+    """In .et, and in what linking the other two gives; the execution trace alone has none, as PyTorch's."""
+    kernels = len(slices(exported / "kineto" / "kineto_0.json", "kernel"))
+    told = et_info(exported / "trace.0.et")
+    assert (told["gpu"], told["streams"], told["faults"]["renumbered"]) == (kernels, 3, 0)
+    assert (told["edges"]["launch"], told["edges"]["stream"]) == (kernels, kernels - 3)
+    assert et_info(exported / "et_0.json")["gpu"] == 0
+    linked = et_link(exported / "et_0.json", exported / "kineto" / "kineto_0.json", tmp_path / "linked.et")
+    assert (linked["gpu"], linked["streams"], linked["link"]["alone"]) == (kernels, 3, 0)
+    assert {kind: linked["edges"][kind] for kind in ("launch", "stream")} == {"launch": kernels, "stream": kernels - 3}
+    for scales in ({}, {"GeneratedBackwardFor_standin_work_default": 0.5, f"{OURS}aten::mm": 3.0}):
+        options = [part for name, factor in scales.items() for part in ("--scale", f"{name}={factor}")]
+        done = command("et", "estimate", exported, "--json", *options)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        whole, _ = replayed([exported / "trace.0.et"], scales)
+        assert (found["measured_ns"], found["predicted_ns"]) == whole
+        assert (whole[0] == whole[1]) == (not scales)

@@ -1,0 +1,297 @@
+"""``timeline stats`` about GPUs and bytes of communication: traces as torch.profiler writes them, figures by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from fastdispatch.cli import main
+
+Event = dict[str, Any]
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs/reference/schemas/timeline-stats.schema.json").read_text())
+
+
+def stats(capsys: pytest.CaptureFixture[str], *paths: Path) -> dict[str, Any]:
+    assert main(["timeline", "stats", "--json", *map(str, paths)]) == 0
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    jsonschema.validate(made, SCHEMA)
+    return made
+
+
+def text(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    assert main(["timeline", "stats", *map(str, arguments)]) == 0
+    return capsys.readouterr().out.replace("\u202f", " ")
+
+
+def slice_of(cat: str, name: str, tid: int, ts: int, dur: int, **args: Any) -> Event:
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def launch(correlation: int, ts: int, dur: int, name: str = "cudaLaunchKernel", tid: int = 1) -> Event:
+    return slice_of("cuda_runtime", name, tid, ts, dur, correlation=correlation)
+
+
+def work(cat: str, name: str, stream: int, ts: int, dur: int, correlation: int, **args: Any) -> Event:
+    made = slice_of(cat, name, stream, ts, dur, device=0, stream=stream, correlation=correlation, **args)
+    return made | {"pid": 0}
+
+
+def kernel(name: str, stream: int, ts: int, dur: int, correlation: int, **args: Any) -> Event:
+    return work("kernel", name, stream, ts, dur, correlation, **args)
+
+
+def write(path: Path, events: list[Event], rank: int = 0) -> Path:
+    path.write_text(
+        json.dumps(
+            {"distributedInfo": {"rank": rank, "backend": "nccl"}, "baseTimeNanoseconds": 10**18, "traceEvents": events}
+        )
+    )
+    return path
+
+
+def trace(path: Path) -> Path:
+    """Microseconds: gemm 100-110, 112-116 and 300-310 on stream 7, all_reduce 105-125 on stream 20, a copy to the GPU
+    320-330 on stream 7."""
+    sizes = {"Collective name": "allreduce", "In msg nelems": 5000, "dtype": "Float", "Group size": 4}
+    return write(
+        path,
+        [
+            launch(1, 10, 2),
+            launch(2, 20, 3),
+            launch(3, 250, 60),
+            launch(4, 311, 2, "cudaMemcpyAsync"),
+            launch(5, 30, 4, "cudaLaunchKernelExC"),
+            launch(6, 1, 1, "cudaStreamSynchronize"),
+            kernel("gemm", 7, 100, 10, 1),
+            kernel("gemm", 7, 112, 4, 2),
+            kernel("gemm", 7, 300, 10, 3),
+            kernel("ncclDevKernel_AllReduce", 20, 105, 20, 5, **sizes, **{"Process Group Name": "data"}),
+            work("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 7, 320, 10, 4, bytes=40000),
+        ],
+    )
+
+
+def forms(tmp_path: Path) -> list[Path]:
+    """The trace, and what a merge makes of it."""
+    made = [trace(tmp_path / "rank0.json"), tmp_path / "merged.json", tmp_path / "merged.pftrace"]
+    for output in made[1:]:
+        assert main(["timeline", "merge", str(made[0]), "-o", str(output)]) == 0
+    return made
+
+
+def test_the_same_figures_in_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = forms(tmp_path)
+    capsys.readouterr()
+    first, *others = (stats(capsys, path) for path in paths)
+    for made in others:
+        for key in ("gpus", "streams", "launches", "copies", "messages"):
+            assert made[key] == first[key], key
+
+
+def test_kinds_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = stats(capsys, trace(tmp_path / "rank0.json"))
+    (gpu,) = made["gpus"]
+    assert (gpu["start"], gpu["end"], gpu["busy"], gpu["idle"]) == (100_000, 330_000, 45_000, 185_000)
+    assert gpu["kinds"] == [
+        {"kind": "compute", "count": 3, "total": 24_000, "time": 24_000, "alone": 15_000},
+        {"kind": "communication", "count": 1, "total": 20_000, "time": 20_000, "alone": 11_000},
+        {"kind": "memory", "count": 1, "total": 10_000, "time": 10_000, "alone": 10_000},
+    ]
+    assert {" ".join(row["kinds"]): row["time"] for row in gpu["overlaps"]} == {
+        "compute communication": 9_000,
+        "compute memory": 0,
+        "communication memory": 0,
+        "compute communication memory": 0,
+    }
+    assert {row["name"]: row["kind"] for row in made["names"] if row["kind"]} == {
+        "gemm": "compute",
+        "ncclDevKernel_AllReduce": "communication",
+        "Memcpy HtoD (Pinned -> Device)": "memory",
+    }
+
+
+def test_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Stream 7: gaps of 2 (kernel wait), 184 (launched at 250: host wait) and 10 us (launched at 311: host wait)."""
+    first, second = stats(capsys, trace(tmp_path / "rank0.json"))["streams"]
+    assert (first["device"], first["stream"], first["count"], first["launched"]) == (0, 7, 4, 4)
+    assert (first["busy"], first["idle"]) == (34_000, 196_000)
+    assert (first["host_wait"], first["kernel_wait"], first["other_wait"]) == (194_000, 2_000, 0)
+    # Launched and not ended: 1 from 10, 2 from 20, 1 from 110, 0 from 116, 1 from 250, 0 from 310, 1 from 311 to 330.
+    assert first["pending"] | {"mean": 0} == {
+        "max": 2,
+        "mean": 0,
+        "duration": 320_000,
+        "empty": 135_000,
+        "full": 0,
+    }
+    assert first["pending"]["mean"] == pytest.approx((10 + 2 * 90 + 6 + 60 + 19) / 320)
+    # Launched and not begun: 1 from 10, 2 from 20, 1 from 100, 0 from 112, 1 from 250, 0 from 300, 1 from 311 to 320.
+    assert first["waiting"]["max"] == 2
+    assert first["waiting"]["empty"] == 149_000
+    assert first["waiting"]["mean"] == pytest.approx((10 + 2 * 80 + 12 + 50 + 9) / 310)
+    assert (second["stream"], second["idle"], second["pending"]["max"]) == (20, 0, 1)
+
+
+def test_gaps_without_a_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The launch came in time and the gap is long, or the launch is not in the trace."""
+    path = write(
+        tmp_path / "rank0.json",
+        [
+            launch(1, 0, 1),
+            launch(2, 1, 1),
+            *(
+                kernel("a", 7, 10, 10, 1),
+                kernel("b", 7, 60, 10, 2),
+                kernel("c", 7, 99, 1, 3),
+                kernel("d", 7, 200, 1, 4),
+            ),
+        ],
+    )
+    (row,) = stats(capsys, path)["streams"]
+    assert (row["launched"], row["host_wait"], row["kernel_wait"], row["other_wait"]) == (
+        2,
+        0,
+        29_000,
+        40_000 + 100_000,
+    )
+
+
+def test_launches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = stats(capsys, trace(tmp_path / "rank0.json"))["launches"]
+    assert row["kernels"] == 4
+    assert row["short_kernels"] == 1  # 4 us
+    assert row["under_call"] == 1  # 10 us of work after a call of 60
+    assert row["slow_calls"] == 1  # 60 us
+    assert row["late"] == 0
+    delay, call = row["delay"], row["call"]
+    assert (delay["count"], delay["min"], delay["max"], delay["total"]) == (5, 0, 89_000, (88 + 89 + 0 + 7 + 71) * 1000)
+    assert (call["min"], call["max"], call["total"]) == (2_000, 60_000, 71_000)
+
+
+def test_copies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def copy(name: str, ts: int, dur: int, **args: Any) -> Event:
+        return work("gpu_memset" if "Memset" in name else "gpu_memcpy", name, 7, ts, dur, ts, **args)
+
+    path = write(
+        tmp_path / "rank0.json",
+        [
+            copy("Memcpy DtoH (Device -> Pageable)", 0, 10, bytes=1000, **{"memory bandwidth (GB/s)": 0.1}),
+            copy("Memcpy DtoH (Device -> Pinned)", 20, 10, bytes=3000, **{"memory bandwidth (GB/s)": 0.3}),
+            copy("Memset (Device)", 40, 4, bytes=800),
+            copy("Memset (Device)", 50, 4),
+        ],
+    )
+    first, second = stats(capsys, path)["copies"]
+    assert (first["kind"], first["bytes"], first["bytes_per_s"]) == ("DtoH", 4000, 2e8)
+    assert (first["bandwidth"]["min"], first["bandwidth"]["max"]) == (100_000_000, 300_000_000)
+    assert first["bandwidth"]["mean"] == 2e8
+    assert (second["kind"], second["bytes"], second["unsized"], second["bytes_per_s"]) == ("memset", 800, 1, 2e8)
+
+
+def test_bytes_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """20 000 bytes in 20 us among 4 ranks; the bus carries 2 * 3 / 4 of that."""
+    (row,) = stats(capsys, trace(tmp_path / "rank0.json"))["messages"]
+    assert (row["operation"], row["group"], row["members"], row["count"]) == ("all_reduce", "data", 4, 1)
+    assert (row["bytes"], row["time"], row["algorithm_bytes_per_s"], row["bus_bytes_per_s"]) == (
+        20_000,
+        20_000,
+        1e9,
+        1.5e9,
+    )
+
+
+def test_bytes_of_ranges_around_launches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PyTorch 2.0: the kernel says nothing, the range in which it was launched has shapes."""
+    path = write(
+        tmp_path / "rank0.json",
+        [
+            slice_of(
+                "cpu_op", "record_param_comms", 1, 0, 50, **{"Input Dims": [[250], []], "Input type": ["int", ""]}
+            ),
+            slice_of("user_annotation", "nccl:all_to_all", 1, 5, 40, **{"Input Dims": [[250]], "Input type": ["int"]}),
+            launch(1, 10, 5),
+            launch(2, 60, 5),
+            kernel("ncclKernel_SendRecv_RING", 20, 100, 10, 1),
+            kernel("ncclKernel_AllReduce_RING", 20, 120, 10, 2),
+        ],
+    )
+    rows = {row["operation"]: row for row in stats(capsys, path)["messages"]}
+    assert (rows["all_to_all"]["bytes"], rows["all_to_all"]["time"], rows["all_to_all"]["members"]) == (
+        1000,
+        10_000,
+        None,
+    )
+    assert rows["all_to_all"]["algorithm_bytes_per_s"] == 1e8
+    assert rows["all_to_all"]["bus_bytes_per_s"] is None
+    assert (rows["all_reduce"]["count"], rows["all_reduce"]["unsized"], rows["all_reduce"]["timed"]) == (1, 1, 0)
+
+
+def test_bytes_on_the_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """gloo's ranges are the transfers themselves; two ranks are counted together."""
+    shapes = {"Input Dims": [[10, 100]], "Input type": ["float"], "Process Group Ranks": "[0, 1]"}
+    paths = [
+        write(
+            tmp_path / f"rank{rank}.json",
+            [
+                slice_of(
+                    "cpu_op", "c10d::allreduce_", 1, 0, 9, **{"Input Dims": [[[10]]], "Input type": ["TensorList"]}
+                ),
+                slice_of("user_annotation", "gloo:all_reduce", 2, 10, 40, **shapes),
+            ],
+            rank,
+        )
+        for rank in range(2)
+    ]
+    (row,) = stats(capsys, *paths)["messages"]
+    assert (row["count"], row["bytes"], row["time"], row["members"]) == (2, 8000, 80_000, 2)
+    assert (row["algorithm_bytes_per_s"], row["bus_bytes_per_s"]) == (1e8, 1e8)
+
+
+def test_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = text(capsys, trace(tmp_path / "rank0.json"))
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "1 rank, 0 steps, 11 events, 329 us"
+    assert "0 3 24 us 24 us 10.4 % 15 us compute" in lines
+    assert "0 9 us 3.9 % compute + communication" in lines
+    assert "0 185 us 80.4 % idle" in lines
+    assert "100.0 % 24 us 3 8 us 4 us 10 us gemm" in lines
+    assert "0 0 7 4 230 us 14.8 % 196 us 99.0 % 1.0 % 0.0 % 2 0.86 42.2 % 0.0 %" in lines
+    assert "0 1 40 kB 10 us 4 GB/s 4 GB/s 4 GB/s HtoD" in lines
+    assert "4 1 20 kB 20 us 1 GB/s 1.5 GB/s 1 GB/s 1 GB/s all_reduce data" in lines
+    assert not any(kind in out for kind in ("Kernels: memory", "found no room"))
+
+
+def test_tables_are_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = [kernel(f"k{i}", i, 10 * i, 5 + i, 0) for i in range(4)]
+    out = text(capsys, write(tmp_path / "rank0.json", events), "--top", "2")
+    assert "Kernels: compute: 2 of 4, with most time" in out
+    assert "Streams: 2 of 4, busiest" in out
+
+
+def test_traces_without_gpus_have_no_such_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "rank0.json", [slice_of("cpu_op", "aten::mm", 1, 0, 5)])
+    made = stats(capsys, path)
+    assert not any(made[key] for key in ("gpus", "streams", "launches", "copies", "messages"))
+    assert "Streams" not in text(capsys, path)
+
+
+def test_clocks_by_kernels_that_send(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Microseconds: the clock of rank 1 is ahead by 1000. Without shapes, only kernels name the peer."""
+
+    def message(correlation: int, ts: int, dur: int, **peer: int) -> Event:
+        what = "send" if "Dst Rank" in peer else "recv"
+        return kernel("ncclDevKernel_SendRecv", 20, ts, dur, correlation, **{"Collective name": what}, **peer)
+
+    first = [message(1, 100, 10, **{"Dst Rank": 1}), message(2, 200, 100, **{"Src Rank": 1})]
+    second = [message(1, 1050, 60, **{"Src Rank": 0}), message(2, 1290, 30, **{"Dst Rank": 0})]
+    paths = [write(tmp_path / f"rank{rank}.json", events, rank) for rank, events in enumerate((first, second))]
+    assert main(["timeline", "stats", "--json", "--align", "p2p", *map(str, paths)]) == 0
+    reference, file = json.loads(capsys.readouterr().out)["files"]
+    # The message to rank 1 ends at most 1010 later there, the one from rank 1 begins at least 990 later.
+    assert file["offset_ns"] - reference["offset_ns"] == -1_000_000
+    assert (file["align"], file["uncertainty_ns"]) == ("p2p", 10_000)

@@ -1,0 +1,266 @@
+"""``measure="memory"``: allocations and frees as PyTorch reports them, compared with torch.profiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch.measures.call_sites import CallSites
+from fastdispatch.measures.memory_figures import DeviceMemory, Unfollowed, memory_of
+from fastdispatch.measures.memory_report import memory_report
+
+torch = pytest.importorskip("torch")
+
+STEPS = 20
+LEAK = 1 << 20
+
+
+class Net(torch.nn.Module):  # type: ignore[name-defined, misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(32, 64)
+        self.second = torch.nn.Linear(64, 8)
+
+    def forward(self, x: Any) -> Any:
+        return self.second(torch.relu(self.first(x)))
+
+
+def train(steps: int = 5, kept: list[Any] | None = None) -> list[Any]:
+    """A training from model to weights; ``kept`` gets a block of 1 MB per step."""
+    torch.manual_seed(3)
+    model = Net()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.randn(16, 32)).square().mean().backward()
+        optimizer.step()
+        if kept is not None:
+            kept.append(torch.zeros(LEAK // 4))
+    return [parameter.detach().clone() for parameter in model.parameters()]
+
+
+def recorded(work: Callable[[], object], folder: Path, **options: Any) -> tuple[DeviceMemory, Unfollowed]:
+    with fastdispatch.CallGraph(folder, measure="memory", **options):
+        work()
+    trace = fastdispatch.load(folder)
+    devices, missing = memory_of(trace, trace.ranks[0], CallSites(trace))
+    return devices[0], missing
+
+
+def profiled(work: Callable[[], object]) -> list[int]:
+    """Bytes of each allocation, negative for a free, as torch.profiler sees them."""
+    with torch.profiler.profile(profile_memory=True) as profile:
+        work()
+    path = Path(os.environ["PYTEST_TMP"]) / "profile.json"
+    profile.export_chrome_trace(str(path))
+    events = json.loads(path.read_text())["traceEvents"]
+    return [event["args"]["Bytes"] for event in events if event["name"] == "[memory]"]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_TMP", str(tmp_path))
+
+
+def sums(device: DeviceMemory) -> tuple[int, int, int, int]:
+    paths = device.paths.values()
+    return (
+        sum(path.blocks for path in paths),
+        sum(path.allocated for path in paths),
+        sum(path.frees for path in paths),
+        sum(path.freed for path in paths),
+    )
+
+
+def test_counts_equal_those_of_the_profiler(tmp_path: Path) -> None:
+    train()
+    events = profiled(train)
+    taken, given = [each for each in events if each > 0], [-each for each in events if each < 0]
+    device, missing = recorded(train, tmp_path / "run")
+    assert len(taken) > 100
+    assert sums(device) == (len(taken), sum(taken), len(given), sum(given))
+    highest = live = 0
+    for each in events:
+        live += each
+        highest = max(highest, live)
+    assert device.peak == highest
+    assert (missing.blocks, missing.frees) == (0, 0)
+
+
+def test_the_parts_add_up_to_the_peak(tmp_path: Path) -> None:
+    device, _ = recorded(lambda: train(10), tmp_path)
+    assert sum(path.peak for path in device.paths.values()) == device.peak > 0
+    assert sum(sum(path.parts.values()) for path in device.paths.values()) == device.peak
+    weights = 4 * sum(each.numel() for each in Net().parameters())
+    assert device.part("parameters") == weights
+    assert device.part("gradients") == weights
+    assert device.part("optimizer state") == 2 * weights + 4 * 4
+
+
+def test_activations_by_module(tmp_path: Path) -> None:
+    def work() -> None:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 4096), torch.nn.Sigmoid(), torch.nn.Linear(4096, 1))
+        model(torch.ones(64, 8)).sum().backward()
+
+    with fastdispatch.CallGraph(tmp_path, measure="memory"):
+        work()
+    rows = memory_report(fastdispatch.load(tmp_path)).devices[0].rows
+    kept = [row for row in rows if row.operator == "aten::sigmoid" and row.parts.get("activations")]
+    assert [row.peak for row in kept] == [64 * 4096 * 4]
+    assert kept[0].where.endswith("work")
+
+
+def test_a_leak_is_found_with_its_line(tmp_path: Path) -> None:
+    kept: list[Any] = []
+    with fastdispatch.CallGraph(tmp_path, measure="memory"):
+        train(STEPS, kept)
+    report = memory_report(fastdispatch.load(tmp_path)).devices[0]
+    growing = [row for row in report.rows if row.growth]
+    assert [(row.growth, row.error, row.operator) for row in growing] == [(LEAK, 0, "aten::zeros")]
+    lines = Path(__file__).read_text().splitlines()
+    assert "torch.zeros(LEAK" in lines[growing[0].line - 1]
+    assert report.growth == LEAK and report.steps == STEPS
+
+
+def test_a_leak_is_a_finding_with_its_line(tmp_path: Path) -> None:
+    kept: list[Any] = []
+    for name, leak in (("faulty", kept), ("clean", None)):
+        with fastdispatch.CallGraph(tmp_path / name, measure="memory"):
+            train(STEPS, leak)
+    found, clean = (
+        [each for each in fastdispatch.findings(tmp_path / name).findings if each.id == "memory-growth"]
+        for name in ("faulty", "clean")
+    )
+    assert clean == []
+    assert [each.evidence["live_bytes_per_step"] for each in found] == [LEAK]
+    lines = Path(__file__).read_text().splitlines()
+    assert "torch.zeros(LEAK" in lines[found[0].where.line - 1]
+
+
+def test_nothing_grows_without_a_leak(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, measure="memory"):
+        train(STEPS)
+    assert memory_report(fastdispatch.load(tmp_path)).devices[0].growth == 0
+
+
+def test_results_are_the_same(tmp_path: Path) -> None:
+    plain = train()
+    results: list[Any] = []
+    recorded(lambda: results.extend(train()), tmp_path)
+    assert all(torch.equal(left, right) for left, right in zip(plain, results, strict=True))
+
+
+def test_the_profiler_of_the_program_sees_the_same(tmp_path: Path) -> None:
+    train()
+    alone = profiled(train)
+    inside: list[int] = []
+    device, _ = recorded(lambda: inside.extend(profiled(train)), tmp_path / "run")
+    assert inside == alone
+    assert sums(device)[1] >= sum(each for each in alone if each > 0)
+
+
+def test_frees_on_another_thread(tmp_path: Path) -> None:
+    import threading
+
+    def work() -> None:
+        blocks = [torch.zeros(1000) for _ in range(10)]
+        thread = threading.Thread(target=blocks.clear)
+        thread.start()
+        thread.join()
+
+    device, missing = recorded(work, tmp_path)
+    assert sums(device) == (10, 40000, 10, 40000)
+    assert missing.frees == 0
+
+
+def test_blocks_from_before_are_counted(tmp_path: Path) -> None:
+    blocks = [torch.zeros(100) for _ in range(3)]
+
+    def work() -> None:
+        torch.zeros(10)
+        blocks.clear()
+
+    device, missing = recorded(work, tmp_path)
+    assert sums(device) == (1, 40, 1, 40)
+    assert missing.frees == 3
+
+
+def test_between_the_windows_of_a_schedule(tmp_path: Path) -> None:
+    kept: list[Any] = []
+
+    def work() -> None:
+        for step in range(6):
+            kept.append(torch.zeros(100))
+            if step % 2:
+                kept.clear()
+            graph.step()
+
+    graph = fastdispatch.CallGraph(tmp_path, measure="memory", steps="2:4")
+    with graph:
+        work()
+    trace = fastdispatch.load(tmp_path)
+    devices, _ = memory_of(trace, trace.ranks[0], CallSites(trace))
+    assert sum(path.live for path in devices[0].paths.values()) == 0
+
+
+def test_exceptions_and_a_second_recording(tmp_path: Path) -> None:
+    def fail() -> None:
+        torch.zeros(100)
+        raise KeyError("of the program")
+
+    for name in ("first", "second"):
+        with pytest.raises(KeyError, match="of the program"):
+            recorded(fail, tmp_path / name)
+        trace = fastdispatch.load(tmp_path / name)
+        devices, _ = memory_of(trace, trace.ranks[0], CallSites(trace))
+        assert sums(devices[0]) == (1, 400, 1, 400)
+
+
+def test_a_self_test_without_reports_refuses() -> None:
+    def fail() -> None:
+        raise ValueError
+
+    for probe, reason in (
+        (lambda: None, "PyTorch reported no block of the self-test"),
+        (lambda: torch.zeros(5), "PyTorch reported no block of the self-test"),
+        (fail, "the self-test raised"),
+    ):
+        session = fastdispatch._core.Session(None)
+        with pytest.raises(fastdispatch.Error, match=f"memory is not measured: {reason}"):
+            session.attach_memory(probe)
+
+
+#: Prints the words of the slots of libc10.so before, during and after a recording.
+SLOTS = """
+import ctypes, os, re, subprocess, sys, torch, fastdispatch
+torch.zeros(1)
+path = os.path.join(os.path.dirname(torch.__file__), "lib", "libc10.so")
+base = next(int(line.split("-")[0], 16) for line in open("/proc/self/maps") if line.rstrip().endswith("/libc10.so"))
+names = "ProfiledCPUMemoryReporter3NewEPvm", "ProfiledCPUMemoryReporter6DeleteEPv"
+offsets = [int(line.split()[0], 16) for line in subprocess.run(["readelf", "-rW", path], stdout=subprocess.PIPE,
+           text=True, check=True).stdout.splitlines() if "SLO" in line and any(name in line for name in names)]
+def words():
+    return [ctypes.c_uint64.from_address(base + offset).value for offset in offsets]
+before = words()
+with fastdispatch.CallGraph(sys.argv[1], measure="memory"):
+    during = words()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if words() == before and torch.zeros(3).sum() == 0 else 1)
+    forked = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(len(offsets), sum(a != b for a, b in zip(before, during)), words() == before, forked)
+"""
+
+
+def test_the_slots_are_restored(tmp_path: Path) -> None:
+    out = subprocess.run([sys.executable, "-c", SLOTS, tmp_path / "run"], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["2", "2", "True", "0"]

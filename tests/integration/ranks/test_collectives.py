@@ -1,0 +1,195 @@
+"""Which rank is missing in which collective: four gloo ranks, of which one is late or calls another collective."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from fastdispatch.measures.collective_waits import ASYNC, PARTIAL, waits
+from fastdispatch.read import live
+from fastdispatch.read.collectives import group_calls
+from fastdispatch.report.comm_report import comm_rows
+from tests import processes
+
+torch = pytest.importorskip("torch")
+dist = pytest.importorskip("torch.distributed")
+if not dist.is_available():
+    pytest.skip("PyTorch without torch.distributed", allow_module_level=True)
+
+pytestmark = pytest.mark.torch
+
+RANKS, BEFORE, SLEEP = 4, 5, 0.2
+
+SCHEMA = processes.ROOT / "docs" / "reference" / "schemas" / "stacks.schema.json"
+
+
+def until_exists(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.02)
+
+
+def late(folder: Path, rank: int) -> None:
+    """Rank 3 is not in the sixth all_reduce until it is released."""
+    for step in range(BEFORE + 1):
+        if step == BEFORE and rank == 3:
+            until_exists(folder / "release")
+        dist.all_reduce(torch.ones(6))
+
+
+def different(folder: Path, rank: int) -> None:
+    """Rank 3 calls the barrier instead of the sixth all_reduce, and no rank returns."""
+    for step in range(BEFORE + 1):
+        if step < BEFORE or rank != 3:
+            dist.all_reduce(torch.ones(6))
+    dist.barrier()
+
+
+def start_and_wait(tensor: Any) -> None:
+    dist.all_reduce(tensor, async_op=True).wait()
+
+
+def slow(folder: Path, rank: int) -> None:
+    """Rank 3 is 0.2 s late in ten all_reduce of 16 MB. Each rank also measures the begin and end of each call."""
+    large = torch.ones(4_000_000)
+    stamps = []
+    for _ in range(10):
+        dist.barrier()
+        if rank == 3:
+            time.sleep(SLEEP)
+        begin = time.monotonic_ns()
+        dist.all_reduce(large)
+        stamps.append((begin, time.monotonic_ns()))
+    dist.broadcast(large, 0)
+    start_and_wait(large)
+    (folder / f"stamps{rank}.json").write_text(json.dumps(stamps))
+
+
+def each(rank: int, folder: Path, scene: Callable[[Path, int], None], options: dict[str, Any]) -> None:
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS))
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=RANKS)
+    with fastdispatch.CallGraph(str(folder / "run"), **options):
+        scene(folder, rank)
+    dist.destroy_process_group()
+
+
+@contextmanager
+def started(folder: Path, scene: Callable[[Path, int], None], **options: Any) -> Iterator[list[int]]:
+    """Start the ranks; kill those that are left at the end."""
+    options = options or {"measure": "comm"}
+    context = torch.multiprocessing.get_context("spawn")
+    ranks = [context.Process(target=each, args=(rank, folder, scene, options)) for rank in range(RANKS)]
+    for process in ranks:
+        process.start()
+    try:
+        yield ranks
+    finally:
+        for process in ranks:
+            process.kill()
+            process.join()
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    until = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.05)
+
+
+def waiting(folder: Path, name: str = "all_reduce") -> int:
+    """Return the number of ranks whose innermost function of torch.distributed has this name."""
+    try:
+        found = live.stacks(str(folder / "run"))
+    except fastdispatch.Error:  # no recording yet
+        return 0
+    return sum(stack.thread == "main" and stack.calls[-1].endswith(f":{name}") for stack in found)
+
+
+def called(folder: Path) -> list[int]:
+    """Return the collectives of each rank so far."""
+    found = [fastdispatch.load(path) for path in live.recordings(str(folder / "run"))]
+    return [group.counts.get(rank, 0) for group in group_calls(found) for rank in range(RANKS)]
+
+
+def test_the_missing_rank_is_named(tmp_path: Path) -> None:
+    with started(tmp_path, late) as ranks:
+        wait_for(lambda: waiting(tmp_path) == 3 and called(tmp_path) == [BEFORE + 1] * 3 + [BEFORE])
+        (sentence,) = live.position(str(tmp_path / "run")).collectives
+        start = "rank 3 has not called allreduce_ (float32, 24 B) no. 6 of group 0, in which ranks 0-2 wait, the first"
+        assert sentence.startswith(start)
+        document = json.loads(processes.fastdispatch("stacks", tmp_path / "run", "--json").stdout)
+        jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+        assert document["collectives"][0].startswith(start)
+        text = processes.fastdispatch("stacks", tmp_path / "run").stdout
+        assert start in text.splitlines()[-1]
+        (tmp_path / "release").touch()
+        for process in ranks:
+            process.join(60)
+        assert [process.exitcode for process in ranks] == [0] * RANKS
+    assert live.position(str(tmp_path / "run")).collectives == []
+
+
+def test_different_collectives_are_a_finding(tmp_path: Path) -> None:
+    with started(tmp_path, different):
+        wait_for(lambda: waiting(tmp_path) == 3 and waiting(tmp_path, "barrier") == 1)
+        start = "ranks call different collectives as no. 6 of group 0: "
+        kinds = {"allreduce_ (float32, 24 B) on ranks 0-2", "barrier on rank 3"}
+        (sentence,) = live.position(str(tmp_path / "run")).collectives
+        assert sentence.startswith(start)
+        assert all(kind in sentence for kind in kinds)
+        (finding,) = [one for one in fastdispatch.load(tmp_path / "run").findings() if one.id == "hang"]
+        assert finding.ranks == [3] and finding.evidence["waiting"] == [0, 1, 2]
+        assert finding.evidence["collectives"] == [sentence]
+        assert finding.where.path[-1].endswith(":barrier")
+
+
+@pytest.mark.parametrize("options", [{"measure": ""}, {"measure": "comm", "every": 2}], ids=["without", "sampled"])
+def test_operators_are_compared_without_numbers_of_all_steps(options: dict[str, Any], tmp_path: Path) -> None:
+    with started(tmp_path, late, **options) as _:
+        wait_for(lambda: waiting(tmp_path) == 3)
+        wait_for(lambda: live.position(str(tmp_path / "run")).collectives)
+        expected = f"c10d::allreduce_, all groups: {BEFORE} calls on rank 3, {BEFORE + 1} calls on ranks 0-2"
+        wait_for(lambda: live.position(str(tmp_path / "run")).collectives == [expected])
+        (finding,) = [one for one in fastdispatch.load(tmp_path / "run").findings() if one.id == "hang"]
+        assert finding.ranks == [3] and expected in finding.proof
+
+
+def test_wait_and_transfer_of_a_slow_rank(tmp_path: Path) -> None:
+    """The split agrees with the clocks of the program, which are read outside of the calls."""
+    with started(tmp_path, slow) as ranks:
+        for process in ranks:
+            process.join(120)
+        assert [process.exitcode for process in ranks] == [0] * RANKS
+    stamps = [json.loads((tmp_path / f"stamps{rank}.json").read_text()) for rank in range(RANKS)]
+    lasts = [max(begin for begin, _ in calls) for calls in zip(*stamps, strict=True)]
+    wait = sum(last - begin for calls in stamps for last, (begin, _) in zip(lasts, calls, strict=True))
+    transfer = sum(end - last for calls in stamps for last, (_, end) in zip(lasts, calls, strict=True))
+    found = {row.operator: row for row in waits(fastdispatch.load(tmp_path / "run"))}
+    reduced = found["allreduce_"]
+    assert reduced.collectives == 10 and reduced.undecided == {ASYNC: 1}
+    assert reduced.last == {3: 10} and reduced.caused_ns[3] == reduced.wait_ns
+    assert reduced.wait_ns == pytest.approx(wait, rel=0.05)
+    assert reduced.transfer_ns == pytest.approx(transfer, rel=0.05)
+    assert reduced.wait_ns >= 0.95 * 10 * (RANKS - 1) * SLEEP * 1e9
+    assert found["broadcast_"].undecided == {PARTIAL: 1} and found["broadcast_"].wait_ns == 0
+    assert found["barrier"].collectives == 10
+    trace = fastdispatch.load(tmp_path / "run")
+    (row,) = [row for row in comm_rows(trace, "") if row.operator == "allreduce_" and not row.asynchronous]
+    inside = sum(end - begin for calls in stamps for begin, end in calls)
+    assert row.exposed == pytest.approx(inside / sum(rank["recorded"] for rank in trace.ranks), rel=0.05)
+    assert row.calls == 10 * RANKS
+    lines = processes.fastdispatch("report", tmp_path / "run", "--comm").stdout.splitlines()
+    assert any("allreduce_ of group 0, " in line and line.endswith(" for rank 3, last in 10") for line in lines)
+    assert sum(line.endswith(": not split") for line in lines) == 2
+    document = json.loads(processes.fastdispatch("report", tmp_path / "run", "--comm", "--json").stdout)
+    jsonschema.validate(document, json.loads((SCHEMA.parent / "comm.schema.json").read_text()))
+    (row,) = [row for row in document["back_ends"] if row["name"] == "gloo:all_reduce"]
+    assert row["calls"] == 11 * RANKS and row["bytes"] == 11 * RANKS * 16_000_000 and row["time_ns"] > 0

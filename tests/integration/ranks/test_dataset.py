@@ -1,0 +1,474 @@
+"""Data sets: figures equal a slow computation over the ranks; nothing is lost, whatever the inputs and the order."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.dataset import query, run_manifest, run_tables, write_dataset
+from fastdispatch.dataset.run_loading import load_run
+from tests import many_ranks, processes, programs
+
+duckdb = pytest.importorskip("duckdb")
+fsspec = pytest.importorskip("fsspec")
+
+RANKS = 10
+SLOW, ODD = 6, 3  # planted: a rank with one slow function, a rank with one extra call
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    with fastdispatch.CallGraph(folder, ops="off") as graph:
+        for _ in range(4):
+            programs.classes()
+            programs.generators()
+            for _ in range(37):  # a number of calls that no other function has
+                programs.leaf(1)
+            graph.step()
+    return folder / "rank00000.fd"
+
+
+@pytest.fixture(scope="module")
+def ranks(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Ten ranks: one has a slow function, one a call more of it."""
+    paths = many_ranks.write(recorded, tmp_path_factory.mktemp("ranks"), RANKS)
+    content = recorded.read_bytes()
+    calls = 4 * 37
+    at = next(
+        at
+        for at in many_ranks.contexts(content)
+        if struct.unpack_from("<Q", content, at + many_ranks.CALLS)[0] == calls
+    )
+    for rank, field, value in ((SLOW, many_ranks.SELF, 1 << 40), (ODD, many_ranks.CALLS, calls + 1)):
+        changed = bytearray(paths[rank].read_bytes())
+        struct.pack_into("<Q", changed, at + field, value)
+        paths[rank].write_bytes(changed)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def dataset(ranks: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("set") / "run.parquet"
+    write_dataset.write_dataset([str(ranks[0].parent)], folder)
+    return folder
+
+
+def reduced(folder: Path) -> list[tuple[Any, ...]]:
+    return fastdispatch.scan(folder).sql("FROM reduced ORDER BY path").fetchall()
+
+
+def percentile(values: list[int], share: float) -> float:
+    """With linear interpolation."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def slow_reduction(paths: list[Path]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """By the keys from the root down, over one trace per rank."""
+    found: dict[tuple[str, ...], dict[int, tuple[int, int, int]]] = {}
+    for path in paths:
+        trace = fastdispatch.load(path)
+        chains: list[tuple[str, ...]] = []
+        columns = (trace.contexts[name] for name in ("parent", "node", "calls", "self", "total"))
+        for parent, node, calls, own, total in zip(*columns, strict=True):
+            chains.append(((*chains[parent],) if parent >= 0 else ()) + (trace.nodes["key"][node],))
+            assert trace.ranks[0]["rank"] not in found.setdefault(chains[-1], {})
+            found[chains[-1]][trace.ranks[0]["rank"]] = (calls, own, total)
+    return {chain: summary(by_rank) for chain, by_rank in found.items()}
+
+
+def summary(by_rank: dict[int, tuple[int, int, int]]) -> dict[str, Any]:
+    made: dict[str, Any] = {"ranks": len(by_rank), "calls": sum(figures[0] for figures in by_rank.values())}
+    made["calls_min"] = min(figures[0] for figures in by_rank.values())
+    made["calls_max"] = max(figures[0] for figures in by_rank.values())
+    for index, name in ((1, "self"), (2, "total")):
+        values = {rank: figures[index] for rank, figures in by_rank.items()}
+        made |= {
+            name: sum(values.values()),
+            f"{name}_min": min(values.values()),
+            f"{name}_max": max(values.values()),
+            f"{name}_median": statistics.median(values.values()),
+            f"{name}_p95": pytest.approx(percentile(list(values.values()), 0.95), rel=1e-12),
+            f"{name}_slowest": min(rank for rank, value in values.items() if value == max(values.values())),
+            f"{name}_fastest": min(rank for rank, value in values.items() if value == min(values.values())),
+        }
+    return made
+
+
+def test_reduced_figures_equal_a_slow_computation(dataset: Path, ranks: list[Path]) -> None:
+    run = fastdispatch.scan(dataset)
+    parents = dict(run.sql("SELECT path, (parent, key) FROM paths").fetchall())
+
+    def chain(path: int) -> tuple[str, ...]:
+        parent, key = parents[path]
+        return (*chain(parent), key) if parent is not None else (key,)
+
+    relation = run.sql("FROM reduced")
+    got = {chain(row[0]): dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()}
+    expected = slow_reduction(ranks)
+    assert got.keys() == expected.keys()
+    for path, figures in expected.items():
+        assert {name: got[path][name] for name in figures} == figures
+        assert got[path]["missing"] == 0
+
+
+def test_planted_ranks_are_found_by_name(dataset: Path) -> None:
+    run = fastdispatch.scan(dataset)
+    slowest = run.recipe("slowest-rank").fetchall()[0]
+    assert slowest[0].endswith(":leaf") and slowest[2] == SLOW
+    odd = run.recipe("different-counts").fetchall()
+    assert [(row[0].rsplit(":", 1)[1], row[3], row[5], row[6], row[7]) for row in odd] == [("leaf", 148, 149, 1, ODD)]
+
+
+@pytest.mark.parametrize("name", query.recipes())
+def test_recipes(name: str, dataset: Path, recorded: Path) -> None:
+    for run in (fastdispatch.scan(dataset, base=recorded), fastdispatch.scan(recorded, base=dataset)):
+        assert run.recipe(name).columns
+    assert query.recipes()[name][0].isupper() and not query.recipes()[name].endswith(".")
+    assert f"`{name}`" in (processes.ROOT / "docs" / "guides" / "scale.md").read_text()
+
+
+def test_one_by_one_gives_the_same(dataset: Path, ranks: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "run.parquet"
+    for path in reversed(ranks):
+        write_dataset.write_dataset([str(path)], folder)
+    assert reduced(folder) == reduced(dataset)
+    for table in run_tables.SHARED:
+        both = [fastdispatch.scan(each).sql(f"FROM {table} ORDER BY ALL").fetchall() for each in (folder, dataset)]
+        assert both[0] == both[1]
+    assert len(run_manifest.load(folder).groups) == RANKS
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.permutations(range(RANKS)), size=st.integers(1, RANKS))
+def test_any_order_and_grouping_gives_the_same(
+    dataset: Path, ranks: list[Path], tmp_path_factory: pytest.TempPathFactory, order: list[int], size: int
+) -> None:
+    folder = tmp_path_factory.mktemp("any") / "run.parquet"
+    for first in range(0, RANKS, size):
+        write_dataset.write_dataset([str(ranks[rank]) for rank in order[first : first + size]], folder)
+    assert reduced(folder) == reduced(dataset)
+
+
+def test_known_recordings_are_not_read_again(dataset: Path, ranks: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("read again")
+
+    before = {file: file.stat().st_mtime_ns for file in dataset.glob("figures/*")}
+    monkeypatch.setattr(write_dataset, "write_group", refuse)
+    manifest = write_dataset.write_dataset([str(ranks[0].parent)], dataset)
+    assert sorted(manifest.ranks) == list(range(RANKS))
+    assert {file: file.stat().st_mtime_ns for file in dataset.glob("figures/*")} == before
+
+
+def test_a_changed_recording_replaces_its_group(ranks: list[Path], recorded: Path, tmp_path: Path) -> None:
+    folder, target = tmp_path / "run", tmp_path / "run.parquet"
+    shutil.copytree(ranks[0].parent, folder)
+    write_dataset.write_dataset([str(folder)], target)
+    (folder / "rank00002.fd").write_bytes(many_ranks.scaled(recorded.read_bytes(), 2, RANKS, 3.0))
+    with pytest.raises(fastdispatch.Error, match=r"has changed: also give .*rank00000\.fd, which is in the same group"):
+        write_dataset.write_dataset([str(folder / "rank00002.fd")], target)
+    write_dataset.write_dataset([str(folder)], target)
+    longest = fastdispatch.scan(target).sql("SELECT arg_max(rank, total) FROM figures WHERE rank <> 6").fetchall()
+    assert longest == [(2,)]
+    assert len(list(target.glob("figures/*.parquet"))) == 1
+
+
+def test_interrupted(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups that were finished before the interrupt are kept."""
+    monkeypatch.setattr(write_dataset, "MAX_RANKS", 4)
+    steps: list[object] = []
+
+    def interrupted(step: Any, tasks: Any) -> Iterator[Any]:
+        for task in tasks:
+            if len(steps) == 2:
+                raise KeyboardInterrupt
+            steps.append(task)
+            yield task, step(task)
+
+    target = tmp_path / "run.parquet"
+    monkeypatch.setitem(write_dataset.RUNNERS, "processes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_dataset.write_dataset([str(ranks[0].parent)], target)
+    assert len(run_manifest.load(target).groups) == 2
+    (target / "figures" / "group-0123.partial").write_bytes(b"half")
+    steps.clear()
+    manifest = write_dataset.write_dataset([str(ranks[0].parent)], target)
+    assert len(steps) == 1 and len(manifest.groups) == 3
+    assert reduced(target) == reduced(dataset)
+    assert not list(target.rglob("*.partial"))
+
+
+def test_bad_inputs_are_listed(
+    ranks: list[Path], recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for path in ranks[:4]:
+        shutil.copy(path, folder)
+    (folder / "rank00004.fd").write_bytes(b"")
+    (folder / "rank00005.fd").write_bytes(b"no recording at all" * 300)
+    (folder / "rank00009.fd").write_bytes(many_ranks.scaled(recorded.read_bytes(), 1, RANKS, 1.0))  # rank 1 again
+    target = tmp_path / "run.parquet"
+    assert main(["merge", str(folder), "-o", str(target)]) == 1
+    output = capsys.readouterr()
+    assert output.out == f"4 ranks in 1 groups: {target}\n"
+    *lines, missing = output.err.splitlines()
+    assert missing == "fastdispatch: ranks 4-9 of 10 are missing"
+    assert len(lines) == 3 and all(line.startswith(f"fastdispatch: skipped: {folder}") for line in lines)
+    assert "rank 1 is in" in next(line for line in lines if "rank00009" in line)
+    assert sorted(run_manifest.load(target).refused) == [str(folder / f"rank0000{n}.fd") for n in (4, 5, 9)]
+    assert fastdispatch.scan(target).sql("SELECT list(rank ORDER BY rank) FROM ranks").fetchall() == [([0, 1, 2, 3],)]
+
+
+def test_ranks_of_two_groups(ranks: list[Path], recorded: Path, tmp_path: Path) -> None:
+    """A rank that another group has already."""
+    target = tmp_path / "run.parquet"
+    write_dataset.write_dataset([str(path) for path in ranks[:3]], target)
+    again = tmp_path / "rank00001.fd"
+    again.write_bytes(many_ranks.scaled(recorded.read_bytes(), 1, RANKS, 1.0))
+    manifest = write_dataset.write_dataset([str(again)], target)
+    assert manifest.refused == {str(again): f"{again}: rank 1 is in {ranks[1]} already: give one of them"}
+    assert sorted(manifest.ranks) == [0, 1, 2]
+
+
+def test_another_run(ranks: list[Path], tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path / "one", ops="off"):
+        programs.leaf(1)
+    other = tmp_path / "other" / "rank00001.fd"
+    text = f"import fastdispatch\nwith fastdispatch.CallGraph({str(other.parent)!r}, ops='off'): pass"
+    environment = processes.environment(RANK="1", WORLD_SIZE="2", FASTDISPATCH_RUN_ID="another")
+    subprocess.run([sys.executable, "-c", text], env=environment, check=True)
+    target = tmp_path / "run.parquet"
+    write_dataset.write_dataset([str(tmp_path / "one")], target)
+    manifest = write_dataset.write_dataset([str(other)], target)
+    assert list(manifest.ranks) == [0]
+    assert "belongs to run another" in manifest.refused[str(other)]
+
+
+def test_nothing_readable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rank00000.fd").write_bytes(b"")
+    assert main(["merge", str(tmp_path), "-o", str(tmp_path / "run.parquet")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [("missing", "missing: No such file or directory"), (".", "no recording (rank*.fd) in this directory")],
+)
+def test_invalid_inputs(inputs: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["merge", str(tmp_path / inputs), "-o", str(tmp_path / "run.parquet")]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not (tmp_path / "run.parquet").exists()
+
+
+def test_a_folder_of_something_else_stays(ranks: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "run.parquet").mkdir()
+    (tmp_path / "run.parquet" / "precious").write_text("")
+    with pytest.raises(fastdispatch.Error, match="not a data set: give another name"):
+        write_dataset.write_dataset([str(ranks[0])], tmp_path / "run.parquet")
+    assert os.listdir(tmp_path / "run.parquet") == ["precious"]
+
+
+def test_two_writers(dataset: Path, ranks: list[Path]) -> None:
+    with write_dataset._written_alone(dataset), pytest.raises(fastdispatch.Error, match="another process writes"):
+        write_dataset.write_dataset([str(ranks[0])], dataset)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"format": 1}', b'{"format": "fastdispatch-dataset/1"}'])
+def test_a_damaged_manifest(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_bytes(content)
+    with pytest.raises(fastdispatch.Error, match=r"manifest\.json: |no recording|not a"):
+        fastdispatch.scan(tmp_path)
+
+
+def test_a_store(ranks: list[Path], dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = fsspec.filesystem("memory")
+    store.pipe({f"/bucket/run/{path.name}": path.read_bytes() for path in ranks})
+    target = tmp_path / "run.parquet"
+    write_dataset.write_dataset(["memory://bucket/run"], target)
+    assert reduced(target) == reduced(dataset)
+    assert main(["merge", "memory://bucket/absent", "-o", str(tmp_path / "absent.parquet")]) == 2
+    assert capsys.readouterr().err == "fastdispatch: memory://bucket/absent: No such file or directory\n"
+
+
+def test_rotated_recordings_of_a_store(tmp_path: Path) -> None:
+    """Closed segments are part of their recording, as in a run directory."""
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off", rotate=1e-9) as graph:
+        for _ in range(5):
+            programs.leaf(1)
+            graph.step()
+    files = list((tmp_path / "run").glob("rank*"))
+    assert len(files) > 3
+    fsspec.filesystem("memory").pipe({f"/rotated/{path.name}": path.read_bytes() for path in files})
+    write_dataset.write_dataset([str(tmp_path / "run")], tmp_path / "local.parquet")
+    for place in ("memory://rotated", "memory://rotated/rank00000.fd"):
+        target = tmp_path / f"{place[-2:]}.parquet"
+        manifest = write_dataset.write_dataset([place], target)
+        assert reduced(target) == reduced(tmp_path / "local.parquet")
+        assert [one.bytes for group in manifest.groups for one in group.inputs] == [
+            sum(len(each.read_bytes()) for each in files)
+        ]
+    (leaf,) = query.scan(target).sql("SELECT calls FROM figures JOIN paths USING (path) WHERE name = 'leaf'").fetchall()
+    assert leaf == (5,)
+    assert load_run(target, rank=0).ranks[0]["steps"] == 5
+
+
+def test_a_store_that_fails_in_the_middle(ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = fsspec.filesystem("memory")
+    store.pipe({f"/broken/{path.name}": path.read_bytes() for path in ranks[:3]})
+    opened = type(store).open
+
+    def open_(self: Any, path: str, *arguments: Any, **options: Any) -> Any:
+        if "rank00001" in path:
+            raise OSError("connection reset by peer")
+        return opened(self, path, *arguments, **options)
+
+    monkeypatch.setattr(type(store), "open", open_)
+    manifest = write_dataset.write_dataset(["memory://broken"], tmp_path / "run.parquet")
+    assert sorted(manifest.ranks) == [0, 2]
+    assert list(manifest.refused.values()) == ["memory:///broken/rank00001.fd: connection reset by peer"]
+
+
+@pytest.mark.parametrize(("package", "program"), [("distributed", "dask_dataset.py"), ("ray", "ray_dataset.py")])
+def test_a_cluster_with_a_killed_worker(
+    package: str, program: str, ranks: list[Path], dataset: Path, tmp_path: Path
+) -> None:
+    """The real scheduler; one of two workers is killed by its first group."""
+    pytest.importorskip(package)
+    result = processes.run(program, ranks[0].parent, tmp_path / "run.parquet", tmp_path / "killed")
+    assert (tmp_path / "killed").exists()
+    assert json.loads(result.stdout) == {"ranks": list(range(RANKS)), "groups": 5}
+    assert reduced(tmp_path / "run.parquet") == reduced(dataset)
+
+
+def test_a_job_array(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts as separate processes at the same time, one of which is missing; the last call adds them all."""
+    target = tmp_path / "run.parquet"
+    text = (
+        "import sys\nfrom fastdispatch.dataset import write_dataset\nwrite_dataset.MAX_RANKS = 2\n"
+        "from fastdispatch.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", text, "merge", str(ranks[0].parent), "-o", str(target)]
+    parts = [
+        subprocess.Popen([*command, "--part", f"{part}/3"], env=processes.environment(), stdout=subprocess.PIPE)
+        for part in (1, 3)
+    ]
+    assert [part.communicate()[0].decode() for part in parts] == [
+        f"part 1 of 3: 2 groups: {target}\n",
+        f"part 3 of 3: 1 groups: {target}\n",
+    ]
+    assert not run_manifest.is_dataset(target)
+    written: list[str] = []
+    monkeypatch.setattr(write_dataset, "MAX_RANKS", 2)
+    monkeypatch.setitem(
+        write_dataset.RUNNERS,
+        "processes",
+        lambda step, tasks: ((task, step(task)) for task in tasks if written.append(task.name) is None),
+    )
+    assert main(["merge", str(ranks[0].parent), "-o", str(target)]) == 0
+    assert len(written) == 2  # of five groups: those of the missing part
+    assert len(run_manifest.load(target).groups) == 5 and not (target / "written").exists()
+    assert reduced(target) == reduced(dataset)
+    for kind in ("settled", "whole"):
+        files = [folder / f"{kind}.json.gz" for folder in (target, dataset)]
+        assert files[0].exists() == files[1].exists()
+        assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_result_of_a_changed_recording_is_not_used(ranks: list[Path], recorded: Path, tmp_path: Path) -> None:
+    folder, target = tmp_path / "run", tmp_path / "run.parquet"
+    shutil.copytree(ranks[0].parent, folder)
+    assert write_dataset.write_part([str(folder)], target, (1, 1)) == 1
+    (folder / "rank00002.fd").write_bytes(many_ranks.scaled(recorded.read_bytes(), 2, RANKS, 3.0))
+    write_dataset.write_dataset([str(folder)], target)
+    longest = fastdispatch.scan(target).sql("SELECT arg_max(rank, total) FROM figures WHERE rank <> 6").fetchall()
+    assert longest == [(2,)]
+
+
+@pytest.mark.parametrize("part", ["0/3", "4/3", "1", "a/b", "1/0"])
+def test_invalid_parts(part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["merge", str(tmp_path), "-o", str(tmp_path / "run.parquet"), "--part", part])
+    assert "expected I/N" in capsys.readouterr().err
+    assert main(["merge", str(tmp_path), "-o", str(tmp_path / "run.json"), "--part", "1/2"]) == 2
+    assert "--part writes a data set" in capsys.readouterr().err
+
+
+def test_processes(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_dataset, "MAX_RANKS", 3)
+    seen: list[tuple[int, int]] = []
+    write_dataset.write_dataset(
+        [str(ranks[0].parent)], tmp_path / "run.parquet", progress=lambda done, of: seen.append((done, of))
+    )
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert reduced(tmp_path / "run.parquet") == reduced(dataset)
+
+
+def test_anonymous(ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In worker processes too, and in the manifest; a second call with the same salt finds its recordings."""
+    monkeypatch.setattr(write_dataset, "MAX_RANKS", 3)
+    target = tmp_path / "run.parquet"
+    arguments = ["merge", str(ranks[0].parent), "-o", str(target), "--anonymize", "salt"]
+    for _ in range(2):
+        assert main(arguments) == 0
+        assert len(run_manifest.load(target).ranks) == RANKS and len(run_manifest.load(target).groups) == 4
+    run = fastdispatch.scan(target)
+    text = "".join(str(run.sql(f"FROM {name}").fetchall()) for name in run_tables.NAMES)
+    text += (target / "manifest.json").read_text()
+    assert "f_" in text
+    for name in ("leaf", "programs.py", str(ranks[0].parent), fastdispatch.load(ranks[0]).meta["host"]):
+        assert name not in text
+
+
+def test_sql_command(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(query.recipes())
+    text = "SELECT rank, sum(calls) AS calls FROM figures GROUP BY rank ORDER BY rank LIMIT 1"
+    calls = duckdb.sql(f"SELECT sum(calls)::BIGINT FROM '{dataset}/figures/*.parquet' WHERE rank = 0").fetchall()[0][0]
+    assert main(["sql", str(dataset), text, "--format", "csv"]) == 0
+    assert capsys.readouterr().out == f"rank,calls\n0,{calls}\n"
+    assert main(["sql", str(dataset), text, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"rank": 0, "calls": calls}]
+    assert main(["sql", str(dataset), text]) == 0
+    assert capsys.readouterr().out.split() == ["rank", "calls", "0", str(calls)]
+    assert main(["sql", str(dataset), "phases", "--show"]) == 0
+    assert capsys.readouterr().out.startswith("-- Mean milliseconds")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["SELEC 1"], 'sql: Parser Error: syntax error at or near "SELEC"'),
+        (["FROM nothing"], "sql: Catalog Error: Table with name nothing does not exist!"),
+        (["SELECT 1 AS a, error('planted')"], "sql: Invalid Input Error: planted"),
+    ],
+)
+def test_invalid_queries(arguments: list[str], message: str, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", str(dataset), *arguments]) == 2
+    assert capsys.readouterr().err == f"fastdispatch: {message}\n"
+
+
+def test_without_duckdb(dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert main(["sql", str(dataset), "FROM ranks"]) == 2
+    assert capsys.readouterr().err == "fastdispatch: data sets need DuckDB: pip install 'fastdispatch[scale]'\n"

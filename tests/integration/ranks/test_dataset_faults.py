@@ -1,0 +1,211 @@
+"""Damaged inputs, lost files and failing stores of data sets: each one is listed, and nothing is dropped silently."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.dataset import run_manifest, write_dataset
+from tests import many_ranks, programs
+
+pytest.importorskip("duckdb")
+fsspec = pytest.importorskip("fsspec")
+
+RANKS, BAD = 6, 2
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    with fastdispatch.CallGraph(folder, ops="off") as graph:
+        for _ in range(4):
+            programs.classes()
+            graph.step()
+    return folder / "rank00000.fd"
+
+
+@pytest.fixture
+def run(source: Path, tmp_path: Path) -> Path:
+    """A run directory that a test may damage."""
+    many_ranks.write(source, tmp_path / "run", RANKS)
+    return tmp_path / "run"
+
+
+@pytest.fixture(params=[64, 2], ids=["one group", "three groups"])
+def group_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """In one group the step runs in this process, in several in worker processes."""
+    monkeypatch.setattr(write_dataset, "MAX_RANKS", request.param)
+    size: int = request.param
+    return size
+
+
+def version_of_tomorrow(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<I", content, 8, 4000)
+    path.write_bytes(content)
+
+
+def link_to_nothing(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+def fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES: list[tuple[Callable[[Path], object], str]] = [
+    (lambda path: path.write_bytes(b""), "empty"),
+    (lambda path: path.write_bytes(path.read_bytes()[:50]), ""),
+    (lambda path: path.write_bytes(b"no recording at all" * 300), ""),
+    (version_of_tomorrow, "version"),
+    (link_to_nothing, "No such file or directory"),
+    (fifo, ""),
+    (folder, ""),
+]
+
+
+@pytest.mark.parametrize(("damage", "reason"), DAMAGES)
+def test_an_unreadable_input_is_skipped_and_listed(
+    damage: Callable[[Path], object], reason: str, run: Path, group_size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad, target = run / f"rank0000{BAD}.fd", run.parent / "run.parquet"
+    damage(bad)
+    assert main(["merge", str(run), "-o", str(target)]) == 1
+    output = capsys.readouterr()
+    skipped, missing = output.err.splitlines()
+    assert skipped.startswith(f"fastdispatch: skipped: {bad}") and reason in skipped
+    assert missing == f"fastdispatch: rank {BAD} of {RANKS} is missing"
+    assert output.out == f"5 ranks in {-(-RANKS // group_size)} groups: {target}\n"
+    manifest = run_manifest.load(target)
+    assert list(manifest.refused) == [str(bad)] and sorted(manifest.ranks) == [0, 1, 3, 4, 5]
+    assert fastdispatch.scan(target).sql("SELECT count(DISTINCT rank) FROM figures").fetchall() == [(5,)]
+    assert main(["report", str(target)]) == 0
+    assert f"rank {BAD} of {RANKS} is missing" in capsys.readouterr().out
+
+
+def test_a_skipped_input_that_is_whole_again_is_added(run: Path, source: Path, group_size: int) -> None:
+    bad, target = run / f"rank0000{BAD}.fd", run.parent / "run.parquet"
+    bad.write_bytes(b"")
+    assert main(["merge", str(run), "-o", str(target)]) == 1
+    bad.write_bytes(many_ranks.scaled(source.read_bytes(), BAD, RANKS, 1.0))
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    manifest = run_manifest.load(target)
+    assert sorted(manifest.ranks) == list(range(RANKS)) and not manifest.refused and not manifest.missing
+
+
+def test_a_truncated_input_is_kept_and_listed(run: Path, group_size: int, capsys: pytest.CaptureFixture[str]) -> None:
+    bad, target = run / f"rank0000{BAD}.fd", run.parent / "run.parquet"
+    content = bad.read_bytes()
+    end = struct.unpack_from("<Q", content, 16)[0]
+    bad.write_bytes(content[: end // 2])
+    for _ in range(2):  # the second call reads nothing, and lists it again
+        assert main(["merge", str(run), "-o", str(target)]) == 0
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"fastdispatch: {bad}: rank {BAD} is incomplete: ")
+    states = fastdispatch.scan(target).sql("SELECT rank FROM ranks WHERE incomplete").fetchall()
+    assert states == [(BAD,)]
+
+
+def test_figures_beyond_the_range_of_numbers(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Damaged recordings with the largest self time everywhere: sums stop at the largest number."""
+    for path in run.glob("*.fd"):
+        content = bytearray(path.read_bytes())
+        for at in many_ranks.contexts(content):
+            struct.pack_into("<Q", content, at + many_ranks.SELF, 2**64 - 1)
+        path.write_bytes(content)
+    target = run.parent / "run.parquet"
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    figures = fastdispatch.scan(target)
+    assert figures.sql("SELECT max(self) FROM reduced").fetchall() == [(2**64 - 1,)]
+    assert figures.sql("SELECT count(DISTINCT rank) FROM figures WHERE total > 0").fetchall() == [(RANKS,)]
+
+
+def test_a_lost_partition(run: Path, group_size: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Queries refuse to leave its ranks out; the next merge writes it again, from all of its recordings only."""
+    target = run.parent / "run.parquet"
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    counts = "SELECT count(*), sum(calls)::BIGINT FROM figures"
+    expected = fastdispatch.scan(target).sql(counts).fetchall()
+    lost = min(target.glob("figures/*.parquet"))
+    lost.unlink()
+    capsys.readouterr()
+    assert main(["sql", str(target), counts]) == 2
+    assert f"{lost}: lost: run fastdispatch merge again" in capsys.readouterr().err
+    (group,) = (each for each in run_manifest.load(target).groups if each.name == lost.stem)
+    assert main(["merge", group.inputs[0].path, "-o", str(target)]) == 2
+    assert f"{lost} is lost: also give {group.inputs[1].path}" in capsys.readouterr().err
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    assert fastdispatch.scan(target).sql(counts).fetchall() == expected
+
+
+def test_lost_files_of_the_reduced_merge(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = run.parent / "run.parquet"
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    whole = (target / "whole.json.gz").read_bytes()
+    shutil.rmtree(target / "parts")
+    (target / "whole.json.gz").unlink()
+    (target / "settled.json.gz").unlink(missing_ok=True)
+    capsys.readouterr()
+    assert main(["report", str(target)]) == 2
+    assert "no reduced merge in this data set" in capsys.readouterr().err
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    assert (target / "whole.json.gz").read_bytes() == whole
+
+
+def test_a_damaged_manifest_destroys_nothing(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = run.parent / "run.parquet"
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    files = sorted(target.rglob("*"))
+    (target / "manifest.json").write_text('{"format": "fastd')
+    capsys.readouterr()
+    assert main(["merge", str(run / "rank00000.fd"), "-o", str(target)]) == 2
+    assert "manifest.json: not the manifest of a data set" in capsys.readouterr().err
+    assert sorted(target.rglob("*")) == files
+
+
+class Breaking(io.BytesIO):
+    """A file of a store whose connection breaks after the first piece."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell():
+            raise OSError("connection reset by peer")
+        return super().read(4096)
+
+
+def test_a_store_that_breaks_within_a_file(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = fsspec.filesystem("memory")
+    store.pipe({f"/breaking/{path.name}": path.read_bytes() for path in run.glob("*.fd")})
+    opened = type(store).open
+
+    def open_(self: Any, path: str, *arguments: Any, **options: Any) -> Any:
+        file = opened(self, path, *arguments, **options)
+        return Breaking(file.read()) if f"rank0000{BAD}" in path else file
+
+    monkeypatch.setattr(type(store), "open", open_)
+    target = tmp_path / "run.parquet"
+    assert main(["merge", "memory://breaking", "-o", str(target)]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"fastdispatch: skipped: memory:///breaking/rank0000{BAD}.fd: connection reset by peer",
+        f"fastdispatch: rank {BAD} of {RANKS} is missing",
+    ]
+    monkeypatch.undo()
+    assert main(["merge", "memory://breaking", "-o", str(target)]) == 0
+    assert sorted(run_manifest.load(target).ranks) == list(range(RANKS))

@@ -1,0 +1,353 @@
+"""Reduced merges: sums and spreads equal a slow computation over the ranks, whatever the order and the grouping."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.compare.diff import FIGURES, Diff, diff
+from fastdispatch.compare.ranks import judge, judged, times
+from fastdispatch.dataset.reduced import reduced
+from fastdispatch.dataset.run_loading import load_run, rank_rows
+from fastdispatch.dataset.write_dataset import write_dataset
+from fastdispatch.detectors import findings
+from fastdispatch.read.missing import missing_from
+from fastdispatch.read.rank_rows import RankRow, folded
+from tests import many_ranks, programs
+
+pytest.importorskip("duckdb")
+
+RANKS = 20
+ODD = 7  # planted: a rank with one more call
+
+
+def record(folder: Path, leaves: int) -> Path:
+    """A run of six steps, with a number of calls that no other function has."""
+    with fastdispatch.CallGraph(folder, ops="off") as graph:
+        for _ in range(6):
+            programs.classes()
+            for _ in range(leaves):
+                programs.leaf(1)
+            graph.step()
+    return folder / "rank00000.fd"
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    source = record(tmp_path_factory.mktemp("recorded"), 37)
+    paths = many_ranks.write(source, tmp_path_factory.mktemp("ranks"), RANKS)
+    content = bytearray(paths[ODD].read_bytes())
+    for at in many_ranks.contexts(content):
+        if struct.unpack_from("<Q", content, at + many_ranks.CALLS)[0] == 6 * 37:
+            struct.pack_into("<Q", content, at + many_ranks.CALLS, 6 * 37 + 1)
+    paths[ODD].write_bytes(content)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Another run, whose ranks do more."""
+    return many_ranks.write(record(tmp_path_factory.mktemp("later"), 90), tmp_path_factory.mktemp("more"), RANKS)
+
+
+def dumped(trace: fastdispatch.Trace, path: Path) -> bytes:
+    trace.dump(path)
+    return path.read_bytes()
+
+
+def test_sums_and_spreads_equal_a_slow_computation(ranks: list[Path]) -> None:
+    merged, made = fastdispatch.load(ranks), load_run(ranks[0].parent)
+    assert made.reduced is not None and made.reduced["ranks"] == [[0, RANKS - 1]]
+    assert made.contexts == merged.contexts
+    got, expected = made.table(), merged.table()
+    assert got.pop("step_deviation") == pytest.approx(expected.pop("step_deviation"), rel=1e-4)  # sums of doubles
+    assert got == expected
+    each = [merged.core.contexts(index) for index in range(RANKS)]
+    spreads = made.spreads
+    for row, context in enumerate(spreads["context"]):
+        for name in ("calls", "self", "total"):
+            values = [one[name][context] for one in each]
+            assert spreads[f"{name}_min"][row] == min(values) and spreads[f"{name}_max"][row] == max(values)
+            assert spreads[f"{name}_min_rank"][row] == values.index(min(values))
+            assert spreads[f"{name}_max_rank"][row] == values.index(max(values))
+        for name in ("self", "total"):
+            values = sorted(one[name][context] for one in each)
+            for share, column in ((0.5, "median"), (0.95, "p95")):
+                nearest = values[round(share * RANKS) - 1]
+                assert spreads[f"{name}_{column}"][row] == pytest.approx(nearest, rel=1 / 128)
+        assert spreads["ranks"][row] == RANKS
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.permutations(range(RANKS)), size=st.integers(1, RANKS))
+def test_any_order_and_grouping_gives_the_same_bytes(
+    ranks: list[Path], tmp_path: Path, order: list[int], size: int
+) -> None:
+    groups = [order[first : first + size] for first in range(0, RANKS, size)]
+    parts = [reduced([fastdispatch.load([ranks[rank] for rank in group])]) for group in groups]
+    left = parts[0]
+    for part in parts[1:]:
+        left = reduced([left, part])
+    whole = dumped(reduced([fastdispatch.load(ranks)]), tmp_path / "whole")
+    assert dumped(left, tmp_path / "left") == whole
+    assert dumped(reduced(parts[::-1]), tmp_path / "right") == whole
+
+
+def test_a_data_set_has_the_same(ranks: list[Path], tmp_path: Path) -> None:
+    """Also when its ranks were added one group after the other."""
+    target = tmp_path / "run.parquet"
+    write_dataset([str(path) for path in ranks[11:]], target)
+    write_dataset([str(ranks[0].parent)], target)
+    for steps in (None, "settled"):
+        expected = dumped(load_run(ranks[0].parent, steps=steps), tmp_path / "expected")  # type: ignore[arg-type]
+        assert dumped(load_run(target, steps=steps), tmp_path / "got") == expected  # type: ignore[arg-type]
+    assert [rank["rank"] for rank in load_run(target, rank=3).ranks] == [3]
+
+
+def compared(made: Diff, name: str = "") -> dict[str, Any]:
+    """All figures of a comparison; the sides have the same name."""
+    document = made.as_json(everything=True)
+    assert [side.ranks for side in made.sides] in ([RANKS, RANKS], [1, 1])
+    for side in (document["before"], document["after"]):
+        side["name"] = name
+    return document
+
+
+def close_to(document: dict[str, Any]) -> dict[str, Any]:
+    """A comparison that differs in the order of its sums of doubles only. Squares of ranks are whole numbers."""
+    for row in document["rows"] + document["collections"]:
+        row |= {name: pytest.approx(row[name], rel=1e-9) for name in FIGURES if name != "spread"}
+        row["spread"] = pytest.approx(row["spread"], rel=1e-3, abs=1)
+    for side in (document["before"], document["after"]):
+        side["whole"] = pytest.approx(side["whole"], rel=1e-6)
+    document["speed"] = pytest.approx(document["speed"], rel=1e-9)
+    for name in ("step", "machine", "part"):
+        document["verdict"][name] = pytest.approx(document["verdict"][name], rel=1e-6)
+    return document
+
+
+@pytest.mark.parametrize("by", ["node", "module", "package"])
+@pytest.mark.parametrize("steps", [None, "settled"])
+def test_comparisons_of_data_sets_equal_those_of_all_ranks(
+    ranks: list[Path], later: list[Path], tmp_path: Path, steps: Any, by: Any
+) -> None:
+    before, after = tmp_path / "before.parquet", tmp_path / "after.parquet"
+    write_dataset([str(ranks[0].parent)], before)
+    write_dataset([str(later[0].parent)], after)
+    all_ranks = [fastdispatch.load(paths, steps=steps) for paths in (ranks, later)]
+    expected = close_to(compared(Diff(*all_ranks, by=by)))
+    assert by != "node" or any("calls" in row["said"] for row in expected["rows"] if row["key"].endswith(":leaf"))
+    for other in (after, later[0].parent, later):
+        assert compared(diff(before, other, steps=steps, by=by)) == expected
+    one = compared(diff(before, later[3], rank=3, steps=steps, by=by))
+    assert one == compared(diff(ranks[3], later[3], rank=3, steps=steps, by=by))
+
+
+def test_ranks_of_a_data_set(ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two ranks are compared as those of the run directory are."""
+    target = tmp_path / "run.parquet"
+    write_dataset([str(ranks[0].parent)], target)
+    found = []
+    for path in (target, ranks[0].parent):
+        assert main(["diff", str(path), "--ranks", f"3,{ODD}", "--json", "--all", "--all-time"]) == 0
+        (document,) = json.loads(capsys.readouterr().out)["diffs"]
+        found.append(document | {side: document[side] | {"name": ""} for side in ("before", "after")})
+    assert found[0] == found[1]
+    assert any("calls" in row["said"] for row in found[0]["rows"] if row["key"].endswith(":leaf"))
+
+
+def test_a_rank_twice(ranks: list[Path]) -> None:
+    both = [reduced([fastdispatch.load(ranks[:4])]), reduced([fastdispatch.load(ranks[3:])])]
+    with pytest.raises(fastdispatch.Error, match="rank 3 has two recordings"):
+        reduced(both)
+
+
+def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) -> None:
+    folder, target = tmp_path / "run", tmp_path / "run.parquet"
+    shutil.copytree(ranks[0].parent, folder)
+    write_dataset([str(folder)], target)
+    with pytest.raises(fastdispatch.Error, match="no rank 99 in this data set"):
+        load_run(target, rank=99)
+    (folder / "rank00003.fd").unlink()
+    with pytest.raises(fastdispatch.Error, match="the recording of rank 3 was removed"):
+        load_run(target, rank=3)
+    part = next((target / "parts").glob("*.gz"))
+    part.write_bytes(part.read_bytes()[:100])
+    (target / "whole.json.gz").write_bytes(b"")
+    with pytest.raises(fastdispatch.Error, match="damaged"):
+        load_run(target)
+
+
+@pytest.mark.parametrize("command", [["report"], ["report", "--json"], ["report", "--tree", "--all-time"], ["svg"]])
+def test_one_rank_of_a_data_set_is_that_of_its_recording(
+    command: list[str], ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, outputs = tmp_path / "run.parquet", []
+    write_dataset([str(ranks[0].parent)], target)
+    for path in (target, ranks[ODD]):
+        graph = ["-o", str(tmp_path / "graph.dot")] if command == ["svg"] else []
+        assert main([command[0], str(path), "--rank", str(ODD), *command[1:], *graph]) == 0
+        outputs.append(Path(graph[1]).read_text() if graph else capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert "leaf" in outputs[0]
+
+
+def test_one_rank_of_a_data_set_of_a_store(ranks: list[Path], tmp_path: Path) -> None:
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    for path in ranks[:2]:
+        store.pipe(f"/drill/{path.name}", path.read_bytes())
+    target = tmp_path / "run.parquet"
+    write_dataset(["memory://drill"], target)
+    made = load_run(target, rank=1)
+    assert made.table() == fastdispatch.load(ranks[1]).table() and made.sources == ["memory:///drill/rank00001.fd"]
+    store.rm("/drill/rank00001.fd")
+    with pytest.raises(fastdispatch.Error, match="No such file or directory: the recording of rank 1; its figures are"):
+        load_run(target, rank=1)
+
+
+@pytest.mark.parametrize("kind", ["data set", "many", "few"])
+def test_missing_ranks_are_named(
+    ranks: list[Path], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = (3, 17) if kind != "few" else (*range(5), *range(9, 19))
+    expected = "ranks 3, 17 of 20 are missing" if kind != "few" else "ranks 0-4, 9-18 of 20 are missing"
+    path = tmp_path / "run"
+    path.mkdir()
+    for rank in sorted(set(range(RANKS)) - set(lost)):
+        shutil.copy(ranks[rank], path)
+    if kind == "data set":
+        assert main(["merge", str(path), "-o", f"{path}.parquet"]) == 0
+        assert f"fastdispatch: {expected}\n" == capsys.readouterr().err
+        path = tmp_path / "run.parquet"
+    for command in ("report", "findings"):
+        assert main([command, str(path)]) == 0
+        assert expected in capsys.readouterr().out.splitlines()
+        assert main([command, str(path), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["missing"] == expected
+    assert main(["report", str(path), "--rank", "5"]) == 0
+    assert "are missing" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("spans", "world", "expected"),
+    [
+        ([(0, 3)], 4, ""),
+        ([(0, 3)], 0, ""),
+        ([], 1, "rank 0 of 1 is missing"),
+        ([(1, 1), (3, 5)], 8, "ranks 0, 2, 6-7 of 8 are missing"),
+        ([(0, 9)], 4, ""),
+        ([(n, n) for n in range(0, 40, 2)], 40, f"ranks {', '.join(str(n) for n in range(1, 33, 2))} and others, 20 in"
+         " total, of 40 are missing"),
+    ],
+)  # fmt: skip
+def test_sentence_about_missing_ranks(spans: list[tuple[int, int]], world: int, expected: str) -> None:
+    assert missing_from(spans, world) == expected
+
+
+@pytest.mark.parametrize("command", ["report", "findings", "svg", "html"])
+def test_commands(command: str, ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = [] if command in ("report", "findings") else ["-o", str(tmp_path / f"out.{command}")]
+    if command == "svg":
+        output[1] = str(tmp_path / "out.dot")
+    assert main([command, str(ranks[0].parent), *output]) == 0
+    if command == "report":
+        assert f"ranks 0-{RANKS - 1} of {RANKS}, 6 steps" in capsys.readouterr().out
+
+
+def test_a_rank_with_one_more_call_is_found(ranks: list[Path]) -> None:
+    found = [each for each in findings(ranks[0].parent, steps=None) if each.id == "unequal-work"]
+    assert [each.ranks for each in found] == [[ODD]] and found[0].where.key.endswith(":leaf")
+
+
+SLOW = (12, 13)  # planted: the ranks of one host
+
+
+@pytest.fixture(scope="module")
+def placed(ranks: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set of 60 ranks with hosts of two ranks and coordinates; the ranks of one host are slow in a function."""
+    folder = tmp_path_factory.mktemp("placed")
+    fastdispatch.load(ranks[0]).dump(folder / "one.json")
+    document = json.loads((folder / "one.json").read_text())
+    (first,), nodes, contexts = document["ranks"], document["nodes"], document["contexts"]
+    leaf = document["strings"].index("leaf")
+    row = max(i for i, at in enumerate(first["figures"]["context"]) if nodes["name"][contexts["node"][at]] == leaf)
+    document["ranks"] = []
+    for rank in range(60):
+        more = deepcopy(first) | {"rank": rank, "id": f"{rank:032x}", "world": 60}
+        more["meta"] |= {"host": f"node{rank // 2}", "coordinates": {"pipe": rank // 2, "data": rank % 2}}
+        if rank in SLOW:
+            more["figures"]["self"][row] += 10**9 + rank
+        document["ranks"].append(more)
+    (folder / "ranks.json").write_text(json.dumps(document))
+    write_dataset([str(folder / "ranks.json")], folder / "run.parquet")
+    return folder / "run.parquet"
+
+
+def test_a_slow_rank_is_named_with_its_host_and_place(placed: Path) -> None:
+    (found,) = [each for each in findings(placed, steps=None) if each.id == "slow-rank"]
+    assert found.ranks == [SLOW[1]]
+    assert found.title.startswith(f"rank {SLOW[1]} on node6 (pipe 6, data 1) spends ")
+    assert found.where.key.endswith(":leaf") and found.where.key in found.title
+    assert found.proof.endswith("; all 2 ranks on node6 have at least half of this excess")
+
+
+def test_rows_of_ranks(ranks: list[Path], placed: Path, tmp_path: Path) -> None:
+    """The steps of each rank are the same from recordings and from a data set, where coordinates come from facts."""
+    write_dataset([str(ranks[0].parent)], tmp_path / "run.parquet")
+    for steps in (None, "settled"):
+        expected = rank_rows(load_run(ranks[0].parent, steps=steps))  # type: ignore[arg-type]
+        got = rank_rows(load_run(tmp_path / "run.parquet", steps=steps))  # type: ignore[arg-type]
+        assert [row.rank for row in got] == list(range(RANKS))
+        for one, other in zip(expected, got, strict=True):
+            assert other.steps == one.steps and len(one.steps) >= 3
+            assert other.phases == pytest.approx(one.phases, abs=5)  # rounded
+            assert (other.host, other.place) == (one.host, (-1, -1, -1))
+    assert [row.place for row in rank_rows(load_run(placed))][:3] == [(0, 0, -1), (0, 1, -1), (1, 0, -1)]
+
+
+def test_rows_of_more_ranks_than_a_page_has() -> None:
+    """Neighbours share a row, which has their maximum."""
+    rows = [RankRow(rank, f"node{rank}", (0, rank, 0), {"other": rank % 7}, {rank % 2: rank}) for rank in range(10_000)]
+    made = folded(rows, 9_999)
+    assert len(made) == 3334 and sum(row.ranks for row in made) == 10_000
+    assert made[1] == RankRow(3, "node3", (0, 3, 0), {"other": 5}, {1: 5, 0: 4}, ranks=3)
+
+
+@pytest.mark.parametrize("kind", ["recordings", "data set"])
+def test_slow_ranks_of_many_are_compared_with_few_in_memory(
+    kind: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, read = ranks[0].parent, []
+    if kind == "data set":
+        place = tmp_path / "run.parquet"
+        write_dataset([str(ranks[0].parent)], place)
+    expected = judge(times(fastdispatch.load(ranks)))
+    opened = fastdispatch.read.reduced.load
+
+    def load(paths: Any, **options: Any) -> fastdispatch.Trace:
+        read.append(len(paths))
+        return opened(paths, **options)
+
+    monkeypatch.setattr("fastdispatch.dataset.reduced.load", load)
+    verdict, trace = judged(place, None)
+    assert (verdict, read) == (expected, [16, 4, 1])
+    assert (verdict.slow, verdict.ranks) == ([], RANKS)
+    assert [rank["rank"] for rank in trace.ranks] == [verdict.typical]
+    monkeypatch.setattr("fastdispatch.compare.ranks.NOTABLE", -1.0)  # all ranks are slow
+    assert main(["diff", str(place), "--ranks", "outliers", "--all-time"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" is slow: ")[0] for line in lines[:RANKS]] == [
+        f"rank {rank} on {trace.meta['host']}" for rank in range(RANKS)
+    ]
+    assert lines[-1].startswith(f"the first 8 of {RANKS} slow ranks are compared with rank ")
+    assert max(read) == 16

@@ -1,0 +1,123 @@
+"""``diff`` on real training: equal runs, planted changes, a slow rank."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.compare.diff import Diff
+from tests import processes
+
+torch = pytest.importorskip("torch")
+
+STEPS, LAYERS = 40, 6
+
+
+class Layer(torch.nn.Module):
+    """Work in Python, like that of a tokenizer or scheduler."""
+
+    def __init__(self, item: bool = False, rounds: int = 4000) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(128, 128)
+        self.item, self.rounds = item, rounds
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.work()
+        x = torch.relu(self.linear(x))
+        if self.item:
+            x.mean().item()
+        return x
+
+    def work(self) -> None:
+        for _ in range(self.rounds):
+            pass
+
+
+class Slow(Layer):
+    def work(self) -> None:
+        for _ in range(self.rounds):
+            pass
+
+
+def record(folder: Path, **changes: object) -> fastdispatch.Trace:
+    slow = changes.pop("slow", 4000)
+    layers = [Layer(**changes) for _ in range(LAYERS - 1)] + [Slow(rounds=slow, **changes)]  # type: ignore[arg-type]
+    model = torch.nn.Sequential(*layers)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-6)
+    gc.collect()  # garbage of other tests may call back
+    gc.disable()
+    with fastdispatch.CallGraph(folder) as graph:
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            model(torch.ones(32, 128)).sum().backward()
+            optimizer.step()
+            graph.step()
+    gc.enable()
+    return fastdispatch.load(folder)
+
+
+@pytest.fixture(scope="module")
+def equal_runs(tmp_path_factory: pytest.TempPathFactory) -> list[fastdispatch.Trace]:
+    folder = tmp_path_factory.mktemp("equal")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    record(folder / "warm")
+    runs = [record(folder / str(number)) for number in range(11)]
+    torch.set_num_threads(threads)
+    return runs
+
+
+def test_ten_pairs_of_equal_runs_do_not_differ(equal_runs: list[fastdispatch.Trace], tmp_path: Path) -> None:
+    """Other load can disturb a whole run of a tenth of a second, so it is repeated."""
+    for place, (before, after) in enumerate(pairwise(equal_runs)):
+        diffs = [Diff(before, after)]
+        while diffs[-1].changed() and len(diffs) < 10:
+            again = tmp_path / f"{place}.{len(diffs)}"
+            diffs.append(Diff(record(again / "before"), record(again / "after")))
+        assert [(row.key, sorted(row.said)) for row in diffs[-1].changed()] == []
+        assert [call.as_json() for diff in diffs for call in diff.changed_calls()] == []
+        assert len(diffs[0].rows) > 50
+
+
+def test_one_item_a_layer_is_found(equal_runs: list[fastdispatch.Trace], tmp_path: Path) -> None:
+    diff = Diff(equal_runs[0], record(tmp_path / "run", item=True))
+    found = {(c.caller.key if c.caller else "", c.callee.key): c.calls.change for c in diff.changed_calls()}
+    forward = next(caller for caller, callee in found if callee == "aten::item" and "[Layer]" in caller)
+    assert forward.endswith("[Layer]:forward")
+    assert found[(forward, "aten::item")] == LAYERS - 1
+    assert found[(forward, "aten::mean")] == LAYERS - 1
+    assert all(change > 0 for change in found.values())
+
+
+def test_a_module_that_is_30_percent_slower_is_found(tmp_path: Path) -> None:
+    """Other load can slow other parts too, so one of several pairs must name only the planted change."""
+    named: list[dict[str, set[str]]] = []
+    while {"[Slow]": {"slower"}} not in named and len(named) < 5:
+        diff = Diff(record(tmp_path / f"{len(named)}.before"), record(tmp_path / f"{len(named)}.after", slow=5200))
+        named.append({row.key.rpartition(":")[0][-6:]: row.said for row in diff.changed()})
+        assert diff.changed_calls() == []
+    assert {"[Slow]": {"slower"}} in named
+
+
+def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None:
+    ranks = [
+        processes.start_warm(
+            ("torch",), "slow_rank.py", tmp_path / "run", tmp_path / "meet", RANK=str(rank), WORLD_SIZE="3"
+        )
+        for rank in range(3)
+    ]
+    assert [(rank.communicate(timeout=120)[1], rank.returncode) for rank in ranks] == [("", 0)] * 3
+    result = processes.fastdispatch("diff", tmp_path / "run", "--ranks", "outliers", "--json")
+    document = json.loads(result.stdout)
+    assert document["slow"] == [1]
+    (diff,) = document["diffs"]
+    slower = [row["key"] for row in diff["rows"] if "slower" in row["said"]]
+    assert slower[0].endswith("slow_rank.py:[]:load_batch")
+    printed = processes.fastdispatch("diff", tmp_path / "run", "--ranks", "outliers").stdout
+    assert re.match(r"rank 1 on \S+ is slow: ", printed)

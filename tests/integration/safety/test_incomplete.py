@@ -1,0 +1,142 @@
+"""The output for a truncated recording begins with a line about it, and omits unread facts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from tests import processes
+
+pytest.importorskip("torch")
+
+PROGRAM = """
+import torch
+model = torch.nn.Linear(4, 4)
+def step():
+    model(torch.ones(1, 4)).sum().backward()
+for _ in range(20):
+    step()
+"""
+ROOT = Path(__file__).parents[3]
+
+#: Statements about a recording that are false if their fact was not read.
+CLAIMS = (
+    "not imported",
+    "no steps",
+    "nothing ran",
+    "not measured",
+    " 0.0 %",
+    "nothing is being recorded",
+    "record with",
+)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("incomplete")
+    (folder / "program.py").write_text(PROGRAM)
+    result = processes.fastdispatch("run", "-q", "--timeline", "--out", "out", "program.py", folder=folder)
+    assert result.returncode == 0, result.stderr
+    return folder / "out" / "rank00000.fd"
+
+
+@pytest.fixture(params=(2, 12, 20, 0.5))
+def cut(request: pytest.FixtureRequest, recording: Path, tmp_path: Path) -> Path:
+    """Truncate to a number of pages; whole recordings to half."""
+    content = recording.read_bytes()
+    size = int(request.param * 4096) if request.param > 1 else len(content) // 2 // 4096 * 4096
+    (tmp_path / "cut.fd").write_bytes(content[:size])
+    return tmp_path / "cut.fd"
+
+
+def lines(*arguments: object, status: int = 0) -> tuple[list[str], list[str]]:
+    result = processes.fastdispatch(*arguments)
+    assert result.returncode == status, result.stderr
+    return result.stdout.splitlines(), result.stderr.splitlines()
+
+
+def is_said(line: str) -> bool:
+    return "incomplete" in line.lower() and ("cut short" in line or "truncated" in line)
+
+
+@pytest.mark.parametrize(
+    "command", (["report"], ["report", "--tree"], ["top", "--once", "--total"], ["where"]), ids=" ".join
+)
+def test_the_first_line_says_it(command: list[str], cut: Path) -> None:
+    printed, errors = lines(command[0], cut, *command[1:])
+    assert is_said(printed[0]) and errors == []
+    rest = " ".join(printed[1:])
+    found = [claim for claim in CLAIMS if claim in rest]
+    # The header, which was read, has the number of steps; 0.0 % is a share of a phase.
+    assert not {*found} - {"no steps", *([" 0.0 %"] if "phases: " in rest else [])}, rest
+
+
+@pytest.mark.parametrize("command", ("svg", "dump", "merge"))
+def test_what_is_written_is_said_of_before(command: str, cut: Path, tmp_path: Path) -> None:
+    _, errors = lines(command, cut, "-o", tmp_path / f"output.{'svg' if command == 'svg' else 'json'}")
+    assert is_said(errors[0])
+
+
+def test_the_page_says_it_first(cut: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    _, errors = lines("html", cut, "-o", page)
+    assert is_said(errors[0])
+    body = page.read_text().partition("<body>")[2].lstrip()
+    assert body.startswith('<p class="status bad"') and is_said(body.splitlines()[0])
+    assert "PyTorch was not imported" not in body
+
+
+def test_nothing_is_claimed_about_a_timeline_that_was_not_read(recording: Path, tmp_path: Path) -> None:
+    (tmp_path / "cut.fd").write_bytes(recording.read_bytes()[: 12 * 4096])
+    for arguments in (["export", "chrome"], ["timeline", "merge"]):
+        _, errors = lines(*arguments, tmp_path / "cut.fd", "-o", tmp_path / "x.json", status=2)
+        assert not [claim for claim in CLAIMS if claim in errors[-1]], errors
+
+
+def test_a_dump_and_a_merge_keep_it(cut: Path, tmp_path: Path) -> None:
+    trace = fastdispatch.load(cut)
+    assert trace.ranks[0]["complete"] is False and len(trace.incomplete) == 1
+    trace.dump(tmp_path / "dump.json")
+    document = json.loads((tmp_path / "dump.json").read_text())
+    jsonschema.validate(
+        document, json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
+    )
+    fastdispatch.merge([tmp_path / "dump.json"], tmp_path / "merged.json")
+    assert fastdispatch.load(tmp_path / "merged.json").incomplete == trace.incomplete
+    printed, _ = lines("report", tmp_path / "merged.json")
+    assert is_said(printed[0])
+
+
+def test_json_has_it_and_standard_error_says_it(cut: Path) -> None:
+    printed, errors = lines("report", cut, "--json")
+    document = json.loads("\n".join(printed))
+    jsonschema.validate(
+        document, json.loads((ROOT / "docs" / "reference" / "schemas" / "report.schema.json").read_text())
+    )
+    assert document["ranks"][0]["complete"] is False and is_said(errors[0])
+
+
+def test_damage_is_said_too(recording: Path, tmp_path: Path) -> None:
+    content = bytearray(recording.read_bytes())
+    at = content.index(b"\x00fdchunk", 4096)
+    content[at : at + 8] = b"damaged!"
+    (tmp_path / "hurt.fd").write_bytes(content)
+    printed, _ = lines("report", tmp_path / "hurt.fd")
+    assert "rank 0 is incomplete" in printed[0] and "damaged pages" in printed[0]
+
+
+def test_of_a_whole_one_nothing_is_said(recording: Path) -> None:
+    printed, errors = lines("report", recording)
+    assert not is_said(printed[0]) and errors == []
+    assert fastdispatch.load(recording).ranks[0]["complete"] is True
+    assert "complete" not in (json.loads(dumped(recording))["ranks"][0])
+
+
+def dumped(path: Path) -> str:
+    target = path.with_suffix(".json")
+    fastdispatch.load(path).dump(target)
+    return target.read_text()

@@ -1,0 +1,224 @@
+"""A run directory that others can write to: their files neither block a training nor are overwritten."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.files import run_directory
+from tests import processes, programs
+
+PROGRAM = "def work(): pass\nwork()\nprint('ran')\n"
+
+#: Obstacles in a run directory, by kind.
+KINDS: dict[str, Callable[[Path, Path], object]] = {
+    "fifo": lambda place, outside: os.mkfifo(place),
+    "link": lambda place, outside: place.symlink_to(outside),
+    "dangling link": lambda place, outside: place.symlink_to(outside.with_name("nowhere")),
+    "device": lambda place, outside: place.symlink_to("/dev/zero"),
+    "folder": lambda place, outside: place.mkdir(),
+}
+FOREIGN: dict[str, Callable[[Path, Path], object]] = {"file": lambda place, outside: place.write_text("a diary")}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "outside").write_text("precious")
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """A blocked process ends the test."""
+    return processes.fastdispatch("run", "-o", "out", *options, "program.py", folder=folder, TMPDIR=str(folder))
+
+
+def untouched(folder: Path) -> bool:
+    return (folder / "outside").read_text() == "precious" and not (folder / "nowhere").exists()
+
+
+NAMES = ("rank00000.fd", "rank00000.fd.previous", "rank00000.fd.events", ".manifest.lock")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_in_the_way_is_refused_and_best_effort_goes_around_it(name: str, kind: str, folder: Path) -> None:
+    if name == "rank00000.fd.previous":  # checked only if a recording is kept
+        assert run(folder).returncode == 0
+    place = folder / "out" / name
+    KINDS[kind](place, folder / "outside")
+    was = place.lstat()
+    refused = run(folder, "--timeline-of", "python,spill")
+    assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
+    assert len(refused.stderr.splitlines()) == 1 and name in refused.stderr
+    goes_on = run(folder, "--best-effort")
+    assert (goes_on.returncode, goes_on.stdout) == (0, "ran\n"), goes_on.stderr
+    assert place.lstat().st_ino == was.st_ino
+    assert untouched(folder)
+    recordings = [path for path in folder.rglob("rank*.fd") if path.is_file() and path.lstat().st_size > 4096]
+    assert any("work" in fastdispatch.load(path).nodes["name"] for path in recordings if not path.is_symlink())
+
+
+def test_a_file_that_is_no_recording_is_not_replaced(folder: Path) -> None:
+    place = folder / "out" / "rank00000.fd"
+    place.write_text("a diary")
+    refused = run(folder)
+    assert refused.returncode == 2 and "not a fastdispatch recording" in refused.stderr
+    goes_on = run(folder, "--best-effort", "-q")
+    assert (goes_on.returncode, goes_on.stderr) == (0, "")
+    assert place.read_text() == "a diary"
+    assert "work" in fastdispatch.load(folder / "out").nodes["name"]
+
+
+def test_without_a_timeline_its_name_is_of_no_interest(folder: Path) -> None:
+    os.mkfifo(folder / "out" / "rank00000.fd.events")
+    assert run(folder).returncode == 0
+
+
+MANIFESTS = {
+    "numbers": '{"ranks": [1, 2]}',
+    "ours with numbers": '{"format": "fastdispatch.run", "version": 1,'
+    ' "ranks": [1, {"rank": 0}, {"file": "x.fd"}, null]}',
+    "ours with no list": '{"format": "fastdispatch.run", "version": 1, "ranks": {"file": 1}}',
+    "ours with paths": '{"format": "fastdispatch.run", "version": 1,'
+    ' "ranks": [{"rank": 0, "file": "../outside"}, {"rank": 1, "file": "a/b"}, {"rank": 2, "file": "x\\u0000y"}]}',
+    "newer": '{"format": "fastdispatch.run", "version": 99, "ranks": [{"rank": 0}]}',
+    "no object": "[1, 2]",
+    "no JSON": "{",
+    "no text": b"\xff\xfe\x00",
+    "nested": "[" * 200_000,
+    "of a program": '{"name": "my app", "start_url": "."}',
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("kind", MANIFESTS)
+def test_a_manifest_of_any_content(kind: str, folder: Path) -> None:
+    manifest = folder / "out" / "manifest.json"
+    text = MANIFESTS[kind]
+    manifest.write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = manifest.read_bytes()
+    result = run(folder)
+    assert (result.returncode, result.stdout) == (0, "ran\n")
+    assert "Traceback" not in result.stderr and "Error" not in result.stderr
+    ours = kind.startswith("ours")
+    assert (manifest.read_bytes() == before) is not ours
+    assert ("manifest.json" in result.stderr) is not ours
+    assert "work" in fastdispatch.load(folder / "out").nodes["name"]
+    assert processes.fastdispatch("where", "out", folder=folder).returncode == 0
+    assert untouched(folder)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_manifest_that_is_no_file(kind: str, folder: Path) -> None:
+    place = folder / "out" / "manifest.json"
+    KINDS[kind](place, folder / "outside")
+    was = place.lstat()
+    result = run(folder)
+    assert (result.returncode, result.stdout) == (0, "ran\n")
+    assert "manifest.json" in result.stderr and "Traceback" not in result.stderr
+    assert place.lstat().st_ino == was.st_ino and untouched(folder)
+    assert processes.fastdispatch("report", "out", folder=folder).returncode == 0
+
+
+def test_a_huge_manifest_is_not_read(folder: Path) -> None:
+    with open(folder / "out" / "manifest.json", "wb") as manifest:
+        manifest.truncate(1 << 40)
+    result = run(folder)
+    assert (result.returncode, result.stdout) == (0, "ran\n")
+    assert processes.fastdispatch("report", "out", folder=folder).returncode == 0
+
+
+def test_what_is_swapped_while_it_records_is_not_written_through(folder: Path) -> None:
+    """The manifest and the lock become links, the recording another user's file; the rank is known late."""
+    with fastdispatch.CallGraph(folder / "out", ops="off") as graph:
+        programs.leaf(1)
+        for name in ("manifest.json", ".manifest.lock"):
+            (folder / "out" / name).unlink()
+            (folder / "out" / name).symlink_to(folder / "outside")
+        (folder / "out" / "rank00003.fd").symlink_to(folder / "outside")
+        graph._rank, graph._world = 3, 4
+        with pytest.warns(RuntimeWarning, match="manifest.json"):
+            graph.stop()
+    assert untouched(folder)
+    assert "leaf" in fastdispatch.load(folder / "out" / "rank00000.fd").nodes["name"]
+
+
+def test_a_lock_that_is_held_for_ever_is_waited_for_so_long(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_directory, "_PATIENCE", 0.2)
+    other = run_directory.open_folder(folder / "out")
+    with run_directory.locked(other):
+        with fastdispatch.CallGraph(folder / "out", ops="off") as graph:
+            programs.leaf(1)
+        assert graph.path is not None
+    assert "leaf" in fastdispatch.load(folder / "out").nodes["name"]
+
+
+def test_switching_follows_no_link(folder: Path) -> None:
+    with fastdispatch.CallGraph(folder / "out", ops="off") as graph:
+        hold = folder / "out" / "rank00000.fd.off"
+        hold.symlink_to(folder / "nowhere")
+        assert processes.fastdispatch("off", "out", folder=folder).returncode == 0
+        assert untouched(folder) and hold.is_file() and not hold.is_symlink()
+        hold.unlink()
+        os.mkfifo(hold)
+        assert processes.fastdispatch("on", "out", folder=folder).returncode == 0
+        assert not hold.exists()
+        programs.leaf(1)
+    assert graph.path is not None
+
+
+@pytest.mark.parametrize(
+    ("folder_mode", "umask", "expected"), ((0o700, 0o022, 0o600), (0o750, 0o022, 0o640), (0o777, 0o077, 0o600))
+)
+def test_files_are_no_more_open_than_their_folder(folder: Path, folder_mode: int, umask: int, expected: int) -> None:
+    (folder / "out").chmod(folder_mode)
+    command = ["sh", "-c", f'umask {umask:o}; exec "$@"', "sh", sys.executable, "-m", "fastdispatch", "run", "-q"]
+    subprocess.run([*command, "-o", "out", "program.py"], cwd=folder, env=processes.environment(), check=True)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (folder / "out").iterdir()}
+    assert modes == dict.fromkeys(("rank00000.fd", "manifest.json", ".manifest.lock"), expected)
+
+
+@pytest.mark.parametrize("name", ("rank00001.fd", "manifest.json", "rank00000.fd.events", "more.json"))
+@pytest.mark.parametrize(
+    "command",
+    (["report"], ["where"], ["top", "--once", "--total"], ["merge", "-o", "x.json"], ["html", "-o", "x.html"]),
+)
+def test_readers_wait_for_no_fifo(command: list[str], name: str, folder: Path) -> None:
+    assert run(folder).returncode == 0
+    (folder / "out" / name).unlink(missing_ok=True)
+    os.mkfifo(folder / "out" / name)
+    arguments = [command[0], "out", *command[1:]]
+    result = processes.fastdispatch(*arguments, folder=folder)
+    assert result.returncode == 0, result.stderr
+    given = processes.fastdispatch(command[0], f"out/{name}", *command[1:], folder=folder)
+    assert given.returncode == 2 and len(given.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("target", ("/dev/null", "fifo"))
+@pytest.mark.parametrize("command", ("html", "dump"))
+def test_outputs_are_files(command: str, target: str, folder: Path) -> None:
+    """A device is not replaced by a file."""
+    assert run(folder).returncode == 0
+    os.mkfifo(folder / "fifo")
+    before = os.stat(folder / target)
+    result = processes.fastdispatch(command, "out", "-o", target, folder=folder)
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1), result.stderr
+    assert "not a regular file" in result.stderr
+    assert os.stat(folder / target).st_mode == before.st_mode
+
+
+def test_outputs_follow_no_link_that_was_guessed(folder: Path) -> None:
+    """Temporary files have unpredictable names."""
+    assert run(folder).returncode == 0
+    (folder / "x.html").symlink_to(folder / "outside")
+    assert processes.fastdispatch("html", "out", "-o", "x.html", folder=folder).returncode == 0
+    assert untouched(folder) and not (folder / "x.html").is_symlink()

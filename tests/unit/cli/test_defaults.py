@@ -1,0 +1,134 @@
+"""Commands with few words: the last run, default outputs, standard output, help and suggestions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main, parser
+from tests import processes, programs
+
+
+@pytest.fixture(scope="module")
+def last_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run in ``fastdispatch-out``."""
+    folder = tmp_path_factory.mktemp("defaults")
+    with fastdispatch.CallGraph(folder / "fastdispatch-out", ops="off"):
+        programs.classes()
+    return folder
+
+
+@pytest.mark.parametrize("command", ["report", "findings", "stacks", "top --once --total"])
+def test_the_last_run(
+    command: str, last_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(last_run)
+    assert main(command.split()) == 0
+    text = capsys.readouterr().out
+    assert main([*command.split(), "fastdispatch-out"]) == 0
+    assert capsys.readouterr().out == text != ""
+
+
+def test_the_run_of_the_environment(
+    last_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FASTDISPATCH_OUT", str(last_run / "fastdispatch-out"))
+    assert main(["report"]) == 0
+    assert capsys.readouterr().out.startswith(f"{last_run / 'fastdispatch-out'}: rank 0")
+
+
+@pytest.mark.parametrize("command", ["report", "html", "svg", "dump", "stacks", "pause", "export folded -o x"])
+def test_no_run(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 2
+    assert capsys.readouterr().err == (
+        "fastdispatch: fastdispatch-out: no recording here: record one with fastdispatch run SCRIPT, or give its PATH\n"
+    )
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(("command", "name"), [("html", "page.html"), ("svg", "callgraph.svg"), ("dump", "dump.json")])
+def test_default_outputs(command: str, name: str, last_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if command == "svg" and shutil.which("dot") is None:
+        pytest.skip("Graphviz is missing")
+    monkeypatch.chdir(last_run)
+    made = last_run / "fastdispatch-out" / name
+    for arguments in ([command], [command, "fastdispatch-out/rank00000.fd"]):
+        assert main(arguments) == 0
+        assert made.stat().st_size > 0
+        made.unlink()
+    assert sorted(os.listdir(last_run)) == ["fastdispatch-out"]
+
+
+@pytest.mark.parametrize("command", ["dump", "export folded", "export csv", "export dot"])
+def test_standard_output(command: str, last_run: Path, tmp_path: Path) -> None:
+    done = processes.fastdispatch(*command.split(), "-o", "-", folder=last_run)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert main([*command.split(), str(last_run / "fastdispatch-out"), "-o", str(tmp_path / "file")]) == 0
+    content = (tmp_path / "file").read_text()
+    assert done.stdout == content != ""
+    assert not (last_run / "-").exists()
+
+
+def test_nothing_is_printed_after_an_error(last_run: Path) -> None:
+    done = processes.fastdispatch("export", "folded", "-o", "-", "--rank", "7", folder=last_run)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [[], ["timeline"], ["et"], ["pipeline"]], ids=str)
+def test_help_without_arguments(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        parser().parse_args([*words, "--help"])
+    assert capsys.readouterr().out == text
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["reprot"], "did you mean 'report'?"),
+        (["timeline", "stat"], "did you mean 'stats'?"),
+        (["report", "--by", "fuction"], "did you mean 'function'?"),
+        (["qqqq"], "choose from 'run', "),
+    ],
+)
+def test_suggestions(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert expected in error and error.count("\n") == 1
+
+
+def test_open(last_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(last_run)
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+    assert main(["html", "--open"]) == 0
+    page = last_run / "fastdispatch-out" / "page.html"
+    assert opened == [page.resolve().as_uri()]
+    monkeypatch.setattr(webbrowser, "open", lambda url: False)
+    assert main(["html", "--open"]) == 2
+    assert "written, but no browser could be started" in capsys.readouterr().err
+    page.unlink()
+
+
+def test_json_reports_of_the_last_run(
+    last_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(last_run)
+    assert main(["report", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["path"] == "fastdispatch-out"

@@ -1,0 +1,438 @@
+"""Execution traces on the command line: read, converted and counted, with their faults reported."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastdispatch import cli
+
+ROOT = Path(__file__).parents[3]
+
+
+def node(number: int, parent: int, name: str, schema: str = "", **more: Any) -> dict[str, Any]:
+    lists: dict[str, list[Any]] = {"values": [], "shapes": [], "types": [], "strides": []}
+    values = {"rf_id": number + 100, "fw_parent": 0, "seq_id": -1, "scope": 0, "tid": 1, "fw_tid": 0}
+    attrs = [{"name": name, "type": "uint64", "value": value} for name, value in values.items()]
+    attrs.append({"name": "op_schema", "type": "string", "value": schema})
+    return {
+        "id": number,
+        "name": name,
+        "ctrl_deps": parent,
+        "inputs": lists,
+        "outputs": lists,
+        "attrs": attrs,
+    } | more
+
+
+def document(*nodes: dict[str, Any], schema: str = "1.1.1-chakra.0.0.4") -> dict[str, Any]:
+    roots = [
+        node(1, 1, "[pytorch|profiler|execution_trace|process]"),
+        node(2, 1, "[pytorch|profiler|execution_trace|thread]"),
+    ]
+    head = {"schema": schema, "pid": 7, "time": "2026-11-22 05:02:45", "start_ts": 5}
+    return head | {"nodes": [*nodes, *roots], "finish_ts": 9}
+
+
+def write(path: Path, content: dict[str, Any] | str) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    nodes = (node(4, 3, "aten::addmm", "aten::addmm()"), node(3, 2, 'say "hi"\n'), node(5, 2, "gloo:all_reduce"))
+    return write(tmp_path / "et_3.json", document(*nodes))
+
+
+def valid(name: str, text: str) -> dict[str, Any]:
+    """The JSON, as its schema has it."""
+    jsonschema = pytest.importorskip("jsonschema")
+    made: dict[str, Any] = json.loads(text)
+    jsonschema.validate(
+        made, json.loads((ROOT / "docs" / "reference" / "schemas" / f"et-{name}.schema.json").read_text())
+    )
+    return made
+
+
+def info(capsys: pytest.CaptureFixture[str], *paths: object) -> list[dict[str, Any]]:
+    assert cli.main(["et", "info", "--json", *map(str, paths)]) == 0
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    files: list[dict[str, Any]] = made["files"]
+    return files
+
+
+@pytest.mark.parametrize("end", [".et", ".et.gz", ".json", ".json.gz"])
+def test_there_and_back(trace: Path, end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = tmp_path / f"there{end}"
+    assert cli.main(["et", "convert", str(trace), "-o", str(there)]) == 0
+    capsys.readouterr()
+    before, after = info(capsys, trace, there)
+    same = ("nodes", "dependencies", "edges", "types", "communication", "operators", "schema")
+    assert {key: before[key] for key in same} == {key: after[key] for key in same}
+    assert before["nodes"] == 5
+    assert before["edges"]["order"] == 3
+    assert before["communication"] == {"ALL_REDUCE": {"count": 1, "bytes": 0, "ns": 0}}
+    assert (there.read_bytes()[:2] == b"\x1f\x8b") == end.endswith(".gz")
+
+
+def test_the_json_is_what_its_schema_says(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "info", "--json", str(trace)]) == 0
+    valid("info", capsys.readouterr().out)
+
+
+def test_tables(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "info", str(trace)]) == 0
+    output = capsys.readouterr().out
+    assert "ALL_REDUCE" in output
+    assert "order" in output
+
+
+def test_many_ranks(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rank in (2, 10):
+        write(tmp_path / f"et_{rank}.json", json.loads(trace.read_text()))
+    write(tmp_path / "kineto_3.json", {"schemaVersion": 1, "traceEvents": []})
+    assert cli.main(["et", "convert", str(tmp_path), "-o", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["trace.10.et", "trace.2.et", "trace.3.et"]
+    assert cli.main(["et", "convert", str(tmp_path), "-o", str(tmp_path / "r%03d.json.gz")]) == 0
+    assert json.loads(gzip.decompress((tmp_path / "r010.json.gz").read_bytes()))["pid"] == 7
+    capsys.readouterr()
+    assert [row["rank"] for row in info(capsys, tmp_path / "out")] == [2, 3, 10]
+    assert cli.main(["et", "convert", str(tmp_path / "out"), "-o", str(tmp_path / "one.et")]) == 2
+    assert "write %d for the rank" in capsys.readouterr().err
+
+
+def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.et"), "--edges=-order"]) == 0
+    capsys.readouterr()
+    assert info(capsys, tmp_path / "a.et")[0]["dependencies"] == 0
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["et", "info", str(trace), "--edges", "order,nonsense"])
+    assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty"),
+        ("[]", "neither PyTorch's JSON nor Chakra's .et"),
+        ('{"pid": 1}', 'it has no "nodes"'),
+        ('{"traceEvents": []}', "a trace without operators and kernels"),
+    ],
+)
+def test_what_is_no_trace(content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "x.json", content)
+    for command in (["info", str(path)], ["convert", str(path), "-o", str(tmp_path / "y.et")]):
+        assert cli.main(["et", *command]) == 2
+        errors = capsys.readouterr().err
+        assert said in errors and str(path) in errors and errors.count("\n") == 1
+    assert not (tmp_path / "y.et").exists()
+
+
+def test_damage_is_told_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = json.dumps(document(node(3, 2, "a"), node(4, 77, "b"), node(4, 2, "c"), node(5, 2, "gloo:strange")))
+    text = text.replace('"name": "a"', '"name": "quotes "within""')
+    path = write(tmp_path / "x.json", text[:-40])
+    assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / "y.et")]) == 0
+    errors = capsys.readouterr().err
+    for said in (
+        "cut short at byte",
+        "1 names and values with invalid JSON repaired",
+        "1 nodes with a duplicate id",
+        "nodes with a missing parent",
+    ):
+        assert said in errors
+    assert info(capsys, tmp_path / "y.et")[0]["nodes"] == 5
+
+
+def test_an_unknown_dtype(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A trace of a later PyTorch: every node is read, and one line reports the dtype."""
+    strange = node(4, 2, "aten::b", "aten::b()")
+    strange["inputs"] = {"values": [[9, 8, 0, 6, 2, "cpu"]], "shapes": [[6]], "types": ["Tensor(c10::Posit16)"]}
+    path = write(tmp_path / "x.json", document(node(3, 2, "aten::a", "aten::a()"), strange))
+    for output in ("y.et", "y.json"):
+        assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / output)]) == 0
+        assert "1 nodes with an unknown dtype, the first c10::Posit16" in capsys.readouterr().err
+    (row,) = info(capsys, tmp_path / "y.et")
+    assert (row["nodes"], row["faults"]["dtypes_unknown"]) == (4, 1)
+    assert "Tensor(c10::Posit16)" in (tmp_path / "y.json").read_text()
+    assert cli.main(["et", "check", str(path)]) == 0
+
+
+def test_a_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    timed = document(
+        node(3, 2, "a", ts=10, inclusive_dur=5),
+        node(4, 3, "k", ts=12, inclusive_dur=9, cat="kernel", stream=7),
+    )
+    path = write(tmp_path / "et_1.json", timed)
+    output = tmp_path / "t.json"
+    assert cli.main(["et", "convert", str(path), "-o", str(output), "--timeline"]) == 0
+    events = json.loads(output.read_text())["traceEvents"]
+    slices = {event["name"]: event for event in events if event["ph"] == "X"}
+    assert (slices["a"]["ts"], slices["a"]["dur"], slices["k"]["ts"]) == (10.0, 5.0, 12.0)
+    assert [event["ph"] for event in events if event.get("cat") == "launch"] == ["s", "f"]
+    assert cli.main(["timeline", "check", str(output)]) == 0
+    assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / "t.et"), "--timeline"]) == 2
+
+
+def operator(number: int, name: str, ts: float, dur: float) -> dict[str, Any]:
+    args = {"Record function id": number + 100, "External id": number}
+    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 7, "tid": 50, "ts": ts, "dur": dur, "args": args}
+
+
+def test_linked(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = [operator(3, 'say "hi"\n', 10, 5), operator(4, "aten::other", 11, 2), operator(9, "only here", 30, 1)]
+    kineto = write(tmp_path / "kineto_3.json", {"distributedInfo": {"rank": 1}, "traceEvents": events})
+    output = tmp_path / "linked.json"
+    assert cli.main(["et", "link", str(trace), str(kineto), "-o", str(output)]) == 0
+    errors = capsys.readouterr().err
+    for said in (
+        "2 nodes of the execution trace are not in the Kineto trace",
+        "1 operators of the Kineto trace are not in the execution trace",
+        "104 is aten::addmm in one and aten::other in the other",
+    ):
+        assert said in errors
+    row = info(capsys, output)[0]
+    assert (row["timed"] > 0, row["nodes"], row["faults"]["lost"]) == (True, 5, 0)
+    nodes = {each["name"]: each for each in json.loads(output.read_text())["nodes"]}
+    assert (nodes['say "hi"\n']["ts"], nodes['say "hi"\n']["inclusive_dur"]) == (10, 5)
+    assert cli.main(["et", "link", str(tmp_path), str(tmp_path / "absent"), "-o", str(output)]) == 2
+    assert cli.main(["et", "link", str(trace), str(trace), "-o", str(output)]) == 2
+    assert "no traceEvents" in capsys.readouterr().err
+
+
+def test_a_kineto_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Everything that is in it, and a line that says what is not: one file, or a folder with one a rank."""
+    for rank in (0, 1):
+        events = [
+            operator(3, "aten::mm", 10, 5),
+            operator(4, "gloo:all_reduce", 11, 2),
+            operator(5, "aten::relu", 30, 1),
+        ]
+        write(tmp_path / f"kineto_{rank}.json", {"distributedInfo": {"rank": rank}, "traceEvents": events})
+    output = tmp_path / "a.et"
+    for command in ("link", "convert"):
+        assert cli.main(["et", command, str(tmp_path / "kineto_1.json"), "-o", str(output)]) == 0
+        errors = capsys.readouterr().err
+        assert "a Kineto trace alone" in errors and "5 nodes" in errors
+        row = info(capsys, output)[0]
+        assert (row["rank"], row["operators"], row["timed"], row["dependencies"]) == (1, 2, 5, 3)
+    rows = info(capsys, tmp_path / "kineto_0.json")
+    assert (rows[0]["format"], rows[0]["end_ns"] - rows[0]["begin_ns"]) == ("Kineto trace", 21_000)
+    output.unlink()
+    assert cli.main(["et", "check", str(tmp_path)]) == 0
+    assert "1 collective on all ranks" in capsys.readouterr().out
+    assert cli.main(["et", "link", str(tmp_path), "-o", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["trace.0.et", "trace.1.et"]
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> list[Path]:
+    """Two ranks; the second comes 20 us later to the all-reduce, and both leave it at 150."""
+    paths = []
+    for rank in (0, 1):
+        come = 100 + 20 * rank
+        nodes = (
+            node(3, 2, "aten::mm", "aten::mm()", ts=50, inclusive_dur=come - 55, exclusive_dur=come - 55),
+            node(4, 2, "gloo:all_reduce", ts=come, inclusive_dur=150 - come, exclusive_dur=150 - come),
+        )
+        paths.append(write(tmp_path / f"rank{rank}.json", document(*nodes)))
+    return paths
+
+
+def test_ranks_that_match(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "check", *map(str, ranks)]) == 0
+    assert "1 collective on all ranks of their groups" in capsys.readouterr().out
+
+
+def test_ranks_that_do_not(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    ranks[1].write_text(ranks[1].read_text().replace("all_reduce", "broadcast"))
+    assert cli.main(["et", "check", *map(str, ranks)]) == 1
+    said = "collective 1: rank 0 is in gloo:all_reduce (node 4), rank 1 in gloo:broadcast (node 4)"
+    assert said in capsys.readouterr().out
+    assert cli.main(["et", "check", "--json", *map(str, ranks)]) == 1
+    made = valid("check", capsys.readouterr().out)
+    assert (made["good"], made["mismatches"][0]["what"], made["files"][0]["whole"]) == (False, "kind", True)
+    ranks[1].write_text(ranks[1].read_text()[:-30])
+    assert cli.main(["et", "check", str(ranks[1])]) == 1
+    assert "broken" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "predicted"),
+    [
+        ([], 100_000),
+        (["--bandwidth", "2x"], 85_000),  # 30 us from when the last rank comes
+        (["--latency", "5us"], 105_000),
+        (["--scale", "aten::mm=0.5"], 67_500),  # the last rank comes 32.5 us earlier
+        (["--scale", "aten::mm=0.5", "--bandwidth", "0.5"], 97_500),
+    ],
+)
+def test_estimates(options: list[str], predicted: int, ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "estimate", "--json", *map(str, ranks), *options]) == 0
+    made = valid("estimate", capsys.readouterr().out)
+    assert (made["measured_ns"], made["replayed_ns"], made["matched"]) == (100_000, 100_000, 1)
+    assert made["predicted_ns"] == predicted
+    assert sum(row["ns"] for row in made["critical_path"]) == predicted
+
+
+def test_an_estimate_by_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two steps of 100 and 60 us with 10 us of Python in each; twice as fast products save 45 and 25."""
+    nodes = []
+    for number, (begin, length) in enumerate(((1000, 90), (1150, 50))):
+        first = 3 + 2 * number
+        nodes.append(node(first, 2, f"ProfilerStep#{number}", ts=begin, inclusive_dur=length + 10, exclusive_dur=10))
+        product = {"ts": begin + 10, "inclusive_dur": length, "exclusive_dur": length}
+        nodes.append(node(first + 1, first, "aten::mm", "aten::mm()", **product))
+    path = write(tmp_path / "et_0.json", document(*nodes))
+    assert cli.main(["et", "estimate", "--json", "--scale", "aten::mm=0.5", str(path)]) == 0
+    made = valid("estimate", capsys.readouterr().out)
+    figures = [[step[f"{what}_ns"] for what in ("measured", "replayed", "predicted")] for step in made["steps"]]
+    assert figures == [[100_000, 100_000, 55_000], [60_000, 60_000, 35_000]]
+    assert (made["measured_ns"], made["predicted_ns"], made["error"]) == (210_000, 140_000, 0)
+    assert {row["name"]: (row["count"], row["ns"]) for row in made["critical_path"]}["aten::mm"] == (2, 70_000)
+    assert cli.main(["et", "estimate", "--scale", "aten::mm=0.5", str(path)]) == 0
+    output = capsys.readouterr().out
+    for said in ("step (median of 2) of 1 ranks", "measured          0.080 ms", "predicted         0.045 ms   -43.75%"):
+        assert said in output
+
+
+def test_an_estimate_for_people(ranks: list[Path], trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "estimate", *map(str, ranks)]) == 0
+    output = capsys.readouterr().out
+    assert "error 0.00%" in output
+    assert "aten::mm" in output
+    assert cli.main(["et", "estimate", str(trace)]) == 2
+    assert "link them with Kineto traces first" in capsys.readouterr().err
+    for wrong in (["--scale", "aten::mm"], ["--bandwidth", "0"], ["--latency", "5"]):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["et", "estimate", str(trace), *wrong])
+        assert stopped.value.code == 2
+
+
+def diff(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
+    status = cli.main(["et", "diff", "--json", *map(str, arguments)])
+    made = valid("diff", capsys.readouterr().out)
+    assert made["equal"] == (status == 0)
+    return status, made
+
+
+@pytest.fixture
+def other(tmp_path: Path, ranks: list[Path]) -> Path:
+    """The second rank again: a product of another shape that takes twice as long, and a call more."""
+    made = json.loads(ranks[1].read_text())
+    product = next(each for each in made["nodes"] if each["name"] == "aten::mm")
+    product["inputs"] = product["inputs"] | {"shapes": [[2, 3]], "types": ["Tensor(float)"]}
+    product["inclusive_dur"] *= 2
+    made["nodes"].append(node(9, 3, "aten::<b>odd[red]", "odd()"))
+    folder = tmp_path / "other"
+    folder.mkdir()
+    write(folder / "rank0.json", ranks[0].read_text())
+    write(folder / "rank1.json", made)
+    return folder
+
+
+def test_equal_traces(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = tmp_path / "there.et.gz"
+    assert cli.main(["et", "convert", str(trace), "-o", str(there)]) == 0
+    status, made = diff(capsys, trace, there)
+    assert (status, made["nodes"], made["paired"]) == (0, [5, 5], 5)
+    assert made["names"] == made["changed"] == made["only"] == []
+    assert made["edges"]["order"] == {"before": 3, "after": 3, "both": 3}
+    assert cli.main(["et", "diff", str(trace), str(there)]) == 0
+    assert "1 rank, 5 and 5 nodes, 5 in both: equal" in capsys.readouterr().out
+
+
+def test_different_traces(tmp_path: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, made = diff(capsys, tmp_path, other)
+    assert (status, made["ranks"], made["paired"]) == (1, 2, 8)
+    by_name = {row["name"]: row for row in made["names"]}
+    assert by_name["aten::<b>odd[red]"]["count"] == [0, 1]
+    assert by_name["aten::mm"]["ranks_with_other_times"] == {"count": 1, "first": 1}
+    assert by_name["aten::mm"]["ns"] == [110_000, 175_000]
+    [changed] = made["changed"]
+    assert (changed["what"], changed["before"]["input_shapes"]) == (["shapes", "types"], "[]")
+    assert (changed["after"]["input_shapes"], changed["after"]["id"]) == ("[[2,3]]", 3)
+    [only] = made["only"]  # all nodes of this file have new ids
+    assert (only["in"], only["parent"], only["id"], only["ranks"]) == ("after", "aten::mm", 4, {"count": 1, "first": 1})
+    assert made["edges"]["order"]["after"] == made["edges"]["order"]["before"] + 1
+    assert cli.main(["et", "diff", str(tmp_path), str(other)]) == 1
+    output = capsys.readouterr().out
+    for said in ("aten::<b>odd[red]", "[[2,3]]", "+59.1%", "in both: different", "input types"):
+        assert said in output
+
+
+def test_a_diff_leaves_out_what_it_is_told_to(
+    ranks: list[Path], trace: Path, tmp_path: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = json.loads(ranks[0].read_text())
+    slow["nodes"][0]["inclusive_dur"] *= 1.5
+    path = write(tmp_path / "slow.json", slow)
+    assert diff(capsys, ranks[0], path)[0] == 1
+    assert diff(capsys, ranks[0], path, "--no-times")[0] == 0
+    assert diff(capsys, ranks[0], path, "--threshold", "60")[0] == 0
+    (other / "rank1.json").rename(other / "rank7.json")
+    path.unlink()
+    trace.unlink(missing_ok=True)
+    status, made = diff(capsys, tmp_path, other)
+    assert (status, made["alone"]) == (1, {"before": [1], "after": [7]})
+
+
+def test_a_diff_of_what_is_no_trace(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = write(tmp_path / "empty.json", "")
+    for arguments in ([trace, empty], [empty, trace], [trace, tmp_path / "absent.et"]):
+        assert cli.main(["et", "diff", *map(str, arguments)]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["et", "diff", str(trace), str(trace), "--threshold", "some"])
+    assert stopped.value.code == 2
+
+
+def test_a_graph_for_networkx(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    networkx = pytest.importorskip("networkx")
+    for end in ("graphml", "graphml.gz"):
+        output = tmp_path / f"graph.{end}"
+        assert cli.main(["et", "convert", str(trace), "-o", str(output)]) == 0
+        graph = networkx.read_graphml(output)
+        assert (len(graph), graph.number_of_edges()) == (5, 3)
+        names = {data["name"]: place for place, data in graph.nodes(data=True)}
+        assert graph.nodes[names["aten::addmm"]]["parent"] == names['say "hi" ']
+        assert graph.nodes[names["gloo:all_reduce"]]["collective"] == "ALL_REDUCE"
+        assert {data["kinds"] for _, _, data in graph.edges(data=True)} == {"order"}
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz")
+def test_pictures(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    many = [node(number, 2, f"op{number % 300}") for number in range(3, 3003)]
+    large = write(tmp_path / "large.json", document(*many))
+    for path, boxes in ((trace, 5), (large, 120)):
+        output = tmp_path / "picture.svg"
+        assert cli.main(["et", "convert", str(path), "-o", str(output)]) == 0
+        assert output.read_text().count('class="node"') == boxes
+    assert "183 other names" in output.read_text()
+    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "picture.pdf")]) == 0
+    assert (tmp_path / "picture.pdf").read_bytes().startswith(b"%PDF")
+    assert cli.main(["et", "convert", str(trace), str(large), "-o", str(tmp_path / "rank%d.svg")]) == 0
+    assert len(list(tmp_path.glob("rank*.svg"))) == 2
+
+
+def test_pictures_that_cannot_be(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for output, said in (
+        ("a.svg", "Graphviz is needed to draw"),
+        ("a.png", "Graphviz is needed to draw"),
+        ("absent/a.dot", "absent/"),
+    ):
+        assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / output)]) == 2
+        errors = capsys.readouterr().err
+        assert said in errors and errors.count("\n") == 1
+        assert not (tmp_path / output).exists()
+    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.dot")]) == 0
+    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.svg"), "--timeline"]) == 2

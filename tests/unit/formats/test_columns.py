@@ -1,0 +1,69 @@
+"""The tables of fields in the C core and the schema of dumps have the same columns, types and units."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SPREAD = r"""FD_COLUMN_IN(\2, fd_rank_spread, "\1_min", U64,), FD_COLUMN_IN(\2, fd_rank_spread, "\1_max", U64,),
+FD_COLUMN(fd_rank_spread, "\1_min_rank", U32,), FD_COLUMN(fd_rank_spread, "\1_max_rank", U32,)"""
+SOURCE = re.sub(
+    r"SPREAD_OF\((\w+), ([^)]+)\)", SPREAD, (ROOT / "csrc" / "trace" / "trace_columns.c").read_text()
+).replace("FD_COLUMN_IN(NULL, ", "FD_COLUMN(")
+SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
+
+COLUMN = re.compile(r'FD_COLUMN(?:_IN\(\s*"([^"]+)",|_OF_NAMES\(|\()\s*\w+,\s*"(\w+)",\s*(\w+),')
+#: Accepted definitions of the schema, by type and unit of a column.
+DEFINITIONS = {
+    ("INDEX", ""): {"row", "index"},
+    ("TEXT", ""): {"text"},
+    ("U32", ""): {"u32"},
+    ("U64", ""): {"u64"},
+    ("U64", "ns"): {"ns"},
+    ("U64", "bytes"): {"bytes"},
+    ("DOUBLE", "ns^2"): {"number"},
+    ("BOOL", ""): {"boolean"},
+    ("U8", ""): {"integer"},
+}
+
+
+def tables() -> dict[str, list[tuple[str, str, str]]]:
+    """Return the columns (name, type, unit) of each table in a dump."""
+    columns = {
+        name: [(column, kind, unit) for unit, column, kind in COLUMN.findall(body)]
+        for name, body in re.findall(r"static const fd_column (\w+)\[\] = \{(.*?)\n\};", SOURCE, re.DOTALL)
+    }
+    names = re.findall(r'FD_TABLE\("(\w+)", (\w+),', SOURCE)
+    return {table: columns[name] for table, name in names if table != "jobs"}
+
+
+def described(table: str) -> dict[str, Any]:
+    """Return the properties of a table in the schema."""
+    shared = SCHEMA["properties"]
+    properties = shared if table in shared else shared["ranks"]["items"]["properties"]
+    found: dict[str, Any] = properties[table]["properties"]
+    return found
+
+
+@pytest.mark.parametrize("table", tables())
+def test_columns_of_the_schema(table: str) -> None:
+    columns = tables()[table]
+    schema = described(table)
+    assert [name for name, _, _ in columns] == list(schema)
+    for name, kind, unit in columns:
+        items = schema[name]["items"]
+        assert items.get("$ref", items.get("type")).rpartition("/")[2] in DEFINITIONS[kind, unit], (name, unit)
+        if kind == "DOUBLE":
+            assert items["description"] == unit
+
+
+def test_units_of_definitions() -> None:
+    assert {name: SCHEMA["$defs"][name]["description"] for name in ("ns", "bytes")} == {
+        "ns": "nanoseconds",
+        "bytes": "bytes",
+    }

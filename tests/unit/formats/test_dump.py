@@ -1,0 +1,196 @@
+"""docs/formats/dump.md: outputs follow the schema, inputs give the same trace, malformed dumps are rejected."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+import fastdispatch
+from tests import programs
+from tests.unit.formats.dumps import documents
+from tests.unit.formats.test_merge import written
+
+ROOT = Path(__file__).parents[3]
+DOCUMENT = (ROOT / "docs" / "formats" / "dump.md").read_text()
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
+)
+
+Document = dict[str, Any]
+
+
+def exact(document: Document) -> None:
+    """Columns of a table have equal lengths and refer to existing rows."""
+    SCHEMA.validate(document)
+    tables = [document[name] for name in ("nodes", "modules", "contexts")]
+    for rank in document["ranks"]:
+        tables += [rank[name] for name in ("threads", "open", "latest_steps", "step_tops", "figures")]
+    for table in tables:
+        assert len({len(column) for column in table.values()}) == 1
+    texts = len(document["strings"])
+    assert all(place < texts for name in ("file", "class", "name") for place in document["nodes"][name])
+    assert all(parent < row for row, parent in enumerate(document["contexts"]["parent"]))
+    assert len(set(document["strings"])) == texts
+
+
+def dumped(trace: fastdispatch.Trace, path: Path) -> Document:
+    """Dump, check, load, and dump again: the same bytes."""
+    trace.dump(path)
+    document = json.loads(path.read_text())
+    exact(document)
+    again = fastdispatch.load(path)
+    for name in ("nodes", "modules", "contexts", "edges", "ranks"):
+        assert getattr(again, name) == getattr(trace, name), name
+    again.dump(path.with_suffix(".again"))
+    assert path.with_suffix(".again").read_bytes() == path.read_bytes()
+    return document
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA.schema)
+
+
+@pytest.mark.parametrize("program", [*programs.PLAIN, programs.threads], ids=lambda program: program.__name__)
+def test_a_recording_of_calls(program: Callable[[], None], tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
+        program()
+        graph.step()
+        program()
+    document = dumped(fastdispatch.load(tmp_path), tmp_path / "dump.json")
+    assert document["ranks"][0]["latest_steps"]["number"] == [0]
+
+
+def test_a_recording_of_training(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from tests.training import make_step
+
+    _, step = make_step()
+    with fastdispatch.CallGraph(tmp_path) as graph:
+        for _ in range(3):
+            step()
+        graph.dump(tmp_path / "live.json")
+    exact(json.loads((tmp_path / "live.json").read_text()))
+    document = dumped(fastdispatch.load(tmp_path), tmp_path / "dump.json")
+    assert max(document["contexts"]["origin"]) > 0
+    assert max(document["contexts"]["module"]) > 0
+    assert isinstance(document["ranks"][0]["start"]["realtime"], str)
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(documents((0, 3)))
+def test_any_dump(document: Document) -> None:
+    exact(document)
+    with written(document) as (path,):
+        loaded = dumped(fastdispatch.load(path), path.with_name("dump.json"))
+    for before, after in zip(document["ranks"], loaded["ranks"], strict=True):
+        for name in ("rank", "id", "recorded", "start", "counters", "notes", "latest_steps", "meta"):
+            assert after[name] == before[name], name
+        for name in ("calls", "self", "self_squares"):
+            assert sorted(map(float, after["figures"][name])) == sorted(map(float, before["figures"][name]))
+
+
+def test_whole_numbers_are_exact_on_both_sides_of_two_to_the_53(tmp_path: Path) -> None:
+    path = tmp_path / "example.json"
+    document = example()
+    values = [2**53 - 1, 2**53, str(2**53 + 1)]
+    document["ranks"][0]["figures"]["self"] = values
+    path.write_text(json.dumps(document))
+    trace = fastdispatch.load(path)
+    assert trace.core.figures(0)["self"] == [2**53 - 1, 2**53, 2**53 + 1]
+    assert dumped(trace, tmp_path / "dump.json")["ranks"][0]["figures"]["self"] == values
+
+
+def test_a_damaged_spread_is_left_out(tmp_path: Path) -> None:
+    """Reject non-finite figures, which JSON cannot represent."""
+    with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
+        programs.classes()
+        graph.step()
+    path = tmp_path / "rank00000.fd"
+    content = bytearray(path.read_bytes())
+    at = 4096
+    while at < len(content):
+        size, kind = struct.unpack_from("<QI", content, at + 16)
+        if kind == 5:
+            for spread in range(at + 64, at + size, 64):
+                struct.pack_into("<dd", content, spread + 24, float("nan"), float("inf"))
+        at += size
+    path.write_bytes(content)
+    document = dumped(fastdispatch.load(path), tmp_path / "dump.json")
+    assert set(document["ranks"][0]["figures"]["self_squares"]) == {0}
+
+
+# -- the example and rejected input ------------------------------------------------------------------------------------
+
+
+def example() -> Document:
+    block = re.search(r"```json\n(.*?)```", DOCUMENT, re.S)
+    assert block is not None
+    return json.loads(block[1])
+
+
+def test_the_example_is_a_dump(tmp_path: Path) -> None:
+    exact(example())
+    (tmp_path / "merged.json").write_text(json.dumps(example()))
+    trace = fastdispatch.load(tmp_path / "merged.json")
+    assert trace.contexts["total"] == [2400, 2000, 1200]
+    assert dumped(trace, tmp_path / "dump.json") == example()
+
+
+def test_the_program_of_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "merged.json").write_text(json.dumps(example()))
+    monkeypatch.chdir(tmp_path)
+    block = re.search(r"```python\n(.*?)```", DOCUMENT, re.S)
+    assert block is not None
+    space: dict[str, Any] = {}
+    exec(block[1], space)
+    assert space["calls"] == {"main": 1, "step": 2, "aten::add": 6}
+
+
+WRONG: list[tuple[str, list[Any], Any]] = [
+    ("version 2 of the dump", ["version"], 2),
+    ("not a fastdispatch dump", ["format"], "chrome"),
+    ("strings: not a string", ["strings", 1], 4),
+    ("nodes.name: a value", ["nodes", "name", 0], 99),
+    ("nodes.kind: a value", ["nodes", "kind", 0], 10),
+    ("nodes.from: a value", ["nodes", "from", 0], 4),
+    ("nodes.line: a value", ["nodes", "line", 0], -1),
+    ("nodes.line: fewer values", ["nodes", "line"], []),
+    ("nodes.line: an array is missing", ["nodes", "line"], None),
+    ("contexts.node: no such node", ["contexts", "node", 0], -1),
+    ("contexts: a parent or origin", ["contexts", "parent", 0], 7),
+    ("figures.self: a value", ["ranks", 0, "figures", "self", 0], 1.5),
+    ("figures.self: a value", ["ranks", 0, "figures", "self", 0], 2**60),
+    ("figures.self: a value", ["ranks", 0, "figures", "self", 0], "99999999999999999999"),
+    ("figures: no such context", ["ranks", 0, "figures", "context", 0], 3),
+    ("state: unknown name", ["ranks", 0, "state"], "asleep"),
+    ("id: 32 hexadecimal digits", ["ranks", 0, "id"], "xyz"),
+    ("pid: a whole number", ["ranks", 0, "pid"], 2**32),
+]
+
+
+@pytest.mark.parametrize(("message", "place", "value"), WRONG)
+def test_what_is_wrong_is_named(message: str, place: list[Any], value: object, tmp_path: Path) -> None:
+    document: Any = example()
+    at = document
+    for step in place[:-1]:
+        at = at[step]
+    at[place[-1]] = value
+    path = tmp_path / "wrong.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(fastdispatch.Error, match=re.escape(message)) as caught:
+        fastdispatch.load(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)

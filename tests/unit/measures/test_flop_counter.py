@@ -1,0 +1,186 @@
+"""FLOPs of whole trainings, compared with PyTorch's FlopCounterMode where that counts all operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.measures.flops import flops_of
+
+torch = pytest.importorskip("torch")
+functional = torch.nn.functional
+
+WIDTH, LENGTH, BATCH = 16, 8, 2
+
+
+class Block(torch.nn.Module):  # type: ignore[name-defined, misc]
+    """Attention of two heads by explicit products, then two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.project = torch.nn.LayerNorm(WIDTH), torch.nn.Linear(WIDTH, 3 * WIDTH)
+        self.layers = torch.nn.Sequential(
+            torch.nn.Linear(WIDTH, 4 * WIDTH), torch.nn.GELU(), torch.nn.Linear(4 * WIDTH, WIDTH)
+        )
+
+    def forward(self, x: Any) -> Any:
+        parts = self.project(self.norm(x)).unflatten(-1, (3, 2, WIDTH // 2)).permute(2, 0, 3, 1, 4)
+        weights = (parts[0] @ parts[1].transpose(-1, -2)).softmax(-1)
+        return x + self.layers((weights @ parts[2]).transpose(1, 2).flatten(-2))
+
+
+class Checkpointed(torch.nn.Module):  # type: ignore[name-defined, misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x: Any) -> Any:
+        from torch.utils.checkpoint import checkpoint
+
+        return checkpoint(self.block, x, use_reentrant=False)
+
+
+class LowRank(torch.nn.Module):  # type: ignore[name-defined, misc]
+    """A frozen layer and two trained thin ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frozen = torch.nn.Linear(WIDTH, WIDTH).requires_grad_(False)
+        self.down, self.up = torch.nn.Linear(WIDTH, 2, bias=False), torch.nn.Linear(2, WIDTH, bias=False)
+
+    def forward(self, x: Any) -> Any:
+        return self.frozen(x) + self.up(self.down(x))
+
+
+class Experts(torch.nn.Module):  # type: ignore[name-defined, misc]
+    """Every row goes to one of two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(WIDTH, WIDTH) for _ in range(2))
+
+    def forward(self, x: Any) -> Any:
+        rows = x.flatten(0, 1)
+        return torch.cat([expert(rows[first::2]) for first, expert in enumerate(self.experts)])
+
+
+class Unrolled(torch.nn.Module):  # type: ignore[name-defined, misc]
+    """A recurrent layer of cells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = torch.nn.LSTMCell(WIDTH, WIDTH)
+
+    def forward(self, x: Any) -> Any:
+        state = None
+        for step in x.unbind(1):
+            state = self.cell(step, state)
+        return state[0]  # type: ignore[index]
+
+
+def convolutions() -> Any:
+    return torch.nn.Sequential(
+        torch.nn.Unflatten(1, (1, LENGTH)),
+        torch.nn.Conv2d(1, 4, 3, padding=1),
+        torch.nn.BatchNorm2d(4),
+        torch.nn.ReLU(),
+        torch.nn.ConvTranspose2d(4, 3, 2, stride=2),
+        torch.nn.Conv2d(3, 5, 3, stride=2, dilation=2),
+    )
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "gpt": lambda: torch.nn.Sequential(Block(), Block(), torch.nn.Linear(WIDTH, 50)),
+    "low-rank": lambda: torch.nn.Sequential(Block(), LowRank()),
+    "experts": Experts,
+    "unrolled": Unrolled,
+    "convolutions": convolutions,
+}
+
+
+def step(model: Any) -> None:
+    model(torch.ones(BATCH, LENGTH, WIDTH)).sum().backward()
+
+
+def recorded(model: Any, folder: Path) -> dict[str, int]:
+    with fastdispatch.CallGraph(folder, measure="flops"):
+        step(model)
+    works = flops_of(fastdispatch.load(folder)).sites.values()
+    return {name: sum(getattr(work, name) for work in works) for name in ("forward", "backward", "recomputed", "flops")}
+
+
+def counted(model: Any) -> int:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        step(model)
+    return int(counter.get_total_flops())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_agrees_with_the_counter(name: str, tmp_path: Path) -> None:
+    model = MODELS[name]()
+    found = recorded(model, tmp_path)
+    assert found["flops"] == counted(model)
+    assert found["forward"] > 0
+    assert found["backward"] >= found["forward"]
+
+
+def test_recomputation_is_not_forward(tmp_path: Path) -> None:
+    """The counter adds recomputed operators to the others, without the last one, which PyTorch interrupts."""
+    model = torch.nn.Sequential(Block(), Checkpointed())
+    plain = recorded(torch.nn.Sequential(Block(), Block()), tmp_path / "plain")
+    again = recorded(model, tmp_path / "again")
+    last = 2 * BATCH * LENGTH * 4 * WIDTH * WIDTH
+    assert plain["recomputed"] == 0
+    assert again["recomputed"] == plain["forward"] / 2
+    assert (again["forward"], again["backward"]) == (plain["forward"], plain["backward"])
+    assert again["flops"] == counted(model) + last
+
+
+def test_compiled_regions_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Operators inside a compiled region are not observed."""
+    model = torch.compile(torch.nn.Linear(WIDTH, WIDTH), backend="aot_eager")
+    step(model)  # compiles
+    with fastdispatch.CallGraph(tmp_path, measure="flops"):
+        step(model)
+        torch.ones(2, 3) @ torch.ones(3, 4)
+    assert main(["report", str(tmp_path), "--flops"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("48 FLOP in the recording")
+    assert "not counted: operators inside 1 call of a region of torch.compile" in lines
+
+
+def test_a_recording_of_compiled_regions_only_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """FLOPs were measured, but no operator with a formula was observed."""
+    model = torch.compile(torch.nn.Linear(WIDTH, WIDTH), backend="aot_eager")
+    x = torch.ones(2, WIDTH)
+    with torch.no_grad():
+        model(x)  # compiles
+        with fastdispatch.CallGraph(tmp_path, measure="flops"):
+            for _ in range(3):
+                model(x)
+    assert main(["report", str(tmp_path), "--flops"]) == 2
+    printed = capsys.readouterr().err
+    assert "operators inside 3 calls of a region of torch.compile are not observed, and no other operator" in printed
+    assert "--measure flops" not in printed
+
+
+def test_a_fused_recurrent_layer_counts(tmp_path: Path) -> None:
+    """Four gates from input and state per position; the counter has 0."""
+    model = torch.nn.LSTM(WIDTH, WIDTH, batch_first=True)
+    from torch.utils.flop_counter import FlopCounterMode
+
+    batch = torch.ones(BATCH, LENGTH, WIDTH)
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        model(batch)
+    with torch.no_grad(), fastdispatch.CallGraph(tmp_path, measure="flops"):
+        model(batch)
+    found = sum(work.forward for work in flops_of(fastdispatch.load(tmp_path)).sites.values())
+    assert found == 2 * BATCH * LENGTH * 4 * WIDTH * (WIDTH + WIDTH)
+    assert counter.get_total_flops() == 0

@@ -1,0 +1,499 @@
+"""Pipelines of least time: against a slow solver, against all plans, and what commands print."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import shutil
+import signal
+import threading
+from array import array
+from itertools import product
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.cli.pipeline.pipeline_optimize import _between
+from fastdispatch.pipeline import Graph, Node, optimize
+from fastdispatch.pipeline.optimize import SYNCHRONOUS, Optimum
+from tests import models
+from tests.oracle import pipedream
+
+ROOT = Path(__file__).parents[3]
+jsonschema = pytest.importorskip("jsonschema")
+SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-optimize.schema.json").read_text())
+
+
+def same(found: float, wanted: float) -> bool:
+    return math.isclose(found, wanted, rel_tol=1e-9)
+
+
+def time_of(graph: Graph, machines: list[int], bandwidths: list[float], **options: object) -> float:
+    try:
+        return optimize(graph, machines, bandwidths, **options).time_per_stage_s  # type: ignore[arg-type]
+    except fastdispatch.Error:
+        return math.inf
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_as_the_slow_solver(seed: int) -> None:
+    draw = random.Random(seed)
+    graph = models.scattered(draw.randrange(1, 11), seed)
+    if seed % 3 == 1:
+        graph = models.branchy(2, (1, 2), seed)
+    bandwidth = draw.choice([1e8, 1e9, 1e10])
+    options = {
+        "compression": draw.choice([None, 1.0, 4.0]),
+        "straight": draw.random() < 0.2,
+        "fewer": draw.random() < 0.3,
+    }
+    machines, bandwidths = ([draw.randrange(1, 7)], [bandwidth])
+    if seed % 4 == 0:
+        machines, bandwidths = [draw.randrange(1, 4), draw.randrange(1, 4)], [1e10, bandwidth]
+    room = draw.choice([None, 3e7, 1e8])
+    for cut in ("published", "true"):
+        found = time_of(
+            graph,
+            machines,
+            bandwidths,
+            cut=cut,
+            memory="none" if room is None else "published",
+            memory_size=room or 1,
+            **options,
+        )
+        wanted = pipedream.solve(graph, machines, bandwidths, true_cut=cut == "true", memory=room, **options)  # type: ignore[arg-type]
+        assert same(found, wanted)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_plan_is_quicker(seed: int) -> None:
+    draw = random.Random(100 + seed)
+    graph = models.scattered(draw.randrange(4, 13), seed) if seed % 2 else models.chain(9, seed)
+    for machines, compression in product((2, 4), (None, 1.0)):
+        found = optimize(graph, machines, 1e9, compression=compression)
+        assert same(found.time_per_stage_s, pipedream.tried(graph, machines, 1e9, compression))
+
+
+@pytest.mark.parametrize(
+    "graph", [models.residual(3), models.translation(2), models.branchy(2, (1, 3, 2)), models.chain(30)]
+)
+def test_plans_are_what_they_say(graph: Graph) -> None:
+    for machines, compression, cut in product((3, 8), (None, 1.0), ("published", "true")):
+        found = optimize(graph, machines, 1e9, compression=compression, cut=cut)
+        assert found.complete
+        assert sum(stage["replicas"] for stage in found.stages) == machines
+        again = pipedream.recomputed(found.graph, found.stages, 1e9, compression, cut == "true")
+        assert same(found.time_per_stage_s, again)
+        for stage in found.stages:
+            work = stage["compute_s"] + stage["reduce_s"]
+            assert stage["time_s"] == max(work, stage["in_s"], stage["out_s"])
+
+
+#: Results of the published optimizer for its own profiles: T in seconds.
+KNOWN = [
+    ("vgg16", [4], {"compression": 1.0}, 0.205520896),
+    ("vgg16", [8], {"compression": 1.0}, 0.10383317028571429),
+    ("vgg16", [8], {}, 0.09351323),
+    ("vgg16", [4, 4], {"compression": 1.0}, 0.06974994146666666),
+    ("vgg16", [4, 4], {}, 0.04434587146666666),
+    ("vgg16", [4], {"compression": 1.0, "straight": True}, 0.411041792),
+    ("resnet18", [8], {"compression": 1.0}, 0.05078332704),
+    ("resnet18", [16], {"compression": 1.0}, 0.025690112),
+    ("resnet18", [4, 4], {}, 0.01709254),
+    ("gnmt", [4], {}, 0.025868),
+    ("gnmt", [8], {"compression": 1.0}, 0.019285),
+    ("gnmt", [16], {}, 0.018379575537190083),
+    ("gnmt", [16], {"compression": 1.0, "straight": True}, 0.024641536),
+    ("gnmt", [16], {"compression": 1.0, "straight": True, "cut": "true"}, 0.019285),
+]
+
+
+@pytest.mark.parametrize(("name", "machines", "options", "wanted"), KNOWN)
+def test_known_times(name: str, machines: list[int], options: dict[str, object], wanted: float) -> None:
+    graph = Graph.read(ROOT / "tests" / "gold" / "pipeline" / f"{name}.txt")
+    assert same(time_of(graph, machines, [1e9] if len(machines) == 1 else [1e10, 1e9], **options), wanted)
+
+
+@pytest.mark.parametrize(("name", "count"), [("vgg16", 40), ("resnet18", 100), ("gnmt", 99)])
+def test_known_numbers_of_states(name: str, count: int) -> None:
+    found = optimize(Graph.read(ROOT / "tests" / "gold" / "pipeline" / f"{name}.txt"), 4, 1e9, compression=1.0)
+    assert found.states == count and found.complete
+
+
+@pytest.mark.parametrize("name", ["add_alias", "arg_order", "mha_prefix", "modern_repr", "view_const"])
+def test_hazard_graphs(name: str) -> None:
+    graph = Graph.read(ROOT / "tests" / "gold" / "convert" / f"syn_{name}.txt")
+    for machines, compression in ((2, 1.0), (3, None)):
+        found = optimize(graph, machines, 1e9, compression=compression)
+        assert same(found.time_per_stage_s, pipedream.solve(graph, [machines], [1e9], compression=compression))
+        assert same(found.time_per_stage_s, pipedream.tried(graph, machines, 1e9, compression))
+        assert same(found.time_per_stage_s, pipedream.recomputed(found.graph, found.stages, 1e9, compression, False))
+
+
+def test_windows_lose_nothing() -> None:
+    graph = models.branchy(4, (4, 5, 5, 4, 3, 4), 2)
+    alone = optimize(graph, 5, 1e9, compression=1.0)
+    every = optimize(graph, 5, 1e9, compression=1.0, gains=True)
+    assert alone.complete and every.complete and alone.states == every.states > 65_536
+    assert alone.leaves[0]["last"] < every.leaves[0]["last"]
+    assert alone.time_per_stage_s == every.time_per_stage_s == alone.bound_s
+    assert {node.id: node.stage for node in alone.graph.nodes} == {node.id: node.stage for node in every.graph.nodes}
+
+
+def test_a_search_that_ends_early_has_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = models.branchy(2, (2, 3, 3))
+    best = optimize(graph, 8, 1e9, compression=1.0, second=True, gains=True)
+    assert best.second is not None and best.second["bound_s"] == best.second["time_per_stage_s"] > best.bound_s
+    assert best.one_more_bound_s == best.one_more_s and best.twice_bandwidth_bound_s == best.twice_bandwidth_s
+    search = graph._core.optimize
+    bounds = []
+    for effort in (100, 1000, 10_000, 100_000):
+        found = search([8], [1e9], ratio=1.0, effort=effort, second=True, gains=True)
+        assert found["best"]["bound_s"] <= best.time_per_stage_s <= found["best"]["time_s"]
+        assert found["one_more_bound_s"] <= (best.one_more_s or 0)
+        bounds.append(found["best"]["bound_s"])
+    assert bounds == sorted(bounds) and bounds[0] < bounds[-1] == best.bound_s
+
+    def in_haste(graph: Graph, machines: list[int], speeds: list[float], **options: object) -> Optimum:
+        return Optimum(graph, machines, speeds, search([8], [1e9], ratio=1.0, effort=100, second=True, gains=True))
+
+    monkeypatch.setattr("fastdispatch.cli.pipeline.pipeline_optimize.optimize", in_haste)
+    graph.write(tmp_path / "graph.txt")
+    words = ["pipeline", "partition", "--method", "pipedream", "-n", "8", str(tmp_path / "graph.txt"), "--explain"]
+    assert run(words) == 0
+    reported = capsys.readouterr()
+    assert "graph.txt: too many possible cuts: " in reported.err and reported.err.count("\n") == 1
+    assert f"no plan takes less than {bounds[0]:g} s" in reported.err
+    assert "(not proven: not less than" in reported.out
+
+
+def test_a_true_cut_is_never_worse() -> None:
+    better = 0
+    for seed in range(30):
+        graph = models.scattered(14, seed)
+        published = optimize(graph, 4, 3e9, compression=1.0).time_per_stage_s
+        true = optimize(graph, 4, 3e9, compression=1.0, cut="true").time_per_stage_s
+        assert true <= published * (1 + 1e-12)
+        better += true < published * (1 - 1e-6)
+    assert better > 0
+
+
+def test_the_order_of_lines_does_not_matter() -> None:
+    graph = models.translation(3)
+    first = optimize(graph, 8, 1e9, compression=1.0)
+    for seed in range(5):
+        draw = random.Random(seed)
+        nodes, edges = graph.nodes[:], graph.edges[:]
+        draw.shuffle(nodes)
+        draw.shuffle(edges)
+        again = optimize(Graph(nodes, edges), 8, 1e9, compression=1.0)
+        assert again.to_dict() == first.to_dict()
+        assert {node.id: node.stage for node in again.graph.nodes} == {
+            node.id: node.stage for node in first.graph.nodes
+        }
+
+
+def test_second_best_and_gains() -> None:
+    graph = models.chain(8, 3)
+    found = optimize(graph, 3, 1e10, second=True, gains=True)
+    assert found.second is not None
+    assert found.second["time_per_stage_s"] >= found.time_per_stage_s
+    cuts = {stage["last"] for stage in found.stages}
+    assert {stage["last"] for stage in found.second["stages"]} != cuts
+    assert found.one_more_s == optimize(graph, 4, 1e10).time_per_stage_s
+    assert found.twice_bandwidth_s == optimize(graph, 3, 2e10).time_per_stage_s
+
+
+def test_a_schedule_of_these_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [Node(f"n{place}", "Linear()", 1, 2) for place in range(4)]
+    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(3)])
+    found = optimize(graph, 4, 1e9, straight=True)
+    # (M + S - 1)(F + B)
+    assert same(float(found.replay("1f1b", 8)[1].makespan), 11 * 0.003)
+    assert found.replay("zb-v", 8)[0].chunks == 2
+    with pytest.raises(fastdispatch.Error, match="3 stages are not a multiple of 2 chunks"):
+        optimize(graph, 3, 1e9, straight=True).replay("interleaved", 6)
+    graph.write(tmp_path / "graph.txt")
+    words = ["pipeline", "partition", "--method", "pipedream", "-n", "4", "--straight_pipeline", "--schedule", "1f1b"]
+    assert run([*words, str(tmp_path / "graph.txt"), "--schedule-svg", str(tmp_path / "plan.svg")]) == 0
+    assert "1f1b           33 ms, 2.91 times one machine, bubble 27.3%" in capsys.readouterr().out
+    assert (tmp_path / "plan.svg").read_text().startswith("<")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_schedules_against_all_plans(seed: int) -> None:
+    draw = random.Random(seed)
+    schedule = SYNCHRONOUS[seed % len(SYNCHRONOUS)]
+    graph = models.scattered(draw.randrange(2, 8), seed)
+    machines, micro_batches = draw.randrange(1, 4), draw.randrange(1, 6)
+    bandwidth = draw.choice([1e8, 1e9, 1e10])
+    options = {
+        "compression": draw.choice([None, 1.0, 4.0]),
+        "fewer": draw.random() < 0.3,
+        "straight": draw.random() < 0.2,
+    }
+    room = draw.choice([math.inf, math.inf, 8e7, 2e8])
+    memory = {"memory": "flushed", "memory_size": room} if room < math.inf else {}
+    chunks = 2 if schedule in ("interleaved", "zb-v") else 1
+    wanted = pipedream.scheduled(
+        graph, machines, bandwidth, schedule, micro_batches, chunks=chunks, room=room, **options
+    )
+    try:
+        found = optimize(
+            graph, machines, bandwidth, schedule=schedule, micro_batches=micro_batches, **options, **memory
+        )
+    except fastdispatch.Error:
+        assert wanted == math.inf
+        return
+    about = found.schedule
+    assert about is not None and about["proven"]
+    assert same(about["step_s"], wanted)
+    busy = [0.0] * about["ranks"]
+    for rank, stage in zip(about["rank_of_stage"], found.stages, strict=True):
+        busy[rank] += micro_batches * stage["compute_s"]
+        assert stage["memory_bytes"] <= room
+    assert float(found.replay(schedule, micro_batches)[1].makespan) >= max(busy) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("schedule", ["1f1b", "zb-h1", "zb-v"])
+def test_schedules_are_never_worse_than_without(schedule: str) -> None:
+    graph = Graph.read(ROOT / "tests" / "gold" / "pipeline" / "gnmt.txt")
+    straight = {"compression": 1.0, "straight": True}
+    found = optimize(graph, 8, 1e10, schedule=schedule, micro_batches=16, **straight)  # type: ignore[arg-type]
+    about = found.schedule
+    assert about is not None and about["bound_s"] <= about["step_s"]
+    makespan = float(found.replay(schedule, 16)[1].makespan)
+    assert same(about["step_s"], makespan)
+    without = optimize(graph, 8 * about["chunks"], 1e10, **straight)  # type: ignore[arg-type]
+    played = float(without.replay(schedule, 16)[1].makespan)
+    assert makespan <= played * (1 + 1e-9)
+    if about["chunks"] == 1:
+        assert same(about["asynchronous_s"], played)
+        assert makespan < played
+
+
+def test_memory_of_stages() -> None:
+    nodes = [Node(f"n{place}", "Linear()", 1, 2, (1e6,), 4e6) for place in range(4)]
+    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(3)])
+    found = optimize(graph, 4, 1e9, straight=True, memory="stashed", memory_size=1e9)
+    # Weights for each in flight, gradients, two bytes of optimizer a byte; activations for each in flight.
+    assert [stage["memory_bytes"] for stage in found.stages] == [4e6 * (n + 3) + n * 1e6 for n in (4, 3, 2, 1)]
+    flushed = optimize(graph, 4, 1e9, straight=True, memory="flushed", memory_size=1e9, in_flight=2)
+    assert [stage["memory_bytes"] for stage in flushed.stages] == [4e6 * 4 + n * 1e6 for n in (2, 2, 2, 1)]
+    with pytest.raises(fastdispatch.Error, match=r"stage 0 \(1 layers, n0 to n0\) lacks 2\.2e\+07 bytes"):
+        optimize(graph, 4, 1e9, straight=True, memory="stashed", memory_size=1e7)
+
+
+def test_parts_that_do_not_hang_together() -> None:
+    nodes = [Node(f"n{place}", "Linear()", 1, 1) for place in range(6)]
+    graph = Graph(nodes, [("n0", "n1"), ("n2", "n3"), ("n4", "n5")])
+    found = optimize(graph, 3, 1e9, straight=True)
+    assert same(found.time_per_stage_s, 0.004)
+    assert sorted(node.stage or 0 for node in found.graph.nodes) == [0, 0, 1, 1, 2, 2]
+
+
+def test_more_states_than_may_be() -> None:
+    graph = models.branchy(3, (3, 5, 4))
+    full = optimize(graph, 4, 1e9)
+    few = optimize(graph, 4, 1e9, max_states=50)
+    assert full.complete and not few.complete
+    assert few.bound_s <= full.time_per_stage_s <= few.time_per_stage_s
+    assert few.states < 60 < full.states
+
+
+def test_deep_chains() -> None:
+    for count, machines in ((300, [4, 4]), (600, [4, 4]), (5000, [16])):
+        found = optimize(models.chain(count), machines, [1e10, 1e9][-len(machines) :], compression=1.0)
+        assert found.complete and same(found.bound_s, found.time_per_stage_s)
+        assert found.time_per_stage_s <= found.data_parallel_s
+        assert sum(leaf["replicas"] for leaf in found.leaves) <= 16
+
+
+def test_a_deep_chain_with_a_schedule() -> None:
+    found = optimize(models.chain(5000), 8, 1e9, schedule="1f1b", micro_batches=16)
+    assert found.schedule is not None
+    assert 0 < found.schedule["bound_s"] <= found.schedule["step_s"] < 16 * found.single_machine_s
+
+
+@pytest.mark.parametrize(
+    ("machines", "options"),
+    [
+        ([4], {}),
+        ([16], {}),
+        ([4, 4], {}),
+        ([4], {"compression": 1.0}),
+        ([8], {"schedule": "1f1b", "micro_batches": 16}),
+    ],
+)
+def test_many_branches(machines: list[int], options: dict[str, object]) -> None:
+    """Far more states than fit: the plan on chains is within 10 % of the bound."""
+    found = optimize(models.nasnet(8), machines, [1e10] * len(machines), **options)  # type: ignore[arg-type]
+    about = found.schedule or {"bound_s": found.bound_s, "step_s": found.time_per_stage_s}
+    assert not found.complete and found.chains
+    assert 0.9 * about["step_s"] <= about["bound_s"] <= about["step_s"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "machines", "bandwidth"),
+    [
+        *[(2, 2, 1e8), (2, 4, 1e8), (2, 4, 1e9), (2, 8, 1e9), (4, 4, 1e8), (4, 8, 1e9)],
+        *[(8, 4, 1e8), (8, 8, 1e8), (8, 8, 1e9), (18, 4, 1e7), (18, 8, 1e8), (18, 16, 1e9)],
+    ],
+)
+def test_many_branches_on_a_slow_network(cells: int, machines: int, bandwidth: float) -> None:
+    """The bound includes the network, and the plan passes through cuts with few bytes."""
+    found = optimize(models.nasnet(cells), machines, bandwidth, compression=1.0, cut="true")
+    assert not found.complete and found.chains
+    assert 0.9 * found.time_per_stage_s <= found.bound_s <= found.time_per_stage_s
+    stage_of = {node.id: node.stage for node in found.graph.nodes}
+    assert all(stage_of[first] <= stage_of[second] for first, second in found.graph.edges)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("cells", "machines", "bandwidths", "share"),
+    [
+        *[(8, [2, 2], [1e9, 1e8], 0.9), (8, [2, 4], [1e10, 1e9], 0.9)],
+        *[(18, [4, 4], [1e9, 1e8], 0.85), (18, [4, 4], [1e10, 1e9], 0.9)],
+    ],
+)
+def test_many_branches_on_two_levels(cells: int, machines: list[int], bandwidths: list[float], share: float) -> None:
+    """The bound regards the machines of all levels as one budget."""
+    found = optimize(models.nasnet(cells), machines, bandwidths, compression=1.0, cut="true")
+    assert share * found.time_per_stage_s <= found.bound_s <= found.time_per_stage_s
+
+
+@pytest.mark.parametrize("machines", [18, 40])
+def test_data_parallelism_is_always_a_plan(machines: int) -> None:
+    """Parameters are free and cuts are dear."""
+    nodes = [Node(f"n{place}", "Linear()", 1, 2, (4e9,), 0) for place in range(60)]
+    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(59)])
+    for effort in (1, 100, 10_000):
+        plain = graph._core.optimize([machines], [1e9], ratio=1.0, effort=effort)
+        assert same(plain["best"]["time_s"], plain["data_parallel_s"])
+        scheduled = graph._core.optimize([machines], [1e9], ratio=1.0, effort=effort, schedule="1f1b", micro_batches=4)[
+            "schedule"
+        ]
+        assert scheduled["ranks"] == 1 and same(scheduled["step_s"], 4 * plain["data_parallel_s"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("-n 9 --straight_pipeline {graph}", "9 stages of at least one layer: the graph has 8 layers"),
+        ("-n 2 2 {graph}", "2 numbers of machines and 1 bandwidths: give one of each per level"),
+        ("-n 2 -b 0 {graph}", "bandwidth 0 at level 1: bytes per second, above 0"),
+        ("-n 0 {graph}", "-n '0': write a whole number from 1 to 2147483647"),
+        ("-n 5000 {graph}", "5000 machines at level 1: from 1 on, and at most 4096 over all levels"),
+        ("-n two {graph}", "expected one INPUT, got 2: two {graph}"),
+        ("-n 2.5 {graph}", "-n '2.5': write a whole number from 1 to 2147483647"),
+        ("{graph}", "-n is missing: give the number of machines"),
+        ("-n 2", "INPUT is missing"),
+        ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: must be above 0"),
+        (
+            "-n 2 --schedule deepspeed-dp {graph}",
+            "schedule 'deepspeed-dp': one of gpipe, 1f1b, interleaved, zb-h1, zb-v",
+        ),
+        (
+            "-n 2 --schedule 1f1b --micro-batches 0 {graph}",
+            "argument --micro-batches: '0': write a whole number from 1 to 2147483647 "
+            "(see fastdispatch pipeline partition --help)",
+        ),
+        ("-n 2 2 -b 1 1 --schedule 1f1b {graph}", "1f1b: planned for one level of machines, not 2"),
+        ("-n 2 none.txt", "none.txt: cannot read: No such file or directory"),
+    ],
+)
+def test_bad_requests(
+    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models.chain(8).write(tmp_path / "graph.txt")
+    monkeypatch.chdir(tmp_path)
+    words = ["pipeline", "partition", "--method", "pipedream", *arguments.format(graph="graph.txt").split()]
+    assert run(words) == 2
+    assert capsys.readouterr().err == f"fastdispatch: {message.format(graph='graph.txt')}\n"
+
+
+def run(words: list[str]) -> int:
+    try:
+        return main(words) or 0
+    except SystemExit as done:
+        return int(done.code or 0)
+
+
+def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "graph.txt"
+    models.residual(2).write(path)
+    words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", "2", "-b", "1e10", "1e9", str(path)]
+    assert run([*words, "--json", "--second", "--explain", "--each"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, SCHEMA)
+    assert [each["machines"] for each in document["each"]] == [1, 2]
+    assert document["each"][1]["time_per_stage_s"] == document["time_per_stage_s"]
+    scheduled = [word for word in words if word != "1e10"]
+    scheduled.remove("2")
+    assert run([*scheduled, "--json", "--second", "--explain", "--each", "--schedule", "zb-v"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, SCHEMA)
+    assert document["each"][1]["step_s"] == document["schedule"]["step_s"]
+    assert document["second"]["step_s"] >= document["schedule"]["step_s"] * (1 - 1e-9)
+    assert document["schedule"]["rank_of_stage"] in ([0, 0], [0, 1, 1, 0])
+    assert run([*words, "-o", str(tmp_path / "out"), "--explain", "--svg", str(tmp_path / "graph.dot")]) == 0
+    text = capsys.readouterr().out
+    assert "the slowest" in text and "bound by" in text and "twice the bandwidth would" in text
+    saved = Graph.read(tmp_path / "out" / "gpus=4.txt")
+    assert None not in {node.stage for node in saved.nodes}
+    jsonschema.validate(json.loads((tmp_path / "out" / "gpus=4.json").read_text()), SCHEMA)
+    picture = (tmp_path / "graph.dot").read_text()
+    assert picture.count("subgraph cluster_") == len({node.stage for node in saved.nodes})
+    crossing = [1 for first, second in saved.edges if saved[first].stage != saved[second].stage]
+    assert picture.count("fontcolor=") == len(crossing) > 0
+
+
+@pytest.mark.parametrize("schedule", [None, "1f1b", "zb-v"])
+def test_a_search_can_be_watched(schedule: str | None) -> None:
+    watch = array("d", 3 * [0])
+    found = optimize(models.branchy(2, (2, 3, 3)), 5, 1e9, compression=1.0, schedule=schedule, watch=watch)
+    low, high, done = watch
+    step = found.time_per_stage_s if found.schedule is None else found.schedule["step_s"]
+    assert 0 < low <= step * (1 + 1e-9) and step <= high * (1 + 1e-9) and 0 < done <= 1
+    assert _between(low, math.inf) in _between(low, high)
+    with pytest.raises(ValueError, match="three numbers"):
+        models.chain(3)._core.optimize([2], [1e9], watch=bytearray(8))  # type: ignore[arg-type]
+
+
+def test_ctrl_c_ends_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forever = threading.Event()
+
+    def search(*arguments: object, **options: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        forever.wait(60)
+
+    monkeypatch.setattr("fastdispatch.cli.pipeline.pipeline_optimize.optimize", search)
+    models.chain(3).write(tmp_path / "graph.txt")
+    words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", str(tmp_path / "graph.txt")]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    try:
+        assert run(words) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+        forever.set()
+    assert capsys.readouterr().err == "fastdispatch: interrupted\n"
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws it")
+def test_odd_names_are_drawn(tmp_path: Path) -> None:
+    from fastdispatch.page.graphviz import layout
+    from fastdispatch.page.pipeline_dot import dot_of
+
+    nodes = [Node('a"b', 'Odd("\\n<b>&")', stage=0), Node("c\\", "x", stage=1), Node("é", "y")]
+    nodes += [Node("\x01%s", "two\nlines\x1b[2J\ufffe")]
+    picture = layout(dot_of(Graph(nodes, [('a"b', "c\\")])))
+    assert b"&lt;b&gt;&amp;" in picture and b"two lines" in picture
+    ElementTree.fromstring(picture)

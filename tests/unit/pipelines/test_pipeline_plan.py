@@ -1,0 +1,557 @@
+"""Plans of pipeline schedules: tables, order, figures; against DeepSpeed's and PyTorch's own classes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import re
+import subprocess
+import sys
+import types
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from fastdispatch import cli
+from fastdispatch.pipeline import SCHEDULES, Plan, Replay, plan
+
+ROOT = Path(__file__).parents[3]
+GRID = [(stages, micro_batches) for stages in range(1, 9) for micro_batches in (*range(1, 10), 12, 15, 16)]
+
+TRAIN = """
+2.0 b2  LM0 F0|SA0|LM1 F1|RG0 SA1 B0|LM0 F0|RG1 SA0 B1|LM1 F1|RG0 SA1 B0|-|RG1 B1 RT RD OPT
+2.1 b2  -|RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1 RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1 RT RD OPT
+3.0 b3  LM0 F0|SA0|LM1 F1|SA1|LM2 F2|RG0 SA2 B0|LM0 F0|RG1 SA0 B1|-|RG2 B2|-|RG0 B0 RT RD OPT
+3.1 b2  -|RA0 F0|SA0|RA1 F1|RG0 SA1 B0|SG0 RA0 F0|RG1 SA0 B1|SG1 RA1 F1|RG0 SA1 B0|SG0|RG1 B1|SG1 RT RD OPT
+3.2 b2  -|-|RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1 RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1|RT RD OPT
+4.0 b4  LM0 F0|SA0|LM1 F1|SA1|LM2 F2|SA2|LM3 F3|RG0 SA3 B0|-|RG1 B1|-|RG2 B2|-|RG3 B3 RT RD OPT
+4.1 b3  -|RA0 F0|SA0|RA1 F1|SA1|RA2 F2|RG0 SA2 B0|SG0 RA0 F0|RG1 SA0 B1|SG1|RG2 B2|SG2|RG0 B0|SG0 RT RD OPT
+4.2 b2  -|-|RA0 F0|SA0|RA1 F1|RG0 SA1 B0|SG0 RA0 F0|RG1 SA0 B1|SG1 RA1 F1|RG0 SA1 B0|SG0|RG1 B1|SG1|RT RD OPT
+4.3 b2  -|-|-|RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1 RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1|-|RT RD OPT
+"""
+INFERENCE = """
+2.0 b2  LM0 F0|LM1 SA0 F1|LM0 SA1 F0|LM1 SA0 F1|SA1
+2.1 b2  -|LM0 RA0 F0|LM1 RA1 F1|LM0 RA0 F0|LM1 RA1 F1
+3.0 b2  LM0 F0|LM1 SA0 F1|LM0 SA1 F0|LM1 SA0 F1|SA1|-
+3.1 b2  -|RA0 F0|RA1 SA0 F1|RA0 SA1 F0|RA1 SA0 F1|SA1
+3.2 b2  -|-|LM0 RA0 F0|LM1 RA1 F1|LM0 RA0 F0|LM1 RA1 F1
+4.0 b2  LM0 F0|LM1 SA0 F1|LM0 SA1 F0|LM1 SA0 F1|SA1|-|-
+4.1 b2  -|RA0 F0|RA1 SA0 F1|RA0 SA1 F0|RA1 SA0 F1|SA1|-
+4.2 b2  -|-|RA0 F0|SA0 RA1 F1|SA1 RA0 F0|SA0 RA1 F1|SA1
+4.3 b2  -|-|-|LM0 RA0 F0|LM1 RA1 F1|LM0 RA0 F0|LM1 RA1 F1
+"""
+MEGATRON = """
+r0 0F0 0F1 2F0 2F1 0F2 2B0 0F3 2B1 2F2 0B0 2F3 0B1 2B2 2B3 0B2 0B3
+r1 1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3
+"""
+
+
+def all_plans(only: Sequence[str] = SCHEDULES) -> Iterator[Plan]:
+    for schedule in only:
+        for stages, micro_batches in GRID:
+            for chunks in (2, 3) if schedule == "interleaved" else (1,):
+                if schedule != "interleaved" or micro_batches % max(1, micro_batches // stages) == 0:
+                    yield plan(schedule, stages, micro_batches, chunks)
+
+
+def computed(made: Plan) -> list[list[str]]:
+    """The computations of each stage as PyTorch writes them."""
+    found: list[list[str]] = [[] for _ in range(made.stages)]
+    for job in made.rows:
+        if job.kind in "FBIW":
+            found[job.rank].append(f"{job.stage}{job.kind}{job.mb}")
+    return found
+
+
+@pytest.mark.parametrize(("schedule", "lines"), [("deepspeed-train", TRAIN), ("deepspeed-inference", INFERENCE)])
+def test_tables_of_deepspeed(schedule: str, lines: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for stages in (2, 3, 4):
+        cli.main(["pipeline", "plan", schedule, "--stages", str(stages), "--micro-batches", "4"])
+        rows = capsys.readouterr().out.partition("\n\n")[0].splitlines()
+        assert rows == [line for line in lines.split("\n") if line.startswith(str(stages))]
+
+
+def test_tables_of_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["pipeline", "plan", "interleaved", "--stages", "2", "--micro-batches", "4", "--chunks", "2"])
+    assert capsys.readouterr().out.startswith(MEGATRON.lstrip())
+    assert plan("deepspeed-dp", 2, 2).table(1) == "LM0 F0 B0|LM0 F0 B0 RD OPT"
+    assert plan("deepspeed-dp", 2, 2).buffers(1) == 1
+    assert plan("gpipe", 2, 3).table(1) == "F0 F1 F2 B0 B1 B2"
+    assert plan("1f1b", 3, 4).table(1) == "F0 F1 B0 F2 B1 F3 B2 B3"
+    assert plan("zb-h1", 3, 4).table(1) == "F0 F1 I0 F2 I1 W0 F3 I2 W1 I3 W2 W3"
+
+
+def test_steps_of_deepspeed(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["pipeline", "plan", "deepspeed-train", "--stages=2", "--micro-batches=32", "--stage=0", "--steps"])
+    rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 1 + 66
+    assert rows[1:7] == [
+        "0 True True 0 True",
+        "1 False True -1 False",
+        "2 True True 1 True",
+        "3 False True 0 False",
+        "4 True True 2 True",
+        "5 False True 1 False",
+    ]
+    assert rows[-1] == "65 False True 31 False"
+    assert [(step.mb, step.forward) for step in plan("deepspeed-train", 4, 2).train_steps(3)][:4] == [
+        (-2, False),
+        (-1, True),
+        (-1, False),
+        (0, True),
+    ]
+
+
+def test_closed_forms() -> None:
+    for stages, micro_batches in GRID:
+        made = plan("deepspeed-train", stages, micro_batches)
+        assert made.steps == 2 * (micro_batches + stages - 1)
+        at = {(job.kind, job.stage, job.mb): job.step for job in made.rows if job.kind in "FB"}
+        for stage in range(stages):
+            assert made.buffers(stage) == max(2, min(stages - stage, micro_batches))
+            for mb in range(micro_batches):
+                assert at["F", stage, mb] == 2 * mb + stage
+                assert at["B", stage, mb] == 2 * mb + 2 * stages - 1 - stage
+        assert len(at) == 2 * stages * micro_batches
+        assert all(job.buffer == job.mb % made.buffers(job.stage) for job in made.rows if job.mb >= 0)
+
+
+def test_deepspeed_says_the_same() -> None:
+    theirs = schedules_of_deepspeed()
+    kinds = {
+        "LoadMicroBatch": "LM",
+        "ForwardPass": "F",
+        "BackwardPass": "B",
+        "SendActivation": "SA",
+        "RecvActivation": "RA",
+        "SendGrad": "SG",
+        "RecvGrad": "RG",
+        "ReduceTiedGrads": "RT",
+        "ReduceGrads": "RD",
+        "OptimizerStep": "OPT",
+    }
+    classes = {"train": "TrainSchedule", "inference": "InferenceSchedule", "dp": "DataParallelSchedule"}
+    for name, title in classes.items():
+        for stages, micro_batches in GRID:
+            made = plan(f"deepspeed-{name}", stages, micro_batches)
+            for stage in range(stages):
+                schedule = getattr(theirs, title)(micro_batches, stages, stage)
+                steps = [
+                    " ".join(kinds[each.name] + str(each.kwargs.get("buffer_id", "")) for each in step) or "-"
+                    for step in schedule
+                ]
+                assert made.table(stage).split("|") == steps, (name, stages, micro_batches, stage)
+                assert made.buffers(stage) == schedule.num_pipe_buffers()
+                if name == "train":
+                    reported = [schedule._step_to_micro_batch(step) for step in range(len(steps))]
+                    assert [step[3:] for step in made.train_steps(stage)] == reported
+
+
+def schedules_of_deepspeed() -> Any:
+    """DeepSpeed's file alone: its package takes seconds to import."""
+    found = importlib.util.find_spec("deepspeed")
+    if found is None or not found.submodule_search_locations:
+        pytest.skip("needs DeepSpeed")
+    path = Path(found.submodule_search_locations[0], "runtime", "pipe", "schedule.py")
+    parts = {name: types.ModuleType(name) for name in ("alone", "alone.pipe", "alone.utils")}
+    parts["alone.utils"].call_to_str = str  # type: ignore[attr-defined]
+    spec = importlib.util.spec_from_file_location("alone.pipe.schedule", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.update(parts)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        for name in parts:
+            del sys.modules[name]
+    return module
+
+
+def orders_of_torch(title: str, stages: int, micro_batches: int, chunks: int) -> list[list[str]]:
+    """``pipeline_order`` of a schedule of PyTorch without its gaps, on stand-ins for stages."""
+    from unittest import mock
+
+    from torch.distributed.pipelining import schedules
+
+    stage = types.SimpleNamespace(group_rank=0, group_size=stages, num_stages=stages * chunks, submod=None)
+    given = stage if title in ("GPipe", "1F1B") else [stage] * chunks
+    # What sends and receives it would add comes after the order and takes long.
+    with mock.patch.object(schedules._PipelineScheduleRuntime, "_prepare_schedule_with_comms"):
+        order = schedules.get_schedule_class(title)(given, micro_batches).pipeline_order
+    actions = [[str(action) for action in order[rank] if action is not None] for rank in range(stages)]
+    return [[each for each in rank if "REDUCE" not in each] for rank in actions]
+
+
+@pytest.mark.torch
+def test_torch_says_the_same() -> None:
+    pytest.importorskip("torch.distributed.pipelining")
+    # Theirs is what takes the time.
+    for stages, micro_batches in (each for each in GRID if each[0] < 4 or each[1] % 4 == each[0] % 4):
+        expected = [("ZBVZeroBubble", "zb-v", 2)]
+        if micro_batches >= stages:
+            expected += [("GPipe", "gpipe", 1)]
+        if micro_batches % max(1, micro_batches // stages) == 0:
+            expected += [("Interleaved1F1B", "interleaved", 2), ("Interleaved1F1B", "interleaved", 3)]
+            expected += [("InterleavedZeroBubble", "zb-h1", 1)]
+        for title, schedule, chunks in expected:
+            made = plan(schedule, stages, micro_batches, chunks)
+            theirs = orders_of_torch(title, stages, micro_batches, chunks)
+            assert computed(made) == theirs, (title, stages, micro_batches)
+
+
+@pytest.mark.torch
+def test_three_engines_have_one_order() -> None:
+    """DeepSpeed's training, Megatron's 1F1B and PyTorch's."""
+    for stages, micro_batches in GRID:
+        assert computed(plan("deepspeed-train", stages, micro_batches)) == computed(plan("1f1b", stages, micro_batches))
+    pytest.importorskip("torch.distributed.pipelining")
+    for stages, micro_batches in ((1, 1), (2, 4), (3, 4), (4, 4), (4, 16), (8, 16)):
+        theirs = orders_of_torch("1F1B", stages, micro_batches, 1)
+        ours = computed(plan("1f1b", stages, micro_batches))
+        assert ours[:-1] == theirs[:-1]
+        # PyTorch 2.13 numbers the forward passes of the last stage from 1 in this list; it runs them from 0.
+        assert [re.sub(r"F\d+", "F", each) for each in ours[-1]] == [re.sub(r"F\d+", "F", each) for each in theirs[-1]]
+
+
+def test_plans_are_valid() -> None:
+    """Each computation once and after its inputs, each send with one receive, no buffer taken while it is in use."""
+    for made in all_plans():
+        forward_only, copies = made.schedule == "deepspeed-inference", made.schedule == "deepspeed-dp"
+        last = made.stages * made.chunks - 1
+        ends: dict[tuple[str, int, int], list[str]] = defaultdict(list)
+        done: dict[int, dict[tuple[str, int, int], None]] = defaultdict(dict)
+        holders = {job.stage: job.rank for job in made.rows}
+        for job in made.rows:
+            before = done[job.rank]
+            if job.peer >= 0:
+                assert abs(job.peer - job.stage) == 1 and holders[job.peer] != job.rank
+                assert (job.peer > job.stage) == (job.kind in ("SA", "RG"))
+                ends[job.kind[1], min(job.stage, job.peer), job.mb].append(job.kind)
+            inputs = []
+            if job.kind == "F" and job.stage > 0 and not copies:
+                there = holders[job.stage - 1] == job.rank
+                inputs = [("F", job.stage - 1, job.mb) if there else ("RA", job.stage, job.mb)]
+            elif job.kind in "BI" and not copies:
+                inputs = [("F", job.stage, job.mb)]
+                if job.stage < last:
+                    there = holders[job.stage + 1] == job.rank
+                    inputs += [(job.kind, job.stage + 1, job.mb) if there else ("RG", job.stage, job.mb)]
+            elif job.kind == "W":
+                inputs = [("I", job.stage, job.mb)]
+            elif job.kind in ("SA", "SG"):
+                made_by = "F" if job.kind == "SA" else "B" if ("B", job.stage, job.mb) in before else "I"
+                inputs = [(made_by, job.stage, job.mb)]
+            assert all(each in before for each in inputs), (made.schedule, made.stages, made.micro_batches, job)
+            before[job.kind, job.stage, job.mb] = None
+        computations = [each for stage in done.values() for each in stage if each[0] in "FBIW"]
+        passes = 1 if forward_only else 3 if made.schedule.startswith("zb") else 2
+        assert len(computations) == len(set(computations)) == passes * (last + 1) * made.micro_batches
+        crossing = 0 if copies else sum(holders[at] != holders[at + 1] for at in range(last))
+        assert len(ends) == crossing * made.micro_batches * (1 if forward_only else 2)
+        assert all(sorted(kinds) in (["RA", "SA"], ["RG", "SG"]) for kinds in ends.values())
+        check_buffers(made)
+
+
+def check_buffers(made: Plan) -> None:
+    uses: dict[tuple[int, int], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for at, job in enumerate(made.rows):
+        if job.buffer >= 0:
+            assert job.buffer < made.buffers(job.stage)
+            uses[job.stage, job.buffer][job.mb].append(at)
+    for held in uses.values():
+        spans = sorted((min(places), max(places)) for places in held.values())
+        assert all(one[1] < other[0] for one, other in pairwise(spans))
+
+
+def played(made: Plan, replay: Replay) -> dict[tuple[int, str, int], tuple[Fraction, Fraction]]:
+    spans = zip(made.rows, replay.begin, replay.end, strict=True)
+    return {(job.stage, job.kind, job.mb): (begin, end) for job, begin, end in spans}
+
+
+def test_figures_are_exact() -> None:
+    both = {(2, 4): (15, "1/5"), (3, 4): (18, "1/3"), (4, 4): (21, "3/7"), (4, 8): (33, "3/11")}
+    for (stages, micro_batches), (makespan, bubble) in both.items():
+        for schedule in ("1f1b", "deepspeed-train", "gpipe"):
+            replay = plan(schedule, stages, micro_batches).replay()
+            assert (replay.makespan, replay.bubble_of_total) == (makespan, Fraction(bubble))
+            assert {idle / replay.makespan for idle in replay.idle} == {Fraction(bubble)}
+    for stages, micro_batches, makespan, bubble in ((2, 4, "27/2", "1/9"), (4, 8, "57/2", "3/19")):
+        replay = plan("interleaved", stages, micro_batches, 2).replay()
+        assert (replay.makespan, replay.bubble_of_total) == (Fraction(makespan), Fraction(bubble))
+    replay = plan("1f1b", 3, 4).replay([1, 2, 1], [2, 4, 2])
+    assert replay.makespan == 28
+    assert [str(idle / 28) for idle in replay.idle] == ["4/7", "1/7", "4/7"]
+    replay = plan("1f1b", 2, 4).replay([3, 1], [6, 2])
+    assert replay.makespan == 36
+    assert [str(idle / 36) for idle in replay.idle] == ["0", "2/3"]
+
+
+def test_blocking_transfers() -> None:
+    expected = {
+        (2, 4): ("15.8", "19/79"),
+        (3, 4): ("19.4", "37/97"),
+        (4, 4): ("22.6", "53/113"),
+        (2, 8): ("28.6", "23/143"),
+        (3, 8): ("33.0", "3/11"),
+        (4, 8): ("36.2", "61/181"),
+    }
+    for (stages, micro_batches), (makespan, bubble) in expected.items():
+        replay = plan("deepspeed-train", stages, micro_batches).replay(transfer=0.1, blocking=True)
+        assert replay.makespan == Fraction(makespan)
+        assert [idle / replay.makespan for idle in replay.idle] == [Fraction(bubble)] * stages
+    made = plan("deepspeed-train", 2, 4)
+    spans = played(made, made.replay(blocking=True))
+    drawn = """0 F0[0,1] F1[1,2] B0[4,6] F2[6,7] B1[7,9] F3[9,10] B2[10,12] B3[13,15]
+               1 F0[1,2] B0[2,4] F1[4,5] B1[5,7] F2[7,8] B2[8,10] F3[10,11] B3[11,13]"""
+    for stage, line in enumerate(drawn.splitlines()):
+        for kind, mb, begin, end in re.findall(r"([FB])(\d)\[(\d+),(\d+)\]", line):
+            assert spans[stage, kind, int(mb)] == (int(begin), int(end))
+
+
+def test_closed_forms_of_time() -> None:
+    for stages, micro_batches in GRID:
+        for forward, backward in ((1, 2), (2, 3)):
+            total = (micro_batches + stages - 1) * (forward + backward)
+            for schedule in ("gpipe", "1f1b", "deepspeed-train"):
+                made = plan(schedule, stages, micro_batches)
+                replay = made.replay(forward, backward)
+                assert replay.makespan == total
+                assert replay.bubble_of_total == Fraction(stages - 1, micro_batches + stages - 1)
+                assert replay.bubble_of_ideal == Fraction(stages - 1, micro_batches)
+                held = [
+                    micro_batches if schedule == "gpipe" else min(stages - at, micro_batches) for at in range(stages)
+                ]
+                assert replay.in_flight == held
+                if schedule != "gpipe":
+                    assert made.replay(forward, backward, blocking=True).makespan == total
+        if micro_batches % stages == 0:
+            for chunks in (2, 3):
+                replay = plan("interleaved", stages, micro_batches, chunks).replay()
+                assert replay.makespan == micro_batches * 3 + Fraction((stages - 1) * 3, chunks)
+                assert replay.bubble_of_ideal == Fraction(stages - 1, chunks * micro_batches)
+        if micro_batches >= stages:
+            # Exact as long as W does not take longer than F.
+            for times in ((1, 1, 1), (2, 2, 1), (2, 3, 2)):
+                forward, backward_input, weight = times
+                made = plan("zb-h1", stages, micro_batches)
+                replay = made.replay(forward, backward_input=backward_input, backward_weight=weight)
+                assert replay.idle == [(stages - 1) * (forward + backward_input - weight)] * stages
+                assert replay.in_flight == [stages] * stages
+        if micro_batches >= 2 * stages - 1:
+            replay = plan("zb-v", stages, micro_batches).replay()
+            assert replay.waits == [0] * stages
+            assert replay.in_flight == [2 * stages] * stages
+
+
+def slowly(made: Plan, times: dict[str, list[Fraction]]) -> dict[tuple[str, int, int], Fraction]:
+    """When each computation ends with overlapped transfers: the longest way to it, by looking again and again."""
+    last = made.stages * made.chunks - 1
+    holders = {job.stage: job.rank for job in made.rows}
+    left = {rank: [job for job in made.rows if job.rank == rank and job.kind in "FBIW"] for rank in range(made.stages)}
+    free, ends = dict.fromkeys(left, Fraction()), {}
+
+    def inputs(job: Any) -> list[tuple[tuple[str, int, int], Fraction]]:
+        if job.kind == "W":
+            return [(("I", job.stage, job.mb), Fraction())]
+        other = job.stage - 1 if job.kind == "F" else job.stage + 1
+        if not 0 <= other <= last or made.schedule == "deepspeed-dp":
+            return []
+        kind = "RA" if job.kind == "F" else "RG"
+        wait = Fraction() if holders[other] == job.rank else times[kind][job.stage]
+        return [((job.kind, other, job.mb), wait)]
+
+    while any(left.values()):
+        for rank, jobs in left.items():
+            while jobs and all(need in ends for need, _ in inputs(jobs[0])):
+                job = jobs.pop(0)
+                begin = max([free[rank], *(ends[need] + wait for need, wait in inputs(job))])
+                free[rank] = ends[job.kind, job.stage, job.mb] = begin + times[job.kind][job.stage]
+    return ends
+
+
+def test_replay_is_the_longest_way() -> None:
+    choose = random.Random(7)
+    for made in all_plans():
+        if choose.random() < 0.8:
+            continue
+        globals_ = made.stages * made.chunks
+
+        def some() -> list[Fraction]:
+            return [Fraction(choose.randint(0, 30), choose.choice((1, 2, 3))) for _ in range(globals_)]  # noqa: B023
+
+        halves = {"backward_input": some(), "backward_weight": some()}
+        replay = made.replay(some(), some(), **halves, transfer=some())
+        ends = slowly(made, replay.times)
+        spans = played(made, replay)
+        assert all(spans[stage, kind, mb][1] == end for (kind, stage, mb), end in ends.items())
+        assert replay.makespan == max(replay.end)
+        check_critical(made, replay)
+        if made.schedule not in ("interleaved", "zb-v"):
+            blocking = made.replay(some(), some(), **halves, transfer=some(), blocking=True)
+            check_critical(made, blocking)
+
+
+def check_critical(made: Plan, replay: Replay) -> None:
+    """The jobs on the critical path fill the whole time."""
+    jobs = [made.rows[at] for at in replay.critical]
+    takes = sum((replay.times[job.kind][job.stage] for job in jobs if job.kind in "FBIW"), Fraction())
+    crossed = {
+        ("RA" if job.kind[1] == "A" else "RG", min(job.stage, job.peer), job.mb) for job in jobs if job.peer >= 0
+    }
+    for kind, lower, _ in crossed:
+        takes += replay.times[kind][lower + 1 if kind == "RA" else lower]
+    assert takes == replay.makespan
+    assert replay.end[replay.critical[-1]] == replay.makespan
+
+
+def test_times() -> None:
+    made = plan("zb-v", 2, 4)
+    assert made.replay([1, 3]).times["F"] == [Fraction(1, 2), Fraction(3, 2), Fraction(3, 2), Fraction(1, 2)]
+    assert made.replay([1, 3, 5, 7]).times["F"] == [1, 3, 5, 7]
+    assert made.replay(transfer=1).times["RA"] == [1, 1, 1, 1]
+    assert plan("1f1b", 2, 4).replay(0, 0).makespan == 0
+    # No common unit: nearly exact.
+    replay = plan("1f1b", 2, 4).replay(0.30000000000000004, 1e12 + 0.1)
+    assert abs(replay.makespan / (5 * Fraction("1000000000000.4")) - 1) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("foo --stages 2 --micro-batches 4", "invalid choice: 'foo'"),
+        ("1f1b --stages 0 --micro-batches 4", "'0': write a whole number from 1 to 2147483647"),
+        ("1f1b --stages two --micro-batches 4", "'two': write a whole number from 1 to 2147483647"),
+        ("1f1b --stages 2", "--micro-batches"),
+        ("1f1b --stages 2 --micro-batches 99999999999", "'99999999999': write a whole number from 1 to 2147483647"),
+        ("gpipe --stages 4000 --micro-batches 40000", "too many"),
+        ("interleaved --stages 40000 --micro-batches 40000", "at most 32767 chunks"),
+        ("1f1b --stages 2 --micro-batches 4 --chunks 2", "1f1b has 1 chunk per stage, not 2"),
+        ("zb-v --stages 2 --micro-batches 4 --chunks 3", "zb-v has 2 chunks per stage, not 3"),
+        ("interleaved --stages 2 --micro-batches 4 --chunks 1", "at least 2 chunks"),
+        ("interleaved --stages 3 --micro-batches 7", "not a multiple of the 2 rounds"),
+        ("interleaved --stages 3 --micro-batches 6 --group 2", "at least as many micro-batches as there are stages"),
+        ("interleaved --stages 3 --micro-batches 7 --group 5", "the last group would have 2"),
+        ("1f1b --stages 3 --micro-batches 7 --group 5", "1f1b has no groups"),
+        ("1f1b --stages 3 --micro-batches 7 --stage 3", "stages 0 to 2"),
+        ("1f1b --stages 3 --micro-batches 7 --steps", "use deepspeed-train"),
+        ("1f1b --stages 3 --micro-batches 7 --forward 1,2", "forward: 2 times; give 1, or 3: one per stage"),
+        ("1f1b --stages 3 --micro-batches 7 --forward=-1", "a number from 0"),
+        ("1f1b --stages 3 --micro-batches 7 --forward 1e400", "a number from 0"),
+        ("1f1b --stages 3 --micro-batches 7 --forward 1/0", "a number, or numbers"),
+        ("zb-v --stages 3 --micro-batches 7 --blocking", "no blocking transfers"),
+        ("1f1b --stages 64 --micro-batches 1024 --svg x.svg", "at most 50000"),
+        ("1f1b --stages 3 --micro-batches 7 --svg /nowhere/x.svg", "/nowhere/x.svg: cannot write"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        status = cli.main(["pipeline", "plan", *arguments.split()])
+    except SystemExit as stopped:
+        status = stopped.code  # type: ignore[assignment]
+    out, err = capsys.readouterr()
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err and err.startswith("fastdispatch: ")
+
+
+def test_bad_calls() -> None:
+    for given in (("1f1b", 0, 4), ("1f1b", 2, -1), ("nothing", 2, 4), ("interleaved", 2, 4, 1), ("gpipe", 2, 4, 2)):
+        with pytest.raises(fastdispatch.Error):
+            plan(*given)
+    made = plan("1f1b", 2, 4)
+    for call in (lambda: made.table(2), lambda: made.buffers(-1), lambda: made.replay(float("nan")), made.train_steps):
+        with pytest.raises((fastdispatch.Error, TypeError)):
+            call()
+    with pytest.raises(ValueError, match="a list of 2 integers"):
+        made._core.replay({"F": [1]})
+    with pytest.raises(ValueError, match="prices of an unknown kind"):
+        made._core.replay({"X": [1, 1]})
+    with pytest.raises(fastdispatch.Error, match="negative"):
+        made._core.replay({"F": [1, -1]})
+    with pytest.raises(fastdispatch.Error, match="too large"):
+        made._core.replay({"F": [1, 1 << 62]})
+
+
+def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "guides" / "pipeline-plan.md").read_text()
+    shown = re.search(r"^```\n\$ fastdispatch (.*)\n((?:.*\n)*?)```$", page, re.M)
+    assert shown is not None
+    cli.main(shown[1].split())
+    assert capsys.readouterr().out == shown[2]
+    assert all(f"| `{schedule}` |" in page for schedule in SCHEDULES)
+
+
+def test_document() -> None:
+    schema = json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-plan.schema.json").read_text())
+    check = jsonschema.Draft202012Validator(schema)
+    for schedule in SCHEDULES:
+        made = plan(schedule, 3, 6, 2 if schedule == "interleaved" else 1)
+        document = json.loads(made.to_json())
+        check.validate(document)
+        assert [stage["table"] for stage in document["plan"]] == [made.table(stage) for stage in range(3)]
+        reported = [
+            (job["stage"], step, job["kind"], job["mb"], job["buffer"], stage["stage"], job["chunk"], job["peer"])
+            for stage in document["plan"]
+            for step, jobs in enumerate(stage["steps"])
+            for job in jobs
+        ]
+        assert reported == [tuple(None if each == -1 else each for each in row) for row in made.rows]
+        assert [len(stage["steps"]) for stage in document["plan"]] == [made.steps] * 3
+        assert document["figures"]["exact"]["makespan"] == str(made.replay().makespan)
+    with pytest.raises(jsonschema.ValidationError):
+        check.validate({**document, "schedule": "foo"})
+
+
+def test_picture(tmp_path: Path) -> None:
+    for schedule in SCHEDULES:
+        made = plan(schedule, 3, 6, 2 if schedule == "interleaved" else 1)
+        extra = [] if schedule in ("interleaved", "zb-v") else ["--blocking"]
+        command = ["pipeline", "plan", schedule, "--stages", "3", "--micro-batches", "6", "--transfer", "0.25"]
+        assert cli.main([*command, *extra, "--svg", str(tmp_path / "x.svg")]) == 0
+        picture = ElementTree.parse(tmp_path / "x.svg").getroot()
+        tips = [tip.text for tip in picture.iter("{http://www.w3.org/2000/svg}title")]
+        jobs = [job for job in made.rows if job.kind in "FBIW"]
+        assert len(tips) == 1 + len(jobs)  # the first is of the drawing
+        words = [text.text or "" for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+        assert sum(word in {str(mb) for mb in range(6)} for word in words) >= len(jobs)
+        lines = [line for line in picture.iter("{http://www.w3.org/2000/svg}line") if line.get("stroke") == "#c00"]
+        assert len(lines) == sum(job.kind in ("RA", "RG") for job in made.rows)
+        assert any("idle / makespan" in word and "idle / computing" in word for word in words)
+    empty = ["pipeline", "plan", "1f1b", "--stages", "1", "--micro-batches", "1", "--forward", "0", "--backward", "0"]
+    assert cli.main([*empty, "--svg", str(tmp_path / "empty.svg")]) == 0
+    ElementTree.parse(tmp_path / "empty.svg")
+
+
+def test_a_large_plan() -> None:
+    made = plan("deepspeed-train", 64, 1024)
+    made.table(63)
+    assert len(made._core.jobs()["kind"]) == 64 * 1024 * 2 + 4 * 63 * 1024 + 2 * 1024 + 3 * 64
+    assert made.replay(blocking=True).makespan == (1024 + 63) * 3
+
+
+def test_the_command_alone() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "fastdispatch",
+        "pipeline",
+        "plan",
+        "zb-h1",
+        "--stages",
+        "2",
+        "--micro-batches",
+        "2",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(
+        "2.0 b2  F0 F1 I0 W0 I1 W1\n2.1 b2  F0 I0 F1 I1 W0 W1\n\nwith F = 1, I = 1, W = 1: 7 in total"
+    )
+    assert "bubble: 14.3 % (1/7) of all time (idle / makespan), 16.7 % (1/6) of the ideal time" in done.stdout

@@ -1,0 +1,334 @@
+"""``diff`` and its gate, on hand-written call trees."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from fastdispatch.compare import ranks
+from fastdispatch.compare.diff import Diff
+from fastdispatch.compare.diff_verdict import DiffVerdict
+from fastdispatch.compare.gate import Budget, matches, noise
+from fastdispatch.compare.ranks import RankTimes, judge
+from tests import processes
+from tests.unit.report.call_trees import STEP_COLUMNS, Dump
+
+MS = 1_000_000
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "reference" / "schemas" / "diff.schema.json").read_text())
+
+
+def forward(*inside: object, own: int = 50) -> tuple[object, ...]:
+    return ("model.py:[Block]:forward", 6, own, list(inside))
+
+
+BEFORE = [("train.py:[]:step", 3, 30, [forward(("op:aten::mm", 6, 200)), ("train.py:[]:log", 3, 20)])]
+AFTER = [("train.py:[]:step", 3, 30, [forward(("op:aten::mm", 6, 200), ("op:aten::item", 6, 1), own=90)])]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> tuple[Path, Path]:
+    return Dump(BEFORE).write(tmp_path / "monday.json"), Dump(AFTER).write(tmp_path / "tuesday.json")
+
+
+@pytest.fixture
+def diff(paths: tuple[Path, Path]) -> Diff:
+    return Diff(fastdispatch.load(paths[0]), fastdispatch.load(paths[1]))
+
+
+def test_what_changed(diff: Diff) -> None:
+    assert [(row.key, row.said) for row in diff.changed()] == [
+        ("model.py:[Block]:forward", {"slower"}),
+        ("train.py:[]:log", {"gone", "calls", "faster"}),
+        ("aten::item", {"new", "calls"}),
+    ]
+    slower = diff.changed()[0]
+    assert (slower.self.before, slower.self.after, diff.speed) == (50 * MS, 90 * MS, 1.0)
+    assert [(c.caller and c.caller.key, c.callee.key, c.calls.change) for c in diff.changed_calls()] == [
+        ("train.py:[]:step", "train.py:[]:log", -3),
+        ("model.py:[Block]:forward", "aten::item", 6),
+    ]
+
+
+def test_a_run_and_itself(paths: tuple[Path, Path]) -> None:
+    trace = fastdispatch.load(paths[0])
+    same = Diff(trace, trace)
+    assert (same.changed(), same.changed_calls(), len(same.rows)) == ([], [], 5)
+
+
+COLLECTED = [("train.py:[]:step", 3, 30, [("range:gc:gen0", 4, 100, [("train.py:[]:cleanup", 4, 1)])])]
+QUIET = [("train.py:[]:step", 3, 30, [("range:data", 3, 1), ("train.py:[]:cleanup", 4, 1)])]
+
+
+@pytest.mark.parametrize("by", ["node", "package", "module"])
+def test_garbage_collections_are_not_compared(tmp_path: Path, by: str) -> None:
+    traces = [
+        fastdispatch.load(Dump(calls).write(tmp_path / f"{name}.json"))
+        for name, calls in (("quiet", [*QUIET, *BEFORE]), ("collected", [*COLLECTED, *QUIET, *BEFORE]))
+    ]
+    found = Diff(*traces, by=by)
+    assert not [row.key for row in found.rows if row.key.startswith("gc:")]
+    assert not [row for row in found.changed() if "gc" in row.key]
+    assert not [call for call in found.changed_calls() if "gc" in call.callee.key or call.caller is None]
+    keys = {"node": ["gc:gen0"], "package": ["gc:"], "module": []}[by]
+    assert [(row.key, row.calls.before, row.calls.after, row.said - {"collection"}) for row in found.collections] == [
+        (key, 0, 4, set()) for key in keys
+    ]
+    document = found.as_json(everything=True)
+    jsonschema.validate(document, SCHEMA)
+    assert [row["key"] for row in document["collections"]] == keys
+
+
+def test_budgets_count_collections_only_by_their_name(tmp_path: Path) -> None:
+    diff = Diff(*(fastdispatch.load(Dump(calls).write(tmp_path / "dump.json")) for calls in (QUIET, COLLECTED)))
+    content = """
+forbid = ["* -> gc:gen0", "* -> gc*"]
+[calls]
+"gc:*" = 0
+"*gen0" = 0
+"""
+    (tmp_path / "budget.toml").write_text(content)
+    assert [one.text for one in Budget(str(tmp_path / "budget.toml")).broken(diff)] == [
+        "4 calls of gc:*, 0 expected",
+        "4 calls  train.py:[]:step -> gc:gen0",
+    ]
+
+
+def test_the_printed_form(paths: tuple[Path, Path]) -> None:
+    result = processes.fastdispatch("diff", *paths)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[0] == (
+        "whole run 300 ms -> 321 ms, +21 ms: +41 ms below Block.forward (model.py) (aten::item is new)"
+    )
+    assert result.stdout.splitlines()[4:] == [
+        " + 80% self  model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
+        " - 3 calls   train.py:[]:step -> train.py:[]:log  (gone)   - 20 ms",
+        " - gone      train.py:[]:log   3 calls, 20 ms total, 20 ms self",
+        " + 6 calls   model.py:[Block]:forward -> aten::item  (new)   + 1 ms",
+        "3 of 6 functions and operators are unchanged",
+    ]
+
+
+def test_json_by_its_schema(paths: tuple[Path, Path]) -> None:
+    for options in ([], ["--all"], ["--by", "package"], ["--by", "module"]):
+        result = processes.fastdispatch("diff", *paths, "--json", *options)
+        jsonschema.validate(json.loads(result.stdout), SCHEMA)
+    everything = json.loads(processes.fastdispatch("diff", *paths, "--json", "--all").stdout)
+    assert len(everything["rows"]) == 6
+
+
+KEPT = """new_operators = true
+step = 50
+forbid = ["*:[Attention]:* -> aten::item"]
+[calls]
+"aten::mm" = 6
+[time]
+"*" = 100
+"""
+
+BROKEN = """forbid = [
+    "*:[Other]:* -> *",
+    "* -> aten::item",
+]
+new_operators = false
+step = 5
+[calls]
+"aten::mm" = 7
+[time]
+"*:[Block]:*" = 20
+"""
+
+
+def test_a_gate_that_is_kept(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "budget.toml").write_text(KEPT)
+    result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
+    assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "gate: passed")
+
+
+def test_a_gate_names_the_lines_that_are_broken(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    budget = tmp_path / "budget.toml"
+    budget.write_text(BROKEN)
+    result = processes.fastdispatch("diff", *paths, "--gate", budget)
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[-6:] == [
+        f" ! +7.0% per step, 5 % allowed   {budget}:6",
+        f" ! 6 calls of aten::mm, 7 expected   {budget}:8",
+        f" ! +80% time  model.py:[Block]:forward, 20 % allowed   {budget}:10",
+        f" ! aten::item is new   {budget}:5",
+        f" ! 6 calls  model.py:[Block]:forward -> aten::item   {budget}:3",
+        "gate: 5 limits exceeded",
+    ]
+    document = json.loads(processes.fastdispatch("diff", *paths, "--gate", budget, "--json").stdout)
+    jsonschema.validate(document, SCHEMA)
+    assert [one["line"] for one in document["gate"]["broken"]] == [6, 8, 10, 5, 3]
+
+
+def test_markdown_is_the_summary_of_a_job(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    budget = tmp_path / "budget.toml"
+    budget.write_text(BROKEN)
+    result = processes.fastdispatch("diff", *paths, "--gate", budget, "--markdown")
+    assert result.returncode == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == "### fastdispatch: 5 limits exceeded"
+    assert f"| `{budget}:8` | `6 calls of aten::mm, 7 expected` |" in lines
+    shown = processes.fastdispatch("diff", *paths).stdout.splitlines()
+    assert lines[-len(shown) - 3 :] == [shown[0], "", "```text", *shown[1:], "```"]
+    budget.write_text(KEPT)
+    kept = processes.fastdispatch("diff", *paths, "--gate", budget, "--markdown").stdout.splitlines()
+    assert kept[0] == "### fastdispatch: gate passed"
+    assert not any(line.startswith(f"| `{budget}") for line in kept)
+    assert "Noise of the step unknown: fewer than 4 measured steps on one side." in kept
+    without = processes.fastdispatch("diff", *paths, "--markdown").stdout.splitlines()
+    assert without[0] == "### fastdispatch: comparison"
+    assert "noise" not in "".join(without).lower()
+
+
+def test_a_gate_on_times_states_its_noise(tmp_path: Path) -> None:
+    """A quartile is 1 % from the median on both sides: 100 steps each."""
+    traces = []
+    for name, step in (("a", 100), ("b", 110)):
+        dump = Dump(BEFORE)
+        document = json.loads(dump.write(tmp_path / f"{name}.json").read_text())
+        columns = document["ranks"][0]["latest_steps"]
+        times = [step * MS * (100 + (row % 5) - 2) // 100 for row in range(101)]
+        for column in STEP_COLUMNS:
+            columns[column] = [0] * len(times)
+        columns["number"], columns["forward"] = list(range(len(times))), times
+        document["ranks"][0].update(steps=len(times), steps_source="explicit")
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+        traces.append(fastdispatch.load(tmp_path / f"{name}.json"))
+    diff = Diff(*traces)
+    (tmp_path / "budget.toml").write_text("step = 5\n")
+    budget = Budget(str(tmp_path / "budget.toml"))
+    expected = (2 * (1.2533 * 0.02 / 1.349) ** 2 / 100) ** 0.5
+    assert noise(diff) == pytest.approx(expected, rel=0.02)
+    assert [one.text for one in budget.broken(diff)] == ["+10.0% per step, 5 % allowed; noise of the median 0.3%"]
+    assert budget.as_json([], diff)["noise"] == noise(diff)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = ", "invalid TOML"),
+        ("tme = 3", "budget.toml:1: unknown key tme"),
+        ("step = true", "the wrong type"),
+        ('forbid = "a -> b"', "the wrong type"),
+        ('forbid = ["a->b"]', "expected 'CALLER -> CALLEE'"),
+        ('[calls]\n"a" = -1', "budget.toml:2: a: -1 is not a number of at least 0"),
+    ],
+)
+def test_a_budget_that_is_none(paths: tuple[Path, Path], tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "budget.toml").write_text(text)
+    result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1 and said in result.stderr
+
+
+def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    for arguments, said in (
+        ([paths[0]], "give two recordings, or one recording and --ranks"),
+        ([*paths, "--ranks", "0,1"], "give two recordings"),
+        ([paths[0], "--ranks", "0"], "expected two numbers, e.g. 0,5"),
+        ([paths[0], "--ranks", "0,1"], "rank 1 is not in this trace"),
+        ([*paths, "--gate", tmp_path / "none"], "cannot read"),
+        ([*paths, "--html", tmp_path / "p.html", "--by", "module"], "--html and --by module cannot be combined"),
+        ([paths[0], "--ranks", "0,0", "--markdown"], "--markdown compares two recordings, not ranks"),
+        ([paths[0], "--ranks", "outliers", "--html", tmp_path / "p.html"], "--html requires two ranks"),
+        ([paths[0], tmp_path / "none.json"], "none.json"),
+    ):
+        result = processes.fastdispatch("diff", *arguments)
+        assert result.returncode == 2, arguments
+        assert result.stderr.count("\n") == 1 and said in result.stderr
+
+
+def test_brackets_of_keys_are_no_classes() -> None:
+    assert matches("*:[GPT]:*", "model.py:[GPT]:forward") and not matches("*:[GPT]:*", "model.py:[G]:forward")
+    assert matches("aten::m?", "aten::mm") and not matches("aten::m?", "aten::m")
+
+
+def test_two_ranks_of_one_run(tmp_path: Path) -> None:
+    path = Dump([("train.py:[]:step", 3, 100)], [("train.py:[]:step", 3, 200)], [("train.py:[]:step", 3, 101)]).write(
+        tmp_path / "run.json"
+    )
+    result = processes.fastdispatch("diff", path, "--ranks", "0,1")
+    assert " + 100% self  train.py:[]:step   100 ms -> 200 ms, spread 0 ns" in result.stdout.splitlines()
+    page = tmp_path / "page.html"
+    assert processes.fastdispatch("diff", path, "--ranks", "0,1", "--html", page).returncode == 0
+    assert "run.json rank 0 \u2192 run.json rank 1" in page.read_text()
+    outliers = json.loads(processes.fastdispatch("diff", path, "--ranks", "outliers", "--json").stdout)
+    assert (outliers["slow"], outliers["typical"], len(outliers["diffs"])) == ([1], 2, 1)
+    jsonschema.validate(outliers["diffs"][0], SCHEMA)
+
+
+def test_who_comes_last_waits_least() -> None:
+    found = [RankTimes(0, 100e6, 40e6), RankTimes(1, 100e6, 2e6), RankTimes(2, 100e6, 41e6)]
+    assert judge(found).slow == [1]
+    assert judge([RankTimes(r, 100e6, 5e6) for r in range(4)]).slow == []
+    assert judge([RankTimes(0, 100e6, 0)]).slow == []
+
+
+@pytest.mark.parametrize("count", range(2, 8))
+def test_a_rank_is_compared_with_the_median_of_the_others(count: int) -> None:
+    values = [float(7 * i % 5) for i in range(count)]
+    for i, value in enumerate(values):
+        others = values[:i] + values[i + 1 :]
+        assert ranks._median_without(sorted(values), value) == statistics.median(others)
+
+
+def test_a_budget_counts_exactly(diff: Diff, tmp_path: Path) -> None:
+    (tmp_path / "b.toml").write_text('[calls]\n"aten::*" = 12\n')
+    assert Budget(str(tmp_path / "b.toml")).broken(diff) == []
+
+
+def test_the_verdict(paths: tuple[Path, Path], diff: Diff) -> None:
+    assert diff.verdict.below == "model.py:[Block]:forward"
+    assert (diff.verdict.part, diff.verdict.machine, diff.verdict.changed) == (41 * MS, 0, True)
+    assert diff.verdict.because == ["aten::item is new"]
+    trace = fastdispatch.load(paths[0])
+    same = Diff(trace, trace).verdict
+    assert (same.text, same.changed, same.below) == ("whole run 300 ms -> 300 ms: no change beyond noise", False, None)
+
+
+def verdict_of(folder: Path, before: object, after: object, by: str = "node") -> DiffVerdict:
+    trees = {"monday": before, "tuesday": after}
+    traces = [fastdispatch.load(Dump(calls).write(folder / f"{name}.json")) for name, calls in trees.items()]
+    return Diff(*traces, by=by).verdict
+
+
+def test_the_verdict_names_the_inner_one_of_two_functions_that_never_return(tmp_path: Path) -> None:
+    """The caller comes first in the alphabet, and both have the time of the whole step."""
+    same = ("op:aten::mm", 6, 1000)
+    runs = [[("a.py:[]:launch", 0, 0, [("train.py:[]:main", 0, own, [same])])] for own in (100, 300)]
+    assert verdict_of(tmp_path, *runs).below == "train.py:[]:main"
+
+
+def test_the_verdict_looks_through_comprehensions(tmp_path: Path) -> None:
+    encoded = ("train.py:[]:<listcomp>", 3, 10, [("train.py:[]:encode", 3, 90, [("op:aten::mm", 3, 100)])])
+    found = verdict_of(tmp_path, [("train.py:[]:step", 3, 30)], [("train.py:[]:step", 3, 30, [encoded])])
+    assert found.below == "train.py:[]:encode"
+    same = ("train.py:[]:other", 3, 100)
+    both = ("train.py:[]:<listcomp>", 3, 10, [("train.py:[]:encode", 3, 90), ("train.py:[]:check", 3, 90)])
+    found = verdict_of(tmp_path, [("train.py:[]:step", 3, 30, [same])], [("train.py:[]:step", 3, 30, [same, both])])
+    assert found.below == "train.py:[]:step"
+    assert sorted(found.because) == ["check (train.py) is new", "encode (train.py) is new"]
+
+
+def test_the_verdict_of_modules_is_about_modules(tmp_path: Path) -> None:
+    """The step is longer, but no module is."""
+    found = verdict_of(tmp_path, [("train.py:[]:step", 3, 30)], [("train.py:[]:step", 3, 300)], by="module")
+    assert "no change of a module beyond noise" in found.text
+
+
+def test_changes_by_their_effect(diff: Diff) -> None:
+    """A new function counts with all below it, more calls with their mean time."""
+    effects = {change.callee.key: diff.effect(change) for change in diff.changed_calls()}
+    assert effects == {"train.py:[]:log": 20 * MS, "aten::item": MS}
+    assert {row.key: diff.effect(row) for row in diff.changed()} == {
+        "model.py:[Block]:forward": 40 * MS,
+        "train.py:[]:log": 20 * MS,
+        "aten::item": MS,
+    }

@@ -1,0 +1,572 @@
+"""``fastdispatch report``: its figures against the trace, its text against known programs."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import json
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.read.summary import overhead
+from fastdispatch.report.report_facts import _NO_LOSS, facts
+from fastdispatch.report.report_lines import _DROPPED, _MISSES
+from fastdispatch.report.report_model import Report, Wanted, report
+from fastdispatch.report.report_text import print_report
+from fastdispatch.text.formats import aligned, grouped, module_pattern, seconds
+from tests import processes, programs
+from tests.unit.report.timed import MS, timed
+
+SCHEMA = Path(__file__).parents[3] / "docs" / "reference" / "schemas" / "report.schema.json"
+THIS = "test_report.py"
+
+
+def spend(milliseconds: float) -> None:
+    end = time.perf_counter() + milliseconds / 1000
+    while time.perf_counter() < end:
+        pass
+
+
+def cheap() -> None:
+    spend(1)
+
+
+def dear() -> None:
+    for _ in range(3):
+        cheap()
+    spend(20)
+
+
+def program() -> None:
+    dear()
+    cheap()
+    functools.wraps(cheap)(lambda: None)()  # functions of the standard library, far below 0.1 %
+
+
+def spending(path: list[str]) -> int:
+    """Spend time in known functions, and wait for it elsewhere."""
+    return 500 * MS if path[-1] in ("spend", "join") else 1000
+
+
+def in_thread(work: Callable[[], object]) -> None:
+    """Run on a thread, without the frames of pytest."""
+    thread = threading.Thread(target=work, name="worker")
+    thread.start()
+    thread.join()
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off") as graph:
+        for _ in range(4):
+            program()
+            graph.step()
+    return tmp_path / "run"
+
+
+def made(path: Path, **options: object) -> Report:
+    return report(fastdispatch.load(path), Wanted(**options))
+
+
+def printed(
+    path: Path, *, width: int | None = 120, times: bool = False, encoding: str = "utf-8", **options: object
+) -> str:
+    """The output for a pipe, ``width`` columns wide; None: without a limit."""
+    buffer = io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)
+        if width is not None:
+            patch.setenv("COLUMNS", str(width))
+        with io.TextIOWrapper(buffer, encoding=encoding, write_through=True) as file:
+            print_report(made(path, **options), file, times=times)
+            return buffer.getvalue().decode(encoding)
+
+
+def line_of(text: str, end: str) -> str:
+    lines = [line for line in text.splitlines() if line.endswith(end)]
+    assert len(lines) == 1, text
+    return lines[0]
+
+
+def key(name: str) -> str:
+    return f"{_file()}:[]:{name}"
+
+
+def _file() -> str:
+    return "tests/unit/report/" + THIS
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_those_of_the_trace(recording: Path) -> None:
+    trace = fastdispatch.load(recording)
+    table = trace.table("function")
+    rows = {row.where: row for row in made(recording, hide=False).listing.rows}
+    assert set(rows) == set(table["where"])
+    for i, where in enumerate(table["where"]):
+        row = rows[where]
+        assert (row.calls, row.self, row.total) == (table["calls"][i], table["self"][i], table["total"][i])
+    assert rows[key("cheap")].calls == 16
+    assert rows[key("dear")].calls == 4
+
+
+@pytest.mark.parametrize("sort", ("calls", "ops", "self", "total", "backward", "spread"))
+def test_rows_are_sorted(sort: str, recording: Path) -> None:
+    rows = made(recording, sort=sort, hide=False).listing.rows
+    figures = [row.step_deviation if sort == "spread" else getattr(row, sort) for row in rows]
+    assert figures == sorted(figures, reverse=True)
+    assert len(rows) > 4
+
+
+def test_top_rows_and_the_rest(recording: Path) -> None:
+    everything = made(recording, hide=False).listing
+    top = made(recording, hide=False, top=2).listing
+    assert top.rows == everything.rows[:2]
+    assert top.more == len(everything.rows) - 2
+    assert f"{top.more} more rows (--top N)" in printed(recording, hide=False, top=2)
+
+
+def test_library_functions_that_say_little_are_hidden_and_counted(recording: Path) -> None:
+    everything = made(recording, hide=False).listing
+    some = made(recording).listing
+    gone = {row.where for row in everything.rows} - {row.where for row in some.rows}
+    assert gone
+    assert all(row.source in ("site", "stdlib") for row in everything.rows if row.where in gone)
+    assert sum(some.hidden.small.values()) + some.hidden.pass_on == len(gone)
+    assert some.hidden.small["stdlib"] >= 1
+    assert re.search(r"hidden: \d+ functions of .*stdlib.* under 0.1 %.* \(--all\)", printed(recording))
+
+
+def test_a_wrapper_of_a_library_is_hidden_and_looked_through(tmp_path: Path) -> None:
+    cached = functools.singledispatch(spend)  # its wrapper is a function of functools
+    cached(0)
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off"):
+        cached(0)
+    dump = timed(tmp_path / "run", spending)
+    wrapper = "functools.py:[]:wrapper"
+    assert wrapper in [row.where for row in made(dump, hide=False).listing.rows]
+    some = made(dump).listing
+    assert wrapper not in [row.where for row in some.rows]
+    assert some.hidden.pass_on >= 1
+    found = made(dump, by="node", callers="spend").neighbours.rows
+    assert [(row.where, row.calls, row.through) for row in found] == [
+        (key("test_a_wrapper_of_a_library_is_hidden_and_looked_through"), 1, [wrapper])
+    ]
+    direct = made(dump, by="node", callers="spend", hide=False).neighbours.rows
+    assert [row.where for row in direct] == [wrapper]
+
+
+def test_shares_and_times(recording: Path) -> None:
+    row = next(row for row in made(recording).listing.rows if row.where == key("dear"))
+    whole = facts(fastdispatch.load(recording), None).whole
+    share = f"{100 * row.total / whole:.1f} %"
+    assert share in line_of(printed(recording), key("dear"))
+    timed = line_of(printed(recording, times=True), key("dear"))
+    assert "%" not in timed
+    assert seconds(row.total) in timed
+    spread = seconds(row.step_deviation) if row.step_deviation else ""  # steps can be equal
+    assert spread in line_of(printed(recording, sort="spread", width=160), key("dear"))
+
+
+def test_a_hundred_percent_is_the_main_thread(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off"):
+        programs.threads()
+    found = made(tmp_path).facts
+    rank = fastdispatch.load(tmp_path).ranks[0]
+    main_thread = rank["threads"]["role"].index("main")
+    assert found.whole == rank["threads"]["self"][main_thread] > 0
+    text = printed(tmp_path, width=None)
+    assert "100 % = " + seconds(found.whole) + ": the main thread" in text
+    helpers = [thread for thread in found.threads if thread.role != "main"]
+    assert all(f"thread {each.role}" in text or each.idle for each in helpers) and helpers
+    assert sum(thread.count for thread in found.threads) == 5
+    rows = {row.where: row for row in made(tmp_path).listing.rows}
+    assert rows["tests/programs.py:[]:threads"].threads == ["main"]
+    assert rows["tests/programs.py:[]:work"].threads == ["worker-*"]
+    assert line_of(printed(tmp_path, top=None), "tests/programs.py:[]:work   in worker-*")
+
+
+def test_counts_without_times(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off", timing=False):
+        programs.classes()
+    text = printed(tmp_path)
+    assert "counts only" in text
+    assert "%" not in text.replace("0.1 %", "") or "CPU" not in text
+    rows = made(tmp_path).listing.rows
+    assert [row.calls for row in rows] == sorted((row.calls for row in rows), reverse=True)
+    assert line_of(text, "programs.py:[]:leaf").split()[0] == "13"
+    branches = made(tmp_path, tree=True, least=0.0).tree
+    assert sum(branch.calls for branch in branches if branch.where.endswith(":leaf")) == 13
+
+
+# -- the tree ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_tree_is_that_of_the_contexts(recording: Path) -> None:
+    trace = fastdispatch.load(recording)
+    rows = made(recording, tree=True, least=0.0, hide=False).tree
+    assert sum(row.calls for row in rows) == sum(trace.contexts["calls"])
+    path: list[str] = []
+    paths = {}
+    for row in rows:
+        assert row.depth <= len(path)
+        path[row.depth :] = [row.where]
+        paths[tuple(path[-2:])] = row.calls
+    assert paths[key("dear"), key("cheap")] == 12
+    assert paths[key("program"), key("cheap")] == 4
+
+
+def test_the_tree_can_be_cut(recording: Path) -> None:
+    whole = made(recording).facts.whole
+    assert {row.depth for row in made(recording, tree=True, depth=2).tree} == {0, 1}
+    rows = made(recording, tree=True, least=0.2).tree
+    assert all(row.total >= 0.2 * whole for row in rows)
+    assert any(row.small > 0 and row.small_time > 0 for row in rows)
+
+
+def test_the_drawn_tree(tmp_path: Path) -> None:
+    def own(path: list[str]) -> int:
+        if path[-1] == "spend":
+            return 20 * MS if path[-2] == "dear" else 1 * MS
+        return 24 * MS if path[-1] == "join" else 1000
+
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off"):
+        in_thread(program)
+    dump = timed(tmp_path / "run", own)
+    lines = [re.split(r" %   +", line)[-1].strip() for line in printed(dump, tree=True).splitlines()]
+    at = lines.index("worker")
+    assert lines[at : at + 6] == [
+        "worker",
+        "└ " + key("program"),
+        "├ " + key("dear"),
+        "│ ├ " + key("spend"),
+        "│ └ " + key("cheap"),
+        "│   └ " + key("spend"),
+    ]
+
+
+def test_callees_reached_through_different_wrappers_are_one_branch(tmp_path: Path) -> None:
+    class Nothing(contextlib.ContextDecorator):
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *error: object) -> None: ...
+
+    dispatched, decorated = functools.singledispatch(spend), Nothing()(spend)
+
+    def work() -> None:
+        dispatched(0)
+        decorated(0)
+
+    dispatched(0)
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off"):
+        in_thread(work)
+    dump = timed(tmp_path / "run", spending)
+    branches = made(dump, tree=True).tree
+    assert [branch.calls for branch in branches if branch.where == key("spend")] == [2]
+    assert next(branch.passed for branch in branches if branch.where == key("spend")) == 1
+    everything = made(dump, tree=True, hide=False).tree
+    assert [branch.calls for branch in everything if branch.where == key("spend")] == [1, 1]
+
+
+# -- callers and callees -----------------------------------------------------------------------------------------------
+
+
+def test_callers_and_callees(recording: Path) -> None:
+    found = made(recording, by="node", callers="cheap").neighbours
+    assert {row.where: row.calls for row in found.rows} == {key("dear"): 12, key("program"): 4}
+    assert found.of.calls == 16
+    found = made(recording, by="node", callees=key("program")).neighbours
+    calls = {row.where: row.calls for row in found.rows}
+    assert (calls[key("dear")], calls[key("cheap")]) == (4, 4)
+    assert [row.total for row in found.rows] == sorted((row.total for row in found.rows), reverse=True)
+    text = printed(recording, by="node", callees="*:program")
+    assert "calls " + key("dear") in text
+
+
+def test_names_that_fit_several_functions_or_none(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, words in (("ear", (key("dear"), key("cheap"))), ("absent", ("no function", "'absent'"))):
+        assert main(["report", str(recording), "--callers", name if name != "ear" else THIS]) == 2
+        output, errors = capsys.readouterr()
+        assert output == ""
+        assert len(errors.splitlines()) == 1
+        assert all(word in errors for word in words)
+
+
+# -- facts beside the rows ---------------------------------------------------------------------------------------------
+
+
+def test_our_own_cost_is_events_times_their_calibrated_cost(recording: Path) -> None:
+    trace = fastdispatch.load(recording)
+    cost = trace.meta["cost_ns"]["python_call"]
+    kinds = trace.nodes["kind"]
+    columns = (trace.contexts[name] for name in ("node", "calls", "resumes"))
+    events = sum(calls + resumes for node, calls, resumes in zip(*columns, strict=True) if kinds[node] != "thread")
+    assert events >= 4 * (1 + 2 + 3 + 4)
+    assert overhead(trace, 0) == pytest.approx(events * cost)
+    rank = made(recording).facts.ranks[0]
+    assert f"recording overhead {100 * rank.overhead / rank.recorded:.1f} %" in printed(recording)
+
+
+def test_the_head_says_what_was_recorded(recording: Path) -> None:
+    text = printed(recording, width=None)
+    assert text.startswith(f"{recording}: rank 0 of 1, 4 steps (by step()), stopped")
+    assert "operators: off (requested)" in text
+
+
+def test_operators_without_pytorch(tmp_path: Path) -> None:
+    command = f"import fastdispatch\nwith fastdispatch.CallGraph({str(tmp_path)!r}): sorted([1], key=lambda x: x)"
+    processes.python_program("-c", command)
+    assert "operators: off (PyTorch was not imported)" in printed(tmp_path)
+
+
+def test_a_killed_process_shows_its_open_calls(tmp_path: Path) -> None:
+    process = processes.start("endless.py", tmp_path, "calls")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    time.sleep(0.2)
+    process.kill()
+    process.communicate()
+    found = made(tmp_path)
+    assert found.facts.ranks[0].state == "killed"
+    stacks = {call.thread for call in found.facts.open}
+    assert len(stacks) == 2
+    work = [call for call in found.facts.open if call.where.endswith("endless.py:[]:work")]
+    assert len(work) == 2
+    assert all(call.age > 100_000_000 for call in work)
+    text = printed(tmp_path)
+    assert "open calls of rank 0 (killed), thread main, with their time so far:" in text
+    for call in work:
+        assert f" {seconds(call.age)}  {call.where}" in text
+    table = {row.where: row for row in found.listing.rows}
+    assert table[work[0].where].total > 100_000_000
+
+
+def test_columns_have_the_width_of_their_cells() -> None:
+    rows = [("calls", "time", "where"), ("7", "41.2 s", "a.py"), ("12", "", "")]
+    assert list(aligned(rows, ">>", " ")) == [" calls    time  where", "     7  41.2 s  a.py", "    12"]
+    assert list(aligned(rows)) == ["calls  time    where", "7      41.2 s  a.py", "12"]
+    assert list(aligned([])) == []
+
+
+def test_what_was_dropped_is_said(tmp_path: Path) -> None:
+    space: dict[str, object] = {}
+    source = "\n".join(f"def f{i}(): pass\nf{i}()" for i in range(9000))
+    with fastdispatch.CallGraph(tmp_path, ops="off", max_mb=1):
+        exec(compile(source, "many.py", "exec"), space)
+    found = made(tmp_path).facts
+    dropped = found.ranks[0].dropped
+    assert dropped["nodes_full"] > 0
+    assert f"dropped: {grouped(dropped['nodes_full'])} functions without room" in printed(tmp_path)
+    overflow = [special for special in found.special if special.where == "<overflow>"]
+    assert overflow[0].calls > 0
+
+
+def test_every_counter_has_its_words(recording: Path) -> None:
+    known = {*_DROPPED, *_MISSES, *_NO_LOSS}
+    assert {*fastdispatch.load(recording).ranks[0]["counters"], "events_lost"} == known
+
+
+def test_damage_is_said(tmp_path: Path, recording: Path) -> None:
+    content = (recording / "rank00000.fd").read_bytes()
+    cut = tmp_path / "cut.fd"
+    cut.write_bytes(content[: len(content) // 4096 // 2 * 4096])
+    notes = fastdispatch.load(cut).ranks[0]["notes"]
+    assert notes
+    first = printed(cut, width=None).splitlines()[0]
+    assert first.startswith("rank 0 is incomplete: ")
+    assert all(note in first for note in notes)
+
+
+def rank_of_two(folder: Path, rank: int) -> None:
+    command = f"import fastdispatch\nwith fastdispatch.CallGraph({str(folder)!r}): sorted([1], key=lambda x: x)"
+    changes = {"RANK": str(rank), "WORLD_SIZE": "2", "FASTDISPATCH_RUN_ID": "one"}
+    processes.python_program("-c", command, **changes)
+
+
+def test_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rank in range(2):
+        rank_of_two(tmp_path, rank)
+    both, one = made(tmp_path), made(tmp_path, rank=1)
+    lambdas = [next(row.calls for row in each.listing.rows if row.where.endswith(":<lambda>")) for each in (both, one)]
+    assert lambdas == [2, 1]
+    assert [rank.rank for rank in one.facts.ranks] == [1]
+    assert 0 < one.facts.whole < both.facts.whole
+    assert "ranks 0-1 of 2" in printed(tmp_path)
+    assert main(["report", str(tmp_path), "--rank", "5"]) == 2
+    assert "rank 5 is not in this trace" in capsys.readouterr().err
+
+
+def test_ranks_that_ended_differently(tmp_path: Path) -> None:
+    rank_of_two(tmp_path, 0)
+    process = processes.start("endless.py", tmp_path, "calls", RANK="1", WORLD_SIZE="2", FASTDISPATCH_RUN_ID="one")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    process.kill()
+    process.communicate()
+    text = printed(tmp_path, width=None)
+    assert "stopped: rank 0, killed: rank 1" in text
+    assert "open calls of rank 1 (killed)" in text
+    assert "open calls of rank 0" not in text
+
+
+@pytest.mark.parametrize("arguments", ([], ["--tree"], ["--json"], ["--by", "package"], ["--time"]), ids=str)
+def test_a_recording_of_nothing(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off", steps="5:6"):
+        program()
+    assert main(["report", str(tmp_path), *arguments]) == 0
+    text = capsys.readouterr().out
+    if arguments == ["--json"]:
+        assert json.loads(text)["rows"] == []
+    else:
+        assert "no time was recorded" in text
+
+
+# -- how it is printed -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", (80, 100, 140))
+@pytest.mark.parametrize("options", ({}, {"tree": True, "least": 0.05}, {"by": "package"}, {"sort": "spread"}), ids=str)
+def test_lines_fit_and_figures_are_whole(width: int, options: dict[str, object], tmp_path: Path) -> None:
+    long = type("A" * 60, (), {"method": lambda self: spend(3)})
+    with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
+        for _ in range(2):
+            in_thread(long().method)
+            graph.step()
+    text = printed(tmp_path, width=width, hide=False, **options)
+    assert "…" not in text
+    path = str(tmp_path)
+    assert max(len(line) for line in text.splitlines() if path not in line) <= width
+    assert not any(line != line.rstrip() for line in text.splitlines())
+    if options.get("by") != "package":
+        assert "A" * 60 in re.sub(r"[\s│]", "", text)
+
+
+def test_a_pipe_gets_one_line_a_row(recording: Path) -> None:
+    text = printed(recording, width=None, hide=False)
+    for row in made(recording, hide=False).listing.rows:
+        line_of(text, row.where)
+
+
+def test_output_that_is_not_unicode(recording: Path) -> None:
+    text = printed(recording, width=80, encoding="ascii", tree=True, hide=False)
+    assert text.isascii()
+    assert "` " in text
+
+
+def test_names_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off"), fastdispatch.label("red \x1b[31m\nline"):
+        spend(2)
+    text = printed(tmp_path)
+    assert "\x1b" not in text
+    assert line_of(text, r"red \x1b[31m\nline")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    ((0, "0 ns"), (7, "7 ns"), (1500, "1.5 us"), (999_600, "1 ms"), (7.31e6, "7.31 ms"), (41.23e9, "41.2 s"),
+     (999.9e9, "1\u202f000 s")),
+)  # fmt: skip
+def test_seconds(number: float, text: str) -> None:
+    assert seconds(number) == text
+
+
+def test_module_patterns() -> None:
+    assert module_pattern("blocks.3.attn") == "blocks.*.attn"
+    assert module_pattern("0") == "*"
+    assert module_pattern("layer12.4.0") == "layer12.*.*"
+    assert module_pattern("") == ""
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    (
+        [],
+        ["--by", "package"],
+        ["--tree", "--min", "0"],
+        ["--paths"],
+        ["--callers", "cheap"],
+        ["--callees", ":program", "--all"],
+    ),
+    ids=str,
+)
+def test_json_fits_its_schema(arguments: list[str], recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    assert main(["report", str(recording), "--json", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    schema = json.loads(SCHEMA.read_text())
+    assert set(found) == set(schema["properties"])
+    jsonschema.Draft202012Validator(schema).validate(found)
+
+
+def test_json_has_every_row(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(recording), "--json", "--all-time"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    table = fastdispatch.load(recording).table("function")
+    assert {row["where"]: row["total"] for row in rows} == dict(zip(table["where"], table["total"], strict=True))
+
+
+@pytest.mark.parametrize(
+    "arguments", (["--top", "0"], ["--min", "101"], ["--rank", "x"], ["--tree", "--callers", "cheap"]), ids=str
+)
+def test_options_that_make_no_sense(arguments: list[str], recording: Path) -> None:
+    result = processes.fastdispatch("report", recording, *arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_reports_of_a_dump_and_of_its_recording_are_equal(recording: Path, tmp_path: Path) -> None:
+    fastdispatch.merge([recording], tmp_path / "merged.json")
+    assert printed(tmp_path / "merged.json").splitlines()[1:] == printed(recording).splitlines()[1:]
+    assert os.path.getsize(tmp_path / "merged.json") > 0
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 13), reason="only 3.13 enters constructors past a hook")
+@pytest.mark.usefixtures("every_tool_id_is_taken")
+def test_constructors_that_no_hook_sees_are_named(tmp_path: Path) -> None:
+    class Made:
+        def __init__(self) -> None:
+            cheap()
+
+    def work() -> None:
+        for _ in range(50):
+            Made()
+
+    with fastdispatch.CallGraph(tmp_path, ops="off"):
+        work()
+    counters = fastdispatch.load(tmp_path).ranks[0]["counters"]
+    unseen = [special for special in made(tmp_path).facts.special if special.what == "unseen"]
+    assert sum(special.calls for special in unseen) >= counters["hidden_frames"] > 0
+    assert all(special.where.endswith(":__init__") for special in unseen)
+    text = printed(tmp_path, width=None)
+    assert "enters past the hook" in text
+    assert f"{unseen[0].where} ({grouped(unseen[0].calls)} calls" in text
+    rows = {row.where: row.unseen_calls for row in made(tmp_path).listing.rows}
+    assert rows[unseen[0].where] == unseen[0].calls
+
+
+@pytest.mark.parametrize("value", (None, 3, "text", [1], {"a": None}, {"python_call": "x"}), ids=str)
+def test_meta_of_the_wrong_type(value: object, recording: Path, tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    fastdispatch.load(recording).dump(path)
+    dump = json.loads(path.read_text())
+    meta = dump["ranks"][0]["meta"]
+    assert "cost_ns" in meta
+    dump["ranks"][0]["meta"] = dict.fromkeys(meta, value)
+    path.write_text(json.dumps(dump))
+    assert key("cheap") in printed(path)
+    json.dumps(made(path).as_json())

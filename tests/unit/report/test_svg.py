@@ -1,0 +1,393 @@
+"""The picture: drawn and folded functions, with exact figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.page.graphviz import layout
+from tests import processes
+from tests.unit.report.call_trees import Dump
+
+GOLD = Path(__file__).parents[2] / "gold" / "svg"
+
+BLOCK = [
+    ("torch/nn/modules/module.py:[Block]:_call_impl", 4, 1, [
+        ("model.py:[Block]:forward", 4, 8, [
+            ("torch/nn/functional.py:[]:gelu", 4, 2, [("op:aten::gelu", 4, 30)]),
+            ("op:aten::mm", 8, 60, [("op:aten::empty", 8, 0.5)]),
+        ]),
+    ]),
+]  # fmt: skip
+BACKWARD = ("torch/_tensor.py:[Tensor]:backward", 2, 1, [("autograd:MmBackward0", 4, 20, [("op:aten::mm", 8, 80)])])
+TRAINING = [
+    ("train.py:[]:main", 1, 2, [
+        ("deepspeed/engine.py:[Engine]:train_batch", 2, 4, [
+            ("megatron/core/models/gpt.py:[GPT]:forward", 2, 3, BLOCK),
+            BACKWARD,
+            ("train.py:[]:<genexpr>", 5, 0.5),
+        ]),
+        ("stdlib/json/__init__.py:[]:dumps", 3, 6, [("stdlib/json/encoder.py:[JSONEncoder]:encode", 3, 4)]),
+        ("train.py:[]:tiny", 1, 0.01),
+        ("range:evaluate", 1, 5, [("model.py:[Block]:forward", 1, 7)]),
+    ]),
+]  # fmt: skip
+
+needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> fastdispatch.Trace:
+    return fastdispatch.load(Dump(TRAINING).write(tmp_path / "dump.json"))
+
+
+@dataclass
+class Picture:
+    """Parse a dot text: keys are in the first line of tooltips."""
+
+    text: str
+    boxes: dict[str, str] = field(default_factory=dict)
+    edges: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ids = {}
+        for line in self.text.splitlines():
+            if tooltip := re.search(r'tooltip="((?:[^"\\]|\\.)*)"\]$', line):
+                first, _, rest = tooltip[1].partition(r"\n")
+                if edge := re.match(r"\s*(n\d+) -> (n\d+) ", line):
+                    self.edges[ids[edge[1]], ids[edge[2]]] = rest
+                else:
+                    ids[line.split()[0]] = first.replace("&lt;", "<").replace("&gt;", ">")
+                    self.boxes[ids[line.split()[0]]] = rest
+
+    def calls(self, figures: str) -> int:
+        found = re.match(r"([\d ]+) calls?", figures)
+        return int(found[1].replace(" ", "")) if found else 0
+
+    def time(self, title: str, figures: str) -> int:
+        found = re.search(rf"\\n{title} [^(]*\(([\d ]+) ns", figures)
+        assert found is not None, (title, figures)
+        return int(found[1].replace(" ", ""))
+
+    def into(self, key: str) -> int:
+        return sum(self.calls(figures) for (_, callee), figures in self.edges.items() if callee == key)
+
+
+def draw(trace: fastdispatch.Trace, **options: object) -> Picture:
+    return Picture(trace.export("dot", **options).decode())
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("default", {}),
+        ("calls", {"weight": "calls"}),
+        ("ops", {"ops": "all"}),
+        ("ops-top", {"ops": "top"}),
+        ("all", {"all": True}),
+        ("classic", {"style": "classic"}),
+    ],
+)
+def test_texts_are_as_agreed(trace: fastdispatch.Trace, name: str, options: dict[str, object]) -> None:
+    gold = GOLD / f"{name}.dot"
+    text = trace.export("dot", **options).decode()
+    if "UPDATE_GOLD" in os.environ:
+        gold.write_text(text)
+    assert text == gold.read_text()
+
+
+def test_the_order_of_a_trace_does_not_show(tmp_path: Path) -> None:
+    def turned(calls: list[tuple]) -> list[tuple]:
+        return [(*call[:3], turned(call[3]) if len(call) > 3 else []) for call in reversed(calls)]
+
+    one = fastdispatch.load(Dump(TRAINING, BLOCK).write(tmp_path / "one.json"))
+    two = fastdispatch.load(Dump(turned(TRAINING), turned(BLOCK)).write(tmp_path / "two.json"))
+    for options in ({}, {"ops": "all"}, {"style": "classic"}):
+        assert one.export("dot", **options) == two.export("dot", **options) == one.export("dot", **options)
+
+
+def test_plumbing_is_folded_and_counted(trace: fastdispatch.Trace) -> None:
+    picture = draw(trace)
+    assert set(picture.boxes) == {
+        "train.py:[]:main",
+        "deepspeed/engine.py:[Engine]:train_batch",
+        "megatron/core/models/gpt.py:[GPT]:forward",
+        "model.py:[Block]:forward",
+        "torch/nn/functional.py:[]:gelu",
+        "torch/_tensor.py:[Tensor]:backward",
+        "stdlib/json/__init__.py:[]:dumps",
+        "evaluate",
+    }
+    assert "hidden: 1 function of torch, 1 of the standard library, 1 comprehensions and wrappers, 1 under 0.1 %" in (
+        picture.text
+    )
+    assert ("megatron/core/models/gpt.py:[GPT]:forward", "model.py:[Block]:forward") in picture.edges
+    assert ("evaluate", "model.py:[Block]:forward") in picture.edges
+
+
+@pytest.mark.parametrize("ops", ["none", "top", "all"])
+@pytest.mark.parametrize("contract", [(), ("model.py*",), ("megatron", "deepspeed"), ("*forward", "aten::*")])
+def test_sums_are_kept(trace: fastdispatch.Trace, ops: str, contract: tuple[str, ...]) -> None:
+    picture = draw(trace, ops=ops, contract=contract, min_percent=0)
+    own = sum(picture.time("self and what is folded into it", figures) for figures in picture.boxes.values())
+    assert own == sum(trace.contexts["self"])
+    for key, figures in picture.boxes.items():
+        if key != "train.py:[]:main":
+            assert picture.into(key) == picture.calls(figures), key
+
+
+def test_top_operators_are_those_that_python_calls(trace: fastdispatch.Trace) -> None:
+    every, top = draw(trace, ops="all", min_percent=0), draw(trace, ops="top", min_percent=0)
+    assert "aten::empty" in every.boxes and "aten::empty" not in top.boxes
+    assert every.calls(every.boxes["aten::mm"]) == 16
+    assert top.calls(top.boxes["aten::mm"]) == 8
+    assert ("MmBackward0", "aten::mm") in every.edges and ("MmBackward0", "aten::mm") not in top.edges
+
+
+def test_hiding_deletes_and_contracting_joins(trace: fastdispatch.Trace) -> None:
+    gpt, block = "megatron/core/models/gpt.py:[GPT]:forward", "model.py:[Block]:forward"
+    engine = "deepspeed/engine.py:[Engine]:train_batch"
+    hidden, joined = draw(trace, hide=["*:[GPT]:forward"]), draw(trace, contract=["megatron"])
+    for picture in (hidden, joined):
+        assert gpt not in picture.boxes and block in picture.boxes
+    assert (engine, block) not in hidden.edges
+    assert joined.calls(joined.edges[engine, block]) == 4
+    assert "1 deleted (--hide)" in hidden.text and "1 joined (--merge-into-caller)" in joined.text
+
+
+def test_a_glob_takes_brackets_as_they_are(trace: fastdispatch.Trace) -> None:
+    assert "model.py:[Block]:forward" not in draw(trace, hide=["model.py:[Block]:forw?rd"]).boxes
+    assert "model.py:[Block]:forward" in draw(trace, hide=["model.py:[B]lock:forward", "Block", "[Block]"]).boxes
+
+
+def test_small_functions_are_folded(trace: fastdispatch.Trace) -> None:
+    assert "train.py:[]:tiny" not in draw(trace).boxes
+    assert "train.py:[]:tiny" in draw(trace, min_percent=0).boxes
+    few = draw(trace, min_percent=50)
+    assert set(few.boxes) == {
+        "train.py:[]:main",
+        "deepspeed/engine.py:[Engine]:train_batch",
+    }
+    assert "under 50 %" in few.text
+
+
+def test_a_picture_stays_small(tmp_path: Path) -> None:
+    calls = [(f"train.py:[]:f{i}", 1, 1 + i) for i in range(300)]
+    picture = draw(fastdispatch.load(Dump([("train.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json")))
+    assert len(picture.boxes) == 60
+    assert "train.py:[]:f299" in picture.boxes and "train.py:[]:f240" not in picture.boxes
+    assert "241 under 0.6 %" in picture.text
+
+
+@needs_dot
+@pytest.mark.parametrize(("style", "letters", "widest"), [("default", 44, 1490), ("classic", 50, 6000)])
+def test_a_picture_that_is_too_wide_gets_more_lines(tmp_path: Path, style: str, letters: int, widest: int) -> None:
+    calls = [(f"train.py:[]:{'W' * letters}{i}", 1, 100) for i in range(24)]
+    trace = fastdispatch.load(Dump([("train.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json"))
+    pictures = {"first": layout(trace.export("dot", style=style)), "fitted": trace.svg(style=style).encode()}
+    width = {name: int(re.search(rb'<svg width="(\d+)', image)[1]) for name, image in pictures.items()}
+    assert width["first"] > widest >= width["fitted"]
+    assert all(image.count(b'class="node"') == 25 for image in pictures.values())
+    assert trace.svg(tmp_path / "x.png", style=style) and (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("cpu", [9_000_000, 11_000_000])
+def test_functions_of_idle_threads_are_counted(tmp_path: Path, cpu: int) -> None:
+    shared = ("a.py:[]:shared", 1, 10)
+    dump = Dump([("a.py:[]:main", 1, 100, [shared])])
+    other = dump.add(-1, ("thread:monitor", 0, 0, [("a.py:[]:wait", 1, 990), shared]))
+    path = dump.write(tmp_path / "dump.json")
+    document = json.loads(path.read_text())
+    threads = document["ranks"][0]["threads"]
+    threads |= {name: 2 * threads[name] for name in threads}
+    threads |= {"role": [threads["role"][0], document["strings"].index("monitor")], "root": [dump.root, other]}
+    threads |= {"covered": [110_000_000, 10**9], "self": [110_000_000, 10**9], "cpu": [110_000_000, cpu]}
+    path.write_text(json.dumps(document))
+    trace = fastdispatch.load(path)
+    busy = cpu > 10_000_000
+    assert set(draw(trace).boxes) == {"a.py:[]:main", "a.py:[]:shared"} | ({"a.py:[]:wait"} if busy else set())
+    assert ("1 of idle threads" in draw(trace).text) == (not busy)
+    assert draw(trace).calls(draw(trace).boxes["a.py:[]:shared"]) == (2 if busy else 1)
+    assert "a.py:[]:wait" in draw(trace, all=True).boxes
+
+
+def test_ranks_are_drawn_apart(tmp_path: Path) -> None:
+    trees = ([("a.py:[]:main", 1, 1, [("a.py:[]:send", 2, 1)])], [("a.py:[]:main", 1, 1, [("a.py:[]:receive", 1, 1)])])
+    trace = fastdispatch.load(Dump(*trees).write(tmp_path / "dump.json"))
+    assert set(draw(trace).boxes) == {"a.py:[]:main", "a.py:[]:send", "a.py:[]:receive"}
+    assert set(draw(trace, rank=0).boxes) == {"a.py:[]:main", "a.py:[]:send"}
+    assert set(draw(trace, rank=1, style="classic").boxes) == {"a.py:[]:main", "a.py:[]:receive"}
+
+
+def test_without_times_calls_decide(tmp_path: Path) -> None:
+    counted = [("a.py:[]:main", 1, 0, [("a.py:[]:often", 5000, 0), ("a.py:[]:seldom", 1, 0)])]
+    picture = draw(fastdispatch.load(Dump(counted, timing=False).write(tmp_path / "dump.json")))
+    assert set(picture.boxes) == {"a.py:[]:main", "a.py:[]:often"}
+    assert " ns" not in picture.text and "Width of lines: calls." in picture.text
+
+
+def test_recursion_is_a_loop(tmp_path: Path) -> None:
+    walk = ("a.py:[]:walk", 3, 2, [("a.py:[]:walk", 4, 5)])
+    picture = draw(fastdispatch.load(Dump([("a.py:[]:main", 1, 1, [walk])]).write(tmp_path / "dump.json")))
+    assert picture.calls(picture.edges["a.py:[]:walk", "a.py:[]:walk"]) == 4
+    assert picture.time("total", picture.boxes["a.py:[]:walk"]) == 7_000_000
+
+
+def test_classic_looks_as_it_always_did(trace: fastdispatch.Trace) -> None:
+    picture = draw(trace, style="classic")
+    assert "graph [bgcolor=gray, ratio=compress, nodesep=0.08]" in picture.text
+    assert "node [shape=plaintext, style=filled, fontsize=16]" in picture.text
+    assert "edge [penwidth=2.0]" in picture.text
+    assert 'fillcolor="#73FBFD", label="megatron\\ncore\\nmodels\\ngpt.py\\n[GPT]\\nforward"' in picture.text
+    assert 'fillcolor="#FA8D89", label="deepspeed\\nengine.py\\n[Engine]\\ntrain_batch"' in picture.text
+    assert 'fillcolor="#C0C0C0", label="train.py\\n[]\\nmain"' in picture.text
+    python = {key for key, kind in zip(trace.nodes["key"], trace.nodes["kind"], strict=True) if kind == "python"}
+    assert set(picture.boxes) == python
+    colours: dict[str, set[str]] = {}
+    for source, colour in re.findall(r'^(n\d+) -> n\d+ \[color="(#\w{6})"', picture.text, re.MULTILINE):
+        colours.setdefault(source, set()).add(colour)
+    assert all(len(of_source) == 1 for of_source in colours.values())
+    assert len(set.union(*colours.values())) == min(10, len(colours))
+
+
+UGLY = [
+    'q"uote',
+    "back\\slash\\",
+    "new\nline",
+    "<b>&amp;</b>",
+    "naïve ∑ 函数",
+    "long" * 2500,
+    "bell\x07",
+    "\\N\\G",
+    "]] >",
+]
+
+
+@needs_dot
+@pytest.mark.parametrize("style", ["default", "classic"])
+def test_any_name_gives_good_xml(tmp_path: Path, style: str) -> None:
+    calls = [(f"a/{name}.py:[{name}]:{name}", 1, 5) for name in UGLY]
+    path = Dump([("a.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json")
+    result = processes.fastdispatch("svg", path, "-o", tmp_path / "x.svg", "--style", style)
+    assert (result.returncode, result.stderr) == (0, "")
+    root = ElementTree.parse(tmp_path / "x.svg").getroot()
+    titles = [value for element in root.iter() for name, value in element.items() if name.endswith("}title")]
+    drawn = ("\n".join(titles) + "".join(root.itertext())).replace("\N{FULLWIDTH REVERSE SOLIDUS}", "\\")
+    assert "n2callgraph" not in drawn  # Graphviz's expansion of \\N and \\G
+    for shown in ('q"uote', "back\\slash\\", "naïve ∑ 函数", "longlong", "\\N\\G", "bell\N{REPLACEMENT CHARACTER}"):
+        assert shown in drawn, shown
+    assert len([element for element in root.iter() if element.get("class") == "node"]) == 1 + len(UGLY)
+
+
+@needs_dot
+def test_the_picture_has_tooltips_and_hides_nothing_silently(tmp_path: Path) -> None:
+    path = Dump(TRAINING).write(tmp_path / "dump.json")
+    result = processes.fastdispatch("svg", path, "-o", tmp_path / "x.svg", "--ops=top")
+    assert (result.returncode, result.stderr, result.stdout) == (0, "", "")
+    root = ElementTree.parse(tmp_path / "x.svg").getroot()
+    titles = {value for element in root.iter() for name, value in element.items() if name.endswith("}title")}
+    engine = next(title for title in titles if title.startswith("deepspeed/engine.py:[Engine]:train_batch\n"))
+    assert "2 calls" in engine and "total 210 ms (210 000 000 ns, " in engine
+    assert any("hidden: 1 function of torch" in text for text in root.itertext())
+    assert 'class="cluster"' in (tmp_path / "x.svg").read_text()
+
+
+def test_the_text_needs_no_graphviz(tmp_path: Path) -> None:
+    path = Dump(TRAINING).write(tmp_path / "dump.json")
+    result = processes.fastdispatch("svg", path, "-o", tmp_path / "x.dot", PATH="")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert (tmp_path / "x.dot").read_bytes() == fastdispatch.load(path).export("dot")
+    for options, expected in (([], {}), (["--style", "classic", "--ops"], {"style": "classic", "ops": "all"})):
+        assert main(["export", "dot", str(path), "-o", str(tmp_path / "y.dot"), *options]) == 0
+        assert (tmp_path / "y.dot").read_bytes() == fastdispatch.load(path).export("dot", **expected)
+    missing = processes.fastdispatch("svg", path, "-o", tmp_path / "x.svg", PATH="")
+    assert missing.returncode == 2 and missing.stderr.count("\n") == 1
+    assert "Graphviz" in missing.stderr and "FILE.dot" in missing.stderr
+    assert not (tmp_path / "x.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--style", "modern"], "invalid choice: 'modern'"),
+        (["--min", "200"], "'200': write a percentage from 0 to 100"),
+        (["--min", "few"], "'few': write a percentage from 0 to 100"),
+        (["--ops=some"], "invalid choice: 'some'"),
+        (["--rank", "5"], "rank 5 is not in this trace, which has rank 0"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path: Path, options: list[str], message: str) -> None:
+    path = Dump(TRAINING).write(tmp_path / "dump.json")
+    result = processes.fastdispatch("svg", path, "-o", tmp_path / "x.dot", *options)
+    assert result.returncode == 2 and message in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def training_trace(tmp_path_factory: pytest.TempPathFactory) -> fastdispatch.Trace:
+    pytest.importorskip("torch")
+    from tests import training
+
+    folder = tmp_path_factory.mktemp("training")
+    _, step = training.make_step(layers=3)
+    step()
+    with fastdispatch.CallGraph(folder):
+        for _ in range(3):
+            step()
+    return fastdispatch.load(folder)
+
+
+@pytest.mark.parametrize("options", [{}, {"ops": "all"}, {"style": "classic"}, {"all": True}])
+def test_a_training_is_drawn_as_it_was(training_trace: fastdispatch.Trace, options: dict[str, object]) -> None:
+    picture = draw(training_trace, **options)
+    kinds, keys, contexts = training_trace.nodes["kind"], training_trace.nodes["key"], training_trace.contexts
+    above: set[tuple[str, str]] = set()
+    direct: set[tuple[str, str]] = set()
+    for node, parent in zip(contexts["node"], contexts["parent"], strict=True):
+        nearest = True
+        while parent >= 0:
+            caller = contexts["node"][parent]
+            above.add((keys[caller], keys[node]))
+            if nearest and kinds[caller] == kinds[node] == "python":
+                direct.add((keys[caller], keys[node]))
+            nearest = nearest and kinds[caller] != "python"
+            parent = contexts["parent"][parent]
+    assert set(picture.edges) <= above
+    if options.get("style") == "classic":
+        assert set(picture.edges) == direct
+
+
+def test_a_training_reads_from_top_to_bottom(training_trace: fastdispatch.Trace) -> None:
+    picture = draw(training_trace)
+    path = ["pretrain.py:[]:train_step", "pretrain.py:[GPT]:forward", "pretrain.py:[Block]:forward"]
+    path += ["pretrain.py:[Attention]:forward", "torch/nn/modules/linear.py:[Linear]:forward"]
+    for caller, callee in pairwise(path):
+        assert (caller, callee) in picture.edges
+    assert picture.calls(picture.edges[path[1], path[2]]) == 3 * 3
+    for other in ("torch/_tensor.py:[Tensor]:backward", "torch/optim/adam.py:[AdamW]:step"):
+        assert (path[0], other) in picture.edges
+    assert not any("_call_impl" in key or "_engine_run_backward" in key for key in picture.boxes)
+    assert re.search(r"blocks\.\* \S 3<", picture.text) and re.search(r"blocks\.\*\.attn \S 3<", picture.text)
+    table = training_trace.table("node")
+    for key, figures in picture.boxes.items():
+        row = table["where"].index(key)
+        assert picture.calls(figures) == table["calls"][row]
+        assert picture.time("total", figures) == table["total"][row]
+
+
+def test_hidden_and_drawn_functions_are_all_there_are(training_trace: fastdispatch.Trace) -> None:
+    picture = draw(training_trace)
+    counts = re.search(r"hidden: (.*?)<BR", picture.text)
+    assert counts is not None
+    hidden = sum(int(part.split()[0]) for part in counts[1].split(", "))
+    kinds = training_trace.nodes["kind"]
+    assert len(picture.boxes) + hidden == sum(kind in ("python", "range") for kind in kinds)

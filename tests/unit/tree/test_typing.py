@@ -1,0 +1,75 @@
+"""Types: mypy passes, and the stub agrees with the C core."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fastdispatch import _core
+
+ROOT = Path(__file__).parents[3]
+STUB = ast.parse((ROOT / "python" / "fastdispatch" / "_core.pyi").read_text())
+
+needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="needs mypy")
+
+
+def module_of(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"MYPYPATH": str(ROOT / "python"), "MYPY_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=True, check=False)
+
+
+@needs_mypy
+def test_the_package_is_typed(tmp_path: Path) -> None:
+    checked = module_of("mypy", folder=tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@needs_mypy
+def test_the_stub_is_the_module(tmp_path: Path) -> None:
+    # stubtest needs an explicit configuration file.
+    config = ("--mypy-config-file", "pyproject.toml")
+    checked = module_of("mypy.stubtest", "fastdispatch._core", *config, folder=tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def classes() -> list[ast.ClassDef]:
+    return [node for node in STUB.body if isinstance(node, ast.ClassDef)]
+
+
+def test_every_function_and_class_is_in_the_stub() -> None:
+    told = {node.name for node in STUB.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert told == {name for name in vars(_core) if not name.startswith("__")}
+    for node in classes():
+        own = {name for name, value in vars(getattr(_core, node.name)).items() if value is not None}
+        own -= {"__module__", "__weakref__", "__dict__", "__doc__"}
+        assert {item.name for item in node.body if isinstance(item, ast.FunctionDef)} == own, node.name
+
+
+def test_all_of_it_is_documented_in_both_places() -> None:
+    for node in [*STUB.body, *(item for found in classes() for item in found.body)]:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name != "__new__":
+            assert ast.get_docstring(node), node.name
+    for node in classes():
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef) and item.name != "__new__":
+                assert vars(getattr(_core, node.name))[item.name].__doc__, item.name
+
+
+def test_methods_of_the_core_have_signatures() -> None:
+    """Without signatures, stubtest compares only names."""
+    for node in classes():
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef) and not item.decorator_list and item.name != "__new__":
+                assert vars(getattr(_core, node.name))[item.name].__text_signature__, f"{node.name}.{item.name}"
+
+
+def test_names_of_modules_are_unique() -> None:
+    names = [path.stem for path in (ROOT / "python" / "fastdispatch").rglob("*.py") if path.stem != "__init__"]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
