@@ -78,7 +78,7 @@ use_diff(const fd_trace *trace)
         .threshold = 0.1};
     must(fd_diff_make(&diff, &request) == FD_OK);
     for (uint32_t i = 0; i < diff.rows.count; i++) {
-        must(diff.rows.list[i].said == 0);
+        must(diff.rows.list[i].changes == 0);
     }
     fd_diff_clear(&diff);
 }
