@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.dataset import reduced
+from fastdispatch.dataset import reduced, run_loading
 from tests import processes
 
 pytest.importorskip("torch")
@@ -47,7 +47,7 @@ def test_the_tree_is_the_merge_of_the_same_files(tmp_path: Path) -> None:
     world = 11  # ranks 9 and 10 are below rank 1
     errors = gather(tmp_path, 0, 120, {}, world)
     assert not any("gather" in text for text in errors)
-    found = reduced.load_run(tmp_path / "host0")
+    found = run_loading.load_run(tmp_path / "host0")
     assert found.reduced is not None and found.reduced["ranks"] == [[0, world - 1]]
     expected = merged(tmp_path, list(range(world)))
     assert dumped(found, tmp_path / "found.json") == dumped(expected, tmp_path / "expected.json")
@@ -62,7 +62,7 @@ def test_a_lost_rank_is_named(tmp_path: Path, few: int, fault: str) -> None:
         assert "gather" not in errors[rank]
     if fault == "slow":
         assert "gather" in errors[2]
-    found = reduced.load_run(tmp_path / "host0")
+    found = run_loading.load_run(tmp_path / "host0")
     if few:
         assert [rank["rank"] for rank in found.ranks] == [0, 1, 3]
         return

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.record import children
+from fastdispatch.files import run_directory
 from tests import processes, programs
 
 
 def recordings(folder: Path) -> list[fastdispatch.Trace]:
-    return [fastdispatch.load(folder / name) for name in children.names(folder)]
+    return [fastdispatch.load(folder / name) for name in run_directory.child_names(folder)]
 
 
 def calls(trace: fastdispatch.Trace, name: str) -> int:
@@ -126,7 +126,7 @@ def test_the_rank_counts_the_same_without_children(tmp_path: Path) -> None:
 
     for name in ("with", "without"):
         processes.run("workers.py", tmp_path / name, "fork", 1, int(name == "with"))
-    assert children.names(tmp_path / "without") == []
+    assert run_directory.child_names(tmp_path / "without") == []
     assert counts(tmp_path / "with") == counts(tmp_path / "without")
 
 
@@ -149,7 +149,9 @@ def test_spawned_workers_of_run_are_not_ranks(tmp_path: Path) -> None:
     program = processes.ISOLATED / "workers.py"
     done = processes.fastdispatch("run", "-q", "-o", out, program, tmp_path / "unused", "spawn", 1, 1)
     assert done.returncode == 0, done.stderr
-    assert [name.partition("-")[0] for name in children.names(out)] == [f"rank00000.fd.worker{n}" for n in range(2)]
+    assert [name.partition("-")[0] for name in run_directory.child_names(out)] == [
+        f"rank00000.fd.worker{n}" for n in range(2)
+    ]
     assert [path.name for path in out.glob("*.fd")] == ["rank00000.fd"]
     assert [entry["file"] for entry in json.loads((out / "manifest.json").read_text())["ranks"]] == ["rank00000.fd"]
     assert [calls(trace, "transform") for trace in recordings(out)] == [12, 12]
@@ -225,7 +227,7 @@ def test_a_child_that_records_itself_has_only_that_recording(forked: Forked) -> 
             programs.leaf(1)
 
     assert forked(record) == 0
-    assert children.names(forked.folder) == []
+    assert run_directory.child_names(forked.folder) == []
     assert calls(fastdispatch.load(forked.folder / "own"), "leaf") == 1
 
 
@@ -241,7 +243,7 @@ def test_a_removed_directory_leaves_the_child_unrecorded(forked: Forked) -> None
         assert not forked.folder.exists()
     finally:
         moved.rename(forked.folder)
-    assert children.names(forked.folder) == []
+    assert run_directory.child_names(forked.folder) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root can write everywhere")
@@ -259,7 +261,7 @@ def test_a_directory_that_cannot_be_written_leaves_the_child_unrecorded(tmp_path
     )
     done = processes.python("-c", text, folder=tmp_path)
     assert done.stdout == "child\n" and "Traceback" not in done.stderr
-    assert children.names(tmp_path / "out") == []
+    assert run_directory.child_names(tmp_path / "out") == []
 
 
 def square(number: int) -> int:
@@ -274,7 +276,7 @@ def test_processes_of_multiprocessing_have_the_name_of_their_target(how: str, tm
         process.join()
     assert process.exitcode == 0
     (child,) = recordings(tmp_path)
-    assert children.names(tmp_path)[0].startswith("rank00000.fd.square-")
+    assert run_directory.child_names(tmp_path)[0].startswith("rank00000.fd.square-")
     assert (facts(child)["kind"], facts(child)["name"]) == ("process", "square")
     assert (calls(child, "square"), child.ranks[0]["state"]) == (1, "stopped")
 
@@ -291,7 +293,7 @@ def test_other_programs_are_not_recorded(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, ops="off"):
         subprocess.run(["true"], check=True)
         subprocess.run(["true"], check=True, preexec_fn=os.getpid)
-    assert children.names(tmp_path) == []
+    assert run_directory.child_names(tmp_path) == []
     assert len(list(tmp_path.glob("*.fd"))) == 1
 
 
@@ -305,7 +307,7 @@ def test_a_recording_in_memory_has_no_children(tmp_path: Path, monkeypatch: pyte
 def test_the_option_switches_them_off(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, ops="off", children=False):
         assert Forked(tmp_path)(lambda: programs.leaf(1)) == 0
-    assert children.names(tmp_path) == []
+    assert run_directory.child_names(tmp_path) == []
 
 
 SIGNALLED = """
@@ -334,7 +336,7 @@ with fastdispatch.CallGraph("out", ops="off"):
 def test_a_signal_reaches_the_handler_of_a_child(tmp_path: Path) -> None:
     """The handler raises: an exception in a function that a fork calls would be lost."""
     processes.python_program("-c", SIGNALLED, folder=tmp_path)
-    assert len(children.names(tmp_path / "out")) == 1
+    assert len(run_directory.child_names(tmp_path / "out")) == 1
 
 
 def test_the_environment_of_the_program_stays(tmp_path: Path) -> None:

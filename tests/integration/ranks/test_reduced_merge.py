@@ -332,13 +332,13 @@ def test_slow_ranks_of_many_are_compared_with_few_in_memory(
         place = tmp_path / "run.parquet"
         write_dataset([str(ranks[0].parent)], place)
     expected = judge(times(fastdispatch.load(ranks)))
-    opened = fastdispatch.read.reduced.load
+    opened = fastdispatch.load
 
     def load(paths: Any, **options: Any) -> fastdispatch.Trace:
         read.append(len(paths))
         return opened(paths, **options)
 
-    monkeypatch.setattr("fastdispatch.dataset.reduced.load", load)
+    monkeypatch.setattr("fastdispatch.dataset.run_loading.load", load)
     verdict, trace = judged(place, None)
     assert (verdict, read) == (expected, [16, 4, 1])
     assert (verdict.slow, verdict.ranks) == ([], RANKS)
