@@ -12,7 +12,7 @@ from fastdispatch._core import Error
 from fastdispatch.cli import svg_command
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import whole
-from fastdispatch.cli.paths import DotFile, Output, add_input, add_output
+from fastdispatch.cli.paths import DotFile, Output, OutputFile, add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.files.output import make_folder, write
@@ -92,6 +92,7 @@ def add_flame(formats: argparse._SubParsersAction[argparse.ArgumentParser], name
     if name == "pprof":
         parser.add_argument(
             "--since",
+            type=OutputFile,
             metavar="FILE",
             help="write only what was added since the profile FILE, and replace FILE by the profile of the whole "
             "recording up to now; without FILE, write everything",

@@ -250,12 +250,12 @@ def test_top_as_json_has_the_findings_up_to_now(tmp_path: Path, capsys: pytest.C
     assert main(["findings", str(tmp_path), "--json"]) == 0
     later = json.loads(capsys.readouterr().out)
     found, expected = (
-        [(each["where"], each["evidence"]) for each in document["findings"] if each["id"] == "tiny-ops"]
+        [(each["where"], each["evidence"]) for each in document["findings"] if each["id"] == "host-sync"]
         for document in (now, later)
     )
     assert len(expected) == 1
     assert [where for where, _ in found] == [where for where, _ in expected]
-    assert found[0][1]["operators_per_step"] == expected[0][1]["operators_per_step"] == 800
+    assert found[0][1]["calls_per_step"] == expected[0][1]["calls_per_step"] == 400
 
 
 def read_a_value_often() -> None:
