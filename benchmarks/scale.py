@@ -19,7 +19,7 @@ from tests import many_ranks
 
 ROOT = Path(__file__).parent.parent
 _GPT = ROOT / "docs" / "examples" / "gpt" / "pretrain.py"
-_MANY = 1024  # ranks from which on the size is limited: reduced merges do not grow
+_MANY = 256  # ranks from which on the size is limited: reduced merges do not grow
 _QUERIES = ("hottest-paths", "slowest-rank", "different-counts", "step-percentiles")
 
 

@@ -46,7 +46,7 @@ class Site:
     def sh(self, text: str, **changes: str) -> str:
         command = ["bash", "-euo", "pipefail", "-c", text]
         environment = self.environment | changes
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=500)
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
         assert "not recording" not in done.stderr, done.stderr
         return done.stdout

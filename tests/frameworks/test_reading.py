@@ -68,7 +68,7 @@ def start(case: Case, folder: Path, record: bool) -> subprocess.Popen[str]:
 
 
 def losses(process: subprocess.Popen[str], folder: Path) -> list[str]:
-    text, _ = process.communicate(timeout=500)
+    text, _ = process.communicate(timeout=120)
     assert process.returncode == 0, (folder / "log").read_text()[-3000:]
     return sorted(LOSS.findall(text))  # ranks share the pipe
 

@@ -32,7 +32,7 @@ LOOP_OPS, LOOP_MODULES, LOOP_SHORT = 32, 16, 8
 TINY_US, TINY_SHARE, TINY_OPS, TINY_LEAST = 100.0, 0.02, 0.1, 0.002
 
 #: unfused-optimizer: share of the step if the program selects it; else operators per step and share.
-UNFUSED_SHARE, UNFUSED_OPS, UNFUSED_LARGE_SHARE = 0.03, 1500, 0.3
+UNFUSED_SHARE, UNFUSED_OPS, UNFUSED_LARGE_SHARE = 0.03, 600, 0.3
 
 #: device-copy: share of the step; the same of casts that the cache of autocast avoids, and their number relative to
 #: that with the cache.

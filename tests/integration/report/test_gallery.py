@@ -42,6 +42,9 @@ def test_an_entry_is_recorded_and_drawn(page: Path, tmp_path: Path) -> None:
     made, kept = ((folder / page.name).read_text().split("```text")[0] for folder in (tmp_path, GALLERY))
     assert made == kept  # program and commands
     assert ElementTree.parse(tmp_path / f"{page.stem}.svg").getroot().tag.endswith("svg")
+    if page.stem == "item_in_metrics":
+        assert "accuracy reads values of tensors (aten::item) 256 times per step" in (tmp_path / page.name).read_text()
+        assert "accuracy" in (tmp_path / f"{page.stem}.svg").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
