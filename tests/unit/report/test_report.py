@@ -138,14 +138,15 @@ def test_top_rows_and_the_rest(recording: Path) -> None:
 
 
 def test_library_functions_that_say_little_are_hidden_and_counted(recording: Path) -> None:
-    everything = made(recording, hide=False).listing
-    some = made(recording).listing
+    dump = timed(recording, spending)
+    everything = made(dump, hide=False).listing
+    some = made(dump).listing
     gone = {row.where for row in everything.rows} - {row.where for row in some.rows}
     assert gone
     assert all(row.source in ("site", "stdlib") for row in everything.rows if row.where in gone)
     assert sum(some.hidden.small.values()) + some.hidden.pass_on == len(gone)
     assert some.hidden.small["stdlib"] >= 1
-    assert re.search(r"hidden: \d+ functions of .*stdlib.* under 0.1 %.* \(--all\)", printed(recording))
+    assert re.search(r"hidden: \d+ functions of .*stdlib.* under 0.1 %.* \(--all\)", printed(dump))
 
 
 def test_a_wrapper_of_a_library_is_hidden_and_looked_through(tmp_path: Path) -> None:
