@@ -136,6 +136,12 @@ fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to)
     return true;
 }
 
+void
+fd_decimal_milli(int64_t value, fd_buffer *to)
+{
+    print(to, value, NS_PLACES);
+}
+
 bool
 fd_decimal_ns(fd_span number, int64_t *ns)
 {

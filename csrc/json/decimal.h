@@ -12,4 +12,8 @@ bool fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to);
 /* A number of microseconds in nanoseconds, rounded down. */
 bool fd_decimal_ns(fd_span number, int64_t *ns);
 
+/* Append a thousandth of `value` with three decimals: nanoseconds as
+ * microseconds. */
+void fd_decimal_milli(int64_t value, fd_buffer *to);
+
 #endif

@@ -1,5 +1,7 @@
 #include "json/json_writer.h"
 
+#include "json/decimal.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,13 +168,7 @@ fd_json_put_double(fd_json_writer *w, const char *key, double value)
 void
 fd_json_put_milli(fd_json_writer *w, const char *key, int64_t value)
 {
-    uint64_t size = magnitude(value);
-    const char decimals[4] = {'.', (char)('0' + size / 100 % 10),
-                              (char)('0' + size / 10 % 10),
-                              (char)('0' + size % 10)};
-    put_sign(fd_json_put(w, key), value);
-    fd_buffer_u64(w->to, size / 1000);
-    fd_buffer_bytes(w->to, decimals, sizeof decimals);
+    fd_decimal_milli(value, fd_json_put(w, key));
 }
 
 void

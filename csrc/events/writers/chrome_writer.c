@@ -20,26 +20,6 @@ typedef struct writing {
     fd_buffer *to;
 } writing;
 
-void
-fd_chrome_us(fd_buffer *to, int64_t ns)
-{
-    char text[32];
-    char *at = text + sizeof text;
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    for (int i = 0; i < 3; i++, size /= 10) {
-        *--at = (char)('0' + size % 10);
-    }
-    *--at = '.';
-    do {
-        *--at = (char)('0' + size % 10);
-        size /= 10;
-    } while (size > 0);
-    if (ns < 0) {
-        *--at = '-';
-    }
-    fd_buffer_bytes(to, at, (size_t)(text + sizeof text - at));
-}
-
 static void
 put(writing *w, const char *key, fd_span value)
 {
@@ -97,7 +77,7 @@ put_start(writing *w)
         return FD_OK;
     }
     if (exact && (event->ts.from == NULL || *event->ts.from != '"')) {
-        fd_chrome_us(w->to, event->start + shift);
+        fd_decimal_milli(event->start + shift, w->to);
         return FD_OK;
     }
     bool known = event->has_start || w->clock->drift_ppt == 0;
@@ -118,7 +98,7 @@ put_duration(writing *w)
     if (event->dur.from == NULL) {
         if (event->has_duration) {
             fd_buffer_text(w->to, ",\"dur\":");
-            fd_chrome_us(w->to, event->duration + longer);
+            fd_decimal_milli(event->duration + longer, w->to);
         }
         return;
     }

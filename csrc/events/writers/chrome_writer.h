@@ -16,7 +16,4 @@ fd_status fd_chrome_write(const fd_timeline_event *event,
                           const fd_clock_map *clock, fd_timeline_ids *ids,
                           fd_buffer *to);
 
-/* Append nanoseconds as microseconds with three decimals. */
-void fd_chrome_us(fd_buffer *to, int64_t ns);
-
 #endif
