@@ -1,4 +1,5 @@
-/* Buckets of numbers whose width is a share of their value: 2^-bits at most.
+/* Logarithmic histogram buckets: the width of a bucket is at most 2^-bits of
+ * its values.
  *
  *     value   1 0 1 1 0 1 1 | 0 1 1 0 ...   in binary
  *             bucket: 1 + 6 bits              its width: 1/64 of it at most */
@@ -17,7 +18,7 @@ fd_log_bucket(uint64_t value, uint32_t bits)
     return (uint16_t)((exponent << bits) + (uint32_t)(value >> exponent));
 }
 
-/* The middle of a bucket. */
+/* Return the middle of a bucket. */
 static inline uint64_t
 fd_log_bucket_middle(uint16_t bucket, uint32_t bits)
 {
@@ -29,7 +30,7 @@ fd_log_bucket_middle(uint16_t bucket, uint32_t bits)
     return from + ((UINT64_C(1) << exponent) - 1) / 2;
 }
 
-/* The largest relative error of the middle. */
+/* Return the largest relative error of the middle of a bucket. */
 static inline double
 fd_log_bucket_error(uint32_t bits)
 {

@@ -1,4 +1,4 @@
-/* Growing arrays of plain structs. The only container made of macros.
+/* Growing arrays of plain structs. The only container that consists of macros.
  *
  *     FD_VECTOR(int) numbers = {NULL, 0, 0};
  *     if (fd_vector_push(&numbers, 42) != FD_OK) ...
@@ -20,7 +20,7 @@
         uint32_t room; \
     }
 
-/* Make room for `more` elements; evaluates to a status. */
+/* Reserve capacity for `more` elements; evaluates to a status. */
 #define fd_vector_reserve(vector, more) \
     fd_vector_grow((void **)&(vector)->list, (vector)->count, \
                    &(vector)->room, sizeof *(vector)->list, (more))
@@ -45,7 +45,7 @@ fd_status fd_vector_grow(void **list, uint32_t count, uint32_t *room,
 void fd_sort(void *list, size_t count, size_t size,
              int (*compare)(const void *, const void *));
 
-/* Compare two numbers: -1, 0 or 1. */
+/* Compare two numbers; evaluates to -1, 0 or 1. */
 #define FD_ORDER(a, b) ((a) == (b) ? 0 : (a) < (b) ? -1 : 1)
 
 #endif

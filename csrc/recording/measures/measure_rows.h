@@ -18,15 +18,16 @@ typedef struct fd_latest {
 
 typedef struct fd_measures {
     fd_pool pool; /* fd_measure */
-    fd_map index; /* key -> place in the file / FD_ID_UNIT; UINT32_MAX: no room
-                     */
-    fd_measure_sites sites; /* of the writer */
-    uint32_t counted_depth; /* entry of the operator that was counted last */
-    uint64_t counted;       /* its owner */
-    fd_map shapes;          /* hash of context and operands -> as in `index` */
-    fd_latest *latest;      /* owned; of each group */
+    fd_map index; /* key -> offset in the file / FD_ID_UNIT; UINT32_MAX: no
+                     space */
+    fd_measure_sites sites; /* used by the writer only */
+    uint32_t counted_depth; /* entry of the operator counted last */
+    uint64_t counted;       /* owner of that entry */
+    fd_map shapes;          /* hash of context and operands -> value as in
+                               `index` */
+    fd_latest *latest;      /* owned; list with one element per group */
     fd_measure *open;       /* the latest call with FD_MEASURE_OPEN */
-    uint32_t open_depth;    /* of the stack below its caller */
+    uint32_t open_depth;    /* depth of the stack below its caller */
 } fd_measures;
 
 void fd_measures_clear_latest(fd_measures *measures);
