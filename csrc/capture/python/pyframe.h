@@ -349,8 +349,7 @@ fd_unboxed(PyObject *value)
 }
 
 /* Fetch and clear the pending exception, normalised, as a new reference.
- * Return NULL if no
- * exception is pending. */
+ * Return NULL if no exception is pending. */
 static inline PyObject *
 fd_take_exception(void)
 {
