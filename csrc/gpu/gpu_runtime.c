@@ -77,8 +77,8 @@ fd_gpu_runtime_find(fd_gpu_runtime *runtime, fd_error *error)
         if (library != NULL) {
             fd_status status =
                 look_up(runtime, library, name, libraries[i].kind, error);
-            dlclose(library); /* it stays loaded, because the program has
-                                 opened it */
+            /* It stays loaded, because the program has opened it. */
+            dlclose(library);
             return status;
         }
     }

@@ -65,8 +65,8 @@ turn(fd_event_ring *ring, uint64_t written, uint32_t *lost)
     *lost = chunk->used;
     atomic_store_explicit(&chunk->used, 0, memory_order_release);
     atomic_store_explicit(&chunk->first, written, memory_order_release);
-    atomic_thread_fence(memory_order_release); /* order: empty chunk, then new
-                                                  events */
+    /* Order: empty chunk, then new events. */
+    atomic_thread_fence(memory_order_release);
     return chunk;
 }
 

@@ -249,8 +249,8 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    fd_job_site *first = fd_job_site_hold(site); /* `called` may run Python
-                                                    code that frees it */
+    /* `called` may run Python code that frees it. */
+    fd_job_site *first = fd_job_site_hold(site);
     bool more = true;
     for (; site != NULL && more; site = site->next) {
         if (fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {

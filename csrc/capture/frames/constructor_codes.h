@@ -10,8 +10,8 @@ struct fd_code;
 /* Return whether CPython may enter the function without the evaluator hook. */
 bool fd_constructor_is(const PyCodeObject *code);
 
-/* Add a code object if it is a constructor, and return whether it is. It
- * reports its calls if the others do. */
+/* Add a code object if it is a constructor, and return whether it was added.
+ * It reports its calls if the others do. */
 bool fd_constructor_codes_add(PyCodeObject *code, const struct fd_code *known);
 
 /* Remove a code object that is being freed. */

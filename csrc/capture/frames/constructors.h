@@ -1,9 +1,9 @@
-/* Python 3.13 enters the __init__ of a class that is often called without the
- * evaluator hook. So each such __init__ reports its start and end through
- * sys.monitoring, and this file opens the entries that the hook has not
- * opened. If no tool id is free, such calls are found only if they call other
- * functions (fd_calls_match). Does nothing on earlier versions. Requires the
- * GIL. */
+/* When a class is called often, Python 3.13 enters its __init__ without the
+ * evaluator hook. So each __init__ that allows this reports its start and end
+ * through sys.monitoring, and this file opens the entries that the hook has
+ * not opened. If no tool id is free, such calls are found only if they call
+ * other functions (fd_calls_match). Does nothing on earlier versions. Requires
+ * the GIL. */
 #ifndef FD_CONSTRUCTORS_H
 #define FD_CONSTRUCTORS_H
 

@@ -97,8 +97,8 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t depth =
         fd_calls_enter(thread, fd_frame_code(frame), known, frame);
     if (fd_process_generation() != generation) {
-        return evaluate(state, frame, throwing); /* a filter stopped the
-                                                    recording */
+        /* A filter stopped the recording. */
+        return evaluate(state, frame, throwing);
     }
     thread->frame = frame;
     if (depth != FD_NO_ENTRY && fd_timers_frames(&thread->session->timers)) {

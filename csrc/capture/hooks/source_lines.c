@@ -20,8 +20,8 @@ lines_of(fd_thread *thread)
         thread->lines = lines;
     }
     if (lines->generation != thread->synced) {
-        lines->generation = thread->synced; /* discard records of another
-                                               recording */
+        /* Discard records of another recording. */
+        lines->generation = thread->synced;
         lines->open.count = 0;
     }
     return lines;

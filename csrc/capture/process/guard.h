@@ -21,8 +21,7 @@ typedef struct fd_guard {
     bool open;
     bool was_busy;
     uint32_t generation;
-#if PY_VERSION_HEX >= 0x030C0000 /* since 3.12, an exception is a single
-                                    object */
+#if PY_VERSION_HEX >= 0x030C0000 /* 3.12+: an exception is one object */
     PyObject *exception;
 #else
     PyObject *type;

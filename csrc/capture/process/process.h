@@ -25,8 +25,7 @@ typedef struct fd_process_state {
      * must synchronize before its next event. */
     _Atomic uint32_t generation;
     _Atomic(struct fd_session *) active; /* NULL: nothing is being recorded */
-    _Atomic uint32_t serial;             /* serial of that session; 0: no
-                                            session */
+    _Atomic uint32_t serial;             /* serial of `active`; 0: none */
     struct fd_session *retired; /* owned list; see fd_session_retire */
     struct fd_session *forking; /* session locked during fork */
     /* State of guards (guard.h), protected by the GIL. */

@@ -2,7 +2,7 @@
 
 #include "capture/process/guard.h"
 
-/* Return whether greenlets exist. greenlet copies parts of the C stack, which
+/* Return whether greenlet is imported. It copies parts of the C stack, which
  * it assumes to be contiguous. */
 static bool
 has_greenlets(fd_thread *thread)

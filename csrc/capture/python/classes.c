@@ -140,8 +140,8 @@ fd_classes_add(fd_classes *classes, PyTypeObject *type)
         PyErr_Clear();
         return 0;
     }
-    id = known_id(classes, type); /* a collection may have added it in
-                                     between */
+    /* A collection may have added it in between. */
+    id = known_id(classes, type);
     if (id != 0) {
         Py_DECREF(reference);
         return id;

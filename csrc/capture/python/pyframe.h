@@ -353,8 +353,7 @@ fd_unboxed(PyObject *value)
 static inline PyObject *
 fd_take_exception(void)
 {
-#if PY_VERSION_HEX >= 0x030C0000 /* since 3.12, an exception is a single
-                                    object */
+#if PY_VERSION_HEX >= 0x030C0000 /* 3.12+: an exception is one object */
     return PyErr_GetRaisedException();
 #else
     PyObject *type;

@@ -254,8 +254,8 @@ fd_job_site_of(const PyCodeObject *code)
     fd_job_site **end = &first;
     uint32_t count = fd_job_rules_count();
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = (i + BUILT_IN) % count; /* try the user's rules
-                                                     first */
+        /* Try the user's rules first. */
+        uint32_t number = (i + BUILT_IN) % count;
         if (matches(fd_job_rule_at(number), file, qualified)) {
             *end = site_of(number, code);
             end = *end != NULL ? &(*end)->next : end;

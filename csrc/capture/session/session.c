@@ -36,8 +36,8 @@ free_session(fd_session *session)
     fd_map_clear(&session->models);
     fd_map_clear(&session->owners);
     fd_pipeline_free(session->pipeline);
-    fd_timer_plan_clear(&session->timers); /* must precede the end of the
-                                              recording, to which it writes */
+    /* Must precede the end of the recording, to which it writes. */
+    fd_timer_plan_clear(&session->timers);
     fd_memory_reports_free(session);
     if (session->recording != NULL) {
         fd_recording_free(session->recording);

@@ -15,8 +15,8 @@ enum {
     FD_RINGS = 1024,        /* maximum forward threads, by PyTorch's number */
     FD_RING_MAIN = 1 << 19, /* entries of the first ring */
     FD_RING_OTHER = 1 << 16,
-    FD_ORIGIN_REACH = 16 /* number of lower numbers to try: operators can
-                            create several nodes */
+    FD_ORIGIN_REACH = 16 /* lower numbers to try: operators can create several
+                            nodes */
 };
 
 typedef struct fd_ring {

@@ -49,8 +49,8 @@ fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
                 PyObject *argument)
 {
     fd_guard guard = fd_guard_enter_open(thread);
-    PyObject *called = Py_NewRef(function); /* the session may drop its
-                                               reference during the call */
+    /* The session may drop its reference during the call. */
+    PyObject *called = Py_NewRef(function);
     PyObject *result = argument == NULL
                          ? PyObject_CallNoArgs(called)
                          : PyObject_CallOneArg(called, argument);

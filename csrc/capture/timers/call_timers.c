@@ -95,8 +95,8 @@ fd_timers_pause(fd_session *session)
 {
     fd_timer_plan *plan = &session->timers;
     bool over = session->steps.number - plan->first != plan->last;
-    plan->sampled += plan->sampling && over; /* do not count it at the begin of
-                                                a step */
+    /* Do not count it at the begin of a step. */
+    plan->sampled += plan->sampling && over;
     plan->sampling = false;
     if (plan->gpu != NULL) {
         fd_gpu_drain(plan->gpu, false);
@@ -216,8 +216,8 @@ is_chosen(const fd_session *session, fd_thread_timers *timers, uint32_t node)
     uint32_t known = fd_map_get(&timers->chosen, node);
     if (known == 0) {
         known = matches(session, node) ? 2 : 1;
-        fd_map_put(&timers->chosen, node, known); /* a failure is harmless: it
-                                                     is a cache */
+        /* A failure is harmless: it is a cache. */
+        fd_map_put(&timers->chosen, node, known);
     }
     return known == 2;
 }

@@ -30,8 +30,8 @@ find_symbols(fd_current_stream *stream)
         }
         void *current = dlsym(library, builds[i].current);
         void *handle = dlsym(library, builds[i].handle);
-        dlclose(library); /* it stays loaded, because the program has opened
-                             it */
+        /* It stays loaded, because the program has opened it. */
+        dlclose(library);
         if (current != NULL && handle != NULL) {
             memcpy(&stream->current, &current, sizeof current);
             memcpy(&stream->handle, &handle, sizeof handle);
