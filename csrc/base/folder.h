@@ -19,7 +19,7 @@
 
 typedef struct fd_folder {
     int fd;     /* -1: closed */
-    char *path; /* owned; for messages, and to open it again */
+    char *path; /* owned; for messages and for reopening */
     dev_t device;
     ino_t inode;
 } fd_folder;
@@ -33,7 +33,7 @@ fd_status fd_folder_open(fd_folder *folder, const char *path, bool make,
 fd_status fd_folder_of(fd_folder *folder, const char *path, const char **name,
                        const char *verb, fd_error *error);
 
-/* Open the same directory again. */
+/* Open another descriptor of the same directory. */
 fd_status fd_folder_copy(fd_folder *folder, const fd_folder *from,
                          fd_error *error);
 void fd_folder_close(fd_folder *folder);

@@ -1,5 +1,5 @@
-/* A hash index over records stored elsewhere: it maps a hash to ids; the
- * caller compares the records.
+/* A hash index of records that are stored elsewhere. It maps a hash to ids;
+ * the caller compares the records.
  *
  *     slots   [ hash | id ][ 0 | 0 ][ hash | id ] ...      8 bytes per slot
  *

@@ -9,7 +9,7 @@
 
 typedef enum fd_lock_state {
     FD_LOCK_FREE,
-    FD_LOCK_HELD,   /* by another description, of any process */
+    FD_LOCK_HELD,   /* held by another description, in any process */
     FD_LOCK_UNKNOWN /* the file system does not support such locks */
 } fd_lock_state;
 

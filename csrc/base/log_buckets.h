@@ -12,7 +12,7 @@ static inline uint16_t
 fd_log_bucket(uint64_t value, uint32_t bits)
 {
     if (value < UINT64_C(1) << bits) {
-        return (uint16_t)value; /* exact */
+        return (uint16_t)value; /* small values are exact */
     }
     uint32_t exponent = 63 - (uint32_t)__builtin_clzll(value) - bits;
     return (uint16_t)((exponent << bits) + (uint32_t)(value >> exponent));
@@ -23,7 +23,7 @@ static inline uint64_t
 fd_log_bucket_middle(uint16_t bucket, uint32_t bits)
 {
     if (bucket < 2u << bits) {
-        return bucket; /* one value wide */
+        return bucket; /* the bucket of one value */
     }
     uint32_t exponent = ((uint32_t)bucket >> bits) - 1;
     uint64_t from = (uint64_t)(bucket - (exponent << bits)) << exponent;

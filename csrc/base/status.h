@@ -18,7 +18,7 @@ typedef enum fd_status {
     FD_EFULL,    /* a size limit of the recording is reached (max_mb, disk) */
     FD_EIO,      /* a system call failed; errno is in the message */
     FD_EFORMAT,  /* malformed input */
-    FD_EVERSION, /* written by a newer version than this one reads */
+    FD_EVERSION, /* written by a newer version */
     FD_EINVAL,   /* invalid request */
     FD_ECONFLICT /* inputs that must not be combined */
 } fd_status;

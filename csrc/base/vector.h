@@ -38,7 +38,8 @@
 fd_status fd_vector_grow(void **list, uint32_t count, uint32_t *room,
                          size_t size, size_t more);
 
-/* Sort by a comparison for qsort; an empty vector may have no list. */
+/* Sort with a comparison function for qsort. Safe for an empty vector, whose
+ * list may be NULL. */
 #define fd_vector_sort(vector, compare) \
     fd_sort((vector)->list, (vector)->count, sizeof *(vector)->list, (compare))
 

@@ -28,7 +28,7 @@ typedef struct fd_gpu_device {
                      docs/guides/gpu.md */
     pthread_mutex_t lock;
     _Atomic bool failed;
-    bool open; /* has a pool and an anchor */
+    bool open; /* whether it has a pool and an anchor */
     bool warm; /* after the first recorded step: create events only between
                   steps */
     fd_gpu_pool pool;
@@ -37,7 +37,7 @@ typedef struct fd_gpu_device {
     FD_VECTOR(fd_gpu_stream) streams;
     uint64_t timestamps;
     int error;           /* CUDA's error code; 0: none */
-    const char *failing; /* name of the function without cuda or hip */
+    const char *failing; /* name of the function, without "cuda" or "hip" */
     bool stuck;          /* another thread held the lock at the close */
 } fd_gpu_device;
 

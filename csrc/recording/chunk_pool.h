@@ -1,7 +1,7 @@
-/* A growing series of chunks of one kind: records are appended, never moved,
- * never removed. Each new chunk is twice the last, up to a bound, so that
- * small recordings stay small and large ones have few chunks. The owner
- * serialises all calls. */
+/* A growing series of chunks of one kind: records are appended, and never
+ * moved or removed. Each new chunk is twice as large as the last, up to a
+ * limit, so that small recordings stay small and large ones have few chunks.
+ * The owner serialises all calls. */
 #ifndef FD_CHUNK_POOL_H
 #define FD_CHUNK_POOL_H
 
@@ -14,7 +14,7 @@ typedef struct fd_pool {
     uint32_t record_bytes;
     uint32_t owner;
     uint32_t next_bytes; /* size of the next chunk */
-    uint32_t count;      /* records published */
+    uint32_t count;      /* number of published records */
 } fd_pool;
 
 enum { FD_POOL_LARGEST = 256 * 1024 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    FIRST_CONTEXTS = 4 * 1024, /* bytes; most threads need no more */
+    FIRST_CONTEXTS = 4 * 1024, /* bytes; enough for most threads */
     FIRST_STACK = 4 * 1024,
     MAX_SAME_ON_PATH = 8, /* beyond it, recursion reuses an ancestor */
     OVERFLOW_RESERVE = 16 /* one overflow context per 16 contexts beyond the

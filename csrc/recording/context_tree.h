@@ -6,11 +6,10 @@
  *                  ├─ aten::embedding
  *                  └─ [Block]:forward ◄ entry 2, current
  *
- * Time is charged in one place: at every event the ticks since the thread's
- * previous event go to the context that was running. So a context's self time
- * is always up to date, self times add up to the thread's time by
- * construction, and nothing has to be undone when an entry is taken out of
- * the middle of the stack.
+ * At every event, the ticks since the thread's previous event are added to the
+ * context that was running. So the self time of a context is always up to
+ * date, self times add up to the thread's time by construction, and nothing
+ * has to be undone when an entry is removed from the middle of the stack.
  *
  * The tree belongs to the thread that attached it; only attach, release and
  * growth take the recording's lock. When the thread ends, the tree passes to
@@ -25,7 +24,7 @@
 #include "recording/shared_tables.h"
 
 typedef struct fd_alias {
-    uint32_t parent; /* where the call happened */
+    uint32_t parent; /* context of the caller */
     uint32_t node;
     uint32_t module;
     uint32_t origin;

@@ -106,7 +106,7 @@ fd_op_calls_begin(fd_tree *tree, const fd_op_call *what, const void *record,
         && (log->open.count >= DEEPEST
             || fd_vector_push(&log->open, (fd_open_op_call){record, call})
                    != FD_OK)) {
-        count_lost(tree); /* its end will not be seen */
+        count_lost(tree); /* its end will not be recorded */
     }
     return call;
 }

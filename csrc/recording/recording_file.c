@@ -41,7 +41,7 @@ reopen(fd_file *file)
     return file->fd >= 0;
 }
 
-/* Back [from, to) of the range with disk space or memory. */
+/* Allocate disk space or memory for [from, to) of the range. */
 static fd_status
 back(fd_file *file, size_t from, size_t to)
 {

@@ -25,7 +25,7 @@
 
 typedef struct fd_file {
     char *base;       /* the mapping; stays mapped until fd_file_clear */
-    size_t room;      /* bytes of address space, the bound on the file */
+    size_t room;      /* bytes of address space, the limit of the file */
     int fd;           /* -1 when in memory */
     char *path;       /* owned; NULL when in memory */
     char *name;       /* last part of the path */

@@ -25,7 +25,7 @@
 #endif
 
 #define FD_FILE_MAGIC "fastdisp"
-#define FD_SPILL_MAGIC "fdevents"     /* of the side file */
+#define FD_SPILL_MAGIC "fdevents"     /* magic of the side file */
 #define FD_SPILL_SUFFIX ".events"     /* appended to the recording's name */
 #define FD_SPILL_KEY "timeline_spill" /* key of the fact with its name */
 #define FD_CHUNK_MAGIC UINT64_C(0x6b6e756863646600) /* "\0fdchunk" */
@@ -92,7 +92,7 @@ enum {
     FD_PHASE_SLOTS = 8
 };
 
-/* Where a function's file came from. */
+/* The origin of the file of a function. */
 enum {
     FD_FROM_USER = 0,
     FD_FROM_SITE = 1, /* an installed package */
@@ -158,7 +158,7 @@ enum {
     FD_COUNT_ACCUMULATE,    /* AccumulateGrad: belongs to no call site */
     FD_COUNT_HOOK_LOST,     /* times another tool took the evaluator */
     FD_COUNT_RANGES_FOLDED, /* range names replaced by a pattern */
-    FD_COUNT_RECURSION_FOLDED, /* contexts joined with an ancestor */
+    FD_COUNT_RECURSION_FOLDED, /* contexts merged with an ancestor */
     FD_COUNT_THREADS_FULL,     /* threads without space for a tree */
     FD_COUNT_JOBS_FULL,        /* jobs without space for a record */
     FD_COUNT_GPU_CAPTURED,     /* calls not timed: stream being captured */
@@ -206,7 +206,7 @@ typedef struct fd_header {
     fd_file_anchor start;
     fd_file_anchor stop; /* all 0 until stopped */
     uint64_t recorded;   /* ticks between starts and stops so far */
-    uint64_t resumed;    /* tick of the latest start; 0 while paused */
+    uint64_t resumed;    /* tick of the latest resume; 0 while paused */
     _Atomic uint64_t counters[FD_COUNTERS];
     uint32_t liveness; /* FD_LIVENESS_* */
     uint32_t segment;  /* index in a rotated recording, from 1: all segments
@@ -300,9 +300,9 @@ typedef struct fd_thread_record {
     _Atomic uint32_t depth; /* open entries */
     uint32_t capacity;      /* capacity of the stack chunk, in entries */
     uint64_t stack;         /* offset of its first entry */
-    uint32_t root;          /* context */
+    uint32_t root;          /* root context */
     uint32_t running;       /* 1 while a thread is attached */
-    uint32_t role;          /* string */
+    uint32_t role;          /* string of the role */
     uint32_t system_id;     /* kernel's thread id of the latest thread */
     uint64_t attached;      /* tick at which the current thread started */
     uint64_t covered;       /* ticks of the earlier threads */
@@ -321,7 +321,7 @@ typedef struct fd_thread_record {
 /* One open call. Entry 0 is the outermost. */
 typedef struct fd_entry {
     uint64_t start; /* tick; 0 without timing */
-    uint64_t owner; /* writer: frame or record that opened it */
+    uint64_t owner; /* writer: the frame or record that opened it */
     uint32_t context;
     uint32_t flags; /* FD_ENTRY_* */
 } fd_entry;

@@ -31,8 +31,8 @@ typedef struct fd_recording {
     fd_strings strings;
     fd_nodes nodes;
     fd_modules modules;
-    fd_pool threads;       /* fd_thread_record */
-    fd_pool meta;          /* fd_meta */
+    fd_pool threads;       /* pool of fd_thread_record */
+    fd_pool meta;          /* pool of fd_meta */
     fd_step *steps;        /* the ring in the file */
     struct fd_tree *trees; /* owned, linked by fd_tree.next */
     fd_timeline timeline;  /* set before the first thread is attached */
@@ -40,7 +40,7 @@ typedef struct fd_recording {
     size_t op_call_bytes;
     size_t measure_bytes;
     size_t shape_bytes; /* size of the strings */
-    fd_pool schemas;    /* fd_schema */
+    fd_pool schemas;    /* pool of fd_schema */
     _Atomic uint32_t contexts;
     uint32_t folded_node;
     uint32_t overflow_node;

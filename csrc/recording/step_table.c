@@ -107,8 +107,8 @@ mark_async(const fd_context *context, fd_spread *spread, uint64_t number)
     }
 }
 
-/* Children were created after their parents, so one pass from the newest to
- * the oldest sums every subtree. */
+/* End the step for a chunk of contexts. Children were created after their
+ * parents, so one pass from the newest to the oldest sums every subtree. */
 static void
 close_chunk(fd_tree *tree, fd_chunk *hot, fd_step *step, uint64_t number)
 {

@@ -34,7 +34,7 @@ fd_proto_put_field(uint8_t *at, uint32_t field, uint64_t value)
     return fd_proto_put(fd_proto_put(at, field << 3 | FD_PROTO_VARINT), value);
 }
 
-/* For messages of any size. */
+/* Append fields to messages of any size. */
 void fd_proto_number(fd_buffer *to, uint32_t field, uint64_t value);
 void fd_proto_bytes(fd_buffer *to, uint32_t field, const void *bytes,
                     size_t size);

@@ -311,7 +311,7 @@ fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
         at--;
     }
     if (at == 0) {
-        return; /* entered before a pause */
+        return; /* the call was entered before a pause */
     }
     fd_pipeline_call call = pipeline->entered.list[at - 1].call;
     pipeline->entered.count--;

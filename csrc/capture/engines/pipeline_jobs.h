@@ -1,4 +1,4 @@
-/* The jobs of a call, and transfers that one call posts and another one waits
+/* The jobs of a call, and transfers that one call posts and another call waits
  * for. Private to engines/. */
 #ifndef FD_PIPELINE_JOBS_H
 #define FD_PIPELINE_JOBS_H
@@ -37,7 +37,7 @@ void fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
 void fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
                       fd_pipeline_call *call);
 
-/* Begin the jobs of a rule. */
+/* Begin the jobs of a call according to a rule. */
 void fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
                        const fd_frame *frame, fd_pipeline_call *call);
 

@@ -42,7 +42,7 @@ typedef struct fd_pipeline_summary {
     char name[FD_PIPELINE_TEXT];
 } fd_pipeline_summary;
 
-/* State of a call until its end. */
+/* The state of a call until its end. */
 typedef struct fd_pipeline_call {
     fd_job_role role;
     bool outermost; /* whether this is the outermost iteration */
@@ -68,7 +68,7 @@ typedef struct fd_engine_pipeline {
     bool described; /* whether on_pipeline was called */
     bool own_order; /* whether the engine deviates from its schedule */
     bool changed;   /* whether facts have changed since the last on_change */
-    int64_t stages; /* of all processes, with chunks */
+    int64_t stages; /* global stages: those of all processes, with chunks */
     int64_t processes;
     int64_t place; /* index of this process among them */
     int64_t micro_batches;
@@ -79,7 +79,7 @@ typedef struct fd_engine_pipeline {
     FD_VECTOR(fd_transfer) posted;
     FD_VECTOR(fd_open_job) open;
     FD_VECTOR(fd_entered_call) entered;
-    fd_map matched; /* number of a rule plus 1 -> 1 */
+    fd_map matched; /* index of a matched rule plus 1 -> 1 */
     /* owned: on_pipeline(engine, owner) -> (stage, processes, stages) or None,
      * called in the first iteration; may be NULL */
     PyObject *on_pipeline;

@@ -83,7 +83,7 @@ module_of_class(const PyTypeObject *type, char name[MODULE_NAME])
              dot != NULL ? type->tp_name : "builtins");
 }
 
-/* The module of a function without a class. */
+/* Copy the module of a function that has no class. */
 static void
 module_of_function(PyObject *module, char name[MODULE_NAME])
 {

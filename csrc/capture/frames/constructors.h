@@ -9,8 +9,8 @@
 
 #include "capture/frames/code_nodes.h"
 
-/* Start with the existing constructors, and add those created later. Keeps a
- * pending exception. */
+/* Watch the existing constructors and those created later. Keeps a pending
+ * exception. */
 void fd_constructors_watch(void);
 
 void fd_constructors_release(void);

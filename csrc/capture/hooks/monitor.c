@@ -287,7 +287,7 @@ leave_plain(const PyObject *code, const fd_call_clock clock)
     return true;
 }
 
-/* A pair of callbacks per clock. */
+/* Two callbacks, for begin and end, per clock. */
 #define FD_PLAIN_CALLBACKS(name, clock) \
     static PyObject *enter_##name(PyObject *self, PyObject *const *args, \
                                   size_t count, PyObject *names) \

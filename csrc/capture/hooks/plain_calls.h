@@ -14,7 +14,8 @@
 #define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define FD_INLINE static inline __attribute__((always_inline))
 
-/* TSC_TIMELINE and OTHER_CLOCK write the timeline if enabled. */
+/* The clock of a call. TSC_TIMELINE and OTHER_CLOCK also write the timeline if
+ * it is enabled. */
 typedef enum fd_call_clock {
     FD_NO_CLOCK,
     FD_TSC,

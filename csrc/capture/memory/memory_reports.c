@@ -48,7 +48,7 @@ struct fd_memory_state {
 typedef struct event {
     uint32_t device;
     uint64_t address;
-    uint64_t bytes; /* 0: freed */
+    uint64_t bytes; /* 0: the block was freed */
 } event;
 
 /* Attribute the events recorded aside to the thread with this tree. */

@@ -1,5 +1,5 @@
-/* Forwards of modules as calls for execution traces, with the inputs and
- * outputs of the layer. Requires the GIL. */
+/* Forward calls of modules as calls of execution traces, with the inputs and
+ * outputs of the module. Requires the GIL. */
 #ifndef FD_LAYER_OPERANDS_H
 #define FD_LAYER_OPERANDS_H
 

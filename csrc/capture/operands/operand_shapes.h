@@ -5,7 +5,7 @@
 #include "capture/operands/operands.h"
 
 typedef struct fd_operand_shapes {
-    uint64_t hash; /* of element types and sizes */
+    uint64_t hash; /* hash of element types and sizes */
     uint64_t elements;
     uint64_t bytes;
     bool partial; /* whether a list was skipped that may contain tensors */

@@ -357,7 +357,7 @@ fd_operands_item(fd_operand_list list, uint32_t at)
                            : (fd_operand_list){NULL, 0};
 }
 
-/* The self-test. */
+/* Self-test. */
 
 static bool
 is_view(const value *v)
@@ -454,7 +454,7 @@ start(void **result, const void *record)
     const char *name = fd_torch.record_name(record);
     *result = NULL;
     for (uint32_t i = 0; i < CHECKS; i++) {
-        /* The other checks rely on the first one. */
+        /* The other checks rely on the layout that the first one finds. */
         if (strcmp(name, checks[i].name) == 0
             && (i == 0 || (probe.passed & SHAPE) != 0)
             && checks[i].check(inputs_of(record))) {

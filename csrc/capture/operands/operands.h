@@ -14,7 +14,7 @@ typedef struct fd_operands_sample {
     PyObject *object; /* borrowed */
     uint64_t tensor;  /* at::TensorImpl */
     uint64_t storage; /* at::StorageImpl */
-    uint64_t data;    /* its first element */
+    uint64_t data;    /* address of the first element */
 } fd_operands_sample;
 
 /* Determine the layout with the operators that `run` calls (probe.py) on this
@@ -23,7 +23,7 @@ fd_status fd_operands_attach(fd_session *session, fd_thread *thread,
                              const fd_operands_sample *sample, PyObject *run,
                              fd_error *error);
 
-/* The inputs of an operator in place, valid until it returns. */
+/* The inputs of an operator, read in place; valid until it returns. */
 typedef struct fd_operand_list {
     const void *values;
     uint32_t count;

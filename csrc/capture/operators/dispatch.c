@@ -334,7 +334,7 @@ run_unknown(PyObject *function, PyObject *args, PyObject *kwargs)
 {
     const fd_session *session = fd_process_active();
     if (PyErr_Occurred()) {
-        return NULL; /* KeyboardInterrupt */
+        return NULL; /* an exception such as KeyboardInterrupt */
     }
     if (session != NULL && session->running) {
         fd_file_count(&session->recording->file, FD_COUNT_NODES_FULL);

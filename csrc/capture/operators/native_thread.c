@@ -20,7 +20,7 @@ synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
     thread->synced = generation;
 }
 
-/* Reads only frames of this thread, which no other thread changes. */
+/* Only reads frames of this thread, which no other thread changes. */
 void
 fd_native_drop_ended_frames(fd_thread *thread)
 {

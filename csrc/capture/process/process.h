@@ -12,7 +12,7 @@
 
 enum { FD_GENERATIONS = 3 }; /* of CPython's garbage collector */
 
-/* Garbage collections while a session recorded. */
+/* Counts of garbage collections during a session. */
 typedef struct fd_collections {
     uint32_t serial; /* serial of the session; 0: none */
     uint64_t runs[FD_GENERATIONS];

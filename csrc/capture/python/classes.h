@@ -26,9 +26,9 @@ typedef struct fd_class {
 } fd_class;
 
 typedef struct fd_classes {
-    FD_VECTOR(fd_class) known; /* by slot */
+    FD_VECTOR(fd_class) known; /* indexed by slot */
     fd_map by_type;            /* type address -> id of its latest class */
-    uint32_t hand;             /* last slot that was examined for reuse */
+    uint32_t hand;             /* last slot examined for reuse */
 } fd_classes;
 
 /* Return -1 with MemoryError on failure. */

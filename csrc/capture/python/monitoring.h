@@ -1,5 +1,5 @@
-/* sys.monitoring (PEP 669, Python 3.12 and later): the recorder's tool id, its
- * callbacks, its events. Requires the GIL. All functions except
+/* sys.monitoring (PEP 669, Python 3.12 and later): tool id, callbacks and
+ * events of the recorder. Requires the GIL. All functions except
  * fd_monitoring_set_local keep a pending exception and set none. */
 #ifndef FD_MONITORING_H
 #define FD_MONITORING_H

@@ -42,8 +42,8 @@ enum { FD_JOB_AT_ONCE = 4 }; /* maximum number of kinds of one call */
 
 typedef struct fd_job_rule {
     const char *suffix; /* end of the file's path, from the start of a name */
-    const char *qualified; /* the __qualname__ */
-    const char *kinds;     /* "F"; "SA+RG": two at once */
+    const char *qualified; /* __qualname__ of the function */
+    const char *kinds;     /* kinds of the jobs: "F"; "SA+RG": two at once */
     fd_job_role role;
     fd_job_engine engine;
     uint32_t flags;          /* FD_JOB_* */

@@ -23,7 +23,7 @@ static const fd_rule rules[] = {
     {"torch/_ops.py", "_OpNamespace.__getattr__", FD_CODE_MUTED, 0},
     {"torch/_ops.py", "OpOverloadPacket.__getattr__", FD_CODE_MUTED, 0},
 
-    /* `python -m` */
+    /* Callers of the program, such as `python -m`. */
     {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},
     {"/bin/ipython", "<module>", FD_CODE_PLUMBING, 0},
 
@@ -46,7 +46,7 @@ static const fd_rule rules[] = {
     {"torch/cuda/nvtx.py", "range_start", FD_CODE_NVTX, 0},
     {"torch/cuda/nvtx.py", "range_end", FD_CODE_NVTX, 0},
 
-    /* The compiler, not the compiled code. */
+    /* The compiler, as opposed to compiled code. */
     {"torch/_dynamo/convert_frame.py", NULL, 0, FD_NODE_FOLD},
     {"torch/_dynamo/eval_frame.py", NULL, 0, 0},
     {"torch/_dynamo/", NULL, 0, FD_NODE_FOLD},

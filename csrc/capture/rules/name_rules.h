@@ -1,5 +1,5 @@
-/* Functions known by name, as data: those that open a phase, end a step, fold
- * their callees, or belong to a tracer. */
+/* Functions recognised by name, as data: those that open a phase, end a step,
+ * fold their callees, or belong to a tracer. */
 #ifndef FD_NAME_RULES_H
 #define FD_NAME_RULES_H
 

@@ -28,7 +28,7 @@ typedef struct fd_source {
     bool negated;
     int16_t slot;   /* index of the local variable; -1: the code has no such
                        parameter */
-    int64_t number; /* FD_SOURCE_NUMBER */
+    int64_t number; /* value of FD_SOURCE_NUMBER */
     PyObject *path[FD_SOURCE_DEPTH]; /* owned; names of attributes */
 } fd_source;
 

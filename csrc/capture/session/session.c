@@ -456,7 +456,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
         return;
     }
     if (source < header->steps_source) {
-        sample(session, thread); /* another source ends the steps */
+        sample(session, thread); /* steps are ended by another source */
         return;
     }
     keep_hook(session);

@@ -9,7 +9,7 @@
 enum { FD_ASYNCS_OPEN = 256 };
 
 typedef struct fd_async {
-    const void *record; /* NULL: free */
+    const void *record; /* NULL: free entry */
     fd_context *context;
     uint64_t start;
     fd_op_call *call; /* call in the file; NULL: not recorded */

@@ -18,7 +18,7 @@ typedef struct fd_c_target {
 
 typedef struct fd_c_function {
     const PyMethodDef *method; /* NULL: a free slot */
-    const char *name;          /* in the recording */
+    const char *name;          /* name stored in the recording */
     uint32_t receiver;         /* id of the class; 0: none */
     uint32_t node;
     uint32_t hash; /* of method and class */

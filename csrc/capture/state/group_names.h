@@ -12,10 +12,10 @@ typedef struct fd_group_names {
     _Atomic uint32_t count;
     struct {
         _Atomic uint64_t address;
-        _Atomic uint32_t text; /* string "NAME:SIZE" */
+        _Atomic uint32_t text; /* id of the string "NAME:SIZE" */
     } list[FD_GROUP_NAMES];
     struct {
-        _Atomic uint32_t text;  /* 0: free */
+        _Atomic uint32_t text;  /* id of the string; 0: free entry */
         _Atomic uint64_t calls; /* number of collectives so far */
     } calls[FD_GROUP_NAMES];
 } fd_group_names;

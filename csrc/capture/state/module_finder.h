@@ -31,7 +31,7 @@ typedef struct fd_place_below {
 
 /* The modules below one holder. */
 typedef struct fd_places {
-    uintptr_t holder; /* 0: unused */
+    uintptr_t holder; /* address of the holder; 0: unused */
     uint64_t used;    /* number of the search that last used it */
     fd_map at;        /* address of a module -> index */
     FD_VECTOR(fd_place_below) list; /* index 0 is the holder */

@@ -7,7 +7,7 @@
 #include "recording/recording.h"
 
 typedef struct fd_operator {
-    _Atomic uintptr_t schema; /* address of the FunctionSchema; 0: free */
+    _Atomic uintptr_t schema; /* address of the FunctionSchema; 0: free slot */
     uint32_t node;
 } fd_operator;
 

@@ -9,7 +9,7 @@ enum {
 
 /* Objects of PyTorch; owned, NULL if missing. */
 typedef struct accessors {
-    PyObject *parameter; /* types */
+    PyObject *parameter; /* type torch.nn.Parameter */
     PyObject *tensor;
     PyObject *distributed; /* DTensor; NULL if not imported */
     PyObject *elements;    /* methods of all tensors */

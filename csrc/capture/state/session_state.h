@@ -64,7 +64,8 @@ enum { FD_DETAIL_C_CALLS = 1, FD_DETAIL_LINES = 2 };
  *     left once more, and no guard (guard.h) is open on any thread. */
 typedef struct fd_session {
     struct fd_session *next; /* next retired session */
-    uint32_t serial; /* differs from that of a freed session at its address */
+    uint32_t serial; /* differs from the serial of a freed session at the same
+                        address */
     fd_recording *recording; /* owned */
     fd_steps steps;
     fd_paths paths;
@@ -89,17 +90,17 @@ typedef struct fd_session {
     void (*end_step)(struct fd_session *session, const fd_thread *thread,
                      uint32_t source);
     fd_map nodes;  /* code id << 32 | class id -> node */
-    fd_map models; /* address of a module of an on_model call -> 1 */
+    fd_map models; /* address of a module that was passed to on_model -> 1 */
     fd_map owners; /* code id -> owner of the code: frames/notebook_calls.h */
     uint64_t kernel_threads; /* last thread id of a notebook's kernel; 0: not
                                 in a notebook */
     fd_c_functions c_functions;
-    bool fold; /* record imports and compilers as one <folded> */
+    bool fold; /* fold calls of imports and compilers */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
     bool stuck;    /* a thread never left its section: memory is not freed */
     bool operands; /* record operands for execution traces */
-    bool unhooked; /* paused by fd_session_record, without hooks */
+    bool unhooked; /* paused by fd_session_record; the hooks are removed */
     fd_calls_source calls;
     bool c_calls;           /* record calls of C functions: hooks/c_calls.h */
     bool lines;             /* record source lines: hooks/source_lines.h */
@@ -145,7 +146,7 @@ PyObject *fd_session_call(fd_session *session, fd_thread *thread,
 bool fd_thread_attach(fd_thread *thread, struct fd_session *session,
                       const char *python_name);
 
-/* Call on_change. */
+/* Call on_change of the session. */
 void fd_session_changed(fd_session *session, fd_thread *thread);
 
 #endif

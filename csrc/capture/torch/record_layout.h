@@ -1,6 +1,6 @@
-/* The offsets of the fields of at::RecordFunction. Its accessors are inline
- * C++, so fields are read from memory; a self-test on the loaded library
- * selects the layout, or fails. */
+/* Field offsets of at::RecordFunction. Its accessors are inline C++, so fields
+ * are read from memory; a self-test on the loaded library selects the layout,
+ * or fails. */
 #ifndef FD_RECORD_LAYOUT_H
 #define FD_RECORD_LAYOUT_H
 
@@ -13,7 +13,7 @@ typedef struct fd_layout {
     uint16_t variant;        /* 1: `function` is a schema; 0: it is text */
     uint16_t sequence;       /* int64: autograd's number, -1: none */
     uint16_t forward_thread; /* uint64, autograd nodes only */
-    uint16_t id; /* uint64: number of the record, 0 if no callback needs ids */
+    uint16_t id; /* uint64: id of the record; 0 if no callback needs ids */
 } fd_layout;
 
 /* Offsets that are the same in all known layouts. */

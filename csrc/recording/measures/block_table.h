@@ -24,7 +24,7 @@ typedef struct fd_memory_block {
 } fd_memory_block;
 
 typedef struct fd_blocks {
-    uint64_t *addresses;   /* owned, changed atomically; 0: free */
+    uint64_t *addresses;   /* owned, accessed atomically; 0: free slot */
     fd_memory_block *list; /* owned, same order */
 } fd_blocks;
 

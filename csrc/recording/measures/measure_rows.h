@@ -10,14 +10,14 @@ enum { FD_LATEST_KEPT = 256 };
 /* The latest collectives of one group: latest_calls.h. */
 typedef struct fd_latest {
     struct fd_latest *next; /* owned */
-    uint32_t group;         /* string */
+    uint32_t group;         /* id of the string of the group */
     uint32_t kept;
     uint64_t calls;
     fd_measure *list[FD_LATEST_KEPT];
 } fd_latest;
 
 typedef struct fd_measures {
-    fd_pool pool; /* fd_measure */
+    fd_pool pool; /* pool of fd_measure */
     fd_map index; /* key -> offset in the file / FD_ID_UNIT; UINT32_MAX: no
                      space */
     fd_measure_sites sites; /* used by the writer only */

@@ -25,7 +25,7 @@ typedef struct fd_measure_site {
     uint32_t figures; /* of the operator; FD_NO_FIGURES: unknown */
     uint32_t shapes;  /* number of recorded shapes of the path */
     bool values;      /* whether the shapes include numbers */
-    bool spare;       /* keeps nothing */
+    bool spare;       /* whether the site keeps nothing */
     uint16_t kind;    /* kind of its FLOPs: FD_MEASURE_*; 0: not counted */
     const void *formula;
     uint64_t elements;
