@@ -8,11 +8,11 @@
  *     the data is still published. Inside it waits for nothing but a short
  *     mutex, never for the GIL.
  *  2. To withdraw data, a thread first changes the pointer or generation that
- *     publishes it, then calls fd_sections_wait: when that returns true, every thread that saw the old
- *     state has left its section.
- *  3. Only then is the data written by others, reused or freed; after false
- *     (a thread is stuck inside, under a debugger say) it is left alone for
- *     ever.
+ *     publishes it, then calls fd_sections_wait. When that returns true, every
+ *     thread that saw the old state has left its section.
+ *  3. Only then may other threads write, reuse or free the data. After false
+ *     (a thread is stuck inside, for example under a debugger), the data is
+ *     never changed, reused or freed.
  *
  * The store of fd_section_enter must be visible before the load that follows
  * it. membarrier(2) makes the waiting side pay for that; where the kernel

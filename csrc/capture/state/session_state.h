@@ -52,16 +52,16 @@ typedef enum fd_ops_source {
 /* Entries besides the default ones: CallGraph(detail=...). */
 enum { FD_DETAIL_C_CALLS = 1, FD_DETAIL_LINES = 2 };
 
-/* The threads that may use a session and its recording, and when:
- *  1. A thread without the GIL, inside its section (base/sections.h), after it
- *     has compared the generation there; a thread with the GIL, until it
- *     releases it, and after Python code may have run it compares the
- *     generation again.
+/* Rules for the use of a session and its recording:
+ *  1. A thread without the GIL may use them inside its section
+ *     (base/sections.h), after it has compared the generation there. A thread
+ *     with the GIL may use them until it releases the GIL; it must compare the
+ *     generation again after Python code may have run.
  *  2. The thread that ends a window has the GIL, changes the generation and
- *     waits until all sections have been left: until the next generation, it
+ *     waits until all sections have been left. Until the next generation, it
  *     owns the trees of all threads and the tables of the session.
- *  3. Memory is freed after the session was retired, all sections have been
- *     left once more, and no guard (guard.h) is open on any thread. */
+ *  3. Memory is freed once the session has been retired, all sections have
+ *     been left again, and no guard (guard.h) is open on any thread. */
 typedef struct fd_session {
     struct fd_session *next; /* next retired session */
     uint32_t serial; /* differs from the serial of a freed session at the same
