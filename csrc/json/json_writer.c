@@ -8,7 +8,7 @@
 
 enum { SHORT_KEY = 60 };
 
-/* What precedes a value; in one piece for a key of usual size. */
+/* Write comma, line break and key in one piece, unless the key is long. */
 fd_buffer *
 fd_json_put(fd_json_writer *w, const char *key)
 {
@@ -135,8 +135,8 @@ fd_json_put_null(fd_json_writer *w, const char *key)
     fd_buffer_bytes(fd_json_put(w, key), "null", 4);
 }
 
-/* The traced program may have selected a locale in which printf writes
- * "0,5", or a separator of several bytes. */
+/* The traced program may have set a locale in which printf writes "0,5", or a
+ * separator of several bytes. */
 void
 fd_json_put_digits(fd_json_writer *w, const char *key, const char *printed)
 {
