@@ -247,7 +247,7 @@ sort_nodes(fd_et *et)
     return status;
 }
 
-/* Cut cycles of parents. There are none if every parent precedes its children,
+/* Cut cycles of parents. No cycle exists if every parent precedes its children,
  * as in all undamaged files. */
 static fd_status
 cut_circles(fd_et *et)

@@ -168,7 +168,7 @@ count_cycle(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
 }
 
 /* Cut a cycle when no node is ready: walk back from the lowest waiting node
- * until a node repeats, and remove the least certain edge of that cycle. */
+ * until a node repeats, and remove the edge with the lowest certainty. */
 static void
 cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
 {
