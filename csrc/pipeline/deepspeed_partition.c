@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The lightest and heaviest stage of the cuts kept for the first i layers. */
+/* The lightest and heaviest stage of the stored cuts of the first i layers. */
 typedef struct extent {
     double min; /* negative: no such cuts */
     double max;
@@ -25,10 +25,10 @@ typedef struct table {
     const double *sums;
     uint32_t layers;
     uint32_t stages;
-    double bound;     /* no stage may weigh more */
-    extent *before;   /* owned; by number of layers, with one stage less */
+    double bound;     /* maximum weight of a stage */
+    extent *before;   /* owned; by number of layers, for one stage less */
     extent *now;      /* owned */
-    uint32_t *begins; /* owned; per cell: the start of its last stage */
+    uint32_t *begins; /* owned; per cell: the first layer of its last stage */
 } table;
 
 static uint32_t *
@@ -164,7 +164,7 @@ cut_by(fill *rule, table *t, uint32_t *cuts)
     return status;
 }
 
-/* Whether stages that weigh at most `bound` suffice. */
+/* Return whether stages that weigh at most `bound` are sufficient. */
 static bool
 fits(const table *t, double bound)
 {
@@ -183,8 +183,8 @@ fits(const table *t, double bound)
     return true;
 }
 
-/* The exact minimum of the bounds that fit: non-negative doubles have the
- * order of their bits. */
+/* Return the exact minimum of the bounds that fit: non-negative doubles have
+ * the order of their bits. */
 static double
 least_bound(const table *t)
 {
