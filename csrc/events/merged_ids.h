@@ -52,9 +52,8 @@ typedef struct fd_timeline_ids {
                             * between ranks */
     bool shares_transfers; /* ids of transfers are shared with other inputs */
     const char *label;     /* borrowed: prefix of the names of its processes */
-    const char
-        *program; /* borrowed: suffix of the name if another input has the same
-                  * name; "" */
+    /* borrowed: suffix of the name if another input has the same name; "" */
+    const char *program;
     bool named_durations; /* slices have their duration in their name */
     uint32_t first;       /* number of processes of earlier inputs of
                            * this rank */

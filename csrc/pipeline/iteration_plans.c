@@ -27,9 +27,8 @@ typedef struct comparison {
     bool planned; /* the plan is valid for this iteration */
     cursor cursors[FD_JOB_KINDS];
     FD_VECTOR(fd_executed) executed;
-    FD_VECTOR(uint32_t)
-    places;               /* parallel to the jobs: index into the rank's
-                                 * jobs */
+    /* parallel to the jobs: index into the rank's jobs */
+    FD_VECTOR(uint32_t) places;
     const char *schedule; /* of the latest training iteration */
     bool trained;
     char difference[LINE]; /* the first difference, or "" */
@@ -259,8 +258,8 @@ compare(comparison *c, uint32_t end)
     return status;
 }
 
-/* Note the schedule of the latest training iteration or, if there was none
- * yet, of the latest evaluation. */
+/* Note the schedule of the latest training iteration; before the first one,
+ * that of the latest evaluation. */
 static void
 note_schedule(comparison *c)
 {

@@ -36,9 +36,8 @@ typedef struct fd_et_estimate {
     int64_t replayed_ns; /* duration simulated without changes, to check the
                           * model */
     int64_t predicted_ns;
-    FD_VECTOR(fd_et_step)
-    steps;            /* in the order of the first rank with such
-                                  * steps */
+    /* in the order of the first rank with such steps */
+    FD_VECTOR(fd_et_step) steps;
     uint64_t matched; /* collectives and messages for which ranks wait */
     uint64_t broken;  /* collectives and messages without waiting, because
                        * ranks do not match */

@@ -23,9 +23,8 @@ typedef struct fd_et_call {
 typedef struct fd_et_rank {
     int64_t rank;
     FD_VECTOR(fd_et_call) calls; /* in the order of the program */
-    FD_VECTOR(uint32_t)
-    groups; /* texts: groups of which the rank is a
-                                  * member */
+    /* texts: groups of which the rank is a member */
+    FD_VECTOR(uint32_t) groups;
 } fd_et_rank;
 
 typedef enum fd_et_mismatch_kind {
@@ -51,8 +50,8 @@ enum { FD_ET_MISMATCHES = 1000 };
 
 typedef struct fd_et_ranks {
     FD_VECTOR(fd_et_rank) ranks;
-    FD_VECTOR(fd_et_mismatch)
-    mismatches; /* the first mismatch of each group and pair */
+    /* the first mismatch of each group and pair */
+    FD_VECTOR(fd_et_mismatch) mismatches;
     fd_text_pool texts;
     uint64_t collectives; /* collectives that match on all ranks */
     uint64_t messages;    /* messages with both ends */

@@ -8,9 +8,9 @@
 typedef struct fd_et_identity {
     uint64_t pid; /* 0: unknown */
     int64_t rank; /* -1: unknown */
-    FD_VECTOR(uint32_t)
-    members;          /* if the rank is unknown: the ranks that are in all
-                       * process groups; empty: unknown */
+    /* if the rank is unknown: the ranks that are in all process groups; empty:
+     * unknown */
+    FD_VECTOR(uint32_t) members;
     int64_t begin_ns; /* since 1970; 0: unknown */
     int64_t end_ns;
     bool local; /* the times are local, of an unknown time zone */

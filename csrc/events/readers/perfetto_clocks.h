@@ -25,8 +25,8 @@ typedef struct fd_perfetto_clock_of {
     bool incremental;
     int64_t unit;
     int64_t now; /* current value of an incremental clock */
-    FD_VECTOR(fd_perfetto_clock_pair)
-    pairs; /* ascending; only the last one of an incremental clock */
+    /* ascending; only the last one of an incremental clock */
+    FD_VECTOR(fd_perfetto_clock_pair) pairs;
 } fd_perfetto_clock_of;
 
 typedef FD_VECTOR(fd_perfetto_clock_of) fd_perfetto_clocks;

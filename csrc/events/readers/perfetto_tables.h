@@ -50,9 +50,8 @@ typedef struct fd_perfetto_track {
     int64_t unit;     /* unit multiplier of a counter */
     bool incremental; /* values of the counter are increments */
     double total;     /* current value of an incremental counter */
-    FD_VECTOR(uint32_t)
-    open; /* category and name of each open slice, in
-                               * `texts` */
+    /* category and name of each open slice, in `texts` */
+    FD_VECTOR(uint32_t) open;
 } fd_perfetto_track;
 
 typedef struct fd_perfetto_from {

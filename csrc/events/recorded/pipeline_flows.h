@@ -45,13 +45,12 @@ typedef struct fd_transfers_slice {
 
 typedef struct fd_transfers_search {
     fd_pipe pipeline;
-    FD_VECTOR(uint32_t)
-    ranks;                     /* numbers of the ranks, in the order they are
-                                * added */
+    /* numbers of the ranks, in the order they are added */
+    FD_VECTOR(uint32_t) ranks;
     FD_VECTOR(uint32_t) first; /* index of the first slice of each rank */
-    FD_VECTOR(uint32_t)
-    added; /* by rank of the pipeline, the index in `ranks`; ranks without jobs
-            * are skipped */
+    /* by rank of the pipeline, the index in `ranks`; ranks without jobs are
+     * skipped */
+    FD_VECTOR(uint32_t) added;
     FD_VECTOR(fd_transfers_slice) slices; /* by job */
 } fd_transfers_search;
 

@@ -46,9 +46,9 @@ typedef struct fd_slice {
 typedef struct fd_slice_open {
     fd_slice slice;
     uint64_t key;
-    uint32_t
-        below; /* index + 1 of the enclosing open slice with the same key; if
-                * free, the next free slot */
+    /* index + 1 of the enclosing open slice with the same key; if free, the
+     * next free slot */
+    uint32_t below;
 } fd_slice_open;
 
 typedef struct fd_timeline_slices {

@@ -30,8 +30,8 @@ typedef struct cutting {
     int64_t first; /* the earliest time */
     int64_t last;
     fd_timeline_slices slices; /* second pass: pairs and flows */
-    FD_VECTOR(uint64_t)
-    keep; /* one bit per event: part of a pair in the window */
+    /* one bit per event: part of a pair in the window */
+    FD_VECTOR(uint64_t) keep;
     fd_map flows;
     uint64_t merged;   /* number of files of a merge; 0: not a merge */
     fd_bytes_out *out; /* third pass */

@@ -28,7 +28,7 @@ typedef struct fd_states {
     double *forward;          /* seconds */
     double *activations;      /* bytes */
     double *parameters;       /* bytes saved for backward; activations of
-                               * layers where that is unknown */
+                               * layers if that is unknown */
     double *saved;            /* bytes kept for backward; activations of layers
                             that lack it */
     double *cuts;             /* bytes passed to layers outside of the state */
@@ -59,12 +59,11 @@ typedef struct fd_states_limits {
     double machines;
     double more_cap;
     double more_machines; /* 0: no second cap */
-    uint32_t
-        chain; /* maximum number of states per chain and of regions, evenly
-                * spaced; 0: all */
-    const fd_cut_regions
-        *regions; /* add chains and states of these regions; NULL: chains
-                   * only */
+    /* maximum number of states per chain and of regions, evenly spaced; 0:
+     * all */
+    uint32_t chain;
+    /* add chains and states of these regions; NULL: chains only */
+    const fd_cut_regions *regions;
 } fd_states_limits;
 
 /* Find the states. If `found` is 0 or the family exceeds the limits, find only

@@ -21,9 +21,9 @@ typedef struct fd_compiled {
     int64_t *durations; /* owned, like the next; of F, B and half a B of each
                      * part */
     int64_t *lags;      /* 0, then the transfer time of each part */
-    FD_VECTOR(uint32_t)
-    in_flight; /* entries of a rank and its micro-batches in flight per chunk;
-                * no entry of a rank is contained in another */
+    /* entries of a rank and its micro-batches in flight per chunk; no entry of
+     * a rank is contained in another */
+    FD_VECTOR(uint32_t) in_flight;
 } fd_compiled;
 
 /* Compile a schedule. FD_EINVAL: no engine supports it. Clear it also after a

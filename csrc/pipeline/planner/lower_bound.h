@@ -43,9 +43,9 @@ typedef struct fd_optimum {
     double data_parallel;
     uint32_t unused; /* number of unused machines of the outermost level */
     uint64_t looked; /* number of steps of the search */
-    FD_VECTOR(fd_stage)
-    stages; /* outermost level first, parents before their parts, in the order
-             * of layers */
+    /* outermost level first, parents before their parts, in the order of
+     * layers */
+    FD_VECTOR(fd_stage) stages;
 } fd_optimum;
 
 /* `forbidden`: a state at which the outermost level must not be cut, or

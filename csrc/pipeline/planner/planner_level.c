@@ -17,9 +17,8 @@ typedef struct row {
     uint32_t first; /* numbers of machines of plans within the cap: from this
                      * one */
     uint32_t last;  /* to this one */
-    uint32_t
-        transfer;   /* minimum number of machines that send the cut within the
-                     * cap */
+    /* minimum number of machines that send the cut within the cap */
+    uint32_t transfer;
     uint32_t low;   /* considered numbers of machines: from this one */
     uint32_t high;  /* to this one */
     uint32_t back;  /* minimum number of machines of the last stage */

@@ -33,9 +33,9 @@ typedef struct fd_open {
     double time; /* time of the state */
     uint32_t state;
     uint16_t least; /* minimum number of machines that have a value */
-    uint16_t
-        transfer; /* minimum number of machines that receive the bytes of this
-                   * cut within the cap */
+    /* minimum number of machines that receive the bytes of this cut within the
+     * cap */
+    uint16_t transfer;
 } fd_open;
 
 typedef struct fd_level {

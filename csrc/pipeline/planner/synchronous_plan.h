@@ -34,11 +34,11 @@ typedef struct fd_pipeline {
     fd_scheduled scheduled; /* the best plan under the schedule */
     double second_step;     /* seconds of the second best plan under the
                              * schedule */
-    fd_bounded_time
-        one_more; /* with one more machine at the outermost level */
-    fd_bounded_time
-        twice; /* with twice the bandwidth; with a schedule, both times are
-                * steps of the optimizer */
+    /* with one more machine at the outermost level */
+    fd_bounded_time one_more;
+    /* with twice the bandwidth; with a schedule, both times are steps of the
+     * optimizer */
+    fd_bounded_time twice;
 } fd_pipeline;
 
 /* Check a request. FD_EINVAL: numbers out of range, a schedule that no engine
