@@ -45,7 +45,8 @@ escaped(fd_buffer *to, const char *text, size_t size, size_t limit,
     }
 }
 
-/* Graphviz decodes entities in labels and passes them on in tooltips. */
+/* Escape a character of a label. Graphviz decodes entities in labels and
+ * passes them on in tooltips. */
 static const char *
 escape_dot(char one)
 {

@@ -74,11 +74,11 @@ larger(double a, double b)
  * lightest stage of fewer layers weighs more than `most`. */
 typedef void fill(table *t, uint32_t j, uint32_t i, double most);
 
-/* DeepSpeed's rule: the smallest difference between the heaviest and the
- * lightest stage of the stored cuts; among equals the latest start of the last
- * stage. DeepSpeed visits all starts in ascending order. In descending order
- * no earlier start can be better once the last stage alone is too heavy: its
- * weight grows, and rounding keeps the order of differences. */
+/* Apply DeepSpeed's rule: the smallest difference between the heaviest and the
+ * lightest stage of the stored cuts; of equally good cuts, the latest start of
+ * the last stage. DeepSpeed visits all starts in ascending order. In
+ * descending order no earlier start can be better once the last stage alone is
+ * too heavy: its weight grows, and rounding keeps the order of differences. */
 static void
 fill_balanced(table *t, uint32_t j, uint32_t i, double most)
 {
@@ -98,10 +98,10 @@ fill_balanced(table *t, uint32_t j, uint32_t i, double most)
     }
 }
 
-/* Of the cuts within the bound the one with the heaviest lightest stage; among
- * equals the latest start. The lightest of j - 1 stages weighs at most their
- * mean, except for one rounding: the search ends at a stage that is lighter
- * than the best by more than that. */
+/* Find, of the cuts within the bound, the one with the heaviest lightest
+ * stage; of equally good cuts, the latest start. The lightest of j - 1 stages
+ * weighs at most their mean, except for one rounding: the search ends at a
+ * stage that is lighter than the best by more than that. */
 static void
 fill_bounded(table *t, uint32_t j, uint32_t i, double most)
 {

@@ -14,7 +14,7 @@ fd_sip_key fd_names_key(const char *salt, size_t size);
 void fd_names_hide(fd_sip_key key, fd_buffer *to, const char *name,
                    size_t size);
 
-/* a class that is rarely subclassed with own methods */
+/* a class of PyTorch or Python of which traces rarely have own methods */
 bool fd_names_class(const char *name);
 bool fd_names_operator(const char *name); /* an operator, by its namespace */
 bool fd_names_autograd(const char *name);

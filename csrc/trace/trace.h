@@ -315,9 +315,7 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_figure) figures; /* by context, each once */
     /* by context, each once; empty without a GPU */
     FD_VECTOR(fd_gpu_figure) gpu;
-    /* empty without CallGraph(measure)
-     *
-     * */
+    /* empty without CallGraph(measure) */
     FD_VECTOR(fd_trace_measure) measures;
     FD_VECTOR(fd_trace_thread) threads;
     FD_VECTOR(fd_open_call) open;

@@ -42,7 +42,7 @@ name_context(fd_slice_names *names, const fd_trace *trace,
                            : status;
 }
 
-/* Contexts with the same node and module share a name. */
+/* Make the names. Contexts with the same node and module share a name. */
 fd_status
 fd_slice_names_make(fd_slice_names *names, const fd_trace *trace)
 {

@@ -351,7 +351,7 @@ add_region(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
     return status;
 }
 
-/* The region with the fewest bytes in each of `parts` equal parts of the
+/* Add the region with the fewest bytes in each of `parts` equal parts of the
  * time; 0: all regions. */
 static fd_status
 add_regions(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* fmax is not inlined. */
+/* Return the larger number; fmax is not inlined. */
 static inline double
 larger(double a, double b)
 {

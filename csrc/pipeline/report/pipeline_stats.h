@@ -96,8 +96,8 @@ void fd_pipe_clear(fd_pipe *p);
 fd_status fd_pipeline_add_rank(fd_pipe *p, const fd_pipe_rank *rank);
 fd_status fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job);
 
-/* After the last job: derive missing facts, sort, and split into cells. Given
- * stages and chunks are kept. */
+/* Derive missing facts, sort, and split into cells, after the last job. Stages
+ * and chunks that are set already are kept. */
 fd_status fd_pipeline_settle(fd_pipe *p);
 
 static inline fd_pipe_cell

@@ -20,7 +20,6 @@ copy_live(char *to, const char *from, size_t size)
     }
 }
 
-/* Reads the current bytes of the file or memory. */
 size_t
 fd_chunks_take(const fd_chunks *chunks, void *to, size_t size, size_t offset)
 {
@@ -120,8 +119,9 @@ is_read(const fd_chunks *chunks, uint32_t kind)
     }
 }
 
-/* The use count must belong to the lap of `first`. The writer sets it to 0
- * before it changes `first`, so `first` is read before it. */
+/* Read the header of a chunk. The use count must belong to the lap of `first`.
+ * The writer sets it to 0 before it changes `first`, so `first` is read before
+ * it. */
 static bool
 take_header(const fd_chunks *chunks, size_t at, fd_chunk *header)
 {
