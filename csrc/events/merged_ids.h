@@ -1,17 +1,17 @@
 /* Unique ids for each input of a merge.
  *
  *   pid    rank * 1024 + k + 1, the k-th process of the rank's inputs; a process
- *          beyond the 1023rd gets a number behind those of all ranks
- *   tid    3 000 000 000 + k, the k-th thread of the whole merge: Perfetto treats
- *          equal ones of different processes as one thread, and one that equals a
+ *          beyond the 1023rd gets a number above those of all ranks
+ *   tid    3 000 000 000 + k, the k-th thread of the merge: Perfetto treats
+ *          equal tids of different processes as one thread, and a tid equal to a
  *          pid as that process's main thread. A thread without a name gets a
  *          thread_name row with its old tid
- *   flow   id * inputs + place of the input, as "0x..." (a number for both
+ *   flow   id * inputs + index of the input, as "0x..." (a number for both
  *          viewers; JavaScript would round a plain one): ids of two inputs never
  *          collide, and ids within one stay distinct. Other texts and larger
  *          numbers are hashed first. Ids of transfers contain the sender's rank
- *          already: in recordings they stay equal, at a place behind those of all
- *          inputs */
+ *          already: they stay equal in all recordings, with an index above those
+ *          of all inputs */
 #ifndef FD_MERGED_IDS_H
 #define FD_MERGED_IDS_H
 

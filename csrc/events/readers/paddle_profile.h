@@ -2,7 +2,7 @@
  * writes: one row per device, and one for the steps of all.
  *
  *   pipeline_profile.json            rows "GPU2" or "GPU2(machine:0)", "Step"
- *   pipeline_profile_perfetto.json   the same events, with numbers and names of rows
+ *   pipeline_profile_perfetto.json   likewise, with numbers and names of rows
  *
  * A job is a slice with "micro_batch" in its arguments. */
 #ifndef FD_PADDLE_PROFILE_H
