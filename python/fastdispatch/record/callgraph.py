@@ -77,7 +77,8 @@ class CallGraph(Recorded):
         Python 3.12 and later), ``"off"``, or ``"auto"``, which is ``"frame"``.
     ops:
         How operators are recorded: ``"record"`` (PyTorch's record functions; x86-64), ``"dispatch"`` (a dispatch mode),
-        ``"off"``, or ``"auto"``: record if its self-test passes, else dispatch. The recording states the choice.
+        ``"off"``, or ``"auto"``: ``"record"`` if its self-test passes, else ``"dispatch"``. The recording states the
+        choice.
     timing:
         ``False`` counts calls without timing them, at about two thirds of the cost.
     timeline:
@@ -88,17 +89,17 @@ class CallGraph(Recorded):
         job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/guides/pipeline-jobs.md).
     et:
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
-        or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
+        or ``schedule``: a step needs about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
     measure, every:
-        ``"flops"``, ``"memory"``, ``"comm"``, ``"shapes"``, several with commas, ``"all"``: also count FLOPs of
-        operators, allocated memory, bytes of communication, shapes of operands, in steps 0, ``every``,
-        2 * ``every``..., memory in all steps (docs/concepts/measures.md).
+        Also count FLOPs of operators (``"flops"``), allocated memory (``"memory"``), bytes of communication
+        (``"comm"``) or shapes of operands (``"shapes"``); several names with commas, or ``"all"``. They are counted
+        in steps 0, ``every``, 2 * ``every`` and so on; memory in all steps (docs/concepts/measures.md).
     detail:
         ``"c_calls"``: also record the C functions that Python code calls; ``"lines"``: also executions and time of the
         source lines of the project; or ``"c_calls,lines"`` (docs/concepts/calls.md).
     gpu:
-        GPU time of one step in 100 (with ``et`` of each): ``"auto"`` if PyTorch uses CUDA, ``"off"``, ``"require"`` (an
-        error without a GPU), or a :class:`fastdispatch.Gpu` with calls and sampling.
+        Measure GPU time in one step out of 100, with ``et`` in every step: ``"auto"`` if PyTorch uses CUDA, ``"off"``
+        never, ``"require"`` raises an error without a GPU. A :class:`fastdispatch.Gpu` selects calls and steps.
     keep:
         Python functions that become nodes: a predicate of the key ``file:[Class]:function``, or globs of which one must
         match (``"!glob"`` excludes). The predicate is called once per function. A dropped function is merged into its
@@ -106,13 +107,13 @@ class CallGraph(Recorded):
     schedule, steps:
         Steps to record: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``.
     ranks:
-        Record only these ranks; on others nothing is installed. Default: ``FASTDISPATCH_RANKS``, else all.
+        Record only these ranks; other ranks run without hooks. Default: ``FASTDISPATCH_RANKS``, else all ranks.
     on_trace_ready:
         Called with this object at the end of each recorded window of the schedule.
     rotate, keep_mb:
-        Begin a new file at the first end of a step after this time: ``"1h"``, ``"30m"``, ``"90s"``. All commands read
-        the closed ones, ``rankNNNNN.fd.segmentNNNNN``, together. With ``keep_mb`` the oldest ones are removed when
-        their sizes exceed it. Not with a timeline, ``jobs``, ``et`` or ``measure="memory"``.
+        Begin a new file at the first end of a step after this time: ``"1h"``, ``"30m"``, ``"90s"``. All commands also
+        read the closed files, ``rankNNNNN.fd.segmentNNNNN``, and add their figures. ``keep_mb`` limits the sum of
+        their sizes: the oldest files are removed. Not with a timeline, ``jobs``, ``et`` or ``measure="memory"``.
     max_mb:
         Limit of the file and of additional memory, 1 to 1024. Calls beyond it are counted in ``<overflow>``.
     best_effort:
@@ -122,10 +123,10 @@ class CallGraph(Recorded):
     children:
         Also record the other processes of the rank, in separate files with a quarter of ``max_mb`` (16 at most):
         DataLoader workers and other children, forked or started by multiprocessing (docs/formats/run-directory.md).
-        Not those of a recording in memory.
+        A recording in memory (``out=None``) does not record them.
     gather:
-        At the end, send the recording, above 16 ranks their reduced merge, to rank 0 over the store of
-        torch.distributed. Ranks that do not stop within ``gather`` seconds (``True``: 60) are named in a warning.
+        At the end, send the recording to rank 0 through the store of torch.distributed; with more than 16 ranks, their
+        reduced merge. A warning names ranks that do not stop within ``gather`` seconds (``True``: 60).
 
     The previous recording in ``out`` is kept as ``rankNNNNN.fd.previous`` until the new one has ended with a call.
 
@@ -422,7 +423,7 @@ class CallGraph(Recorded):
         }
 
     def _look(self) -> None:
-        """Something new may be there: operators to listen to, a process group that says who we are."""
+        """Update after an import or a new process group: the operators to observe, and the rank."""
         if self._session is None:
             return
         if self._spawned is not None:
@@ -589,7 +590,7 @@ class CallGraph(Recorded):
 
 
 def current() -> CallGraph | None:
-    """Return the graph that records this process, if the program or its environment asked for it."""
+    """Return the graph that records this process, if the program or its environment started one."""
     return _current if _current is None or _current._child_of is None else None
 
 
