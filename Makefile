@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo gallery check test test-consumers test-frameworks test-findings test-python test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak corpus lint format bench bench-peers clean corpus-hta test-gpu bench-gpu
+.PHONY: help demo gallery check test test-consumers test-frameworks test-findings test-integration test-unit test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak corpus lint format bench bench-peers clean corpus-hta test-gpu bench-gpu
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,11 +32,16 @@ check: $(VENV)/.tools $(VENV)/.install ## C layers (plain), unit tests that need
 	$(MAKE) lint
 
 test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
-	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-cpython test-sanitized test-soak
+	$(MAKE) -j2 --output-sync=line test-integration test-unit test-c lint test-versions test-cpython test-sanitized test-soak
 	$(MAKE) test-findings
 
-test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training
-	$(BIN)/python -m pytest $(FINDINGS:%=--ignore=%)
+# Two halves of about the same duration, which `make -j2` runs together.
+TRAININGS := tests/integration tests/browser
+test-integration: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training, in processes and in a browser
+	$(BIN)/python -m pytest $(TRAININGS) $(FINDINGS:%=--ignore=%)
+
+test-unit: $(VENV)/.tools $(VENV)/.install ## All other tests of the package
+	$(BIN)/python -m pytest tests $(TRAININGS:%=--ignore=%)
 
 # Some findings are times of real programs: nothing else runs meanwhile.
 FINDINGS := tests/integration/report/test_findings.py tests/integration/report/test_gallery.py

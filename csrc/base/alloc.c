@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Process-wide bookkeeping of the allocator itself; holds no recorded data. */
+/* Process-wide state of the allocator itself; no recorded data. */
 static atomic_size_t in_use;
 static atomic_long remaining = -1;
 

@@ -1,17 +1,17 @@
-/* Bounds on what is kept in memory while a file is read or written. Every such
- * bound is a constant next to its code and passes through fd_budget, so that
- * tests and fuzzers can make all bounds tiny and reach them with a few hundred
- * bytes. */
+/* Limits on the memory used while a file is read or written. Each limit is a
+ * constant next to the code that it limits and passes through fd_budget, so
+ * that tests and fuzzers can shrink all limits and reach them with a few
+ * hundred bytes. */
 #ifndef FD_BUDGET_H
 #define FD_BUDGET_H
 
 #include <stddef.h>
 
-/* `usual`, or less in a test. */
+/* Return `usual`, or the smaller limit that a test has set. */
 size_t fd_budget(size_t usual);
 
-/* Tests only: no bound exceeds `most`; 0 restores the usual ones. Not while a
- * reader or writer is open. */
+/* Tests only: cap all limits at `most`; 0 removes the cap. Do not call it
+ * while a reader or writer is open. */
 void fd_budget_shrink(size_t most);
 
 #endif

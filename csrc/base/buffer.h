@@ -1,6 +1,6 @@
 /* A growing byte buffer for text and files. A failed allocation is stored in
- * `status` and later writes do nothing, so that a writer checks once, at the
- * end. The owner frees it with fd_buffer_clear. */
+ * `status` and later writes do nothing, so a writer needs to check only once,
+ * at the end. The owner frees it with fd_buffer_clear. */
 #ifndef FD_BUFFER_H
 #define FD_BUFFER_H
 
@@ -21,8 +21,8 @@ typedef struct fd_buffer {
 /* Zero-initialised memory is an empty buffer. */
 void fd_buffer_clear(fd_buffer *buffer);
 
-/* Make room for `size` more bytes, which begin at the result. NULL: `status` is
- * a failure. */
+/* Reserve space for `size` more bytes and return its address. Return NULL and
+ * set `status` if there is no memory. */
 char *fd_buffer_grow(fd_buffer *buffer, size_t size);
 
 static inline void
@@ -42,8 +42,8 @@ fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size)
 
 void fd_buffer_text(fd_buffer *buffer, const char *text);
 
-/* Whether `more` bytes keep it within `budget`, which is a bound on its size:
- * writes beyond it are safe, and make the buffer grow. */
+/* Return whether the buffer is within `budget` after `more` bytes. The budget
+ * is a soft limit: writes beyond it are safe and grow the buffer. */
 static inline bool
 fd_buffer_fits(const fd_buffer *buffer, size_t more, size_t budget)
 {
@@ -52,12 +52,12 @@ fd_buffer_fits(const fd_buffer *buffer, size_t more, size_t budget)
 void fd_buffer_format(fd_buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A decimal integer. snprintf takes ten times as long, and a dump has a
- * million of them. */
+/* Append a decimal integer. snprintf takes ten times as long, and a dump has a
+ * million integers. */
 void fd_buffer_u64(fd_buffer *buffer, uint64_t value);
 
-/* A JSON string with its quotes. Invalid UTF-8 becomes U+FFFD, byte by byte;
- * control characters are escaped. */
+/* Append a JSON string with its quotes. Each invalid UTF-8 byte becomes
+ * U+FFFD; control characters are escaped. */
 void fd_buffer_json(fd_buffer *buffer, const char *text, size_t size);
 
 /* Append the content of a regular file of at most `most` bytes. */

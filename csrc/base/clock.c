@@ -45,7 +45,7 @@ fd_clock_init(void)
     first = fd_clock_anchor();
 }
 
-/* The narrowest of several tries: a preempted one reads the clocks at two
+/* Use the narrowest of several tries: a preempted try reads the clocks at two
  * different times. */
 fd_anchor
 fd_clock_anchor(void)

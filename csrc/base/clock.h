@@ -3,7 +3,8 @@
  * 10-14 ns on a virtual machine, clock_gettime 30.
  *
  * Ticks become nanoseconds through two anchors, each a counter value read
- * together with the kernel's clocks; the further apart, the better. */
+ * together with the kernel's clocks; the further apart they are, the more
+ * exact the conversion. */
 #ifndef FD_CLOCK_H
 #define FD_CLOCK_H
 
@@ -22,7 +23,7 @@ typedef struct fd_anchor {
     uint64_t boottime_ns;  /* CLOCK_BOOTTIME, counts suspended time too */
 } fd_anchor;
 
-/* Decided once by fd_clock_init, read on every tick. */
+/* Whether ticks are the time-stamp counter; set once by fd_clock_init. */
 extern bool fd_clock_is_tsc;
 
 /* Choose the source and take the process's first anchor. Call once. */
@@ -31,16 +32,16 @@ void fd_clock_init(void);
 /* Read all clocks at (nearly) one instant. */
 fd_anchor fd_clock_anchor(void);
 
-/* Ticks per second from the first anchor until now. Exact to 1e-4: waits up to
- * 2 ms if fd_clock_init was called just before. */
+/* Return the ticks per second from the first anchor until now, exact to 1e-4.
+ * Waits up to 2 ms if fd_clock_init was called just before. */
 double fd_clock_hertz(void);
 
-/* Ticks per second between two anchors; `otherwise` if they are too close. */
+/* Return the ticks per second between two anchors, or `otherwise` if they are
+ * too close. */
 double fd_clock_rate(const fd_anchor *from, const fd_anchor *to,
                      double otherwise);
 
-/* The two sources of fd_clock_ticks, for callers that know which one is used.
- * */
+/* fd_clock_ticks for callers that already know which source is used. */
 static inline uint64_t
 fd_clock_ticks_of(bool tsc)
 {

@@ -4,7 +4,7 @@
 
 enum { NAME_BYTES = 128 };
 
-/* Letters in lower case, without '_'. */
+/* Convert letters to lower case and omit '_'. */
 static void
 simplify(const char *name, size_t size, char to[NAME_BYTES])
 {
@@ -20,7 +20,8 @@ simplify(const char *name, size_t size, char to[NAME_BYTES])
 fd_operation
 fd_operation_of(const char *name, size_t size)
 {
-    /* The first match counts: longer names precede those they contain. */
+    /* The first match wins: longer names precede the names that they
+     * contain. */
     static const struct {
         const char *text;
         fd_operation operation;

@@ -1,4 +1,5 @@
-/* Operations of communication by their names: of calls, ranges and kernels. */
+/* Communication operations, recognized in names of calls, ranges and
+ * kernels. */
 #ifndef FD_COLLECTIVE_NAMES_H
 #define FD_COLLECTIVE_NAMES_H
 
@@ -18,12 +19,12 @@ typedef enum fd_operation {
     FD_RECEIVE,
     FD_REDUCE_SCATTER_BLOCK,
     FD_BARRIER,
-    FD_SEND_RECEIVE, /* a kernel of any sends and receives */
+    FD_SEND_RECEIVE, /* a kernel that combines sends and receives */
     FD_OPERATIONS
 } fd_operation;
 
-/* The first operation in a name: case and '_' are ignored, so that
- * AllReduce_Sum, all_reduce and allreduce_ are equal. */
+/* Return the first operation that occurs in a name. Case and '_' are ignored,
+ * so that AllReduce_Sum, all_reduce and allreduce_ are equal. */
 fd_operation fd_operation_of(const char *name, size_t size);
 
 #endif

@@ -30,7 +30,7 @@ fd_high(int fd)
     return moved >= 0 ? moved : fd;
 }
 
-/* The mode of a new entry: `all` are the bits it could have. */
+/* Return the mode of a new entry; `all` is the most permissive one. */
 static mode_t
 mode_in(const struct stat *folder, bool is_private, mode_t all)
 {
@@ -40,7 +40,7 @@ mode_in(const struct stat *folder, bool is_private, mode_t all)
              : owner | (folder->st_mode & all & 077);
 }
 
-/* The last directory of a path; those above it exist. */
+/* Create the last directory of a path; its parents exist. */
 static int
 make_one(char *path)
 {
@@ -215,8 +215,9 @@ fd_folder_look(const fd_folder *folder, const char *name, struct stat *info,
     return FD_OK;
 }
 
-/* The type is checked before, because opening a device can have an effect, and
- * after, because the entry may have been replaced in between. */
+/* The type is checked before opening, because opening a device can have side
+ * effects, and afterwards, because the entry may have been replaced in
+ * between. */
 fd_status
 fd_folder_file(const fd_folder *folder, const char *name, int flags, int *fd,
                fd_error *error)
@@ -267,8 +268,8 @@ fd_folder_create(const fd_folder *folder, const char *name, bool is_private,
                           strerror(errno));
 }
 
-/* On file systems that cannot rename without replacing, a second link, which
- * fails if the name exists, has the same effect. */
+/* On file systems without rename-without-replacing, create a second link
+ * instead: link fails if the name exists. */
 static int
 rename_to_new(int folder, const char *name, int to, const char *target)
 {
@@ -281,8 +282,8 @@ rename_to_new(int folder, const char *name, int to, const char *target)
     if (linkat(folder, name, to, target, 0) == 0) {
         return unlinkat(folder, name, 0);
     }
-    /* Neither links nor renaming without replacing: only the lock of the run
-     * directory protects the time between these two calls. */
+    /* Neither links nor renaming without replacing is supported: only the lock
+     * of the run directory prevents a race between these two calls. */
     if (errno != EPERM && errno != EOPNOTSUPP) {
         return -1;
     }

@@ -5,8 +5,8 @@
 bool
 fd_glob_matches(const char *glob, const char *text)
 {
-    const char *star = NULL; /* of the last star; the next possible end of its
-                                run */
+    /* The last star, and the current end of the text that it matches. */
+    const char *star = NULL;
     const char *retry = NULL;
     while (*text != '\0') {
         if (*glob == '*') {

@@ -1,11 +1,12 @@
-/* Matching of texts against patterns with stars. */
+/* Glob patterns. */
 #ifndef FD_GLOB_H
 #define FD_GLOB_H
 
 #include <stdbool.h>
 
-/* Whether all of `text` matches: '*' any run, '?' one byte, all else itself.
- * No backtracking beyond the last star: at most size * size steps. */
+/* Return whether `text` matches completely: '*' matches any run of bytes, '?'
+ * one byte, other bytes themselves. Backtracking is limited to the last star,
+ * so the number of steps is at most the product of both lengths. */
 bool fd_glob_matches(const char *glob, const char *text);
 
 #endif

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Mix one word: multiply by an odd constant and fold the high half down
- * (Fibonacci hashing), so that pointers and small integers both spread. */
+/* Hash one word: multiply by an odd constant and fold the high half into the
+ * low half (Fibonacci hashing), so that both pointers and small integers
+ * spread. */
 static inline uint64_t
 fd_hash_word(uint64_t x)
 {
@@ -15,18 +16,19 @@ fd_hash_word(uint64_t x)
     return x ^ (x >> 32);
 }
 
-/* Continue a hash over several words. */
+/* Add a word to the hash `seed` of the preceding words. */
 static inline uint64_t
 fd_hash_next(uint64_t seed, uint64_t x)
 {
     return fd_hash_word((seed << 1 | seed >> 63) ^ x);
 }
 
-/* Hash of `size` bytes, eight at a time. */
+/* Hash `size` bytes, eight at a time. */
 uint64_t fd_hash_bytes(const void *bytes, size_t size);
 
-/* SipHash-2-4: a hash that reveals nothing of its input without the
- * key. For names that must not be guessed from their hashes. */
+/* SipHash-2-4, a keyed hash: without the key, it reveals nothing about its
+ * input. For anonymized names, which must not be guessable from their
+ * hashes. */
 
 typedef struct fd_sip_key {
     uint64_t low;

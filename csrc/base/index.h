@@ -1,5 +1,5 @@
-/* A hash index over records stored elsewhere: it maps a hash to ids; the
- * caller compares the records.
+/* A hash index of records that are stored elsewhere. It maps a hash to ids;
+ * the caller compares the records.
  *
  *     slots   [ hash | id ][ 0 | 0 ][ hash | id ] ...      8 bytes per slot
  *
@@ -38,7 +38,8 @@ typedef struct fd_probe {
 /* Zero-initialised memory is an empty index. */
 void fd_index_clear(fd_index *index);
 
-/* Add an id that is not in the index yet. FD_ENOMEM leaves it unchanged. */
+/* Add an id that is not yet in the index. FD_ENOMEM leaves the index
+ * unchanged. */
 fd_status fd_index_add(fd_index *index, uint64_t hash, uint32_t id);
 
 static inline fd_probe
@@ -47,7 +48,7 @@ fd_index_probe(const fd_index *index, uint64_t hash)
     return (fd_probe){(uint32_t)hash, (uint32_t)hash & index->mask};
 }
 
-/* The next id with the hash of the probe; 0 after the last. */
+/* Return the next id with the hash of the probe, or 0 after the last. */
 static inline uint32_t
 fd_index_next(const fd_index *index, fd_probe *probe)
 {

@@ -31,9 +31,8 @@ fd_lock_release(int fd)
     change(fd, F_OFD_SETLK, &lock);
 }
 
-/* The query is for a read lock, which conflicts with write locks only: other
- * programs that lock the file for reading do not make a recording look
- * alive. */
+/* The query asks about a read lock, which conflicts only with write locks, so
+ * that another program's read lock does not make a recording look alive. */
 fd_lock_state
 fd_lock_query(int fd)
 {

@@ -1,5 +1,5 @@
 /* The lock that shows that the writer of a file is alive: an open file
- * description lock over the whole file. The kernel releases it when the
+ * description lock over the entire file. The kernel releases it when the
  * process ends, a reader can query it without locking anything, and closing
  * another descriptor of the same file does not release it (unlike a POSIX lock
  * of the process). A forked child shares the lock until it has closed its
@@ -9,17 +9,18 @@
 
 typedef enum fd_lock_state {
     FD_LOCK_FREE,
-    FD_LOCK_HELD,   /* by another description, of any process */
+    FD_LOCK_HELD,   /* held by another description, in any process */
     FD_LOCK_UNKNOWN /* the file system does not support such locks */
 } fd_lock_state;
 
-/* Take the lock without waiting. FREE: it is now this description's. */
+/* Try to take the lock. FD_LOCK_FREE means that this description has it
+ * now. */
 fd_lock_state fd_lock_take(int fd);
 
 void fd_lock_release(int fd);
 
-/* Whether another description holds it. The query locks nothing; a descriptor
- * for reading is enough. */
+/* Return whether another description holds the lock. The query locks nothing;
+ * a read-only descriptor is enough. */
 fd_lock_state fd_lock_query(int fd);
 
 #endif

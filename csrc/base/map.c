@@ -6,7 +6,7 @@
 
 enum { FIRST_ENTRIES = 64 };
 
-/* The entry of `key`, or the empty one where it belongs. */
+/* Return the entry of `key`, or the empty entry to use for it. */
 static fd_map_entry *
 locate(fd_map_entry *entries, uint32_t mask, uint64_t key)
 {

@@ -26,10 +26,10 @@ typedef struct fd_map {
 /* Zero-initialised memory is an empty map. */
 void fd_map_clear(fd_map *map);
 
-/* Add or replace. FD_ENOMEM leaves the map unchanged. */
+/* Add a key or replace its value. FD_ENOMEM leaves the map unchanged. */
 fd_status fd_map_put(fd_map *map, uint64_t key, uint32_t value);
 
-/* The value of `key`; 0 if it is not in the map. */
+/* Return the value of `key`, or 0 if it is not in the map. */
 static inline uint32_t
 fd_map_get(const fd_map *map, uint64_t key)
 {

@@ -1,5 +1,5 @@
-/* Unused memory at the end of a block: AddressSanitizer reports reads of it.
- * */
+/* Poisoning of unused memory at the end of a block, so that AddressSanitizer
+ * reports reads of it. */
 #ifndef FD_POISON_H
 #define FD_POISON_H
 

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Not through open, read and close: they are cancellation points. */
+/* Use system calls directly: open, read and close are cancellation points. */
 static long
 read_statm(char *text, size_t size)
 {
@@ -33,7 +33,7 @@ fd_resident_bytes(void)
     }
     text[count] = '\0';
     char *next;
-    strtoull(text, &next, 10); /* size of the address space */
+    strtoull(text, &next, 10); /* skip the size of the address space */
     uint64_t resident = strtoull(next, &next, 10);
     uint64_t shared = strtoull(next, NULL, 10);
     errno = before;

@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/* Bytes in RAM without mapped files and shared memory, 0 if unknown. Costs
- * three system calls; errno stays, and no thread is cancelled inside. */
+/* Return the bytes in RAM without mapped files and shared memory, or 0 if
+ * unknown. Costs three system calls. errno is unchanged, and there is no
+ * cancellation point. */
 uint64_t fd_resident_bytes(void);
 
 #endif

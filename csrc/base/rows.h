@@ -1,4 +1,4 @@
-/* Rows found by key: a vector of structs, and a map from keys to places + 1.
+/* A keyed table: a vector of structs, and a map from keys to index + 1.
  *
  *     FD_VECTOR(row) rows; fd_map numbers;
  *     row *one = fd_row(&rows, &numbers, key, &(row){.name = name});
@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The row of a key, which is not 0; a copy of the last argument, a pointer, is
- * appended if there is no such row. Valid until the next call. NULL without
- * memory. */
+/* Return the row of a nonzero key. If there is no such row, append a copy of
+ * the last argument, which is a pointer. The row is valid until the next call;
+ * NULL if there is no memory. */
 #define fd_row(vector, map, key, ...) \
     fd_row_find((void **)&(vector)->list, &(vector)->count, &(vector)->room, \
                 sizeof *(vector)->list, (map), (key), (__VA_ARGS__))
@@ -38,7 +38,7 @@ fd_row_find(void **list, uint32_t *count, uint32_t *room, size_t size,
     return (char *)*list + (size_t)(number - 1) * size;
 }
 
-/* Whether a key is new; it is added. `*status` is set on failure. */
+/* Return whether a key is new, and add it. `*status` is set on failure. */
 static inline bool
 fd_map_is_new(fd_map *map, uint64_t key, fd_status *status)
 {

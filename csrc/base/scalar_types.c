@@ -62,7 +62,8 @@ fd_dtype_at(uint32_t number)
     return number < DTYPES ? &dtypes[number] : &unknown;
 }
 
-/* The next character without case; '_' and "c10::" are skipped. 0: the end. */
+/* Return the next character in lower case, skipping '_' and "c10::", or 0 at
+ * the end. */
 static char
 next_letter(const char **at, const char *end)
 {
@@ -101,7 +102,7 @@ is_same(const char *name, const char *end, const char *other)
 uint32_t
 fd_dtype_size(const char *name, size_t size)
 {
-    /* Other names of the same types: of c10d, of older observers. */
+    /* Other names of the same types, used by c10d and by older observers. */
     static const struct {
         const char *name;
         uint8_t bytes;

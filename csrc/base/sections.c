@@ -7,14 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A section takes well below a microsecond: poll a few times before the first
- * sleep; about a second in total. */
+/* A section is left well within a microsecond: poll a few times before the
+ * first sleep; wait about a second in total. */
 enum { LOOKS = 1000, WAITS = 10000, WAIT_NS = 100000 };
 
 bool fd_sections_asymmetric;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static fd_section *sections; /* registered, under the lock */
+static fd_section *sections; /* registered sections, under the lock */
 
 static bool
 barrier(int command)

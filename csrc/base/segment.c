@@ -8,7 +8,7 @@ enum { GUARD = 4096 * 16 };
 #define SMALLEST ((size_t)16 << 20)
 #define LARGEST ((size_t)1 << 30)
 
-/* call_on(top, function, argument): the frame pointer keeps the old stack
+/* call_on(top, function, argument) keeps the old stack pointer in the frame
  * pointer, as the unwinding information states. */
 #if defined(__x86_64__)
 __asm__(".text\n"
@@ -57,8 +57,8 @@ __asm__(".text\n"
 
 void fd_call_on(char *top, void (*function)(void *), void *argument);
 
-/* As large as the thread's own stack: half of it stays free for the program's
- * C code before the next segment, as on the first stack. */
+/* A segment is as large as the thread's own stack: half of it stays free for
+ * the program's C code before the next segment, as on the first stack. */
 fd_segment *
 fd_segment_make(size_t stack_bytes)
 {

@@ -1,9 +1,9 @@
 /* Further C stacks for a thread whose own stack is too small.
  *
- * With an evaluator hook every Python call takes C stack, which CPython alone
- * does not need for it: a recursion that is fine without a recorder would
- * overflow. So the calls continue in a segment, a separate mapping, and return
- * to the stack below at the end.
+ * With an evaluator hook, every Python call uses C stack, which CPython alone
+ * avoids: a deep recursion that works without a recorder would overflow. Such
+ * calls continue on a segment, a separate mapping, and return to the previous
+ * stack at the end.
  *
  *     thread's stack      first segment       second segment
  *     main ... call ───► call ... call ───► call ...
@@ -25,18 +25,19 @@
 #endif
 
 typedef struct fd_segment {
-    char *base; /* of the mapping, which begins with a guard */
+    char *base; /* start of the mapping, which begins with a guard page */
     size_t bytes;
-    const char *bottom;      /* of the stack, above the guard */
-    const char *low;         /* below this address: use the next segment */
-    struct fd_segment *next; /* owned; deeper, kept for the next time */
+    const char *bottom;      /* lowest address of the stack, above the guard */
+    const char *low;         /* below this address, continue on the next
+                                segment */
+    struct fd_segment *next; /* owned; a deeper segment, kept for reuse */
 } fd_segment;
 
-/* A segment for a thread whose own stack has `stack_bytes`; NULL when there is
- * no address space. Pages are used when they are touched. */
+/* Create a segment for a thread whose own stack has `stack_bytes`. Return NULL
+ * if there is no address space. Pages use memory only once touched. */
 fd_segment *fd_segment_make(size_t stack_bytes);
 
-/* Free a segment and all deeper ones. NULL is allowed. */
+/* Free a segment and all deeper ones; NULL is allowed. */
 void fd_segment_free(fd_segment *segment);
 
 /* Run function(argument) on the segment. */

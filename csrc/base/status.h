@@ -2,9 +2,10 @@
  * Python: a status is returned to module/errors.c, which makes it an
  * exception.
  *
- * An fd_error has the one line for the user: the fault, its place, and the
- * remedy. Functions that can fail on input or on the file system take one;
- * functions that can only run out of memory or of room return a status alone.
+ * An fd_error holds the error message for the user, one line: the fault, its
+ * location, and the remedy. Functions that can fail on input or on the file
+ * system take one; functions that can only run out of memory or of space in
+ * the file return a status alone.
  */
 #ifndef FD_STATUS_H
 #define FD_STATUS_H
@@ -14,10 +15,10 @@
 typedef enum fd_status {
     FD_OK = 0,
     FD_ENOMEM,   /* an allocation failed */
-    FD_EFULL,    /* a bound of the recording is reached (max_mb, disk) */
+    FD_EFULL,    /* a size limit of the recording is reached (max_mb, disk) */
     FD_EIO,      /* a system call failed; errno is in the message */
     FD_EFORMAT,  /* malformed input */
-    FD_EVERSION, /* written by a newer version than this one reads */
+    FD_EVERSION, /* written by a newer version */
     FD_EINVAL,   /* invalid request */
     FD_ECONFLICT /* inputs that must not be combined */
 } fd_status;
@@ -26,11 +27,11 @@ typedef struct fd_error {
     char text[512];
 } fd_error;
 
-/* The plain name of a status, for messages and tests. Never NULL. */
+/* Return the name of a status for messages and tests. Never NULL. */
 const char *fd_status_name(fd_status status);
 
-/* Write the message (printf rules) and return `status`, so that a failing
- * function ends in one line. `error` may be NULL. */
+/* Format the message (printf rules) into `error`, which may be NULL, and
+ * return `status`, so that callers can write `return fd_fail(...)`. */
 fd_status fd_fail(fd_error *error, fd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,4 @@
-/* Sums of times that come from files: they saturate below the two ends of the
+/* Saturating sums of times from files. They stop short of the two ends of the
  * range, which mean "none" and "never". */
 #ifndef FD_SUMS_H
 #define FD_SUMS_H
@@ -31,7 +31,7 @@ fd_minus(int64_t a, int64_t b)
              : fd_bounded(difference);
 }
 
-/* Rounded towards zero; 0 for NaN. */
+/* Round towards zero; NaN becomes 0. */
 static inline int64_t
 fd_whole(double value)
 {

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Bytes of the valid sequence at the start of `text`, 0 when it is invalid
- * or cut off. */
+/* Return the length of the valid sequence at the start of `text`, or 0 if it
+ * is invalid or truncated. */
 size_t fd_utf8_length(const char *text, size_t size);
 
 #endif

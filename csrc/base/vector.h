@@ -1,4 +1,4 @@
-/* Growing arrays of plain structs. The only container made of macros.
+/* Growing arrays of plain structs. The only container that consists of macros.
  *
  *     FD_VECTOR(int) numbers = {NULL, 0, 0};
  *     if (fd_vector_push(&numbers, 42) != FD_OK) ...
@@ -20,7 +20,7 @@
         uint32_t room; \
     }
 
-/* Make room for `more` elements; evaluates to a status. */
+/* Reserve capacity for `more` elements; evaluates to a status. */
 #define fd_vector_reserve(vector, more) \
     fd_vector_grow((void **)&(vector)->list, (vector)->count, \
                    &(vector)->room, sizeof *(vector)->list, (more))
@@ -38,14 +38,15 @@
 fd_status fd_vector_grow(void **list, uint32_t count, uint32_t *room,
                          size_t size, size_t more);
 
-/* Sort by a comparison for qsort; an empty vector may have no list. */
+/* Sort with a comparison function for qsort. Safe for an empty vector, whose
+ * list may be NULL. */
 #define fd_vector_sort(vector, compare) \
     fd_sort((vector)->list, (vector)->count, sizeof *(vector)->list, (compare))
 
 void fd_sort(void *list, size_t count, size_t size,
              int (*compare)(const void *, const void *));
 
-/* Compare two numbers: -1, 0 or 1. */
+/* Compare two numbers; evaluates to -1, 0 or 1. */
 #define FD_ORDER(a, b) ((a) == (b) ? 0 : (a) < (b) ? -1 : 1)
 
 #endif

@@ -8,24 +8,26 @@
 
 enum { NO_MEMBER = UINT32_MAX };
 enum {
-    ROUNDS = 8, /* of refinement; it converges after three or four */
-    NEAR = 3,   /* the first delay off an edge: two points define the edge */
+    ROUNDS = 8, /* rounds of refinement; it converges after three or four */
+    NEAR = 3,   /* index of the first delay off an edge: two points define the
+                 * edge */
     FAR_DEVIATIONS = 12,
     FAR_NS = 1000,
-    MARGIN_NS = 2,    /* for rounding */
+    MARGIN_NS = 2,    /* margin for rounding */
     MOST_VIOLATED = 5 /* reject a match with more than one violation in 5 */
 };
 
-/* Standard error of a median: 1.25 sigma / sqrt(n), sigma 1.48 deviations. */
+/* Factor of the standard error of a median: 1.25 sigma / sqrt(n), sigma 1.48
+ * deviations. */
 static const double MEDIAN_ERROR = 1.858;
 
-/* One collective on a member and on its parent. */
+/* The parts of a collective on a member and on its parent. */
 typedef struct pair {
-    uint32_t own;   /* part */
-    uint32_t other; /* part */
+    uint32_t own;   /* index of a part */
+    uint32_t other; /* index of a part */
     uint32_t group;
-    fd_clock_point point; /* own end; how much later it is by the parent's
-                             clock */
+    fd_clock_point point; /* own end; how much later it is on the parent's
+                           * clock */
 } pair;
 
 /* A member during the fit. Times are relative to the `origin` of their
@@ -33,17 +35,17 @@ typedef struct pair {
 typedef struct node {
     uint32_t parent;
     uint32_t candidate;
-    uint32_t common; /* with the candidate */
+    uint32_t common; /* number of collectives shared with the candidate */
     int64_t origin;
     bool placed;
-    fd_clock_line to_parent;    /* median, to add to own times */
-    fd_clock_line to_reference; /* to add */
+    fd_clock_line to_parent;    /* median line, to add to own times */
+    fd_clock_line to_reference; /* line to add to own times */
     double scatter;             /* standard error of the median */
     double error;
-    double weight; /* of the median among the estimates */
+    double weight; /* weight of the median among the estimates */
     double uncertainty;
-    double moved; /* to obey causality, ns */
-    pair *pairs;  /* owned; ordered by own end */
+    double moved; /* ns that the clock was moved to satisfy causality */
+    pair *pairs;  /* owned; sorted by own end */
     size_t pair_count;
     bool sloped;
 } node;
@@ -54,14 +56,15 @@ typedef struct fitting {
     node *nodes; /* owned */
     uint32_t count;
     uint32_t reference;
-    FD_VECTOR(uint32_t) groups; /* first part of each; then the end */
-    FD_VECTOR(uint32_t) order;  /* members, parents first */
-    double *last;               /* owned; last begin of each group */
-    double *first;              /* owned; first end of each group */
-    double least_weight;        /* of the minimum delays */
-    double most_weight;         /* of the maximum delays */
-    double *numbers;            /* owned; scratch */
-    fd_clock_point *points;     /* owned; scratch */
+    /* index of the first part of each group; then the end */
+    FD_VECTOR(uint32_t) groups;
+    FD_VECTOR(uint32_t) order; /* members, parents first */
+    double *last;              /* owned; last begin of each group */
+    double *first;             /* owned; first end of each group */
+    double least_weight;       /* weight of the minimum delays */
+    double most_weight;        /* weight of the maximum delays */
+    double *numbers;           /* owned; temporary */
+    fd_clock_point *points;    /* owned; temporary */
 } fitting;
 
 static int
@@ -88,7 +91,7 @@ on_line(const fd_clock_line *line, double at)
     return line->value + line->slope * at;
 }
 
-/* By the reference's clock, relative to its origin. */
+/* Convert a time to the clock of the reference, relative to its origin. */
 static double
 aligned(const fitting *f, const fd_clock_part *part, int64_t time)
 {
@@ -115,7 +118,7 @@ group_parts(fitting *f)
     return fd_vector_push(&f->groups, f->part_count);
 }
 
-/* The part of a member in a group, or NULL. */
+/* Return the part of a member in a group, or NULL. */
 static const fd_clock_part *
 part_of(const fitting *f, uint32_t group, uint32_t member)
 {
@@ -191,7 +194,7 @@ find_pairs(fitting *f, uint32_t member)
     return FD_OK;
 }
 
-/* The median line through pairs, and its standard error. */
+/* Return the median line through pairs, and its standard error. */
 static fd_clock_line
 fit_pairs(fitting *f, const pair *pairs, size_t count, double *deviation,
           double *error)
@@ -212,8 +215,9 @@ fit_pairs(fitting *f, const pair *pairs, size_t count, double *deviation,
     return line;
 }
 
-/* The line of the kind that fits best. Different collectives that look alike,
- * because the name of their group is unknown, scatter more. */
+/* Find the line of the kind that fits best. Different collectives that cannot
+ * be distinguished, because the name of their group is unknown, scatter
+ * more. */
 static bool
 best_kind(fitting *f, const node *n, fd_clock_line *line, double *deviation)
 {
@@ -254,7 +258,7 @@ drop_far_pairs(node *n, const fd_clock_line *line, double deviation)
     qsort(n->pairs, kept, sizeof *n->pairs, by_end);
 }
 
-/* Whether in too many pairs one member ended before the other began. */
+/* Return whether in too many pairs one member ended before the other began. */
 static bool
 is_absurd(const fitting *f, const node *n)
 {
@@ -285,7 +289,8 @@ to_reference_by_parent(fitting *f, node *n)
                         own->slope + next->slope * (1 + own->slope)};
 }
 
-/* The first estimate; false if the two have too little in common. */
+/* Make the first estimate of a member; return false if it has too few
+ * collectives in common with its parent. */
 static bool
 place(fitting *f, uint32_t member)
 {
@@ -338,7 +343,7 @@ place_more(fitting *f, bool *any)
     return FD_OK;
 }
 
-/* The last begin and the first end of each collective, by the current
+/* Find the last begin and the first end of each collective, by the current
  * estimates. */
 static void
 find_extremes(fitting *f)
@@ -356,8 +361,8 @@ find_extremes(fitting *f)
     }
 }
 
-/* The line of the minimum delays after the last begin (side 1), or of the
- * maximum delays (side -1), over own time. */
+/* Return the line of the minimum delays after the last begin (side 1), or of
+ * the maximum delays (side -1), over own time. */
 static fd_clock_line
 edge(fitting *f, const node *n, bool parents, double side)
 {
@@ -373,7 +378,8 @@ edge(fitting *f, const node *n, bool parents, double side)
     return (fd_clock_line){side * line.value, side * line.slope};
 }
 
-/* The error of an edge: about the distance of the next delay from it. */
+/* Return the error of an edge: about the distance of the next delay from
+ * it. */
 static double
 edge_error(fitting *f, const node *n, bool parents, double side)
 {
@@ -382,14 +388,15 @@ edge_error(fitting *f, const node *n, bool parents, double side)
     for (size_t i = 0; i < count; i++) {
         f->numbers[i] -= side * on_line(&line, n->pairs[i].point.at);
     }
-    fd_clock_median(f->numbers, count); /* sorts */
+    fd_clock_median(f->numbers, count); /* sorts the numbers */
     return f->numbers[count > NEAR ? NEAR : count - 1];
 }
 
-/* The weight of each estimate is the inverse of its variance. Delays have the
- * same distribution on all members, so the largest error of an edge counts for
- * all. As long as clocks differ by the scatter of the medians, edges appear
- * less sharp than they are: medians are included in later rounds only. */
+/* Set the weight of each estimate to the inverse of its variance. Delays have
+ * the same distribution on all members, so the largest error of an edge
+ * applies to all. As long as clocks differ by the scatter of the medians,
+ * edges appear less sharp than they are; `medians` is true in later rounds
+ * only. */
 static void
 weigh(fitting *f, bool medians)
 {
@@ -419,8 +426,8 @@ add_difference(fd_clock_line *to, double weight, fd_clock_line a,
     to->slope += weight * (a.slope - b.slope);
 }
 
-/* Match the delays of a member with those of its parent: minimum, maximum and
- * median, by their weights. */
+/* Align the delays of a member with those of its parent by their minimum,
+ * maximum and median, with their weights. */
 static void
 level(fitting *f, node *n)
 {
@@ -437,7 +444,7 @@ level(fitting *f, node *n)
         (fd_clock_line){now.value + move.value, now.slope + move.slope};
 }
 
-/* Mark the parts of matched collectives; others only look alike. */
+/* Mark the parts of matched collectives. */
 static void
 join_parts(fitting *f)
 {
@@ -499,7 +506,7 @@ refine(fitting *f)
     }
 }
 
-/* Matched collectives that end before their last begin. */
+/* Count matched collectives that end before their last begin. */
 static uint64_t
 violations(const fitting *f, const node *n)
 {
@@ -511,7 +518,8 @@ violations(const fitting *f, const node *n)
     return found;
 }
 
-/* Convert to whole nanoseconds, at the middle of the member's time. */
+/* Convert the result to integer nanoseconds, at the middle of the member's
+ * time. */
 static void
 conclude(fitting *f, uint32_t member, fd_clock_member *to)
 {

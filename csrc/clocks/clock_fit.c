@@ -19,7 +19,7 @@ saturated(wide value)
                              : (int64_t)value;
 }
 
-/* Rounded to nearest, symmetric around 0. */
+/* Apply a drift, rounded to nearest, symmetric around 0. */
 static wide
 drifted(const fd_clock_map *map, int64_t ns)
 {
@@ -65,7 +65,7 @@ slope_ppt(double slope)
     return fd_clock_round(ppt > most ? most : ppt < -most ? -most : ppt);
 }
 
-/* Half the round-trip time; negative for an invalid ping. */
+/* Return half the round-trip time; negative for an invalid ping. */
 static double
 half_trip(const fd_clock_ping *ping)
 {
@@ -157,7 +157,8 @@ open_at(opening *o, double slope)
     }
 }
 
-/* The width is a concave function of the slope. */
+/* Return the slope with the widest interval; the width is a concave function
+ * of the slope. */
 static double
 widest_slope(opening *o)
 {
@@ -253,7 +254,7 @@ fd_clock_median_line(const fd_clock_point *points, size_t count, bool sloped,
     return line;
 }
 
-/* Whether `b` lies on or above the line from `a` to `c`. */
+/* Return whether `b` lies on or above the line from `a` to `c`. */
 static bool
 is_above(const fd_clock_point *a, const fd_clock_point *b,
          const fd_clock_point *c)
@@ -311,8 +312,8 @@ wanted(const fd_clock_steps *s, int64_t moment)
              : offset;
 }
 
-/* The time when the offset will be wrong by a whole step; it is wrong by `off`
- * now. */
+/* Set the time when the error of the offset will reach a step; the error is
+ * `off` now. */
 static void
 set_next_change(fd_clock_steps *s, int64_t moment, int64_t off)
 {

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 enum {
-    FD_CLOCK_UNKNOWN = -1, /* an uncertainty, a residual */
+    FD_CLOCK_UNKNOWN = -1, /* value of an uncertainty or a residual */
     FD_CLOCK_MOST_DRIFT_PPM = 500,
-    FD_CLOCK_SPAN_NS = 1000000000 /* minimum duration to fit a drift */
+    FD_CLOCK_SPAN_NS = 1000000000 /* minimum time span to fit a drift */
 };
 
 typedef struct fd_clock_map {
@@ -29,10 +29,10 @@ typedef struct fd_clock_fit {
     int64_t uncertainty_ns;
 } fd_clock_fit;
 
-/* Saturates on overflow. */
+/* Apply a map to a time; saturates on overflow. */
 int64_t fd_clock_apply(const fd_clock_map *map, int64_t ns);
 
-/* First `inner`, then `outer`. */
+/* Return the map that applies `inner` first, then `outer`. */
 fd_clock_map fd_clock_compose(const fd_clock_map *inner,
                               const fd_clock_map *outer);
 
@@ -44,24 +44,24 @@ typedef struct fd_clock_ping {
     int64_t received;
 } fd_clock_ping;
 
-/* From the own clock to the other, by the fastest round trip of each half of
- * the time; the error is at most half of the slower one. False without a ping
- * that was received after it was sent. */
+/* Fit the map from the own clock to the other, by the fastest round trip of
+ * each half of the time; the error is at most half of the slower one. Return
+ * false without a ping that was received after it was sent. */
 bool fd_clock_fit_pings(const fd_clock_ping *pings, size_t count,
                         fd_clock_fit *fit);
 
-/* Times of two related events, of which the own one is known to be the
- * earlier, or the later. */
+/* Times of two related events, of which the own one is known to be the earlier
+ * or the later one. */
 typedef struct fd_clock_bound {
     int64_t own;
     int64_t other;
     bool earlier;
 } fd_clock_bound;
 
-/* From the own clock to the other: the middle of the feasible interval, with
- * half its width as uncertainty. If no offset satisfies all bounds, the one
- * with the smallest maximum violation, which is the uncertainty. FD_EINVAL
- * without bounds of both kinds. */
+/* Fit the map from the own clock to the other: the middle of the feasible
+ * interval, with half its width as uncertainty. If no offset satisfies all
+ * bounds, use the one with the smallest maximum violation, which is then the
+ * uncertainty. FD_EINVAL without bounds of both kinds. */
 fd_status fd_clock_fit_bounds(const fd_clock_bound *bounds, size_t count,
                               fd_clock_fit *fit);
 
@@ -76,22 +76,22 @@ typedef struct fd_clock_point {
     double value;
 } fd_clock_point;
 
-/* Lines through at least one point, ordered by `at`.
+/* Lines through at least one point, as a function of `at`.
  *
- * Median: as many points above as below; `scratch` has room for `count`.
- * Lower: the nearest line with no point below; reorders the points. */
+ * Median: as many points above as below; `scratch` has `count` entries. Lower:
+ * the nearest line with no point below it; reorders the points. */
 fd_clock_line fd_clock_median_line(const fd_clock_point *points, size_t count,
                                    bool sloped, double *scratch);
 fd_clock_line fd_clock_lower_line(fd_clock_point *points, size_t count,
                                   bool sloped);
 
-/* Sorts the numbers. */
+/* Return the median; sorts the numbers. */
 double fd_clock_median(double *numbers, size_t count);
 
-/* a - b, without overflow. */
+/* Return a - b, without overflow. */
 double fd_clock_between(int64_t a, int64_t b);
 
-/* Rounds; saturates. */
+/* Round to an integer; saturates. */
 int64_t fd_clock_round(double ns);
 
 /* A drifting correction as steps, for traces whose clock snapshots have a
@@ -109,17 +109,18 @@ typedef struct fd_clock_steps {
     fd_clock_map map;
     int64_t step_ns;
     int64_t offset_ns;   /* to add to an own time, since the last change */
-    int64_t last;        /* previous event */
-    int64_t next_change; /* no other offset is necessary before */
+    int64_t last;        /* time of the previous event */
+    int64_t next_change; /* the offset does not change before this time */
 } fd_clock_steps;
 
-/* The offset is exact at `first`, and less than `step_ns` + 1 off later. */
+/* Begin the steps. The offset is exact at `first`, and later its error is less
+ * than `step_ns` + 1. */
 fd_clock_steps fd_clock_steps_begin(const fd_clock_map *map, int64_t step_ns,
                                     int64_t first);
 
-/* Update for the time of the next event; times must not decrease. Returns true
- * if the offset has changed. Calls before `next_change` can be skipped if the
- * caller stores the latest of their times in `last`. */
+/* Update the offset for the time of the next event; times must not decrease.
+ * Return true if the offset has changed. Calls before `next_change` can be
+ * skipped if the caller stores the latest of their times in `last`. */
 bool fd_clock_steps_change(fd_clock_steps *steps, int64_t moment);
 
 #endif

@@ -16,8 +16,8 @@ enum {
     NS_PER_MS = 1000000,
     BURST_BETWEEN = 16,
     KEPT_OF_BURST = 4,
-    BURST_MS = 200,         /* longest burst */
-    FIRST_PATIENCE_MS = 25, /* for one reply */
+    BURST_MS = 200,         /* maximum duration of a burst */
+    FIRST_PATIENCE_MS = 25, /* maximum wait for one reply */
     LAST_PATIENCE_MS = 200,
     FIRST_PAUSE_MS = 1000,
     LAST_PAUSE_MS = 10000
@@ -26,7 +26,7 @@ enum {
 struct fd_ping_client {
     fd_ping_thread thread;
     uint8_t token[FD_PING_TOKEN];
-    uint64_t number; /* of the latest request; starts at random */
+    uint64_t number; /* number of the latest request; starts at random */
     uint32_t kept;
     int pause_ms;
     int patience_ms;
@@ -85,7 +85,8 @@ receive_reply(fd_ping_client *c, int64_t deadline, bool ending, fd_ping *ping)
     return false;
 }
 
-/* Without room, drop every second burst and double the pauses. */
+/* Make space for a round trip: drop every second burst and double the
+ * pauses. */
 static void
 make_room(fd_ping_client *c)
 {
@@ -148,7 +149,8 @@ burst(fd_ping_client *c, int many, int budget_ms, bool ending)
     }
 }
 
-/* Sleep between bursts. True when the thread is to end, or cannot sleep. */
+/* Sleep between bursts. Return true if the thread is to end, or cannot
+ * sleep. */
 static bool
 rest(const fd_ping_client *c)
 {

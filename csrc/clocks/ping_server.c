@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* After so many invalid datagrams the thread stops reading for a while, so
- * that a flood takes little processor time from the program. */
+/* After this number of invalid datagrams the thread stops reading for a while,
+ * so that a flood takes little processor time from the program. */
 enum { MOST_STRANGE = 256, REST_MS = 10, ROUND = 1024 };
 
 struct fd_ping_server {
@@ -28,7 +28,7 @@ fd_ping_now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Constant time, wherever the first difference is. */
+/* Compare the token in constant time, wherever the first difference is. */
 static bool
 has_token(const fd_ping_server *s, const uint8_t *bytes)
 {
@@ -39,7 +39,7 @@ has_token(const fd_ping_server *s, const uint8_t *bytes)
     return difference == 0;
 }
 
-/* Read a datagram and reply to it. Returns 1 for a valid request, 0 for an
+/* Read a datagram and reply to it. Return 1 for a valid request, 0 for an
  * invalid one, -1 for an empty queue. */
 static int
 reply_to_one(const fd_ping_server *s)
@@ -67,7 +67,7 @@ reply_to_one(const fd_ping_server *s)
     return 1;
 }
 
-/* False after too many invalid datagrams. */
+/* Reply to queued requests; return false after too many invalid datagrams. */
 static bool
 reply_to_some(const fd_ping_server *s)
 {

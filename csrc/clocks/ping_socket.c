@@ -53,7 +53,7 @@ port_of(int fd)
                      : ((struct sockaddr_in6 *)&own)->sin6_port);
 }
 
-/* Sets errno on failure. */
+/* Open a socket; set errno on failure. */
 static int
 open_socket(const struct addrinfo *found, bool listens)
 {

@@ -10,7 +10,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fd_ping_thread *threads;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-static int refusal; /* error of pthread_atfork; 0 for none */
+static int refusal; /* error of pthread_atfork, or 0 */
 
 static void
 close_both(fd_ping_thread *thread)
@@ -69,7 +69,8 @@ list(fd_ping_thread *thread)
     pthread_mutex_unlock(&lock);
 }
 
-/* Closes under the lock, so that a fork never sees a closed descriptor. */
+/* Remove the thread from the list and close its descriptors under the lock, so
+ * that a fork never sees a closed descriptor. */
 static void
 unlist(fd_ping_thread *thread)
 {

@@ -1,6 +1,6 @@
 /* A thread with a socket, and an eventfd that ends it. A forked child does not
- * have the thread: both descriptors are closed there before fork() returns,
- * also when C code forks. */
+ * have the thread: both descriptors are closed in the child before fork()
+ * returns, also if C code forks. */
 #ifndef FD_PING_THREAD_H
 #define FD_PING_THREAD_H
 
@@ -12,9 +12,10 @@
 typedef struct fd_ping_thread {
     pthread_t thread;
     int socket; /* owned; -1: closed */
-    int ends;   /* owned; readable when the thread is to end */
+    int ends;   /* owned; becomes readable to end the thread */
     bool running;
-    struct fd_ping_thread *next; /* of all in this process */
+    struct fd_ping_thread *next; /* the list of all such threads in this
+                                  * process */
     struct fd_ping_thread **link;
 } fd_ping_thread;
 

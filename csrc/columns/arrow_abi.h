@@ -1,6 +1,6 @@
 /* The structs of the Arrow C data interface and C stream interface, by which
- * columns move between libraries of one process without a copy. Layout and
- * names are fixed by the specification:
+ * columns are moved between libraries of one process without a copy. Layout
+ * and names are fixed by the specification:
  * https://arrow.apache.org/docs/format/CDataInterface.html */
 #ifndef FD_ARROW_ABI_H
 #define FD_ARROW_ABI_H

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-/* One column of the rows that the table shows. */
+/* A column of the rows that the table shows. */
 typedef struct shown_column {
     const fd_column *column;
     const char *rows;
     size_t row_bytes;
     uint32_t count;
     const fd_text_pool *texts;
-    const uint32_t *used; /* texts: ids of the dictionary */
+    const uint32_t *used; /* texts: ids in the dictionary */
 } shown_column;
 
 static uint64_t
@@ -21,7 +21,7 @@ cell(const shown_column *shown, uint32_t row)
     return fd_cell(shown->column, shown->rows + row * shown->row_bytes);
 }
 
-/* The width of a value, 0 of a bit. */
+/* Return the bytes of a value; 0 for a bit. */
 static size_t
 width_of(const fd_column *column)
 {
@@ -57,7 +57,7 @@ is_null(const fd_column *column, uint64_t value)
                                                  : value == 0;
 }
 
-/* The validity bitmap of a column with nulls. */
+/* Fill the validity bitmap of a column with nulls. */
 static fd_status
 fill_validity(struct ArrowArray *array, const shown_column *shown)
 {
@@ -125,7 +125,8 @@ used_text(const void *context, uint32_t row, size_t *size)
     return fd_text_pool_get(shown->texts, id);
 }
 
-/* Number the used texts by first use; the indexes are the numbers. */
+/* Number the used texts in order of first use, and store the numbers in the
+ * indexes. */
 static uint32_t
 number_texts(const shown_column *shown, uint32_t *numbers, uint32_t *used,
              uint32_t *indexes)
@@ -247,7 +248,7 @@ typedef struct owned_buffers {
     const void *list[FD_ARROW_BUFFERS];
 } owned_buffers;
 
-/* Children and dictionary may have been moved away. */
+/* Release an array; its children and dictionary may have been moved away. */
 static void
 release(struct ArrowArray *array)
 {

@@ -1,5 +1,5 @@
-/* Rows of structs as an Arrow array: a struct array with a child per column
- * (arrow_schema.h has the types). */
+/* Conversion of rows of structs to an Arrow array: a struct array with a child
+ * per column (arrow_schema.h has the types). */
 #ifndef FD_ARROW_ARRAY_H
 #define FD_ARROW_ARRAY_H
 
@@ -8,33 +8,35 @@
 
 typedef struct fd_arrow_rows {
     const void *list;
-    uint32_t count; /* with row 0, also if the table does not show it */
+    uint32_t count; /* including row 0, also if the table does not show it */
     const fd_text_pool *texts;
-    const uint32_t *rank; /* of all rows; NULL: no column "rank" */
+    const uint32_t *rank; /* rank of all rows; NULL: the table has no column
+                           * "rank" */
 } fd_arrow_rows;
 
-/* Copies the rows. FD_ENOMEM is the only failure; the caller releases it. */
+/* Make the array, with a copy of the rows. FD_ENOMEM is the only failure. The
+ * caller releases the array. */
 fd_status fd_arrow_array(struct ArrowArray *array, const fd_table *table,
                          const fd_arrow_rows *rows);
 
-/* Arrays that own their buffers, and their texts. */
+/* Arrays that own their buffers and texts. */
 
 enum { FD_ARROW_BUFFERS = 3 };
 
-/* An empty array with `count` buffers and `children` children, all unset.
- * FD_ENOMEM is the only failure; the array is released then. */
+/* Make an empty array with `count` buffers and `children` children, all unset.
+ * FD_ENOMEM is the only failure; the array is then released. */
 fd_status fd_arrow_begin(struct ArrowArray *array, int64_t length, int count,
                          size_t children);
 
-/* Allocate one buffer of at least `size` bytes, zeroed; NULL without memory.
- * The array owns it. */
+/* Allocate one buffer of at least `size` bytes, zeroed and owned by the array,
+ * or return NULL after a failed allocation. */
 void *fd_arrow_buffer(struct ArrowArray *array, int index, size_t size);
 
-/* The value of a row in a text column, without a copy. */
+/* Return the value of a row in a text column, without a copy. */
 typedef const char *fd_arrow_text(const void *context, uint32_t row,
                                   size_t *size);
 
-/* An array of UTF-8 texts, a copy. */
+/* Make an array of UTF-8 texts, which are copied. */
 fd_status fd_arrow_texts(struct ArrowArray *array, uint32_t count,
                          fd_arrow_text *text, const void *context);
 

@@ -34,7 +34,7 @@ format_of(const fd_column *column)
     case FD_COLUMN_TEXT_OR_NONE:
         break;
     }
-    return "i"; /* also the index of a dictionary */
+    return "i"; /* also the type of the index of a dictionary */
 }
 
 bool
@@ -52,8 +52,7 @@ fd_arrow_is_nullable(const fd_column *column)
         || column->type == FD_COLUMN_I64_OR_NONE;
 }
 
-/* Release of a schema made here; children and dictionary may have been moved
- * away. */
+/* Release a schema; its children and dictionary may have been moved away. */
 static void
 release(struct ArrowSchema *schema)
 {
@@ -83,7 +82,7 @@ put(char **to, const char *text)
     *to += sizeof size + (size_t)size;
 }
 
-/* {"unit": unit} in the encoding of the specification. */
+/* Return {"unit": unit} in the encoding of the specification. */
 static char *
 metadata_of(const char *unit)
 {

@@ -11,7 +11,7 @@ typedef struct batch_stream {
     const fd_trace *trace;
     const fd_arrow_table *table;
     uint64_t *paths; /* owned */
-    uint32_t next;   /* batch */
+    uint32_t next;   /* index of the next batch */
     fd_arrow_drop *drop;
     void *owner;
 } batch_stream;

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
-/* No secret: the numbers must be equal everywhere. */
+/* A fixed key, since the ids must be equal in all traces. */
 static const fd_sip_key key = {0, 0};
 
 static uint64_t
@@ -38,7 +38,7 @@ node_hashes(const fd_trace *trace)
     return list;
 }
 
-/* A parent comes before its children. */
+/* Hash the modules; a parent precedes its children. */
 static uint64_t *
 module_hashes(const fd_trace *trace)
 {
@@ -53,8 +53,8 @@ module_hashes(const fd_trace *trace)
     return list;
 }
 
-/* The paths, and those of their origins: an origin may come later and have an
- * origin itself, so it counts by its path alone. */
+/* Hash the paths with their origins. An origin can come later and have an
+ * origin itself, so only the hash of its path is used. */
 static void
 hash_paths(const fd_trace *trace, const uint64_t *nodes,
            const uint64_t *modules, const uint64_t *plain, uint64_t *paths)

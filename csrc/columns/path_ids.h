@@ -1,11 +1,12 @@
-/* Numbers of call paths that are the same in every trace: a hash of what the
- * path consists of. Rows of different files are joined by them. */
+/* Ids of call paths that are equal in every trace: a hash of the names on the
+ * path. They join rows of different files. */
 #ifndef FD_PATH_IDS_H
 #define FD_PATH_IDS_H
 
 #include "trace/trace.h"
 
-/* An array by context (entry 0: 0); NULL without memory. */
+/* Return an array of ids by context (entry 0: 0), or NULL after a failed
+ * allocation. The caller frees it. */
 uint64_t *fd_path_ids(const fd_trace *trace);
 
 #endif

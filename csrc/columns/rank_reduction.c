@@ -12,7 +12,7 @@
 
 typedef unsigned __int128 wide;
 
-/* The sum so far; lists by context. */
+/* The sum so far; lists are sorted by context. */
 typedef struct reducing {
     const fd_trace *trace;
     fd_trace_rank *sum;
@@ -43,7 +43,7 @@ number(const uint64_t sum[2])
     return (double)((wide)sum[1] << 64 | sum[0]);
 }
 
-/* Of equal values the lowest rank has it. */
+/* Extend a range; of equal values, the lowest rank is stored. */
 static void
 widen(fd_rank_range *range, const fd_rank_range *more, bool first)
 {
@@ -85,7 +85,8 @@ range_of(uint64_t value, uint32_t rank)
     return (fd_rank_range){value, value, rank, rank};
 }
 
-/* The steps of a context on one rank, as a comparison of runs needs them. */
+/* Add the steps of a context on one rank, as a comparison of runs needs
+ * them. */
 static void
 add_steps(fd_rank_spread *one, const fd_figure *own, bool selected)
 {
@@ -102,7 +103,7 @@ add_steps(fd_rank_spread *one, const fd_figure *own, bool selected)
     }
 }
 
-/* The spread and the sketches of one rank. */
+/* Add the spread and the sketches of one rank. */
 static fd_status
 add_one_rank(reducing *r, const fd_trace_rank *rank, const fd_total *totals,
              const fd_figure *own)
@@ -229,7 +230,8 @@ add_states(fd_trace_rank *sum, const fd_trace_rank *more)
         sum->window.applied = more->window.applied;
         sum->start.realtime_ns = more->start.realtime_ns;
     }
-    sum->state = sum->state == more->state ? sum->state : 0; /* unknown */
+    /* different: unknown */
+    sum->state = sum->state == more->state ? sum->state : 0;
     sum->timing = sum->timing != 0 && more->timing != 0;
     sum->window.applied = sum->window.applied && more->window.applied;
     sum->incomplete |= more->incomplete;
@@ -255,8 +257,8 @@ add_scalars(fd_trace_rank *sum, const fd_trace_rank *more)
     }
 }
 
-/* Counts that have a meaning as sums over ranks; those of memory and the
- * latest collectives do not, and shapes grow with the number of ranks. */
+/* Add the counts that can be summed over ranks. Memory and the latest
+ * collectives cannot, and shapes would grow with the number of ranks. */
 static fd_status
 add_measures(fd_trace_rank *sum, const fd_trace_rank *more)
 {
@@ -273,7 +275,7 @@ add_measures(fd_trace_rank *sum, const fd_trace_rank *more)
     return status;
 }
 
-/* The facts of the lowest rank, without those of an earlier sum. */
+/* Take the facts of the lowest rank, without those of an earlier sum. */
 static fd_status
 take_facts(reducing *r, const fd_trace_rank *rank)
 {
@@ -321,7 +323,7 @@ by_role(const void *left, const void *right)
                               : (a->root > b->root) - (a->root < b->root);
 }
 
-/* The lists by context as those of the sum. */
+/* Store the lists in the sum. */
 static fd_status
 keep_lists(reducing *r)
 {
@@ -404,7 +406,7 @@ add_about(fd_trace *trace, const char *about)
                            : status;
 }
 
-/* Nodes, modules and contexts of all traces, and their ranks, as one. */
+/* Join nodes, modules, contexts and ranks of all traces in one. */
 static fd_status
 join(fd_trace *all, const fd_trace *const *traces, size_t count)
 {
@@ -433,7 +435,7 @@ fd_ranks_reduce(fd_trace **made, const fd_trace *const *traces, size_t count,
         status = add_about(all, about);
     }
     if (status == FD_OK) {
-        status = fd_sort_texts(all); /* drops those of other ranks */
+        status = fd_sort_texts(all); /* removes those of other ranks */
     }
     if (status != FD_OK) {
         fd_trace_free(all);

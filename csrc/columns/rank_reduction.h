@@ -1,4 +1,4 @@
-/* The ranks of traces summed into one: for each call path the sums of its
+/* Reduction of the ranks of traces to one: for each call path the sums of its
  * figures, and the spread over ranks: minimum, maximum, the ranks that have
  * them, and sketches. Its size does not depend on the number of ranks. Sums of
  * sums give the same bytes as the sum of all ranks, in any order. */

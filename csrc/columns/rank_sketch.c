@@ -22,7 +22,7 @@ compare(const fd_rank_bucket *a, const fd_rank_bucket *b)
     return (a->bucket > b->bucket) - (a->bucket < b->bucket);
 }
 
-/* Both lists as one, into a list with room. */
+/* Merge both lists into `to`, which has sufficient capacity. */
 static uint32_t
 merge(fd_rank_bucket *to, const fd_sketch_list *list,
       const fd_rank_bucket *more, uint32_t count)
@@ -73,7 +73,7 @@ fd_sketch_values(uint32_t context, uint64_t self, uint64_t total,
     return equal ? 1 : 2;
 }
 
-/* The first bucket of the list that is not before `wanted`. */
+/* Return the first bucket of the list that is not before `wanted`. */
 static uint32_t
 first_of(const fd_rank_bucket *list, uint32_t count,
          const fd_rank_bucket *wanted)
@@ -92,7 +92,8 @@ first_of(const fd_rank_bucket *list, uint32_t count,
     return low;
 }
 
-/* The buckets of one context and figure; adds their ranks. */
+/* Find the buckets of one context and figure, and add their ranks to
+ * `ranks`. */
 static const fd_rank_bucket *
 find(const fd_rank_bucket *list, uint32_t count, const fd_rank_bucket *wanted,
      uint32_t *buckets, uint64_t *ranks)

@@ -140,7 +140,7 @@ fd_table_rows_clear(fd_table_rows *batch)
     *batch = (fd_table_rows){.list = NULL};
 }
 
-/* Room for `count` owned rows of `size` bytes. */
+/* Allocate `count` owned rows of `size` bytes. */
 static void *
 own_rows(fd_table_rows *batch, uint32_t count, size_t size)
 {
@@ -151,8 +151,9 @@ own_rows(fd_table_rows *batch, uint32_t count, size_t size)
 
 typedef void write_name(const fd_trace *, uint32_t, fd_buffer *);
 
-/* The names of nodes or modules, by number; the caller frees the list. The
- * texts are in the strings of the batch. NULL without memory. */
+/* Return the names of nodes or modules by number, or NULL after a failed
+ * allocation. The caller frees the list; the texts are in the strings of the
+ * batch. */
 static const char **
 names_of(fd_table_rows *batch, const fd_trace *trace, uint32_t count,
          write_name *write)
@@ -178,7 +179,7 @@ names_of(fd_table_rows *batch, const fd_trace *trace, uint32_t count,
 typedef void make_row(void *row, const fd_trace *, uint32_t id,
                       const char *name);
 
-/* Rows 1 to count - 1 of the trace, each with its name. */
+/* Add rows 1 to count - 1 of the trace, each with its name. */
 static fd_status
 fill_named(fd_table_rows *batch, const fd_trace *trace, uint32_t count,
            size_t row_bytes, write_name *write, make_row *make)
@@ -246,7 +247,7 @@ fd_total_has_figures(const fd_total *total)
         || total->gpu_calls > 0 || total->gpu_total > 0;
 }
 
-/* The sums of the contexts that the rank has, by context. */
+/* Add the sums of the contexts of the rank, by context. */
 static void
 add_sums(fd_table_rows *batch, const fd_totals *totals, const uint64_t *paths,
          uint32_t count, const fd_trace_rank *rank)
@@ -303,7 +304,7 @@ fill_counters(fd_table_rows *batch, const fd_trace *trace,
     return rows != NULL ? FD_OK : FD_ENOMEM;
 }
 
-/* Rows that a rank has as they are. */
+/* Add rows that a rank has in the same form. */
 #define FILL(name, field) \
     static fd_status fill_##name(fd_table_rows *batch, const fd_trace *trace, \
                                  const uint64_t *paths, uint32_t rank) \

@@ -1,5 +1,5 @@
 /* The tables of a trace as rows of structs, for a stream of batches: one batch
- * of what all ranks share, or one per rank. */
+ * of the tables that all ranks share, or one per rank. */
 #ifndef FD_STREAM_TABLES_H
 #define FD_STREAM_TABLES_H
 
@@ -11,7 +11,7 @@ typedef struct fd_table_rows {
     const void *list;
     uint32_t count;
     void *owned;
-    fd_buffer strings; /* of the owned rows */
+    fd_buffer strings; /* texts of the owned rows */
 } fd_table_rows;
 
 void fd_table_rows_clear(fd_table_rows *batch);
@@ -25,13 +25,13 @@ typedef struct fd_arrow_table {
     bool per_rank; /* a batch per rank, with a column "rank" */
 } fd_arrow_table;
 
-/* The table with a name; NULL without one. */
+/* Return the table with a name, or NULL. */
 const fd_arrow_table *fd_arrow_table_of(const char *name);
 
-/* Whether a call path has a row in the figures of a rank. */
+/* Return whether a call path has a row in the figures of a rank. */
 bool fd_total_has_figures(const fd_total *total);
 
-/* The name of a table by index; NULL after the last one. */
+/* Return the name of a table by index, or NULL after the last one. */
 const char *fd_arrow_table_name(size_t index);
 
 #endif

@@ -19,13 +19,15 @@ typedef FD_VECTOR(ranked) ranked_list;
 typedef struct ordering {
     const fd_et_edge *edges;
     uint32_t *rank;     /* per node */
-    uint32_t *first[2]; /* per node, edges out of it and into it, + 1 ... */
-    uint32_t *next[2];  /* ... and per edge, the next of that node */
-    uint32_t *mark;     /* per node, the last round that visited it */
+    uint32_t *first[2]; /* per node, first edge out of it and into it, + 1
+                         * ... */
+    uint32_t *next[2];  /* ... and per edge, the next edge of that node */
+    uint32_t *mark;     /* per node, the last search that visited it */
     uint32_t round;
-    uint64_t effort;      /* left */
-    ranked_list sides[2]; /* after the edge's end, and before its start */
-    uint32_t *ranks;      /* work space of one search */
+    uint64_t effort;      /* remaining number of visits */
+    ranked_list sides[2]; /* nodes reached from `to`, and nodes that reach
+                           * `from` */
+    uint32_t *ranks;      /* temporary, for one search */
 } ordering;
 
 static void
@@ -129,7 +131,8 @@ by_number(const void *a, const void *b)
     return FD_ORDER(*one, *other);
 }
 
-/* The nodes before the edge get the lowest ranks of both sides. */
+/* Assign the ranks of both sides again: the nodes before the edge get the
+ * lowest. */
 static void
 reorder(ordering *o)
 {
@@ -150,7 +153,8 @@ reorder(ordering *o)
     }
 }
 
-/* `*closes`: the edge closes a cycle, or the search is too expensive. */
+/* Insert an edge. `*closes`: it closes a cycle, or the search is too
+ * expensive. */
 static fd_status
 insert(ordering *o, uint32_t edge, bool *closes)
 {

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A trace, and the texts of the diff for its texts: + 1; 0: not converted
- * yet. */
+/* A trace, and for each of its texts the number in the diff + 1; 0: not
+ * converted yet. */
 typedef struct reading {
     fd_et_diff *diff;
     const fd_et *et;
@@ -25,7 +25,8 @@ keep(reading *r, uint32_t *id)
                                 r->text.size, id);
 }
 
-/* Python prints lists with spaces and single quotes, JSON does not. */
+/* Convert a list to a spelling that both traces share: Python prints lists
+ * with spaces and single quotes, JSON does not. */
 static fd_status
 list_of(reading *r, uint32_t text, uint32_t *id)
 {
@@ -111,7 +112,8 @@ read_signature(reading *r, const fd_et_node *node, fd_et_signature *signature)
     return status == FD_OK ? comm_of(r, node, &signature->comm) : status;
 }
 
-/* Keys and signatures are added together: text n is signature n - 1. */
+/* Find or add a signature. Keys and signatures are added together: text n is
+ * signature n - 1. */
 static fd_status
 number_signature(fd_et_diff *diff, const fd_et_signature *signature,
                  uint32_t *number)

@@ -23,7 +23,7 @@ text_span(const fd_et *et, uint32_t id)
     return fd_text_pool_span(&et->texts, id);
 }
 
-/* The n-th value of a list; false beyond its end. */
+/* Find the n-th value of a list; return false beyond its end. */
 static bool
 list_item(fd_span list, uint32_t n, fd_span *item)
 {
@@ -48,8 +48,8 @@ item_number(fd_span list, uint32_t n, int32_t *number)
     return true;
 }
 
-/* The position of the rank among the arguments of a c10d call; 0: no such
- * argument. */
+/* Return the position of the rank among the arguments of a c10d call; 0: no
+ * such argument. */
 static uint32_t
 place_of_rank(const char *name)
 {
@@ -78,7 +78,7 @@ set_peer(fd_et_comm *comm, fd_et_type type, int32_t peer)
     }
 }
 
-/* Facts of a call of c10d. */
+/* Read the facts of a call of c10d. */
 static void
 read_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
           fd_et_comm *comm)
@@ -95,8 +95,8 @@ read_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
     }
 }
 
-/* (tensors,) seq, (group, description), rank, name, ...: the positions count
- * from the group. */
+/* Read the arguments of record_param_comms: (tensors,) seq, (group,
+ * description), rank, name, ...; positions are counted from the group. */
 static fd_status
 read_params(fd_et *et, const fd_et_node *node, fd_et_type type,
             fd_et_comm *comm)
@@ -149,7 +149,7 @@ read_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
     }
 }
 
-/* Facts of a communication from its node or a node around it. */
+/* Read the facts of a communication from its node or a node around it. */
 static fd_status
 read_node(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
 {
@@ -177,8 +177,9 @@ level_of(const fd_et *et, uint32_t place)
                                false);
 }
 
-/* The call of communication around a node, + 1; 0: no call. The parent of a
- * call in PyTorch is any open call of its thread, even the previous one. */
+/* Return the reference of the communication call around a node; 0: no call.
+ * The parent of a call in PyTorch is any open call of its thread, even the
+ * previous one. */
 static uint32_t
 comm_around(const fd_et *et, uint32_t place)
 {
@@ -194,7 +195,8 @@ comm_around(const fd_et *et, uint32_t place)
     return apart ? 0 : parent;
 }
 
-/* Whether `call`, + 1, is one of the calls of communication around a node. */
+/* Return whether `call`, a reference, is one of the communication calls around
+ * a node. */
 static bool
 is_around(const fd_et *et, uint32_t call, uint32_t place)
 {
@@ -205,8 +207,9 @@ is_around(const fd_et *et, uint32_t call, uint32_t place)
     return at == call;
 }
 
-/* The kind of a communication: by its own name, else by those of the nodes
- * around it; a kernel of sends and receives has the kind of its call. */
+/* Return the kind of a communication: by its own name, otherwise by the names
+ * of the nodes around it; a kernel of sends and receives has the kind of its
+ * call. */
 static fd_et_type
 kind_of(const fd_et *et, uint32_t place, int32_t *coll)
 {
@@ -220,7 +223,8 @@ kind_of(const fd_et *et, uint32_t place, int32_t *coll)
         if (found == FD_ET_COMP) {
             found = fd_et_comm_type(fd_et_text(et, node->name), coll);
         }
-        /* The first with a kind wins; "SendRecv" has none. */
+        /* The first node that states a kind is used; "SendRecv" states
+         * none. */
         if (found == FD_ET_SEND || found == FD_ET_RECV || *coll >= 0) {
             return found;
         }
@@ -255,7 +259,7 @@ find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
 }
 
 /* Collect the facts about a communication from its node and the calls around
- * it, up to the call that started it: `call`, + 1. */
+ * it, up to the call that started it (`call`, a reference). */
 static fd_status
 read_around(fd_et *et, uint32_t place, uint32_t call, fd_et_type type,
             fd_et_comm *comm)
@@ -306,8 +310,8 @@ typedef struct finding {
     uint8_t *claims; /* owned; the highest level that a node contains */
 } finding;
 
-/* A communication is described by its innermost node, not by those around it
- * up to its call, + 1 (0: not known). */
+/* Mark a communication as described by its innermost node, not by the calls
+ * around it up to `call`, a reference (0: unknown). */
 static void
 claim(finding *f, uint32_t place, uint32_t call, uint8_t level)
 {
@@ -322,7 +326,7 @@ claim(finding *f, uint32_t place, uint32_t call, uint8_t level)
     }
 }
 
-/* Whether a call around a node has a node of a higher level. */
+/* Return whether a call around a node contains a node of a higher level. */
 static bool
 is_claimed(const finding *f, uint32_t place, uint8_t level)
 {
@@ -336,8 +340,9 @@ is_claimed(const finding *f, uint32_t place, uint8_t level)
     return false;
 }
 
-/* Whether the first tensor of the work, if any, is an operand of the call:
- * calls have their receive buffers beside the send buffers. */
+/* Return whether the first tensor of the work, if any, is an operand of the
+ * call. The operands of a call include receive buffers as well as send
+ * buffers. */
 static bool
 may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
 {
@@ -358,7 +363,7 @@ may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
     return false;
 }
 
-/* The innermost c10d call around work, + 1; 0: no call. */
+/* Return the reference of the innermost c10d call around work; 0: no call. */
 static uint32_t
 call_around(const fd_et *et, uint32_t place)
 {
@@ -372,8 +377,9 @@ call_around(const fd_et *et, uint32_t place)
     return 0;
 }
 
-/* The call that started work: the last one before it with the same kind and
- * tensors and no other work, otherwise the enclosing call. 0: no call. */
+/* Return the reference of the call that started work: the last earlier one
+ * with the same kind and tensors and without work, otherwise the enclosing
+ * call; 0: no call. */
 static uint32_t
 call_of(const finding *f, uint32_t place)
 {
@@ -395,8 +401,8 @@ call_of(const finding *f, uint32_t place)
     return around;
 }
 
-/* Kernels first, then lower levels, so that every communication is counted
- * once. */
+/* Describe the communication of one level. Levels are processed from kernels
+ * down, so that every communication is counted once. */
 static fd_status
 describe_level(finding *f, uint8_t level)
 {
@@ -455,8 +461,8 @@ fd_et_find_comms(fd_et *et)
     return status;
 }
 
-/* The position of the process group among the arguments of record_param_comms,
- * + 1; 0: no such argument. */
+/* Return the position of the process group among the arguments of
+ * record_param_comms, + 1; 0: no such argument. */
 static uint32_t
 place_of_group(const fd_et *et, const fd_et_node *node)
 {
@@ -470,7 +476,8 @@ place_of_group(const fd_et *et, const fd_et_node *node)
     return 0;
 }
 
-/* The global rank of a member of a group; -1: the group is not listed. */
+/* Return the global rank of a member of a group; -1: the group is not
+ * listed. */
 static int64_t
 global_rank(const fd_et *et, fd_span group, uint32_t member)
 {
@@ -481,7 +488,7 @@ global_rank(const fd_et *et, fd_span group, uint32_t member)
             fd_span ranks = text_span(et, each->ranks);
             fd_span first;
             if (!list_item(ranks, 0, &first)) {
-                return member; /* all ranks */
+                return member; /* a group of all ranks */
             }
             return item_number(ranks, member, &rank) ? rank : -1;
         }
@@ -501,7 +508,7 @@ fd_et_find_rank(const fd_et *et)
         if (strcmp(fd_et_text(et, node->name), "record_param_comms") != 0) {
             continue;
         }
-        /* The other collectives name the root or the peer. */
+        /* Only the other collectives name a root or peer. */
         const char *said = fd_et_attr_text(et, node, "collective_name");
         uint32_t place = place_of_group(et, node);
         fd_span values = text_span(et, node->in.values);

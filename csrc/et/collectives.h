@@ -1,5 +1,5 @@
-/* The communication of nodes: one node per communication, the innermost one,
- * with its group, size and peers. */
+/* The communication of nodes: for each communication, the innermost node that
+ * describes it, with its group, size and peers. */
 #ifndef FD_COLLECTIVES_H
 #define FD_COLLECTIVES_H
 
@@ -9,8 +9,8 @@
  * file (FD_ET_WRITTEN) are not changed. */
 fd_status fd_et_find_comms(fd_et *et);
 
-/* The rank of a trace, from its collectives and process groups; -1:
- * unknown. */
+/* Return the rank of a trace, from its collectives and process groups, or -1
+ * if it is unknown. */
 int64_t fd_et_find_rank(const fd_et *et);
 
 #endif

@@ -12,7 +12,7 @@ fd_et_item_size(const fd_et *et, uint32_t dtype)
                          fd_text_pool_size(&et->texts, dtype));
 }
 
-/* The first unknown dtype of a list of types; empty: all are known. */
+/* Return the first unknown dtype of a list of types; empty: all are known. */
 static fd_span
 strange_in(const char *types)
 {
@@ -30,7 +30,7 @@ strange_in(const char *types)
     return (fd_span){"", ""};
 }
 
-/* Check each distinct list of types once: only few lists differ. */
+/* Check each distinct list of types once, since there are few. */
 static fd_status
 check_types(fd_et *et, fd_map *known, uint32_t types, bool *strange)
 {

@@ -5,7 +5,8 @@
 #include "base/scalar_types.h"
 #include "et/et_graph.h"
 
-/* The bytes of one element of a dtype, the id of its text; 0 if unknown. */
+/* Return the bytes per element of a dtype, given by the id of its text, or 0
+ * if it is unknown. */
 uint32_t fd_et_item_size(const fd_et *et, uint32_t dtype);
 
 /* Count the nodes with operands, results or messages of an unknown dtype. */

@@ -5,7 +5,8 @@
 
 enum { BACKWARD = 1, USER = 7 }; /* at::RecordScope */
 
-/* PyTorch numbers groups, except two with fixed names. */
+/* Return whether a group name is a number, as PyTorch assigns, or one of two
+ * fixed names. */
 static bool
 is_common(const char *name)
 {
@@ -28,7 +29,7 @@ hide(const fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
     return fd_text_pool_take(&et->texts, &hidden, text);
 }
 
-/* Keep the part of a range's name that PyTorch wrote. */
+/* Hide a range name, except the part that PyTorch wrote. */
 static fd_status
 hide_range(fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
 {
@@ -48,8 +49,8 @@ hide_range(fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
     return fd_text_pool_take(&et->texts, &hidden, text);
 }
 
-/* Keep which arguments of a schema the operator writes, for the dependencies
- * of data. */
+/* Hide a schema, but keep which arguments the operator writes, for data
+ * dependencies. */
 static fd_status
 hide_schema(fd_et *et, fd_et_node *node)
 {

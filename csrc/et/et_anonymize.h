@@ -1,5 +1,5 @@
-/* Hashes for the names of the user in an execution trace from a recording:
- * operators that are not PyTorch's, ranges, process groups and the host, as in
+/* Hashes instead of the user's names in an execution trace from a recording:
+ * operators other than PyTorch's, ranges, process groups and the host, as in
  * trace/anonymize.h. */
 #ifndef FD_ET_ANONYMIZE_H
 #define FD_ET_ANONYMIZE_H

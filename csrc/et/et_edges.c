@@ -13,8 +13,8 @@ fd_et_walk(const fd_et *et, uint32_t *order)
     uint32_t *stack = fd_malloc(((size_t)count + 1) * sizeof *stack);
     fd_status status =
         first != NULL && next != NULL && stack != NULL ? FD_OK : FD_ENOMEM;
-    /* Lists of children; entry 0 of `first` has the roots. Nodes are added
-     * from the last one, so that lists ascend. */
+    /* Build lists of children; entry 0 of `first` has the roots. Nodes are
+     * added from the last one on, so that lists ascend. */
     for (uint32_t i = count; i-- > 0 && status == FD_OK;) {
         uint32_t parent = et->nodes.list[i].parent;
         next[i] = first[parent];
@@ -37,8 +37,8 @@ fd_et_walk(const fd_et *et, uint32_t *order)
     return status;
 }
 
-/* The thread of a node: the number of the operating system if known, else the
- * root above, else PyTorch's number. */
+/* Return the thread of a node: the number of the operating system if known,
+ * otherwise that of the root above, otherwise PyTorch's. */
 static uint64_t
 thread_key(const fd_et *et, uint32_t place, uint64_t above)
 {
@@ -53,12 +53,12 @@ thread_key(const fd_et *et, uint32_t place, uint64_t above)
 }
 
 typedef struct threads {
-    fd_map last;    /* key -> the last node of the thread, + 1 */
-    uint64_t *keys; /* of each node */
+    fd_map last;    /* key -> reference of the last node of the thread */
+    uint64_t *keys; /* key of each node */
 } threads;
 
-/* Program order of a node: it depends on the previous node of its thread. A
- * kernel depends on that, too, but no node depends on the kernel. */
+/* Add the program order of a node: it depends on the previous node of its
+ * thread. This includes kernels, but no node depends on a kernel. */
 static fd_status
 order_node(fd_et *et, threads *t, uint32_t place)
 {
@@ -70,8 +70,8 @@ order_node(fd_et *et, threads *t, uint32_t place)
     uint64_t above = node->parent == 0 ? 0 : t->keys[node->parent - 1];
     uint64_t key = gpu && above != 0 ? above : thread_key(et, place, above);
     t->keys[place] = key;
-    /* The parent is on the thread of its root: work on another thread starts
-     * anew. */
+    /* The parent is on the thread of its root; work on another thread starts a
+     * new sequence. */
     uint32_t last = fd_map_get(&t->last, key);
     fd_status status = FD_OK;
     if (last != 0) {
@@ -138,8 +138,8 @@ find_streams(fd_et *et)
     return status;
 }
 
-/* By id, the order of starts over all threads. Their group does not order
- * messages. */
+/* Add group edges by id, the order of starts over all threads. Messages of a
+ * group are not ordered. */
 static fd_status
 find_groups(fd_et *et)
 {
@@ -184,8 +184,8 @@ has(uint32_t kinds, fd_et_edge_kind kind)
     return (kinds & 1U << kind) != 0;
 }
 
-/* Edges of groups and data, without those that close a cycle. `order` has room
- * for all nodes. */
+/* Add group and data edges, except those that close a cycle. `order` has one
+ * entry per node. */
 static fd_status
 find_derived(fd_et *et, const uint32_t *walk, uint32_t *order, uint32_t kinds)
 {

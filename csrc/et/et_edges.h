@@ -20,8 +20,8 @@ fd_status fd_et_find_edges(fd_et *et, uint32_t kinds);
 /* Count the edges of each kind. */
 void fd_et_count_edges(const fd_et *et, uint64_t counts[FD_ET_KINDS]);
 
-/* Nodes in depth-first order of calls: those of each root by id, each followed
- * by the nodes that it encloses. `order` has room for all. */
+/* Store the nodes in `order`, depth-first: the roots by id, each followed by
+ * the nodes that it encloses. `order` has one entry per node. */
 fd_status fd_et_walk(const fd_et *et, uint32_t *order);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Enough to detect the format of a file. */
+/* Number of bytes that is sufficient to detect the format of a file. */
 enum { HEAD = 1 << 16 };
 
 const char *
@@ -29,8 +29,8 @@ fd_et_format_name(fd_et_format format)
     return names[format];
 }
 
-/* The format of the first key that only one format has; FD_ET_UNKNOWN: no such
- * key so far. */
+/* Return the format of the first key that only one format has, or
+ * FD_ET_UNKNOWN if no such key was found yet. */
 static fd_et_format
 find_key(const fd_bytes_in *in)
 {
@@ -101,7 +101,7 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     case FD_ET_WORKLOAD:
         return fd_et_read_pytorch(et, in, path, error);
     case FD_ET_KINETO:
-        return FD_OK; /* once `in` is closed */
+        return FD_OK; /* after `in` is closed */
     case FD_ET_CHROME:
     case FD_ET_GRAPHML:
     case FD_ET_DOT:

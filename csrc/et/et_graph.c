@@ -29,7 +29,7 @@ fd_et_add(fd_et *et)
     return &et->nodes.list[et->nodes.count - 1];
 }
 
-/* Add the text of a buffer, which is freed. */
+/* Add the text of a buffer, and free the buffer. */
 static fd_status
 add_buffer(fd_et *et, fd_buffer *buffer, uint32_t *text)
 {
@@ -178,8 +178,8 @@ is_sorted(const fd_et *et)
     return true;
 }
 
-/* A duplicate id becomes a new one above all others: its children stay with
- * the first node. */
+/* Give nodes with a duplicate id a new id above all others; children stay with
+ * the first node of the id. */
 static void
 rename_duplicates(fd_et *et, key *keys)
 {
@@ -199,7 +199,7 @@ rename_duplicates(fd_et *et, key *keys)
     }
 }
 
-/* Sort nodes by `keys`, and update references to places. */
+/* Sort nodes by `keys`, and update references. */
 static fd_status
 permute(fd_et *et, const key *keys)
 {
@@ -247,8 +247,8 @@ sort_nodes(fd_et *et)
     return status;
 }
 
-/* Cut cycles of parents. No cycle exists if every parent precedes its child, as
- * in all files that are not damaged. */
+/* Cut cycles of parents. No cycle exists if every parent precedes its children,
+ * as in all undamaged files. */
 static fd_status
 cut_circles(fd_et *et)
 {

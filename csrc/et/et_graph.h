@@ -4,9 +4,9 @@
  *
  *     nodes   one record of 152 bytes each: numbers, and ids of texts
  *     texts   every name, schema, argument list once
- *     edges   (from, to, kinds), sorted by `to` once they are made
+ *     edges   (from, to, kinds), sorted by `to` once they are complete
  *
- * Places in `nodes` are numbers from 0; a reference is a place + 1, or 0 for
+ * A "place" is an index into `nodes`; a "reference" is a place + 1, or 0 for
  * no node. Ids are those of the file: any 64-bit number. */
 #ifndef FD_ET_GRAPH_H
 #define FD_ET_GRAPH_H
@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-/* Chakra's numbers. */
+/* The types of nodes, with Chakra's numbers. */
 typedef enum fd_et_type {
     FD_ET_INVALID,
     FD_ET_METADATA,
@@ -35,12 +35,12 @@ typedef enum fd_et_type {
 
 /* The reasons for a node to wait for another. */
 typedef enum fd_et_edge_kind {
-    FD_ET_ORDER,  /* the operator before it on its thread */
-    FD_ET_LAUNCH, /* from the operator that started the kernel */
-    FD_ET_STREAM, /* the kernel before it on its stream */
-    FD_ET_EVENT,  /* a stream waited for an event of another */
-    FD_ET_SYNC,   /* a thread waited for a kernel */
-    FD_ET_GROUP,  /* the collective before it of its process group */
+    FD_ET_ORDER,  /* after the previous operator of the thread */
+    FD_ET_LAUNCH, /* after the operator that launched the kernel */
+    FD_ET_STREAM, /* after the previous kernel of the stream */
+    FD_ET_EVENT,  /* after an event of another stream */
+    FD_ET_SYNC,   /* after a kernel for which the thread waited */
+    FD_ET_GROUP,  /* after the previous collective of the process group */
     FD_ET_DATA,   /* accesses to a tensor, one of them a write */
     FD_ET_GIVEN,  /* given by the file, without a reason */
     FD_ET_KINDS
@@ -52,13 +52,13 @@ typedef enum fd_et_flag {
     FD_ET_GPU = 1,
     FD_ET_TIMED = 2,    /* start and duration are known */
     FD_ET_THREAD = 4,   /* the root of a thread */
-    FD_ET_PROCESS = 8,  /* the root of all */
-    FD_ET_GUESSED = 16, /* its times are those of the nodes it encloses */
+    FD_ET_PROCESS = 8,  /* the root of the process */
+    FD_ET_GUESSED = 16, /* its time range is that of its children */
     FD_ET_WRITTEN = 32, /* its type and collective are from the file */
-    FD_ET_LINKED = 64   /* its times are those of a Kineto trace */
+    FD_ET_LINKED = 64   /* its times are from a Kineto trace */
 } fd_et_flag;
 
-/* Inputs or outputs of a node: texts, each a JSON list. */
+/* Inputs or outputs of a node: ids of texts, each a JSON list. */
 typedef struct fd_et_io {
     uint32_t values;
     uint32_t shapes;
@@ -69,32 +69,34 @@ typedef struct fd_et_io {
 /* An attribute without a field in fd_et_node. */
 typedef struct fd_et_attr {
     uint32_t name;   /* text */
-    uint32_t field;  /* of Chakra's AttributeProto: its type */
+    uint32_t field;  /* field of Chakra's AttributeProto, which implies the
+                      * type */
     uint32_t text;   /* of a text, bytes or a list */
     uint64_t number; /* the bits of a number */
 } fd_et_attr;
 
 typedef struct fd_et_node {
     uint64_t id;
-    uint64_t parent_id; /* as in the file; its own id: no parent */
-    uint64_t rf_id;     /* PyTorch's number of the call; 0: none */
+    uint64_t parent_id; /* as in the file; equal to its own id: no parent */
+    uint64_t rf_id;     /* PyTorch's number of the call; 0: unknown */
     uint64_t fw_parent;
-    uint64_t thread; /* of the operating system; 0: not known */
-    int64_t seq;     /* autograd's sequence number; -1: none */
+    uint64_t thread; /* of the operating system; 0: unknown */
+    int64_t seq;     /* autograd's sequence number; -1: unknown */
     int64_t start_ns;
     int64_t dur_ns;
-    int64_t self_ns; /* without the nodes it encloses on its thread */
+    int64_t self_ns; /* duration without the nodes it encloses on its thread */
     uint32_t parent; /* reference */
     uint32_t name;   /* text */
     uint32_t schema; /* text */
-    uint32_t tid;    /* PyTorch's numbers of threads */
+    uint32_t tid;    /* PyTorch's number of the thread */
     uint32_t fw_tid;
     int32_t stream;
-    uint32_t comm;  /* in `comms`, + 1; 0: it does not communicate */
-    uint32_t attrs; /* its first in `attrs` ... */
+    uint32_t comm;  /* index in `comms` + 1; 0: it does not communicate */
+    uint32_t attrs; /* index of its first attribute in `attrs` ... */
     uint32_t attr_count;
-    uint32_t category; /* text; of Kineto */
-    uint32_t step;     /* record of the recording, + 1; 0: unknown */
+    uint32_t category; /* text; the category in Kineto */
+    uint32_t step;     /* number of the record in the recording + 1; 0:
+                        * unknown */
     fd_et_io in;
     fd_et_io out;
     uint8_t type;
@@ -105,21 +107,21 @@ typedef struct fd_et_node {
 
 /* The communication of a node. */
 typedef struct fd_et_comm {
-    uint32_t group; /* text: the name of the process group; 0: not known */
+    uint32_t group; /* text: the name of the process group; 0: unknown */
     uint32_t dtype; /* text */
-    int32_t type; /* Chakra's number (et/et_names.h); -1: none, or not known */
-    int32_t src;  /* ranks of a message, root of a collective; -1: not known */
+    int32_t type;   /* Chakra's number (et/et_names.h); -1: none, or unknown */
+    int32_t src;    /* ranks of a message, root of a collective; -1: unknown */
     int32_t dst;
     int32_t tag;   /* -1: none */
-    int64_t bytes; /* -1: not known */
+    int64_t bytes; /* -1: unknown */
 } fd_et_comm;
 
 typedef struct fd_et_group {
     uint32_t name; /* texts */
     uint32_t about;
-    uint32_t ranks; /* a JSON list; empty: all */
+    uint32_t ranks; /* text: a JSON list; empty: all ranks */
     uint32_t size;
-    uint64_t address; /* in the process that recorded it; 0: not known */
+    uint64_t address; /* in the process that recorded it; 0: unknown */
 } fd_et_group;
 
 typedef struct fd_et_edge {
@@ -128,7 +130,7 @@ typedef struct fd_et_edge {
     uint32_t kinds; /* 1 << each */
 } fd_et_edge;
 
-/* A dependency of the file, by id. */
+/* A dependency stated by the file, with ids of nodes. */
 typedef struct fd_et_given {
     uint32_t to; /* place */
     uint32_t kinds;
@@ -137,21 +139,24 @@ typedef struct fd_et_given {
 
 /* Faults of the input, and their consequences. */
 typedef struct fd_et_faults {
-    uint64_t lost;             /* damaged places */
-    uint64_t lost_bytes;       /* in them */
-    uint64_t repaired;         /* texts and numbers that were not JSON */
-    uint64_t wrong;            /* fields of a wrong type: at their default */
-    uint64_t duplicates;       /* duplicate ids: the later node gets another */
+    uint64_t lost;             /* number of damaged regions */
+    uint64_t lost_bytes;       /* bytes in damaged regions */
+    uint64_t repaired;         /* invalid JSON texts and numbers */
+    uint64_t wrong;            /* fields of a wrong type, which keep their
+                                * default value */
+    uint64_t duplicates;       /* duplicate ids: the later node gets a new
+                                * id */
     uint64_t orphans;          /* nodes whose parent is missing */
     uint64_t dangling;         /* dependencies on missing nodes */
     uint64_t cycles;           /* cycles that were cut ... */
     uint64_t cut[FD_ET_KINDS]; /* ... and the edges that were dropped */
-    uint64_t renumbered;       /* nodes with new ids: old ones decreased */
+    uint64_t renumbered;       /* nodes with new ids, because the old ids were
+                                * not in order */
     uint64_t untyped;          /* collectives of an unknown kind */
     uint64_t dtypes;           /* nodes with an unknown dtype */
-    char dtype[64];            /* the first of these; "" */
-    char trouble[160];         /* the first damage, in words; "" */
-    char cycle[256];           /* the first cycle, in words; "" */
+    char dtype[64];            /* the first unknown dtype, or "" */
+    char trouble[160];         /* message about the first damage, or "" */
+    char cycle[256];           /* message about the first cycle, or "" */
 } fd_et_faults;
 
 typedef struct fd_et {
@@ -162,50 +167,52 @@ typedef struct fd_et {
     FD_VECTOR(fd_et_given) given;
     FD_VECTOR(fd_et_edge) edges;
     fd_text_pool texts;
-    fd_map place_of; /* id + 1 -> place + 1, once it is finished */
+    fd_map place_of; /* id + 1 -> place + 1, set by fd_et_finish */
     fd_et_faults faults;
-    uint32_t schema; /* texts of the head */
+    uint32_t schema; /* texts of the file header */
     uint32_t time;
     uint32_t host;
     uint64_t pid;
     int64_t start_ts;
     int64_t finish_ts;
-    int64_t rank;   /* -1: not known */
-    uint32_t world; /* 0: not known */
-    bool finished;  /* the file has its end time */
-    bool unlinked;  /* PyTorch's format has no kernels: a Kineto trace has
-                      them */
+    int64_t rank;   /* -1: unknown */
+    uint32_t world; /* 0: unknown */
+    bool finished;  /* the file has an end time */
+    bool unlinked;  /* PyTorch's format has no kernels; a Kineto trace can add
+                     * them */
 } fd_et;
 
-/* Zero-initialised memory with `rank` -1 is an empty trace. */
+/* Free a trace. Zero-initialised memory with `rank` -1 is an empty trace. */
 void fd_et_clear(fd_et *et);
 
-/* Add an empty node; NULL without memory. Valid until the next call. */
+/* Add an empty node. Return NULL after a failed allocation. The pointer is
+ * valid until the next call. */
 fd_et_node *fd_et_add(fd_et *et);
 
-/* The text of a JSON string, given without its quotes. */
+/* Add the text of a JSON string, given without its quotes. */
 fd_status fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text);
 
-/* A JSON value without the white space around its parts, so that equal lists
- * are equal texts. */
+/* Add a JSON value without the white space around its parts, so that equal
+ * lists are equal texts. */
 fd_status fd_et_add_json(fd_et *et, fd_span value, uint32_t *text);
 
 fd_status fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr);
 fd_status fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to,
                          fd_et_edge_kind kind);
 
-/* The last step of a reader: nodes by id, parents found, each id once. */
+/* Finish reading: sort nodes by id, find parents, replace duplicate ids. */
 fd_status fd_et_finish(fd_et *et);
 
-/* Edges by `to`, then `from`; two of one pair become one of both kinds. */
+/* Sort edges by `to`, then `from`; merge edges with the same ends. */
 void fd_et_sort_edges(fd_et *et);
 
-/* The place of an id, + 1; 0 for none. */
+/* Return the reference of the node with an id, or 0. */
 uint32_t fd_et_place(const fd_et *et, uint64_t id);
 
 const fd_et_comm *fd_et_comm_of(const fd_et *et, const fd_et_node *node);
 
-/* The communication of a node, created if missing; NULL without memory. */
+/* Return the communication of a node, created if missing, or NULL after a
+ * failed allocation. */
 fd_et_comm *fd_et_make_comm(fd_et *et, uint32_t place);
 
 static inline const char *
@@ -229,9 +236,10 @@ fd_et_end(const fd_et_node *node)
     return fd_plus(node->start_ns, node->dur_ns);
 }
 
-/* Time from the start of a possible waiter to a later end of the work, else 0.
- * A waiter may resume shortly before the recorded end of the work: INT64_MAX
- * means that it did not wait. */
+/* Return the time from the start of a node to the later end of work that it
+ * may have waited for, or 0 if the work ended before. A waiting node can
+ * resume shortly before the recorded end of the work; after a larger overlap
+ * the result is INT64_MAX: the node did not wait. */
 static inline int64_t
 fd_et_overlap(int64_t start, int64_t dur, int64_t begun)
 {
@@ -239,18 +247,18 @@ fd_et_overlap(int64_t start, int64_t dur, int64_t begun)
     return late <= 0 ? 0 : late <= dur / 10 ? late : INT64_MAX;
 }
 
-/* A stream of a device as one number. */
+/* Return device and stream as one number. */
 static inline int64_t
 fd_et_queue(uint8_t device, int32_t stream)
 {
     return (int64_t)device << 32 | (uint32_t)stream;
 }
 
-/* NULL: no attribute of this name. */
+/* Return the attribute of this name, or NULL. */
 const fd_et_attr *fd_et_attr_of(const fd_et *et, const fd_et_node *node,
                                 const char *name);
 
-/* The text of an attribute, "" without it. */
+/* Return the text of an attribute, or "" if it is missing. */
 const char *fd_et_attr_text(const fd_et *et, const fd_et_node *node,
                             const char *name);
 

@@ -119,7 +119,7 @@ skip_space(const char *at, const char *end)
     return at;
 }
 
-/* A number of at most 64 bits and the comma after it. */
+/* Parse a number of at most 64 bits and the comma after it. */
 static bool
 take_number(const char **at, const char *end, uint64_t *number)
 {
@@ -144,8 +144,8 @@ skip_string(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* Six values of which the last is a text: "7,8,0,40,4,"cpu"]", with any white
- * space between them. */
+/* Parse six values of which the last is a text: "7,8,0,40,4,"cpu"]", with any
+ * white space between them. */
 static bool
 take_tensor(const char *at, const char *end, fd_et_tensor *t)
 {

@@ -20,8 +20,8 @@ typedef enum fd_et_coll {
     FD_ET_COLLS
 } fd_et_coll;
 
-/* The layers of the nodes of a communication: a kernel is below the call that
- * started it. */
+/* The layer of a node of a communication. A kernel is below the call that
+ * launched it. */
 typedef enum fd_et_comm_level {
     FD_ET_NO_COMM,
     FD_ET_COMM_CALL,   /* c10d::... */
@@ -32,27 +32,30 @@ typedef enum fd_et_comm_level {
 
 const char *fd_et_type_name(int type);
 const char *fd_et_kind_name(int kind);
-const char *fd_et_coll_name(int32_t type); /* "" without a name */
+/* Return the name of a collective, or "" if it has no name. */
+const char *fd_et_coll_name(int32_t type);
 
-/* FD_ET_THREAD, FD_ET_PROCESS or 0. */
+/* Return FD_ET_THREAD, FD_ET_PROCESS, or 0 if the name is not that of a
+ * root. */
 uint8_t fd_et_root(const char *name);
 
 fd_et_comm_level fd_et_comm_level_of(const char *name, bool gpu);
 
-/* The type of a call by its name: FD_ET_COLL with `*coll` (-1: an unknown
- * kind), FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP without communication. */
+/* Return the type of a call by its name: FD_ET_COLL with `*coll` (-1: an
+ * unknown kind), FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP without
+ * communication. */
 fd_et_type fd_et_comm_type(const char *name, int32_t *coll);
 
-/* "SEND", "RECV", or the name of the collective of a node. */
+/* Return "SEND", "RECV", or the name of the collective of a node. */
 const char *fd_et_comm_name(const fd_et_node *node, const fd_et_comm *comm);
 
-/* Whether the ranks of a process group, a JSON list, contain a rank; whether
- * they are all ranks, an empty list. */
+/* Return whether the ranks of a process group, a JSON list, contain a rank; or
+ * whether they are all ranks, an empty list. */
 bool fd_et_lists_rank(const char *list, int64_t rank);
 bool fd_et_lists_all(const char *list);
 
-/* The bytes of the tensors in a list of values of PyTorch; false without
- * tensors. */
+/* Sum the bytes of the tensors in a list of values of PyTorch; return false if
+ * it has no tensors. */
 bool fd_et_tensor_bytes(fd_span values, uint64_t *bytes);
 
 /* A tensor, without its device. */

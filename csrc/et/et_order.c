@@ -51,9 +51,11 @@ heap_pop(heap *h)
 typedef struct sorting {
     fd_et *et;
     uint32_t *into;
-    uint32_t *from;  /* the same edges by `from`: places in `edges` ... */
-    uint32_t *begin; /* ... of node n from begin[n] on */
-    uint32_t *waits; /* per node, edges from nodes not in the order yet */
+    uint32_t *from;  /* the same edges sorted by `from`, as indices in `edges`
+                      * ... */
+    uint32_t *begin; /* ... starting at begin[n] for node n */
+    uint32_t *waits; /* per node, number of edges from nodes that are not in
+                      * the order yet */
     uint32_t *mark;
     bool *gone; /* edges that were removed */
     bool *done;
@@ -108,7 +110,7 @@ release(sorting *s)
     fd_free(s->ready.list);
 }
 
-/* The certainty of an edge: that of its most certain kind. */
+/* Return the certainty of an edge: that of its most certain kind. */
 static uint32_t
 sureness(uint32_t kinds)
 {
@@ -122,7 +124,7 @@ sureness(uint32_t kinds)
     return found;
 }
 
-/* An edge into `place` from a node that is not in the order yet. */
+/* Return an edge into `place` from a node that is not in the order yet. */
 static uint32_t
 unmet(const sorting *s, uint32_t place)
 {
@@ -134,8 +136,8 @@ unmet(const sorting *s, uint32_t place)
     return NONE;
 }
 
-/* Count a cycle of edges that the file states, and describe the first one: a
- * cycle of derived edges alone is not a fault of the file. */
+/* Count and describe a cycle, if the file states one of its edges: a cycle of
+ * derived edges alone is not a fault of the file. */
 static void
 count_cycle(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
 {
@@ -165,8 +167,8 @@ count_cycle(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
              (unsigned long long)to->id, fd_et_text(et, to->name));
 }
 
-/* No node is ready: walk back from the lowest waiting node until a node
- * repeats, and remove the edge of that cycle with the lowest certainty. */
+/* Cut a cycle when no node is ready: walk back from the lowest waiting node
+ * until a node repeats, and remove the edge with the lowest certainty. */
 static void
 cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
 {
@@ -273,7 +275,7 @@ fd_et_sort_order(fd_et *et, uint32_t *order)
     return status;
 }
 
-/* Replace the old places in nodes and edges. */
+/* Replace old places in nodes and edges by new ones. */
 static void
 rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
               fd_et_node *moved)

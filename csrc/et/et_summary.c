@@ -66,8 +66,8 @@ count_rows(const fd_et_node *node, fd_map *rows, fd_et_summary *s)
     return status;
 }
 
-/* PyTorch names operators `aten::mm`; names of its autograd engine have more
- * "::". */
+/* Return whether a name is `namespace::operator`, as `aten::mm`; names of the
+ * autograd engine have more "::". */
 static bool
 is_operator_name(const char *name)
 {
@@ -76,7 +76,8 @@ is_operator_name(const char *name)
         && strpbrk(name, " ()/<") == NULL;
 }
 
-/* Kineto traces have no schemas. */
+/* Return whether a node is an operator; nodes of Kineto traces have no
+ * schema. */
 static bool
 is_operator(const fd_et *et, const fd_et_node *node)
 {

@@ -8,8 +8,8 @@ is_timed(const fd_et_node *node)
     return (node->flags & FD_ET_TIMED) != 0;
 }
 
-/* Parents without times get the time range of their children: from the end of
- * the walk, so that a parent is complete before its own parent. */
+/* Give parents without times the time range of their children. The walk is
+ * processed backwards, so that a parent is complete before its own parent. */
 static void
 extend_parents(fd_et *et, const uint32_t *order)
 {
@@ -37,7 +37,7 @@ extend_parents(fd_et *et, const uint32_t *order)
     }
 }
 
-/* A node without times and without children starts with the previous node. */
+/* Give a node without times and children the start of the previous node. */
 static void
 follow(fd_et *et, const uint32_t *order)
 {
@@ -68,7 +68,7 @@ fd_et_find_self(fd_et *et)
             continue;
         }
         fd_et_node *parent = &et->nodes.list[node->parent - 1];
-        /* Work that a call started on another thread is excluded. */
+        /* Exclude work that a call started on another thread. */
         if (parent->thread == node->thread) {
             parent->self_ns = fd_minus(parent->self_ns, node->dur_ns);
         }
@@ -85,7 +85,7 @@ fd_et_fill_times(fd_et *et)
     bool any = false;
     bool all = true;
     for (uint32_t i = 0; i < et->nodes.count; i++) {
-        /* A .et file has all required times. */
+        /* The format .et requires start and duration. */
         any = any || is_timed(&et->nodes.list[i]);
         all = all
            && (et->nodes.list[i].flags & (FD_ET_TIMED | FD_ET_WRITTEN)) != 0;

@@ -1,12 +1,13 @@
-/* Times that are missing in the file. */
+/* Derivation of times that are missing in the file. */
 #ifndef FD_ET_TIMES_H
 #define FD_ET_TIMES_H
 
 #include "et/et_graph.h"
 
-/* Nodes without times get the time range of their children (FD_ET_GUESSED);
- * all with a duration but no own time get the duration without their children
- * on the same thread. Does nothing if no node has times. */
+/* Set missing times: nodes without times get the time range of their children
+ * (FD_ET_GUESSED); nodes with a duration but no own time get the duration
+ * minus that of their children on the same thread. Do nothing if no node has
+ * times. */
 fd_status fd_et_fill_times(fd_et *et);
 
 /* Set the own time of each node from the durations. */

@@ -1,6 +1,6 @@
-/* Files of an execution trace. Each function appends it to `out`, which the
- * caller commits or discards; edges are sorted, ids grow along them
- * (et/et_order.h). */
+/* Writers of execution traces to files. Each function appends to `out`, which
+ * the caller commits or discards. Edges must be sorted and ids must grow along
+ * them (et/et_order.h). */
 #ifndef FD_ET_WRITERS_H
 #define FD_ET_WRITERS_H
 
@@ -10,32 +10,33 @@
 typedef fd_status fd_et_write(const fd_et *et, fd_bytes_out *out,
                               fd_error *error);
 
-/* Chakra's .et files (docs/formats/execution-trace.md). */
+/* Write a .et file of Chakra (docs/formats/execution-trace.md). */
 fd_et_write fd_et_write_chakra;
 
-/* The JSON form that Chakra's feeder reads instead of a .et. */
+/* Write the JSON form that Chakra's feeder reads instead of a .et. */
 fd_et_write fd_et_write_workload;
 
-/* PyTorch's JSON, schema 1.1.1-chakra.0.0.4, with the additions of the linker:
- * times, kernels, synchronisation. One node per line. */
+/* Write PyTorch's JSON, schema 1.1.1-chakra.0.0.4, with the additions of the
+ * linker: times, kernels, synchronisation. One node per line. */
 fd_et_write fd_et_write_pytorch;
 
-/* The trace of a recording in the format of torch.profiler (Kineto), for
+/* Write the trace of a recording in the format of torch.profiler (Kineto), for
  * programs that read it together with the execution trace (HTA,
  * chakra_trace_link): operators and ranges with their times, steps and flows;
  * kernels with their launches, or one placeholder per step without kernels. */
 fd_et_write fd_et_write_kineto;
 
-/* A timeline: Chrome's trace events, one row per thread and stream, arrows for
- * dependencies between rows. In a trace without times, each node starts as
- * soon as its dependencies have ended. FD_EINVAL: no durations either. */
+/* Write a timeline: Chrome's trace events, one row per thread and stream,
+ * flows for dependencies between rows. In a trace without times, each node
+ * starts as soon as its dependencies have ended. FD_EINVAL: durations are
+ * missing too. */
 fd_et_write fd_et_write_timeline;
 
-/* All nodes, and all dependencies with their kinds, for networkx, yEd,
+/* Write all nodes, and all dependencies with their kinds, for networkx, yEd,
  * Gephi. */
 fd_et_write fd_et_write_graphml;
 
-/* A picture in Graphviz's language: the trace, collapsed
+/* Write a picture in Graphviz's language: the trace, collapsed
  * (et/tools/et_collapse.h) to a graph that Graphviz lays out in seconds. */
 fd_et_write fd_et_write_dot;
 

@@ -68,7 +68,8 @@ fd_et_add_groups(fd_et *et, fd_span list)
     return status;
 }
 
-/* A JSON value, or a list with one text that contains it. */
+/* Add groups from a JSON value, or from a list with one text that contains
+ * it. */
 static fd_status
 add_from(fd_et *et, uint32_t values)
 {
@@ -105,7 +106,7 @@ fd_et_find_groups(fd_et *et)
     return status;
 }
 
-/* The name of the group at this address of the recorded process; 0:
+/* Return the name of the group at this address of the recorded process; 0:
  * unknown. */
 static uint32_t
 group_at(const fd_et *et, uint64_t address)

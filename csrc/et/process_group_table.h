@@ -9,7 +9,7 @@
  * skipped. Any other value is ignored. */
 fd_status fd_et_add_groups(fd_et *et, fd_span list);
 
-/* Add the groups of the label in which PyTorch writes them. */
+/* Add the groups from the label in which PyTorch writes them. */
 fd_status fd_et_find_groups(fd_et *et);
 
 /* Add the attribute `pg_name` to a call of c10d, if its group is known. The

@@ -87,7 +87,7 @@ fd_batch_member(fd_event_batch *batch, const char *key, fd_span value)
     add(batch, &(fd_batch_item){.key = fd_batch_static(key), .value = value});
 }
 
-/* NULL: no memory. */
+/* Return space for a text, or NULL after a failed allocation. */
 static char *
 make_room(fd_event_batch *batch, size_t size)
 {

@@ -1,5 +1,5 @@
-/* Faults of a trace, and notes: traits that profilers give their traces by
- * design. How many there are, and the first places of each kind. */
+/* Faults of a trace, and notes: properties of traces that profilers produce by
+ * design. Counts, and the first positions of each kind. */
 #ifndef FD_EVENT_FAULTS_H
 #define FD_EVENT_FAULTS_H
 
@@ -39,9 +39,9 @@ typedef enum fd_fault {
 
 typedef struct fd_fault_text {
     const char *id;
-    bool broken;      /* false: a note, the file is whole */
+    bool broken;      /* false: a note, not a fault */
     const char *noun; /* in the singular */
-    const char *what; /* the rest, the same in the plural */
+    const char *what; /* the remaining words, singular and plural */
     const char *remedy;
 } fd_fault_text;
 
@@ -54,8 +54,8 @@ void fd_fault_describe(fd_fault fault, uint64_t count,
 
 enum { FD_FAULT_PLACES = 3 };
 
-/* The offset of an event in the content, and its number from 1 on; 0: not of
- * one event. */
+/* The offset of an event in the content, and its number from 1 on; 0: not
+ * known for one event. */
 typedef struct fd_fault_place {
     uint64_t byte;
     uint64_t event;
@@ -63,16 +63,17 @@ typedef struct fd_fault_place {
 
 typedef struct fd_faults {
     uint64_t count[FD_FAULT_KINDS];
-    fd_fault_place first[FD_FAULT_KINDS][FD_FAULT_PLACES]; /* in order */
+    /* the first ones, in order */
+    fd_fault_place first[FD_FAULT_KINDS][FD_FAULT_PLACES];
 } fd_faults;
 
 void fd_faults_add(fd_faults *faults, fd_fault fault, fd_fault_place place);
 
-/* Add faults without a place. The count saturates: that of a damaged recording
- * is arbitrary. */
+/* Add faults without a position. The count saturates, because a damaged
+ * recording can have any number. */
 void fd_faults_add_many(fd_faults *faults, fd_fault fault, uint64_t count);
 
-/* The number of faults, without notes. */
+/* Return the number of faults, without notes. */
 uint64_t fd_faults_broken(const fd_faults *faults);
 
 #endif

@@ -31,10 +31,10 @@ is_recording(const fd_timeline_input *input)
     return strcmp(input->survey.format, FD_RECORDING_FORMAT) == 0;
 }
 
-/* Order the inputs of a rank: those of fastdispatch first; recordings before
- * exports; a larger world size first (a launcher that spawns ranks has none);
- * then "rank00000.fd" before "rank00000.4711.fd", written by a second process of
- * the same rank. */
+/* Order the inputs by rank, and those of one rank as follows: inputs of
+ * fastdispatch first; recordings before exports; a larger world size first (it
+ * is unknown if the launcher spawns ranks); "rank00000.fd" before
+ * "rank00000.4711.fd", which a second process of the same rank wrote. */
 static int
 by_rank(const void *left, const void *right)
 {
@@ -58,8 +58,8 @@ by_rank(const void *left, const void *right)
                                           : strcmp(a->path, b->path);
 }
 
-/* A file that cannot be opened is an error; a file that is not a trace is
- * reported and skipped. */
+/* Survey an input. A file that cannot be opened is an error; a file that is
+ * not a trace is reported and skipped. */
 static fd_status
 survey_input(const fd_timeline_request *request, fd_timeline_input *input,
              uint32_t count, fd_timeline_inputs *used, fd_error *error)
@@ -94,7 +94,8 @@ of_one_folder(const fd_timeline_input *a, const fd_timeline_input *b)
                 && memcmp(a->path, b->path, size) == 0));
 }
 
-/* Drop duplicate ranks of a run directory. */
+/* Skip the duplicate ranks of a run directory; fail with FD_ECONFLICT for
+ * other duplicates. */
 static fd_status
 check_ranks(fd_timeline_inputs *used, fd_error *error)
 {
@@ -124,7 +125,7 @@ check_ranks(fd_timeline_inputs *used, fd_error *error)
     return FD_OK;
 }
 
-/* "rank 3 | node7 | pipe 1, data 0". */
+/* Compose the label, such as "rank 3 | node7 | pipe 1, data 0". */
 static void
 label(fd_timeline_input *input)
 {

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-/* Enough to recognize every format. */
+/* Number of bytes that is sufficient to recognize every format. */
 enum { HEAD = 1 << 16 };
 
-/* A dump, or a merge of dumps. */
+/* Return whether a file is a dump or a merge of dumps. */
 static bool
 is_dump(const char *path, const char *head, size_t size)
 {

@@ -12,18 +12,20 @@
 #include "events/event_maker.h"
 
 typedef struct fd_timeline_source {
-    const char *name; /* of the format, in messages */
-    /* Whether the first bytes of the content, or the name of the file, are of
-     * this format. */
+    const char *name; /* name of the format in messages */
+    /* Return whether a file has this format, by the first bytes of its content
+     * or by its name. */
     bool (*matches)(const char *path, const char *head, size_t size);
-    /* Closes `in`, which is at the begin of the file, or keeps it. NULL: the
-     * format is Chrome JSON. FD_EFORMAT: it cannot be read. */
+    /* Open a file of this format. `in` is at the beginning of the file; the
+     * function closes it or keeps it. NULL: the format is Chrome JSON.
+     * FD_EFORMAT: the file cannot be read. */
     fd_status (*open)(fd_timeline_maker *maker, fd_bytes_in *in,
                       const char *path, fd_error *error);
 } fd_timeline_source;
 
-/* Open `path`; close `in` and `maker` in any case. `*source` is its format:
- * Chrome JSON if no other matches; NULL: it cannot be opened. */
+/* Open `path` and set `*source` to its format: Chrome JSON if no other
+ * matches, NULL if the file cannot be opened. Close `in` and `maker` also
+ * after a failure. */
 fd_status fd_timeline_source_open(fd_timeline_maker *maker, fd_bytes_in *in,
                                   const char *path,
                                   const fd_timeline_source **source,

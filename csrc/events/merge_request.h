@@ -5,22 +5,24 @@
 #include "events/alignment/clock_alignment.h"
 
 typedef struct fd_timeline_request {
-    const char *output; /* native Perfetto by its suffix; with
-                           `paddle` a folder */
-    bool paddle; /* the files of events/readers/paddle_profile.h instead */
-    bool named_durations;    /* durations are part of the names of slices */
-    bool has_steps;          /* only what began in the steps from */
-    uint64_t first_step;     /* this one */
-    uint64_t end_step;       /* to before this one */
+    const char *output;   /* path; a suffix selects native Perfetto; a folder
+                         * with `paddle` */
+    bool paddle;          /* write the files of
+                  * events/readers/paddle_profile.h instead */
+    bool named_durations; /* add durations to the names of slices */
+    bool has_steps;       /* copy only events that begin in the steps */
+    uint64_t first_step;  /* from this step */
+    uint64_t end_step;    /* up to, but not including, this step */
     const uint32_t *devices; /* requested GPUs; NULL: all */
     size_t device_count;
     fd_timeline_align align;
-    bool strict; /* FD_EINVAL if the accuracy of a clock is unknown */
-    const uint32_t *ranks; /* requested; NULL: all */
+    bool strict;           /* fail with FD_EINVAL if the accuracy of a clock
+                  * is unknown */
+    const uint32_t *ranks; /* requested ranks; NULL: all */
     size_t rank_count;
-    bool sorted; /* all events by time; else file by file in their own order */
-    /* Called from time to time with the bytes read and their total; false stops the
-     * merge with FD_EINVAL. May be NULL. */
+    bool sorted; /* all events by time; otherwise each file in its own order */
+    /* Called from time to time with the number of bytes read and the total;
+     * returning false stops the merge with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
 } fd_timeline_request;

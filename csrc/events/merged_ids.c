@@ -19,7 +19,8 @@ fd_timeline_ids_clear(fd_timeline_ids *ids)
     fd_buffer_clear(&ids->scratch);
 }
 
-/* 17 and "17" are the same to viewers. */
+/* Add a process by the text of its pid: 17 and "17" are the same process for
+ * viewers. */
 static fd_status
 add_process(fd_timeline_ids *ids, fd_span pid, uint32_t *process)
 {
@@ -76,7 +77,7 @@ begin_row(fd_buffer *rows, const char *name, uint32_t pid, uint32_t tid)
     fd_buffer_text(rows, ",\"args\":{");
 }
 
-/* The value as the inside of a JSON string. */
+/* Put the value into the buffer as a JSON string without its quotes. */
 static fd_status
 spell(fd_timeline_ids *ids, fd_span value)
 {
@@ -96,7 +97,7 @@ spell(fd_timeline_ids *ids, fd_span value)
     return scratch->status;
 }
 
-/* 17 and "17" are one thread. */
+/* Add a thread by the text of its tid: 17 and "17" are the same thread. */
 static fd_status
 add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid, uint64_t key,
            uint32_t text)
@@ -156,7 +157,7 @@ hex_digit(char c)
                                 : -1;
 }
 
-/* Viewers read a string as hexadecimal. */
+/* Parse a string as hexadecimal, as viewers do. */
 static bool
 hex_number(fd_span text, uint64_t *number)
 {
@@ -212,7 +213,8 @@ fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name)
              : status;
 }
 
-/* Viewers show an event without a pid in process 0. */
+/* Find the process of an event. Viewers show an event without a pid in process
+ * 0. */
 static fd_status
 process_of(fd_timeline_ids *ids, const fd_timeline_event *event,
            uint32_t *process)
@@ -269,8 +271,8 @@ by_sort_index(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->process, b->process);
 }
 
-/* The rest of a name that begins like the label: "python" of "rank 3 |
- * node7 | python" for the label "rank 3 | node7". */
+/* Remove a prefix of a name that is also in the label: "python" remains of
+ * "rank 3 | node7 | python" for the label "rank 3 | node7". */
 static fd_span
 beside_label(fd_span name, fd_span label)
 {

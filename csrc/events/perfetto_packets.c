@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { HEAD = 20 /* the longest tag and length */, PART = 1 << 16 };
+enum { HEAD = 20 /* longest tag and length */, PART = 1 << 16 };
 
 fd_status
 fd_packets_open(fd_packets *p, const char *path, fd_error *error)
@@ -39,7 +39,7 @@ fd_packets_bad(fd_packets *p)
     lose(p, "malformed packet", p->size);
 }
 
-/* The rest of the file is lost: the next packet cannot be found. */
+/* Count the rest of the file as lost: the next packet cannot be found. */
 static bool
 lose_rest(fd_packets *p, const char *what)
 {
@@ -54,7 +54,8 @@ lose_rest(fd_packets *p, const char *what)
     return false;
 }
 
-/* Have `size` bytes in memory. */
+/* Make `size` bytes available in memory; return false if the file
+ * ends before. */
 static bool
 have(fd_packets *p, size_t size)
 {
@@ -80,7 +81,8 @@ skip(fd_packets *p, uint64_t size)
     return true;
 }
 
-/* The next field of the file; it is in `bytes` when it is a packet. */
+/* Read the next field of the file. If it is a packet, `p->bytes` is its
+ * content. */
 static bool
 next_field(fd_packets *p, bool *is_packet)
 {
@@ -123,7 +125,7 @@ next_field(fd_packets *p, bool *is_packet)
     return true;
 }
 
-/* Of deflate: with or without a head. */
+/* Decompress deflate data, with or without a zlib header. */
 static bool
 unpack(fd_packets *p, const char *bytes, size_t size)
 {
@@ -149,7 +151,7 @@ unpack(fd_packets *p, const char *bytes, size_t size)
     return answer == Z_STREAM_END && p->status == FD_OK;
 }
 
-/* The next of those that were within a packet. */
+/* Return the next packet of the decompressed ones. */
 static bool
 next_unpacked(fd_packets *p)
 {
@@ -173,7 +175,8 @@ next_unpacked(fd_packets *p)
     return false;
 }
 
-/* Packets in the packet, which then has no other field. */
+/* Return whether the packet contains compressed packets; it then has no other
+ * field. */
 static bool
 is_packed(const fd_packets *p, fd_proto_field *field)
 {

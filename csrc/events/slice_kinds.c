@@ -44,7 +44,8 @@ fd_timeline_is_profiled(fd_span cat)
     return begins_one_of(cat, kineto);
 }
 
-/* `word` is in lower case. */
+/* Return whether a text contains `word`, which is in lower case; case is
+ * ignored. */
 static bool
 has_word(fd_span text, const char *word)
 {
@@ -150,7 +151,7 @@ job_kind(fd_span cat, fd_span name)
         "send",      "recv",       "receive",   "all_reduce",
         "allreduce", "all_gather", "allgather", "reduce_scatter",
         "broadcast", "p2p",        NULL};
-    /* Functions may have such names, too: their category is a file. */
+    /* Functions can have these names too, but their category is a file. */
     static const char *const annotations[] = {"", "user_annotation", "range",
                                               NULL};
     fd_span type = fd_timeline_job_type(name);

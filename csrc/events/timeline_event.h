@@ -1,23 +1,24 @@
-/* One event of a timeline, whatever format it was read from: the fixed-size
- * struct between readers and writers.
+/* One event of a timeline in any format: the fixed-size struct between readers
+ * and writers.
  *
  *     reader ── fd_timeline_event ──► tools, writers
  *
- * Texts and numbers that are passed on are spans of JSON values, valid until
- * the reader moves on: "name" with its quotes, 17, {"a":1}. A span whose
- * `from` is NULL is absent. Times are parsed once, by the reader. */
+ * Copied texts and numbers are spans of JSON values, valid until the next
+ * event is read: "name" with its quotes, 17, {"a":1}. A span whose `from` is
+ * NULL is absent. Times are parsed once, by the reader. */
 #ifndef FD_TIMELINE_EVENT_H
 #define FD_TIMELINE_EVENT_H
 
 #include "json/json_scan.h"
 
 typedef struct fd_timeline_event {
-    char phase;     /* as in Chrome JSON: X, B, E, ...; 0: none */
-    char scope;     /* of an instant: t, p, g; 0: not given */
-    bool encloses;  /* "bp": "e": a flow ends at the slice around it */
-    bool follows;   /* a flow of the slice or instant that was read before */
-    bool flow_in;   /* of `bind_id` */
-    bool flow_out;  /* the same */
+    char phase;     /* as in Chrome JSON: X, B, E, ...; 0: no phase */
+    char scope;     /* of an instant: t, p, g; 0: absent */
+    bool encloses;  /* "bp": "e": a flow ends at the slice that encloses it */
+    bool follows;   /* a flow at the slice or instant that was read
+                     * before it */
+    bool flow_in;   /* "flow_in", with `bind_id` */
+    bool flow_out;  /* "flow_out", with `bind_id` */
     bool has_start; /* `start` is known */
     bool has_duration; /* `duration` is known */
     bool exact;        /* `start` has all digits of `ts` */
@@ -30,33 +31,34 @@ typedef struct fd_timeline_event {
     fd_span ts; /* us as written in the file; absent: `start` is exact */
     fd_span dur;
     fd_span id;
-    fd_span local_id;  /* of id2 */
-    fd_span global_id; /* of id2 */
+    fd_span local_id;  /* "local" in "id2" */
+    fd_span global_id; /* "global" in "id2" */
     fd_span bind_id;
     fd_span args; /* see fd_timeline_args */
-    fd_span rest; /* other members, each with a comma before it */
-    const struct fd_perfetto_event *native; /* its form in a native trace */
+    fd_span rest; /* other members, each preceded by a comma */
+    /* the event in its native trace, or NULL */
+    const struct fd_perfetto_event *native;
     fd_span (*native_args)(const struct fd_perfetto_event *native);
-    uint64_t offset;  /* of the event in the content of the file */
-    uint32_t size;    /* of it there, in bytes */
-    uint32_t repairs; /* values that were not JSON */
+    uint64_t offset;  /* position of the event in the content of the file */
+    uint32_t size;    /* bytes of the event in the content */
+    uint32_t repairs; /* number of invalid JSON values that were replaced */
 } fd_timeline_event;
 
-/* The text of a value: without quotes if it is a string. */
+/* Return the text of a value: without quotes if it is a string. */
 static inline fd_span
 fd_timeline_text(fd_span value)
 {
     return value.from != NULL ? fd_span_inside(value) : value;
 }
 
-/* Whether the name is a string. */
+/* Return whether the name is a string. */
 static inline bool
 fd_timeline_named(const fd_timeline_event *event)
 {
     return event->name.from != NULL && *event->name.from == '"';
 }
 
-/* The id that joins events: local, global or plain. */
+/* Return the id that joins events: the local, global or plain one. */
 static inline fd_span
 fd_timeline_id(const fd_timeline_event *event)
 {
@@ -65,11 +67,11 @@ fd_timeline_id(const fd_timeline_event *event)
                                          : event->id;
 }
 
-/* Append an id as both viewers read it: "0x1f". */
+/* Append an id in the form that Chrome and Perfetto read: "0x1f". */
 void fd_timeline_put_id(uint64_t id, fd_buffer *to);
 
-/* The arguments as an object. Those of native events are converted by each
- * call. */
+/* Return the arguments as an object. Arguments of native events are converted
+ * at each call. */
 static inline fd_span
 fd_timeline_args(const fd_timeline_event *event)
 {
@@ -78,24 +80,25 @@ fd_timeline_args(const fd_timeline_event *event)
              : event->native_args(event->native);
 }
 
-/* A member of the arguments. */
+/* Find a member of the arguments. */
 bool fd_timeline_find(const fd_timeline_event *event, const char *name,
                       fd_span *value);
 
-/* The same, without quotes. */
+/* Return a member of the arguments, without quotes. */
 fd_span fd_timeline_argument_text(const fd_timeline_event *event,
                                   const char *name);
 
-/* A whole number in the arguments. */
+/* Find a member of the arguments that is a non-negative integer. */
 bool fd_timeline_argument(const fd_timeline_event *event, const char *name,
                           uint64_t *number);
 
-/* Begin and end of a complete event (phase X). */
+/* Return the begin and end of a complete event (phase X); false if it is not
+ * one. */
 bool fd_timeline_interval(const fd_timeline_event *event, int64_t *begin_ns,
                           int64_t *end_ns);
 
-/* Whether the text after `prefix` is a decimal number, at the end or before one
- * of `ends`. */
+/* Return whether the text after `prefix` is a decimal number, followed by the
+ * end of the text or by one of the characters `ends`. */
 bool fd_span_numbered(fd_span text, const char *prefix, const char *ends,
                       uint64_t *number);
 

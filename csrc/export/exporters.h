@@ -14,7 +14,7 @@ typedef struct fd_exporter {
     bool is_timeline;
 } fd_exporter;
 
-/* NULL for an unknown format. */
+/* Return the exporter of a format, or NULL if the format is unknown. */
 const fd_exporter *fd_exporter_find(const char *name);
 
 #endif

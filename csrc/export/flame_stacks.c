@@ -19,7 +19,7 @@ fd_stacks_weight(const fd_stacks *stacks, uint32_t context)
     }
 }
 
-/* Returns the weight of all threads. */
+/* Sum up the weights, and return that of all threads. */
 static uint64_t
 sum_up(fd_stacks *stacks)
 {
@@ -34,7 +34,8 @@ sum_up(fd_stacks *stacks)
     return stacks->whole[0];
 }
 
-/* From the end, so that siblings are in the order of the trace. */
+/* Link callees from the end, so that siblings are in the order of the
+ * trace. */
 static void
 link_up(fd_stacks *stacks)
 {

@@ -17,7 +17,8 @@ add_frame(fd_buffer *path, const fd_trace *trace, uint32_t node)
     }
 }
 
-/* Remove the frame after the last ";"; without one, everything. */
+/* Remove the frame after the last ";", or everything if there is only one
+ * frame. */
 static void
 drop_frame(fd_buffer *path)
 {

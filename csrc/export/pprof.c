@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Fields by their messages. */
+/* Field numbers by message. */
 enum {
     PROFILE_SAMPLE_TYPE = 1,
     PROFILE_SAMPLE = 2,
@@ -47,7 +47,8 @@ typedef struct printer {
     fd_totals totals;
     fd_buffer *to;
     fd_text_pool strings; /* entry 0 is "", which the format requires */
-    fd_buffer message;    /* the message in progress, and one inside it */
+    fd_buffer message;    /* the message in progress, and a message inside
+                           * it */
     fd_buffer inner;
     fd_status status;
 } printer;
@@ -92,7 +93,7 @@ add_packed(fd_buffer *to, uint64_t value)
     fd_buffer_bytes(to, bytes, (size_t)(fd_proto_put(bytes, value) - bytes));
 }
 
-/* The stack from the call itself outwards. */
+/* Write a sample: its stack begins with the call itself. */
 static void
 write_sample(printer *p, uint32_t context)
 {
@@ -119,7 +120,8 @@ write_sample(printer *p, uint32_t context)
     fd_proto_message(p->to, PROFILE_SAMPLE, &p->message);
 }
 
-/* A location and its function have the number of their node. */
+/* Write a location and its function, which both have the number of their
+ * node. */
 static void
 write_node(printer *p, uint32_t id)
 {
@@ -141,8 +143,8 @@ write_node(printer *p, uint32_t id)
     fd_proto_message(p->to, PROFILE_FUNCTION, &p->message);
 }
 
-/* Wall clock at the start of the figures, ns: of the recording, or of the
- * selected steps. */
+/* Return the wall-clock time in ns at the start of the figures: of the
+ * recording, or of the selected steps. */
 static int64_t
 began(const fd_trace_rank *rank)
 {
@@ -152,8 +154,8 @@ began(const fd_trace_rank *rank)
                  : start;
 }
 
-/* From the start of the first rank; the duration is the longest recorded one.
- * */
+/* Write the times: the start of the first rank, and the longest recorded
+ * duration. */
 static void
 write_times(printer *p, int rank)
 {

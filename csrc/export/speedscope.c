@@ -17,7 +17,7 @@ write_name(printer *p)
     p->name.size = 0;
 }
 
-/* "GPT.forward": the file is a separate member. */
+/* Write a frame, "GPT.forward"; the file is a separate member. */
 static void
 write_frame(printer *p, const fd_trace_node *node)
 {
@@ -87,8 +87,8 @@ write_event(printer *p, uint32_t node, bool opens, uint64_t at)
     fd_json_end_object(&p->json);
 }
 
-/* Calls precede the own time of their caller: a recording has no order of the
- * two. */
+/* Write the profiles of a rank. Callees precede the own time of their caller,
+ * since a recording does not have their order. */
 static void
 write_rank(printer *p, const fd_stacks *stacks, const fd_trace_rank *rank)
 {

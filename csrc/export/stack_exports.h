@@ -1,20 +1,22 @@
-/* The call tree in files of programs that show stacks: docs/guides/export.md. */
+/* Export of the call tree to files of programs that show stacks:
+ * docs/guides/export.md. */
 #ifndef FD_STACK_EXPORTS_H
 #define FD_STACK_EXPORTS_H
 
 #include "trace/export_options.h"
 
-/* Folded stacks, one "main;step;forward 123" per line, for flamegraph.pl,
- * inferno and speedscope: https://github.com/brendangregg/FlameGraph. */
+/* Write folded stacks, one "main;step;forward 123" per line, for
+ * flamegraph.pl, inferno and speedscope:
+ * https://github.com/brendangregg/FlameGraph. */
 fd_export fd_export_folded;
 
-/* https://github.com/google/pprof/blob/main/proto/profile.proto, not
+/* Write https://github.com/google/pprof/blob/main/proto/profile.proto, not
  * compressed: a sample for each context, with calls, self time, self time on a
  * GPU, resumes, FLOPs, and bytes communicated and allocated. */
 fd_export fd_export_pprof;
 
-/* https://www.speedscope.app/file-format-schema.json: an evented profile for
- * each thread of each rank. */
+/* Write https://www.speedscope.app/file-format-schema.json: an evented profile
+ * for each thread of each rank. */
 fd_export fd_export_speedscope;
 
 #endif

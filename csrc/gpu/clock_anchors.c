@@ -2,14 +2,14 @@
 
 enum {
     ATTEMPTS = 8,
-    OLD_MS = 2000,       /* measure a new anchor after this time */
+    OLD_MS = 2000,       /* age after which a new anchor is measured */
     BASELINE_MS = 1000,  /* minimum duration to measure the rate */
-    RETRY_MS = 200,      /* after failed attempts */
-    PATIENCE_NS = 60000, /* per attempt */
+    RETRY_MS = 200,      /* delay after failed attempts */
+    PATIENCE_NS = 60000, /* maximum duration of an attempt */
     NS_PER_MS = 1000000
 };
 
-/* Quartz drifts less; a larger drift means that a clock was set. */
+/* Quartz clocks drift less; a larger drift means that a clock was set. */
 static const double LARGEST_DRIFT = 500e-6;
 
 int
@@ -51,7 +51,7 @@ fd_gpu_anchors_clear(fd_gpu_anchors *anchors, bool alive)
 }
 
 /* Record the spare event and poll it for at most PATIENCE_NS. `width` stays 0
- * if the GPU has not passed it by then. */
+ * if the GPU has not reached it by then. */
 static int
 attempt(fd_gpu_anchors *anchors, fd_gpu_anchor *got)
 {
@@ -93,7 +93,7 @@ measure_rate(fd_gpu_anchors *anchors, const fd_gpu_anchor *latest)
                       : anchors->nominal;
 }
 
-/* Append the best attempt as the latest anchor. */
+/* Store the best attempt as the latest anchor. */
 static int
 keep(fd_gpu_anchors *anchors, fd_gpu_anchor *best)
 {
@@ -116,7 +116,7 @@ keep(fd_gpu_anchors *anchors, fd_gpu_anchor *best)
 int
 fd_gpu_anchors_take(fd_gpu_anchors *anchors)
 {
-    /* The event of the oldest anchor is reused. */
+    /* Reuse the event of the oldest anchor. */
     fd_gpu_anchor *oldest = &anchors->list[anchors->count % FD_GPU_ANCHORS];
     fd_gpu_anchor best = {.event = oldest->event};
     for (int i = 0; i < ATTEMPTS; i++) {

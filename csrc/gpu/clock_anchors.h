@@ -1,6 +1,6 @@
-/* From the clock of a GPU to the clock of the host. An anchor is an event
- * whose time on the host's clock is known: recorded on a separate stream
- * without other work, and polled until the GPU has passed it.
+/* Conversion from the clock of a GPU to the clock of the host. An anchor is an
+ * event whose time on the host's clock is known: it is recorded on a separate
+ * stream without other work and polled until the GPU has reached it.
  *
  *     host clock  ──h0────────h1──────────────── timestamp ──►
  *                     ^ anchor: the middle, uncertainty (h1 - h0) / 2
@@ -9,8 +9,9 @@
  *
  * CUDA returns milliseconds as float32, which is 0.12 us off at 2 s and 0.12
  * ms at an hour. So a timestamp is measured from a nearby anchor, and every
- * anchor on the host's clock: errors do not accumulate. The chain of anchors
- * only gives the rate of the GPU's clock relative to the host's. */
+ * anchor is measured on the host's clock: errors do not accumulate. The chain
+ * of anchors only yields the rate of the GPU's clock relative to the
+ * host's. */
 #ifndef FD_CLOCK_ANCHORS_H
 #define FD_CLOCK_ANCHORS_H
 
@@ -35,7 +36,7 @@ typedef struct fd_gpu_anchors {
     void *stream;                       /* owned */
     void *spare;                        /* owned: event of the next attempt */
     fd_gpu_anchor list[FD_GPU_ANCHORS]; /* a ring */
-    uint32_t count;                     /* measured so far */
+    uint32_t count;                     /* number of anchors measured so far */
     uint64_t next;                      /* earliest tick of the next attempt */
 } fd_gpu_anchors;
 
@@ -45,8 +46,8 @@ int fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_gpu_runtime *runtime,
                         uint64_t (*now)(void), double ticks_per_ns);
 void fd_gpu_anchors_clear(fd_gpu_anchors *anchors, bool alive);
 
-/* Whether to measure a new anchor: 2 s after the latest, 0.2 s after a failed
- * attempt. */
+/* Return whether a new anchor is needed: 2 s after the latest one, or 0.2 s
+ * after a failed attempt. */
 static inline bool
 fd_gpu_anchors_are_old(const fd_gpu_anchors *anchors, uint64_t now)
 {
@@ -57,8 +58,8 @@ fd_gpu_anchors_are_old(const fd_gpu_anchors *anchors, uint64_t now)
  * in total. If all fail, nothing changes. */
 int fd_gpu_anchors_take(fd_gpu_anchors *anchors);
 
-/* The time on the host's clock at which the GPU passed `event`, which it must
- * have passed. Requires an anchor. */
+/* Set `host` to the time on the host's clock at which the GPU reached `event`.
+ * The GPU must have reached it, and there must be an anchor. */
 int fd_gpu_anchors_map(const fd_gpu_anchors *anchors, void *event,
                        int64_t *host);
 

@@ -27,7 +27,7 @@ fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error)
     return FD_OK;
 }
 
-/* Under the lock. */
+/* Add a device. The caller holds the lock. */
 static fd_gpu_device *
 add(fd_gpu *gpu, int number)
 {
@@ -63,8 +63,9 @@ fd_gpu_current(fd_gpu *gpu)
     return device;
 }
 
-/* A query of an event of another device initialises CUDA on the current one,
- * which costs memory: query only from a device in use. */
+/* Return whether events may be queried. Querying an event of another device
+ * initialises CUDA on the current one, which costs memory, so the current
+ * device must be one in use. */
 static bool
 may_query(fd_gpu *gpu)
 {
@@ -162,7 +163,7 @@ note(fd_gpu *gpu)
     }
     fd_json_end_array(&w);
     fd_json_end_object(&w);
-    fd_buffer_bytes(&text, "", 1); /* its NUL */
+    fd_buffer_bytes(&text, "", 1); /* terminating NUL */
     if (text.status == FD_OK) {
         fd_recording_note(gpu->figures.recording, "gpu_devices", text.bytes);
     }
@@ -173,7 +174,7 @@ void
 fd_gpu_close(fd_gpu *gpu)
 {
     if (gpu->process != getpid()) {
-        return; /* a forked child, whose recording is detached */
+        return; /* in a forked child the recording is detached */
     }
     for (int i = 0; i < FD_GPU_DEVICES; i++) {
         fd_gpu_device *device = gpu->devices[i];

@@ -29,8 +29,9 @@ fail(fd_gpu_device *device, int error, const char *what)
     device->failed = true;
 }
 
-/* In relaxed mode, the thread may call functions that a capture on another
- * stream forbids. Returns the previous mode. */
+/* Exchange the capture mode of the thread and return the previous one. In
+ * relaxed mode it may call functions that a capture on another stream
+ * forbids. */
 static int
 exchange_mode(const fd_gpu_device *device, int mode)
 {
@@ -59,7 +60,8 @@ take_anchor(fd_gpu_device *device)
     return !device->failed;
 }
 
-/* Allocates at the first timestamp, so that later ones are cheap. */
+/* Allocate what the device needs, at its first timestamp, so that later ones
+ * are cheap. */
 static bool
 open_device(fd_gpu_device *device)
 {
@@ -110,7 +112,7 @@ is_capturing(fd_gpu_device *device, void *stream)
     return false;
 }
 
-/* Record and queue an event. False: the timestamp is lost. */
+/* Record and queue an event. Return false if the timestamp is lost. */
 static bool
 add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
               bool ends, bool first)
@@ -144,7 +146,7 @@ add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
     return true;
 }
 
-/* Count the time that the stream was idle, waiting for the host: at most from
+/* Add the time that the stream was idle and waited for the host: at most from
  * the previous timestamp to the recording of this one, if nothing was launched
  * in between. */
 static void
@@ -247,7 +249,7 @@ drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
     }
 }
 
-/* Drop the reference of the call. */
+/* Drop the reference held by the call. */
 static void
 release_call(fd_gpu_device *device, uint32_t slot)
 {
@@ -280,8 +282,8 @@ drain(fd_gpu_device *device)
     }
 }
 
-/* Whether the pool has events for the begin of an interval and for the ends of
- * all open ones. */
+/* Return whether the pool has enough events for a new interval and for the
+ * ends of the open ones. */
 static bool
 has_events(fd_gpu_device *device)
 {
@@ -314,7 +316,7 @@ prepare(fd_gpu_device *device)
     return ready;
 }
 
-/* The innermost open interval around this one on the same stream. */
+/* Return the innermost open interval around a call on the same stream. */
 static uint32_t
 parent_of(const fd_gpu_device *device, const fd_gpu_call *call,
           uint16_t stream)
@@ -388,7 +390,7 @@ fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context)
     }
     fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
     fd_gpu_stream *stream = &device->streams.list[interval->stream];
-    if (interval->open) { /* false after fd_gpu_device_close */
+    if (interval->open) { /* closed by fd_gpu_device_close */
         interval->context = context;
         if (is_capturing(device, stream->handle) || device->failed
             || !add_timestamp(device, stream, slot, true, false)) {
@@ -448,7 +450,7 @@ fd_gpu_device_is_busy(fd_gpu_device *device)
     return busy;
 }
 
-/* Release all intervals and timestamps that are not complete. */
+/* Release all incomplete intervals and timestamps. */
 static void
 release_all(fd_gpu_device *device)
 {

@@ -4,12 +4,12 @@
  *                 │ event                       │ when the GPU passed it
  *                 └──────◄──── pool ◄───────────┘
  *
- * No function waits for the GPU or for another thread: the lock of the device
- * is tried once; if it is taken, the interval is lost, and counted. (A thread
- * may block in cudaEventRecord for long if the queue of the GPU is full;
- * threads with the GIL must not wait for it.)
+ * No function waits for the GPU or for another thread: a function tries the
+ * lock of the device once; if another thread holds it, the interval is lost
+ * and counted. (A thread may block for a long time in cudaEventRecord if the
+ * queue of the GPU is full; threads with the GIL must not wait for it.)
  *
- * The first error of CUDA ends all timing on this device. */
+ * The first CUDA error ends all timing on this device. */
 #ifndef FD_GPU_DEVICE_H
 #define FD_GPU_DEVICE_H
 
@@ -28,27 +28,27 @@ typedef struct fd_gpu_device {
                      docs/guides/gpu.md */
     pthread_mutex_t lock;
     _Atomic bool failed;
-    bool open; /* has a pool and an anchor */
-    bool warm; /* after the first recorded step: events are only created
-                  between steps */
+    bool open; /* whether it has a pool and an anchor */
+    bool warm; /* after the first recorded step: create events only between
+                  steps */
     fd_gpu_pool pool;
     fd_gpu_anchors anchors;
     fd_gpu_intervals intervals;
     FD_VECTOR(fd_gpu_stream) streams;
     uint64_t timestamps;
-    int error;           /* of CUDA; 0: none */
-    const char *failing; /* name of the function without cuda or hip */
-    bool stuck;          /* another thread had the lock when it was closed */
+    int error;           /* CUDA's error code; 0: none */
+    const char *failing; /* name of the function, without "cuda" or "hip" */
+    bool stuck;          /* another thread held the lock at the close */
 } fd_gpu_device;
 
-/* A call that begins, from the hook. */
+/* Description of a call that begins, from the hook. */
 typedef struct fd_gpu_call {
     void *stream;
     uint32_t caller;
     uint32_t thread;
-    uint32_t call;          /* for execution traces; 0: none */
-    uint32_t window;        /* between two calls with the same number, no
-                               launch is untimed */
+    uint32_t call;          /* call of an execution trace; 0: none */
+    uint32_t window;        /* equal numbers of two calls mean that every
+                               launch in between is timed */
     const uint32_t *around; /* open intervals of this thread on this device,
                                outermost first */
     uint32_t depth;
@@ -57,30 +57,31 @@ typedef struct fd_gpu_call {
 void fd_gpu_device_init(fd_gpu_device *device, const fd_gpu_runtime *runtime,
                         fd_gpu_figures *figures, int number);
 
-/* Start to time a call; 0: not timed, which is counted. The device must be the
- * current one of the thread. */
+/* Begin timing a call and return its slot, or 0 if it is not timed, which is
+ * counted. The device must be the current one of the thread. */
 uint32_t fd_gpu_device_begin(fd_gpu_device *device, const fd_gpu_call *call);
 
-/* End the interval, as a call of `context`. The same device must be
+/* End the interval of `slot`, as a call of `context`. The same device must be
  * current. */
 void fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context);
 
-/* End the interval without a time. Any thread. */
+/* End the interval of `slot` without a time. Any thread may call it. */
 void fd_gpu_device_drop(fd_gpu_device *device, uint32_t slot);
 
-/* Collect the timestamps that the GPU has passed; `grows`: the pool may grow
- * if it was empty. CUDA must be initialised on the current device of the
+/* Collect the timestamps that the GPU has reached. With `grows`, the pool may
+ * grow if it ran empty. CUDA must be initialised on the current device of the
  * thread. */
 void fd_gpu_device_drain(fd_gpu_device *device, bool grows);
 
-/* Whether timestamps are queued. */
+/* Return whether timestamps are queued. */
 bool fd_gpu_device_is_busy(fd_gpu_device *device);
 
-/* Stop timing and count the unfinished intervals, unless another thread has
- * the lock. Later calls of hooks do nothing. */
+/* Stop timing and count the unfinished intervals, unless another thread holds
+ * the lock. Later calls from hooks do nothing. */
 void fd_gpu_device_close(fd_gpu_device *device);
 
-/* `alive` as for the pool. No hook may run any more. */
+/* Free the device; `alive` as in fd_gpu_pool_clear. No hook may run any
+ * more. */
 void fd_gpu_device_clear(fd_gpu_device *device, bool alive);
 
 #endif

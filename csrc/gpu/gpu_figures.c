@@ -21,7 +21,7 @@ fd_gpu_figures_clear(fd_gpu_figures *figures)
     fd_map_clear(&figures->records);
 }
 
-/* Requires both locks. */
+/* Append a record. The caller holds both locks. */
 static fd_gpu_record *
 append(fd_gpu_figures *figures, uint32_t context)
 {
@@ -36,7 +36,8 @@ append(fd_gpu_figures *figures, uint32_t context)
     return record;
 }
 
-/* NULL without room, which is counted. */
+/* Return the record of a context, or NULL and count it if there is no
+ * space. */
 static fd_gpu_record *
 record_of(fd_gpu_figures *figures, uint32_t context)
 {
@@ -54,8 +55,8 @@ record_of(fd_gpu_figures *figures, uint32_t context)
     return record;
 }
 
-/* Intervals and calls share the room for the timeline. Requires the lock of
- * the recording. */
+/* Return space for an event; intervals and calls share the limit of the
+ * timeline. The caller holds the recording's lock. */
 static fd_gpu_event *
 room_for_event(fd_gpu_figures *figures)
 {
@@ -92,7 +93,8 @@ add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
     }
 }
 
-/* No other thread writes these fields, even if the call has ended long ago. */
+/* Set the GPU time of a call. No other thread writes these fields, even if the
+ * call ended long ago. */
 static void
 set_call(const fd_gpu_figures *figures, const fd_gpu_sample *sample)
 {

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-/* Slot 0 stays unused. */
+/* Add a chunk of slots; slot 0 stays unused. */
 static bool
 grow(fd_gpu_intervals *intervals)
 {

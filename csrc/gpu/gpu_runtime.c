@@ -6,8 +6,8 @@
 typedef enum api { CUDA_RUNTIME, CUDA_DRIVER, HIP_RUNTIME } api;
 
 typedef struct wanted {
-    size_t place;         /* in fd_gpu_runtime */
-    const char *names[3]; /* by api; NULL: missing there, optional */
+    size_t place;         /* offset in fd_gpu_runtime */
+    const char *names[3]; /* name in each API; NULL: not available, optional */
 } wanted;
 
 #define PLACE(field) offsetof(fd_gpu_runtime, field)
@@ -38,8 +38,8 @@ static const wanted functions[] = {
     {PLACE(last_error), {"cudaGetLastError", NULL, "hipGetLastError"}},
 };
 
-/* In this order: a program with HIP may have CUDA's driver, but not its
- * runtime. */
+/* The order matters: a HIP program may have loaded the CUDA driver, but not
+ * the CUDA runtime. */
 static const struct {
     const char *name;
     api kind;
@@ -77,7 +77,8 @@ fd_gpu_runtime_find(fd_gpu_runtime *runtime, fd_error *error)
         if (library != NULL) {
             fd_status status =
                 look_up(runtime, library, name, libraries[i].kind, error);
-            dlclose(library); /* stays loaded: the program has opened it */
+            /* It stays loaded, because the program has opened it. */
+            dlclose(library);
             return status;
         }
     }

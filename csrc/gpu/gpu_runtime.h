@@ -1,18 +1,18 @@
-/* The runtime of the GPU that the program has loaded, CUDA's or HIP's (of
- * ROCm), as a table of functions. This folder never loads it, never initialises
- * it and requires no headers: all functions have numbers and opaque pointers as
- * arguments, the same since CUDA 9. HIP's have the same arguments, flags and
- * error numbers under other names (since ROCm 5.3).
+/* The GPU runtime that the program has loaded, CUDA or HIP (ROCm), as a table
+ * of functions. This folder never loads or initialises it and needs no
+ * headers: all arguments are numbers and opaque pointers, unchanged since CUDA
+ * 9. HIP functions have the same arguments, flags and error numbers under
+ * other names (since ROCm 5.3).
  *
- * If the program has linked CUDA's runtime statically, the functions of the
- * driver are used: they have the same arguments and error numbers, too.
+ * If the program has linked the CUDA runtime statically, the table has driver
+ * functions, which have the same arguments and error numbers.
  *
  * In comments of this folder, CUDA stands for both runtimes.
  *
  * The last error of a thread belongs to the program. A call of the recorder
- * that fails, or returns "not ready", would replace it, so every result passes
- * through fd_gpu_result, which clears it; and while the program has a pending
- * error (fd_gpu_is_clean), nothing is called. */
+ * that fails or returns "not ready" would replace it. So every result passes
+ * through fd_gpu_result, which clears the error, and the recorder calls
+ * nothing while the program has a pending error (fd_gpu_is_clean). */
 #ifndef FD_GPU_RUNTIME_H
 #define FD_GPU_RUNTIME_H
 
@@ -39,17 +39,18 @@ typedef struct fd_gpu_runtime {
     int (*stream_destroy)(void *stream);
     int (*stream_is_capturing)(void *stream, int *status);
     int (*get_device)(int *device);
-    int (*exchange_capture_mode)(int *mode); /* of the calling thread */
+    int (*exchange_capture_mode)(int *mode); /* mode of the calling thread */
     int (*peek_error)(void); /* NULL: the driver keeps no last error */
     int (*last_error)(void);
-    const char *library; /* its file name */
-    const char *prefix;  /* of the names of its functions: "cuda" or "hip" */
+    const char *library; /* file name of the library */
+    const char *prefix;  /* prefix of its function names: "cuda" or "hip" */
 } fd_gpu_runtime;
 
-/* FD_EINVAL if no runtime is loaded, or if it lacks a function. */
+/* Fill in the table. Return FD_EINVAL if no runtime is loaded or if it lacks a
+ * function. */
 fd_status fd_gpu_runtime_find(fd_gpu_runtime *runtime, fd_error *error);
 
-/* Pass on the result of a call of the recorder; clear the last error of the
+/* Return the result of a call of the recorder, and clear the last error of the
  * thread. */
 static inline int
 fd_gpu_result(const fd_gpu_runtime *runtime, int result)
@@ -60,7 +61,7 @@ fd_gpu_result(const fd_gpu_runtime *runtime, int result)
     return result;
 }
 
-/* Whether this thread has no pending error. */
+/* Return whether this thread has no pending error. */
 static inline bool
 fd_gpu_is_clean(const fd_gpu_runtime *runtime)
 {

@@ -1,6 +1,5 @@
-/* The timestamps of one stream that the GPU is not known to have passed,
- * in the order in which they were recorded, which is the order in which it
- * passes them.
+/* The queue of pending timestamps of one stream, in the order in which they
+ * were recorded, which is the order in which the GPU reaches them.
  *
  *     ring   | timestamp | timestamp | timestamp |      |      |
  *              ^ head               ^ tail          both only increase
@@ -18,7 +17,7 @@
 typedef struct fd_gpu_timestamp {
     void *event;
     uint64_t host;     /* tick at which it was recorded */
-    uint32_t interval; /* slot */
+    uint32_t interval; /* slot of the interval */
     bool ends;
     bool first; /* launches before it may be untimed */
 } fd_gpu_timestamp;
@@ -26,15 +25,16 @@ typedef struct fd_gpu_timestamp {
 typedef struct fd_gpu_stream {
     void *handle;
     fd_gpu_timestamp *ring; /* owned */
-    uint32_t room;          /* a power of two */
+    uint32_t room;          /* capacity, a power of two */
     uint32_t head;
     uint32_t tail;
-    uint32_t window; /* of the latest begin; see fd_gpu_call */
-    bool reached;    /* `latest` is set */
-    int64_t latest;  /* host tick of the last timestamp that the GPU passed */
+    uint32_t window; /* window of the latest begin; see fd_gpu_call */
+    bool reached;    /* whether `latest` is set */
+    int64_t latest;  /* host tick of the last timestamp that the GPU reached */
 } fd_gpu_stream;
 
-/* Reserve room for one more timestamp. FD_ENOMEM: the queue is unchanged. */
+/* Reserve space for one more timestamp. FD_ENOMEM leaves the queue
+ * unchanged. */
 fd_status fd_gpu_stream_reserve(fd_gpu_stream *stream);
 
 void fd_gpu_stream_clear(fd_gpu_stream *stream);
@@ -45,7 +45,7 @@ fd_gpu_stream_is_empty(const fd_gpu_stream *stream)
     return stream->head == stream->tail;
 }
 
-/* Requires reserved room. */
+/* Append a timestamp. The caller has reserved space. */
 static inline void
 fd_gpu_stream_put(fd_gpu_stream *stream, fd_gpu_timestamp timestamp)
 {

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* A recording without times is drawn by calls: sums of calls, like those of
- * times, do not grow towards the leaves. */
+/* Use calls as times, for a recording without times: sums of calls, like those
+ * of times, do not grow towards the leaves. */
 static void
 calls_for_times(fd_totals *totals, const fd_trace *trace)
 {
@@ -31,7 +31,8 @@ is_main(const fd_trace *trace, uint32_t context)
         && strcmp(fd_trace_text(trace, node->name), "main") == 0;
 }
 
-/* Time of the main threads; without any, of all that was recorded. */
+/* Return the time of the main threads; without main threads, the entire
+ * recorded time. */
 static uint64_t
 whole_of(const fd_totals *totals, const fd_trace *trace)
 {
@@ -46,8 +47,8 @@ whole_of(const fd_totals *totals, const fd_trace *trace)
     return of_main > 0 ? of_main : of_all;
 }
 
-/* Contexts that this rank does not have are not drawn. Children come after
- * their parents, so one pass from the end finds it. */
+/* Exclude contexts that this rank does not have, in one pass from the end,
+ * since children follow their parents. */
 static fd_status
 leave_out_absent(fd_groups *groups, const fd_totals *totals,
                  const fd_trace *trace)
@@ -71,8 +72,8 @@ leave_out_absent(fd_groups *groups, const fd_totals *totals,
     return FD_OK;
 }
 
-/* By root: 1 % of the time of its threads minus their time on a CPU, as in
- * reports; nothing if no CPU times are known. */
+/* Set, by root, 1 % of the time of its threads minus their time on a CPU, as
+ * in reports; nothing if CPU times are unknown. */
 static void
 sum_idle_time(double *time, const fd_trace *trace, int rank)
 {
@@ -93,8 +94,8 @@ sum_idle_time(double *time, const fd_trace *trace, int rank)
     }
 }
 
-/* Functions that wait in a thread for the whole recording would be drawn with
- * a share of 100 %. The main threads are never idle. */
+/* Exclude functions that wait in a thread for the entire recording: they would
+ * have a share of 100 %. The main threads are never idle. */
 static fd_status
 leave_out_idle(fd_graph *graph, const fd_trace *trace, int rank)
 {
@@ -123,8 +124,8 @@ leave_out_idle(fd_graph *graph, const fd_trace *trace, int rank)
     return FD_OK;
 }
 
-/* FD_OPS_TOP: callees of operators are contracted, and the figures of an
- * operator are those of its calls by Python. */
+/* Exclude nested operators (FD_OPS_TOP): callees of operators are contracted,
+ * and the figures of an operator are those of its calls by Python. */
 static void
 leave_out_nested(fd_groups *groups, const fd_trace *trace)
 {
@@ -219,8 +220,8 @@ share_self(fd_graph *graph, const fd_trace *trace)
     return FD_OK;
 }
 
-/* The modules whose forward a box is: their number, and their pattern if all
- * have the same. */
+/* Find the modules whose forward a box is: their number, and their pattern if
+ * all have the same. */
 static fd_status
 name_modules(fd_graph *graph, const fd_trace *trace)
 {
@@ -243,7 +244,8 @@ name_modules(fd_graph *graph, const fd_trace *trace)
     return status;
 }
 
-/* Contract groups without a box, then drop edges of deleted boxes. */
+/* Make the edges: contract groups without a box, then remove edges of deleted
+ * boxes. */
 static fd_status
 make_edges(fd_graph *graph, const fd_trace *trace)
 {

@@ -1,4 +1,4 @@
-/* The drawn graph: boxes and edges, with exact figures.
+/* The graph to draw: boxes and edges, with exact figures.
  *
  * A function that is not drawn is contracted: its callees become callees of
  * its callers, so that the calls and times of the edges into a box are always
@@ -13,14 +13,15 @@
 typedef struct fd_box {
     uint32_t group;     /* in fd_graph.groups */
     uint32_t package;   /* group in fd_graph.packages */
-    uint32_t region;    /* from 1, as the next two by graph_regions.h */
+    uint32_t region;    /* from 1; set by graph_regions.h, like the next two */
     uint32_t depth;     /* longest distance from the top */
-    uint32_t above;     /* index + 1 of the box that it is put below without
-                           being called by it; 0: none */
-    uint32_t pattern;   /* group in fd_graph.modules; 0: of no module, or of
-                           several patterns */
-    uint32_t instances; /* modules whose forward it is */
-    uint64_t own;       /* ns of self time, with functions folded into it */
+    uint32_t above;     /* index + 1 of a box that does not call it and below
+                         * which it is placed; 0: no such box */
+    uint32_t pattern;   /* group in fd_graph.modules; 0: no module, or several
+                         * patterns */
+    uint32_t instances; /* number of modules whose forward it is */
+    uint64_t own;       /* ns of self time, including functions folded into
+                         * it */
 } fd_box;
 
 typedef struct fd_graph {
@@ -30,14 +31,17 @@ typedef struct fd_graph {
     fd_groups modules;
     fd_rows rows; /* of groups */
     fd_selection selection;
-    FD_VECTOR(fd_box) boxes; /* in the order of the call tree */
+    FD_VECTOR(fd_box) boxes; /* in call-tree order */
     uint32_t regions;
     uint32_t *box_of; /* owned; by group, index into boxes + 1 */
     fd_edges edges;   /* between groups with boxes */
-    uint64_t whole;   /* ns that shares refer to: of the main threads */
-    uint64_t outside; /* ns spent in no box nor below one */
-    uint32_t idle;    /* functions that ran in idle threads only, not drawn */
-    bool timed;       /* false: all "ns" are calls at and below */
+    uint64_t whole;   /* ns of which shares are computed: time of the main
+                       * threads */
+    uint64_t outside; /* ns spent outside of boxes and of their callees */
+    uint32_t idle;    /* number of functions that ran only in idle threads, not
+                       * drawn */
+    bool timed;       /* false: all "ns" are numbers of calls, with those
+                       * below */
 } fd_graph;
 
 fd_status fd_graph_make(fd_graph *graph, const fd_trace *trace,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct line {
-    size_t at; /* in the texts */
+    size_t at; /* offset in the texts */
     const char *text;
 } line;
 
@@ -31,8 +31,8 @@ add(lines *list, fd_buffer *texts, const char *caller, const char *callee)
     return fd_vector_push(list, made);
 }
 
-/* The buffer of texts may move while it grows: offsets become pointers at the
- * end. */
+/* Write the lines, sorted. The buffer of texts moves while it grows, so
+ * offsets are converted to pointers here. */
 static void
 write_sorted(fd_json_writer *w, const char *name, lines *list,
              const fd_buffer *texts)
@@ -91,7 +91,7 @@ fd_export_callgraph(const fd_trace *trace, const fd_export_options *options,
     (void)error;
     fd_export_options every = *options;
     fd_graph graph;
-    every.style = FD_STYLE_CLASSIC; /* only Python, nothing contracted */
+    every.style = FD_STYLE_CLASSIC; /* only Python functions, no contraction */
     fd_status status = fd_graph_make(&graph, trace, &every);
     if (status == FD_OK) {
         status = write_both(&graph, to);

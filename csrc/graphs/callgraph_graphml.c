@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Figures of nodes and edges are the columns of the tables. */
+/* The keys; figures of nodes and edges are the columns of the tables. */
 static const fd_graphml_key keys[] = {
     {"key", "node", "key", "string"},
     {"kind", "node", "kind", "string"},
@@ -42,8 +42,8 @@ put_pooled(const fd_graphml_writer *w, const char *key,
     }
 }
 
-/* The columns of whole numbers and doubles; without times if the
- * recording has none. */
+/* Write the columns of integers and doubles; without times if the recording
+ * has none. */
 static void
 put_figures(const fd_graphml_writer *w, const fd_table *table, bool timed,
             const void *row)
@@ -105,7 +105,7 @@ fd_export_graphml(const fd_trace *trace, const fd_export_options *options,
     (void)error;
     fd_export_options every = *options;
     fd_graph graph;
-    every.style = FD_STYLE_DEFAULT; /* with ranges */
+    every.style = FD_STYLE_DEFAULT; /* including ranges */
     every.all = true;
     fd_status status = fd_graph_make(&graph, trace, &every);
     if (status != FD_OK) {

@@ -5,9 +5,9 @@
 
 enum { LARGE = 250 };
 
-/* Further attributes of a large graph, which limit the layout: Graphviz needs
- * a minute for 3 000 boxes without them and seconds with them. In the classic
- * style half of the width is space between lines. */
+/* Return further attributes of a large graph, which limit the layout: Graphviz
+ * needs a minute for 3 000 boxes without them and seconds with them. In the
+ * classic style half of the width is space between lines. */
 static const char *
 limits_of(const fd_graph *graph, const fd_export_options *options)
 {

@@ -7,16 +7,16 @@
 
 enum {
     COLOURS = 10,
-    LINE = 120 /* characters of one path component */
+    LINE = 120 /* characters per path component */
 };
 
-/* Colours of edges, by their caller; boxes are numbered along the call tree,
- * so neighbours differ. */
+/* Colours of edges, by their caller. Boxes are numbered in call-tree order, so
+ * neighbours differ. */
 static const char *const colours[COLOURS] = {
     "#E6194B", "#3CB44B", "#4363D8", "#F58231", "#911EB4",
     "#008080", "#F032E6", "#9A6324", "#000075", "#808000"};
 
-/* Whether `file` is in a folder of that name. */
+/* Return whether `file` is in a folder of that name. */
 static bool
 in_folder(const char *file, const char *folder)
 {
@@ -41,7 +41,7 @@ fill(const fd_dot_picture *p, const fd_box *box)
     return in_folder(file, "deepspeed") ? "#FA8D89" : "#C0C0C0";
 }
 
-/* One path component per line; ':' ends a line too. */
+/* Append a key with one path component per line; ':' ends a line too. */
 static void
 label(fd_buffer *to, const char *key)
 {
@@ -52,7 +52,7 @@ label(fd_buffer *to, const char *key)
         fd_text_dot(to, at, size, LINE);
         at += size;
         fd_buffer_text(to, at < end ? "\\n" : "");
-        /* "aten::mm" has one break. */
+        /* "aten::mm" has one line break. */
         at += at + 1 < end && at[0] == ':' && at[1] == ':';
     }
     fd_buffer_text(to, "\"");

@@ -19,8 +19,9 @@ static const char *const tints[] = {"#F0F1F3", "#FDEFDC", "#DDF0FE",
                                     "#DDFBFD", "#FBE3E9"};
 enum { FIRST_FREE = 6, TINTS = sizeof tints / sizeof *tints };
 
-/* From white to orange-red with the time spent here. The root of the share:
- * half of all time in one box is rare, and 5 % must be visible. */
+/* Append a colour from white to orange-red by the time spent in a box: the
+ * root of the share, since half of all time in one box is rare, and 5 % must
+ * be visible. */
 static void
 put_heat(const fd_dot_picture *p, const fd_box *box)
 {
@@ -44,7 +45,8 @@ base_name(const char *file)
     return slash == NULL ? file : slash + 1;
 }
 
-/* "GPT.forward", a long one in two lines; a script's own code is named by its file. */
+/* Append "GPT.forward", a long one in two lines; code outside of functions is
+ * named by its file. */
 static void
 title(const fd_dot_picture *p, const fd_trace_node *node)
 {
@@ -74,7 +76,8 @@ title(const fd_dot_picture *p, const fd_trace_node *node)
     fd_buffer_clear(&text);
 }
 
-/* The end of a long path: it identifies the file better than the start. */
+/* Append the end of a long path, which identifies the file better than the
+ * start. */
 static void
 where(const fd_dot_picture *p, const char *file)
 {
@@ -85,7 +88,7 @@ where(const fd_dot_picture *p, const char *file)
     fd_text_html(p->to, from, strlen(from), 2 * WHERE);
 }
 
-/* A line below the title. Graphviz rejects an empty FONT. */
+/* Begin a line below the title. Graphviz rejects an empty FONT. */
 static void
 open_line(const fd_dot_picture *p, const char *colour)
 {
@@ -161,7 +164,7 @@ write_box(const fd_dot_picture *p, uint32_t at)
     fd_dot_put_below(p, at);
 }
 
-/* The number of a package with a fixed colour; 0: none. */
+/* Return the number of a package with a fixed colour, or 0. */
 static uint32_t
 fixed_tint(const char *package)
 {
@@ -175,7 +178,8 @@ fixed_tint(const char *package)
     return 0;
 }
 
-/* Time in the Python functions of each package; the caller frees it. */
+/* Return the time in the Python functions of each package; the caller frees
+ * it. */
 static uint64_t *
 package_times(const fd_dot_picture *p)
 {
@@ -257,10 +261,10 @@ size_of(const fd_dot_picture *p, const fd_edge *edge)
     return p->options->weight == FD_WEIGHT_CALLS ? edge->calls : edge->total;
 }
 
-/* The weight of an edge in the layout. Inside a cluster the expensive path is
- * drawn straight. Between clusters only the deepest caller counts: the layout
- * may draw such edges upwards, and a cluster belongs below its callers and not
- * beside them. */
+/* Return the weight of an edge in the layout. Inside a cluster the expensive
+ * path is drawn straight. Between clusters only the deepest caller is
+ * weighted: the layout can draw such edges upwards, and a cluster must be
+ * below its callers and not beside them. */
 static uint32_t
 weight_of(const fd_dot_picture *p, const fd_edge *edge, const uint32_t *depths,
           double size)

@@ -13,7 +13,7 @@ fd_dot_share(const fd_dot_picture *p, uint64_t part)
     return found < 1 ? found : 1;
 }
 
-/* "hidden: 325 functions of torch, ..." */
+/* Append "hidden: 325 functions of torch, ...". */
 static void
 hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
        const char *what)
@@ -27,8 +27,8 @@ hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
     ++*parts;
 }
 
-/* The share that all small functions are below: the requested one, or more if
- * there were too many, in tenths of a percent. */
+/* Return the share that all small functions are below: the requested one, or a
+ * larger one if there were too many functions, in tenths of a percent. */
 static double
 small_percent(const fd_dot_picture *p)
 {

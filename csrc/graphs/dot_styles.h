@@ -1,4 +1,5 @@
-/* The two styles of a call graph. Failures stay in picture->to->status. */
+/* The two styles of a call graph. Failures are stored in
+ * picture->to->status. */
 #ifndef FD_DOT_STYLES_H
 #define FD_DOT_STYLES_H
 
@@ -6,35 +7,37 @@
 #include "graphs/dot_writer.h"
 
 typedef struct fd_dot_picture {
-    const fd_trace *trace; /* borrowed, all of them */
+    const fd_trace *trace; /* borrowed, like the next ones */
     const fd_export_options *options;
     const fd_graph *graph;
     fd_dot_writer *dot;
-    fd_buffer *to;      /* of `dot` */
+    fd_buffer *to;      /* buffer of `dot` */
     const char *limits; /* further attributes of the graph */
 } fd_dot_picture;
 
-/* As the call graphs of Megatron-DeepSpeed scripts. */
+/* Write the graph like the call graphs of Megatron-DeepSpeed scripts. */
 void fd_dot_classic(const fd_dot_picture *picture);
 
-/* Packages as clusters, time as colour and line width, figures as tooltips,
- * a legend with the number of hidden functions. */
+/* Write the graph with packages as clusters, time as colour and line width,
+ * figures as tooltips, and a legend with the number of hidden functions. */
 void fd_dot_default(const fd_dot_picture *picture);
 
-/* The legend of the default style: recorded time, hidden functions. */
+/* Write the legend of the default style: recorded time, hidden functions. */
 void fd_dot_legend(const fd_dot_picture *picture);
 
-/* An invisible edge that puts a box of the next line below one of the line
- * before (fd_box.above). */
+/* Write an invisible edge that places a box of the next line below one of the
+ * previous line (fd_box.above). */
 void fd_dot_put_below(const fd_dot_picture *picture, uint32_t at);
 
-/* Of the time that shares refer to; at most 1 (other threads may have more). */
+/* Return the share of fd_graph.whole, at most 1, since other threads may have
+ * more. */
 double fd_dot_share(const fd_dot_picture *picture, uint64_t part);
 
-/* "1 call", "2 000 calls"; "already running" for 0. */
+/* Append "1 call", "2 000 calls"; "already running" for 0. */
 void fd_dot_calls(fd_buffer *to, uint64_t count);
 
-/* Tooltips with their quotes, the same in both styles: of a box, of an edge. */
+/* Write the tooltip, with quotes, of a box or of an edge; equal in both
+ * styles. */
 void fd_dot_box_tooltip(const fd_dot_picture *picture, const fd_box *box);
 void fd_dot_edge_tooltip(const fd_dot_picture *picture, const fd_edge *edge);
 

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* The functions of each of these that are drawn without a threshold. */
+/* The parts of the functions; each has a limit of functions that are drawn
+ * without a threshold. */
 typedef enum part { OF_USER, OPERATORS, OF_LIBRARY, PARTS } part;
 static const uint32_t limits[PARTS] = {60, 40, 24};
 
@@ -14,7 +15,7 @@ static const double DEFAULT_MIN_PERCENT = 0.1;
 
 /* Per context: the kind of code on its path. */
 enum {
-    NO_CODE,   /* nothing but frameworks */
+    NO_CODE,   /* only frameworks */
     IN_CODE,   /* code of the user, or machinery called by it */
     IN_LIBRARY /* below the first public function of a framework */
 };
@@ -52,8 +53,8 @@ one_of(const char *text, const char *const *list)
     return false;
 }
 
-/* Names of wrappers by decorators and context managers, and special methods
- * that are not called by name. */
+/* Return whether a name is that of wrappers by decorators and context
+ * managers, or a special method that is not called by name. */
 static bool
 is_machinery_name(const char *name)
 {
@@ -67,7 +68,7 @@ is_machinery_name(const char *name)
     return hidden || one_of(name, between);
 }
 
-/* A folder below the package whose name begins with '_'. */
+/* Return whether a folder below the package begins with '_'. */
 static bool
 in_private_folder(const char *file)
 {
@@ -82,7 +83,8 @@ is_public(const fd_trace *trace, const fd_trace_node *node)
         && !in_private_folder(fd_trace_text(trace, node->file));
 }
 
-/* A range belongs to the user if a function of the user opened it. */
+/* Return whether a range belongs to the user: a function of the user opened
+ * it. */
 static bool
 opened_by_reader(const folder *f, const fd_trace_context *context)
 {
@@ -95,9 +97,9 @@ opened_by_reader(const folder *f, const fd_trace_context *context)
     return fd_kind_is_function(node->kind) && !is_framework(f->trace, node);
 }
 
-/* Parts of the function around them (Python 3.12 has no frames for most
- * comprehensions), and the functions that decorators make: one box would have
- * all calls of all decorated functions. */
+/* Return whether a function is a part of the function around it (Python 3.12
+ * has no frames for most comprehensions), or is made by a decorator: one box
+ * would have all calls of all decorated functions. */
 static bool
 is_inner(const fd_trace *trace, const fd_trace_node *node)
 {
@@ -136,7 +138,7 @@ walk_context(folder *f, uint32_t id)
     }
 }
 
-/* Initial visibility, before names and figures are considered. */
+/* Set the initial visibility, before names and figures are considered. */
 static void
 start(folder *f)
 {
@@ -233,9 +235,10 @@ downwards(const void *left, const void *right)
     return FD_ORDER(b, a);
 }
 
-/* The total that as many functions of a part as its limit reach; others with
- * just as much are drawn too. Functions of libraries that were already running
- * are above the code of the user and do not count. */
+/* Set the total above which functions of a part are drawn: that of the last
+ * one within the limit, or 0 if all are within it; others with an equal total
+ * are drawn too. Functions of libraries that were already running are above
+ * the code of the user and are not counted. */
 static fd_status
 total_of_last(const folder *f, part wanted, uint64_t *total)
 {
@@ -279,7 +282,8 @@ fold_small(folder *f, uint64_t whole)
     return status;
 }
 
-/* A group without a context is of another rank. */
+/* Count the functions by visibility. A group without a context belongs to
+ * another rank. */
 static fd_status
 count_all(folder *f)
 {

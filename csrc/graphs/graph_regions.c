@@ -4,8 +4,9 @@
 
 enum { LEAVES_A_LINE = 4, CLASSIC_LEAVES = 12 };
 
-/* By box: the caller that spends most time in it, among those before it in the
- * call tree (so that there is no cycle); 0 for none. */
+/* Find the main caller of each box: the one that spends most time in it, among
+ * those before it in the call tree (so that there is no cycle); 0: no
+ * caller. */
 static fd_status
 main_callers(const fd_graph *graph, uint32_t **callers)
 {
@@ -31,7 +32,7 @@ main_callers(const fd_graph *graph, uint32_t **callers)
     return FD_OK;
 }
 
-/* The region of `package` below region `above`. */
+/* Return the region of `package` below region `above`. */
 static uint32_t
 region_below(fd_graph *graph, fd_map *known, uint32_t above, uint32_t package)
 {
@@ -77,8 +78,8 @@ upwards(const void *left, const void *right)
     return FD_ORDER(a, b);
 }
 
-/* Line after line, shallow leaves first: each leaf below the one a line's
- * length before it. */
+/* Place leaves line by line, shallow leaves first: each leaf is below the one
+ * that precedes it by the length of a line. */
 static void
 stack(fd_graph *graph, const leaves *found, uint32_t most)
 {
@@ -93,8 +94,8 @@ stack(fd_graph *graph, const leaves *found, uint32_t most)
     }
 }
 
-/* How far each box is from the top, and whether it calls another. Edges are
- * sorted by caller and boxes are in the same order, so one pass is enough. */
+/* Find the depth of each box, and whether it calls another. Edges are sorted
+ * by caller and boxes are in the same order, so one pass is sufficient. */
 static void
 measure(fd_graph *graph, bool *calls)
 {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether XML allows this character of `length` bytes, 0 for invalid UTF-8:
- * XML has no control characters, U+FFFE or U+FFFF. */
+/* Return whether XML allows this character of `length` bytes (0: invalid
+ * UTF-8). XML has no control characters, U+FFFE or U+FFFF. */
 static bool
 is_xml(const char *text, size_t length)
 {
@@ -45,7 +45,8 @@ escaped(fd_buffer *to, const char *text, size_t size, size_t limit,
     }
 }
 
-/* Graphviz decodes entities in labels and passes them on in tooltips. */
+/* Escape a character of a label. Graphviz decodes entities in labels and
+ * passes them on in tooltips. */
 static const char *
 escape_dot(char one)
 {
@@ -128,7 +129,7 @@ fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit)
     escaped(to, text, size, limit, escape_html);
 }
 
-/* Three digits of a value >= 0. */
+/* Append a non-negative value with three digits. */
 static void
 three_digits(fd_buffer *to, double value, const char *unit)
 {

@@ -1,5 +1,5 @@
-/* GraphML, http://graphml.graphdrawing.org/: the one writer for call graphs
- * and execution traces. Failures stay in the status of the buffer. */
+/* Writer of GraphML, http://graphml.graphdrawing.org/, for call graphs and
+ * execution traces. Failures are stored in the status of the buffer. */
 #ifndef FD_GRAPHML_WRITER_H
 #define FD_GRAPHML_WRITER_H
 
@@ -15,10 +15,10 @@ typedef struct fd_graphml_key {
 
 typedef struct fd_graphml_writer {
     fd_buffer *to;      /* borrowed */
-    const char *prefix; /* of the numbers of nodes */
+    const char *prefix; /* prefix of the ids of nodes */
 } fd_graphml_writer;
 
-/* The header with the declared keys, and the end of the document. */
+/* Write the header with the declared keys; write the end of the document. */
 void fd_graphml_begin(const fd_graphml_writer *w, const fd_graphml_key *keys,
                       size_t count);
 void fd_graphml_end(const fd_graphml_writer *w);
@@ -29,7 +29,7 @@ void fd_graphml_begin_edge(const fd_graphml_writer *w, uint64_t source,
                            uint64_t target);
 void fd_graphml_end_edge(const fd_graphml_writer *w);
 
-/* Values of the current node or edge. */
+/* Write a value of the current node or edge. */
 void fd_graphml_put_bytes(const fd_graphml_writer *w, const char *key,
                           const char *text, size_t size);
 void fd_graphml_put_text(const fd_graphml_writer *w, const char *key,

@@ -4,7 +4,7 @@ enum { MOST_DIGITS = 36, MOST_PLACES = 21, NS_PLACES = 3 };
 
 typedef __int128 wide;
 
-/* value * 10^-places */
+/* The number value * 10^-places. */
 typedef struct decimal {
     wide value;
     int places;
@@ -47,7 +47,7 @@ take_exponent(decimal *d, const char *at, const char *end)
     return at == end;
 }
 
-/* At least nanoseconds, at most MOST_PLACES. */
+/* Rescale to at least nanoseconds and at most MOST_PLACES. */
 static bool
 rescale(decimal *d)
 {
@@ -69,7 +69,7 @@ parse(fd_span number, decimal *d)
 {
     const char *at = number.from;
     if (at == number.to) {
-        return false; /* both NULL if an event has none */
+        return false; /* both are NULL for an event without a time */
     }
     *d = (decimal){.negative = at < number.to && *at == '-'};
     at += d->negative;
@@ -105,7 +105,7 @@ print(fd_buffer *to, wide value, int places)
     value = negative ? -value : value;
     for (; places > 0 || value > 0 || at == sizeof text || text[at] == '.';
          places--) {
-        /* 64-bit division is several times as fast as 128-bit division. */
+        /* 64-bit division is several times faster than 128-bit division. */
         uint64_t low = (uint64_t)value;
         bool small = value == (wide)low;
         text[--at] =
@@ -134,6 +134,12 @@ fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to)
     }
     print(to, d.value + shift, d.places);
     return true;
+}
+
+void
+fd_decimal_milli(int64_t value, fd_buffer *to)
+{
+    print(to, value, NS_PLACES);
 }
 
 bool

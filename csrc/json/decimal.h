@@ -4,12 +4,16 @@
 
 #include "json/json_scan.h"
 
-/* Append `number`, in microseconds, plus nanoseconds. Keeps digits below a
- * nanosecond, down to 10^-21 us. False if it is not a number or above
+/* Append the sum of `number`, in microseconds, and `ns`. Keeps digits below a
+ * nanosecond, down to 10^-21 us. Return false if it is not a number or above
  * 10^36. */
 bool fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to);
 
-/* A number of microseconds in nanoseconds, rounded down. */
+/* Convert a number of microseconds to nanoseconds, rounded down. */
 bool fd_decimal_ns(fd_span number, int64_t *ns);
+
+/* Append a thousandth of `value` with three decimals: nanoseconds as
+ * microseconds. */
+void fd_decimal_milli(int64_t value, fd_buffer *to);
 
 #endif

@@ -12,7 +12,7 @@ enum { LONGEST_NUMBER = 128 };
 
 #define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* The objects and arrays around the value. */
+/* The open objects and arrays around the value. */
 typedef struct nest {
     uint32_t depth;
     bool object[FD_SCAN_DEPTH];
@@ -57,8 +57,8 @@ repair(fd_scan *scan, const char *from, size_t size, const char *good)
                                                           : FD_SCAN_ENOMEM;
 }
 
-/* Whether a byte of a string is special: a quote, a backslash, a control
- * character, or not ASCII. */
+/* Return whether a byte of a string is special: a quote, a backslash, a
+ * control character, or not ASCII. */
 static bool
 is_odd(char c)
 {
@@ -66,9 +66,10 @@ is_odd(char c)
         || c == '\\';
 }
 
-/* The first special byte, eight at a time. The top bit of each special byte is
- * set; a borrow can set wrong bits only above a right one, so the lowest set
- * bit is right, and on little-endian machines it is the first in memory. */
+/* Find the first special byte, eight bytes at a time. The top bit of each
+ * special byte is set in the mask; a borrow can set wrong bits only above a
+ * correct one, so the lowest set bit is correct, and on little-endian machines
+ * it is the first in memory. */
 static const char *
 find_odd(const char *at, const char *end)
 {
@@ -107,7 +108,7 @@ is_hex(const char *at)
     return true;
 }
 
-/* An escape sequence. */
+/* Scan an escape sequence. */
 static fd_scan_result
 escape(fd_scan *scan)
 {
@@ -213,7 +214,8 @@ number(fd_scan *scan)
                                  : FD_SCAN_BAD;
 }
 
-/* A literal, or the rest of one that starts at `from`. */
+/* Scan a literal such as "null". `from` is its start, before a sign; a literal
+ * that is not JSON is repaired to null. */
 static fd_scan_result
 word(fd_scan *scan, const char *from, const char *text, bool is_json)
 {
@@ -311,7 +313,8 @@ fd_scan_member(fd_scan *scan, bool first, fd_span *name)
     return result == FD_SCAN_OK ? name_and_colon(scan, name) : result;
 }
 
-/* A value, or the start of one: DONE if its first item follows. */
+/* Scan a value, or the start of an object or array. Return FD_SCAN_DONE if its
+ * first item follows. */
 static fd_scan_result
 begin_value(fd_scan *scan, nest *open)
 {
@@ -339,7 +342,8 @@ begin_value(fd_scan *scan, nest *open)
     return result == FD_SCAN_OK ? FD_SCAN_DONE : result;
 }
 
-/* The marks after a value: DONE if another item follows. */
+/* Scan the punctuation after a value. Return FD_SCAN_DONE if another item
+ * follows. */
 static fd_scan_result
 end_value(fd_scan *scan, nest *open)
 {
@@ -475,7 +479,7 @@ is_plain(fd_span value)
         && memchr(value.from, '\\', fd_span_size(value)) == NULL;
 }
 
-/* Append to a C string. */
+/* Append a word to a C string of `room` bytes. */
 static bool
 add_word(fd_span word, char *to, size_t room)
 {

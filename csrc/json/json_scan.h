@@ -1,7 +1,7 @@
-/* JSON in memory, checked and scanned without building a tree: values are
- * spans of the text. Small faults that programs write are repaired when the
- * value is copied, and counted: NaN and Infinity (null), control characters
- * and lone backslashes in strings (escaped), invalid UTF-8 (U+FFFD). */
+/* A validating JSON scanner that builds no tree: values are spans of the text.
+ * Some faults that programs produce are repaired when the value is copied, and
+ * counted: NaN and Infinity (null), control characters and lone backslashes in
+ * strings (escaped), invalid UTF-8 (U+FFFD). */
 #ifndef FD_JSON_SCAN_H
 #define FD_JSON_SCAN_H
 
@@ -14,9 +14,9 @@ enum { FD_SCAN_DEPTH = 512, FD_SCAN_REPAIRS = 4096 };
 
 typedef enum fd_scan_result {
     FD_SCAN_OK,
-    FD_SCAN_DONE, /* the object has no more members */
+    FD_SCAN_DONE, /* there are no more members or elements */
     FD_SCAN_CUT,  /* the text ends within the value */
-    FD_SCAN_BAD,  /* not JSON, and no fault to repair */
+    FD_SCAN_BAD,  /* not JSON, and not repairable */
     FD_SCAN_DEEP, /* nested deeper than FD_SCAN_DEPTH */
     FD_SCAN_ENOMEM
 } fd_scan_result;
@@ -32,7 +32,7 @@ fd_json_is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* The contents of a buffer, borrowed. */
+/* Return the contents of a buffer, borrowed. */
 static inline fd_span
 fd_span_of(const fd_buffer *buffer)
 {
@@ -47,7 +47,7 @@ typedef struct fd_repair {
 typedef struct fd_scan {
     const char *at;
     const char *end;
-    FD_VECTOR(fd_repair) repairs; /* in the order of the text */
+    FD_VECTOR(fd_repair) repairs; /* in text order */
     bool forgets;                 /* do not store repairs */
 } fd_scan;
 
@@ -55,30 +55,32 @@ typedef struct fd_scan {
 void fd_scan_begin(fd_scan *scan, const char *at, const char *end);
 void fd_scan_clear(fd_scan *scan);
 
-/* Each advances `at` past what it found; after a fault `at` is at or after
- * it. */
+/* Skip space or a value: advance `at` past it. After a fault, `at` is at or
+ * after the fault. */
 void fd_scan_space(fd_scan *scan);
 fd_scan_result fd_scan_value(fd_scan *scan);
 
-/* Skip space, then accept only the character `wanted`. */
+/* Skip space, then the character `wanted`; fail at other characters. */
 fd_scan_result fd_scan_mark(fd_scan *scan, char wanted);
 
-/* The next member of an object, after its '{' or its last value: the name
- * without quotes; `at` is at the value. */
+/* Read the name of the next member of an object, without quotes, and advance
+ * `at` to its value. Call it after the '{' (`first`) or after the previous
+ * value. */
 fd_scan_result fd_scan_member(fd_scan *scan, bool first, fd_span *name);
 
-/* The next value of an array, after its '[' or its last value. */
+/* Read the next value of an array, after the '[' (`first`) or after the
+ * previous value. */
 fd_scan_result fd_scan_element(fd_scan *scan, bool first, fd_span *value);
 
-/* The values of members of an object by name, zero for missing ones; the last
- * one of a name counts. False unless it is an object. */
+/* Get the values of members of an object by name: zero for missing ones, the
+ * last one if a name is repeated. Return false if it is not an object. */
 bool fd_scan_members(fd_span object, const char *const *names, size_t count,
                      fd_span *values);
 
-/* Find a member of an object by name; the last one counts. */
+/* Find a member of an object by name, the last one if the name is repeated. */
 bool fd_scan_find(fd_span object, const char *name, fd_span *value);
 
-/* Append a part of the text, repaired. */
+/* Append a part of the text, with repairs. */
 void fd_scan_copy(const fd_scan *scan, fd_span part, fd_buffer *to);
 
 static inline size_t
@@ -90,18 +92,19 @@ fd_span_size(fd_span span)
 bool fd_span_is(fd_span span, const char *text);
 bool fd_span_begins(fd_span span, const char *prefix);
 
-/* The content of a string, without its quotes; other values unchanged. */
+/* Return the content of a string without its quotes; return other values
+ * unchanged. */
 fd_span fd_span_inside(fd_span value);
 
-/* A value as words in a C string: "pipe 1, data 0" for {"pipe":1,"data":0}, a
- * string without its quotes, a number unchanged. False, and "", for other
- * values, for escapes and if `room` is too small. */
+/* Write a value as plain words: "pipe 1, data 0" for {"pipe":1,"data":0}, a
+ * string without its quotes, a number unchanged. Return false and write "" for
+ * other values, for escapes and if `room` is too small. */
 bool fd_span_words(fd_span value, char *to, size_t room);
 
-/* An unsigned integer, whole and in range. */
+/* Read an unsigned integer. Return false for other values or out of range. */
 bool fd_span_u64(fd_span value, uint64_t *number);
 
-/* Any number, in any locale. */
+/* Read a number, independent of the locale. */
 bool fd_span_double(fd_span value, double *number);
 
 #endif

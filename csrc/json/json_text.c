@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Control characters and invalid UTF-8 in strings are repaired; a text with
- * other faults is not JSON. The NUL ends a number at the end. */
+/* Set `good` to whether the text is JSON. Control characters and invalid UTF-8
+ * in strings are repaired; other faults are not. The NUL at the end terminates
+ * a number. */
 static fd_scan_result
 check(fd_scan *scan, const char *json, size_t size, bool *good)
 {
@@ -24,7 +25,8 @@ check(fd_scan *scan, const char *json, size_t size, bool *good)
     return result;
 }
 
-/* Whole numbers keep all digits; others have 15, or 17 if those are needed. */
+/* Append a number: integers keep all digits; others have 15 digits, or 17 if
+ * needed. */
 static void
 put_number(fd_buffer *to, fd_span number)
 {
@@ -83,7 +85,7 @@ put_decoded(fd_buffer *to, fd_span inside)
     fd_buffer_clear(&text);
 }
 
-/* The tokens of a valid value, without the spaces between them. */
+/* Append the tokens of a valid value, without the spaces between them. */
 static void
 put_tokens(fd_buffer *to, const char *at, const char *end)
 {
@@ -128,7 +130,7 @@ fd_json_text(fd_buffer *to, const char *json)
 
 enum { NOT_FOUR = 0x110000 };
 
-/* Four hexadecimal digits. */
+/* Parse four hexadecimal digits. */
 static uint32_t
 four(const char *at, const char *end)
 {
@@ -163,7 +165,8 @@ put_point(fd_buffer *to, uint32_t point)
     fd_buffer_bytes(to, text, size);
 }
 
-/* After "\u"; returns its end, or the same position if it is invalid. */
+/* Decode the digits after "\u". Return the end, or `at` if they are
+ * invalid. */
 static const char *
 unicode(const char *at, const char *end, fd_buffer *to)
 {

@@ -1,12 +1,14 @@
 #include "json/json_writer.h"
 
+#include "json/decimal.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { SHORT_KEY = 60 };
 
-/* What precedes a value; in one piece for a key of usual size. */
+/* Write comma, line break and key in one piece, unless the key is long. */
 fd_buffer *
 fd_json_put(fd_json_writer *w, const char *key)
 {
@@ -133,8 +135,8 @@ fd_json_put_null(fd_json_writer *w, const char *key)
     fd_buffer_bytes(fd_json_put(w, key), "null", 4);
 }
 
-/* The traced program may have selected a locale in which printf writes
- * "0,5", or a separator of several bytes. */
+/* The traced program may have set a locale in which printf writes "0,5", or a
+ * separator of several bytes. */
 void
 fd_json_put_digits(fd_json_writer *w, const char *key, const char *printed)
 {
@@ -166,13 +168,7 @@ fd_json_put_double(fd_json_writer *w, const char *key, double value)
 void
 fd_json_put_milli(fd_json_writer *w, const char *key, int64_t value)
 {
-    uint64_t size = magnitude(value);
-    const char decimals[4] = {'.', (char)('0' + size / 100 % 10),
-                              (char)('0' + size / 10 % 10),
-                              (char)('0' + size % 10)};
-    put_sign(fd_json_put(w, key), value);
-    fd_buffer_u64(w->to, size / 1000);
-    fd_buffer_bytes(w->to, decimals, sizeof decimals);
+    fd_decimal_milli(value, fd_json_put(w, key));
 }
 
 void

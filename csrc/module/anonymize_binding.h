@@ -1,4 +1,4 @@
-/* Options of privacy as an argument of functions; hashes of single names. */
+/* Privacy options as an argument of functions, and hashes of single names. */
 #ifndef FD_ANONYMIZE_BINDING_H
 #define FD_ANONYMIZE_BINDING_H
 
@@ -10,10 +10,10 @@ typedef struct fd_private {
     bool requested;
 } fd_private;
 
-/* A converter: from None, or a salt (or None) and a prefix. */
+/* Convert an argument: None, or a salt (or None) and a prefix. */
 int fd_take_private(PyObject *value, void *to);
 
-/* NULL: do not hide names. */
+/* Return the options, or NULL if names are not hidden. */
 static inline const fd_privacy *
 fd_private_options(const fd_private *private)
 {

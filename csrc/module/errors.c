@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Owned; for functions without the module. */
+/* Owned; for functions that do not get the module. */
 static PyObject *value_error;
 static PyObject *index_error;
 
@@ -18,7 +18,8 @@ fd_index_error(void)
     return index_error;
 }
 
-/* Add a subclass of Error and of a built-in class. -1 with an exception. */
+/* Add a subclass of Error and of a built-in class. Return -1 with an exception
+ * on failure. */
 static int
 add_class(PyObject *module, const char *name, PyObject *builtin,
           const char *doc, PyObject **to)
@@ -70,7 +71,7 @@ fd_raise(PyObject *module, fd_status status, const fd_error *error)
     }
     PyObject *type = status == FD_ENOMEM ? PyExc_MemoryError
                                          : fd_module_state_of(module)->error;
-    /* A name in it may have been cut off within a character. */
+    /* A name in the message may have been truncated within a character. */
     PyObject *message =
         PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
     if (message != NULL) {

@@ -1,24 +1,25 @@
-/* From a status of the lower layers to a Python exception, in one place. */
+/* Conversion of a status of the lower layers to a Python exception. */
 #ifndef FD_ERRORS_H
 #define FD_ERRORS_H
 
 #include "base/status.h"
 #include "module/state.h"
 
-/* Raise MemoryError for FD_ENOMEM, else fastdispatch.Error, with the line of
- * `error`. Returns NULL, so that a function ends in one line. */
+/* Raise MemoryError for FD_ENOMEM, else fastdispatch.Error with the message of
+ * `error`. Return NULL, so that callers can write `return fd_raise(...)`. */
 PyObject *fd_raise(PyObject *module, fd_status status, const fd_error *error);
 
-/* None for FD_OK, else NULL after fd_raise. */
+/* Return None for FD_OK, else raise and return NULL. */
 PyObject *fd_none_or_raise(PyObject *module, fd_status status,
                            const fd_error *error);
 
-/* Borrowed: the classes for invalid arguments, of fastdispatch.Error and of
- * ValueError or IndexError. */
+/* Return the exception classes for invalid arguments, borrowed. They derive
+ * from fastdispatch.Error and from ValueError or IndexError. */
 PyObject *fd_value_error(void);
 PyObject *fd_index_error(void);
 
-/* Add Error and these classes to the module. -1 with an exception. */
+/* Add Error and these classes to the module. Return -1 with an exception on
+ * failure. */
 int fd_errors_init(PyObject *module);
 
 #endif

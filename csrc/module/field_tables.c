@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Names in programs may have invalid UTF-8, which must not raise. */
+/* Decode UTF-8. Names in programs may be invalid UTF-8, which must not
+ * raise. */
 static PyObject *
 decode(const char *text, size_t size)
 {

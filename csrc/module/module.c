@@ -1,4 +1,4 @@
-/* fastdispatch._core: module creation and nothing else. */
+/* fastdispatch._core: creation of the module. */
 #include "capture/process/process.h"
 
 #include "base/alloc.h"
@@ -37,7 +37,7 @@ prepare_process(void)
     return prepared;
 }
 
-/* Signals that are not sent by other processes end this one. */
+/* Block all signals except those of faults in this process. */
 static void
 block_signals(sigset_t *before)
 {
@@ -50,9 +50,9 @@ block_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-/* In a forked child: remove the hooks and call function(). Handlers of signals
- * run afterwards: an exception that they raise would be lost in a function
- * that a fork calls. */
+/* Handle a fork in the child: remove the hooks and call function(). Signal
+ * handlers run afterwards, because an exception that they raise in a function
+ * called by fork would be lost. */
 static PyObject *
 after_fork(PyObject *module, PyObject *function)
 {

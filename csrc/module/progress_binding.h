@@ -1,4 +1,4 @@
-/* Progress of work without the GIL, reported to a Python function. */
+/* Progress reports to a Python function, from work without the GIL. */
 #ifndef FD_PROGRESS_BINDING_H
 #define FD_PROGRESS_BINDING_H
 
@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 typedef struct fd_progress_call {
-    PyObject *function; /* borrowed; called with (done, total); None: not
-                            reported */
-    bool raised;        /* true: an exception of it or of a signal handler is
-                           set */
+    PyObject *function; /* borrowed; called with (done, total); None: do not
+                           report */
+    bool raised;        /* whether it or a signal handler has raised an
+                           exception, which is set */
 } fd_progress_call;
 
-/* Called without the GIL. False: stop, also after a signal such as Ctrl-C. */
+/* Report progress; call it without the GIL. Return false if the work must
+ * stop, also after a signal such as Ctrl-C. */
 bool fd_report_progress(void *context, uint64_t done, uint64_t total);
 
 #endif

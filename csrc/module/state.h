@@ -5,8 +5,8 @@
 #include <Python.h>
 
 typedef struct fd_module_state {
-    PyObject *error;     /* owned, as below; fastdispatch.Error */
-    PyTypeObject *trace; /* the types of which functions make objects */
+    PyObject *error;     /* owned, as are the types; fastdispatch.Error */
+    PyTypeObject *trace; /* types of objects that functions create */
     PyTypeObject *folder;
 } fd_module_state;
 
@@ -16,14 +16,14 @@ fd_module_state_of(PyObject *module)
     return PyModule_GetState(module);
 }
 
-/* Of an object of a type of the module; borrowed. */
+/* Return the module of an object of one of its types, borrowed. */
 static inline PyObject *
 fd_module_of(PyObject *self)
 {
     return PyType_GetModule(Py_TYPE(self));
 }
 
-/* The types of the module, which it adds in this order. */
+/* The types of the module, in the order in which it adds them. */
 extern PyType_Spec fd_session_spec;
 extern PyType_Spec fd_trace_spec;
 extern PyType_Spec fd_dispatch_spec;
@@ -35,7 +35,7 @@ extern PyType_Spec fd_plan_spec;
 extern PyType_Spec fd_graph_spec;
 extern PyType_Spec fd_folder_spec;
 
-/* A method with keyword arguments. */
+/* Define a method with keyword arguments. */
 #define FD_KEYWORD_METHOD(name, function, doc) \
     { \
         name, (PyCFunction)(void (*)(void))(function), \

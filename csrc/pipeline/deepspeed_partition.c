@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The lightest and heaviest stage of the cuts kept for the first i layers. */
+/* The lightest and heaviest stage of the stored cuts of the first i layers. */
 typedef struct extent {
     double min; /* negative: no such cuts */
     double max;
@@ -25,10 +25,10 @@ typedef struct table {
     const double *sums;
     uint32_t layers;
     uint32_t stages;
-    double bound;     /* no stage may weigh more */
-    extent *before;   /* owned; by number of layers, with one stage less */
+    double bound;     /* maximum weight of a stage */
+    extent *before;   /* owned; by number of layers, for one stage less */
     extent *now;      /* owned */
-    uint32_t *begins; /* owned; per cell: the start of its last stage */
+    uint32_t *begins; /* owned; per cell: the first layer of its last stage */
 } table;
 
 static uint32_t *
@@ -74,11 +74,11 @@ larger(double a, double b)
  * lightest stage of fewer layers weighs more than `most`. */
 typedef void fill(table *t, uint32_t j, uint32_t i, double most);
 
-/* DeepSpeed's rule: the smallest difference between the heaviest and the
- * lightest stage of the stored cuts; among equals the latest start of the last
- * stage. DeepSpeed visits all starts in ascending order. In descending order
- * no earlier start can be better once the last stage alone is too heavy: its
- * weight grows, and rounding keeps the order of differences. */
+/* Apply DeepSpeed's rule: the smallest difference between the heaviest and the
+ * lightest stage of the stored cuts; of equally good cuts, the latest start of
+ * the last stage. DeepSpeed visits all starts in ascending order. In
+ * descending order no earlier start can be better once the last stage alone is
+ * too heavy: its weight grows, and rounding keeps the order of differences. */
 static void
 fill_balanced(table *t, uint32_t j, uint32_t i, double most)
 {
@@ -98,10 +98,10 @@ fill_balanced(table *t, uint32_t j, uint32_t i, double most)
     }
 }
 
-/* Of the cuts within the bound the one with the heaviest lightest stage; among
- * equals the latest start. The lightest of j - 1 stages weighs at most their
- * mean, except for one rounding: the search ends at a stage that is lighter
- * than the best by more than that. */
+/* Find, of the cuts within the bound, the one with the heaviest lightest
+ * stage; of equally good cuts, the latest start. The lightest of j - 1 stages
+ * weighs at most their mean, except for one rounding: the search ends at a
+ * stage that is lighter than the best by more than that. */
 static void
 fill_bounded(table *t, uint32_t j, uint32_t i, double most)
 {
@@ -164,7 +164,7 @@ cut_by(fill *rule, table *t, uint32_t *cuts)
     return status;
 }
 
-/* Whether stages that weigh at most `bound` suffice. */
+/* Return whether stages that weigh at most `bound` are sufficient. */
 static bool
 fits(const table *t, double bound)
 {
@@ -183,8 +183,8 @@ fits(const table *t, double bound)
     return true;
 }
 
-/* The exact minimum of the bounds that fit: non-negative doubles have the
- * order of their bits. */
+/* Return the exact minimum of the bounds that fit: non-negative doubles have
+ * the order of their bits. */
 static double
 least_bound(const table *t)
 {

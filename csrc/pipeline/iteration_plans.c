@@ -11,10 +11,10 @@
 /* Jobs of one iteration that are compared with a plan. */
 enum { MOST_EXECUTED = 1 << 18, LINE = 200 };
 
-/* Position of the count of the plan's jobs of a kind. */
+/* Position of a count of the plan's jobs of a kind. */
 typedef struct cursor {
-    uint32_t at;   /* in the plan's jobs; 0: not begun */
-    uint32_t seen; /* of the kind, before that */
+    uint32_t at;   /* index in the plan's jobs; 0: not begun */
+    uint32_t seen; /* number of jobs of the kind before it */
 } cursor;
 
 /* The iterations of one rank. */
@@ -22,15 +22,16 @@ typedef struct comparison {
     const fd_trace *trace;
     fd_trace_rank *rank;
     const fd_trace_iteration *iteration;
-    fd_plan plan; /* of `request` */
+    fd_plan plan; /* the plan of `request` */
     fd_plan_request request;
-    bool planned; /* the plan is that of the iteration */
+    bool planned; /* the plan is valid for this iteration */
     cursor cursors[FD_JOB_KINDS];
     FD_VECTOR(fd_executed) executed;
-    FD_VECTOR(uint32_t) places; /* parallel: index into the rank's jobs */
-    const char *schedule;       /* of the latest training iteration */
+    /* parallel to the jobs: index into the rank's jobs */
+    FD_VECTOR(uint32_t) places;
+    const char *schedule; /* of the latest training iteration */
     bool trained;
-    char difference[LINE]; /* the first; "" */
+    char difference[LINE]; /* the first difference, or "" */
 } comparison;
 
 static fd_schedule
@@ -72,7 +73,7 @@ plus_one(int64_t number)
     return number < 0 ? 0 : (uint32_t)number + 1;
 }
 
-/* Make the plan of the iteration, unless it is the one before. */
+/* Make the plan of the iteration, unless it equals the previous one. */
 static fd_status
 make_plan(comparison *c)
 {
@@ -115,8 +116,8 @@ kind_of(const comparison *c, const fd_trace_job *job)
     return (fd_job_kind)kind;
 }
 
-/* The job of this kind with this number in the plan of a process; NULL past
- * the last one, and sets `*count` to their number. */
+/* Return the job of this kind with this number in the plan of a process. Past
+ * the last one, return NULL and set `*count` to their number. */
 static const fd_plan_job *
 planned_job(comparison *c, uint32_t place, fd_job_kind kind, uint32_t number,
             uint32_t *count)
@@ -129,7 +130,7 @@ planned_job(comparison *c, uint32_t place, fd_job_kind kind, uint32_t number,
     for (; at->at < plan->first[place + 1]; at->at++) {
         const fd_plan_job *job = &plan->jobs.list[at->at];
         if (job->kind == kind && at->seen++ == number) {
-            at->seen--; /* the next search begins with this one */
+            at->seen--; /* the next search begins with this job */
             return job;
         }
     }
@@ -196,8 +197,8 @@ collect(comparison *c, uint32_t end)
     return status;
 }
 
-/* This process in the plan: as recorded, or the holder of the recorded jobs;
- * -1: unknown. */
+/* Return the place of this process in the plan: as recorded, or the holder of
+ * the recorded jobs; -1: unknown. */
 static int64_t
 place_of(const comparison *c)
 {
@@ -213,8 +214,8 @@ place_of(const comparison *c)
     return -1;
 }
 
-/* Evaluations run a part of their plan; DeepSpeed has a separate plan for
- * them. */
+/* Return whether the iteration can be compared. Evaluations run a part of
+ * their plan; DeepSpeed has a separate plan for them. */
 static bool
 is_comparable(const comparison *c)
 {
@@ -257,8 +258,8 @@ compare(comparison *c, uint32_t end)
     return status;
 }
 
-/* The schedule of the latest training iteration, or of the latest evaluation
- * without one. */
+/* Note the schedule of the latest training iteration; before the first one,
+ * that of the latest evaluation. */
 static void
 note_schedule(comparison *c)
 {
@@ -314,7 +315,7 @@ is_null(const cJSON *facts, const char *key)
     return cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(facts, key));
 }
 
-/* The three facts that the recording process did not set. */
+/* Set the three facts that the recording process did not set. */
 static fd_status
 complete(const comparison *c, cJSON *facts)
 {

@@ -1,6 +1,7 @@
-/* Jobs of pipeline engines compared with the plans of their schedules.
- * Recordings contain the jobs of each iteration and the parameters of its plan
- * (fd_trace_iteration); plans are computed here, when a recording is read. */
+/* Comparison of the jobs of pipeline engines with the plans of their
+ * schedules. Recordings contain the jobs of each iteration and the parameters
+ * of its plan (fd_trace_iteration); plans are computed here, when a recording
+ * is read. */
 #ifndef FD_ITERATION_PLANS_H
 #define FD_ITERATION_PLANS_H
 

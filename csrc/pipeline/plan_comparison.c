@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 
-/* A lane: jobs that are compared in order. */
+/* A track: jobs that are compared in order. */
 typedef struct track {
-    bool all;      /* all jobs */
-    bool compute;  /* else: computations, */
+    bool all;      /* contains all jobs */
+    bool compute;  /* otherwise: computations, */
     uint8_t kind;  /* or transfers of this kind */
     int16_t stage; /* and global stage */
 } track;
@@ -15,8 +15,8 @@ typedef struct row {
     int16_t stage;
     int32_t micro_batch;
     int32_t buffer;
-    uint32_t place; /* in the recorded jobs */
-    uint32_t parts; /* 2: a W behind its I */
+    uint32_t place; /* index in the recorded jobs */
+    uint32_t parts; /* 2: a W directly after its I */
 } row;
 
 typedef FD_VECTOR(row) row_list;
@@ -122,9 +122,9 @@ note(char *text, size_t room, int32_t stage, uint32_t at, const row *ran,
              done, meant);
 }
 
-/* Whether the recorded job is later in the plan, or the planned job later in
- * the recording: the nearer match decides which of the two has additional
- * jobs. */
+/* Realign after a difference: find the recorded job later in the plan, and the
+ * planned job later in the recording. The nearer match decides which of the
+ * two lists has additional jobs. */
 static void
 realign(const row_list *ran, const row_list *planned, uint32_t *at,
         uint32_t *next)
@@ -153,7 +153,7 @@ mark(fd_executed *jobs, const row *ran)
     }
 }
 
-/* The global stage that a difference is reported for. */
+/* Return the global stage for which a difference is reported. */
 static int32_t
 stage_of(const row *ran, const row *planned, uint32_t stage)
 {

@@ -20,9 +20,9 @@ typedef struct fd_executed {
     int32_t buffer;
 } fd_executed;
 
-/* Mark jobs that the plan of `stage` does not contain; `text` becomes one line
- * about the first difference, "" without one. After the first difference, jobs
- * are aligned with the plan again, and equal ones count as planned. */
+/* Mark jobs that the plan of `stage` does not contain. `text` becomes one line
+ * about the first difference, or "". After a difference, jobs are aligned with
+ * the plan again, and equal jobs are not marked. */
 fd_status fd_executed_compare(fd_executed *jobs, uint32_t count,
                               const fd_plan *plan, uint32_t stage, char *text,
                               size_t room);

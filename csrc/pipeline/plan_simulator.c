@@ -13,16 +13,18 @@
 typedef struct plan_run {
     const fd_plan *plan;
     bool blocking;
-    const bool *posted; /* per job: a send that the stage does not wait for;
-                           NULL: no such sends */
+    const bool *posted; /* per job: a send for which the stage does not wait;
+                         * NULL: no such sends */
     fd_replay *replay;
-    int64_t *durations; /* owned, as all below; times of the jobs, then 0 */
-    uint32_t *others;   /* per job, as the next four: the other end */
-    uint32_t *makers;   /* of a send: the computation with the sent result */
-    uint32_t *arrivals; /* the simulated job that starts a blocking one */
+    int64_t *durations; /* owned, like the following arrays; times of the jobs,
+                         * then 0 */
+    uint32_t *others;   /* per job, like the next three: the other end */
+    uint32_t *makers;   /* of a send: the computation that produced the sent
+                         * result */
+    uint32_t *arrivals; /* the simulated job that starts a blocking transfer */
     uint32_t *ends;     /* the simulated job that ends it */
-    uint32_t *owners;   /* per simulated job: the job to report, the first of a
-                           batch */
+    uint32_t *owners;   /* per simulated job: the job to report, the first one
+                         * of a batch */
     fd_simulation simulation;
 } plan_run;
 
@@ -39,7 +41,7 @@ is_posted(const plan_run *p, uint32_t job)
         && fd_job_is_send(kind_of(p, job));
 }
 
-/* The receiver determines the time of a transfer. */
+/* Return the receiving end, which determines the time of a transfer. */
 static uint32_t
 receiver(const plan_run *p, uint32_t job)
 {
@@ -52,7 +54,7 @@ is_batch(const plan_run *p, uint32_t job)
     return p->blocking && fd_job_is_transfer(kind_of(p, job));
 }
 
-/* End of a batch of transfers that start together. */
+/* Return the end of a batch of transfers that start together. */
 static uint32_t
 batch_end(const plan_run *p, uint32_t job, uint32_t end)
 {
@@ -74,8 +76,8 @@ waited_for(const plan_run *p, uint32_t job, uint32_t end)
     return count;
 }
 
-/* Number the simulated jobs: dependencies refer to jobs that are added
- * later. */
+/* Number the simulated jobs first, because dependencies refer to jobs that are
+ * added later. */
 static uint32_t
 number_jobs(plan_run *p)
 {
@@ -118,7 +120,8 @@ add_job(plan_run *p, uint32_t owner, uint32_t duration, uint32_t first,
     return status;
 }
 
-/* `last` is the simulated job that the next one of the stage waits for. */
+/* Add a job. `last` is the simulated job for which the next job of the stage
+ * waits. */
 static fd_status
 add_single(plan_run *p, uint32_t job, uint32_t *last)
 {
@@ -235,7 +238,7 @@ check(const plan_run *p, const int64_t *times, fd_error *error)
     return FD_OK;
 }
 
-/* The first waiting stage and its job. */
+/* Report the first waiting stage and its job. */
 static fd_status
 report_deadlock(const plan_run *p, fd_error *error)
 {
@@ -289,7 +292,8 @@ set(const plan_run *p, uint32_t job, int64_t begin, int64_t end,
     p->replay->cause[job] = cause;
 }
 
-/* A send returns at once. A receive waits for the data. */
+/* Collect the time of one transfer: a send returns at once, a receive waits
+ * for the data. */
 static void
 collect_single(const plan_run *p, uint32_t job, stage_clock *at)
 {
@@ -478,7 +482,8 @@ fd_replay_critical(fd_job_list *list, const fd_replay *replay)
     return status;
 }
 
-/* Gradients after activations; a plan is bounded, so this fits. */
+/* Return the slot of a transfer: activations, then gradients. Plans are
+ * bounded, so slots fit into a size_t. */
 static size_t
 slot_of(const fd_plan *plan, const fd_plan_job *job)
 {

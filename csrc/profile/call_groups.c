@@ -23,7 +23,7 @@ takes_part(fd_grouping grouping, const fd_trace_node *node, uint32_t module)
     return false;
 }
 
-/* "blocks.*.attn": components that are numbers become '*'. */
+/* Append the pattern of a module: "blocks.*.attn", with '*' for numbers. */
 static void
 module_pattern(const fd_trace *trace, uint32_t module, fd_buffer *to)
 {
@@ -49,8 +49,8 @@ module_pattern(const fd_trace *trace, uint32_t module, fd_buffer *to)
     fd_buffer_clear(&name);
 }
 
-/* The package of an operator is its namespace. Garbage collections are apart
- * from other ranges. */
+/* Append the package; that of an operator is its namespace. Garbage
+ * collections are separate from other ranges. */
 static void
 package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
 {
@@ -93,8 +93,8 @@ label_of(const fd_trace *trace, fd_grouping grouping,
     }
 }
 
-/* The key that decides the group before its label is made: one lookup per
- * context instead of one text. */
+/* Return a key that decides the group without its label: one lookup per
+ * context instead of a text. */
 static uint64_t
 short_key(fd_grouping grouping, const fd_trace_context *context)
 {
@@ -108,7 +108,7 @@ typedef struct grouping_state {
     fd_groups *groups;
     fd_map by_key;   /* short key -> group */
     fd_map by_label; /* label -> group */
-    fd_buffer label; /* scratch */
+    fd_buffer label; /* temporary */
 } grouping_state;
 
 static fd_status

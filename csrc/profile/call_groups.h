@@ -1,5 +1,5 @@
-/* Sorting contexts into groups: by function, operator, module or package.
- * Every table and graph that people see is a sum over such groups. */
+/* Assignment of contexts to groups: by function, operator, module or package.
+ * Every table and graph is a sum over such groups. */
 #ifndef FD_CALL_GROUPS_H
 #define FD_CALL_GROUPS_H
 
@@ -16,11 +16,12 @@ typedef enum fd_grouping {
 typedef struct fd_group {
     uint32_t label;   /* text in fd_groups.labels */
     uint32_t node;    /* the node, or one of them */
-    uint32_t members; /* instances folded into it, FD_BY_MODULE only */
+    uint32_t members; /* number of instances folded into it, FD_BY_MODULE
+                       * only */
 } fd_group;
 
 typedef struct fd_groups {
-    uint32_t *of_context;     /* owned; 0: in no group */
+    uint32_t *of_context;     /* owned; 0: not in a group */
     FD_VECTOR(fd_group) list; /* entry 0 unused */
     fd_text_pool labels;
 } fd_groups;

@@ -6,8 +6,8 @@ end_of(const fd_trace_event *event)
     return event->start + event->duration;
 }
 
-/* Add a call, the latest to end: calls that began within it are moved from the
- * list of outermost calls (latest first) to its children. */
+/* Add a call in the order of ends. Calls that began within it are moved from
+ * the list of outermost calls (latest first) to its children. */
 static void
 add(fd_slices *s, uint32_t event, uint32_t *latest)
 {
@@ -15,7 +15,8 @@ add(fd_slices *s, uint32_t event, uint32_t *latest)
     uint32_t child = FD_NO_SLICE;
     uint32_t left = *latest;
     while (left != FD_NO_SLICE && s->start[left] >= call->start) {
-        uint32_t before = s->parent[left]; /* a chain while it has no parent */
+        /* links the list while the call has no parent */
+        uint32_t before = s->parent[left];
         s->next[left] = child;
         s->parent[left] = event;
         child = left;

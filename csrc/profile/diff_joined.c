@@ -5,13 +5,13 @@
 #include "trace/canonical_order.h"
 #include "trace/trace_merge.h"
 
-/* State while one side is added. */
+/* The state while one side is added. */
 typedef struct adding {
     fd_trace *into;
     const fd_diff_side *side;
     const fd_merge_ids *ids; /* borrowed */
     fd_totals totals;
-    uint32_t *place; /* owned; by context of `into`: of its figure, plus 1 */
+    uint32_t *place; /* owned; by context of `into`: index of its figure + 1 */
 } adding;
 
 static bool
@@ -20,7 +20,8 @@ is_of(const fd_diff_side *side, uint32_t rank)
     return side->rank == FD_ALL_RANKS || side->rank == (int)rank;
 }
 
-/* Contexts that differ only by a line become one. */
+/* Add the figure of a context; contexts that differ only by a line are
+ * merged. */
 static fd_status
 add_figure(adding *a, fd_trace_rank *rank, uint32_t context)
 {
@@ -56,7 +57,8 @@ add_figures(adding *a, fd_trace_rank *rank)
     return status;
 }
 
-/* In any order and more than once: they are summed. */
+/* Add further figures of the rank; a context can occur several times, in any
+ * order. */
 static fd_status
 add_rest(adding *a, fd_trace_rank *rank, const fd_trace_rank *from)
 {
@@ -104,8 +106,8 @@ add_rank(adding *a, uint32_t number)
     return status;
 }
 
-/* Functions are at their line in the later recording; removed ones keep their
- * old line. */
+/* Set the lines of functions to those of the later recording; removed
+ * functions keep their line. */
 static void
 add_lines(fd_trace *into, const fd_trace *from, const fd_merge_ids *ids)
 {
@@ -132,7 +134,8 @@ add_side(fd_trace *into, const fd_diff_side *side, const fd_merge_ids *ids,
     return status;
 }
 
-/* Lines are set at the end: they are part of the keys of nodes. */
+/* Add all sides. Lines are set at the end, since they are part of the keys of
+ * nodes. */
 static fd_status
 add_sides(fd_trace *into, const fd_diff_side *sides, uint32_t count,
           fd_merge_ids ids[2])

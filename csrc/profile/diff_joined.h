@@ -1,20 +1,20 @@
-/* Two recordings as one trace of two ranks, for pictures of what changed; and
- * two more ranks for each requested pair of ranks.
+/* Two recordings as one trace of two ranks, for pictures of changes; and two
+ * more ranks for each requested pair of ranks.
  *
  *     before ─┐  paths of calls by the keys of their     ┌─ rank 0: before
- *             ├─ functions, no line, and by the places ──┤
+ *             ├─ functions, no line, and by the names ───┤
  *     after  ─┘  of their modules                        └─ rank 1: after
  *
- * A rank has the figures of its whole side; the slowest step of each path
- * counts like the mean of its others, as in diff.h. */
+ * A rank has the figures of its entire side; the slowest step of each path is
+ * replaced by the mean of its other steps, as in profile_diff.h. */
 #ifndef FD_DIFF_JOINED_H
 #define FD_DIFF_JOINED_H
 
 #include "profile/profile_diff.h"
 
-/* The caller owns `joined`, which is sorted. Sides alternate between before
- * and after: `count` is even, sides at even indexes are of one trace, the
- * others of the other. */
+/* Make the trace, which is sorted and owned by the caller. `count` is even;
+ * sides at even indexes are of the trace before, the others of the trace
+ * after. */
 fd_status fd_diff_joined(fd_trace **joined, const fd_diff_side *sides,
                          uint32_t count);
 

@@ -6,7 +6,7 @@
 
 typedef struct fd_diff_side {
     const fd_trace *trace; /* borrowed */
-    int rank;              /* an index, or FD_ALL_RANKS */
+    int rank;              /* index of a rank, or FD_ALL_RANKS */
 } fd_diff_side;
 
 typedef struct fd_diff_request {
@@ -17,14 +17,14 @@ typedef struct fd_diff_request {
 } fd_diff_request;
 
 typedef struct fd_diff_figures {
-    double calls; /* with resumes of generators */
-    double self;  /* ns; this and all below */
+    double calls; /* including resumes of generators */
+    double self;  /* ns; also the next ones */
     double total;
     double backward;
     double async;
     double gpu;
-    double time;   /* the compared time: self, of modules total */
-    double least;  /* of self: sum of the fastest step of each context */
+    double time;   /* the compared time: self; for modules, total */
+    double least;  /* of self: sum over contexts of their fastest step */
     double spread; /* of time over steps: standard deviation */
 } fd_diff_figures;
 
@@ -32,23 +32,23 @@ typedef struct fd_diff_figures {
 enum {
     FD_DIFF_NEW = 1,
     FD_DIFF_GONE = 2,
-    FD_DIFF_CALLS = 4, /* another number of them */
+    FD_DIFF_CALLS = 4, /* the number of calls differs */
     FD_DIFF_SLOWER = 8,
     FD_DIFF_FASTER = 16,
-    FD_DIFF_COLLECTION = 32 /* garbage collections: not compared */
+    FD_DIFF_COLLECTION = 32 /* a garbage collection, which is not compared */
 };
 
 typedef struct fd_diff_row {
     uint32_t key;    /* text in fd_diff.keys */
-    uint8_t kind;    /* FD_NODE_*; 0 where groups have several */
+    uint8_t kind;    /* FD_NODE_*; 0 if a group has several */
     uint8_t changes; /* FD_DIFF_* */
     fd_diff_figures side[2];
 } fd_diff_row;
 
 typedef struct fd_diff_call {
-    uint32_t caller; /* row + 1; 0: the outside */
+    uint32_t caller; /* row + 1; 0: outside of all rows */
     uint32_t callee;
-    uint8_t changes; /* no times */
+    uint8_t changes; /* times are not compared */
     double calls[2];
 } fd_diff_call;
 
@@ -56,14 +56,15 @@ typedef struct fd_diff {
     fd_text_pool keys;
     FD_VECTOR(fd_diff_row) rows;
     FD_VECTOR(fd_diff_call) calls;
-    uint64_t steps[2];  /* of each side; 0, 0: whole runs are compared */
-    double whole[2];    /* ns of all self time of a step */
-    bool selected;      /* both sides are reduced to some steps */
-    bool by_least;      /* fastest steps are known and compared, too */
-    double speed;       /* after / before of unchanged functions: the speed of
-                           the machine. Times are compared after division by it
-                           */
-    double least_speed; /* the same of least steps */
+    uint64_t steps[2]; /* number of steps of each side; 0, 0: entire runs are
+                         * compared */
+    double whole[2];   /* ns of self time per step, of all rows */
+    bool selected;     /* both sides are reduced to some steps */
+    bool by_least;     /* fastest steps are known and are compared too */
+    /* after / before of unchanged functions: the speed of the machine. Times
+     * are divided by it before they are compared */
+    double speed;
+    double least_speed; /* `speed` for fastest steps */
 } fd_diff;
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* State while one side is added. */
+/* The state while one side is added. */
 typedef struct adding {
     fd_diff_join *join;
     const fd_diff_request *request;
@@ -16,7 +16,7 @@ typedef struct adding {
     fd_groups groups;
     fd_rows rows;
     fd_edges edges;
-    uint32_t *row_of; /* owned; by group, row + 1 */
+    uint32_t *row_of; /* owned; by group, index of its row + 1 */
 } adding;
 
 uint64_t
@@ -38,8 +38,8 @@ groups_nodes(const adding *a)
         && a->request->grouping != FD_BY_PACKAGE;
 }
 
-/* Line numbers distinguish functions of one recording, but differ between two
- * versions of a file. */
+/* Return the size of a key without the line number: lines distinguish
+ * functions of one recording, but differ between two versions of a file. */
 static size_t
 key_size(const adding *a, const char *label, uint32_t node)
 {
@@ -115,8 +115,8 @@ add_rows(adding *a)
     return status;
 }
 
-/* Garbage collections happen at any moment, so the calls of a module are
- * counted without them. */
+/* Subtract garbage collections, which happen at any time, from the calls of
+ * modules. */
 static void
 subtract_collections(adding *a)
 {
@@ -131,8 +131,8 @@ subtract_collections(adding *a)
     }
 }
 
-/* Spreads of the contexts of a group are added as if fully correlated: an
- * upper bound. */
+/* Add the spreads of the contexts of a group as if they were fully correlated:
+ * an upper bound. */
 static void
 add_spreads(adding *a)
 {
@@ -149,9 +149,9 @@ add_spreads(adding *a)
     }
 }
 
-/* A context that is missing in some steps counts only in the others. The noise
- * of a context in a single step (imports, initialisation) is unknown: its time
- * is not compared. */
+/* Add fastest steps. A context that is missing in some steps is counted only
+ * in the others. The noise of a context in a single step (imports,
+ * initialisation) is unknown, so its time is not compared. */
 static void
 add_least(adding *a, const fd_trace_rank *rank)
 {
@@ -167,7 +167,7 @@ add_least(adding *a, const fd_trace_rank *rank)
     }
 }
 
-/* The same of ranks that are summed. */
+/* Add fastest steps of a sum of ranks. */
 static void
 add_least_of_sum(adding *a, const fd_trace_rank *sum)
 {

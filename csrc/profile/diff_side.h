@@ -1,4 +1,4 @@
-/* One side of a comparison, added to its rows. */
+/* Addition of one side of a comparison to its rows. */
 #ifndef FD_DIFF_SIDE_H
 #define FD_DIFF_SIDE_H
 
@@ -11,7 +11,7 @@ typedef struct fd_diff_join {
     fd_map calls;  /* caller and callee -> call + 1 */
 } fd_diff_join;
 
-/* Ended steps of its ranks, summed. */
+/* Return the number of ended steps of its ranks, summed. */
 uint64_t fd_diff_steps(const fd_diff_side *side);
 
 fd_status fd_diff_add(fd_diff_join *join, const fd_diff_request *request,

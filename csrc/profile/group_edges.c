@@ -14,7 +14,7 @@ static const fd_column edge_columns[] = {
 const fd_table fd_edges_table =
     FD_TABLE("edges", edge_columns, fd_edge, false);
 
-/* The nearest context above that is in a group; 0 without. */
+/* Return the group of the nearest context above that has one, or 0. */
 static uint32_t
 caller_of(const fd_trace *trace, const fd_groups *groups, uint32_t id)
 {
@@ -24,7 +24,7 @@ caller_of(const fd_trace *trace, const fd_groups *groups, uint32_t id)
     return id;
 }
 
-/* Whether the same edge is open further up the path. */
+/* Return whether the same edge is open further up the path. */
 static bool
 nested(const fd_trace *trace, const fd_groups *groups, uint32_t caller,
        uint32_t callee_group)

@@ -1,5 +1,5 @@
-/* Call graphs: which group calls which. Contexts in no group are contracted:
- * their callees become callees of their callers. */
+/* Call graphs: which group calls which. Contexts without a group are
+ * contracted: their callees become callees of their callers. */
 #ifndef FD_GROUP_EDGES_H
 #define FD_GROUP_EDGES_H
 
@@ -8,12 +8,12 @@
 #include "trace/trace_columns.h"
 
 typedef struct fd_edge {
-    uint32_t caller; /* group; 0: called by nothing in the graph */
+    uint32_t caller; /* group; 0: no caller in the graph */
     uint32_t callee;
     uint64_t calls;
-    uint64_t resumes; /* of generators */
-    uint64_t total;   /* ns of the calls, without those inside a call of the
-                       same edge */
+    uint64_t resumes; /* resumes of generators */
+    uint64_t total;   /* ns of the calls, without calls inside a call of the
+                       * same edge */
 } fd_edge;
 
 typedef FD_VECTOR(fd_edge) fd_edges; /* sorted by caller, then callee */

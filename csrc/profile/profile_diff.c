@@ -5,16 +5,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* If the fastest steps are unknown, a change must exceed the spread of the
- * steps of one run. Steps are not independent, so their number does not reduce
- * it. */
+/* If the fastest steps are unknown, a change must exceed this number of
+ * standard deviations of the steps of one run. Steps are not independent, so
+ * their number does not reduce it. */
 static const double DEVIATIONS = 2;
 
-/* Minimum share of the time of a step that a change is reported for. */
+/* A change is reported if it is at least this share of the time of a step. */
 static const double LEAST_SHARE = 0.005;
 
-/* Of calls that one side never makes, the other must make so many in as many
- * steps: fewer may be of a rare event that is in its selected steps only. */
+/* A call that one side never makes is reported if the other makes at least
+ * this number in as many steps: fewer can be a rare event that is only in its
+ * selected steps. */
 static const double FEWEST_CALLS = 3;
 
 /* Functions with a smaller share are not used for the speed of the machine. */
@@ -66,7 +67,8 @@ least_of(const fd_diff_figures *figures)
     return figures->least;
 }
 
-/* The ratio that most of the time has in common: the machine. */
+/* Find the ratio that applies to most of the time: the speed of the
+ * machine. */
 static fd_status
 common_ratio(const fd_diff *diff, figure *of, double *speed)
 {
@@ -112,15 +114,15 @@ calls_changes(const fd_diff *diff, double before, double after)
                                     : 0;
 }
 
-/* 1: larger, -1: smaller, 0: unchanged. */
+/* Return 1 if larger, -1 if smaller, 0 if unchanged. */
 static int
 direction(double before, double after, double noise)
 {
     return after - before > noise ? 1 : before - after > noise ? -1 : 0;
 }
 
-/* A busy machine makes only some steps longer: a real change shows in both the
- * mean and the fastest step. */
+/* Return the changes of a time. A busy machine makes only some steps longer: a
+ * real change affects both the mean and the fastest step. */
 static uint8_t
 time_changes(const fd_diff *diff, const fd_diff_row *row, double threshold)
 {
@@ -154,9 +156,8 @@ find_speeds(fd_diff *diff)
              : status;
 }
 
-/* The speed of the machine is that of functions and operators: times of
- * modules contain each other, so that one slower module affects most of the
- * time. */
+/* Find the speed of the machine from functions and operators. Times of modules
+ * contain each other, so that one slower module affects most of their time. */
 static fd_status
 find_speeds_by_node(fd_diff *diff, const fd_diff_request *request)
 {
@@ -170,7 +171,7 @@ find_speeds_by_node(fd_diff *diff, const fd_diff_request *request)
     return status;
 }
 
-/* Of a row + 1. */
+/* Return whether `row` - 1 is a garbage collection. */
 static bool
 is_collection(const fd_diff *diff, uint32_t row)
 {
@@ -210,7 +211,7 @@ judge(fd_diff *diff, const fd_diff_request *request)
     return status;
 }
 
-/* Whether all ranks of a side are reduced to some steps. */
+/* Return whether all ranks of a side are reduced to some steps. */
 static bool
 is_selected(const fd_diff_side *side)
 {

@@ -6,8 +6,9 @@
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
 
-/* Nanoseconds. In a recursion the total, the operators and the backward time
- * of the outermost call count, those of the calls inside are part of them. */
+/* Times are in nanoseconds. In a recursion, the total, the operators and the
+ * backward time of the outermost call are counted; they include those of the
+ * inner calls. */
 typedef struct fd_row {
     uint64_t calls;
     uint64_t resumes;
@@ -16,22 +17,23 @@ typedef struct fd_row {
     uint64_t total;
     int64_t backward;
     uint64_t async;
-    uint64_t hidden;    /* calls that no hook recorded */
-    uint64_t gpu_calls; /* in sampled steps */
+    uint64_t hidden;    /* calls that were not recorded by a hook */
+    uint64_t gpu_calls; /* calls in sampled steps */
     uint64_t gpu_self;
-    uint64_t gpu_total; /* this and the next as total above */
+    uint64_t gpu_total; /* this and the next: outermost calls only, like
+                         * total */
     uint64_t gpu_starved;
-    double step_mean;      /* of the total, over all steps of the ranks */
+    double step_mean;      /* mean of the total over all steps of the ranks */
     double step_deviation; /* standard deviation; for several contexts the sum,
-                              as if correlated */
+                            * as if they were correlated */
 } fd_row;
 
 typedef FD_VECTOR(fd_row) fd_rows; /* by group; entry 0 unused */
 
 extern const fd_table fd_rows_table;
 
-/* The standard deviation over all steps: one in which nothing happened counts
- * as 0. */
+/* Return the standard deviation over all steps: a step without calls is
+ * counted as 0. */
 double fd_deviation(double squares, uint64_t sum, uint64_t steps);
 
 fd_status fd_rows_sum(fd_rows *rows, const fd_trace *trace,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The minimum duration of a call, and how many of exactly that duration
+/* The minimum duration of a call, and how many calls of exactly that duration
  * fit. */
 typedef struct length_bound {
     uint64_t least;
@@ -16,7 +16,7 @@ typedef struct making {
     fd_timeline_rows *rows;
     const fd_trace_rank *rank;
     length_bound bound;
-    uint32_t *of_event; /* owned; index of the call + 1; 0: none */
+    uint32_t *of_event; /* owned; index of the call + 1; 0: no call */
 } making;
 
 static bool
@@ -95,7 +95,7 @@ add(making *m, uint32_t number, uint32_t depth, uint64_t start)
     return fd_vector_push(&m->rows->list, call);
 }
 
-/* Events `from` up to `end` are those of one thread. */
+/* Add one thread, whose events are from `from` up to `end`. */
 static fd_status
 add_thread(making *m, uint32_t from, uint32_t end)
 {

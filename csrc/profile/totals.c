@@ -63,8 +63,8 @@ add_measure(fd_total *total, const fd_trace_measure *measure)
     }
 }
 
-/* Take the slowest step of each summed rank away, as fd_figure_steady does of
- * one rank. */
+/* Subtract the slowest step of each summed rank, as fd_figure_steady does for
+ * a single rank. */
 static void
 take_late_steps(fd_totals *totals, const fd_trace *trace,
                 const fd_trace_rank *sum)
@@ -115,7 +115,8 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
     }
 }
 
-/* A parent's index is lower than its children's: one pass from the end. */
+/* Sum up in one pass from the end: a parent's index is lower than its
+ * children's. */
 static void
 sum_up(fd_total *list, const fd_trace *trace)
 {
@@ -153,7 +154,8 @@ depth_of(const fd_trace *trace, uint32_t id)
     return depth;
 }
 
-/* The lowest context above both; 0 when they are in different trees. */
+/* Return the lowest context above both, or 0 if they are in different
+ * trees. */
 static uint32_t
 common_ancestor(const fd_trace *trace, uint32_t a, uint32_t b)
 {
@@ -172,7 +174,7 @@ common_ancestor(const fd_trace *trace, uint32_t a, uint32_t b)
     return a;
 }
 
-/* The nearest autograd context strictly above, 0 without. */
+/* Return the nearest autograd context strictly above, or 0. */
 static uint32_t
 enclosing_autograd(const fd_trace *trace, uint32_t id)
 {
@@ -184,16 +186,17 @@ enclosing_autograd(const fd_trace *trace, uint32_t id)
     return id;
 }
 
-/* Wraps around for impossible times of a document, as unsigned sums do. */
+/* Add with wrap-around for impossible times of a document, as unsigned sums
+ * do. */
 static void
 add(int64_t *sum, int64_t more)
 {
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
 }
 
-/* Credit one autograd context to its origin. When it ran inside another one
+/* Credit one autograd context to its origin. If it ran inside another one
  * (checkpointing recomputes a forward and runs its backward), both are in the
- * backward time of a context that encloses both origins: count it once
+ * backward time of any context that encloses both origins: count it once
  * there. */
 static void
 credit(fd_totals *totals, const fd_trace *trace, uint32_t id)

@@ -4,56 +4,63 @@
 
 #include "trace/trace.h"
 
-/* Per context; entry 0 unused. Nanoseconds. */
+/* Figures per context; entry 0 is unused. Times are in nanoseconds. */
 typedef struct fd_total {
     uint64_t calls;
     uint64_t resumes;
     uint64_t self;
-    uint64_t total;       /* self and everything below */
-    uint64_t ops;         /* calls of operators at or below */
-    int64_t backward;     /* autograd time of what this and everything below
-                         created; time inside other backward time counts once */
-    uint64_t async;       /* duration of asynchronous records, in no total */
-    uint64_t gpu_calls;   /* with an interval on a GPU, in sampled steps */
-    uint64_t gpu_self;    /* ns on its streams */
+    uint64_t total; /* self and the totals of all children */
+    uint64_t ops;   /* calls of operators at or below */
+    /* autograd time of nodes created by this context and everything below;
+     * time inside other backward time is counted once */
+    int64_t backward;
+    uint64_t async;       /* duration of asynchronous records; not included in
+                           * `total` */
+    uint64_t gpu_calls;   /* calls with an interval on a GPU, in sampled
+                           * steps */
+    uint64_t gpu_self;    /* ns on streams, without children */
     uint64_t gpu_total;   /* self and everything below */
-    uint64_t gpu_starved; /* ns of idle streams before its calls */
-    uint64_t gpu_launch_bound; /* intervals that ended with the host */
-    uint64_t flops;            /* of operators with a formula, measured */
-    uint64_t communicated;     /* the larger of bytes sent and received */
-    uint64_t allocated;        /* bytes, of all devices */
-    double self_squares;       /* spread, as in fd_figure */
+    uint64_t gpu_starved; /* ns of idle streams before calls */
+    uint64_t gpu_launch_bound; /* number of launch-bound intervals */
+    uint64_t flops;            /* of operators with a formula */
+    uint64_t communicated;     /* the larger of bytes sent and bytes
+                                * received */
+    uint64_t allocated;        /* bytes on all devices */
+    double self_squares;       /* for the spread, as in fd_figure */
     double total_squares;
-    uint64_t self_stepped; /* self and total within ended steps */
+    uint64_t self_stepped; /* self within ended steps; total likewise */
     uint64_t total_stepped;
     uint32_t steps;
 } fd_total;
 
 typedef struct fd_coverage {
-    uint64_t autograd;   /* time of autograd nodes, nested ones once */
-    uint64_t accumulate; /* of which AccumulateGrad: has no call site */
-    uint64_t attributed; /* of which has an origin */
+    uint64_t autograd;   /* time of autograd nodes, nested time counted once */
+    uint64_t accumulate; /* part of it in AccumulateGrad, which has no call
+                          * site */
+    uint64_t attributed; /* part of it with an origin */
 } fd_coverage;
 
 typedef struct fd_totals {
     fd_total *list; /* owned, by context */
-    uint64_t steps; /* ended steps of the ranks, summed */
+    uint64_t steps; /* number of ended steps of the ranks, summed */
     fd_coverage coverage;
 } fd_totals;
 
 enum { FD_ALL_RANKS = -1 };
 
-/* The figure without its slowest step: the mean of the others in its place. */
+/* Return the figure with its slowest step replaced by the mean of the
+ * others. */
 fd_figure fd_figure_steady(const fd_figure *figure);
 
-/* Sum up one rank (an index into trace->ranks) or all of them. */
+/* Sum up the figures of one rank (an index into trace->ranks) or of all
+ * ranks. */
 fd_status fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank);
 
-/* The same, but in self, total, backward and the spread of self the slowest
- * step of each context counts like the mean of its other steps: most often
- * the first one, in which libraries load, allocate and choose. Contexts of
- * fewer than two steps are as they are, and so are selected steps, which do
- * not include the first ones. */
+/* Sum up in the same way, but replace the slowest step of each context by the
+ * mean of its other steps in self, total, backward and the spread of self:
+ * most often it is the first one, in which libraries load, allocate and
+ * choose. Contexts of fewer than two steps are not changed, nor are selected
+ * steps, which do not include the first ones. */
 fd_status fd_totals_sum_steady(fd_totals *totals, const fd_trace *trace,
                                int rank);
 

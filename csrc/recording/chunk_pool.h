@@ -1,7 +1,7 @@
-/* A growing series of chunks of one kind: records are appended, never moved,
- * never removed. Each new chunk is twice the last, up to a bound, so that
- * small recordings stay small and large ones have few chunks. The owner
- * serialises all calls. */
+/* A growing series of chunks of one kind: records are appended, and never
+ * moved or removed. Each new chunk is twice as large as the last, up to a
+ * limit, so that small recordings stay small and large ones have few chunks.
+ * The owner serialises all calls. */
 #ifndef FD_CHUNK_POOL_H
 #define FD_CHUNK_POOL_H
 
@@ -9,12 +9,12 @@
 
 typedef struct fd_pool {
     fd_file *file;   /* borrowed */
-    fd_chunk *chunk; /* the one being filled; NULL before the first */
+    fd_chunk *chunk; /* the chunk being filled; NULL before the first */
     uint32_t kind;
     uint32_t record_bytes;
     uint32_t owner;
     uint32_t next_bytes; /* size of the next chunk */
-    uint32_t count;      /* records published */
+    uint32_t count;      /* number of published records */
 } fd_pool;
 
 enum { FD_POOL_LARGEST = 256 * 1024 };
@@ -29,12 +29,12 @@ fd_pool_of(fd_file *file, uint32_t kind, uint32_t record_bytes,
                      .next_bytes = first_bytes};
 }
 
-/* Room for `count` contiguous records; NULL without room. It is not part of
- * the recording before fd_pool_publish. */
+/* Reserve `count` contiguous records. Return NULL if there is no space. They
+ * are not part of the recording until fd_pool_publish. */
 void *fd_pool_reserve(fd_pool *pool, uint32_t count);
 
-/* Make the records reserved last visible to readers: call it after their
- * fields are set. */
+/* Make the reserved records visible to readers. Call it after setting their
+ * fields. */
 void fd_pool_publish(fd_pool *pool, uint32_t count);
 
 #endif

@@ -7,13 +7,14 @@
 #include <string.h>
 
 enum {
-    FIRST_CONTEXTS = 4 * 1024, /* bytes; most threads need no more */
+    FIRST_CONTEXTS = 4 * 1024, /* bytes; enough for most threads */
     FIRST_STACK = 4 * 1024,
-    MAX_SAME_ON_PATH = 8, /* beyond, recursion reuses an ancestor */
-    OVERFLOW_RESERVE = 16 /* one in 16 contexts beyond the bound */
+    MAX_SAME_ON_PATH = 8, /* beyond it, recursion reuses an ancestor */
+    OVERFLOW_RESERVE = 16 /* one overflow context per 16 contexts beyond the
+                             limit */
 };
 
-static const uint32_t ALIAS = UINT32_C(1) << 31; /* in the index */
+static const uint32_t ALIAS = UINT32_C(1) << 31; /* flag of ids in the index */
 
 static uint64_t
 hash_of(uint32_t parent, const fd_callee *callee)
@@ -57,9 +58,9 @@ find(const fd_tree *tree, uint32_t parent, const fd_callee *callee,
     return NULL;
 }
 
-/* A new chunk of contexts gets a parallel chunk of spreads. Without room for
- * the spreads the contexts still count; their steps are not compared. The
- * list has a place for it. */
+/* Give a new chunk of contexts a parallel chunk of spreads. If the spreads do
+ * not fit, the contexts still count, but have no figures per step. The caller
+ * has reserved space in the list. */
 static void
 pair_chunk(fd_tree *tree)
 {
@@ -69,7 +70,7 @@ pair_chunk(fd_tree *tree)
                       sizeof(fd_spread), hot->bytes, hot->owner, &cold)
         == FD_OK) {
         hot->partner = fd_file_id(&tree->recording->file, cold);
-        cold->used = cold->capacity; /* zero until a step ends */
+        cold->used = cold->capacity; /* they are zero until a step ends */
     }
     tree->chunks.list[tree->chunks.count++] = hot;
 }
@@ -78,8 +79,8 @@ static fd_context *
 reserve(fd_tree *tree)
 {
     const fd_chunk *before = tree->contexts.chunk;
-    /* Reserve the place in the list first: steps of a chunk that is not in the
-     * list would never end. */
+    /* Reserve space in the list first: a chunk missing from the list would
+     * never get its steps. */
     if (fd_vector_reserve(&tree->chunks, 1) != FD_OK) {
         return NULL;
     }
@@ -90,7 +91,8 @@ reserve(fd_tree *tree)
     return context;
 }
 
-/* The spread at the place of the context, one chunk over. */
+/* Return the id of the spread of a context: the same index in the parallel
+ * chunk. */
 static uint32_t
 spread_of(const fd_tree *tree, const fd_context *context)
 {
@@ -102,8 +104,8 @@ spread_of(const fd_tree *tree, const fd_context *context)
          + hot->partner;
 }
 
-/* The phase of the caller, if it has one. Inside a closure of Optimizer.step,
- * each call sets its phase. */
+/* Return the phase of the caller, if it has one. Inside a closure of
+ * Optimizer.step, each call sets its own phase. */
 static uint32_t
 phase_of(const fd_context *parent, const fd_node *node,
          const fd_callee *callee)
@@ -132,7 +134,7 @@ flags_of(const fd_context *parent, const fd_node *node,
     return flags;
 }
 
-/* Under the recording's lock. */
+/* Append a context. The caller holds the recording's lock. */
 static fd_context *
 append(fd_tree *tree, fd_context *parent, const fd_callee *callee,
        uint64_t hash)
@@ -173,8 +175,8 @@ create(fd_tree *tree, fd_context *parent, const fd_callee *callee,
     return context;
 }
 
-/* The nearest ancestor-or-self with this node when the path holds it
- * MAX_SAME_ON_PATH times already, else NULL. */
+/* Return the nearest context with this node, from `parent` upwards, if the
+ * path already contains it MAX_SAME_ON_PATH times, else NULL. */
 static fd_context *
 recursion(const fd_tree *tree, fd_context *parent, uint32_t node)
 {
@@ -204,8 +206,8 @@ fold_recursion(fd_tree *tree, uint32_t parent, const fd_callee *callee,
     return target;
 }
 
-/* Without room: an <overflow> below the caller while the reserve lasts, then
- * the one of the whole tree. */
+/* Return the context to use if there is no space: an <overflow> below the
+ * caller while the reserve lasts, then the one of the whole tree. */
 static fd_context *
 overflow(fd_tree *tree, fd_context *parent)
 {
@@ -284,7 +286,8 @@ fd_tree_event(fd_tree *tree, fd_event event)
     fd_events_put(events, at, event);
 }
 
-/* `ticks` before `flags`: a reader that finds the job ended finds its end. */
+/* Store `ticks` before `flags`, so that a reader that sees the end flag also
+ * sees the duration. */
 void
 fd_tree_job_ended(fd_tree *tree, fd_job *job, uint32_t context)
 {
@@ -300,7 +303,7 @@ fd_tree_job_ended(fd_tree *tree, fd_job *job, uint32_t context)
     }
 }
 
-/* A job without a record has no line of the timeline either. */
+/* Jobs without a record have no event in the timeline either. */
 static bool
 is_job(const fd_tree *tree, const fd_context *context)
 {
@@ -368,7 +371,7 @@ fd_tree_grow_stack(fd_tree *tree)
     return status;
 }
 
-/* The root and the reserved contexts. Under the lock. */
+/* Create the root and the reserved contexts. The caller holds the lock. */
 static fd_status
 plant(fd_tree *tree, const char *role)
 {
@@ -455,7 +458,7 @@ fd_tree_attach(fd_recording *recording, const char *role, uint32_t system_id)
     return tree;
 }
 
-/* CPU time before this instant is not part of the record. */
+/* Exclude CPU time before this instant from the record. */
 static void
 start_cpu(fd_tree *tree)
 {
@@ -479,7 +482,7 @@ fd_tree_read_cpu(fd_tree *tree)
 void
 fd_tree_start(fd_tree *tree)
 {
-    fd_tree_close(tree, 0); /* open when the last window ended */
+    fd_tree_close(tree, 0); /* entries left open by the last window */
     tree->pending = 0;
     tree->ops.open.count = 0;
     start_cpu(tree);

@@ -6,11 +6,10 @@
  *                  ├─ aten::embedding
  *                  └─ [Block]:forward ◄ entry 2, current
  *
- * Time is charged in one place: at every event the ticks since the thread's
- * previous event go to the context that was running. So a context's self time
- * is always up to date, self times add up to the thread's time by
- * construction, and nothing has to be undone when an entry is taken out of
- * the middle of the stack.
+ * At every event, the ticks since the thread's previous event are added to the
+ * context that was running. So the self time of a context is always up to
+ * date, self times add up to the thread's time by construction, and nothing
+ * has to be undone when an entry is removed from the middle of the stack.
  *
  * The tree belongs to the thread that attached it; only attach, release and
  * growth take the recording's lock. When the thread ends, the tree passes to
@@ -25,40 +24,40 @@
 #include "recording/shared_tables.h"
 
 typedef struct fd_alias {
-    uint32_t parent; /* where the call happened */
+    uint32_t parent; /* context of the caller */
     uint32_t node;
     uint32_t module;
     uint32_t origin;
-    uint32_t target; /* the context it is counted in */
+    uint32_t target; /* the context that counts it */
 } fd_alias;
 
 enum { FD_TREE_RECENT = 512 };
 
 typedef struct fd_tree {
-    /* Hot: what the hooks touch on every event. */
+    /* Hot: used by the hooks on every event. */
     char *base;               /* the recording's mapping */
-    fd_context *current;      /* running now */
+    fd_context *current;      /* the running context */
     fd_entry *stack;          /* in the file */
     fd_thread_record *record; /* in the file */
-    uint32_t pending;         /* open ranges that have no context yet */
+    uint32_t pending; /* number of open ranges that have no context yet */
 
-    fd_events events;     /* the timeline; empty without */
-    fd_pool jobs;         /* empty before the first one */
-    fd_op_log ops;        /* for execution traces */
-    fd_measures measures; /* empty before the first one */
+    fd_events events;     /* the timeline; all zero: no timeline */
+    fd_pool jobs;         /* empty before the first job */
+    fd_op_log ops;        /* calls for execution traces */
+    fd_measures measures; /* empty before the first measured figure */
 
     fd_recording *recording; /* borrowed */
     fd_context *root;
-    fd_context *overflow; /* made with the root, so that it always has room */
+    fd_context *overflow; /* created with the root, so that it always exists */
     fd_index index;       /* (parent, node, module, origin) -> context */
-    FD_VECTOR(fd_alias) aliases; /* recursion folded to an ancestor */
+    FD_VECTOR(fd_alias) aliases; /* recursive calls counted in an ancestor */
     fd_pool contexts;
     FD_VECTOR(fd_chunk *) chunks; /* of contexts, in order of creation */
-    /* Contexts by hash of their caller, one per slot: a hint that the hook
-     * checks before it looks anything up. */
+    /* Cache of contexts by hash of their caller, one per slot. It is only a
+     * hint: the hook verifies it and falls back to the index. */
     uint32_t recent[FD_TREE_RECENT];
-    uint64_t cpu_offset; /* of the thread's clock from `cpu` of its record */
-    bool cpu_known;      /* the clock could be read when it was attached */
+    uint64_t cpu_offset; /* the thread's clock minus `cpu` of its record */
+    bool cpu_known;      /* whether the clock could be read at attachment */
     struct fd_tree *next;
 } fd_tree;
 
@@ -70,7 +69,8 @@ typedef struct fd_callee {
     uint32_t origin;
 } fd_callee;
 
-/* A free tree with this role, or a new one; NULL without room. */
+/* Return a free tree with this role, or a new one. Return NULL if there is no
+ * space. */
 fd_tree *fd_tree_attach(fd_recording *recording, const char *role,
                         uint32_t system_id);
 
@@ -81,28 +81,31 @@ void fd_tree_start(fd_tree *tree);
  * as it is, with the calls that were open. */
 void fd_tree_settle(fd_tree *tree, uint64_t now);
 
-/* Read the CPU time of the attached thread into its record. Under the lock. */
+/* Read the CPU time of the attached thread into its record. The caller holds
+ * the recording's lock. */
 void fd_tree_read_cpu(fd_tree *tree);
 
-/* The thread has ended: the next one with its role may have the tree. */
+/* Release the tree of a thread that has ended, for the next thread with the
+ * same role. */
 void fd_tree_release(fd_tree *tree);
 
 void fd_tree_free(fd_tree *tree);
 
-/* The context of a call made from `parent`, created when new. Never NULL:
- * past a bound it is an <overflow> context, inside a folding one <folded>. */
+/* Return the context of a call made from `parent`; create it if it is new.
+ * Never NULL: beyond a limit the result is an <overflow> context, below a
+ * folding context a <folded> one. */
 fd_context *fd_tree_child(fd_tree *tree, fd_context *parent,
                           const fd_callee *callee);
 
-/* The context in which every call from `parent` is counted; NULL: each has its
- * own. */
+/* Return the context that counts every call from `parent`, or NULL if each
+ * call has its own context. */
 fd_context *fd_tree_absorbing(fd_tree *tree, fd_context *parent);
 
-/* fd_tree_child, also where `parent` would absorb the call. */
+/* fd_tree_child, but even if `parent` would absorb the call. */
 fd_context *fd_tree_unfolded(fd_tree *tree, fd_context *parent,
                              const fd_callee *callee);
 
-/* Double the stack. FD_EFULL when the recording has no room. */
+/* Double the stack. Return FD_EFULL if the recording has no space. */
 fd_status fd_tree_grow_stack(fd_tree *tree);
 
 static inline fd_context *
@@ -118,7 +121,8 @@ fd_tree_id(const fd_tree *tree, const fd_context *context)
                       / FD_ID_UNIT);
 }
 
-/* The spreads parallel to a chunk of contexts; NULL without. */
+/* Return the spreads of a chunk of contexts, in the same order, or NULL if it
+ * has none. */
 static inline fd_spread *
 fd_tree_spreads(const fd_file *file, const fd_chunk *hot)
 {
@@ -134,7 +138,7 @@ fd_tree_depth(const fd_tree *tree)
 }
 
 /* Charge the time since the last event to the running context. A counter that
- * steps back (another processor, a few ticks off) counts as no time. */
+ * steps back (another processor, a few ticks off) adds no time. */
 static inline void
 fd_tree_tick(fd_tree *tree, uint64_t now)
 {
@@ -145,7 +149,7 @@ fd_tree_tick(fd_tree *tree, uint64_t now)
     record->last += (uint64_t)passed;
 }
 
-/* Open an entry. The stack must have room. */
+/* Open an entry. The caller has made sure that the stack has space. */
 static inline void
 fd_tree_push(fd_tree *tree, fd_context *context, uint32_t id,
              const void *owner, uint32_t flags)
@@ -162,10 +166,10 @@ fd_tree_push(fd_tree *tree, fd_context *context, uint32_t id,
     tree->current = context;
 }
 
-/* Add to the timeline, which exists. */
+/* Add an event to the timeline, which must exist. */
 void fd_tree_event(fd_tree *tree, fd_event event);
 
-/* Add the line of a call that ends, unless it is part of a folded call. */
+/* Add the event of a call that ends, unless it is part of a folded call. */
 static inline void
 fd_tree_called(fd_tree *tree, const fd_entry *entry, const fd_context *context,
                int kind)
@@ -184,7 +188,7 @@ fd_tree_called(fd_tree *tree, const fd_entry *entry, const fd_context *context,
     fd_events_put(&tree->events, tree->events.next, event);
 }
 
-/* The job of an entry; NULL: none. */
+/* Return the job that an entry belongs to, or NULL if it is not a job. */
 static inline fd_job *
 fd_tree_job_of(const fd_tree *tree, const fd_entry *entry)
 {
@@ -195,15 +199,14 @@ fd_tree_job_of(const fd_tree *tree, const fd_entry *entry)
              : NULL;
 }
 
-/* A job that is not the owner of an entry ends; its context is known. */
+/* End a job whose context is known and which does not own an entry. */
 void fd_tree_job_ended(fd_tree *tree, fd_job *job, uint32_t context);
 
-/* Add the line of the entry at this depth, which ends, if there is a timeline.
- * */
+/* Add the event of the ending entry at index `at`, if there is a timeline. */
 void fd_tree_ended(fd_tree *tree, uint32_t at);
 
-/* Close the topmost entry, at `depth`, whose caller is known. The caller adds
- * to the timeline. */
+/* Close the topmost entry, at `depth`, whose caller is known. The caller of
+ * this function adds the event to the timeline. */
 static inline void
 fd_tree_return(fd_tree *tree, uint32_t depth, fd_context *caller)
 {
@@ -211,7 +214,7 @@ fd_tree_return(fd_tree *tree, uint32_t depth, fd_context *caller)
     tree->current = caller;
 }
 
-/* Set the depth: entries above were moved, or belong to no call. */
+/* Set the depth; the entries above were moved, or belong to no call. */
 static inline void
 fd_tree_truncate(fd_tree *tree, uint32_t depth)
 {
@@ -221,7 +224,7 @@ fd_tree_truncate(fd_tree *tree, uint32_t depth)
                       : fd_tree_context(tree, tree->stack[depth - 1].context);
 }
 
-/* Close every entry from `depth` up. */
+/* Close all entries from `depth` up. */
 static inline void
 fd_tree_close(fd_tree *tree, uint32_t depth)
 {
@@ -233,10 +236,10 @@ fd_tree_close(fd_tree *tree, uint32_t depth)
     fd_tree_truncate(tree, depth);
 }
 
-/* The latest child of the running context, and the sibling that followed it
- * last time. In a training loop the next call is nearly always one of the two.
- * The caller compares; context 0 is the header, whose callee field never
- * equals a valid id. */
+/* Return the latest child of the running context, and below, the sibling that
+ * followed it last time. In a training loop the next call is nearly always one
+ * of the two. The caller checks the result; context 0 is the header, whose
+ * callee field never equals a valid id. */
 static inline fd_context *
 fd_tree_latest(const fd_tree *tree)
 {
@@ -249,8 +252,8 @@ fd_tree_successor(const fd_tree *tree, const fd_context *latest)
     return fd_tree_context(tree, latest->successor);
 }
 
-/* Store that context `id` was called, so that it is predicted next time. (For
- * a predicted one it is enough to set last_child.) */
+/* Remember that context `id` was called, to predict it next time. For a
+ * predicted context it is enough to set last_child. */
 static inline void
 fd_tree_note(fd_tree *tree, uint32_t id)
 {

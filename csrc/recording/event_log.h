@@ -4,29 +4,31 @@
  *     ring   [ chunk | chunk | chunk ]
  *                               ^ next .. end: room for events
  *
- * Events without room and overwritten events are counted in the thread record.
- * The owner alone writes; a new chunk takes the recording's lock. */
+ * Events that do not fit and overwritten events are counted in the thread
+ * record. Only the owner writes; adding a chunk takes the recording's lock. */
 #ifndef FD_EVENT_LOG_H
 #define FD_EVENT_LOG_H
 
 #include "recording/event_ring.h"
 
-/* Of one thread. All zero: no timeline. */
+/* The events of one thread. All zero: no timeline. */
 typedef struct fd_events {
     fd_event *next;
     fd_event *end;
-    fd_chunk *chunk; /* of the events; NULL: no timeline */
+    fd_chunk *chunk; /* the chunk being filled; NULL: no timeline */
     uint64_t shortest[FD_TIMELINE_KINDS];
     fd_event_ring ring;
-    bool full; /* later ones are lost */
+    bool full; /* no space: later events are lost */
 } fd_events;
 
-/* Make the first chunk of a thread; without room the thread has no timeline,
- * and lost events are not counted. Under the lock. */
+/* Create the first chunk of a thread. If there is no space, the thread has no
+ * timeline and its lost events are not counted. The caller holds the
+ * recording's lock. */
 void fd_events_open(fd_events *events, fd_timeline *timeline, fd_file *file,
                     fd_thread_record *record);
 
-/* Room for one more event; NULL: it is lost. Under the lock. */
+/* Return space for one more event, or NULL if it is lost. The caller holds the
+ * recording's lock. */
 fd_event *fd_events_room(fd_events *events, fd_timeline *timeline,
                          fd_file *file, fd_thread_record *record);
 

@@ -1,7 +1,7 @@
 #include "recording/event_ring.h"
 
 enum {
-    FIRST_CHUNK = 8 * 1024, /* bytes; for threads with few events */
+    FIRST_CHUNK = 8 * 1024, /* bytes; small, for threads with few events */
     LARGEST_CHUNK = 1024 * 1024
 };
 
@@ -15,8 +15,8 @@ next_bytes(const fd_event_ring *ring)
     return bytes < LARGEST_CHUNK ? bytes : LARGEST_CHUNK;
 }
 
-/* The file with room for that many more bytes. Checked first, because
- * fd_file_chunk counts a refusal as a full disk. */
+/* Return the file that has space for a chunk of `bytes`. Check this first,
+ * because fd_file_chunk counts a refusal as a full disk. */
 static fd_file *
 file_with_room(const fd_event_ring *ring, const fd_timeline *timeline,
                fd_file *file, size_t bytes)
@@ -55,7 +55,8 @@ append(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
     return chunk;
 }
 
-/* Readers see an empty chunk before they see its new place in the order. */
+/* Reuse the oldest chunk. It is emptied before it gets its new position, so
+ * that readers never see old events there. */
 static fd_chunk *
 turn(fd_event_ring *ring, uint64_t written, uint32_t *lost)
 {
@@ -64,7 +65,8 @@ turn(fd_event_ring *ring, uint64_t written, uint32_t *lost)
     *lost = chunk->used;
     atomic_store_explicit(&chunk->used, 0, memory_order_release);
     atomic_store_explicit(&chunk->first, written, memory_order_release);
-    atomic_thread_fence(memory_order_release); /* and then the new events */
+    /* Order: empty chunk, then new events. */
+    atomic_thread_fence(memory_order_release);
     return chunk;
 }
 
@@ -74,7 +76,7 @@ fd_event_ring_next(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
 {
     fd_chunk *chunk = NULL;
     *lost = 0;
-    /* A ring in use grows at the place of its oldest chunk. */
+    /* A ring in use grows at the index of its oldest chunk. */
     if (ring->oldest == 0) {
         chunk = append(ring, timeline, file, written);
     }

@@ -1,4 +1,4 @@
-/* The chunks of one series of events, and the place of the next chunk.
+/* The chunks of one series of events, and the choice of the next chunk.
  *
  *     chunks  [ chunk | chunk | chunk | chunk ]     in the order of creation
  *               └ in the recording ┘  └ in its side file
@@ -24,26 +24,26 @@ enum {
 /* The timeline options of a recording. */
 typedef struct fd_timeline {
     bool on;
-    bool overwrites; /* the oldest; otherwise the newest are lost */
-    bool numbers;    /* calls of operators, as torch.profiler does */
+    bool overwrites; /* drop the oldest events; otherwise the newest */
+    bool numbers;    /* number calls of operators as torch.profiler does */
     uint64_t shortest[FD_TIMELINE_KINDS]; /* ticks; shorter calls are skipped.
-                                             UINT64_MAX: all calls */
-    size_t max_bytes;                     /* in the recording */
+                                             UINT64_MAX: skip all calls */
+    size_t max_bytes;                     /* limit in the recording */
     size_t bytes;
     size_t max_spill; /* bytes of the side file; 0: none */
 } fd_timeline;
 
 typedef struct fd_event_ring {
-    uint32_t kind; /* of the chunks, as those below */
+    uint32_t kind; /* kind of the chunks, like the two fields below */
     uint32_t record_bytes;
     uint32_t owner;
     FD_VECTOR(fd_chunk *) chunks;
-    uint32_t oldest; /* place of the oldest, once the ring is full */
+    uint32_t oldest; /* index of the oldest, once the ring is full */
 } fd_event_ring;
 
-/* The chunk for the events after the first `written` ones; `lost`: how many
- * events it had. NULL: no room. The first chunk is made regardless of the
- * share. */
+/* Return the chunk for the next event, after `written` events; set `lost` to
+ * the number of events that it held before. Return NULL if there is no space.
+ * The first chunk is created regardless of the limit. */
 fd_chunk *fd_event_ring_next(fd_event_ring *ring, fd_timeline *timeline,
                              fd_file *file, uint64_t written, uint32_t *lost);
 

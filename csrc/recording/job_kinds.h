@@ -12,9 +12,9 @@ typedef enum fd_job_kind {
     FD_JOB_I,   /* gradients of the inputs alone */
     FD_JOB_W,   /* gradients of the weights alone */
     FD_JOB_SA,  /* send an activation to the next global stage */
-    FD_JOB_RA,  /* receive one from the one before */
-    FD_JOB_SG,  /* send a gradient to the one before */
-    FD_JOB_RG,  /* receive one from the next */
+    FD_JOB_RA,  /* receive an activation from the previous global stage */
+    FD_JOB_SG,  /* send a gradient to the previous stage */
+    FD_JOB_RG,  /* receive a gradient from the next stage */
     FD_JOB_RT,  /* reduce gradients of tied weights */
     FD_JOB_RD,  /* reduce gradients among replicas */
     FD_JOB_OPT, /* optimizer step */
@@ -41,7 +41,8 @@ fd_job_is_send(fd_job_kind kind)
     return kind == FD_JOB_SA || kind == FD_JOB_SG;
 }
 
-/* The other stage of a transfer; -1: none, or not known. */
+/* Return the other stage of a transfer, or -1 if it is not known or the job is
+ * not a transfer. */
 static inline int64_t
 fd_job_peer(fd_job_kind kind, int64_t stage)
 {

@@ -1,6 +1,7 @@
-/* The record of PyTorch for which a thread was called last. While callbacks
- * are exchanged, a record may have those of both sides, old and new; their
- * calls for its start follow each other, as do those for its end:
+/* Detection of duplicate callbacks. While callbacks are being replaced, an
+ * operator record of PyTorch may have the callbacks of both sides, old and
+ * new. Both calls for its start then follow each other directly, as do both
+ * calls for its end:
  *
  *     start by 0, start by 1 ... end by 0, end by 1
  *
@@ -12,12 +13,14 @@
 #include <stdint.h>
 
 typedef struct fd_latest_record {
-    const void *begun; /* without another start or end since; NULL: none */
-    const void *ended; /* without another start since */
-    uint32_t by;       /* side that began it */
+    const void *begun; /* the record that began, if nothing began or ended
+                          since */
+    const void *ended; /* the record that ended, if nothing began since */
+    uint32_t by;       /* the side that `begun` was reported by */
 } fd_latest_record;
 
-/* A start by one side. False: the other side has begun this record. */
+/* Note a start reported by one side. Return false if the other side has
+ * already reported it. */
 static inline bool
 fd_latest_record_begins(fd_latest_record *latest, const void *record,
                         uint32_t by)
@@ -27,7 +30,8 @@ fd_latest_record_begins(fd_latest_record *latest, const void *record,
     return first;
 }
 
-/* An end by any side. False: it may be the second one of this record. */
+/* Note an end reported by either side. Return false if it may be the second
+ * report for this record. */
 static inline bool
 fd_latest_record_ends(fd_latest_record *latest, const void *record)
 {

@@ -1,5 +1,5 @@
-/* The nn.Module instances of a recording, named by their place: the enclosing
- * module and the path below it. A re-created model finds its old records. The
+/* The nn.Module instances of a recording, identified by the enclosing module
+ * and the path below it. A re-created model finds its old records. The
  * recording's lock serialises fd_modules_add. */
 #ifndef FD_MODULE_TABLE_H
 #define FD_MODULE_TABLE_H
@@ -18,12 +18,12 @@ void fd_modules_init(fd_modules *modules, fd_file *file, fd_strings *strings,
                      uint32_t max_count);
 void fd_modules_clear(fd_modules *modules);
 
-/* The module `name` of class `class_name` below `parent` (0: a root), added
- * when new. 0 (and counted) when there is no room. */
+/* Return the module `name` of class `class_name` below `parent` (0: a root);
+ * add it if it is new. Return 0 and count it if there is no space. */
 uint32_t fd_modules_add(fd_modules *modules, uint32_t parent, const char *name,
                         const char *class_name);
 
-/* How many elements and bytes its parameters have. */
+/* Set how many elements and bytes the parameters of a module have. */
 void fd_modules_measure(const fd_modules *modules, uint32_t id,
                         uint64_t parameters, uint64_t bytes);
 

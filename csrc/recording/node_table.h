@@ -1,5 +1,5 @@
-/* The nodes of a recording: functions, operators, ranges, thread roots. Two
- * nodes are the same when kind, file, class, name and first line are. The
+/* The nodes of a recording: functions, operators, ranges, thread roots. Nodes
+ * with equal kind, file, class, name and first line are the same node. The
  * recording's lock serialises fd_nodes_add. */
 #ifndef FD_NODE_TABLE_H
 #define FD_NODE_TABLE_H
@@ -31,7 +31,8 @@ typedef struct fd_node_spec {
     const char *package;
 } fd_node_spec;
 
-/* Whether nodes of this kind are functions, which have a file and a class. */
+/* Return whether nodes of this kind are functions, which have a file and a
+ * class. */
 static inline bool
 fd_kind_is_function(uint8_t kind)
 {
@@ -42,18 +43,19 @@ void fd_nodes_init(fd_nodes *nodes, fd_file *file, fd_strings *strings,
                    uint32_t max_count);
 void fd_nodes_clear(fd_nodes *nodes);
 
-/* The node of this description, added when new. 0 (and counted) when there is
- * no room. `added` (may be NULL) is set to whether it is new. */
+/* Return the node with this identity; add it if it is new. Return 0 and count
+ * it if there is no space. `added` (may be NULL) is set to whether the node is
+ * new. */
 uint32_t fd_nodes_add(fd_nodes *nodes, const fd_node_spec *spec, bool *added);
 
-/* The node of this description; 0: none. */
+/* Return the node with this identity, or 0 if it does not exist. */
 uint32_t fd_nodes_find(const fd_nodes *nodes, const fd_node_spec *spec);
 
-/* Note that a context of `callee` hangs below one of `caller`. */
+/* Add the edge from `caller` to `callee` to the set of edges. */
 void fd_nodes_edge(fd_nodes *nodes, uint32_t caller, uint32_t callee);
 
-/* Append the key text: file:[Class]:function for functions (the file
- * without its stripped part), the plain name for every other kind. */
+/* Append the key of a node: file:[Class]:function for functions (the file
+ * without its stripped part), the plain name for other kinds. */
 void fd_node_key(const fd_file *file, const fd_node *node, fd_buffer *to);
 
 #endif

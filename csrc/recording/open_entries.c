@@ -30,7 +30,7 @@ fd_stack_find(const fd_tree *tree, const void *owner, uint32_t flags)
     return at;
 }
 
-/* After entries from `depth` up have moved: a pending range runs in the
+/* After entries from `depth` up have moved, give each pending range the
  * context of the entry below it. */
 static void
 rebase(fd_tree *tree, uint32_t depth, uint32_t top)
@@ -53,7 +53,7 @@ fd_stack_close(fd_tree *tree, uint32_t depth)
     uint32_t top = fd_tree_depth(tree);
     uint32_t kept = depth;
     if (depth >= top) {
-        return; /* those entries have ended already */
+        return; /* the entries have already ended */
     }
     for (uint32_t at = top; at-- > depth;) {
         if ((tree->stack[at].flags & FD_ENTRY_RANGE) == 0) {
@@ -87,7 +87,7 @@ fd_stack_push_range(fd_tree *tree, uint32_t node, const void *owner)
     tree->pending++;
 }
 
-/* The context of a pending range called from `below`, counted. */
+/* Give a pending range its context below `below`, and count the call. */
 static void
 settle(fd_tree *tree, fd_entry *entry, fd_context *below)
 {

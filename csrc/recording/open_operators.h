@@ -6,16 +6,16 @@
 #include "recording/chunk_pool.h"
 
 typedef struct fd_open_op_call {
-    const void *record; /* who opened it */
-    fd_op_call *call;   /* NULL: it found no room */
+    const void *record; /* the PyTorch record that opened it */
+    fd_op_call *call;   /* NULL: there was no space for a record */
 } fd_open_op_call;
 
 typedef struct fd_op_log {
     fd_pool calls;
     fd_pool operands;
-    uint32_t window; /* generation of the open calls */
+    uint32_t window; /* window in which the open calls began */
     FD_VECTOR(fd_open_op_call) open;
-    FD_VECTOR(uint64_t) words; /* of the call that begins or ends */
+    FD_VECTOR(uint64_t) words; /* operands of the call that begins or ends */
 } fd_op_log;
 
 static inline void

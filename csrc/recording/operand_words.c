@@ -1,6 +1,7 @@
 #include "recording/operand_words.h"
 
-/* Words behind the first, as many as its kind has; false: an invalid kind. */
+/* Set `size` to the number of words after the first. Return false for an
+ * invalid kind. */
 static bool
 size_of(const fd_operand *operand, uint64_t *size)
 {

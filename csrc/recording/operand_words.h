@@ -1,4 +1,4 @@
-/* Words that say what the operands of a call are:
+/* Decoder of the words that describe the operands of a call:
  * docs/formats/recording.md. */
 #ifndef FD_OPERAND_WORDS_H
 #define FD_OPERAND_WORDS_H
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Words of one side of a call, which may be damaged. */
+/* The words of the inputs or of the outputs of a call. They may be damaged. */
 typedef struct fd_words {
     const uint64_t *at;
     const uint64_t *end;
@@ -18,7 +18,7 @@ typedef struct fd_operand {
     uint32_t number; /* the high half of its first word, without
                         FD_OPERAND_VALUED */
     uint64_t head;
-    const uint64_t *more; /* the words behind it */
+    const uint64_t *more; /* the words after it */
 } fd_operand;
 
 enum {
@@ -29,8 +29,8 @@ enum {
     FD_TENSOR_SIZES
 };
 
-/* The next operand; false at the end and for malformed words. The items of a
- * list follow it. */
+/* Read the next operand. Return false at the end and for malformed words. The
+ * items of a list are the operands that follow it. */
 bool fd_words_next(fd_words *words, fd_operand *operand);
 
 #endif

@@ -4,7 +4,7 @@
 
 enum { FIRST_CHUNK = 16 * 1024, DEEPEST = 1024 };
 
-/* Room for `count` records in a row. */
+/* Reserve `count` consecutive records. */
 static void *
 reserve(fd_tree *tree, fd_pool *pool, uint32_t kind, uint32_t record_bytes,
         uint32_t count)
@@ -37,7 +37,8 @@ count_lost(const fd_tree *tree)
     fd_file_count(&tree->recording->file, FD_COUNT_OP_CALLS_FULL);
 }
 
-/* Store the words; 0 (and `*size` 0) without words, or without room. */
+/* Store the words and return their offset. Return 0 and set `*size` to 0 if
+ * there are no words or no space. */
 static uint64_t
 store_words(fd_tree *tree, uint32_t *size)
 {
@@ -105,7 +106,7 @@ fd_op_calls_begin(fd_tree *tree, const fd_op_call *what, const void *record,
         && (log->open.count >= DEEPEST
             || fd_vector_push(&log->open, (fd_open_op_call){record, call})
                    != FD_OK)) {
-        count_lost(tree); /* its end will not be seen */
+        count_lost(tree); /* its end will not be recorded */
     }
     return call;
 }

@@ -7,25 +7,26 @@
  *     operands  [ words | words | words | ... ]
  *
  * A record exists from the start of the call, so that the recording of a hung
- * process has the call it waits in. The owner alone writes; a new chunk takes
- * the recording's lock.
+ * process contains the call that it waits in. Only the owner writes; adding a
+ * chunk takes the recording's lock.
  */
 #ifndef FD_OPERATOR_LOG_H
 #define FD_OPERATOR_LOG_H
 
 #include "recording/context_tree.h"
 
-/* `record` begins a call: `what` without its thread, parent and operands, and
- * the words in tree->ops. NULL: (counted) no room. Calls left open by earlier
- * windows stay open. An asynchronous call encloses none. */
+/* Begin a call for PyTorch's `record`. `what` has all fields except thread,
+ * parent and operands; the operands are the words in tree->ops. Return NULL
+ * and count it if there is no space. Calls left open by earlier windows stay
+ * open. An asynchronous call does not enclose other calls. */
 fd_op_call *fd_op_calls_begin(fd_tree *tree, const fd_op_call *what,
                               const void *record, uint32_t window);
 
-/* `record` ends now; the words are its outputs. Enclosed calls without an end
- * stay open. */
+/* End the call of `record` now; the words in tree->ops are its outputs.
+ * Enclosed calls without an end stay open. */
 void fd_op_calls_end(fd_tree *tree, const void *record, uint64_t now);
 
-/* The end of a call on whatever thread: `ticks` before the flag, so that a
+/* End a call on any thread. The ticks are stored before the flag, so that a
  * reader that sees the flag can compute the duration. */
 void fd_op_call_close(fd_op_call *call, uint64_t now);
 

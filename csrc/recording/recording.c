@@ -14,8 +14,8 @@ enum {
     MEGABYTE = 1024 * 1024
 };
 
-/* Three quarters for the file, the rest for the indexes beside it and the
- * rings of forward numbers. A context costs 128 bytes of file. */
+/* Three quarters are for the file, the rest for its indexes in memory and the
+ * rings of forward numbers. A context uses 128 bytes of the file. */
 fd_limits
 fd_limits_of(size_t max_mb)
 {
@@ -55,8 +55,8 @@ digit_of(char c)
                                 : -1;
 }
 
-/* The kernel's id of this boot: hosts of one id share the monotonic clock. 32
- * hexadecimal digits and dashes; all 0 if it cannot be read. */
+/* Store the kernel's boot id: hosts with equal ids share the monotonic clock.
+ * It has 32 hexadecimal digits and dashes; all 0 if it cannot be read. */
 static void
 identify_boot(fd_header *header)
 {
@@ -83,7 +83,8 @@ special_node(fd_recording *recording, const char *name)
     return fd_nodes_add(&recording->nodes, &spec, NULL);
 }
 
-/* The step ring is one chunk made at once: a step never allocates. */
+/* Create the first records. The step ring is one chunk, so that a step never
+ * allocates. */
 static fd_status
 plant(fd_recording *recording)
 {
@@ -117,7 +118,7 @@ make_tables(fd_recording *made)
         fd_pool_of(file, FD_CHUNK_SCHEMAS, sizeof(fd_schema), META_CHUNK);
 }
 
-/* The file is published when all of this is in it. */
+/* Write all that must be in the file before it is published. */
 static fd_status
 fill(fd_recording *made, fd_error *error)
 {

@@ -22,7 +22,7 @@ has_descriptor(const fd_file *file)
     return fd_is_file(file->fd, file->device, file->inode);
 }
 
-/* Open the file again by its name: the program has closed the descriptor. */
+/* Reopen the file by its name after the program has closed the descriptor. */
 static bool
 reopen(fd_file *file)
 {
@@ -41,7 +41,7 @@ reopen(fd_file *file)
     return file->fd >= 0;
 }
 
-/* Back [from, to) of the range with disk space or memory. */
+/* Allocate disk space or memory for [from, to) of the range. */
 static fd_status
 back(fd_file *file, size_t from, size_t to)
 {
@@ -258,8 +258,8 @@ fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
     return FD_OK;
 }
 
-/* Private zero pages in place of [from, room). MAP_FIXED swaps them in one
- * step: no instant without a mapping. */
+/* Replace [from, room) by private zero pages. MAP_FIXED does this in one step,
+ * so the range is mapped at all times. */
 static void
 cover(const fd_file *file, size_t from)
 {
@@ -269,7 +269,7 @@ cover(const fd_file *file, size_t from)
     }
 }
 
-/* Whether the name still belongs to this file. */
+/* Return whether the name still refers to this file. */
 static bool
 has_name(fd_file *file)
 {
@@ -289,8 +289,8 @@ let_go(fd_file *file)
     fd_folder_close(&file->folder);
 }
 
-/* From now on changes of the header do not reach the file: chunks that a late
- * thread makes exist in memory only. */
+/* Detach the header from the file: chunks that a late thread adds exist in
+ * memory only. */
 static void
 seal(fd_file *file)
 {
@@ -298,8 +298,8 @@ seal(fd_file *file)
          file->fd, 0);
 }
 
-/* The mapping would keep the lock. If the descriptor it was made with has been
- * closed, the mapping is replaced by one of the reopened file. */
+/* Release the lock, which the mapping would keep. If its original descriptor
+ * has been closed, map the reopened file in its place. */
 static void
 unlock(fd_file *file)
 {
@@ -365,7 +365,7 @@ fd_file_save(const fd_file *file, const fd_folder *folder, const char *name,
     return status;
 }
 
-/* No unlocking here: a forked child shares the lock with its parent. */
+/* Do not unlock here: a forked child shares the lock with its parent. */
 void
 fd_file_detach(fd_file *file)
 {

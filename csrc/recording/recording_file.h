@@ -5,9 +5,9 @@
  *   | header | chunk | chunk | ... |  not backed yet  |
  *                                  ^ header->file_bytes
  *
- * Disk space is allocated when a chunk is made, so that a full disk is a
- * status here and never a SIGBUS later. Without a path the same range is
- * anonymous memory, which can be saved as a file when it is finished.
+ * Disk space is allocated when a chunk is created, so that a full disk is a
+ * status here and never a SIGBUS later. Without a path, the range is anonymous
+ * memory, which can be saved to a file at the end.
  *
  * A second file of the same shape may be beside it, with `.events` behind its
  * name: both are created, renamed and removed together.
@@ -25,30 +25,30 @@
 
 typedef struct fd_file {
     char *base;       /* the mapping; stays mapped until fd_file_clear */
-    size_t room;      /* bytes of address space, the bound on the file */
+    size_t room;      /* bytes of address space, the limit of the file */
     int fd;           /* -1 when in memory */
     char *path;       /* owned; NULL when in memory */
-    char *name;       /* the last part of the path */
+    char *name;       /* last part of the path */
     fd_folder folder; /* folder of the file; closed if in memory */
-    char temporary[NAME_MAX + 1]; /* its name until it is published; then "" */
+    char temporary[NAME_MAX + 1]; /* name until it is published; then "" */
     dev_t device;  /* identify the file: a program may close all descriptors */
     ino_t inode;   /* and reuse their numbers */
     bool reopened; /* `fd` is not the mapped and locked descriptor */
-    bool is_side;  /* it is a side file */
-    struct fd_file *spill; /* owned; the side file, NULL without */
+    bool is_side;  /* whether this is a side file */
+    struct fd_file *spill; /* owned; the side file, or NULL */
 } fd_file;
 
-/* Make the file, locked, under a temporary name in the folder: it is not
- * visible before fd_file_publish. `name` NULL: in memory, nothing to publish.
- * */
+/* Create the file, locked, under a temporary name in the folder. It is not
+ * visible before fd_file_publish. If `name` is NULL, it is in memory and need
+ * not be published. */
 fd_status fd_file_begin(fd_file *file, const fd_folder *folder,
                         const char *name, size_t max_bytes, fd_error *error);
 
-/* Give it its name (fd_place_take): FD_ECONFLICT if a live process records
- * there. */
+/* Rename the file to its final name (fd_place_take). Return FD_ECONFLICT if a
+ * live process records under that name. */
 fd_status fd_file_publish(fd_file *file, fd_error *error);
 
-/* Create and publish, by a path; NULL: in memory. */
+/* Create and publish a file by its path; NULL: in memory. */
 fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
                          fd_error *error);
 
@@ -59,14 +59,14 @@ fd_status fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error);
  * and detach. */
 void fd_file_abandon(fd_file *file);
 
-/* Write a recording in memory to a file of this name. */
+/* Write a recording in memory to a file with this name. */
 fd_status fd_file_save(const fd_file *file, const fd_folder *folder,
                        const char *name, fd_error *error);
 
 /* Release the space after the last chunk and close the descriptor. The mapping
- * stays: a late thread may still write to its records. A side file without a
- * chunk is removed, as is the previous recording, unless this one has no call.
- * */
+ * stays: a late thread may still write to its records. Remove a side file
+ * without chunks. Remove the previous recording unless this one has no
+ * call. */
 void fd_file_finish(fd_file *file);
 
 /* Replace the mapping by private zero pages and forget the file, so that
@@ -74,12 +74,12 @@ void fd_file_finish(fd_file *file);
  * reserved for ever. Safe in a forked child. */
 void fd_file_detach(fd_file *file);
 
-/* Release everything, the address range too: only when no other thread can
- * hold a pointer into it. */
+/* Release everything, including the address range. No other thread may hold a
+ * pointer into it. */
 void fd_file_clear(fd_file *file);
 
-/* A new chunk of at least `bytes`, its header filled in. FD_EFULL when max_mb
- * or the disk is exhausted; the file is unchanged then. */
+/* Allocate a chunk of at least `bytes` and fill in its header. Return FD_EFULL
+ * and leave the file unchanged if max_mb or the disk is exhausted. */
 fd_status fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
                         size_t bytes, uint32_t owner, fd_chunk **chunk);
 
@@ -89,7 +89,7 @@ fd_file_header(const fd_file *file)
     return (fd_header *)file->base;
 }
 
-/* Whether a chunk of so many bytes is within max_mb. */
+/* Return whether a chunk of `bytes` is within max_mb. */
 static inline bool
 fd_file_fits(const fd_file *file, size_t bytes)
 {
@@ -115,7 +115,7 @@ fd_chunk_records(fd_chunk *chunk)
     return (char *)chunk + sizeof(fd_chunk);
 }
 
-/* Count a lost record; any thread. */
+/* Add lost records to a counter; from any thread. */
 static inline void
 fd_file_add(const fd_file *file, int counter, uint64_t count)
 {

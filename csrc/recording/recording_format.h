@@ -1,6 +1,5 @@
-/* The recording file, byte by byte: the records only. The text
- * version with the reasons is docs/formats/recording.md; change them
- * together.
+/* The layout of the recording file. docs/formats/recording.md describes and
+ * explains it; change both together.
  *
  *   0        4096
  *   +--------+---------+---------+-------------+----
@@ -26,16 +25,16 @@
 #endif
 
 #define FD_FILE_MAGIC "fastdisp"
-#define FD_SPILL_MAGIC "fdevents"     /* of the side file */
-#define FD_SPILL_SUFFIX ".events"     /* behind the recording's name */
-#define FD_SPILL_KEY "timeline_spill" /* the fact that names it */
+#define FD_SPILL_MAGIC "fdevents"     /* magic of the side file */
+#define FD_SPILL_SUFFIX ".events"     /* appended to the recording's name */
+#define FD_SPILL_KEY "timeline_spill" /* key of the fact with its name */
 #define FD_CHUNK_MAGIC UINT64_C(0x6b6e756863646600) /* "\0fdchunk" */
 
 enum {
     FD_FILE_VERSION = 1,
     FD_PAGE = 4096,
     FD_MAX_MB = 1024, /* node ids fit 24 bits, see FD_ENTRY_NODE_SHIFT */
-    FD_MAX_SPILL_MB = 16384, /* of the side file, in which nothing has an id */
+    FD_MAX_SPILL_MB = 16384, /* of the side file, whose records have no ids */
     FD_ID_UNIT = 64,
     FD_STRING_UNIT = 8,
     FD_STEPS_KEPT = 256,
@@ -49,7 +48,7 @@ enum {
     FD_CHUNK_NODES = 2,
     FD_CHUNK_MODULES = 3,
     FD_CHUNK_CONTEXTS = 4, /* hot: updated on every call, one owner each */
-    FD_CHUNK_SPREADS = 5,  /* cold: updated once a step, parallel to a hot */
+    FD_CHUNK_SPREADS = 5,  /* cold: updated once per step, parallel to a hot */
     FD_CHUNK_THREADS = 6,
     FD_CHUNK_STACK = 7,
     FD_CHUNK_STEPS = 8,
@@ -59,9 +58,9 @@ enum {
     FD_CHUNK_GPU_EVENTS = 12,
     FD_CHUNK_JOBS = 13,     /* one owner each */
     FD_CHUNK_OP_CALLS = 14, /* for execution traces, one owner each */
-    FD_CHUNK_OPERANDS = 15, /* of those: words */
+    FD_CHUNK_OPERANDS = 15, /* operands of those: words */
     FD_CHUNK_SCHEMAS = 16,
-    FD_CHUNK_SNAPSHOTS = 17,        /* states at the ends of steps */
+    FD_CHUNK_SNAPSHOTS = 17,        /* states at the ends of some steps */
     FD_CHUNK_SNAPSHOT_FIGURES = 18, /* of those: figures of contexts */
     FD_CHUNK_SNAPSHOT_THREADS = 19, /* of those: threads */
     FD_CHUNK_MEASURES = 20          /* cold: measured figures of contexts */
@@ -93,7 +92,7 @@ enum {
     FD_PHASE_SLOTS = 8
 };
 
-/* Where a function's file came from. */
+/* The origin of the file of a function. */
 enum {
     FD_FROM_USER = 0,
     FD_FROM_SITE = 1, /* an installed package */
@@ -105,18 +104,17 @@ enum {
 enum {
     FD_NODE_PHASE = 0x07,  /* the phase this node opens */
     FD_NODE_FOLD = 0x08,   /* its callees are counted in one <folded> */
-    FD_NODE_DROPPED = 0x10 /* rejected by keep=: contracted, has no context */
+    FD_NODE_DROPPED = 0x10 /* rejected by keep=: has no context */
 };
 
 /* Bits of fd_context.flags. */
 enum {
     FD_CONTEXT_PHASE = 0x07,
-    FD_CONTEXT_ABSORBS = 0x08, /* every call below is counted here */
-    FD_CONTEXT_FOLDS = 0x10,   /* calls below go to one absorbing child */
-    FD_CONTEXT_ASYNC = 0x20,   /* self is a separate duration, not part of the
-                                  sums of its parents */
+    FD_CONTEXT_ABSORBS = 0x08, /* counts every call below it */
+    FD_CONTEXT_FOLDS = 0x10,   /* calls below it go to one absorbing child */
+    FD_CONTEXT_ASYNC = 0x20,   /* its time is not part of its parents' time */
     FD_CONTEXT_HIDDEN = 0x40   /* calls without a hook (constructors on 3.13),
-                                  known from their callees */
+                                  inferred from callees */
 };
 
 /* How a step was recognised, weakest first. A stronger source disables the
@@ -130,55 +128,53 @@ enum {
 };
 
 enum {
-    FD_STATE_RUNNING = 1, /* also the state left by a killed process */
-    FD_STATE_PAUSED = 2,  /* outside the steps that are recorded */
+    FD_STATE_RUNNING = 1, /* also left behind by a killed process */
+    FD_STATE_PAUSED = 2,  /* outside the recorded steps */
     FD_STATE_STOPPED = 3,
-    FD_STATE_KILLED = 4 /* never in a file: derived by readers */
+    FD_STATE_KILLED = 4 /* never in a file: determined by readers */
 };
 
 /* How readers detect a live writer. */
 enum {
-    FD_LIVENESS_LOCK = 1,   /* it has the lock of fd_lock_take; also 0 */
-    FD_LIVENESS_UNKNOWN = 2 /* the file system has no such locks */
+    FD_LIVENESS_LOCK = 1,   /* it holds the lock of fd_lock_take; also 0 */
+    FD_LIVENESS_UNKNOWN = 2 /* the file system does not support such locks */
 };
 
 /* fd_header.counters: everything that was dropped, capped or unattributed. */
 enum {
-    FD_COUNT_NODES_FULL,    /* functions without room for a node */
-    FD_COUNT_STRINGS_FULL,  /* texts cut to "" without room */
-    FD_COUNT_MODULES_FULL,  /* instances without room or without a search */
-    FD_COUNT_DISK_FULL,     /* refused chunk allocations */
-    FD_COUNT_DEEP_STACK,    /* times the C stack or entry stack ended */
-    FD_COUNT_HIDDEN_FRAMES, /* frames without a hook, found by their callees */
+    FD_COUNT_NODES_FULL,   /* functions without space for a node */
+    FD_COUNT_STRINGS_FULL, /* texts replaced by "" for lack of space */
+    FD_COUNT_MODULES_FULL, /* instances that do not fit or were not searched */
+    FD_COUNT_DISK_FULL,    /* refused chunk allocations */
+    FD_COUNT_DEEP_STACK,   /* times the C stack or entry stack was exhausted */
+    FD_COUNT_HIDDEN_FRAMES, /* frames without a hook, inferred from callees */
     FD_COUNT_END_WITHOUT_START,
     FD_COUNT_ASYNC_LOST,    /* asynchronous records whose end was missed */
-    FD_COUNT_ORIGIN_NEAR,   /* origin found at the nearest lower number */
-    FD_COUNT_ORIGIN_OLD,    /* its ring entry was overwritten */
-    FD_COUNT_ORIGIN_NONE,   /* no numbered op at or shortly before it */
-    FD_COUNT_ORIGIN_THREAD, /* its forward thread was not recorded */
-    FD_COUNT_ORIGIN_MISFIT, /* contexts whose name and origin's do not fit */
+    FD_COUNT_ORIGIN_NEAR,   /* origin taken from the nearest lower number */
+    FD_COUNT_ORIGIN_OLD,    /* origin overwritten in the ring */
+    FD_COUNT_ORIGIN_NONE,   /* no numbered operator at or shortly before it */
+    FD_COUNT_ORIGIN_THREAD, /* forward thread of the origin not recorded */
+    FD_COUNT_ORIGIN_MISFIT, /* contexts whose name differs from the origin's */
     FD_COUNT_ACCUMULATE,    /* AccumulateGrad: belongs to no call site */
     FD_COUNT_HOOK_LOST,     /* times another tool took the evaluator */
     FD_COUNT_RANGES_FOLDED, /* range names replaced by a pattern */
-    FD_COUNT_RECURSION_FOLDED, /* contexts joined with an ancestor */
-    FD_COUNT_THREADS_FULL,     /* threads without room for a tree */
-    FD_COUNT_JOBS_FULL,        /* jobs without room for a record */
-    FD_COUNT_GPU_CAPTURED,     /* calls not timed: their stream is captured */
-    FD_COUNT_GPU_LOST,         /* calls not timed: no room, another thread at
-                                  the same device, or a pending CUDA error of
-                                  the program */
-    FD_COUNT_GPU_DROPPED,      /* intervals without an end */
-    FD_COUNT_GPU_SHIFTED,      /* that seemed to start before their launch */
-    FD_COUNT_GPU_UNFINISHED,   /* that the GPU had not passed at the end */
-    FD_COUNT_GPU_EVENTS_LOST,  /* without room in the timeline */
-    FD_COUNT_OP_CALLS_FULL,    /* calls of execution traces, or their inputs or
-                                  outputs, without room */
-    FD_COUNT_OPERANDS_CUT,     /* sides of calls whose lists or texts were too
-                                  long or unreadable */
-    FD_COUNT_CLASSES_FULL,     /* calls recorded without their class: no room
-                                  */
-    FD_COUNT_SNAPSHOTS_FULL,   /* ends of steps without room for a snapshot */
-    FD_COUNT_MEASURES_FULL,    /* measurements without room for a record */
+    FD_COUNT_RECURSION_FOLDED, /* contexts merged with an ancestor */
+    FD_COUNT_THREADS_FULL,     /* threads without space for a tree */
+    FD_COUNT_JOBS_FULL,        /* jobs without space for a record */
+    FD_COUNT_GPU_CAPTURED,     /* calls not timed: stream being captured */
+    /* calls not timed: no space, device in use by another thread, or a pending
+     * CUDA error of the program */
+    FD_COUNT_GPU_LOST,
+    FD_COUNT_GPU_DROPPED,    /* intervals without an end */
+    FD_COUNT_GPU_SHIFTED,    /* intervals that start before their launch */
+    FD_COUNT_GPU_UNFINISHED, /* intervals not finished by the GPU at the end */
+    FD_COUNT_GPU_EVENTS_LOST, /* intervals that do not fit in the timeline */
+    FD_COUNT_OP_CALLS_FULL,   /* calls of execution traces, or their operands,
+                                 that do not fit */
+    FD_COUNT_OPERANDS_CUT,    /* operands cut: too long or unreadable */
+    FD_COUNT_CLASSES_FULL,   /* calls recorded without their class: no space */
+    FD_COUNT_SNAPSHOTS_FULL, /* ends of steps without space for a snapshot */
+    FD_COUNT_MEASURES_FULL,  /* measurements without space for a record */
     FD_COUNT_USED
 };
 
@@ -192,12 +188,11 @@ typedef struct fd_file_anchor {
 typedef struct fd_header {
     char magic[8];
     uint32_t version;
-    uint32_t header_bytes;       /* FD_PAGE; the first chunk starts there */
+    uint32_t header_bytes;       /* FD_PAGE: offset of the first chunk */
     _Atomic uint64_t file_bytes; /* end of the last chunk */
     uint64_t max_bytes;
     uint8_t id[16];   /* random, one per recording */
-    uint8_t zero[16]; /* the header doubles as context 0, whose hints lie
-                           here: no callee, no children */
+    uint8_t zero[16]; /* context 0: no callee, no children */
     uint8_t boot_id[16];
     uint32_t state;  /* FD_STATE_* */
     uint32_t timing; /* 0: counts only, all times are 0 */
@@ -206,33 +201,33 @@ typedef struct fd_header {
     uint32_t pid;
     uint32_t steps_source;
     uint64_t steps;      /* steps that have ended */
-    uint64_t first_step; /* number of the first one (run --steps A:B) */
-    double hertz;        /* ticks per second, best known */
+    uint64_t first_step; /* number of the first step (run --steps A:B) */
+    double hertz;        /* ticks per second, best estimate */
     fd_file_anchor start;
     fd_file_anchor stop; /* all 0 until stopped */
     uint64_t recorded;   /* ticks between starts and stops so far */
-    uint64_t resumed;    /* tick of the latest start; 0 while paused */
+    uint64_t resumed;    /* tick of the latest resume; 0 while paused */
     _Atomic uint64_t counters[FD_COUNTERS];
     uint32_t liveness; /* FD_LIVENESS_* */
-    uint32_t segment;  /* number in a rotated recording, from 1: all segments
-                          have the same id; 0: it is not rotated */
+    uint32_t segment;  /* index in a rotated recording, from 1: all segments
+                          have the same id; 0: not rotated */
 } fd_header;
 
 typedef struct fd_chunk {
     uint64_t magic;
     uint64_t offset; /* of this header in the file: detects torn copies */
-    uint64_t bytes;  /* whole chunk, a multiple of FD_PAGE */
+    uint64_t bytes;  /* size of the chunk, a multiple of FD_PAGE */
     uint32_t kind;
     uint32_t record_bytes;  /* 1 for strings */
     uint32_t capacity;      /* records that fit */
     _Atomic uint32_t used;  /* written last, by release store */
     uint32_t owner;         /* id of the thread record, 0 if shared */
     uint32_t partner;       /* contexts: id of the spreads chunk */
-    _Atomic uint64_t first; /* events: how many of their owner came before */
+    _Atomic uint64_t first; /* events: earlier events of their owner */
     uint8_t unused[8];
 } fd_chunk;
 
-/* A string: this, then `size` bytes of UTF-8 and a NUL, padded to 8. */
+/* A string: this header, then `size` bytes of UTF-8 and a NUL, padded to 8. */
 typedef struct fd_string {
     uint32_t size;
     uint32_t hash;
@@ -244,13 +239,13 @@ typedef struct fd_node {
     uint8_t from;   /* FD_FROM_* */
     uint16_t strip; /* leading bytes of `file` that differ by host */
     uint32_t flags;
-    uint32_t file; /* string ids; 0 where the kind has none */
+    uint32_t file; /* string ids; 0 if the kind has none */
     uint32_t class_name;
     uint32_t name;
     uint32_t qualified; /* __qualname__ */
     uint32_t package;
     uint32_t line; /* first line of the function */
-    uint32_t hash; /* of the fields that identify it */
+    uint32_t hash; /* hash of the fields that identify it */
     uint32_t unused[7];
 } fd_node;
 
@@ -259,25 +254,25 @@ typedef struct fd_module {
     uint32_t name;   /* path below the parent, "blocks.3" */
     uint32_t class_name;
     uint32_t unused;
-    uint64_t parameters; /* of it and all modules below, each once; 0: not
-                            known, or none */
+    uint64_t parameters; /* elements of its parameters and those of all modules
+                            below, each once; 0: unknown, or none */
     uint64_t parameter_bytes;
     uint32_t unused2[8];
 } fd_module;
 
-/* One path of calls. The second half is used by the writer only: hints that
- * reduce the next lookup to a comparison. Readers ignore them. */
+/* One call path. The second half is used only by the writer: hints that reduce
+ * the next lookup to a comparison. Readers ignore them. */
 typedef struct fd_context {
     uint32_t parent;
     uint32_t node;
     uint32_t module;
     uint32_t origin; /* forward context whose gradient this computes */
     uint64_t calls;
-    uint64_t resumes; /* of generators and coroutines */
+    uint64_t resumes; /* times a generator or coroutine was resumed */
     uint64_t self;    /* ticks */
     uint32_t flags;
     uint32_t spread;     /* id of its fd_spread */
-    uint32_t callee;     /* writer: code or node this was entered for */
+    uint32_t callee;     /* writer: code or node that it was entered for */
     uint32_t receiver;   /* writer: class that was examined */
     uint32_t last_child; /* writer: most recent child */
     uint32_t successor;  /* writer: sibling that followed last time */
@@ -289,7 +284,7 @@ typedef struct fd_spread {
     uint64_t self_mark;  /* fd_context.self at the last step end */
     uint32_t calls_mark; /* fd_context.calls + resumes then, low bits */
     uint32_t steps;      /* steps in which it was active */
-    uint64_t pending;    /* writer: ticks of its children this step */
+    uint64_t pending;    /* writer: ticks of its children in this step */
     double self_squares; /* sum of squares, ticks^2 */
     double total_squares;
     float self_min;
@@ -303,18 +298,18 @@ typedef struct fd_spread {
 typedef struct fd_thread_record {
     uint64_t last;          /* tick of the thread's latest event */
     _Atomic uint32_t depth; /* open entries */
-    uint32_t capacity;      /* of the stack chunk, in entries */
+    uint32_t capacity;      /* capacity of the stack chunk, in entries */
     uint64_t stack;         /* offset of its first entry */
-    uint32_t root;          /* context */
+    uint32_t root;          /* root context */
     uint32_t running;       /* 1 while a thread is attached */
-    uint32_t role;          /* string */
-    uint32_t system_id;     /* the kernel's thread id, the latest one */
+    uint32_t role;          /* string of the role */
+    uint32_t system_id;     /* kernel's thread id of the latest thread */
     uint64_t attached;      /* tick at which the current thread started */
-    uint64_t covered;       /* ticks of the threads before it */
-    uint64_t served;        /* threads so far */
-    uint64_t events;        /* of the timeline, written or lost */
-    uint64_t events_lost;   /* without room, or overwritten */
-    uint64_t cpu;           /* ns of CPU time of the threads, latest reading */
+    uint64_t covered;       /* ticks of the earlier threads */
+    uint64_t served;        /* number of threads so far */
+    uint64_t events;        /* events of the timeline, written or lost */
+    uint64_t events_lost;   /* events that did not fit or were overwritten */
+    uint64_t cpu;           /* CPU time of the threads in ns, latest reading */
     uint64_t step_last;     /* at the last step end: `last`, */
     uint64_t step_covered;  /* the time covered up to it, */
     uint64_t step_cpu;      /* `cpu`, */
@@ -326,7 +321,7 @@ typedef struct fd_thread_record {
 /* One open call. Entry 0 is the outermost. */
 typedef struct fd_entry {
     uint64_t start; /* tick; 0 without timing */
-    uint64_t owner; /* writer: frame or record that opened it */
+    uint64_t owner; /* writer: the frame or record that opened it */
     uint32_t context;
     uint32_t flags; /* FD_ENTRY_* */
 } fd_entry;
@@ -335,36 +330,36 @@ enum {
     FD_ENTRY_FRAME = 1,      /* a Python frame, or a C function it calls */
     FD_ENTRY_UNHOOKED = 2,   /* a frame whose end no hook reports */
     FD_ENTRY_CONTRACTED = 4, /* a dropped frame: runs in its caller's context,
-                                 uncounted */
+                                uncounted */
     FD_ENTRY_OP = 8,         /* an operator or autograd node */
     FD_ENTRY_RANGE = 16,     /* a range; may outlive the frame it began in */
-    FD_ENTRY_PENDING = 32,   /* a range without a context yet: `context` is its
-                                caller's and the bits from FD_ENTRY_NODE_SHIFT
-                                up are its node */
-    FD_ENTRY_ENGINE = 64,    /* autograd prepares a node, which does not exist
-                                yet */
-    FD_ENTRY_ENTERS = 128,   /* a frame of __enter__: ranges it opens belong to
-                                its caller */
+    /* a range without a context: `context` is its caller's, the bits from
+     * FD_ENTRY_NODE_SHIFT up are its node */
+    FD_ENTRY_PENDING = 32,
+    FD_ENTRY_ENGINE = 64,  /* autograd prepares a node, which does not exist
+                              yet */
+    FD_ENTRY_ENTERS = 128, /* a frame of __enter__: ranges opened in it
+                              belong to its caller */
     FD_ENTRY_NODE_SHIFT = 8
 };
 
-/* A line of the timeline: an ended call, step or job. A thread's events are in
- * the order of their ends. */
+/* An event of the timeline: an ended call, step or job. The events of a thread
+ * are ordered by their ends. */
 typedef struct fd_event {
     uint64_t start; /* tick */
-    uint64_t ticks; /* how long */
+    uint64_t ticks; /* duration */
     uint32_t context;
     uint16_t kind;   /* FD_EVENT_* */
-    uint16_t source; /* steps: FD_STEPS_*; none of the weaker sources */
+    uint16_t source; /* steps: FD_STEPS_*; weaker ones are ignored */
 } fd_event;
 
 enum {
     FD_EVENT_CALL = 1,
-    FD_EVENT_ASYNC = 2, /* of a context of any thread, in no order */
+    FD_EVENT_ASYNC = 2, /* a call of any thread, in no particular order */
     FD_EVENT_STEP = 3,  /* `context`: the step's number, low half */
     FD_EVENT_FLOW = 6,  /* the call of this context that begins at `start` is
-                          the backward of the call of its origin that began
-                          at tick `ticks` */
+                           the backward of the call of its origin that began
+                           at tick `ticks` */
     FD_EVENT_JOB = 7,   /* `context`: the id of its fd_job */
     FD_EVENT_RECORD = 8 /* the call of this context and start that ended just
                            before has the number `ticks` for torch.profiler */
@@ -374,27 +369,27 @@ enum {
  * ended. A number that may be absent is stored plus 1; 0: absent. */
 typedef struct fd_job {
     uint64_t start;   /* tick */
-    uint64_t ticks;   /* how long; 0 while FD_JOB_OPEN */
-    uint32_t node;    /* its kind is the name */
+    uint64_t ticks;   /* duration; 0 while FD_JOB_OPEN */
+    uint32_t node;    /* its kind is the node's name */
     uint32_t context; /* 0 until it has ended */
-    uint32_t thread;  /* record */
+    uint32_t thread;  /* thread record */
     uint32_t flags;   /* FD_JOB_* */
     uint64_t step;
-    uint32_t micro_batch; /* plus 1, as the four below and `iteration` */
+    uint32_t micro_batch; /* plus 1, as the next four fields and `iteration` */
     uint32_t stage;
     uint32_t chunk;
     uint32_t peer;
     uint32_t buffer;
     uint32_t ordinal; /* plus 1: see docs/formats/recording.md */
-    uint64_t bytes;   /* moved between stages, or reduced; 0: not known */
-    /* Of an iteration; 0: not known. All except the first plus 1. */
+    uint64_t bytes;   /* moved between stages, or reduced; 0: unknown */
+    /* Of an iteration; 0: unknown. All except the first are stored plus 1. */
     uint32_t schedule; /* string: the class of the schedule */
     uint32_t micro_batches;
     uint32_t stages; /* of all processes, with chunks */
     uint32_t processes;
-    uint64_t object;          /* writer: who opened it */
-    uint32_t iteration;       /* plus 1 */
-    uint32_t place;           /* of an iteration: this process, plus 1 */
+    uint64_t object;    /* writer: the object that opened it */
+    uint32_t iteration; /* plus 1 */
+    uint32_t place;     /* of an iteration: index of this process, plus 1 */
     uint32_t iteration_flags; /* FD_ITERATION_* */
     uint32_t unused;
     uint64_t unused2[2];
@@ -403,14 +398,14 @@ typedef struct fd_job {
 /* Bits of fd_job.flags. */
 enum {
     FD_JOB_OPEN = 1,      /* has not ended */
-    FD_JOB_EVAL = 2,      /* of an evaluation */
-    FD_JOB_EXCEPTION = 4, /* ended by one */
-    FD_JOB_POSTED = 8,    /* a transfer begun here and waited for elsewhere */
-    FD_JOB_FUSED = 16,    /* one call, two jobs: this one and its neighbour */
-    FD_JOB_LOCAL = 32,    /* a transfer with both ends on this rank */
-    FD_JOB_ATTACHED = 64, /* made by a rule, not by the program */
+    FD_JOB_EVAL = 2,      /* part of an evaluation */
+    FD_JOB_EXCEPTION = 4, /* ended by an exception */
+    FD_JOB_POSTED = 8,    /* a transfer begun here and awaited elsewhere */
+    FD_JOB_FUSED = 16, /* one call for two jobs: this one and its neighbour */
+    FD_JOB_LOCAL = 32, /* a transfer with both ends on this rank */
+    FD_JOB_ATTACHED = 64, /* recognized by a rule, not marked by the program */
     FD_JOB_UNPLANNED = 128, /* the schedule has no such job here */
-    FD_JOB_WAIT = 256       /* the wait for a send that was POSTED before */
+    FD_JOB_WAIT = 256       /* waits for a send that was POSTED before */
 };
 
 /* Bits of fd_job.iteration_flags. */
@@ -419,35 +414,36 @@ enum {
     FD_ITERATION_ENDED = 2,     /* ended by the end of its call, not by a pause
                                    */
     FD_ITERATION_OWN_ORDER = 4, /* the engine left the order of its schedule */
-    FD_ITERATION_CUT = 8        /* jobs are missing: no room */
+    FD_ITERATION_CUT = 8        /* jobs are missing for lack of space */
 };
 
 /* One call of an operator, autograd node or range, for execution traces:
  * written when it begins, final when it has ended. */
 typedef struct fd_op_call {
     uint64_t start; /* tick */
-    uint64_t ticks; /* how long; 0 while FD_OP_CALL_OPEN */
-    uint64_t id;    /* PyTorch's number of the record; 0: none. Of the forward
-                       of a module the address of the instance */
-    int64_t sequence;        /* autograd's number; -1: none */
-    uint64_t forward_thread; /* PyTorch's number of it; 0: none */
-    uint64_t inputs;         /* offset of the words; 0: none */
+    uint64_t ticks; /* duration; 0 while FD_OP_CALL_OPEN */
+    uint64_t id;    /* PyTorch's number of the record; 0: none. For the forward
+                       of a module, the address of the instance */
+    int64_t sequence;        /* autograd's sequence number; -1: none */
+    uint64_t forward_thread; /* PyTorch's number of the forward thread; 0:
+                                none */
+    uint64_t inputs;         /* offset of the operand words; 0: none */
     uint64_t outputs;
     uint32_t input_words;
     uint32_t output_words;
-    uint32_t parent; /* the call that encloses it on its thread; 0: none */
-    uint32_t thread; /* record */
-    uint32_t schema; /* string "aten::add.Tensor"; 0: the first operand of the
-                        inputs is its name, a text */
+    uint32_t parent; /* the enclosing call on its thread; 0: none */
+    uint32_t thread; /* thread record */
+    uint32_t schema; /* string "aten::add.Tensor"; 0: the first input operand
+                        is the name, as text */
     uint32_t torch_thread; /* PyTorch's number of the thread */
-    uint32_t step;         /* low half */
+    uint32_t step;         /* number of the step, low half */
     uint32_t flags;      /* FD_OP_CALL_* and, from bit 8 up, at::RecordScope */
     uint64_t gpu_launch; /* tick at which the first timestamp was recorded */
-    uint64_t gpu_start;  /* tick at which the GPU passed it */
-    uint64_t gpu_ticks;  /* until it passed the second */
+    uint64_t gpu_start;  /* tick at which the GPU reached it */
+    uint64_t gpu_ticks;  /* ticks until the GPU reached the second */
     uint16_t gpu_device;
-    _Atomic uint16_t gpu_stream; /* as of a fd_gpu_event, plus 1; 0: it was not
-                                    timed on a GPU. Written last */
+    _Atomic uint16_t gpu_stream; /* as in fd_gpu_event, plus 1; 0: not timed on
+                                    a GPU. Written last */
     uint32_t unused;
     uint64_t unused2;
 } fd_op_call;
@@ -455,7 +451,7 @@ typedef struct fd_op_call {
 enum {
     FD_OP_CALL_OPEN = 1,   /* has not ended, or its end was not seen */
     FD_OP_CALL_ASYNC = 2,  /* may have ended on another thread */
-    FD_OP_CALL_MODULE = 4, /* no operator: the forward of an nn.Module */
+    FD_OP_CALL_MODULE = 4, /* not an operator: the forward of an nn.Module */
     FD_OP_CALL_SCOPE_SHIFT = 8
 };
 
@@ -466,22 +462,24 @@ enum {
                               device; high half: dimensions. Then its address,
                               that of its storage, offset, elements, sizes,
                               strides; with FD_OPERAND_VALUED its only one */
-    FD_OPERAND_UNDEFINED = 2, /* an undefined tensor; then its address */
+    FD_OPERAND_UNDEFINED = 2, /* an undefined tensor; next word: its address */
     FD_OPERAND_NONE = 3,
-    FD_OPERAND_INT = 4, /* then the number, as all below */
+    FD_OPERAND_INT = 4, /* next word: the number, as for all below */
     FD_OPERAND_DOUBLE = 5,
-    FD_OPERAND_BOOL = 6,   /* in the high half */
-    FD_OPERAND_TEXT = 7,   /* high half: bytes; then these, padded to 8 */
-    FD_OPERAND_DEVICE = 8, /* bits 16, 24 as of a tensor */
+    FD_OPERAND_BOOL = 6,   /* value in the high half */
+    FD_OPERAND_TEXT = 7,   /* high half: size in bytes; then the bytes, padded
+                              to 8 */
+    FD_OPERAND_DEVICE = 8, /* bits 16 and 24 as for a tensor */
     FD_OPERAND_LIST = 9,   /* high half: operands that follow; bit 8: cut, 9: a
-                              tuple of Python */
-    FD_OPERAND_OTHER = 10, /* high half: PyTorch's tag; then its address */
+                              Python tuple */
+    FD_OPERAND_OTHER = 10, /* high half: PyTorch's tag; next word: its
+                              address */
     FD_OPERAND_DICT = 11   /* high half: operands that follow, keys and values
-                              by turns */
+                              alternating */
 };
 
-/* In the first word of a tensor: the strides are followed by its only element
- * as a number (int64_t, or bits of a double). */
+/* In the first word of a tensor: its strides are followed by its only element
+ * as a number (int64_t, or the bits of a double). */
 #define FD_OPERAND_VALUED (UINT64_C(1) << 63)
 
 /* The inputs and outputs of an operator. */
@@ -494,10 +492,10 @@ typedef struct fd_schema {
 typedef struct fd_gpu_record {
     uint32_t context;
     uint32_t unused;
-    uint64_t calls;        /* with an interval */
-    uint64_t total;        /* sum of the intervals */
-    uint64_t self;         /* less those inside them on the same stream */
-    uint64_t starved;      /* the stream was idle before its calls */
+    uint64_t calls;   /* calls with an interval */
+    uint64_t total;   /* sum of the intervals */
+    uint64_t self;    /* total minus intervals inside on the same stream */
+    uint64_t starved; /* the stream was idle before its calls */
     uint64_t launch_bound; /* intervals that ended with the host */
     uint64_t unused2[2];
 } fd_gpu_record;
@@ -505,12 +503,12 @@ typedef struct fd_gpu_record {
 /* One interval: a line of the timeline of a stream. */
 typedef struct fd_gpu_event {
     uint64_t host;  /* tick at which the first timestamp was recorded */
-    uint64_t start; /* tick at which the GPU passed it */
-    uint64_t ticks; /* until it passed the second */
+    uint64_t start; /* tick at which the GPU reached it */
+    uint64_t ticks; /* ticks until the GPU reached the second */
     uint32_t context;
-    uint32_t thread; /* that launched it: id of its record */
+    uint32_t thread; /* id of the record of the launching thread */
     uint16_t device;
-    uint16_t stream; /* in the order of first use */
+    uint16_t stream; /* numbered in the order of first use */
     uint32_t unused;
 } fd_gpu_event;
 
@@ -524,29 +522,31 @@ typedef struct fd_step {
     uint64_t number;
     uint64_t begin; /* ticks */
     uint64_t end;
-    uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of the stepping thread */
+    uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of the thread that ends
+                                        steps */
     fd_step_top top[FD_STEP_TOP];    /* most expensive contexts, by self */
 } fd_step;
 
-/* The state at the end of a step. The first record is that of the last step
+/* The state at the end of a step. The first record describes the last step
  * that has ended; its figures are the marks in fd_spread and fd_thread_record.
  */
 typedef struct fd_snapshot {
-    uint64_t number;   /* of the step */
+    uint64_t number;   /* number of the step */
     uint64_t steps;    /* ended steps */
     uint64_t tick;     /* end of the step */
-    uint64_t recorded; /* ticks recorded up to it */
+    uint64_t recorded; /* ticks recorded up to the end */
     uint64_t figures;  /* fd_snapshot_figure records up to its last one */
     uint64_t threads;  /* fd_snapshot_thread records */
-    uint32_t source;   /* of the steps: FD_STEPS_* */
-    uint32_t thread;   /* that ended the step: record */
-    uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of stepping threads in all
-                                        steps */
-    uint64_t memory;                 /* in RAM without files, 0 if unknown */
+    uint32_t source;   /* source of the steps: FD_STEPS_* */
+    uint32_t thread;   /* record of the thread that ended the step */
+    uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of threads that end steps,
+                                        in all steps */
+    uint64_t memory;                 /* bytes in RAM without files, 0 if
+                                        unknown */
 } fd_snapshot;
 
-/* A context that was active since the snapshot before; sums since the start,
- * of the steps as in fd_spread. */
+/* A context that was active since the previous snapshot. Sums run from the
+ * start; sums over steps are those of fd_spread. */
 typedef struct fd_snapshot_figure {
     uint32_t context;
     uint32_t steps;
@@ -558,15 +558,15 @@ typedef struct fd_snapshot_figure {
 } fd_snapshot_figure;
 
 typedef struct fd_snapshot_thread {
-    uint32_t thread;  /* record */
-    uint32_t context; /* running; 0: no thread is attached */
+    uint32_t thread;  /* thread record */
+    uint32_t context; /* running context; 0: no thread is attached */
     uint64_t last;    /* as in fd_thread_record */
-    uint64_t covered; /* up to `last`, the present thread included */
+    uint64_t covered; /* up to `last`, including the present thread */
     uint64_t cpu;
 } fd_snapshot_thread;
 
-/* A fact about the run: two strings, the value is JSON. The last one with a
- * key counts. */
+/* A fact about the run: two strings, the value as JSON. The last record with a
+ * key is valid. */
 typedef struct fd_meta {
     uint32_t key;
     uint32_t value;

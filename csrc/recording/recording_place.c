@@ -13,7 +13,7 @@
 
 enum { MAGIC = 8, COPY_BLOCK = 1 << 18 };
 
-/* A name with endings, "rank00000.fd.previous.events". */
+/* A file name with suffixes, such as "rank00000.fd.previous.events". */
 typedef struct name_of {
     char text[NAME_MAX + 1];
 } name_of;
@@ -25,7 +25,7 @@ with(const char *name, const char *ending, const char *second)
     int size =
         snprintf(made.text, sizeof made.text, "%s%s%s", name, ending, second);
     if (size >= (int)sizeof made.text) {
-        made.text[0] = '\0'; /* no name: the place is empty */
+        made.text[0] = '\0'; /* too long: the empty name */
     }
     return made;
 }
@@ -46,8 +46,9 @@ fd_writer_of(int fd, fd_header *header)
              : FD_WRITER_UNKNOWN;
 }
 
-/* Open the regular file of this name that begins with `magic`. FD_EFORMAT if
- * the entry is something else; FD_OK with -1 if it does not exist. */
+/* Open the regular file with this name that begins with `magic`. Return
+ * FD_EFORMAT for other entries; return FD_OK and set `fd` to -1 if it does not
+ * exist. */
 static fd_status
 open_ours(const fd_folder *folder, const char *name, const char *magic,
           int *fd, fd_error *error)
@@ -128,8 +129,8 @@ remove_both(const fd_folder *folder, const char *name)
     remove_ours(folder, name, FD_FILE_MAGIC);
 }
 
-/* The side file comes second: if the process is killed in between, readers
- * find it under its old name. */
+/* Rename a recording and its side file. The side file is second: if the
+ * process is killed in between, readers find it under its old name. */
 static fd_status
 rename_both(const fd_folder *folder, const char *from, const char *to,
             fd_error *error)
@@ -145,7 +146,8 @@ rename_both(const fd_folder *folder, const char *from, const char *to,
     return status;
 }
 
-/* FD_EFORMAT if another kind of entry has the name. */
+/* Set `there` to whether the file exists. Return FD_EFORMAT if the name
+ * belongs to another kind of entry. */
 static fd_status
 check_ours(const fd_folder *folder, const char *name, const char *magic,
            bool *there, fd_error *error)
@@ -159,7 +161,7 @@ check_ours(const fd_folder *folder, const char *name, const char *magic,
     return status;
 }
 
-/* Free the name, and keep its recording as the previous one. */
+/* Rename the recording to the name of the previous one, to free its name. */
 static fd_status
 set_aside(const fd_folder *folder, const char *name, fd_error *error)
 {
@@ -192,7 +194,7 @@ free_side(const fd_folder *folder, const char *name, fd_error *error)
     return status;
 }
 
-/* Move an ended recording out of the way; an error for any other entry. */
+/* Free the name of an ended recording; fail for any other entry. */
 static fd_status
 free_place(const fd_folder *folder, const char *name, fd_error *error)
 {
@@ -277,7 +279,7 @@ copy_bytes(int from, fd_new_file *to, fd_error *error)
     return status;
 }
 
-/* Between file systems: make a copy, then remove the original. */
+/* Copy a recording to another file system, then remove the original. */
 static fd_status
 copy(const fd_folder *from, const char *name, const fd_folder *to,
      const char *target, fd_error *error)
@@ -317,7 +319,8 @@ move_one(const fd_folder *from, const char *name, const fd_folder *to,
              : status;
 }
 
-/* The side file comes first: a reader that finds the recording finds both. */
+/* The side file is moved first, so that a reader that finds the recording
+ * finds both. */
 fd_status
 fd_place_move(const fd_folder *from, const char *name, const fd_folder *to,
               const char *target, fd_error *error)
@@ -347,7 +350,7 @@ fd_place_move(const fd_folder *from, const char *name, const fd_folder *to,
     return status;
 }
 
-/* One call is enough; a chunk of contexts is read block by block. */
+/* Stop at the first call; read the chunk of contexts in blocks. */
 static bool
 chunk_has_call(int fd, const fd_chunk *chunk, size_t at)
 {

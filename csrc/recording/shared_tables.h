@@ -1,6 +1,6 @@
 /* The tables of a recording that all threads of the process share. Each
- * addition takes `lock` for a moment; under it no Python runs and nothing
- * waits for another lock. */
+ * addition takes `lock` briefly; no Python code runs under it and no other
+ * lock is acquired. */
 #ifndef FD_SHARED_TABLES_H
 #define FD_SHARED_TABLES_H
 
@@ -12,7 +12,7 @@
 #include <pthread.h>
 
 typedef struct fd_limits {
-    size_t max_bytes;     /* file and memory together */
+    size_t max_bytes;     /* limit on file and memory together */
     uint32_t max_strings; /* bytes */
     uint32_t max_nodes;
     uint32_t max_modules;
@@ -31,16 +31,16 @@ typedef struct fd_recording {
     fd_strings strings;
     fd_nodes nodes;
     fd_modules modules;
-    fd_pool threads;       /* fd_thread_record */
-    fd_pool meta;          /* fd_meta */
+    fd_pool threads;       /* pool of fd_thread_record */
+    fd_pool meta;          /* pool of fd_meta */
     fd_step *steps;        /* the ring in the file */
     struct fd_tree *trees; /* owned, linked by fd_tree.next */
     fd_timeline timeline;  /* set before the first thread is attached */
     size_t job_bytes;
     size_t op_call_bytes;
     size_t measure_bytes;
-    size_t shape_bytes; /* of strings */
-    fd_pool schemas;    /* fd_schema */
+    size_t shape_bytes; /* size of the strings */
+    fd_pool schemas;    /* pool of fd_schema */
     _Atomic uint32_t contexts;
     uint32_t folded_node;
     uint32_t overflow_node;
@@ -50,20 +50,20 @@ typedef struct fd_recording {
 void fd_recording_note(fd_recording *recording, const char *key,
                        const char *json);
 
-/* The inputs and outputs of the operator of this name. */
+/* Store the schema text of the operator with this name. */
 void fd_recording_schema(fd_recording *recording, const char *name,
                          const char *text);
 
-/* A text, under the lock; 0 without room. */
+/* Return the id of a text, or 0 if there is no space. Takes the lock. */
 uint32_t fd_recording_text(fd_recording *recording, const char *text);
 
-/* A node, under the lock. */
+/* Return the id of a node (fd_nodes_add). Takes the lock. */
 uint32_t fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
                            bool *added);
 uint32_t fd_recording_module(fd_recording *recording, uint32_t parent,
                              const char *name, const char *class_name);
 
-/* How many elements and bytes the parameters of a module have. */
+/* Set how many elements and bytes the parameters of a module have. */
 void fd_recording_measure(fd_recording *recording, uint32_t module,
                           uint64_t parameters, uint64_t bytes);
 

@@ -5,14 +5,14 @@
 #include <string.h>
 
 enum {
-    CHUNK = 8 * 1024, /* 63 snapshots: of more than 2^30 steps */
+    CHUNK = 8 * 1024, /* 63 snapshots: enough for more than 2^30 steps */
     FIRST_FIGURES = 4 * 1024,
     FIRST_THREADS = 4 * 1024
 };
 
-/* Seconds per running thread between two readings of all clocks. A reading is
- * a system call of half a microsecond, in which the scheduler may choose
- * another thread: short steps have no reading each. */
+/* Minimum seconds per running thread between two readings of all clocks. A
+ * reading is a system call of half a microsecond, in which the scheduler may
+ * switch threads, so short steps do not read the clocks each time. */
 static const double CLOCK_INTERVAL = 1e-3;
 
 static void
@@ -35,7 +35,7 @@ is_chosen(uint64_t steps)
         || (steps % 3 == 0 && is_power_of_two(steps / 3));
 }
 
-/* Record 0 is the end of the last step. */
+/* Create the table; record 0 is the end of the last step. */
 static bool
 plant(fd_snapshots *snapshots, fd_file *file)
 {
@@ -63,7 +63,7 @@ chunk_of(const fd_snapshots *snapshots)
     return (fd_chunk *)(void *)((char *)snapshots->records - sizeof(fd_chunk));
 }
 
-/* Counters of other threads are read while these threads run. */
+/* Other threads may be updating their counters during the read. */
 #if defined(__SANITIZE_THREAD__)
 #define READS_RUNNING_THREADS __attribute__((no_sanitize("thread")))
 #else
@@ -151,8 +151,8 @@ has_changed(const fd_snapshots *snapshots, const fd_spread *spread)
 typedef bool visit(fd_snapshots *snapshots, fd_tree *tree, uint32_t id,
                    const fd_context *context, const fd_spread *spread);
 
-/* Every context that was active since the snapshot before; false when a visit
- * was. */
+/* Visit every context that was active since the previous snapshot. Return
+ * false if a visit did. */
 static bool
 for_each_changed(fd_snapshots *snapshots, fd_tree *tree, visit *see)
 {
@@ -213,7 +213,7 @@ add_thread(fd_snapshots *snapshots, const fd_tree *tree)
     return true;
 }
 
-/* Bytes of the next snapshot of a tree. */
+/* Return the size in bytes of the next snapshot of a tree. */
 static size_t
 size_of(const fd_snapshots *snapshots, const fd_tree *tree)
 {
@@ -287,8 +287,8 @@ set_last(fd_snapshots *snapshots, const fd_snapshot *state)
     }
 }
 
-/* No system call is between the count of the step and its record: a process
- * that is killed at one has both or neither. */
+/* No system call separates the count of the step from its record, so a process
+ * killed at a system call has both or neither. */
 void
 fd_snapshots_end(fd_snapshots *snapshots, fd_tree *tree, const fd_step *step)
 {

@@ -14,8 +14,8 @@ slot(const fd_recording *recording, uint64_t number)
     return &recording->steps[number % FD_STEPS_KEPT];
 }
 
-/* Discard the steps so far: figures since the start belong to the step that
- * ends now. */
+/* Discard the steps so far; figures since the start become part of the step
+ * that ends now. */
 static void
 discard(fd_steps *steps, fd_header *header)
 {
@@ -60,16 +60,16 @@ add_to_top(fd_step *step, uint32_t context, uint64_t self)
     }
 }
 
-/* Counters of other threads are read while these threads run: a value may lack
- * the latest event, which is then part of the next step. */
+/* Other threads may be updating their counters during the read: a value may
+ * lack the latest event, which then becomes part of the next step. */
 #if defined(__SANITIZE_THREAD__)
 #define READS_RUNNING_COUNTERS __attribute__((no_sanitize("thread")))
 #else
 #define READS_RUNNING_COUNTERS
 #endif
 
-/* One context's share of the step that ends: its own time since the last step
- * end, plus that of its children. Returns the total. */
+/* Add one context to the step that ends: its own time since the last step end,
+ * plus that of its children. Return the total. */
 static READS_RUNNING_COUNTERS uint64_t
 close_context(const fd_context *context, fd_spread *spread, uint64_t number,
               uint64_t *self)
@@ -93,7 +93,8 @@ close_context(const fd_context *context, fd_spread *spread, uint64_t number,
     return total;
 }
 
-/* Asynchronous work is in no sum of a step, but in snapshots. */
+/* Mark an asynchronous context: its time is excluded from steps, but included
+ * in snapshots. */
 static READS_RUNNING_COUNTERS void
 mark_async(const fd_context *context, fd_spread *spread, uint64_t number)
 {
@@ -106,8 +107,8 @@ mark_async(const fd_context *context, fd_spread *spread, uint64_t number)
     }
 }
 
-/* Children were created after their parents, so one pass from the newest to
- * the oldest sums every subtree. */
+/* End the step for a chunk of contexts. Children were created after their
+ * parents, so one pass from the newest to the oldest sums every subtree. */
 static void
 close_chunk(fd_tree *tree, fd_chunk *hot, fd_step *step, uint64_t number)
 {

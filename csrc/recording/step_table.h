@@ -9,18 +9,18 @@
 typedef struct fd_steps {
     fd_recording *recording; /* borrowed */
     uint64_t begin;          /* tick at which the running step began */
-    uint64_t number;         /* of the running step */
+    uint64_t number;         /* number of the running step */
     fd_snapshots snapshots;
 } fd_steps;
 
 void fd_steps_init(fd_steps *steps, fd_recording *recording);
 
-/* A window of recorded steps begins at step `number`. */
+/* Begin a window of recorded steps with step `number`. */
 void fd_steps_begin(fd_steps *steps, uint64_t number, uint64_t now);
 
 /* End a step on the thread of `tree`, recognized by `source` (FD_STEPS_*). A
- * stronger source than before discards the steps of the weaker one and starts
- * to count again; a weaker one is ignored: returns false then. */
+ * stronger source than before discards the steps of the weaker one and
+ * restarts the count. A weaker one is ignored; return false. */
 bool fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source);
 
 #endif

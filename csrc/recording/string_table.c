@@ -35,7 +35,8 @@ find(const fd_strings *strings, const char *text, size_t size, uint32_t hash)
     return 0;
 }
 
-/* Room for a string of `size` bytes, `need` with header and padding. */
+/* Reserve space for a string of `size` bytes; set `need` to the size with
+ * header and padding. */
 static fd_string *
 reserve(fd_strings *strings, size_t size, uint32_t *need)
 {

@@ -7,7 +7,7 @@
 #include "recording/chunk_pool.h"
 
 typedef struct fd_strings {
-    fd_pool pool; /* of bytes */
+    fd_pool pool; /* pool of bytes */
     fd_index index;
     uint32_t max_bytes;
 } fd_strings;
@@ -15,11 +15,11 @@ typedef struct fd_strings {
 void fd_strings_init(fd_strings *strings, fd_file *file, uint32_t max_bytes);
 void fd_strings_clear(fd_strings *strings);
 
-/* The id of the text, added when new. 0 (and counted) without room: then a
- * name is lost, but no call. */
+/* Return the id of the text; add it if it is new. Return 0 and count it if
+ * there is no space: a name is lost then, but no call. */
 uint32_t fd_strings_add(fd_strings *strings, const char *text, size_t size);
 
-/* The id of a stored text; 0: not stored. */
+/* Return the id of a stored text, or 0 if it is not stored. */
 uint32_t fd_strings_find(const fd_strings *strings, const char *text,
                          size_t size);
 
@@ -29,7 +29,7 @@ fd_strings_get(const fd_file *file, uint32_t id)
     return (const fd_string *)(file->base + (size_t)id * FD_STRING_UNIT);
 }
 
-/* The text of an id, NUL-terminated; "" for 0. */
+/* Return the NUL-terminated text of an id; "" for 0. */
 static inline const char *
 fd_strings_text(const fd_file *file, uint32_t id)
 {

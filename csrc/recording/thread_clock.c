@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <time.h>
 
-/* The kernel's clock ids of threads: the complement of the id, and these bits.
- * pthread_getcpuclockid makes the same number, but from a pthread_t, which is
- * invalid after the end of its thread. */
+/* Encoding of the kernel's clock ids of threads: the complement of the thread
+ * id, and these bits. pthread_getcpuclockid computes the same number from a
+ * pthread_t, which is invalid after the thread has ended. */
 enum { ID_SHIFT = 3, PER_THREAD = 4, SCHEDULED = 2 };
 
-enum { MOST_IDS = 1 << 22 }; /* of the kernel */
+enum { MOST_IDS = 1 << 22 }; /* thread ids of the kernel */
 
 bool
 fd_thread_cpu(uint32_t system_id, uint64_t *ns)

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The CPU time of the thread with this id of the kernel, ns; false if it has
- * ended, or the system has no such clock. A system call; errno is unchanged. */
+/* Read the CPU time in ns of the thread with this kernel id. Return false if
+ * it has ended or the system has no such clock. One system call; errno is
+ * unchanged. */
 bool fd_thread_cpu(uint32_t system_id, uint64_t *ns);
 
 #endif

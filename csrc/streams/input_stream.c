@@ -47,8 +47,8 @@ start_unpacking(fd_bytes_in *in)
     return FD_OK;
 }
 
-/* A file of gzip is one member or several, end to end. Anything else after
- * them is padding. */
+/* Start the next gzip member. A file consists of one or more consecutive
+ * members; anything after them is padding. */
 static bool
 next_member(fd_bytes_in *in, z_stream *stream)
 {
@@ -95,7 +95,8 @@ unpack(fd_bytes_in *in, char *to, size_t room)
     return room - stream->avail_out;
 }
 
-/* Bytes before `at` make room; if that is too little, the window grows. */
+/* Make space by dropping the bytes before `at`; if that is not enough, grow
+ * the window. */
 static bool
 make_room(fd_bytes_in *in)
 {
@@ -211,7 +212,7 @@ fd_bytes_in_find(fd_bytes_in *in, const char *const *texts, size_t count)
                 return true;
             }
         }
-        /* A text may lie across the end of the window. */
+        /* A text may span the end of the window. */
         in->at = size > LONGEST_TEXT ? in->end - LONGEST_TEXT : in->at;
     } while (fd_bytes_in_more(in));
     return false;

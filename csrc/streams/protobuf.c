@@ -1,6 +1,6 @@
 #include "streams/protobuf.h"
 
-enum { LONGEST = 10 }; /* bytes of a number */
+enum { LONGEST = 10 }; /* maximum bytes of a number */
 
 void
 fd_proto_number(fd_buffer *to, uint32_t field, uint64_t value)

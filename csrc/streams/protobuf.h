@@ -1,4 +1,4 @@
-/* The wire format of protocol buffers, as far as traces use it.
+/* The wire format of protocol buffers, as far as traces need it.
  * https://protobuf.dev/programming-guides/encoding/ */
 #ifndef FD_PROTOBUF_H
 #define FD_PROTOBUF_H
@@ -15,8 +15,8 @@ enum {
     FD_PROTO_FIXED32 = 5
 };
 
-/* For small messages in memory that is large enough: 10 bytes per number and
- * 10 per tag. They return the position of the next byte. */
+/* For small messages, in memory of sufficient size: 10 bytes per number and 10
+ * per tag. Return the position after the written bytes. */
 static inline uint8_t *
 fd_proto_put(uint8_t *at, uint64_t value)
 {
@@ -34,32 +34,32 @@ fd_proto_put_field(uint8_t *at, uint32_t field, uint64_t value)
     return fd_proto_put(fd_proto_put(at, field << 3 | FD_PROTO_VARINT), value);
 }
 
-/* For messages of any size. */
+/* Append fields to messages of any size. */
 void fd_proto_number(fd_buffer *to, uint32_t field, uint64_t value);
 void fd_proto_bytes(fd_buffer *to, uint32_t field, const void *bytes,
                     size_t size);
 void fd_proto_text(fd_buffer *to, uint32_t field, const char *text);
 
-/* The eight bytes of a double or a number, little-endian. */
+/* Append eight bytes, little-endian: a double or a fixed-size number. */
 void fd_proto_fixed(fd_buffer *to, uint32_t field, const void *eight);
 
-/* `message` becomes a field of `to`, and is empty afterwards. */
+/* Append `message` as a field of `to`, and clear `message`. */
 void fd_proto_message(fd_buffer *to, uint32_t field, fd_buffer *message);
 
 typedef struct fd_proto_field {
     uint32_t number;
     uint32_t wire;
-    uint64_t value;    /* of a number */
-    const char *bytes; /* of FD_PROTO_BYTES */
+    uint64_t value;    /* of a number field */
+    const char *bytes; /* of an FD_PROTO_BYTES field */
     size_t size;
-    const char *from; /* of the whole field */
+    const char *from; /* start of the field, including its tag */
 } fd_proto_field;
 
-/* A message in memory, field by field. */
+/* Reader of a message in memory, field by field. */
 typedef struct fd_proto_reader {
     const char *at;
     const char *end;
-    bool bad; /* it ended within a field, or is malformed */
+    bool bad; /* truncated within a field, or malformed */
 } fd_proto_reader;
 
 static inline fd_proto_reader
@@ -68,7 +68,8 @@ fd_proto_read(const char *bytes, size_t size)
     return (fd_proto_reader){bytes, bytes + size, false};
 }
 
-/* A number of at most ten bytes; false if it does not end before `end`. */
+/* Read a number of at most ten bytes. Return false if it does not end before
+ * `end`. */
 bool fd_proto_long_varint(const char **at, const char *end, uint64_t *value);
 
 static inline bool
@@ -81,10 +82,10 @@ fd_proto_varint(const char **at, const char *end, uint64_t *value)
     return fd_proto_long_varint(at, end, value);
 }
 
-/* Read a field of another wire type than a number. */
+/* Read the content of a field that is not a number. */
 bool fd_proto_content(fd_proto_reader *reader, fd_proto_field *field);
 
-/* False at the end and at a malformed field. */
+/* Read the next field. Return false at the end and at a malformed field. */
 static inline bool
 fd_proto_next(fd_proto_reader *reader, fd_proto_field *field)
 {
@@ -108,7 +109,7 @@ fd_proto_next(fd_proto_reader *reader, fd_proto_field *field)
     return !reader->bad;
 }
 
-/* Append the field that was just read. */
+/* Append a copy of the field just read. */
 static inline void
 fd_proto_copy(fd_buffer *to, const fd_proto_reader *reader,
               const fd_proto_field *field)

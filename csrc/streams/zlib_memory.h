@@ -20,7 +20,7 @@ fd_zlib_release(void *unused, void *block)
     fd_free(block);
 }
 
-/* A stream to initialise. */
+/* Return a stream to initialise. */
 static inline z_stream
 fd_zlib_stream(void)
 {

@@ -12,11 +12,12 @@ enum { LIBRARY = 1, PROJECT = 2 };
 typedef struct anonymizer {
     fd_trace *trace;
     fd_sip_key key;
-    uint8_t *classes; /* owned; origins of the classes of a name, by text */
-    uint32_t texts;   /* that there were at first */
+    uint8_t *classes; /* owned; by text: origins of the classes with this
+                       * name */
+    uint32_t texts;   /* number of texts at the beginning */
 } anonymizer;
 
-/* Replace a text by the content of the buffer, which is cleared. */
+/* Replace a text by the content of the buffer, which is then cleared. */
 static fd_status
 replace(anonymizer *h, uint32_t *text, fd_buffer *by)
 {
@@ -59,12 +60,12 @@ learn_class(anonymizer *h, const char *name, size_t size, uint8_t whose)
     return status;
 }
 
-/* "Outer.Inner.method" names the classes Outer and Inner. */
+/* Note the classes Outer and Inner of "Outer.Inner.method". */
 static fd_status
 learn_qualified(anonymizer *h, uint32_t text, uint8_t whose)
 {
     size_t size = fd_text_pool_size(&h->trace->texts, text);
-    fd_buffer copy = {.bytes = NULL}; /* learning moves the pool */
+    fd_buffer copy = {.bytes = NULL}; /* adding texts moves the pool */
     fd_buffer_bytes(&copy, fd_trace_text(h->trace, text), size);
     fd_status status = copy.status;
     size_t from = 0;
@@ -78,9 +79,9 @@ learn_qualified(anonymizer *h, uint32_t text, uint8_t whose)
     return status;
 }
 
-/* A method of a library's class may run for a class of the project, whose name
- * is then the class of the node: the origin of a class follows from the
- * qualified names of its functions. */
+/* Note the origin of each class, from the qualified names of its functions.
+ * The class of a node is not sufficient: a method of a library's class can run
+ * for a class of the project, which is then the class of the node. */
 static fd_status
 learn_classes(anonymizer *h)
 {
@@ -96,7 +97,7 @@ learn_classes(anonymizer *h)
     return status;
 }
 
-/* A class is the library's if only libraries have one of that name. */
+/* Return whether a class name is used only by libraries. */
 static bool
 is_known_class(const anonymizer *h, uint32_t text)
 {
@@ -111,7 +112,8 @@ hide_class(anonymizer *h, uint32_t *text)
     return is_known_class(h, *text) ? FD_OK : hide(h, text);
 }
 
-/* What Python or PyTorch named: <lambda>, __init__, forward. */
+/* Return whether Python or PyTorch defined the name: <lambda>, __init__,
+ * forward. */
 static bool
 is_common(const char *name, size_t size)
 {
@@ -144,7 +146,7 @@ hide_function(anonymizer *h, fd_trace_node *node)
     return status == FD_OK ? hide(h, &node->qualified) : status;
 }
 
-/* The class of an optimizer may be the project's. */
+/* Hide a range. The class of an optimizer can be the project's. */
 static fd_status
 hide_range(anonymizer *h, uint32_t *text)
 {
@@ -199,7 +201,7 @@ hide_node(anonymizer *h, fd_trace_node *node)
     return known ? FD_OK : hide(h, &node->name);
 }
 
-/* Numbers stay, so that repeats are still folded. */
+/* Hide a module path, but keep numbers, so that repeats are still folded. */
 static fd_status
 hide_path(anonymizer *h, uint32_t *text)
 {
@@ -238,8 +240,8 @@ hide_shared(anonymizer *h)
     return status;
 }
 
-/* Facts about other hosts' clocks are numbers, except the text of a
- * failure. */
+/* Return whether a fact is kept. Facts about clocks of other hosts are
+ * numbers, except the text of a failure. */
 static bool
 is_kept(const anonymizer *h, const char *key, fd_trace_meta fact)
 {
@@ -330,7 +332,8 @@ fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size)
         status = hide_rank(&h, &trace->ranks.list[i]);
     }
     fd_free(h.classes);
-    trace->sorted = false; /* by other names, and without those of before */
+    trace->sorted = false; /* sort again by the new names, and remove the old
+                            * ones */
     return status == FD_OK ? fd_trace_sort(trace) : status;
 }
 

@@ -1,7 +1,7 @@
 /* Replace the names of the user in a trace by hashes:
  *
  *     train.py:[GPT]:loss        f_5b1f..:[f_90c2..]:f_7e4d..
- *     torch/..:[Linear]:forward  as it is
+ *     torch/..:[Linear]:forward  unchanged
  *     blocks.3.attn              f_c07a...3.f_1d55..
  *
  * Equal names with equal salts have equal hashes, so that anonymous recordings
@@ -12,9 +12,9 @@
 #include "trace/trace.h"
 
 /* Hide the names of the project's files, classes and functions, of module
- * instances, ranges, threads and hosts, and of operators that are not
- * PyTorch's; drop facts about the run that may contain names. The trace is
- * sorted again, and not usable if this fails. */
+ * instances, ranges, threads and hosts, and of operators other than PyTorch's;
+ * remove facts about the run that may contain names. The trace is sorted
+ * again. After a failure it cannot be used. */
 fd_status fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size);
 
 /* Remove `prefix` from the files of functions, facts and notes. */
@@ -23,8 +23,8 @@ fd_status fd_trace_strip_prefix(fd_trace *trace, const char *prefix,
 
 /* Options of privacy; both strings are borrowed. */
 typedef struct fd_privacy {
-    const char *salt;   /* NULL: names stay */
-    const char *prefix; /* NULL: nothing is cut */
+    const char *salt;   /* NULL: names are not hidden */
+    const char *prefix; /* NULL: no prefix is removed */
 } fd_privacy;
 
 fd_status fd_privacy_apply(const fd_privacy *privacy, fd_trace *trace);

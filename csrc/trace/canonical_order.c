@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One pass over ids that are sorted by their content. */
+/* The state of one pass over ids that are sorted by content. */
 typedef struct sorting {
     const fd_trace *trace;
-    const uint32_t *node_place; /* where each node has gone */
+    const uint32_t *node_place; /* the new id of each node */
     const uint32_t *module_place;
     const uint64_t *identity; /* of each context, independent of ids */
 } sorting;
@@ -50,7 +50,8 @@ module_depth(const fd_trace *trace, uint32_t id)
     return depth;
 }
 
-/* Parents before children: first by depth, then by the path's texts. */
+/* Order modules by depth, so that parents precede children, then by the texts
+ * of the path. */
 static int
 by_module(const void *left, const void *right, void *context)
 {
@@ -87,7 +88,7 @@ by_context(const void *left, const void *right, void *context)
     return order != 0 ? order : by_number(s->identity[i], s->identity[k]);
 }
 
-/* The used ids in order, 0 first; place[id] is the new place of each, 0 for
+/* Sort the used ids, 0 first. place[id] is the new position of each, 0 for
  * unused ones. `used` NULL: all are used. *count becomes their number. */
 static fd_status
 sorted_ids(uint32_t *count, const bool *used,
@@ -113,8 +114,9 @@ sorted_ids(uint32_t *count, const bool *used,
     return FD_OK;
 }
 
-/* A hash of what each context is: its own text, its parents', its origin's.
- * Both have lower ids: fd_contexts_merge adds them first. */
+/* Return a hash of the identity of each context: its own text, that of its
+ * parents and of its origin. Both have lower ids, because fd_contexts_merge
+ * adds them first. */
 static uint64_t *
 identities(const sorting *s)
 {
@@ -131,7 +133,7 @@ identities(const sorting *s)
     return identity;
 }
 
-/* The children of every context: those of p are children[first[p]] up to
+/* Group the children of every context: those of p are children[first[p]] up to
  * children[first[p + 1]], in the order of `siblings`. */
 static void
 group_by_parent(const fd_trace *trace, const uint32_t *siblings,
@@ -150,7 +152,7 @@ group_by_parent(const fd_trace *trace, const uint32_t *siblings,
     }
 }
 
-/* Ids depth first, siblings in the order given. */
+/* List ids depth first, with siblings in the given order. */
 static fd_status
 depth_first(const fd_trace *trace, const uint32_t *siblings, uint32_t *order)
 {
@@ -177,7 +179,7 @@ depth_first(const fd_trace *trace, const uint32_t *siblings, uint32_t *order)
     return status;
 }
 
-/* Sort rows; those of most lists are in order, as they came from a sorted
+/* Sort rows. Most lists are sorted already, because they are from a sorted
  * trace. */
 static void
 sort_rows(void *list, uint32_t count, size_t size,
@@ -332,7 +334,7 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *place)
     }
 }
 
-/* Move element ids[i] to place i. */
+/* Move element ids[i] to position i. */
 static fd_status
 move(void *list, uint32_t count, size_t size, const uint32_t *ids)
 {
@@ -419,7 +421,7 @@ mark_ambiguous(fd_trace *trace)
     }
 }
 
-/* The indexes of fd_trace_add_* hold the old ids. */
+/* Free the indexes of fd_trace_add_*, which contain old ids. */
 static void
 drop_indexes(fd_trace *trace)
 {
@@ -428,7 +430,8 @@ drop_indexes(fd_trace *trace)
     fd_index_clear(&trace->context_index);
 }
 
-/* Nodes and modules that contexts refer to, and the modules around those. */
+/* Mark nodes and modules that contexts refer to, and the parents of those
+ * modules. */
 static void
 mark_used(const fd_trace *trace, bool *nodes, bool *modules)
 {

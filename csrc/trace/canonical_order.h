@@ -1,12 +1,12 @@
 /* The canonical order of a trace depends only on its content, so that equal
- * traces are equal bytes in any order of merging. */
+ * traces have equal bytes in any order of merging. */
 #ifndef FD_CANONICAL_ORDER_H
 #define FD_CANONICAL_ORDER_H
 
 #include "trace/trace.h"
 
-/* Sort nodes, modules, contexts (depth first, children by content) and ranks,
- * drop unreferenced nodes, modules and texts, and mark nodes whose keys differ
+/* Sort nodes, modules, contexts (depth first, children by content) and ranks;
+ * remove unreferenced nodes, modules and texts; mark nodes whose keys differ
  * only in the line. */
 fd_status fd_trace_sort(fd_trace *trace);
 

@@ -25,7 +25,7 @@ each_in(const fd_table *table, void *rows, uint32_t count, visit *see,
     }
 }
 
-/* Every reference to a text that a trace holds. */
+/* Call `see` for every reference to a text in a trace. */
 static void
 each_text(fd_trace *trace, visit *see, void *context)
 {
@@ -76,7 +76,7 @@ by_bytes(const void *left, const void *right, void *context)
     return order != 0 ? order : size_a < size_b ? -1 : size_a > size_b;
 }
 
-/* Used ids in the order of their bytes; returns the count. */
+/* List used ids in the order of their bytes; return the count. */
 static uint32_t
 ordered(const fd_text_pool *pool, const bool *used, uint32_t *ids)
 {

@@ -1,10 +1,10 @@
-/* Part of sorting a trace: its texts. */
+/* The texts of a trace in canonical order. */
 #ifndef FD_CANONICAL_TEXTS_H
 #define FD_CANONICAL_TEXTS_H
 
 #include "trace/trace.h"
 
-/* Drop unreferenced texts and number the others in the order of their
+/* Remove unreferenced texts and number the others in the order of their
  * bytes. */
 fd_status fd_sort_texts(fd_trace *trace);
 

@@ -8,7 +8,7 @@
 #include "json/json_scan.h"
 
 typedef struct fd_text {
-    size_t at; /* in fd_text_pool.bytes, NUL-terminated */
+    size_t at; /* offset in fd_text_pool.bytes, NUL-terminated */
     size_t size;
 } fd_text;
 
@@ -18,28 +18,27 @@ typedef struct fd_text_pool {
     fd_index index;
 } fd_text_pool;
 
-/* Zero-initialised memory is an empty pool. */
+/* Free the texts. Zero-initialised memory is an empty pool. */
 void fd_text_pool_clear(fd_text_pool *pool);
 
-/* The id of a text, added when new. FD_ENOMEM is the only failure. */
+/* Find or add a text and set its id. FD_ENOMEM is the only failure. */
 fd_status fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
                            uint32_t *id);
 
-/* The id of a text; 0 for the empty text and for those that are not in the
- * pool. */
+/* Return the id of a text, or 0 if it is empty or not in the pool. */
 uint32_t fd_text_pool_find(const fd_text_pool *pool, const char *text,
                            size_t size);
 
-/* fd_text_pool_add for untrusted bytes: invalid UTF-8 and NULs become U+FFFD,
+/* Find or add a text of untrusted bytes: invalid UTF-8 and NULs become U+FFFD,
  * so that a trace and its dump have the same texts. */
 fd_status fd_text_pool_add_clean(fd_text_pool *pool, const char *text,
                                  size_t size, uint32_t *id);
 
-/* The content of a buffer as a text; the buffer is cleared. */
+/* Find or add the content of a buffer, which is cleared. */
 fd_status fd_text_pool_take(fd_text_pool *pool, fd_buffer *from, uint32_t *id);
 
-/* The text of an id; "" for 0 and for ids that do not exist. Valid until the
- * next add. */
+/* Return the text of an id; "" for 0 and for invalid ids. Valid until the next
+ * text is added. */
 static inline const char *
 fd_text_pool_get(const fd_text_pool *pool, uint32_t id)
 {

@@ -50,7 +50,7 @@ static const char *const facts[] = {
     "cost_ns",    "fastdispatch", "implementation", "machine", "ops",
     "ops_reason", "python",       "torch",          NULL};
 
-/* The entry that `text` begins with, or NULL. */
+/* Return the entry with which `text` begins, or NULL. */
 static const char *
 starting(const char *const *list, const char *text)
 {
@@ -105,8 +105,8 @@ fd_names_operator(const char *name)
                       : starting(spaces, name) != NULL;
 }
 
-/* PyTorch numbers its own nodes: AddmmBackward0; others have a class's name
- * and no number. */
+/* Return whether an autograd node is PyTorch's: these have numbers, as
+ * AddmmBackward0; others have the name of a class without a number. */
 bool
 fd_names_autograd(const char *name)
 {

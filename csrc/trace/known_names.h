@@ -1,5 +1,5 @@
-/* Which names are PyTorch's, and the hash that replaces other names in
- * anonymous outputs: equal for equal names and equal salts. */
+/* The names that PyTorch defines, and the hash that replaces other names in
+ * anonymous outputs. Equal names with equal salts have equal hashes. */
 #ifndef FD_KNOWN_NAMES_H
 #define FD_KNOWN_NAMES_H
 
@@ -14,20 +14,22 @@ fd_sip_key fd_names_key(const char *salt, size_t size);
 void fd_names_hide(fd_sip_key key, fd_buffer *to, const char *name,
                    size_t size);
 
-bool fd_names_class(const char *name);    /* seldom seen with own methods */
-bool fd_names_operator(const char *name); /* by its namespace */
+/* a class of PyTorch or Python of which traces rarely have own methods */
+bool fd_names_class(const char *name);
+bool fd_names_operator(const char *name); /* an operator, by its namespace */
 bool fd_names_autograd(const char *name);
 
-/* "autograd::engine::evaluate_function: MyBackward": bytes before the name of
- * the autograd node; 0 for any other name. */
+/* Return the bytes before the name of the autograd node in
+ * "autograd::engine::evaluate_function: MyBackward", or 0 for any other
+ * name. */
 size_t fd_names_engine(const char *name);
 
 bool fd_names_job(const char *name);
-bool fd_names_role(const char *name); /* of a thread */
-bool fd_names_fact(const char *key);  /* one that holds no name */
+bool fd_names_role(const char *name); /* the role of a thread */
+bool fd_names_fact(const char *key);  /* a fact that contains no name */
 
-/* "Optimizer.step#AdamW.step": bytes of PyTorch's prefix, and of the class
- * after it; 0 and 0 for a name of the user. */
+/* The parts of "Optimizer.step#AdamW.step": bytes of PyTorch's prefix, and of
+ * the class after it; 0 and 0 for a name of the user. */
 typedef struct fd_range_name {
     size_t known;
     size_t owner;

@@ -24,8 +24,9 @@ by_segment(const void *left, const void *right)
                       : (a->segment > b->segment) - (a->segment < b->segment);
 }
 
-/* Where each context is in a list of `size` bytes per element, plus 1. The
- * context is the first field. NULL without memory. */
+/* Return, for each context, its index in a list with elements of `size` bytes,
+ * + 1; or NULL after a failed allocation. The context is the first field of an
+ * element. */
 static uint32_t *
 places_of(const fd_trace *trace, const void *list, uint32_t count, size_t size)
 {
@@ -83,7 +84,7 @@ add_gpu(const fd_trace *trace, fd_trace_rank *to, const fd_trace_rank *more)
     return status;
 }
 
-/* Numbers of collectives begin anew in each segment. */
+/* Remove the latest collectives: their numbers restart in each segment. */
 static void
 forget_latest(fd_trace_rank *rank)
 {
@@ -111,8 +112,8 @@ add_measures(fd_trace_rank *to, fd_trace_rank *more)
     return status;
 }
 
-/* The thread of an earlier segment that goes on in this one; its number
- * without any. */
+/* Return the thread of an earlier segment that continues in this one, or the
+ * number of threads. */
 static uint32_t
 same_thread(const fd_trace_rank *to, const fd_trace_thread *thread)
 {
@@ -125,7 +126,8 @@ same_thread(const fd_trace_rank *to, const fd_trace_thread *thread)
     return i;
 }
 
-/* The call of a root stands for a thread: one that goes on is one call. */
+/* Adjust the call of a root, which represents a thread: one that continues is
+ * a single call. */
 static void
 continue_root(fd_trace_rank *rank, uint32_t root)
 {
@@ -156,7 +158,7 @@ add_thread(fd_trace_rank *rank, fd_trace_thread *to,
     to->last = more->last + shift;
 }
 
-/* Threads, and the calls that are open in them. */
+/* Add threads, and their open calls. */
 static fd_status
 add_threads(fd_trace_rank *to, const fd_trace_rank *more, uint64_t shift)
 {
@@ -186,7 +188,8 @@ add_threads(fd_trace_rank *to, const fd_trace_rank *more, uint64_t shift)
     return status;
 }
 
-/* A stronger source of steps discards those of weaker ones. */
+/* Choose the source of steps: a stronger source discards steps of weaker
+ * ones. */
 static void
 choose_source(fd_trace_rank *to, const fd_trace_rank *more)
 {
@@ -205,7 +208,7 @@ choose_source(fd_trace_rank *to, const fd_trace_rank *more)
     }
 }
 
-/* Keep the last steps, as a recording does. */
+/* Keep only the last steps, as a recording does. */
 static void
 forget_steps(fd_trace_rank *rank)
 {

@@ -17,7 +17,7 @@ positive(double value)
     return value > 0 ? value : 0;
 }
 
-/* Figures of one list by context. */
+/* Return the figures of one list by context. */
 static fd_mark_figure *
 by_context(const fd_trace *trace, const fd_mark_figure *list, uint32_t count)
 {
@@ -28,7 +28,8 @@ by_context(const fd_trace *trace, const fd_mark_figure *list, uint32_t count)
     return made;
 }
 
-/* Minimum and maximum are of all steps. */
+/* Subtract the figures at two marks; minimum and maximum remain those of all
+ * steps. */
 static void
 subtract(fd_figure *figure, const fd_mark_figure *from,
          const fd_mark_figure *to, uint64_t last)
@@ -127,7 +128,8 @@ select_rank(const fd_trace *trace, fd_trace_rank *rank)
     return FD_OK;
 }
 
-/* Contexts that ran in the selected steps, or that are named elsewhere. */
+/* Mark contexts that ran in the selected steps, or to which other parts
+ * refer. */
 static void
 mark_wanted(const fd_trace_rank *rank, bool *wanted)
 {
@@ -163,7 +165,7 @@ mark_wanted(const fd_trace_rank *rank, bool *wanted)
     }
 }
 
-/* A sorted copy, of the selected contexts and their dependencies. */
+/* Make a sorted copy with the selected contexts and their dependencies. */
 static fd_status
 copy(fd_trace **to, const fd_trace *from, const bool *wanted)
 {
@@ -186,7 +188,7 @@ copy(fd_trace **to, const fd_trace *from, const bool *wanted)
     return status;
 }
 
-/* Without the contexts, nodes and modules of other steps. */
+/* Remove contexts, nodes and modules of other steps. */
 static fd_status
 reduce(fd_trace **trace)
 {
@@ -242,8 +244,8 @@ enum { FEWEST_STEPS = 4, MOST_MARKS = 256 };
 /* Times have settled when all later means are this close to their median. */
 static const double CLOSE = 0.25;
 
-/* Mean time of the steps between the marks at two places, ns; 0 without any.
- * Place 0 is the start of the recording. */
+/* Return the mean time in ns of the steps between the marks at two positions;
+ * 0 without steps. Position 0 is the start of the recording. */
 static double
 mean_time(const fd_trace_rank *rank, uint32_t from, uint32_t to)
 {
@@ -267,8 +269,8 @@ by_value(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Whether the means of all intervals from the mark on are close to their
- * median. */
+/* Return whether the means of all intervals from the mark on are close to
+ * their median. */
 static bool
 is_settled(const fd_trace_rank *rank, uint32_t place)
 {
@@ -295,8 +297,8 @@ is_settled(const fd_trace_rank *rank, uint32_t place)
     return true;
 }
 
-/* The first mark from which times are settled, at most in the middle; without
- * one the last before the middle. */
+/* Return the first mark from which times are settled, at most in the middle;
+ * if there is no such mark, the last one before the middle. */
 static uint32_t
 first_settled(const fd_trace_rank *rank, fd_settling *verdict)
 {
@@ -348,8 +350,8 @@ distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Places of marks at whose end the first selected step begins, and the last one
- * ends; the start of the recording is place 0. */
+/* Choose the positions of the marks at which the first selected step begins
+ * and the last one ends; the start of the recording is position 0. */
 static void
 choose_range(fd_trace_rank *rank, const fd_steps_wanted *wanted)
 {

@@ -88,7 +88,7 @@ same_node(const fd_trace_node *a, const fd_trace_node *b)
         && a->line == b->line;
 }
 
-/* The smaller of two texts; any text precedes the empty text. */
+/* Keep the smaller of two texts; any text precedes the empty text. */
 static void
 settle_text(const fd_trace *trace, uint32_t *kept, uint32_t other)
 {
@@ -100,8 +100,9 @@ settle_text(const fd_trace *trace, uint32_t *kept, uint32_t other)
     }
 }
 
-/* Two ranks may describe one node differently (one has the package installed):
- * the result must not depend on their order. */
+/* Combine two descriptions of one node so that the result does not depend on
+ * the order of ranks: they can differ, for example if only one rank has the
+ * package installed. */
 static void
 settle_node(const fd_trace *trace, fd_trace_node *kept,
             const fd_trace_node *other)
@@ -131,7 +132,8 @@ fd_trace_add_node(fd_trace *trace, const fd_trace_node *node, uint32_t *id)
     return fd_index_add(&trace->node_index, hash, *id);
 }
 
-/* Ranks may hold parts of different sizes. */
+/* Combine two descriptions of a module; ranks can have parts of different
+ * sizes. */
 static void
 settle_module(fd_trace_module *kept, const fd_trace_module *other)
 {
@@ -353,7 +355,7 @@ fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key)
     return NULL;
 }
 
-/* " | " and the words of a fact, if present. */
+/* Append " | " and the words of a fact, if present. */
 static void
 add_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
          fd_buffer *to)

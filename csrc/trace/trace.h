@@ -22,7 +22,8 @@ typedef struct fd_trace_node {
     uint8_t kind;   /* FD_NODE_* */
     uint8_t from;   /* FD_FROM_* */
     bool ambiguous; /* another line has the same key; fd_trace_sort sets it */
-    uint32_t file;  /* texts; without the part that differs by host */
+    uint32_t file;  /* texts; `file` without the part that differs between
+                     * hosts */
     uint32_t class_name;
     uint32_t name;
     uint32_t qualified;
@@ -34,8 +35,8 @@ typedef struct fd_trace_module {
     uint32_t parent;
     uint32_t name; /* below the parent: "blocks.3" */
     uint32_t class_name;
-    uint64_t parameters; /* elements, with modules below; the maximum of all
-                            ranks; 0: none or unknown */
+    uint64_t parameters; /* number of elements, with modules below; maximum
+                          * over ranks; 0: none or unknown */
     uint64_t parameter_bytes;
 } fd_trace_module;
 
@@ -56,7 +57,7 @@ typedef struct fd_figure {
     uint64_t calls;
     uint64_t resumes;
     uint64_t self;
-    uint64_t stepped; /* of self: within ended steps */
+    uint64_t stepped; /* self time within ended steps */
     uint64_t self_min;
     uint64_t self_max;
     uint64_t total_min;
@@ -65,8 +66,8 @@ typedef struct fd_figure {
     double total_squares;
 } fd_figure;
 
-/* The smallest and the largest value of a figure over ranks, each with the
- * first rank that has it. */
+/* The minimum and the maximum of a figure over ranks, each with the first rank
+ * that has it. */
 typedef struct fd_rank_range {
     uint64_t min;
     uint64_t max;
@@ -75,25 +76,27 @@ typedef struct fd_rank_range {
 } fd_rank_range;
 
 /* One context over many ranks, in a trace whose ranks are summed
- * (columns/rank_reduction.h). Squares are as in fd_figure, but whole numbers of
- * 128 bits: their sum does not depend on the order. */
+ * (columns/rank_reduction.h). Squares are as in fd_figure, but 128-bit
+ * integers: their sum does not depend on the order. */
 typedef struct fd_rank_spread {
     uint32_t context;
-    uint32_t ranks; /* that have figures here */
+    uint32_t ranks; /* number of ranks that have figures of the context */
     fd_rank_range calls;
     fd_rank_range self;
     fd_rank_range total;
     uint64_t self_squares[2]; /* the lower 64 bits first */
     uint64_t total_squares[2];
-    uint64_t least; /* self time of the fastest step, times the steps */
-    uint64_t late;  /* self time that fd_figure_steady takes away */
+    uint64_t least; /* self time of the fastest step, times the number of
+                     * steps */
+    uint64_t late;  /* self time that fd_figure_steady subtracts */
     uint64_t late_squares[2];
 } fd_rank_spread;
 
-/* FD_SKETCH_BOTH: the self time and the total, as of most call paths. */
+/* FD_SKETCH_BOTH: self time and total are equal, as in most call paths. */
 enum { FD_SKETCH_SELF, FD_SKETCH_TOTAL, FD_SKETCH_BOTH };
 
-/* Ranks whose figure of a context is in one bucket (base/log_buckets.h). */
+/* The number of ranks whose figure of a context is in one bucket
+ * (base/log_buckets.h). */
 typedef struct fd_rank_bucket {
     uint32_t context;
     uint32_t figure; /* FD_SKETCH_* */
@@ -104,16 +107,17 @@ typedef struct fd_rank_bucket {
 /* The GPU figures of one context, in sampled steps (docs/guides/gpu.md). */
 typedef struct fd_gpu_figure {
     uint32_t context;
-    uint64_t calls; /* with an interval */
+    uint64_t calls; /* calls with an interval */
     uint64_t total; /* ns of the intervals */
-    uint64_t self;  /* less those inside them on the same stream */
+    uint64_t self;  /* total minus inner intervals on the same stream */
     uint64_t starved;
-    uint64_t launch_bound; /* intervals */
+    uint64_t launch_bound; /* number of launch-bound intervals */
 } fd_gpu_figure;
 
-/* A measured figure of one context; ordered by context, kind, flags and the
- * text of the detail, each combination once; those of FD_MEASURE_LATEST also
- * by count, with begin and end as sum and max, in ns since the start. */
+/* A measured figure of one context; sorted by context, kind, flags and the
+ * text of the detail, each combination once. Measures of FD_MEASURE_LATEST are
+ * also sorted by count and have begin and end as sum and max, in ns since the
+ * start. */
 typedef struct fd_trace_measure {
     uint32_t context;
     uint32_t kind;   /* FD_MEASURE_* */
@@ -125,13 +129,13 @@ typedef struct fd_trace_measure {
     uint64_t other;
 } fd_trace_measure;
 
-/* An interval: a line of the timeline of a stream. */
+/* A GPU interval in the timeline of a stream. */
 typedef struct fd_trace_gpu_event {
-    uint64_t host;  /* ns since the start of the recording: its launch */
-    uint64_t start; /* and when the GPU began */
+    uint64_t host;  /* ns since the start of the recording: its launch ... */
+    uint64_t start; /* ... and when the GPU began */
     uint64_t duration;
     uint32_t context;
-    uint16_t thread; /* that launched it */
+    uint16_t thread; /* thread that launched it */
     uint16_t device;
     uint16_t stream;
 } fd_trace_gpu_event;
@@ -148,34 +152,36 @@ typedef struct fd_trace_thread {
     uint32_t system_id;
     uint32_t root; /* context */
     bool running;
-    uint64_t served;  /* threads that had this role in turn */
+    uint64_t served;  /* number of threads that had this role one after the
+                       * other */
     uint64_t covered; /* ns between their starts and ends */
-    uint64_t self;    /* sum of self over its tree: equal to covered */
-    uint64_t events;  /* of the timeline, kept or lost */
+    uint64_t self;    /* sum of self over its tree; equal to covered */
+    uint64_t events;  /* events of the timeline, stored or lost */
     uint64_t events_lost;
-    uint64_t cpu;          /* ns of CPU time; 0: not known */
-    uint64_t covered_from; /* at the beginning of the selected steps */
-    uint64_t covered_to;   /* at their end */
+    uint64_t cpu;          /* ns of CPU time; 0: unknown */
+    uint64_t covered_from; /* `covered` at the beginning of the selected
+                            * steps */
+    uint64_t covered_to;   /* `covered` at their end */
     uint64_t cpu_from;
     uint64_t cpu_to;
     uint64_t last; /* ns since the start of the recording: the latest event of
-                      a running thread; not dumped */
+                    * a running thread; not dumped */
 } fd_trace_thread;
 
 /* The end of a step at which figures of all contexts are known. */
 typedef struct fd_trace_mark {
-    uint64_t number;            /* of the step */
-    uint64_t steps;             /* ended steps, with this one */
+    uint64_t number;            /* number of the step */
+    uint64_t steps;             /* number of ended steps, including this one */
     uint64_t end;               /* ns since the start of the recording */
-    uint64_t recorded;          /* ns recorded up to it */
+    uint64_t recorded;          /* ns recorded up to this end */
     uint64_t phases[FD_PHASES]; /* self time of stepping threads so far */
-    uint64_t memory;            /* bytes in RAM, 0 if unknown */
+    uint64_t memory;            /* bytes in RAM; 0: unknown */
 } fd_trace_mark;
 
-/* The figures of one context at such an end. */
+/* The figures of one context at a mark. */
 typedef struct fd_mark_figure {
     uint32_t context;
-    uint32_t steps; /* as in fd_figure, like all others */
+    uint32_t steps; /* this and the next as in fd_figure */
     uint64_t calls;
     uint64_t resumes;
     uint64_t self;
@@ -185,11 +191,11 @@ typedef struct fd_mark_figure {
 
 /* The selected steps of a rank: after one mark, up to another. */
 typedef struct fd_step_window {
-    uint32_t from; /* index of a mark plus 1; 0: the start of the recording */
-    uint32_t to;   /* 0: no steps are selected */
+    uint32_t from; /* index of a mark + 1; 0: the start of the recording */
+    uint32_t to;   /* index of a mark + 1; 0: no steps are selected */
     FD_VECTOR(fd_mark_figure) figures_from; /* by context, each once */
     FD_VECTOR(fd_mark_figure) figures_to;
-    bool applied; /* the figures of the rank are of these steps */
+    bool applied; /* the figures of the rank were reduced to these steps */
 } fd_step_window;
 
 typedef struct fd_trace_step {
@@ -199,17 +205,18 @@ typedef struct fd_trace_step {
     uint64_t phases[FD_PHASES]; /* self time of the stepping thread */
 } fd_trace_step;
 
-/* A line of the timeline. */
+/* An event of the timeline. */
 typedef struct fd_trace_event {
     uint64_t start; /* ns since the start of the recording */
     uint64_t duration;
-    uint32_t context; /* FD_EVENT_STEP: the step's number; FD_EVENT_JOB:
-                         index into the rank's jobs */
+    uint32_t context; /* FD_EVENT_STEP: number of the step; FD_EVENT_JOB: index
+                       * into the rank's jobs */
     uint16_t thread;  /* index into the rank's threads */
     uint16_t kind;    /* FD_EVENT_*, or FD_EVENT_OPEN */
 } fd_trace_event;
 
-/* A call that had not ended; its duration is its age. Never in a file. */
+/* A call that had not ended; its duration is its age. It does not occur in
+ * files. */
 enum { FD_EVENT_OPEN = 255 };
 
 /* What torch.profiler calls the "Record function id" of a call. */
@@ -229,19 +236,20 @@ typedef struct fd_trace_job {
     uint32_t context; /* 0: none, or not known yet */
     uint32_t thread;  /* index into the rank's threads */
     uint64_t step;
-    uint32_t micro_batch; /* plus 1, as those below; 0: none */
+    uint32_t micro_batch; /* number + 1, like the next ones; 0: unknown */
     uint32_t stage;
     uint32_t chunk;
     uint32_t peer;
     uint32_t buffer;
-    uint32_t iteration; /* of the engine */
+    uint32_t iteration; /* number of the engine */
     uint32_t flags;     /* FD_JOB_* */
-    uint32_t device;    /* of the GPU interval */
-    uint64_t bytes;     /* 0: not known */
+    uint32_t device;    /* of its GPU interval */
+    uint64_t bytes;     /* 0: unknown */
     uint64_t start;     /* ns since the start of the recording */
     uint64_t duration;
-    uint64_t gpu_start;    /* the same, of the first GPU interval; */
-    uint64_t gpu_duration; /* both 0 without */
+    uint64_t gpu_start;    /* ns since the start of the recording: its first
+                            * GPU interval; */
+    uint64_t gpu_duration; /* both 0 without a GPU interval */
     bool open;             /* had not ended; its duration is its age */
     uint32_t ordinal;      /* see fd_job; 0 in dumps */
 } fd_trace_job;
@@ -253,15 +261,15 @@ enum { FD_SCHEDULE_NAME = 64 };
 typedef struct fd_trace_iteration {
     uint32_t job;           /* index into the rank's jobs */
     uint32_t flags;         /* FD_ITERATION_* */
-    uint32_t micro_batches; /* plus 1, as those below; 0: not known */
+    uint32_t micro_batches; /* number + 1, like the next ones; 0: unknown */
     uint32_t stages;
     uint32_t processes;
     uint32_t place;
-    char schedule[FD_SCHEDULE_NAME]; /* a longer one is cut */
+    char schedule[FD_SCHEDULE_NAME]; /* truncated if longer */
 } fd_trace_iteration;
 
-/* An arrow between two calls, from forward to backward: indexes into the
- * rank's events. */
+/* A flow between two calls, from forward to backward: indexes into the rank's
+ * events. */
 typedef struct fd_trace_flow {
     uint32_t from;
     uint32_t to;
@@ -279,57 +287,58 @@ typedef struct fd_trace_meta {
     uint32_t json;
 } fd_trace_meta;
 
-/* The number of a sum of ranks. */
+/* The rank number of a sum of ranks. */
 #define FD_RANK_SUM UINT32_MAX
 
 typedef struct fd_trace_rank {
     uint32_t rank;
-    uint32_t reduced; /* ranks that it is the sum of; 0: it is one */
-    uint32_t first;   /* the lowest of them */
+    uint32_t reduced; /* number of ranks in the sum; 0: a single rank */
+    uint32_t first;   /* the lowest rank in it */
     uint32_t world;
     uint32_t pid;
     uint32_t state;  /* FD_STATE_*; RUNNING also after a kill */
-    uint32_t timing; /* 0: counts only */
-    bool incomplete; /* the file is cut short or damaged: facts and calls may
-                        be missing */
+    uint32_t timing; /* 0: calls are counted, not timed */
+    bool incomplete; /* the file is truncated or damaged: facts and calls may
+                      * be missing */
     uint32_t steps_source;
-    uint64_t steps;    /* ended steps */
-    uint64_t recorded; /* ns during which it recorded */
-    uint64_t whole;    /* the same of all steps, if some are selected */
+    uint64_t steps;    /* number of ended steps */
+    uint64_t recorded; /* ns during which the rank recorded */
+    uint64_t whole;    /* `recorded` of all steps, if some are selected */
     uint64_t file_bytes;
-    uint32_t segment;  /* of a rotated recording, the last one that was added;
-                          0: it is not rotated; not dumped */
-    uint32_t segments; /* that were added up */
-    char id[33];       /* of the recording, hexadecimal */
+    uint32_t segment;  /* of a rotated recording, the last segment that was
+                        * added; 0: it is not rotated; not dumped */
+    uint32_t segments; /* number of segments that were added up */
+    char id[33];       /* id of the recording, hexadecimal */
     char boot_id[33];
-    fd_file_anchor start; /* ticks field: ns of the tick clock */
+    fd_file_anchor start; /* `ticks` is in ns of the tick clock */
     uint64_t counters[FD_COUNTERS];
     FD_VECTOR(fd_figure) figures; /* by context, each once */
-    FD_VECTOR(fd_gpu_figure) gpu; /* the same; empty without a GPU */
-    FD_VECTOR(fd_trace_measure)
-    measures; /* empty without CallGraph(measure)
-                                           */
+    /* by context, each once; empty without a GPU */
+    FD_VECTOR(fd_gpu_figure) gpu;
+    /* empty without CallGraph(measure) */
+    FD_VECTOR(fd_trace_measure) measures;
     FD_VECTOR(fd_trace_thread) threads;
     FD_VECTOR(fd_open_call) open;
     FD_VECTOR(fd_trace_step) latest; /* the last steps, oldest first */
     FD_VECTOR(fd_trace_top) tops;    /* of those steps */
     FD_VECTOR(fd_trace_mark) marks;  /* by step */
     fd_step_window window;
-    FD_VECTOR(fd_trace_event)
-    events; /* if the timeline was requested; by thread, then by end */
-    FD_VECTOR(fd_trace_record) record_ids;    /* by event */
+    /* if requested; sorted by thread, then by end */
+    FD_VECTOR(fd_trace_event) events;
+    FD_VECTOR(fd_trace_record) record_ids;    /* sorted by event */
     FD_VECTOR(fd_trace_gpu_event) gpu_events; /* if requested */
-    FD_VECTOR(fd_trace_job) jobs;             /* by start */
+    FD_VECTOR(fd_trace_job) jobs;             /* sorted by start */
     FD_VECTOR(fd_trace_iteration)
-    iterations;                     /* by job; see
-                                        pipeline/iteration_plans.h */
+    /* sorted by job; see pipeline/iteration_plans.h */
+    iterations;
     FD_VECTOR(fd_trace_flow) flows; /* of the timeline */
-    uint64_t flows_lost; /* one of their calls is not in the timeline */
+    uint64_t flows_lost; /* flows with a call that is not in the timeline */
     FD_VECTOR(fd_trace_meta) meta;
-    FD_VECTOR(uint32_t) notes;         /* texts: one line per damage */
-    FD_VECTOR(fd_rank_spread) spreads; /* of a sum of ranks, by context */
-    FD_VECTOR(fd_rank_bucket)
-    buckets; /* the same; by context, figure, bucket */
+    FD_VECTOR(uint32_t) notes; /* texts: one line per damage */
+    /* of a sum of ranks; sorted by context */
+    FD_VECTOR(fd_rank_spread) spreads;
+    /* of a sum of ranks; sorted by context, figure, bucket */
+    FD_VECTOR(fd_rank_bucket) buckets;
 } fd_trace_rank;
 
 typedef struct fd_trace {
@@ -337,18 +346,19 @@ typedef struct fd_trace {
     FD_VECTOR(fd_trace_node) nodes;
     FD_VECTOR(fd_trace_module) modules;
     FD_VECTOR(fd_trace_context) contexts;
-    FD_VECTOR(fd_trace_rank) ranks; /* by rank */
-    bool sorted; /* by fd_trace_sort; nothing can be added any more */
+    FD_VECTOR(fd_trace_rank) ranks; /* sorted by rank */
+    bool sorted; /* set by fd_trace_sort; no more content can be added */
     fd_index node_index;
     fd_index module_index;
     fd_index context_index;
 } fd_trace;
 
-/* An empty trace; NULL without memory. */
+/* Return an empty trace, or NULL after a failed allocation. */
 fd_trace *fd_trace_new(void);
 void fd_trace_free(fd_trace *trace);
 
-/* Add or find; the ids inside must be the trace's own. */
+/* Find or add a node, module or context; ids inside it must be ids of this
+ * trace. */
 fd_status fd_trace_add_node(fd_trace *trace, const fd_trace_node *node,
                             uint32_t *id);
 fd_status fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
@@ -356,26 +366,26 @@ fd_status fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
 fd_status fd_trace_add_context(fd_trace *trace,
                                const fd_trace_context *context, uint32_t *id);
 
-/* An empty rank at the end of the list; NULL without memory. */
+/* Append an empty rank and return it, or NULL after a failed allocation. */
 fd_trace_rank *fd_trace_add_rank(fd_trace *trace);
 void fd_trace_rank_clear(fd_trace_rank *rank);
 
-/* Sum `more` into the figure of its context. */
+/* Add `more` to the figure of its context. */
 void fd_figure_add(fd_figure *figure, const fd_figure *more);
 
 /* Add up measures with equal context, kind, flags and detail. */
 void fd_measures_fold(fd_trace_rank *rank);
 
-/* The key text of a node, and the full name of a module ("blocks.3.attn");
- * appended. */
+/* Append the key of a node, or the full name of a module ("blocks.3.attn"). */
 void fd_trace_node_key(const fd_trace *trace, uint32_t node, fd_buffer *to);
 void fd_trace_module_name(const fd_trace *trace, uint32_t module,
                           fd_buffer *to);
 
-/* Whether the node is a garbage collection: the range gc:gen0, 1 or 2. */
+/* Return whether the node is a garbage collection: the range gc:gen0, 1 or
+ * 2. */
 bool fd_trace_is_collection(const fd_trace *trace, uint32_t node);
 
-/* Of an event; 0 without. */
+/* Return the "Record function id" of an event, or 0. */
 uint64_t fd_trace_record_id(const fd_trace_rank *rank, uint32_t event);
 
 static inline const char *
@@ -386,20 +396,22 @@ fd_trace_text(const fd_trace *trace, uint32_t id)
 
 /* Facts of a rank: host, coordinates, clock. */
 
-/* "rank 3 | node7 | pipe 1, data 0", as far as recorded; appended. The place
- * is the fact "coordinates". */
+/* Append "rank 3 | node7 | pipe 1, data 0", as far as it is recorded. The
+ * third part is the fact "coordinates". */
 void fd_rank_label(const fd_trace *trace, const fd_trace_rank *rank,
                    fd_buffer *to);
 
-/* The last fact with a key, as JSON; NULL without one. */
+/* Return the last fact with a key, as JSON, or NULL. */
 const char *fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank,
                          const char *key);
 
-/* Nanoseconds to add to times of this rank so that all are on the clock of the
- * first: exact on one host, the wall clocks' difference across hosts. */
+/* Return the nanoseconds to add to times of this rank so that all are on the
+ * clock of the first rank: exact on one host, the difference of the wall
+ * clocks across hosts. */
 int64_t fd_rank_offset(const fd_trace *trace, const fd_trace_rank *rank);
 
-/* The offset of the rank that started first: the origin of timelines. */
+/* Return the offset of the rank that started first: the origin of
+ * timelines. */
 int64_t fd_first_offset(const fd_trace *trace);
 
 #endif

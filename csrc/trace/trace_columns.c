@@ -307,7 +307,7 @@ fd_cell(const fd_column *column, const void *row)
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
     case FD_COLUMN_I64_OR_NONE:
-    case FD_COLUMN_DOUBLE: /* its bits */
+    case FD_COLUMN_DOUBLE: /* the bits of the double */
         memcpy(&u64, at, sizeof u64);
         return u64;
     case FD_COLUMN_CHARS:

@@ -1,21 +1,21 @@
-/* Structs described by tables of their fields: the one description that the
- * dump, its reader and the conversion to Python objects
- * (module/field_tables.h) share; and the tables of a trace, which
- * docs/reference/schemas/dump.schema.json describes in words. */
+/* Structs described by tables of their fields. The writer and the reader of
+ * dumps and the conversion to Python objects (module/field_tables.h) use these
+ * tables; docs/reference/schemas/dump.schema.json describes them. */
 #ifndef FD_TRACE_COLUMNS_H
 #define FD_TRACE_COLUMNS_H
 
 #include "trace/trace.h"
 
 typedef enum fd_column_type {
-    FD_COLUMN_INDEX, /* uint32_t; one less in files and Python: -1 for none */
+    FD_COLUMN_INDEX, /* uint32_t; one less in files and Python: -1 for
+                      * "none" */
     FD_COLUMN_TEXT,  /* uint32_t id of a text */
     FD_COLUMN_U8,
     FD_COLUMN_BOOL,
     FD_COLUMN_U32,
-    FD_COLUMN_U64, /* in JSON a string above 2^53 */
+    FD_COLUMN_U64, /* a string in JSON if above 2^53 */
     FD_COLUMN_DOUBLE,
-    /* never dumped: */
+    /* the following are not dumped */
     FD_COLUMN_I16,
     FD_COLUMN_I32,
     FD_COLUMN_I64,
@@ -29,10 +29,10 @@ typedef enum fd_column_type {
 typedef struct fd_column {
     const char *name;
     fd_column_type type;
-    size_t offset;            /* in the row */
-    const char *const *names; /* of the values of an enumeration; dumps have
-                                 the numbers, Python the names */
-    const char *unit;         /* "ns", "ns^2", "bytes"; NULL: none */
+    size_t offset;            /* offset in the row */
+    const char *const *names; /* names of the values of an enumeration; dumps
+                               * have the numbers, Python the names */
+    const char *unit;         /* "ns", "ns^2", "bytes"; or NULL */
 } fd_column;
 
 typedef struct fd_table {
@@ -40,11 +40,11 @@ typedef struct fd_table {
     const fd_column *columns;
     size_t count;
     size_t row_bytes;
-    bool from_one; /* row 0 is "none" and not shown */
+    bool from_one; /* row 0 is "none" and is not shown */
 } fd_table;
 
-/* Initializers of columns, FD_COLUMN(fd_edge, "calls", U64, calls), of those
- * with a unit or an enumeration, and of tables. */
+/* Initializers of columns, such as FD_COLUMN(fd_edge, "calls", U64, calls); of
+ * columns with a unit or an enumeration; of tables. */
 #define FD_COLUMN_OF(struct_type, name, type, field, names, unit) \
     { \
         name, FD_COLUMN_##type, offsetof(struct_type, field), names, unit \
@@ -61,14 +61,14 @@ typedef struct fd_table {
             from_one \
     }
 
-/* Names of enumerations; NULL at the end. */
+/* Names of enumerations; the lists end with NULL. */
 extern const char *const fd_kind_names[];
 extern const char *const fd_from_names[];
 extern const char *const fd_phase_names[];
 extern const char *const fd_state_names[];
 extern const char *const fd_steps_source_names[];
-extern const char *const fd_measure_names[]; /* FD_MEASURE_KINDS of them */
-extern const char *const fd_counter_names[]; /* FD_COUNT_USED of them */
+extern const char *const fd_measure_names[]; /* FD_MEASURE_KINDS names */
+extern const char *const fd_counter_names[]; /* FD_COUNT_USED names */
 
 extern const fd_table fd_nodes_table;
 extern const fd_table fd_modules_table;
@@ -85,10 +85,10 @@ extern const fd_table fd_steps_table;
 extern const fd_table fd_tops_table;
 extern const fd_table fd_spreads_table; /* of a sum of ranks */
 extern const fd_table fd_buckets_table;
-extern const fd_table fd_jobs_table; /* in no dump */
+extern const fd_table fd_jobs_table; /* not in dumps */
 
-/* The value of a cell as an unsigned number, as it is in the struct; 0 of
- * FD_COLUMN_CHARS and FD_COLUMN_STRING. */
+/* Return the value of a cell as an unsigned number, as stored in the struct; 0
+ * for FD_COLUMN_CHARS and FD_COLUMN_STRING. */
 uint64_t fd_cell(const fd_column *column, const void *row);
 void fd_cell_set(const fd_column *column, void *row, uint64_t value);
 

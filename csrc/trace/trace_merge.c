@@ -23,7 +23,7 @@ check_ranks(const fd_trace *into, const fd_trace *from, const char *name,
             const fd_trace_rank *rank, fd_error *error)
 {
     const char *run = fd_merge_run_id(from, rank);
-    const char *other_run = ""; /* the same of all that have one */
+    const char *other_run = ""; /* run id of all ranks that have one */
     for (uint32_t i = 0; i < into->ranks.count; i++) {
         const fd_trace_rank *other = &into->ranks.list[i];
         if (other_run[0] == '\0') {
@@ -290,7 +290,7 @@ fd_merge_ranks(fd_trace *into, const fd_trace *from, const fd_merge_ids *m)
     return FD_OK;
 }
 
-/* The same, with the lists of `from` itself. */
+/* Move the ranks of `from` with their lists to `into`. */
 static fd_status
 take_ranks(fd_trace *into, fd_trace *from, const fd_merge_ids *m)
 {
@@ -305,7 +305,8 @@ take_ranks(fd_trace *into, fd_trace *from, const fd_merge_ids *m)
     return FD_OK;
 }
 
-/* Everything except the ranks, if they fit. */
+/* Check that the ranks of `from` can be added, and add everything except the
+ * ranks. */
 static fd_status
 add_shared(fd_trace *into, const fd_trace *from, const char *name, maps *m,
            fd_error *error)
@@ -320,7 +321,7 @@ add_shared(fd_trace *into, const fd_trace *from, const char *name, maps *m,
 static fd_status
 added(fd_status status, const char *name, maps *m, fd_error *error)
 {
-    if (status != FD_OK && status != FD_ECONFLICT) { /* has a message */
+    if (status != FD_OK && status != FD_ECONFLICT) { /* these have a message */
         fd_fail(error, status, "%s: %s", name, fd_status_name(status));
     }
     fd_merge_ids_clear(m);
@@ -356,12 +357,12 @@ typedef struct merging {
     const fd_trace_context *contexts;
     uint32_t count;
     uint32_t *map;
-    uint8_t *open; /* 1 while its parents are being added */
+    uint8_t *open; /* 1 while the parents of a context are being added */
     FD_VECTOR(uint32_t) todo;
 } merging;
 
-/* The new id of `id`: 0 for none, out of range and in a cycle; `wait` is set
- * if it must be added first. */
+/* Return the new id of `id`: 0 for "none", an index out of range, or a cycle.
+ * Set `wait` if it must be added first. */
 static uint32_t
 resolved(const merging *g, uint32_t id, uint32_t *wait)
 {
@@ -374,7 +375,7 @@ resolved(const merging *g, uint32_t id, uint32_t *wait)
     return g->map[id];
 }
 
-/* Add the context on top of the stack, or push those it depends on. */
+/* Add the context on top of the stack, or push its dependencies. */
 static fd_status
 merge_pass(merging *g)
 {

@@ -1,4 +1,4 @@
-/* Parts of a recording to read. */
+/* The parts of a recording that can be read. */
 #ifndef FD_TRACE_PART_H
 #define FD_TRACE_PART_H
 
@@ -6,11 +6,11 @@
 
 typedef enum fd_trace_part {
     FD_PART_FIGURES,
-    FD_PART_TIMELINE, /* with events, 24 bytes each */
+    FD_PART_TIMELINE, /* including events, 24 bytes each */
     FD_PART_TOTALS,   /* threads and totals of contexts, without their spreads,
-                          steps, jobs and measures */
-    FD_PART_OPEN_CALLS /* threads, and the contexts and figures of open calls
-                          and collectives only */
+                       * steps, jobs and measures */
+    FD_PART_OPEN_CALLS /* threads, and only the contexts and figures of open
+                        * calls and collectives */
 } fd_trace_part;
 
 static inline fd_trace_part

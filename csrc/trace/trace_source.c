@@ -27,13 +27,13 @@ typedef struct candidate {
     uint32_t world;
 } candidate;
 
-/* One directory being read. */
+/* A directory being read. */
 typedef struct directory {
     fd_trace *trace;
     fd_trace_part part;
-    const fd_steps_wanted *steps; /* borrowed; NULL: all */
+    const fd_steps_wanted *steps; /* borrowed; NULL: all steps */
     FD_VECTOR(candidate) candidates;
-    FD_VECTOR(char *) notes; /* owned: skipped inputs */
+    FD_VECTOR(char *) notes; /* owned: one per skipped input */
 } directory;
 
 static fd_status
@@ -51,7 +51,7 @@ read_head(const char *path, void *head, size_t room, size_t *size,
     return status;
 }
 
-/* A dump has the figures of its settled steps only. */
+/* Read a dump, which has the figures of its settled steps only. */
 static fd_status
 load_dump(fd_trace **trace, const char *path, const fd_steps_wanted *steps,
           fd_error *error)
@@ -115,7 +115,7 @@ leave_out(directory *d, const char *line)
     return status;
 }
 
-/* An unreadable file gets a note; the others are read. */
+/* Read a file and merge it. An unreadable file gets a note. */
 static fd_status
 add_file(directory *d, const char *path)
 {
@@ -141,7 +141,7 @@ join(char to[PATH_MAX], const char *folder, const char *name)
     return size > 0 && size < PATH_MAX;
 }
 
-/* A manifest that cannot be read gets a note and is ignored. */
+/* Read a manifest; one that cannot be read gets a note and is ignored. */
 static fd_status
 read_manifest(directory *d, const char *folder, fd_manifest *manifest)
 {
@@ -169,8 +169,8 @@ ends_with(const char *name, const char *suffix)
     return size > tail && strcmp(name + size - tail, suffix) == 0;
 }
 
-/* Which of two recordings of one rank is used: the one with the larger world
- * size (a launcher that spawned the ranks has none), then "rank00000.fd"
+/* Order recordings of one rank, the preferred one first: a larger world size
+ * (it is unknown if the launcher spawned the ranks), then "rank00000.fd"
  * before "rank00000.4711.fd", which a second process of the same rank
  * wrote. */
 static int
@@ -187,7 +187,7 @@ by_weight(const void *left, const void *right)
                             : strcmp(a->path, b->path);
 }
 
-/* The world size of a recording; 0 for other files. */
+/* Return the world size of a recording; 0 for other files. */
 static uint32_t
 world_of(const char *path)
 {
@@ -369,7 +369,7 @@ merge_all(fd_trace **trace, const char *const *paths, size_t count,
     return status;
 }
 
-/* Recordings that a thread reads. */
+/* The recordings that one thread reads. */
 typedef struct thread_share {
     const char *const *paths;
     size_t count;
@@ -388,8 +388,8 @@ read_share(void *context)
     return NULL;
 }
 
-/* The same with a second thread for half of the recordings. A failure has no
- * message. */
+/* Read and merge with a second thread for half of the recordings. A failure
+ * has no message. */
 static fd_status
 merge_halves(fd_trace **trace, const char *const *paths, size_t count,
              fd_trace_part part)
@@ -416,7 +416,8 @@ merge_halves(fd_trace **trace, const char *const *paths, size_t count,
     return status;
 }
 
-/* Live views read parts of many recordings, as often as possible. */
+/* Read and merge; with two threads for parts of many recordings, which live
+ * views read as often as possible. */
 static fd_status
 merge_paths(fd_trace **trace, const char *const *paths, size_t count,
             fd_trace_part part, const fd_steps_wanted *steps, fd_error *error)
@@ -429,7 +430,7 @@ merge_paths(fd_trace **trace, const char *const *paths, size_t count,
     return merge_all(trace, paths, count, part, steps, error);
 }
 
-/* Whether all ranks have the requested range. */
+/* Return whether all ranks have the requested range. */
 static fd_status
 check_range(const fd_trace *trace, fd_error *error)
 {
@@ -447,7 +448,8 @@ check_range(const fd_trace *trace, fd_error *error)
     return FD_OK;
 }
 
-/* A recording that is not merged has been sorted already. */
+/* Finish a trace: join segments, and sort it unless it is a single recording,
+ * which is sorted already. */
 static fd_status
 finish(fd_trace *trace, bool segments)
 {

@@ -26,7 +26,7 @@ fd_job_start(fd_thread *thread, const char *kind, const fd_job *what,
         if (thread->session->timers.sampling) {
             fd_timers_begin(thread, 0);
         }
-        thread->generation = 0; /* the next event settles the range */
+        thread->generation = 0; /* make the next event settle the range */
     }
 }
 

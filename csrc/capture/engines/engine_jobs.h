@@ -4,8 +4,9 @@
 
 #include "capture/state/session_state.h"
 
-/* Begin a job of this kind, identified by `object`; `what` has its numbers. A
- * job is a range (ranges.h) and, if the timeline has jobs, a record. */
+/* Begin a job of this kind, identified by `object`, with the numbers in
+ * `what`. A job is a range (ranges.h) and, if the timeline has jobs, a
+ * record. */
 void fd_job_start(fd_thread *thread, const char *kind, const fd_job *what,
                   const void *object, bool timed);
 

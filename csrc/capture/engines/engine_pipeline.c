@@ -44,8 +44,8 @@ read_pipeline(fd_engine_pipeline *pipeline, const fd_job_site *site,
     name_schedule(pipeline, site, frame);
 }
 
-/* Get the values that only functions of the engine return: once, by Python
- * code of the recorder, with hooks disabled. */
+/* Get the values that only methods of the engine return: once, by Python code
+ * of the recorder, with hooks disabled. */
 static void
 call_on_pipeline(fd_thread *thread, const fd_job_site *site,
                  const fd_frame *frame)
@@ -158,7 +158,7 @@ note_match(fd_engine_pipeline *pipeline, const fd_job_site *site)
     }
 }
 
-/* Outside of iterations, counting restarts at each step. */
+/* Outside of iterations, restart the counts at each step. */
 static void
 recount_per_step(fd_thread *thread)
 {
@@ -231,7 +231,7 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
     }
 }
 
-/* Mark the jobs of a call with several jobs, which share one interval. */
+/* Mark the jobs of a call that has several jobs, which share one interval. */
 static void
 fuse(const fd_pipeline_call *call)
 {
@@ -249,8 +249,8 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    fd_job_site *first =
-        fd_job_site_hold(site); /* `called` may run Python code */
+    /* `called` may run Python code that frees it. */
+    fd_job_site *first = fd_job_site_hold(site);
     bool more = true;
     for (; site != NULL && more; site = site->next) {
         if (fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {
@@ -300,7 +300,8 @@ fd_pipeline_entered(fd_thread *thread, fd_job_site *site, fd_frame *frame)
     fd_vector_push(&pipeline->entered, entered);
 }
 
-/* Search the latest call of the frame: other threads may have entered. */
+/* Search for the latest call of the frame, because other threads may have
+ * entered calls since. */
 void
 fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
 {
@@ -310,7 +311,7 @@ fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
         at--;
     }
     if (at == 0) {
-        return; /* entered before a pause */
+        return; /* the call was entered before a pause */
     }
     fd_pipeline_call call = pipeline->entered.list[at - 1].call;
     pipeline->entered.count--;

@@ -1,6 +1,6 @@
 /* Jobs of pipeline engines, recorded without changes to the engine: a call
- * whose code object has rules (job_rules.h) is a job, or has facts about later
- * jobs.
+ * whose code object has rules (job_rules.h) is a job, or provides facts about
+ * later jobs.
  *
  *     train_batch            ITER ┌──────────────────────────────┐
  *       _exec_schedule            │ the schedule                  │
@@ -16,26 +16,27 @@
 #include "capture/engines/pipeline_state.h"
 #include "capture/state/session_state.h"
 
-/* At the begin of a call whose code has rules, in `frame`; its entry is
- * topmost. */
+/* Begin a call whose code has rules, in `frame`. Its entry must be topmost. */
 void fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
                         fd_pipeline_call *call);
 
-/* After it returned `result` (NULL: raised), before its entry is closed. */
+/* End a call that has returned `result` (NULL: raised), before its entry is
+ * closed. */
 void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
                           PyObject *result);
 
-/* The same for hooks that have separate callbacks for begin and end. */
+/* Begin and end a call, for hooks with separate callbacks for begin and
+ * end. */
 void fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
                          fd_frame *frame);
 void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
                       PyObject *result);
 
-/* Recording pauses: end the open jobs. */
+/* End the open jobs, because recording pauses. */
 void fd_pipeline_pause(fd_engine_pipeline *pipeline);
 
-/* Add a rule of the user, also to known code objects. FD_EINVAL, with a
- * message, for an invalid one. */
+/* Add a rule of the user and apply it to known code objects. Return FD_EINVAL
+ * with a message for an invalid rule. */
 fd_status fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error);
 
 #endif

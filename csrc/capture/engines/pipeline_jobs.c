@@ -47,9 +47,10 @@ counted(fd_engine_pipeline *pipeline, uint32_t node, int64_t stage)
     return fd_vector_push(&pipeline->counts, made) == FD_OK ? 0 : -1;
 }
 
-/* The k-th job of a kind: with one chunk it has micro-batch k. A process with
- * several chunks runs them in the order of its schedule: readers look up
- * micro-batch and chunk of the k-th job in the plan. */
+/* Set the micro-batch of a job that has no argument for it. With one chunk,
+ * the k-th job of a kind has micro-batch k. A process with several chunks runs
+ * them in the order of its schedule: readers look up micro-batch and chunk of
+ * the k-th job in the plan. */
 static uint32_t
 count(fd_engine_pipeline *pipeline, uint32_t node, fd_found_job *job)
 {
@@ -74,8 +75,8 @@ settle_stage(const fd_engine_pipeline *pipeline, fd_found_job *job)
     }
 }
 
-/* A job has no record: readers must not compare this iteration with its
- * plan. */
+/* Mark the iteration as incomplete because a job has no record: readers must
+ * not compare it with its plan. */
 static void
 note_cut(const fd_engine_pipeline *pipeline)
 {
@@ -183,7 +184,8 @@ fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
     job->flags = site->rule->flags;
 }
 
-/* The kind at `text`, up to a "+"; returns the rest, or NULL. */
+/* Parse the kind at `text`, up to a "+". Return the rest, or NULL at the
+ * end. */
 static const char *
 next_kind(const char *text, fd_found_job *job)
 {
@@ -195,7 +197,8 @@ next_kind(const char *text, fd_found_job *job)
     return text[size] == '+' ? text + size + 1 : NULL;
 }
 
-/* In an evaluation, engines call backward passes too, which do nothing. */
+/* Return whether a job does nothing: in an evaluation, engines call backward
+ * passes too, without effect. */
 static bool
 computes_nothing(const fd_engine_pipeline *pipeline, const fd_found_job *job)
 {
@@ -284,14 +287,14 @@ fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
     for (uint32_t i = first; i < end; i++) {
         fd_transfer transfer = list[i];
         bool sent = fd_job_is_send(transfer.kind);
-        transfer.bytes = sent ? 0 : transfer.bytes; /* of the POST */
+        transfer.bytes = sent ? 0 : transfer.bytes; /* those of the POST */
         begin_transfer(thread, &transfer, sent ? FD_JOB_WAIT : 0, call);
     }
     for (uint32_t i = end; i < count; i++) {
         list[first + i - end] = list[i];
     }
     pipeline->posted.count -= end - first;
-    Py_XDECREF(work); /* the frame has a reference */
+    Py_XDECREF(work); /* the frame keeps a reference */
 }
 
 void

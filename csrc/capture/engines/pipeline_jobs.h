@@ -1,4 +1,4 @@
-/* The jobs of a call, and transfers that one call posts and another one waits
+/* The jobs of a call, and transfers that one call posts and another call waits
  * for. Private to engines/. */
 #ifndef FD_PIPELINE_JOBS_H
 #define FD_PIPELINE_JOBS_H
@@ -11,7 +11,7 @@ enum { FD_LONGEST_KIND = 64 };
 /* The numbers of a job before it begins; -1: unknown. */
 typedef struct fd_found_job {
     char kind[FD_LONGEST_KIND];
-    fd_job_kind planned; /* FD_JOB_KINDS: not a kind of plans */
+    fd_job_kind planned; /* FD_JOB_KINDS: plans have no such kind */
     int64_t micro_batch;
     int64_t stage;
     int64_t chunk;
@@ -21,22 +21,23 @@ typedef struct fd_found_job {
     uint32_t flags;
 } fd_found_job;
 
-/* FD_JOB_KINDS for a kind that plans do not have. */
+/* Return the kind with this name, or FD_JOB_KINDS if plans have no such
+ * kind. */
 fd_job_kind fd_job_kind_named(const char *name);
 
-/* Restart counting from 0. */
+/* Restart the counts of jobs from 0. */
 void fd_pipeline_recount(fd_engine_pipeline *pipeline);
 
-/* Read the numbers of a rule from this call. */
+/* Read the numbers of a job from a call, by a rule. */
 void fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
                       fd_found_job *job);
 
-/* Begin a job that ends with the call. `count_it`: its micro-batch is the
+/* Begin a job that ends with the call. With `count_it`, its micro-batch is the
  * number of earlier jobs of the kind. */
 void fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
                       fd_pipeline_call *call);
 
-/* Begin the jobs of a rule. */
+/* Begin the jobs of a call according to a rule. */
 void fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
                        const fd_frame *frame, fd_pipeline_call *call);
 
@@ -44,13 +45,13 @@ void fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
 void fd_pipeline_describe(fd_recording *recording,
                           const fd_engine_pipeline *pipeline);
 
-/* End the jobs of the call, with these additional flags. */
+/* End the jobs of the call; add these flags. */
 void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
                        uint32_t flags);
 
-/* PREPARE has returned `result`: a list, empty if there is nothing to
- * transfer. POST begins the prepared transfer, and has returned `work`. WAIT
- * waits for it. */
+/* Handle transfers. PREPARE has returned `result`, a list, empty if there is
+ * nothing to transfer. POST begins the prepared transfer and has returned
+ * `work`. WAIT waits for it. */
 void fd_pipeline_prepared(fd_engine_pipeline *pipeline,
                           const fd_transfer *transfer, PyObject *result);
 void fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call);
@@ -58,8 +59,8 @@ void fd_pipeline_posted(fd_engine_pipeline *pipeline, const void *work);
 void fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
                       const fd_frame *frame, fd_pipeline_call *call);
 
-/* Add the bytes of MOVE to an open job. False: no job of its kinds is open, so
- * the call has another purpose. */
+/* Add the bytes of MOVE to an open job. Return false if no job of its kinds is
+ * open, so that the call has another purpose. */
 bool fd_pipeline_move(const fd_engine_pipeline *pipeline,
                       const fd_job_site *site, const fd_frame *frame);
 

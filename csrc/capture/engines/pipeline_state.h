@@ -31,8 +31,8 @@ typedef struct fd_open_job {
     fd_job_kind kind;
 } fd_open_job;
 
-/* The pipeline in its latest training iteration or, without one, in the first
- * evaluation. */
+/* The pipeline in its latest training iteration, or in the first evaluation if
+ * there is no training. */
 typedef struct fd_pipeline_summary {
     fd_job_engine engine;
     bool trained;
@@ -42,10 +42,10 @@ typedef struct fd_pipeline_summary {
     char name[FD_PIPELINE_TEXT];
 } fd_pipeline_summary;
 
-/* State of a call until its end. */
+/* The state of a call until its end. */
 typedef struct fd_pipeline_call {
     fd_job_role role;
-    bool outermost; /* of the iterations */
+    bool outermost; /* whether this is the outermost iteration */
     uint32_t count;
     fd_job *jobs[FD_CALL_JOBS];
     fd_transfer transfer;
@@ -57,35 +57,35 @@ typedef struct fd_entered_call {
     fd_pipeline_call call;
 } fd_entered_call;
 
-/* The state of a session. -1: unknown number. */
+/* The state of pipeline engines in a session. -1: unknown number. */
 typedef struct fd_engine_pipeline {
     fd_pipeline_summary summary;
-    fd_job_engine engine; /* of the latest iteration */
-    uint32_t iterations;  /* begun */
+    fd_job_engine engine; /* engine of the latest iteration */
+    uint32_t iterations;  /* number of iterations begun */
     uint32_t nesting;     /* open iterations, including nested ones */
-    fd_job *iteration;    /* record of the running one; NULL without */
+    fd_job *iteration;    /* record of the running iteration, or NULL */
     bool eval;
-    bool described; /* on_pipeline was called */
-    bool own_order; /* the engine deviates from its schedule */
-    bool changed;   /* facts have changed since the last on_change */
-    int64_t stages; /* of all processes, with chunks */
+    bool described; /* whether on_pipeline was called */
+    bool own_order; /* whether the engine deviates from its schedule */
+    bool changed;   /* whether facts have changed since the last on_change */
+    int64_t stages; /* global stages: those of all processes, with chunks */
     int64_t processes;
-    int64_t place; /* of this process among them */
+    int64_t place; /* index of this process among them */
     int64_t micro_batches;
-    char name[FD_PIPELINE_TEXT]; /* of the engine's schedule class */
-    uint64_t step;               /* of the counts, outside of iterations */
+    char name[FD_PIPELINE_TEXT]; /* name of the engine's schedule class */
+    uint64_t step; /* step of the counts, outside of iterations */
     FD_VECTOR(fd_counted) counts;
     FD_VECTOR(fd_transfer) prepared;
     FD_VECTOR(fd_transfer) posted;
     FD_VECTOR(fd_open_job) open;
     FD_VECTOR(fd_entered_call) entered;
-    fd_map matched;        /* number of a rule plus 1 -> 1 */
-    PyObject *on_pipeline; /* owned: on_pipeline(engine, owner) -> (stage,
-                              processes, stages) or None, called in the first
-                              iteration; NULL */
+    fd_map matched; /* index of a matched rule plus 1 -> 1 */
+    /* owned: on_pipeline(engine, owner) -> (stage, processes, stages) or None,
+     * called in the first iteration; may be NULL */
+    PyObject *on_pipeline;
 } fd_engine_pipeline;
 
-/* The number of the running iteration plus 1, or 0. */
+/* Return the number of the running iteration plus 1, or 0. */
 static inline uint32_t
 fd_pipeline_iteration(const fd_engine_pipeline *pipeline)
 {

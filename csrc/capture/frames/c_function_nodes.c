@@ -10,8 +10,8 @@
 
 enum { MODULE_NAME = 256 };
 
-/* The class of a bound object. Modules and capsules (of pybind11) carry no
- * class. */
+/* Return the class of a bound object, or NULL for modules and capsules (of
+ * pybind11), which have no relevant class. */
 static PyTypeObject *
 class_of(PyObject *self)
 {
@@ -57,8 +57,8 @@ defines(const PyTypeObject *type, const PyMethodDef *method)
     return at != NULL && at == method;
 }
 
-/* The class that defines a method of `type`: a class of the program inherits
- * those of built-in classes. */
+/* Return the class that defines a method of `type`: a class of the program
+ * inherits the methods of built-in classes. */
 static const PyTypeObject *
 defining_class(const PyTypeObject *type, const PyMethodDef *method)
 {
@@ -72,7 +72,8 @@ defining_class(const PyTypeObject *type, const PyMethodDef *method)
     return type;
 }
 
-/* The part of a text before its last dot; "builtins" without one. */
+/* Copy the module of a class: the part of its name before the last dot, or
+ * "builtins" if there is no dot. */
 static void
 module_of_class(const PyTypeObject *type, char name[MODULE_NAME])
 {
@@ -82,7 +83,7 @@ module_of_class(const PyTypeObject *type, char name[MODULE_NAME])
              dot != NULL ? type->tp_name : "builtins");
 }
 
-/* The module of a function without a class. */
+/* Copy the module of a function that has no class. */
 static void
 module_of_function(PyObject *module, char name[MODULE_NAME])
 {
@@ -94,8 +95,8 @@ module_of_function(PyObject *module, char name[MODULE_NAME])
     Py_XDECREF(text);
 }
 
-/* The place of the module's package: by the file of its outermost module.
- * Those without a file are built into the interpreter. */
+/* Find the package of a module by the file of its outermost module. Modules
+ * without a file are built into the interpreter. */
 static void
 place_of(const fd_session *session, const char *module, fd_place *place)
 {

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* CPython passes NULL for code with words of other tools only. */
+/* Free the facts of a code object. CPython passes NULL for code that only has
+ * words of other tools. */
 static void
 forget(void *extra)
 {
@@ -26,8 +27,8 @@ forget(void *extra)
     fd_free(known);
 }
 
-/* Whether direct access to the word of a code object agrees with CPython's
- * functions. */
+/* Return whether direct access to the word of a code object agrees with
+ * CPython's functions. */
 static bool
 extras_agree(PyCodeObject *code, Py_ssize_t index)
 {
@@ -75,7 +76,7 @@ parameters(const PyCodeObject *code)
          + ((code->co_flags & CO_VARKEYWORDS) != 0);
 }
 
-/* Index of `name` among the local slots [from, to), or -1. */
+/* Return the index of `name` among the local slots [from, to), or -1. */
 static int
 find_slot(const PyCodeObject *code, const char *name, int from, int to)
 {
@@ -88,7 +89,7 @@ find_slot(const PyCodeObject *code, const char *name, int from, int to)
     return -1;
 }
 
-/* The class in the qualified name of the function: "B" in "A.B.f". */
+/* Get the class in the qualified name of the function: "B" of "A.B.f". */
 static bool
 own_class(const PyCodeObject *code, const char **name, size_t *size)
 {

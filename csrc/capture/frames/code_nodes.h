@@ -1,5 +1,5 @@
-/* Facts about a code object, stored in its slot for tools (co_extra) and freed
- * with it. Requires the GIL. */
+/* Facts about a code object, stored in its co_extra word and freed with it.
+ * Requires the GIL. */
 #ifndef FD_CODE_NODES_H
 #define FD_CODE_NODES_H
 
@@ -12,7 +12,7 @@
 enum {
     FD_RECEIVER_NONE,
     FD_RECEIVER_LOCAL,      /* a parameter `self` */
-    FD_RECEIVER_CELL,       /* the same, in a cell after a generator starts */
+    FD_RECEIVER_CELL,       /* `self`, in a cell after a generator starts */
     FD_RECEIVER_FREE,       /* a free variable `self` */
     FD_RECEIVER_CLASS,      /* a parameter `cls`: its value is the class */
     FD_RECEIVER_FREE_CLASS, /* a free variable `cls` */
@@ -20,38 +20,40 @@ enum {
 };
 
 typedef struct fd_code {
-    uint32_t id;              /* never 0, never reused */
-    int16_t slot;             /* of the receiver; -1 for FD_RECEIVER_NONE */
-    uint16_t special;         /* FD_CODE_*; 0 for nearly all code */
-    uint8_t receiver;         /* FD_RECEIVER_* */
-    bool constructor;         /* see constructors.h */
-    PyCodeObject *code;       /* borrowed: it owns this struct */
-    struct fd_job_site *jobs; /* owned; with FD_CODE_JOB */
-    struct fd_code *next;     /* in the list of all known code */
-    struct fd_code **link;    /* the pointer to this struct */
+    uint32_t id;        /* never 0, never reused */
+    int16_t slot;       /* slot of the receiver; -1 for FD_RECEIVER_NONE */
+    uint16_t special;   /* FD_CODE_*; 0 for nearly all code */
+    uint8_t receiver;   /* FD_RECEIVER_* */
+    bool constructor;   /* see constructors.h */
+    PyCodeObject *code; /* borrowed; the code object owns this struct */
+    struct fd_job_site *jobs; /* owned; set with FD_CODE_JOB */
+    struct fd_code *next;     /* next in the list of all known code */
+    struct fd_code **link;    /* pointer that points to this struct */
 } fd_code;
 
-/* Reserve the slot. -1 with an exception. */
+/* Reserve the co_extra index. Return -1 with an exception on failure. */
 int fd_code_init(void);
 
-/* The facts of a known code object, else NULL. */
+/* Return the facts of a known code object, or NULL. */
 static inline const fd_code *
 fd_code_known(const PyCodeObject *code)
 {
     return fd_frame_code_extra(code, fd_process.code_index);
 }
 
-/* Collect the facts of a new code object. NULL if out of memory. Keeps a
- * pending exception. */
+/* Collect the facts of a new code object. Return NULL if there is no memory.
+ * Keeps a pending exception. */
 const fd_code *fd_code_add(PyCodeObject *code);
 
 /* Apply changed job rules to all known code. */
 void fd_code_refresh(void);
 
-/* The object that determines the class, borrowed; NULL if unbound. */
+/* Return the object that determines the class, borrowed, or NULL if it is
+ * unbound. */
 PyObject *fd_receiver_value(const fd_code *known, const fd_frame *frame);
 
-/* Whether that object is an instance of the class, and not the class. */
+/* Return whether that object is an instance of the class, as opposed to the
+ * class itself. */
 static inline bool
 fd_receiver_is_instance(const fd_code *known)
 {
@@ -59,12 +61,12 @@ fd_receiver_is_instance(const fd_code *known)
         && known->receiver != FD_RECEIVER_FREE_CLASS;
 }
 
-/* The class of the call of this frame, or NULL. */
+/* Return the class of the call of this frame, or NULL. */
 PyTypeObject *fd_receiver_type(const fd_code *known, const fd_frame *frame);
 
-/* Whether the class is part of the key: always, except for a first parameter
- * of another name, whose class must occur in the qualified name of the
- * method. */
+/* Return whether the class is part of the key. For a first parameter with
+ * another name than `self` or `cls`, it is only if the qualified name of the
+ * method names the class or one of its bases. */
 bool fd_receiver_counts(const fd_code *known, const PyCodeObject *code,
                         const PyTypeObject *type);
 

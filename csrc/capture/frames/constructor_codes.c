@@ -6,7 +6,7 @@
 #include "capture/python/monitoring.h"
 
 typedef struct constructor {
-    PyCodeObject *code; /* borrowed: removed when it is freed */
+    PyCodeObject *code; /* borrowed; removed from the list when it is freed */
     const struct fd_code *known;
 } constructor;
 
@@ -14,9 +14,10 @@ typedef FD_VECTOR(constructor) constructor_list;
 
 static constructor_list constructors;
 static int tool = -1;
-static long events; /* 0: report nothing */
+static long events; /* events to report; 0: none */
 
-/* A simple __init__, by the conditions of CPython's specializer. */
+/* A constructor is a simple __init__ that meets the conditions of CPython's
+ * specializer. */
 bool
 fd_constructor_is(const PyCodeObject *code)
 {
@@ -26,8 +27,8 @@ fd_constructor_is(const PyCodeObject *code)
         && PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
 }
 
-/* If out of memory, the calls are not reported, and are found by their
- * callees. */
+/* Enable the events of a code object. If there is no memory, its calls are not
+ * reported, and are inferred from their callees. */
 static void
 report(PyCodeObject *code)
 {

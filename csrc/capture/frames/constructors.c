@@ -11,8 +11,9 @@
 static int tool = -1;
 static int watcher = -1;
 
-/* Whether the hook has just opened this frame, or found no room for it. An
- * unhooked entry may remain from an earlier frame at the same address. */
+/* Return whether the hook has just opened this frame, or found no space for
+ * it. An unhooked entry may remain from an earlier frame at the same
+ * address. */
 static bool
 has_entry(const fd_thread *thread, const fd_frame *frame)
 {
@@ -50,9 +51,9 @@ on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     Py_RETURN_NONE;
 }
 
-/* The end by return; the hook closes frames that it opened. Exceptions could
- * only be reported for all code, which other tools would notice: the next
- * event of the thread detects that the frame has ended. */
+/* Handle the end by return; the hook closes the frames that it opened.
+ * Exceptions could only be reported for all code, which would disturb other
+ * tools: the next event of the thread detects that the frame has ended. */
 static PyObject *
 on_end(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
@@ -104,7 +105,7 @@ on_function(PyFunction_WatchEvent event, PyFunctionObject *function,
 
 typedef FD_VECTOR(PyCodeObject *) code_list;
 
-/* Objects must not change during the visit: collect them first. */
+/* Collect the objects first: they must not change during the visit. */
 static int
 collect(PyObject *object, void *list)
 {

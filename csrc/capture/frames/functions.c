@@ -5,11 +5,12 @@
 #include "capture/python/utf8_text.h"
 #include "capture/rules/name_rules.h"
 
-/* Limit of the cache from (code object, class) to node. At the limit it is
- * emptied: a program that keeps creating classes would fill it. */
+/* Limit of the cache from (code object, class) to node. A full cache is
+ * emptied, because a program that keeps creating classes would fill it. */
 enum { MOST_KEYS = 1 << 18 };
 
-/* A filter that raises keeps the function. */
+/* Return whether the filter keeps a function. If the filter raises, the
+ * function is kept. */
 static bool
 passes_filter(fd_thread *thread, uint32_t node)
 {
@@ -103,7 +104,8 @@ node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
     return node;
 }
 
-/* The module instance, if this is the forward of one. */
+/* Return the id of the module instance, if this is the forward of one, else
+ * 0. */
 static uint32_t
 module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame,
           uint32_t class_id)

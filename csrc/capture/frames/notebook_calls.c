@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Whose code it is; values of session->owners, where 0 is unknown. */
+/* The owner of a code object; values of session->owners, where 0 is
+ * unknown. */
 typedef enum fd_owner { FD_PROGRAM = 1, FD_KERNEL, FD_LIBRARY } fd_owner;
 
 static bool
@@ -55,7 +56,7 @@ fd_notebook_begin(fd_session *session)
     }
 }
 
-/* Whether nothing of the program is open on a thread of the kernel. */
+/* Return whether no call of the program is open on a thread of the kernel. */
 static bool
 is_outside(const fd_thread *thread)
 {

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Frames that a match can add without an allocation. */
+/* Number of frames that a match can add without an allocation. */
 enum { SHORT_WALK = 64 };
 
 static void
@@ -24,8 +24,8 @@ tick(const fd_thread *thread)
     }
 }
 
-/* The context of a call from `caller`; it becomes the prediction for the next
- * call from the current context. */
+/* Return the context of a call from `caller`, and predict it for the next call
+ * from the current context. */
 static fd_context *
 context_of(fd_tree *tree, fd_context *caller, const fd_function *function,
            const fd_code *known)
@@ -37,7 +37,7 @@ context_of(fd_tree *tree, fd_context *caller, const fd_function *function,
     return context;
 }
 
-/* The cache slot of a call from the current context. */
+/* Return the cache slot of a call from the current context. */
 static uint32_t *
 recent_slot(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
@@ -60,9 +60,9 @@ fd_calls_recent(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
     return context;
 }
 
-/* The cached context of an earlier call from the current context, or NULL. The
- * forward of a module is not cached: the class does not identify the
- * instance. */
+/* Return the cached context of an earlier call from the current context, or
+ * NULL. The forward of a module is not cached, because the class does not
+ * identify the instance. */
 static fd_context *
 repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
@@ -77,8 +77,8 @@ repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
     return context;
 }
 
-/* The folded context that absorbs a call, NULL if the call is recorded;
- * `caller` is the context from which it is then called. */
+/* Return the folded context that absorbs a call, or NULL if the call is
+ * recorded; `caller` is then set to the context that it is called from. */
 static fd_context *
 absorbing(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
           fd_context **caller)
@@ -96,8 +96,8 @@ absorbing(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
     return context;
 }
 
-/* The context of any other call; NULL for a dropped function, and if the
- * recording has ended. */
+/* Return the context of a call that is neither cached nor folded. Return NULL
+ * for a dropped function, or if the recording has ended. */
 static fd_context *
 resolve(fd_thread *thread, PyCodeObject *code, const fd_code *known,
         const fd_frame *frame)
@@ -118,8 +118,8 @@ resolve(fd_thread *thread, PyCodeObject *code, const fd_code *known,
     return context;
 }
 
-/* Returns the depth of the entry. FD_NO_ENTRY: the stack is full, and the call
- * runs in the context of its caller. */
+/* Push an entry and return its depth. FD_NO_ENTRY: the stack is full, and the
+ * call runs in the context of its caller. */
 static uint32_t
 push(fd_thread *thread, fd_context *context, const fd_frame *frame,
      uint32_t flags)
@@ -199,8 +199,8 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
     thread->frame = at >= 0 ? caller : NULL;
 }
 
-/* The running call of a constructor that 3.13 entered without the evaluator
- * hook, and that no event counts. */
+/* Return whether `frame` is a running constructor that 3.13 entered without
+ * the evaluator hook and that no event counts. */
 static bool
 is_uncounted(const fd_thread *thread, const fd_frame *frame)
 {
@@ -252,7 +252,7 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
     push(thread, context, frame, flags);
 }
 
-/* From addresses of frames to their entries, for deep stacks: a linear search
+/* Map addresses of frames to their entries, for deep stacks: a linear search
  * per frame would take minutes. */
 static fd_map
 entries_by_frame(const fd_tree *tree)
@@ -275,8 +275,8 @@ is_hooked(const fd_tree *tree, const fd_frame *frame)
     return at >= 0 && (tree->stack[at].flags & FD_ENTRY_UNHOOKED) == 0;
 }
 
-/* The nearest Python frame at or above `frame`. A frame whose start is still
- * to be reported runs in its caller until then. */
+/* Return the nearest Python frame at or above `frame`. A frame whose start is
+ * yet to be reported runs in its caller until then. */
 static fd_frame *
 started(const fd_tree *tree, fd_frame *frame)
 {
@@ -288,8 +288,8 @@ started(const fd_tree *tree, fd_frame *frame)
     return frame;
 }
 
-/* The Python frames from `current` outwards to the first one with an entry;
- * sets `at` to that entry, or -1. */
+/* Count the Python frames from `current` outwards to the first one with an
+ * entry. Set `at` to the index of that entry, or -1. */
 static uint32_t
 count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
 {
@@ -343,12 +343,13 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
     }
 }
 
-/* New reference to the name of the threading.Thread whose bootstrap is the
- * outermost frame, or NULL. Read from its dict: no code of the program runs. */
+/* Return a new reference to the name of the threading.Thread whose bootstrap
+ * is the outermost frame, or NULL. It is read from the dict of the thread
+ * object, without running code of the program. */
 static PyObject *
 python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
 {
-    fd_frame *outermost = frame; /* not linked yet: without `previous` */
+    fd_frame *outermost = frame; /* not linked yet: `previous` is invalid */
     for (fd_frame *at = caller; at != NULL;
          at = fd_frame_python(at->previous)) {
         outermost = at;
@@ -369,7 +370,7 @@ python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
                             ? PyDict_GetItemString(attributes, "_name")
                             : NULL);
     PyErr_Clear();
-    Py_XDECREF(attributes); /* the thread has references to it */
+    Py_XDECREF(attributes); /* the thread object keeps a reference */
     fd_guard_leave(&guard);
     return name;
 }
@@ -380,8 +381,8 @@ thread_is_main(void)
     return syscall(SYS_gettid) == getpid();
 }
 
-/* The thread may be new since the events of C functions and lines were
- * enabled. */
+/* Enable events on this thread, which may be newer than the events of C
+ * functions and lines. */
 static void
 follow_events(const fd_session *session, PyThreadState *state)
 {
@@ -399,7 +400,8 @@ follow_events(const fd_session *session, PyThreadState *state)
 #endif
 }
 
-/* For a new generation: start with an empty stack and the current frames. */
+/* Begin a new generation: start with an empty stack and add the current
+ * frames. */
 static bool
 synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
             fd_frame *caller, fd_frame *frame)

@@ -1,5 +1,5 @@
-/* Push and pop Python calls on the open stack: everything except the shortest
- * path, which is in the hooks. Requires the GIL. */
+/* Push and pop of Python calls on the open stack: everything except the
+ * shortest path, which is in the hooks. Requires the GIL. */
 #ifndef FD_PYTHON_CALLS_H
 #define FD_PYTHON_CALLS_H
 
@@ -8,20 +8,20 @@
 /* Handle the conditions that exclude the shortest path: a new thread, a new
  * generation, frames that no hook reported, open ranges. `caller` is the
  * innermost running Python frame, `frame` the one about to start (NULL for an
- * operator or a range). False: do not record the event. */
+ * operator or a range). Return false if the event must not be recorded. */
 bool fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame);
 
-/* The calling thread, prepared for an event other than a Python call; NULL: do
- * not record the event. */
+/* Prepare the calling thread for an event other than a Python call and return
+ * it. NULL: do not record the event. */
 fd_thread *fd_calls_ready(void);
 
-/* The calling thread, prepared for the end of `frame`, its innermost one.
- * Keeps open ranges pending: they may move below the frame. NULL: do not
- * record the event. */
+/* Prepare the calling thread for the end of `frame`, its innermost one, and
+ * return it. Open ranges stay pending, because they may move below the frame.
+ * NULL: do not record the event. */
 fd_thread *fd_calls_ending(PyThreadState *state, fd_frame *frame);
 
-/* The calling thread, prepared for an event of sys.monitoring: `frame` was
- * entered from `caller`. NULL: do not record the event. */
+/* Prepare the calling thread for an event of sys.monitoring and return it;
+ * `frame` was entered from `caller`. NULL: do not record the event. */
 static inline fd_thread *
 fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
 {
@@ -33,7 +33,7 @@ fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
     return fd_calls_prepare(state, caller, frame) ? fd_thread_self : NULL;
 }
 
-/* Whether `context` belongs to this code object and class. */
+/* Return whether `context` belongs to this code object and class. */
 static inline bool
 fd_calls_is(const fd_context *context, const fd_code *known,
             const PyTypeObject *type)
@@ -42,8 +42,8 @@ fd_calls_is(const fd_context *context, const fd_code *known,
         && fd_classes_is(&fd_process.classes, context->receiver, type);
 }
 
-/* The context of a call that repeats the previous call, or the call that
- * followed that one last time; NULL for others. */
+/* Return the context of a call if it repeats the previous call, or the call
+ * that followed that one last time, else NULL. */
 static inline fd_context *
 fd_calls_repeated(const fd_tree *tree, const fd_code *known,
                   const PyTypeObject *type)
@@ -56,21 +56,22 @@ fd_calls_repeated(const fd_tree *tree, const fd_code *known,
     return fd_calls_is(latest, known, type) ? latest : NULL;
 }
 
-/* The context of an earlier call from the current context, if it is cached.
- * Updates the prediction. */
+/* Return the cached context of an earlier call from the current context, or
+ * NULL, and update the prediction. */
 fd_context *fd_calls_recent(fd_tree *tree, const fd_code *known,
                             const PyTypeObject *type);
 
-/* The depth of a call without an entry. */
+/* The depth of a call that has no entry. */
 #define FD_NO_ENTRY UINT32_MAX
 
 /* Open the call of `frame` and return its depth, the argument of
- * fd_calls_leave after evaluation. FD_NO_ENTRY: the stack is full, or the
- * recording has ended. */
+ * fd_calls_leave after evaluation. Return FD_NO_ENTRY if the stack is full or
+ * the recording has ended. */
 uint32_t fd_calls_enter(fd_thread *thread, PyCodeObject *code,
                         const fd_code *known, fd_frame *frame);
 
-/* The same for a frame that CPython evaluates without the evaluator hook. */
+/* fd_calls_enter for a frame that CPython evaluates without the evaluator
+ * hook. */
 void fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
                              const fd_code *known, fd_frame *frame);
 

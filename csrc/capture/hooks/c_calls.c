@@ -6,15 +6,15 @@
 #include "capture/python/monitoring.h"
 #include "capture/timers/call_timers.h"
 
-/* The owner of the entry: a frame has one open call of a C function at most.
- * Frames have even addresses. */
+/* Return the owner of the entry. A frame has at most one open call of a C
+ * function. Frames have even addresses, so the odd address is unique. */
 static const void *
 owner_of(const fd_frame *frame)
 {
     return (const char *)frame + 1;
 }
 
-/* The entry of the call that `frame` makes; -1 without one. */
+/* Return the index of the entry of the call made by `frame`, or -1. */
 static int64_t
 find_open(const fd_tree *tree, const fd_frame *frame)
 {
@@ -35,7 +35,7 @@ close_call(fd_thread *thread, const fd_frame *frame)
     fd_tree *tree = thread->tree;
     int64_t at = find_open(tree, frame);
     if (at < 0) {
-        return; /* without an entry, or closed with another greenlet */
+        return; /* no entry, or it was closed with another greenlet */
     }
     fd_thread_tick(thread, thread->session->timed);
     if (at == (int64_t)fd_tree_depth(tree) - 1) {
@@ -47,7 +47,8 @@ close_call(fd_thread *thread, const fd_frame *frame)
     }
 }
 
-/* Whether calls of the frame are recorded: not those of the recorder. */
+/* Return whether calls of the frame are recorded; those of the recorder are
+ * not. */
 static bool
 is_recorded(const fd_frame *frame)
 {
@@ -88,7 +89,7 @@ end(PyThreadState *state)
 static int tool = -1;
 static PyObject *missing; /* borrowed: sys.monitoring.MISSING, never freed */
 
-/* args: the code, an offset, the callable, its first argument. */
+/* args: code, offset, callable, first argument. */
 static PyObject *
 on_call(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
@@ -102,7 +103,7 @@ on_call(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     Py_RETURN_NONE;
 }
 
-/* Also ends of calls that were not recorded: those of classes. */
+/* Also reports ends of calls that were not recorded: calls of classes. */
 static PyObject *
 on_end(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
@@ -157,7 +158,7 @@ fd_c_calls_check(const fd_session *session)
 
 #else
 
-/* The profile function. Never fails. */
+/* The profile function; it never fails. */
 static int
 on_event(PyObject *self, PyFrameObject *frame, int event, PyObject *callable)
 {

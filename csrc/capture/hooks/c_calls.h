@@ -8,18 +8,18 @@
 #include "base/status.h"
 #include "capture/state/session_state.h"
 
-/* Claim the source. FD_ECONFLICT, with a message, if no tool id is free or a
- * thread has a profile function. Sets no exception. */
+/* Claim the source of events. Return FD_ECONFLICT with a message if no tool id
+ * is free or a thread has a profile function. Sets no exception. */
 fd_status fd_c_calls_open(fd_session *session, fd_error *error);
 
-/* Enable or disable the events, on all threads. */
+/* Enable or disable the events on all threads. */
 void fd_c_calls_switch(fd_session *session, bool on);
 
-/* Disable the events if they are enabled, and release the source. */
+/* Disable the events and release the source. */
 void fd_c_calls_close(void);
 
-/* Enable the events again on the calling thread, if another tool has removed
- * its profile function; false if that was necessary. */
+/* Enable the events on the calling thread again if another tool has removed
+ * its profile function. Return false if that was necessary. */
 bool fd_c_calls_check(const fd_session *session);
 
 #endif

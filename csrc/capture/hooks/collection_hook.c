@@ -10,14 +10,14 @@
 static const char *const names[FD_GENERATIONS] = {"gc:gen0", "gc:gen1",
                                                   "gc:gen2"};
 
-/* Owned: the function, and the list that contains it. */
+/* Owned: the callback, and the list that contains it. */
 static PyObject *function;
 static PyObject *callbacks;
 
-/* Between the start and the end of a collection. */
+/* Whether a collection has started and not ended. */
 static bool collecting;
 
-/* The owner of the entries: collections are not nested. */
+/* The owner of the entries; collections are not nested. */
 static const char owner;
 
 static long
@@ -30,8 +30,8 @@ number_of(PyObject *info, const char *key)
     return number;
 }
 
-/* Also inside imports, whose calls are folded. The prediction of the next call
- * does not change. */
+/* Open an entry, even inside imports, whose calls are folded. The prediction
+ * of the next call does not change. */
 static void
 begin(const fd_session *session, long generation)
 {
@@ -126,8 +126,8 @@ fd_collections_init(void)
     return function == NULL ? -1 : 0;
 }
 
-/* Its index in the list; -1: not there. By identity: == would run code of the
- * program. */
+/* Return the index of the callback in the list, or -1. Compares identities,
+ * because == would run code of the program. */
 static Py_ssize_t
 place(PyObject *list)
 {
@@ -138,7 +138,7 @@ place(PyObject *list)
     return at;
 }
 
-/* gc.callbacks; NULL if it is not a list. */
+/* Return gc.callbacks, or NULL if it is not a list. */
 static PyObject *
 find_list(void)
 {

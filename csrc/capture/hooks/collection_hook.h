@@ -6,21 +6,21 @@
 
 #include "capture/state/session_state.h"
 
-/* Create the function that is added to gc.callbacks, once per process. -1 with
- * an exception. */
+/* Create the callback for gc.callbacks, once per process. Return -1 with an
+ * exception on failure. */
 int fd_collections_init(void);
 
-/* Append the function to gc.callbacks, unless it is there. Other functions
- * keep their order. Without memory, or where the program has replaced the
- * list, collections are not recorded. */
+/* Append the callback to gc.callbacks unless the list contains it. Other
+ * callbacks keep their order. If there is no memory or the program has
+ * replaced the list, collections are not recorded. */
 void fd_collections_watch(const fd_session *session);
 
-/* Remove it. During a collection the function stays in the list, without
- * effect: its removal would make CPython skip another one. */
+/* Remove the callback. During a collection it stays in the list without
+ * effect, because its removal would make CPython skip another callback. */
 void fd_collections_ignore(void);
 
-/* Number of collections, collected objects and uncollectable objects of a
- * session, per generation: a new reference to [(runs, collected,
+/* Return the number of collections, collected objects and uncollectable
+ * objects of a session per generation: a new reference to [(runs, collected,
  * uncollectable)] * 3. */
 PyObject *fd_collections_counts(const fd_session *session);
 

@@ -13,12 +13,12 @@
 static _PyFrameEvalFunction next_evaluator;
 
 /* Whether the evaluator is in the chain: on top, or below a later one that
- * passes frames on. It is never in the chain twice. */
+ * calls it. It is never in the chain twice. */
 static bool installed;
 
 /* The next evaluator may have moved to the front, with this one after it
- * (Dynamo does so in every compiled region): evaluate frames that it has
- * already passed on with CPython, to avoid a cycle. */
+ * (Dynamo does so in every compiled region). Evaluate frames that it has
+ * already passed on with CPython's evaluator, to avoid a cycle. */
 static __attribute__((noinline)) PyObject *
 evaluate_next(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -43,7 +43,7 @@ evaluate(PyThreadState *state, fd_frame *frame, int throwing)
     return fd_frame_evaluate(state, frame, throwing);
 }
 
-/* A frame that is not a node: only update the innermost frame. */
+/* Evaluate a frame that is not a node: only update the innermost frame. */
 static PyObject *
 evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
                   fd_thread *thread)
@@ -73,7 +73,7 @@ evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* A call with job rules. Its jobs begin and end inside its entry. */
+/* Evaluate a call with job rules. Its jobs begin and end inside its entry. */
 static PyObject *
 evaluate_job(PyThreadState *state, fd_frame *frame, int throwing,
              fd_thread *thread, const fd_code *known)
@@ -97,7 +97,8 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t depth =
         fd_calls_enter(thread, fd_frame_code(frame), known, frame);
     if (fd_process_generation() != generation) {
-        return evaluate(state, frame, throwing); /* a filter stopped it */
+        /* A filter stopped the recording. */
+        return evaluate(state, frame, throwing);
     }
     thread->frame = frame;
     if (depth != FD_NO_ENTRY && fd_timers_frames(&thread->session->timers)) {
@@ -116,7 +117,7 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* The argument is read before evaluation: the frame may be freed. */
+/* Read the argument before evaluation, because the frame may be freed. */
 static PyObject *
 evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
               fd_thread *thread, const fd_code *known)
@@ -132,7 +133,7 @@ evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* The forward of a module, for execution traces. */
+/* Evaluate the forward of a module, for execution traces. */
 static PyObject *
 evaluate_layer(PyThreadState *state, fd_frame *frame, int throwing,
                fd_thread *thread, const fd_code *known)
@@ -147,7 +148,7 @@ evaluate_layer(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* A call that is not a simple repetition. */
+/* Evaluate a call that is not a simple repetition. */
 static __attribute__((noinline)) PyObject *
 evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -179,7 +180,7 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
-/* False: do not record the call. */
+/* Return false if the call must not be recorded. */
 FD_INLINE bool
 is_ready(PyThreadState *state, fd_frame *frame)
 {
@@ -231,10 +232,10 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* Page-aligned, so that the size of other files does not move it: on some
- * processors (Zen 3) the offset of a branch in its page determines whether it
- * collides with one of the interpreter in the branch predictor, which costs
- * 11 ns per call. */
+/* Page-aligned, so that the size of other files does not move the function. On
+ * some processors (Zen 3), the offset of a branch in its page determines
+ * whether it collides with a branch of the interpreter in the branch
+ * predictor, which costs 11 ns per call. */
 #define FD_PLACED __attribute__((aligned(4096)))
 
 static FD_PLACED PyObject *
@@ -269,7 +270,7 @@ counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     return record(state, frame, throwing, FD_NO_CLOCK);
 }
 
-/* Between windows: detect steps, record nothing. */
+/* Between windows: only detect ends of steps. */
 static PyObject *
 watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -290,7 +291,7 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 
 static void leave_chain(PyInterpreterState *interpreter);
 
-/* Without a recording, while another tool is on top of the chain. */
+/* While nothing is recorded but another tool is on top of the chain. */
 static PyObject *
 idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -303,7 +304,7 @@ idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
                         : fd_frame_evaluate(state, frame, throwing);
 }
 
-/* The current function of the evaluator; changes under the GIL. */
+/* The current work of the evaluator; changes under the GIL. */
 static _PyFrameEvalFunction work = idle_evaluator;
 
 typedef struct deep_call {
@@ -320,8 +321,8 @@ work_deep(void *argument)
     call->result = work(call->state, call->frame, call->throwing);
 }
 
-/* Without another segment, remove the hook, for all threads, until this call
- * returns: CPython's own evaluator runs nested Python calls without C
+/* If there is no further segment, remove the hook for all threads until this
+ * call returns: CPython's own evaluator runs nested Python calls without C
  * recursion. */
 static PyObject *
 evaluate_unhooked(PyThreadState *state, fd_frame *frame, int throwing)
@@ -343,7 +344,7 @@ evaluate_unhooked(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
-/* Evaluate on another segment, if little of the C stack is left. */
+/* Evaluate on another segment if the C stack is nearly used up. */
 static PyObject *
 evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing,
               fd_thread *thread)
@@ -372,8 +373,8 @@ begin(PyThreadState *state, fd_frame *frame, int throwing)
 }
 
 /* The only evaluator of the process. It calls `work`, so that begins and ends
- * of windows do not change the chain of evaluators. Checks the C stack in all
- * cases. */
+ * of windows do not change the chain of evaluators. It always checks the C
+ * stack. */
 static FD_PLACED PyObject *
 evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {

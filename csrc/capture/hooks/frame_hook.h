@@ -1,4 +1,4 @@
-/* The PEP 523 evaluator: receives all Python calls of all threads. */
+/* The PEP 523 evaluator, which receives all Python calls of all threads. */
 #ifndef FD_FRAME_HOOK_H
 #define FD_FRAME_HOOK_H
 
@@ -16,14 +16,14 @@ typedef enum fd_hook {
  * of the existing one. Requires the GIL. */
 void fd_frame_hook_install(fd_hook hook);
 
-/* Do nothing with frames any more, and remove the evaluator if it is in front.
- * Otherwise it stays behind that of another tool, and is removed at the first
+/* Stop handling frames, and remove the evaluator if it is in front. Otherwise
+ * it stays behind the evaluator of another tool and is removed at the first
  * frame at which it is in front. Requires the GIL. */
 void fd_frame_hook_remove(void);
 
-/* Whether CPython's own evaluator is installed although the recorder's was not
- * removed: another tool has restored an earlier evaluator. Requires the
- * GIL. */
+/* Return whether CPython's own evaluator is installed although the recorder's
+ * was not removed: another tool has restored an earlier evaluator. Requires
+ * the GIL. */
 bool fd_frame_hook_is_lost(void);
 
 #endif

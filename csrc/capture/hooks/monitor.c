@@ -11,7 +11,7 @@
 
 static int tool = -1;
 static fd_hook purpose;
-static bool paused; /* has the id, without events */
+static bool paused; /* whether the tool id is kept without events */
 
 /* No event reports the call that creates a generator: count it when the
  * generator starts, without time. */
@@ -49,7 +49,7 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame, bool starts)
         uint32_t generation = thread->synced;
         uint32_t depth = fd_calls_enter(thread, code, known, frame);
         if (fd_process_generation() != generation) {
-            return; /* a filter stopped it */
+            return; /* a filter stopped the recording */
         }
         if (starts && depth != FD_NO_ENTRY
             && (special & FD_CODE_GENERATOR) != 0) {
@@ -80,7 +80,7 @@ leave(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
     }
 }
 
-/* The frame still has its arguments. */
+/* Read the arguments of an nvtx call at its end; the frame still has them. */
 static void
 handle_nvtx(fd_thread *thread, const fd_frame *frame, PyObject *result)
 {
@@ -89,7 +89,8 @@ handle_nvtx(fd_thread *thread, const fd_frame *frame, PyObject *result)
     Py_XDECREF(call.argument);
 }
 
-/* Whether this is the end of the muted frame. */
+/* End the muted state if this is the end of the muted frame. Return whether it
+ * is. */
 static bool
 unmute(const fd_frame *frame)
 {
@@ -102,7 +103,8 @@ unmute(const fd_frame *frame)
     return true;
 }
 
-/* After the entry was closed: handling the event may end the recording. */
+/* Handle the end of a call with FD_CODE_EVENTS, after its entry was closed,
+ * because this may end the recording. */
 static void
 handle_return(uint16_t special)
 {
@@ -112,7 +114,7 @@ handle_return(uint16_t special)
     }
 }
 
-/* The end of a recorded call; `result` NULL: by an exception. */
+/* End a recorded call; `result` is NULL if it raised. */
 static void
 left(PyThreadState *state, fd_frame *frame, uint16_t special, PyObject *result)
 {
@@ -145,7 +147,7 @@ ended(PyObject *code, PyObject *result)
     }
 }
 
-/* The callbacks: args are the code object, an offset, and the result or the
+/* Callbacks. args are the code object, an offset, and the result or the
  * exception of PY_RETURN, PY_YIELD, PY_UNWIND and PY_THROW. */
 
 static void
@@ -202,7 +204,8 @@ on_unwind(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     Py_RETURN_NONE;
 }
 
-/* The class of a plain call. A `self` that closures use is in a cell. */
+/* Return the class of a plain call. A `self` that closures use is in a
+ * cell. */
 FD_INLINE const PyTypeObject *
 plain_type(const fd_code *known, const fd_frame *frame)
 {
@@ -214,8 +217,8 @@ plain_type(const fd_code *known, const fd_frame *frame)
                                             : Py_TYPE(value);
 }
 
-/* The caller of a frame, if it is the innermost known one: directly, or
- * through C code. */
+/* Return whether `caller`, the innermost known frame, is the caller of a
+ * frame, directly or through C code. */
 FD_INLINE bool
 is_called_from(const fd_frame *frame, const fd_frame *caller)
 {
@@ -223,7 +226,8 @@ is_called_from(const fd_frame *frame, const fd_frame *caller)
     return previous == caller || fd_frame_python(previous) == caller;
 }
 
-/* False: not on the shortest path. */
+/* Enter a call on the shortest path. Return false if it must take another
+ * path. */
 FD_INLINE bool
 enter_plain(const PyObject *code, const fd_call_clock clock)
 {
@@ -247,7 +251,7 @@ enter_plain(const PyObject *code, const fd_call_clock clock)
     return true;
 }
 
-/* The frame below a plain entry, at `depth`, which is that of `frame`. */
+/* Return the frame below the plain entry of `frame`, which is at `depth`. */
 FD_INLINE const fd_frame *
 caller_of(const fd_tree *tree, uint32_t depth, const fd_frame *frame)
 {
@@ -257,7 +261,8 @@ caller_of(const fd_tree *tree, uint32_t depth, const fd_frame *frame)
              : fd_frame_python(previous);
 }
 
-/* The same for the end of a call. */
+/* Leave a call on the shortest path. Return false if it must take another
+ * path. */
 FD_INLINE bool
 leave_plain(const PyObject *code, const fd_call_clock clock)
 {
@@ -282,7 +287,7 @@ leave_plain(const PyObject *code, const fd_call_clock clock)
     return true;
 }
 
-/* A pair of callbacks per clock. */
+/* Two callbacks, for begin and end, per clock. */
 #define FD_PLAIN_CALLBACKS(name, clock) \
     static PyObject *enter_##name(PyObject *self, PyObject *const *args, \
                                   size_t count, PyObject *names) \
@@ -317,8 +322,8 @@ static fd_monitored events[] = {
 static const fd_monitoring_use use = {"calls='monitor'", "use calls='frame'"};
 enum { STARTS, RETURNS, EVENTS = sizeof events / sizeof *events };
 
-/* Other callbacks are the same for all hooks: generators are never on the
- * shortest path. */
+/* Select the callbacks that depend on the hook. The others are the same for
+ * all hooks, because generators are never on the shortest path. */
 static void
 select_callbacks(fd_hook hook)
 {

@@ -1,10 +1,11 @@
-/* The shortest path of both hooks, for a call from a place that made the same
- * call before: no look-up, no lock, no allocation, one cache line of the
+/* The shortest path of both hooks, for a call from a context that made the
+ * same call before: no lookup, no lock, no allocation, one cache line of the
  * recording. Requires the GIL, a thread in a valid state, and code without
  * special treatment.
  *
- * Always inlined: the clock as an argument at run time would cost a test and a
- * spilled register before and after the call, a seventh of the total. */
+ * The functions are always inlined: passing the clock at run time would cost a
+ * test and a spilled register before and after the call, a seventh of the
+ * total. */
 #ifndef FD_PLAIN_CALLS_H
 #define FD_PLAIN_CALLS_H
 
@@ -13,7 +14,8 @@
 #define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define FD_INLINE static inline __attribute__((always_inline))
 
-/* TSC_TIMELINE and OTHER_CLOCK write the timeline if enabled. */
+/* The clock of a call. TSC_TIMELINE and OTHER_CLOCK also write the timeline if
+ * it is enabled. */
 typedef enum fd_call_clock {
     FD_NO_CLOCK,
     FD_TSC,
@@ -29,8 +31,8 @@ fd_plain_tick(fd_tree *tree, const fd_call_clock clock)
     }
 }
 
-/* The context of an earlier call from the current context; NULL: unknown, or
- * the stack is full. */
+/* Return the context of an earlier call from the current context, or NULL if
+ * it is unknown or the stack is full. */
 FD_INLINE fd_context *
 fd_plain_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {

@@ -6,8 +6,8 @@
 #include "capture/python/utf8_text.h"
 #include "recording/measures/measure_table.h"
 
-/* The lines of the calling thread in the running recording; NULL: out of
- * memory. */
+/* Return the lines of the calling thread in the running recording, or NULL if
+ * there is no memory. */
 static fd_thread_lines *
 lines_of(fd_thread *thread)
 {
@@ -20,14 +20,15 @@ lines_of(fd_thread *thread)
         thread->lines = lines;
     }
     if (lines->generation != thread->synced) {
-        lines->generation = thread->synced; /* records of another recording */
+        /* Discard records of another recording. */
+        lines->generation = thread->synced;
         lines->open.count = 0;
     }
     return lines;
 }
 
-/* The context of the call of `frame`, the innermost one, if its lines are
- * recorded; else 0. Ranges and operators may be open above it. */
+/* Return the context of the call of `frame`, the innermost one, if its lines
+ * are recorded, else 0. Ranges and operators may be open above it. */
 static uint32_t
 context_of(const fd_tree *tree, const fd_frame *frame)
 {
@@ -73,8 +74,8 @@ charge(const fd_open_line *line, uint64_t now)
     }
 }
 
-/* The open line of `frame`, after the end of those above it, whose frames have
- * ended unseen or belong to another greenlet; NULL: none is open. */
+/* Return the open line of `frame`, or NULL. First end the lines above it,
+ * whose frames have ended unseen or belong to another greenlet. */
 static fd_open_line *
 line_of(fd_thread_lines *lines, const fd_frame *frame, uint64_t now)
 {
@@ -91,8 +92,8 @@ line_of(fd_thread_lines *lines, const fd_frame *frame, uint64_t now)
     return &lines->open.list[at - 1];
 }
 
-/* `line` of `frame` begins (`hit`), or continues. False: lines of this call
- * are not recorded. */
+/* Begin (`hit`) or continue `line` of `frame`. Return false if lines of this
+ * call are not recorded. */
 static bool
 begin(PyThreadState *state, fd_frame *frame, int line, bool hit)
 {
@@ -124,7 +125,7 @@ begin(PyThreadState *state, fd_frame *frame, int line, bool hit)
     return true;
 }
 
-/* The frame has returned, yielded or raised. */
+/* End the line of a frame that has returned, yielded or raised. */
 static void
 end(const fd_frame *frame)
 {
@@ -148,7 +149,8 @@ end(const fd_frame *frame)
 static int tool = -1;
 static PyObject *disable; /* borrowed: sys.monitoring.DISABLE, never freed */
 
-/* Whether no call of this code can have lines: it is not the user's. */
+/* Return whether calls of this code cannot have lines, because it is not the
+ * user's. */
 static bool
 is_foreign(PyObject *code)
 {
@@ -166,7 +168,8 @@ is_foreign(PyObject *code)
     return place.from != FD_FROM_USER;
 }
 
-/* The result of a callback: end the events of this place in foreign code. */
+/* Return the result of a callback: disable the events at this location in
+ * foreign code. */
 static PyObject *
 result_for(PyObject *code, bool recorded)
 {
@@ -174,8 +177,8 @@ result_for(PyObject *code, bool recorded)
         !recorded && disable != NULL && is_foreign(code) ? disable : Py_None);
 }
 
-/* 3.13 reports no line of a function on one line unless its start is
- * reported. */
+/* Does nothing, but must be registered: 3.13 does not report the line of a
+ * one-line function unless its start is reported. */
 static PyObject *
 on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
@@ -185,7 +188,7 @@ on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     return result_for(args[0], false);
 }
 
-/* args: the code, the number of the line. */
+/* args: code, line number. */
 static PyObject *
 on_line(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
@@ -198,7 +201,7 @@ on_line(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     return result_for(args[0], recorded);
 }
 
-/* args: the code, an offset. */
+/* args: code, offset. */
 static bool
 resumed(PyObject *const *args)
 {
@@ -217,7 +220,7 @@ on_resume(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     return result_for(args[0], resumed(args));
 }
 
-/* Events of exceptions cannot be disabled per place. */
+/* Events of exceptions cannot be disabled per location. */
 static PyObject *
 on_throw(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
@@ -302,7 +305,7 @@ fd_lines_check(const fd_session *session)
 
 #else
 
-/* The trace function. Never fails. */
+/* The trace function; it never fails. */
 static int
 on_event(PyObject *self, PyFrameObject *object, int event, PyObject *argument)
 {

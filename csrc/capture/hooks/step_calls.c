@@ -10,8 +10,9 @@ fd_events_called(fd_thread *thread, uint16_t special)
     thread->step_nesting += (special & STEP_EVENTS) != 0;
 }
 
-/* Only the outermost call ends a step: train_batch of an engine calls
- * Optimizer.step, and one optimizer may call another. */
+/* Return whether a call ended a step. Only the outermost call does:
+ * train_batch of an engine calls Optimizer.step, and one optimizer may call
+ * another. */
 static bool
 ended_a_step(fd_thread *thread, uint16_t special)
 {

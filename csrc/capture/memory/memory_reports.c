@@ -21,15 +21,15 @@ typedef void cpu_delete(void *reporter, void *address);
 typedef void report(void *address, int64_t bytes, size_t allocated,
                     size_t reserved, uint16_t device);
 
-/* Of the process: the functions of PyTorch get no user pointer. */
+/* State of the process: the functions of PyTorch get no user pointer. */
 typedef struct memory_hooks {
-    cpu_new *allocated; /* PyTorch's own; stay after the end, for threads that
-                           are still inside */
+    cpu_new *allocated; /* PyTorch's own functions; kept after the end for
+                           threads that are still inside */
     cpu_delete *freed;
     report *reported;
     fd_import_slot slots[4];
-    uintptr_t probed; /* address of the probe's block */
-    bool returned;    /* it was freed */
+    uintptr_t probed; /* address of the block of the probe */
+    bool returned;    /* whether the block was freed */
     bool probing;
 } memory_hooks;
 
@@ -37,20 +37,21 @@ static memory_hooks hooks;
 
 struct fd_memory_state {
     fd_memory_use use;
-    pthread_mutex_t lock; /* of `aside` */
-    _Atomic bool placed;  /* `aside` has a root */
-    fd_tree aside;        /* records of events that no thread can record:
-                             between two windows, or inside a hook. Only the
-                             fields for measures are set; a root of NULL: none */
+    pthread_mutex_t lock; /* protects `aside` */
+    _Atomic bool placed;  /* whether `aside` has a root */
+    /* records of events that no thread can record: between two windows, or
+     * inside a hook. Only the fields for measures are set; a root of NULL:
+     * none */
+    fd_tree aside;
 };
 
 typedef struct event {
     uint32_t device;
     uint64_t address;
-    uint64_t bytes; /* 0: freed */
+    uint64_t bytes; /* 0: the block was freed */
 } event;
 
-/* Events aside belong to the thread whose tree is this. */
+/* Attribute the events recorded aside to the thread with this tree. */
 static void
 set_aside(struct fd_memory_state *state, const fd_tree *tree)
 {
@@ -79,7 +80,7 @@ store(struct fd_memory_state *state, fd_tree *tree, const fd_context *at,
     }
 }
 
-/* Inside the section of the thread. */
+/* Store an event aside. Requires the section of the thread. */
 static void
 store_aside(event of)
 {
@@ -98,7 +99,8 @@ store_aside(event of)
     pthread_mutex_unlock(&state->lock);
 }
 
-/* A thread that frees its first block is not worth a tree. */
+/* Return the thread, inside its section. A thread does not get a tree only
+ * because it frees a block. */
 static fd_thread *
 entered(const fd_thread *self, event of)
 {
@@ -112,7 +114,7 @@ note(event of)
     int error = errno;
     fd_thread *self = fd_thread_self;
     if (self != NULL && self->section.inside) {
-        store_aside(of); /* inside a hook */
+        store_aside(of); /* called inside a hook */
         errno = error;
         return;
     }
@@ -160,8 +162,8 @@ on_delete(void *reporter, void *address)
     hooks.freed(reporter, address);
 }
 
-/* Of CUDA, and of memory shared by processes. Type and index of the device are
- * bytes. */
+/* Called for memory of CUDA, and for memory shared by processes. Type and
+ * index of the device are bytes. */
 static void
 on_report(void *address, int64_t bytes, size_t allocated, size_t reserved,
           uint16_t device)
@@ -206,9 +208,9 @@ find(fd_error *error)
     return FD_OK;
 }
 
-/* The slots of the GPU and of shared memory are optional: not every PyTorch has
- * them. It has one library of the GPU, whose device type is CUDA on ROCm,
- * too. */
+/* Set the slots. Those of the GPU and of shared memory are optional: not every
+ * PyTorch has them. PyTorch has one library of the GPU, whose device type is
+ * CUDA on ROCm, too. */
 static bool
 listen(void)
 {
@@ -225,8 +227,8 @@ listen(void)
             || true);
 }
 
-/* The first call of the probe binds functions that are bound at their first
- * call; the second one is observed. */
+/* Run the probe twice. The first call binds functions that are bound lazily;
+ * the second one is observed. */
 static fd_status
 test(fd_session *session, fd_thread *thread, PyObject *probe, fd_error *error)
 {

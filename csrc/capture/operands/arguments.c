@@ -39,7 +39,7 @@ put_text(fd_op_log *log, PyObject *value)
     return put;
 }
 
-/* A list or tuple. */
+/* Append the items of a list or tuple. */
 static bool
 put_row(fd_thread *thread, PyObject *row, Py_ssize_t first, int depth)
 {
@@ -113,9 +113,7 @@ fd_arguments_value(fd_thread *thread, PyObject *value)
     return put(thread, value, 0);
 }
 
-/* Arguments of a frame. */
-
-/* The parameters of a function in its frame. */
+/* The parameters of a function and their values in a frame. */
 typedef struct parameters {
     const PyCodeObject *code;
     const fd_frame *frame; /* its locals are ordered as in the code */
@@ -143,7 +141,7 @@ parameters_of(const fd_frame *frame)
     return p;
 }
 
-/* Whether a positional argument is the default of its parameter. */
+/* Return whether a positional argument is the default of its parameter. */
 static bool
 is_default(const parameters *p, int at)
 {
@@ -185,7 +183,8 @@ put_by_position(fd_thread *thread, const parameters *p)
     return whole;
 }
 
-/* Whether a keyword argument is the default; `name` is borrowed. */
+/* Return whether a keyword argument is the default of its parameter; set
+ * `name`, borrowed. */
 static bool
 is_named_default(const parameters *p, int at, PyObject **name)
 {

@@ -5,9 +5,10 @@
 enum { MAX_DIMENSIONS = 16 };
 
 static const struct {
-    const char *name; /* after "aten::" */
+    const char *name; /* name after "aten::" */
     uint8_t count;
-    uint8_t operands; /* whose sizes are broadcast */
+    uint8_t operands; /* number of leading operands, whose sizes are
+                         broadcast */
 } counts[] = {
     {"add", 1, 2},
     {"sub", 1, 2},
@@ -44,7 +45,7 @@ static const struct {
     {"gelu", 5, 1},             /* x * 0.5 * (1 + erf(x * c)) */
     {"gelu_backward", 11, 1},   /* cdf 4, density 4, (cdf + x * d) * g 3 */
     {"_softmax", 5, 1},         /* maximum, difference, exp, sum, quotient */
-    {"_log_softmax", 5, 1},     /* the same, and a difference */
+    {"_log_softmax", 5, 1},     /* as above, and a difference */
     {"_softmax_backward_data", 4, 1}, /* product, sum, difference, product */
     {"_log_softmax_backward_data", 4, 1}, /* sum, exp, product, difference */
     {"native_layer_norm", 8, 1}, /* mean 1, variance 3, x 2, affine 2 */
@@ -52,7 +53,7 @@ static const struct {
     {"native_batch_norm", 8, 1},
     {"_fused_rms_norm", 4, 1},             /* squares 2, product 1, weight 1 */
     {"native_layer_norm_backward", 13, 1}, /* g * w 1, x 2, sums 3, gradient 4,
-                                           weight 2, bias 1 */
+                                              weight 2, bias 1 */
     {"native_group_norm_backward", 13, 1},
     {"native_batch_norm_backward", 13, 1},
     {"embedding_dense_backward", 1, 1},
@@ -64,14 +65,14 @@ static const struct {
     {"_foreach_lerp", 3, 1},
     {"_foreach_addcmul", 3, 1},
     {"_foreach_addcdiv", 3, 1},
-    /* As the operators on lists that they replace. */
+    /* Same counts as the list operators that these replace. */
     {"_fused_adam", 13, 1},   /* lerp 3, mul 1, addcmul 3, sqrt 1, div 1, add
                                  1, addcdiv 3; without weight decay */
-    {"_fused_adamw", 14, 1},  /* the same, and the decay of weights */
+    {"_fused_adamw", 14, 1},  /* as above, and weight decay */
     {"_fused_adagrad", 8, 1}, /* addcmul 3, sqrt 1, add 1, addcdiv 3 */
 };
 
-/* Whether `name` is `plain`, or its variant in place. */
+/* Return whether `name` is `plain` or its in-place variant. */
 static bool
 is_named(const char *name, const char *plain)
 {
@@ -95,7 +96,8 @@ fd_elementwise_of(const char *name)
     return (fd_elementwise){0, 0};
 }
 
-/* The tensors of a list have as many results. */
+/* Return the number of elements of the tensors in a list, which is also the
+ * number of results. */
 static uint64_t
 elements_of_list(fd_operand_list list)
 {
@@ -109,7 +111,7 @@ elements_of_list(fd_operand_list list)
     return elements;
 }
 
-/* Keep the larger size of each dimension, counted from the last. */
+/* Keep the larger size of each dimension, counted from the last one. */
 static void
 broadcast(uint64_t *sizes, const fd_tensor_view *tensor)
 {

@@ -8,13 +8,16 @@
 
 typedef struct fd_elementwise {
     uint8_t count;    /* operations per element; 0: not in the table */
-    uint8_t operands; /* the first ones, whose sizes are broadcast */
+    uint8_t operands; /* number of leading operands, whose sizes are
+                         broadcast */
 } fd_elementwise;
 
-/* By name without overload, "aten::add" or in place "aten::add_". */
+/* Look up an operator by its name without overload: "aten::add" or, in place,
+ * "aten::add_". */
 fd_elementwise fd_elementwise_of(const char *name);
 
-/* The operations of a call; lists of tensors have as many results. */
+/* Return the number of operations of a call. Operators on lists of tensors
+ * have as many results. */
 uint64_t fd_elementwise_flops(fd_elementwise of, fd_operand_list inputs);
 
 #endif

@@ -12,7 +12,8 @@ size_at(const fd_tensor_view *tensor, uint32_t from_end)
              : 1;
 }
 
-/* [..., M, K] times [..., K, N], of which the first has all batches. */
+/* Product of [..., M, K] and [..., K, N]; the first has all batch
+ * dimensions. */
 static bool
 product(fd_operand_list inputs, uint32_t first, uint64_t *flops)
 {
@@ -89,7 +90,8 @@ spatial(const fd_tensor_view *tensor)
     return product;
 }
 
-/* An argument with a number per dimension, or one for all. */
+/* Return a value of an argument that has one number per dimension, or one for
+ * all. */
 static int64_t
 number_of(fd_operand_list inputs, uint32_t at, uint32_t dimension)
 {
@@ -101,7 +103,8 @@ number_of(fd_operand_list inputs, uint32_t at, uint32_t dimension)
     return number;
 }
 
-/* The positions of the output without transposition. */
+/* Return the number of output positions of a convolution that is not
+ * transposed. */
 static uint64_t
 positions(fd_operand_list inputs, const fd_tensor_view *input,
           const fd_tensor_view *weight)
@@ -144,7 +147,8 @@ convolution(fd_operand_list inputs, uint64_t *flops)
 
 /* convolution_backward(grad_output, input, weight, bias_sizes, stride,
  * padding, dilation, transposed, output_padding, groups, output_mask): as many
- * as forward for the gradient of the input, and of the weight. */
+ * FLOPs as forward for the gradient of the input, and as many for the gradient
+ * of the weight. */
 static bool
 convolution_backward(fd_operand_list inputs, uint64_t *flops)
 {
@@ -170,10 +174,10 @@ convolution_backward(fd_operand_list inputs, uint64_t *flops)
     return true;
 }
 
-/* Query [B, H, Sq, D], key [B, H or fewer, Sk, D], value [..., Sk, Dv]: the
- * scores and the weighted values; backward (the scores again, and the
- * gradients of value, weights, query and key) 3 D and 2 Dv. With a causal
- * mask, half. */
+/* Query [B, H, Sq, D], key [B, H or fewer, Sk, D], value [..., Sk, Dv]: one
+ * product over D for the scores and one over Dv for the weighted values;
+ * backward, three over D and two over Dv (the scores again, and the gradients
+ * of value, weights, query and key). With a causal mask, half of it. */
 static bool
 attention(fd_operand_list inputs, uint32_t first, uint32_t causal_at,
           bool backward, uint64_t *flops)
@@ -234,9 +238,9 @@ efficient_attention_backward(fd_operand_list inputs, uint64_t *flops)
     return attention(inputs, 1, 11, true, flops);
 }
 
-/* mkldnn_rnn_layer(input, weight0, weight1, ...): one layer and direction; the
- * weights of all gates meet each element of the sequence. The last size of the
- * input is its features. */
+/* mkldnn_rnn_layer(input, weight0, weight1, ...): one layer and direction;
+ * each element of the sequence is multiplied by the weights of all gates. The
+ * last dimension of the input is the features. */
 static bool
 rnn_layer(fd_operand_list inputs, uint64_t *flops)
 {

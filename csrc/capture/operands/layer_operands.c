@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The module of this forward, borrowed, or NULL. */
+/* Return the module of this forward, borrowed, or NULL. */
 static PyObject *
 module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame)
 {
@@ -36,7 +36,7 @@ is_enclosed(const fd_op_log *log, uint32_t window)
     return false;
 }
 
-/* Call on_model, once per module that is called outside of other modules. */
+/* Call on_model once per module that is called outside of other modules. */
 static void
 report_model(fd_thread *thread, PyObject *module)
 {

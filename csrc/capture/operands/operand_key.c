@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* First words of inputs. A list without tensors is OTHER. */
+/* Values of the first word of an input. A list without tensors is OTHER. */
 #define OTHER UINT64_C(1)
 #define TENSOR (UINT64_C(1) << 63)
 #define LIST (UINT64_C(1) << 62)
@@ -19,7 +19,8 @@ head_of(const fd_tensor_fields *tensor)
 }
 
 typedef struct list_key {
-    uint64_t head; /* 0: it may have tensors, and other items */
+    uint64_t head; /* 0: not comparable, because the list may mix tensors and
+                      other items */
     uint64_t hash;
     uint64_t elements;
 } list_key;
@@ -57,8 +58,8 @@ list_key_of(fd_operand_list inputs, uint32_t at)
     return key;
 }
 
-/* Store the words of one input, and return their number; 0: without room, or
- * of a list that cannot be compared. */
+/* Store the words of one input and return their number. Return 0 if they do
+ * not fit or if the input is a list that cannot be compared. */
 static uint32_t
 store(uint64_t *to, uint32_t room, fd_operand_list inputs, uint32_t at)
 {
@@ -102,8 +103,8 @@ fd_operand_key_store(uint64_t *words, fd_operand_list inputs)
     words[0] = inputs.count;
 }
 
-/* Words up to the first difference have the same meaning on both sides, so
- * none behind the key is read. */
+/* Words up to the first difference have the same meaning in both keys, so this
+ * never reads beyond the end of the key. */
 bool
 fd_operand_key_is(const uint64_t *words, fd_operand_list inputs)
 {

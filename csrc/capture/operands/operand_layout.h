@@ -1,4 +1,5 @@
-/* Boxed values and tensors of PyTorch in memory, as operands.c finds them. */
+/* Memory layout of PyTorch's boxed values and tensors, as determined by
+ * operands.c. */
 #ifndef FD_OPERAND_LAYOUT_H
 #define FD_OPERAND_LAYOUT_H
 
@@ -29,7 +30,7 @@ typedef struct fd_tensor_fields {
     uint8_t has_device;
 } fd_tensor_fields;
 
-/* The numbers of tags differ between versions of PyTorch. */
+/* Values of the tags, which differ between versions of PyTorch. */
 typedef struct fd_operand_tags {
     uint32_t tensor;
     uint32_t list;
@@ -56,7 +57,8 @@ fd_tensor_sizes(const fd_tensor_fields *tensor)
                                                      : tensor->here;
 }
 
-/* The tensor of a value; NULL: another value, or an undefined tensor. */
+/* Return the tensor of a value, or NULL for another value or an undefined
+ * tensor. */
 static inline const fd_tensor_fields *
 fd_operand_tensor(const fd_operand_value *value)
 {

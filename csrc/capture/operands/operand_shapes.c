@@ -31,7 +31,8 @@ add_tensor(const fd_tensor_view *tensor, fd_operand_shapes *to)
     to->bytes += elements * fd_dtype_at(tensor->dtype)->bytes;
 }
 
-/* By its first item: lists are of one type. */
+/* Return whether a list contains tensors, by its first item: the items of a
+ * list have one type. */
 static bool
 has_tensors(fd_operand_list list)
 {
@@ -91,7 +92,7 @@ fd_operand_shapes_of(fd_operand_list inputs, bool values)
     return made;
 }
 
-/* A text being written; `kept` without "_" at the end. */
+/* A text being written. Its first `kept` bytes do not end with "_". */
 typedef struct shapes_text {
     char *to;
     size_t used;
@@ -123,7 +124,7 @@ write_tensor(shapes_text *text, const fd_tensor_view *tensor)
     append(text, "]");
 }
 
-/* False: an input that is written as "_". */
+/* Write a value. Return false for an input that is written as "_". */
 static bool
 write_value(shapes_text *text, fd_operand_list inputs, uint32_t at)
 {

@@ -5,18 +5,18 @@
 #include "capture/operands/operands.h"
 
 typedef struct fd_operand_shapes {
-    uint64_t hash; /* of element types and sizes */
+    uint64_t hash; /* hash of element types and sizes */
     uint64_t elements;
     uint64_t bytes;
-    bool partial; /* a list was skipped that may have tensors */
+    bool partial; /* whether a list was skipped that may contain tensors */
 } fd_operand_shapes;
 
-/* Of all tensors among the inputs, also in lists. With `values`, the hash
- * includes numbers, truth values and lists of them. */
+/* Summarize all tensors among the inputs, including those in lists. With
+ * `values`, the hash includes numbers, truth values and lists of them. */
 fd_operand_shapes fd_operand_shapes_of(fd_operand_list inputs, bool values);
 
-/* Write "float32[2,3], [int64[4]], _, 1": other inputs are "_", which is
- * omitted at the end. A longer text ends with "...". */
+/* Write a text like "float32[2,3], [int64[4]], _, 1". Other inputs are "_",
+ * which is omitted at the end. A longer text is cut and ends with "...". */
 enum { FD_SHAPES_TEXT = 480 };
 void fd_operand_shapes_text(fd_operand_list inputs, bool values,
                             char to[FD_SHAPES_TEXT]);

@@ -15,27 +15,30 @@ typedef struct value_list {
 } value_list;
 
 enum {
-    STORAGE = 16,         /* in a TensorImpl: after its vtable and counts */
-    CONTENT = 16,         /* the same in the box of a list or text */
+    STORAGE = 16,         /* offset in a TensorImpl: after its vtable and
+                             reference counts */
+    CONTENT = 16,         /* same offset in the box of a list or text */
     FIRST_SHAPE = 40,     /* lowest offset of the shape in a TensorImpl ... */
     LAST_SHAPE = 80,      /* ... and highest, in all versions */
     LAST_BOX = 40,        /* highest offset of TensorImpl in a PyObject */
     LAST_DATA = 64,       /* highest offset of the data in a StorageImpl */
-    MOST_ELEMENTS = 4096, /* of a list, like PyTorch's observer */
-    MOST_BYTES = 8192,    /* of a text, like PyTorch's observer */
-    MOST_WORDS = 16 * 1024, /* of one side of a call */
+    MOST_ELEMENTS = 4096, /* elements of a list, as in PyTorch's observer */
+    MOST_BYTES = 8192,    /* bytes of a text, as in PyTorch's observer */
+    MOST_WORDS = 16 * 1024, /* words of the inputs or of the outputs of a
+                               call */
     DEEPEST = 4
 };
 
 struct fd_operand_layout fd_operand_layout;
 
-/* As in record_layout.c: one probe, on a single thread with the GIL. */
+/* At file scope as in record_layout.c: one probe, on one thread with the
+ * GIL. */
 static struct {
     fd_operands_sample sample;
-    uint64_t strided; /* the result of as_strided */
+    uint64_t strided; /* address of the result of as_strided */
     tags tags;
     uint16_t shape;
-    uint32_t passed; /* one bit per operator */
+    uint32_t passed; /* bit mask with one bit per operator */
 } probe;
 
 static value_list
@@ -81,7 +84,7 @@ boxed_text(const value *boxed, size_t *size)
     return text;
 }
 
-/* Writing. */
+/* Writing of operands as words. */
 
 static bool
 put(fd_op_log *log, uint64_t word)
@@ -133,8 +136,8 @@ device_bits(int8_t type, int8_t index)
     return (uint64_t)(uint8_t)type << 16 | (uint64_t)(uint8_t)index << 24;
 }
 
-/* The element of a tensor without dimensions, such as 1 in `x + 1`. False: not
- * a number, or not in host memory. */
+/* Get the element of a tensor without dimensions, such as 1 in `x + 1`. Return
+ * false if it is not a number or not in host memory. */
 static bool
 value_of(const shape *s, uint64_t storage, uint64_t *number)
 {
@@ -275,7 +278,7 @@ fd_operands_outputs(fd_op_log *log, const void *record)
     return put_values(log, outputs_of(record), 0);
 }
 
-/* Reading in place. */
+/* Reading of operands in place. */
 
 static const value *
 value_at(fd_operand_list list, uint32_t at, uint32_t tag)
@@ -354,7 +357,7 @@ fd_operands_item(fd_operand_list list, uint32_t at)
                            : (fd_operand_list){NULL, 0};
 }
 
-/* The self-test. */
+/* Self-test. */
 
 static bool
 is_view(const value *v)
@@ -451,7 +454,7 @@ start(void **result, const void *record)
     const char *name = fd_torch.record_name(record);
     *result = NULL;
     for (uint32_t i = 0; i < CHECKS; i++) {
-        /* The other checks rely on the first one. */
+        /* The other checks rely on the layout that the first one finds. */
         if (strcmp(name, checks[i].name) == 0
             && (i == 0 || (probe.passed & SHAPE) != 0)
             && checks[i].check(inputs_of(record))) {
@@ -485,7 +488,8 @@ end(const void *record, void *context)
         return;
     }
     probe.strided = out.begin[0].payload;
-    /* Stop at the first match: the object ends somewhere after its shape. */
+    /* Stop at the first match: the end of the object is somewhere after its
+     * shape. */
     for (int at = FIRST_SHAPE; at <= LAST_SHAPE; at += 8) {
         if (is_shape((const void *)(uintptr_t)probe.strided, at)) {
             probe.shape = (uint16_t)at;
@@ -495,8 +499,8 @@ end(const void *record, void *context)
     }
 }
 
-/* The offset of the first word from `first` to `last` that is `wanted`, or
- * 0. */
+/* Return the offset, from `first` to `last`, of the first word that equals
+ * `wanted`, or 0. */
 static uint16_t
 offset_of(const void *object, uint64_t wanted, int first, int last)
 {

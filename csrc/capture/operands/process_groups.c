@@ -11,9 +11,9 @@ enum {
     WORD = sizeof(uint64_t),
     COUNTS = 2, /* first words of every box: virtual table, counts */
     BOX_WORDS = 16,
-    USUAL = 10, /* the word of the slots in PyTorch 2.x: each trial of a word
-                   is one or two system calls */
-    HOLDER = 2, /* a pybind11 object: after count and type ... */
+    USUAL = 10, /* index of the word of the slots in PyTorch 2.x: each trial of
+                   a word is one or two system calls */
+    HOLDER = 2, /* a pybind11 object: after reference count and type ... */
     HOLDER_END = 5 /* ... the pointer to the C++ object */
 };
 
@@ -37,7 +37,8 @@ is_group(uint64_t address)
         && table == fd_torch.process_group_table;
 }
 
-/* The address of the group in the first of the slots; 0: not a group. */
+/* Return the address of the group in the first slot, or 0 if it is not a
+ * group. */
 static uint64_t
 group_in_slots(uint64_t slots)
 {

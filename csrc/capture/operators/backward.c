@@ -51,7 +51,7 @@ check_fit(const fd_thread *thread, uint32_t origin, const char *name)
     }
 }
 
-/* The flow from the forward call to this call, which begins now. */
+/* Add the flow from the forward call to this call, which begins now. */
 static void
 add_flow(fd_tree *tree, const fd_context *context, const fd_origin *origin)
 {
@@ -64,8 +64,8 @@ add_flow(fd_tree *tree, const fd_context *context, const fd_origin *origin)
     }
 }
 
-/* A call of a node lasts from its own record to the end of its announcement,
- * which includes the forwarding of its results. */
+/* Begin the call of a node. It lasts from its own record to the end of its
+ * announcement, which includes forwarding its results. */
 void
 fd_backward_start(fd_thread *thread, const void *record, bool timed)
 {

@@ -4,11 +4,12 @@
 
 #include "capture/state/session_state.h"
 
-/* The engine announces a node with a record of this prefix, prepares it, runs
- * it (a separate record) and forwards its results. */
+/* Return whether a record announces an autograd node. The engine announces a
+ * node with a record of a fixed prefix, prepares it, runs it (a separate
+ * record) and forwards its results. */
 bool fd_backward_is_announcement(const void *record);
 
-/* Handle the announcement, with which the call will end. */
+/* Handle the announcement of a node; the call will end with it. */
 void fd_backward_announce(fd_thread *thread, const void *record, bool timed);
 
 /* Handle the record of the node itself. */

@@ -9,15 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Places among the operands of the tensors that an operator sends and
- * receives. */
+/* Indexes of the operands that an operator sends and receives. */
 enum { NO_PLACE = 255, NO_TYPE = UINT16_MAX, MOST_NAME = 256, DEEPEST = 3 };
 
 typedef struct comm_operator {
     const char *name;
     uint8_t sent;
     uint8_t received;
-    bool message; /* between two ranks: in no sequence of the group */
+    bool message; /* between two ranks: not a collective of the group */
 } comm_operator;
 
 static const comm_operator operators[] = {
@@ -43,7 +42,8 @@ static const comm_operator operators[] = {
     {"recv_any_source_", NO_PLACE, 0, true},
 };
 
-/* NULL: not communication. */
+/* Return the description of an operator, or NULL if it is not
+ * communication. */
 static const comm_operator *
 operator_of(const void *record)
 {
@@ -67,7 +67,8 @@ operator_of(const void *record)
     return NULL;
 }
 
-/* The string "NAME:SIZE" of the group among the operands; 0: unknown. */
+/* Return the string "NAME:SIZE" of the group among the operands, or 0 if
+ * unknown. */
 static uint32_t
 group_of(const fd_session *session, fd_operand_list inputs)
 {
@@ -82,7 +83,8 @@ group_of(const fd_session *session, fd_operand_list inputs)
     return 0;
 }
 
-/* The element type of the first tensor, also in lists of lists. */
+/* Return the element type of the first tensor, including those in nested
+ * lists. */
 static uint16_t
 type_of(fd_operand_list list, int depth)
 {
@@ -100,7 +102,7 @@ type_of(fd_operand_list list, int depth)
     return type;
 }
 
-/* The string "float32 NAME:SIZE", made at its first use. */
+/* Return the string "float32 NAME:SIZE", created at its first use. */
 static uint32_t
 detail_of(fd_session *session, uint32_t group, uint16_t type)
 {
@@ -141,13 +143,13 @@ type_text(fd_thread *thread, const comm_operator *what, fd_operand_list inputs,
           uint32_t group)
 {
     uint16_t type = type_of(fd_operands_item(inputs, what->sent), 0);
-    if (type == NO_TYPE) { /* a rank that only receives */
+    if (type == NO_TYPE) { /* this rank only receives */
         type = type_of(fd_operands_item(inputs, what->received), 0);
     }
     return detail_of(thread->session, group, type);
 }
 
-/* The call as one of its group, in every step. */
+/* Count the call as one of its group, in every step. */
 static void
 add_collective(fd_thread *thread, fd_latest_call *call, uint32_t group)
 {

@@ -49,8 +49,8 @@ fd_dispatch_clear(fd_dispatch *dispatch)
     fd_map_clear(&dispatch->by_address);
 }
 
-/* "aten::add" for OpOverload aten.add.Tensor, as in records, without the
- * overload; the name of other operators (higher-order ones). */
+/* Return "aten::add" for OpOverload aten.add.Tensor, as in records, without
+ * the overload; for other (higher-order) operators, return their name. */
 static PyObject *
 name_of(PyObject *function)
 {
@@ -74,7 +74,7 @@ range_effect(const char *name)
     return strncmp(name, "profiler::_record_function_exit", 31) == 0 ? -1 : 0;
 }
 
-/* Fill in name, call and range. -1 with an exception. */
+/* Fill in name, call and range. Return -1 with an exception on failure. */
 static int
 describe(fd_dispatched *met)
 {
@@ -92,9 +92,9 @@ describe(fd_dispatched *met)
     return met->call == NULL ? -1 : 0;
 }
 
-/* Add an operator. NULL if it cannot be described, or if out of memory: the
- * caller then runs it unrecorded. Clears the exception if it is an Exception,
- * and keeps others, such as KeyboardInterrupt. */
+/* Add an operator. Return NULL if it cannot be described or there is no
+ * memory: the caller then runs it unrecorded. Clears the exception if it is an
+ * Exception and keeps others, such as KeyboardInterrupt. */
 static fd_dispatched *
 add(fd_dispatch *dispatch, PyObject *function)
 {
@@ -141,8 +141,9 @@ node_of(fd_dispatched *known, fd_thread *thread)
     return known->node;
 }
 
-/* The node was created before this call: if the counter has changed since the
- * last operator, the number before it belongs to this operator. */
+/* Store the origin of an autograd node, which was created before this call: if
+ * the counter has changed since the last operator, the number before it
+ * belongs to this operator. */
 static void
 note_number(fd_dispatch *dispatch, fd_thread *thread)
 {
@@ -156,9 +157,9 @@ note_number(fd_dispatch *dispatch, fd_thread *thread)
     dispatch->number = next;
 }
 
-/* Whether the current context is the function that started autograd, or the
- * root of a thread of autograd: below others, an operator does not belong to
- * the running node. */
+/* Return whether the current context is the function that started autograd, or
+ * the root of an autograd thread. Below other contexts, an operator does not
+ * belong to the running node. */
 static bool
 directly_in_engine(const fd_thread *thread)
 {
@@ -200,7 +201,8 @@ origin_of(const fd_thread *thread, uint64_t number, const char *name)
         .context;
 }
 
-/* Consecutive operators of the same node are one call of it. */
+/* Return the context of an autograd node. Consecutive operators of the same
+ * node are one call of it. */
 static fd_context *
 autograd_context(fd_dispatch *dispatch, fd_thread *thread,
                  const PyObject *node, uint64_t number, const char *name)
@@ -254,7 +256,7 @@ begin_range(fd_thread *thread, PyObject *args, bool timed)
     Py_XDECREF(name);
 }
 
-/* Ranges of one thread end in reverse order. */
+/* End the topmost range: ranges of one thread end in reverse order. */
 static void
 end_range(fd_thread *thread, bool timed)
 {
@@ -264,7 +266,7 @@ end_range(fd_thread *thread, bool timed)
     }
 }
 
-/* A unique owner for the entries of one call: an odd number, unlike
+/* Return a unique owner for the entries of one call: an odd number, unlike
  * addresses. */
 static const void *
 new_owner(void)
@@ -284,7 +286,7 @@ leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
     int64_t at = fd_stack_find(tree, owner, FD_ENTRY_OP);
     fd_thread_tick(thread, timed);
     if (at > 0 && tree->stack[at - 1].owner == (uintptr_t)owner) {
-        at--; /* of the autograd node */
+        at--; /* the entry of the autograd node */
     }
     if (at >= 0) {
         fd_thread_end_timers(thread, (uint32_t)at, true);
@@ -332,7 +334,7 @@ run_unknown(PyObject *function, PyObject *args, PyObject *kwargs)
 {
     const fd_session *session = fd_process_active();
     if (PyErr_Occurred()) {
-        return NULL; /* KeyboardInterrupt */
+        return NULL; /* an exception such as KeyboardInterrupt */
     }
     if (session != NULL && session->running) {
         fd_file_count(&session->recording->file, FD_COUNT_NODES_FULL);

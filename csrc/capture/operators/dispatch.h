@@ -9,24 +9,26 @@
 /* A known operator. */
 typedef struct fd_dispatched {
     PyObject *function; /* owned: the OpOverload; its address is the key */
-    PyObject *call;     /* owned: runs it without a Python frame */
+    PyObject *call;     /* owned: runs the operator without a Python frame */
     PyObject *name;     /* owned: "aten::add" */
     uint64_t calls;
-    uint32_t serial; /* of the session of `node` */
+    uint32_t serial; /* serial of the session of `node` */
     uint32_t node;
     int8_t range; /* 1: begins a range, -1: ends one */
 } fd_dispatched;
 
 typedef struct fd_dispatch {
     FD_VECTOR(fd_dispatched) list;
-    fd_map by_address;       /* function -> index in list + 1 */
-    PyObject *autograd_node; /* owned: torch._C._current_autograd_node */
-    uint64_t number; /* of the next autograd node, at the last operator */
-    uint64_t autograd_number;   /* of the node of the last backward operator */
-    uintptr_t autograd_address; /* of the same node */
+    fd_map by_address;        /* function -> index in list + 1 */
+    PyObject *autograd_node;  /* owned: torch._C._current_autograd_node */
+    uint64_t number;          /* number of the next autograd node, at the last
+                                 operator */
+    uint64_t autograd_number; /* number of the node of the last backward
+                                 operator */
+    uintptr_t autograd_address; /* address of that node */
 } fd_dispatch;
 
-/* -1 with an exception if PyTorch is not imported. */
+/* Return -1 with an exception if PyTorch is not imported. */
 int fd_dispatch_init(fd_dispatch *dispatch);
 void fd_dispatch_clear(fd_dispatch *dispatch);
 int fd_dispatch_traverse(fd_dispatch *dispatch, visitproc visit, void *arg);

@@ -6,8 +6,8 @@
 #include "capture/operators/shape_calls.h"
 #include "capture/torch/record_layout.h"
 
-/* Figures of an operator, of one byte. Of element-wise operators the other
- * bytes are fd_elementwise. */
+/* Kinds of figures of an operator, in one byte. For element-wise operators,
+ * the other bytes are the fd_elementwise. */
 enum { NO_FORMULA, UNKNOWN, FORMULA, ELEMENTWISE, FIGURES = 255 };
 
 static uint32_t
@@ -19,7 +19,7 @@ figures_of(const char *name)
                          : (fd_flop_is_custom(name) ? UNKNOWN : NO_FORMULA);
 }
 
-/* Whether the operator that was counted last is still open. */
+/* Return whether the operator that was counted last is still open. */
 static bool
 is_inside(const fd_tree *tree, uint32_t depth)
 {
@@ -29,7 +29,7 @@ is_inside(const fd_tree *tree, uint32_t depth)
         && tree->stack[counted - 1].owner == measures->counted;
 }
 
-/* Find out what the operator of a new site has. */
+/* Determine how to measure the operator of a new site. */
 static __attribute__((noinline)) void
 resolve(const fd_tree *tree, fd_measure_site *site)
 {
@@ -41,7 +41,7 @@ resolve(const fd_tree *tree, fd_measure_site *site)
     site->values = fd_shapes_keep_values(name);
 }
 
-/* Set the kind of a call and its FLOPs; 0: nothing to count. */
+/* Set kind and FLOPs of a call; kind 0: nothing to count. */
 static void
 count(fd_measure_site *site, fd_operand_list inputs)
 {
@@ -69,9 +69,9 @@ count(fd_measure_site *site, fd_operand_list inputs)
     }
 }
 
-/* Compute the figures of a call whose inputs are not those of the last one
- * from this place. They are kept for the next one if they depend on nothing
- * but its key, and have their records. */
+/* Compute the figures of a call whose inputs differ from the last ones of this
+ * site. They are kept for the next call if they only depend on its key and
+ * have their records. */
 static __attribute__((noinline)) void
 renew(fd_tree *tree, fd_measure_site *site, uint32_t kinds,
       fd_operand_list inputs)

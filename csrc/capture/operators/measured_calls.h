@@ -1,11 +1,11 @@
-/* Figures of operators at their begin: CallGraph(measure=...). */
+/* Measured figures of operators, at their begin: CallGraph(measure=...). */
 #ifndef FD_MEASURED_CALLS_H
 #define FD_MEASURED_CALLS_H
 
 #include "capture/state/session_state.h"
 
-/* After the entry of `record` was pushed, in a measured step. An operator
- * inside another one that was counted is not counted. */
+/* Measure the operator of `record`, after its entry was pushed, in a measured
+ * step. An operator inside another one that was counted is not counted. */
 void fd_measured_start(fd_thread *thread, const void *record);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-/* For a thread whose first event of a generation is an operator: without the
- * GIL its Python frames cannot be read, so they are matched at its first
+/* Prepare a thread whose first event of a generation is an operator. Without
+ * the GIL its Python frames cannot be read, so they are matched at its first
  * Python call. */
 static void
 synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
@@ -20,7 +20,7 @@ synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
     thread->synced = generation;
 }
 
-/* Reads only frames of this thread, which no other thread changes. */
+/* Only reads frames of this thread, which no other thread changes. */
 void
 fd_native_drop_ended_frames(fd_thread *thread)
 {
@@ -57,8 +57,8 @@ prepare(fd_thread *thread, fd_session *session, uint32_t generation)
 fd_thread *
 fd_native_prepare(fd_thread *thread)
 {
-    /* Read first: if it changes later, the values below may belong to the next
-     * generation, and the thread synchronizes again at its next event. */
+    /* Read this first: if it changes later, the values below may belong to the
+     * next generation, and the thread synchronizes again at its next event. */
     uint32_t generation = fd_process_generation();
     fd_session *session = fd_process_active();
     int error = errno;

@@ -1,20 +1,21 @@
-/* Prepare a thread for an event without the GIL: an operator on a thread of
- * PyTorch, or on a Python thread that has released the GIL. */
+/* Preparation of a thread for an event without the GIL: an operator on a
+ * thread of PyTorch, or on a Python thread that has released the GIL. */
 #ifndef FD_NATIVE_THREAD_H
 #define FD_NATIVE_THREAD_H
 
 #include "capture/state/session_state.h"
 
 /* Handle the conditions that exclude the shortest path, inside the section of
- * the thread. NULL, after leaving the section: do not record the event. */
+ * the thread. Return NULL, after leaving the section, if the event must not be
+ * recorded. */
 fd_thread *fd_native_prepare(fd_thread *thread);
 
-/* Frames whose end no hook reported must not become callers. */
+/* Drop frames whose end no hook reported, which must not become callers. */
 void fd_native_drop_ended_frames(fd_thread *thread);
 
-/* The calling thread, prepared for an event inside its section (see
- * base/sections.h), which fd_native_leave leaves. NULL: do not record the
- * event. */
+/* Enter the section of the calling thread (base/sections.h), prepare the
+ * thread for an event, and return it. fd_native_leave leaves the section.
+ * NULL: do not record the event. */
 static inline fd_thread *
 fd_native_enter(void)
 {
@@ -34,7 +35,8 @@ fd_native_enter(void)
     return thread;
 }
 
-/* The same for the end of an event; NULL if the begin was not recorded. */
+/* Enter the section for the end of an event. NULL: the begin was not
+ * recorded. */
 static inline fd_thread *
 fd_native_reenter(void)
 {

@@ -1,13 +1,13 @@
 /* Calls of operators and autograd nodes: the shortest path to a context and an
- * entry. Any thread, without the GIL. */
+ * entry. On any thread, without the GIL. */
 #ifndef FD_NODE_CALLS_H
 #define FD_NODE_CALLS_H
 
 #include "capture/state/session_state.h"
 #include "recording/open_entries.h"
 
-/* In fd_context.callee: marks a node id, as opposed to the id of a code
- * object. */
+/* Bit in fd_context.callee that marks the id of a node, as opposed to the id
+ * of a code object. */
 #define FD_CALLEE_NODE (UINT32_C(1) << 31)
 
 static inline void
@@ -18,7 +18,7 @@ fd_thread_tick(const fd_thread *thread, bool timed)
     }
 }
 
-/* The context of a call that is not a repetition. */
+/* Return the context of a call that is not a repetition. */
 fd_context *fd_node_context(fd_tree *tree, uint32_t node, uint32_t origin);
 
 static inline bool
@@ -28,8 +28,8 @@ fd_node_is(const fd_context *context, uint32_t node, uint32_t origin)
         && context->origin == origin;
 }
 
-/* The context of a call of `node` from the current context; counts the
- * call. */
+/* Return the context of a call of `node` from the current context, and count
+ * the call. */
 static inline fd_context *
 fd_node_enter(fd_tree *tree, uint32_t node, uint32_t origin)
 {
@@ -55,7 +55,7 @@ fd_node_push(fd_tree *tree, fd_context *context, const void *owner,
 }
 
 /* Store the running context under the number of the next autograd node of this
- * thread, whose number in PyTorch is `torch_thread`. */
+ * thread. `torch_thread` is PyTorch's number of the thread. */
 void fd_node_first_number(fd_thread *thread, uint64_t number,
                           uint64_t torch_thread);
 

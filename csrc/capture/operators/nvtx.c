@@ -33,7 +33,8 @@ fd_nvtx_called(const fd_frame *frame)
         code->co_argcount > 0 ? Py_XNewRef(fd_frame_local(frame, 0)) : NULL};
 }
 
-/* An odd number, unlike the address of a record. */
+/* Return the owner of a range: an odd number, unlike the address of a
+ * record. */
 static const void *
 owner_of(PyObject *id)
 {
@@ -85,5 +86,5 @@ fd_nvtx_returned(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
     }
     PyErr_Clear();
     fd_guard_leave(&guard);
-    thread->generation = 0; /* the next event settles the range */
+    thread->generation = 0; /* make the next event settle the range */
 }

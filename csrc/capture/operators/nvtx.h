@@ -1,6 +1,6 @@
-/* torch.cuda.nvtx as ranges. Its Python functions are known by name
- * (name_rules.c); nothing is replaced, and no NVTX library is required: if a
- * function raises, as on a CPU build, no range begins.
+/* Recording of torch.cuda.nvtx ranges. Its Python functions are recognised by
+ * name (name_rules.c); they are not replaced, and no NVTX library is required.
+ * If a function raises, as on a CPU build, no range begins.
  *
  *     range_push(msg) ... range_pop()      a range of the thread's stack
  *     id = range_start(msg) ... range_end(id)   may end on any thread: like
@@ -22,13 +22,14 @@ typedef enum fd_nvtx_what {
 
 typedef struct fd_nvtx_call {
     fd_nvtx_what what;
-    PyObject *argument; /* owned; NULL without */
+    PyObject *argument; /* owned; NULL: no argument */
 } fd_nvtx_call;
 
-/* The call of one of these functions in `frame`. */
+/* Read the call of one of these functions from `frame`. */
 fd_nvtx_call fd_nvtx_called(const fd_frame *frame);
 
-/* After it has returned and its entry is closed. */
+/* Begin or end the range, after the function has returned and its entry is
+ * closed. */
 void fd_nvtx_returned(fd_thread *thread, const fd_nvtx_call *call,
                       PyObject *result);
 

@@ -11,14 +11,14 @@
 
 enum { MOST_NAME = 256 };
 
-/* The schema of an operator as text, from PyTorch. Stored immediately, so that
+/* Store the schema of an operator as text, from PyTorch, immediately, so that
  * the recording of a killed process contains it. */
 static void
 keep_schema(fd_recording *recording, const void *schema, const char *name)
 {
     union {
         max_align_t aligned;
-        char room[512]; /* a std::ostringstream has 376 */
+        char room[512]; /* a std::ostringstream has 376 bytes */
     } stream;
     fd_cpp_text text;
     fd_torch.begin_stream(&stream);
@@ -29,7 +29,7 @@ keep_schema(fd_recording *recording, const void *schema, const char *name)
     fd_torch.end_stream(&stream);
 }
 
-/* The length of name and overload, with which a schema begins:
+/* Return the string of name and overload, with which a schema begins:
  * "aten::add.Tensor"; "aten::relu" has no overload. */
 static uint32_t
 schema_of(fd_session *session, const void *record)

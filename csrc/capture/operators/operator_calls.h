@@ -1,15 +1,15 @@
-/* Calls of operators for execution traces: records with operands, in recorded
+/* Records of operators with their operands, for execution traces, in recorded
  * steps. */
 #ifndef FD_OPERATOR_CALLS_H
 #define FD_OPERATOR_CALLS_H
 
 #include "capture/state/session_state.h"
 
-/* At the begin of `record`, after its entry was pushed. Returns the id of its
- * fd_op_call; 0 without room. */
+/* Begin a call, after the entry of `record` was pushed. Return the id of its
+ * fd_op_call, or 0 if there is no space. */
 uint32_t fd_op_call_start(fd_thread *thread, const void *record);
 
-/* Before its end. Any thread. */
+/* End a call before its entry ends. On any thread. */
 void fd_op_call_end(fd_thread *thread, const void *record);
 
 #endif

@@ -17,11 +17,12 @@ fd_range_start(fd_thread *thread, const char *name, const void *owner,
         if (thread->session->timers.sampling) {
             fd_timers_begin(thread, 0);
         }
-        thread->generation = 0; /* the next event settles the range */
+        thread->generation = 0; /* make the next event settle the range */
     }
 }
 
-/* torch.profiler has a range per step: "ProfilerStep#7". */
+/* Return whether an entry is a range of torch.profiler for a step:
+ * "ProfilerStep#7". */
 static bool
 is_profiler_step(const fd_tree *tree, const fd_entry *entry)
 {

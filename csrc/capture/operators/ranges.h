@@ -9,8 +9,8 @@
 void fd_range_start(fd_thread *thread, const char *name, const void *owner,
                     bool timed);
 
-/* End the entry at `at` of the stack. Open entries above it remain: a range is
- * opened inside its __enter__. */
+/* End the entry at index `at` of the stack. Open entries above it remain,
+ * because a range is opened inside its __enter__. */
 void fd_range_end(fd_thread *thread, uint32_t at, bool timed);
 
 /* Begin a range that may end on any thread. */

@@ -16,10 +16,11 @@ typedef struct listener {
     void *(*start)(void **result, const void *record);
 } listener;
 
-/* Changed under the lock of the recording. */
+/* The registered callbacks; changed under the lock of the recording. */
 static listener listening;
 
-/* The running context may create the next autograd node. */
+/* Store the running context for the next autograd node, which it may
+ * create. */
 static inline void
 store_number(fd_thread *thread, const void *record)
 {
@@ -58,8 +59,9 @@ start_range(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* An operation of C++ code with a text as name. That of a custom autograd
- * function begins before its node is created, and has its number. */
+/* Begin an operation of C++ code whose name is a text. The record of a custom
+ * autograd function begins before its node is created, and has the number of
+ * the node. */
 static void
 start_named(fd_thread *thread, const void *record, bool timed)
 {
@@ -90,7 +92,7 @@ start_other(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* Requires the section of the thread. */
+/* Begin a record. Requires the section of the thread. */
 static inline void
 begin(fd_thread *thread, const void *record, bool timed)
 {
@@ -103,7 +105,8 @@ begin(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* Returns the thread, inside its section; NULL: not recorded. */
+/* Begin a record and return the thread, inside its section. NULL: not
+ * recorded. */
 static inline fd_thread *
 start(void **result, const void *record, bool timed)
 {
@@ -115,9 +118,9 @@ start(void **result, const void *record, bool timed)
     return thread;
 }
 
-/* The end of an entry that is not topmost, or of no entry. The record of an
- * autograd node has no entry: the call ends with its announcement. False: an
- * unknown record. */
+/* End an entry that is not topmost, or a record without an entry: that of an
+ * autograd node has none, because its call ends with its announcement. Return
+ * false if the record is unknown. */
 static __attribute__((noinline)) bool
 end_other(fd_thread *thread, const void *record, bool timed)
 {
@@ -150,7 +153,8 @@ identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
     }
 }
 
-/* Requires the section of the thread. False: an unknown record. */
+/* End a record. Requires the section of the thread. Return false if the record
+ * is unknown. */
 static inline bool
 end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
 {
@@ -208,7 +212,8 @@ timed_end(const void *record, void *context)
     end_plain(record, true, false);
 }
 
-/* The entry of an autograd node belongs to its announcement. */
+/* Start the GPU timer of a record. The entry of an autograd node belongs to
+ * its announcement. */
 static void
 start_timer(fd_thread *thread, const void *record, uint32_t call)
 {
@@ -222,8 +227,8 @@ start_timer(fd_thread *thread, const void *record, uint32_t call)
     }
 }
 
-/* Registered in all steps, sampled or not: an exchange of callbacks would lose
- * operators of other threads. */
+/* Registered in all steps, sampled or not, because an exchange of callbacks
+ * would lose operators of other threads. */
 static void *
 gpu_timed_start(void **result, const void *record)
 {
@@ -270,7 +275,7 @@ measure(fd_thread *thread, const void *record)
     }
 }
 
-/* For execution traces, with or without GPU timers. */
+/* Callbacks for execution traces, with or without GPU timers. */
 static void *
 traced_start(void **result, const void *record)
 {
@@ -306,13 +311,14 @@ traced_end(const void *record, void *context)
 }
 
 /* Callbacks of sessions that measure operands. PyTorch boxes the inputs of all
- * records while a callback needs them, so between measured steps one without
- * inputs is registered. The new one is added before the old one is removed: a
- * record that begins meanwhile on another thread has both, from its start to
- * its end, and is counted once. */
+ * records while a callback needs them, so between measured steps a callback
+ * without inputs is registered. The new callback is added before the old one
+ * is removed: a record that begins meanwhile on another thread has both, from
+ * its start to its end, and is counted once. */
 typedef enum side { UNMEASURED, MEASURED } side;
 
-/* With or without GPU timers and times. */
+/* Begin a record in a session that measures operands, with or without GPU
+ * timers and times. */
 static inline void *
 start_measurable(void **result, const void *record, side by)
 {
@@ -383,7 +389,7 @@ fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
                   fd_error *error)
 {
 #if !defined(__x86_64__)
-    /* C++ objects are returned through a hidden pointer; on other processors
+    /* C++ objects are returned through a hidden pointer. On other processors
      * it is in a register that C functions do not use for arguments. */
     return fd_fail(error, FD_EINVAL, "records are supported on x86-64 only");
 #endif
@@ -437,7 +443,7 @@ callback_of(const fd_session *session)
     return callback;
 }
 
-/* Requires the lock of the recording. */
+/* Register a callback. Requires the lock of the recording. */
 static void
 listen_with(fd_record_callback callback)
 {

@@ -6,20 +6,20 @@
 
 #include "capture/state/session_state.h"
 
-/* Find PyTorch, select the layout by self-test and start to listen. FD_EINVAL,
- * with the reason, if this PyTorch is not supported. Requires the GIL; runs a
- * few operators on this thread. */
+/* Find PyTorch, select the layout by self-test and register the callbacks.
+ * Return FD_EINVAL with the reason if this PyTorch is not supported. Requires
+ * the GIL; runs a few operators on this thread. */
 fd_status fd_records_attach(fd_session *session, fd_thread *thread,
                             PyObject *probe, fd_error *error);
 
-/* Start and stop to listen. Cheap, and safe while other threads run
+/* Register and remove the callbacks. Cheap, and safe while other threads run
  * operators. */
 void fd_records_listen(const fd_session *session);
 void fd_records_ignore(const fd_session *session);
 
-/* A step of the measure plan has begun: ask PyTorch for inputs only if it is
- * measured. No record is lost or counted twice. Any thread, inside its section
- * or with the GIL. */
+/* Exchange the callbacks when a step of the measure plan begins, because only
+ * a measured step needs inputs. No record is lost or counted twice. On any
+ * thread, inside its section or with the GIL. */
 void fd_records_exchange(const fd_session *session);
 
 #endif

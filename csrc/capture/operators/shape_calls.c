@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Part of the room for strings that shapes may use. */
+/* Shapes may use 1 / STRINGS_PART of the space for strings. */
 enum { STRINGS_PART = 4 };
 
 bool
@@ -16,7 +16,7 @@ fd_shapes_keep_values(const char *name)
         || fd_flop_is_custom(name);
 }
 
-/* The string of operands; 0 without room. */
+/* Return the string of operands, or 0 if there is no space. */
 static uint32_t
 add_text(fd_recording *recording, const char *text)
 {
@@ -33,8 +33,8 @@ add_text(fd_recording *recording, const char *text)
     return id;
 }
 
-/* The record of operands that the path had not yet; that of detail 0 beyond a
- * bound. */
+/* Return the record of operands that are new for the path, or the record with
+ * detail 0 beyond the limit. */
 static fd_measure *
 add_shapes(fd_tree *tree, fd_measure_key key, uint64_t hash,
            fd_measure_site *site, fd_operand_list inputs)

@@ -43,7 +43,7 @@ fd_texts_node(fd_thread *thread, uint8_t kind, const char *text)
     node = add(thread->session, kind, text);
     const fd_file *file = &thread->session->recording->file;
     const fd_node *record = fd_file_record(file, node);
-    /* Folded names are not indexed: each text is different. */
+    /* Do not index folded names, because each of their texts is different. */
     if (node != 0 && strcmp(fd_strings_text(file, record->name), text) == 0) {
         fd_index_add(&thread->names, hash, node);
     }

@@ -5,8 +5,8 @@
 
 #include "capture/state/session_state.h"
 
-/* The node of this text, from the index of the thread or, for a new text, from
- * the recording under its lock. 0 without room. */
+/* Return the node of this text, from the index of the thread or, for a new
+ * text, from the recording under its lock. Return 0 if there is no space. */
 uint32_t fd_texts_node(fd_thread *thread, uint8_t kind, const char *text);
 
 #endif

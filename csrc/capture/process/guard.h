@@ -2,11 +2,11 @@
  * save the program's pending exception and errno, keep the hooks from
  * recording calls of this thread, and keep sessions from being freed.
  *
- * Two kinds. Inside fd_guard_enter no code of the program runs, not even a
- * finaliser, because no garbage collection starts, and the GIL is kept. Inside
- * fd_guard_enter_open, which may be nested in the other kind, code of the
- * program may run: another recording may be active afterwards, so compare the
- * generation first. */
+ * There are two kinds. Inside fd_guard_enter, the GIL is kept and no code of
+ * the program runs, not even a finaliser, because no garbage collection
+ * starts. Inside fd_guard_enter_open, which may be nested in the other kind,
+ * code of the program may run. Afterwards, another recording may be active, so
+ * compare the generation first. */
 #ifndef FD_GUARD_H
 #define FD_GUARD_H
 
@@ -17,11 +17,11 @@
 typedef struct fd_guard {
     fd_thread *thread;
     int error;
-    uint32_t holds; /* outer guards that disable the collector */
+    uint32_t holds; /* number of outer guards that disable the collector */
     bool open;
     bool was_busy;
     uint32_t generation;
-#if PY_VERSION_HEX >= 0x030C0000 /* an exception is a single object */
+#if PY_VERSION_HEX >= 0x030C0000 /* 3.12+: an exception is one object */
     PyObject *exception;
 #else
     PyObject *type;

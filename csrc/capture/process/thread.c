@@ -11,7 +11,7 @@ __thread fd_thread *fd_thread_self
 
 static pthread_key_t at_exit;
 
-/* Runs when a thread ends, without the GIL. */
+/* Release what a thread holds when it ends. Runs without the GIL. */
 static void
 leave(void *value)
 {
@@ -40,7 +40,8 @@ fd_thread_init(void)
     return 0;
 }
 
-/* Half of the stack is left to C code of the program. */
+/* Measure the stack of the thread and set its limit: half of it is left to C
+ * code of the program. */
 static void
 measure_stack(fd_thread *thread)
 {

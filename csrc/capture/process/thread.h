@@ -15,47 +15,49 @@ typedef struct fd_thread {
     /* Equal to fd_process.generation while the shortest path is allowed; 0 if
      * this thread has to synchronize first. */
     uint32_t generation;
-    uint32_t synced;          /* the generation its stack was built for */
+    uint32_t synced;          /* generation that its stack was built for */
     const fd_frame *frame;    /* innermost Python frame of the stack */
     const fd_frame *unhooked; /* innermost frame whose end no hook reports */
     const char
-        *stack_low;       /* below this address, continue on another segment */
-    size_t stack_bytes;   /* of the thread's own stack */
-    fd_segment *segment;  /* current one; NULL: the thread's own stack */
-    fd_segment *segments; /* owned: the first one */
-    const fd_frame *passing;    /* passed to the next evaluator */
+        *stack_low;      /* below this address, continue on the next segment */
+    size_t stack_bytes;  /* size of the thread's own stack */
+    fd_segment *segment; /* current segment; NULL: the thread's own stack */
+    fd_segment *segments;       /* owned; first segment */
+    const fd_frame *passing;    /* frame being passed to the next evaluator */
     fd_section section;         /* see base/sections.h */
     fd_tree *tree;              /* borrowed from the recording */
-    struct fd_session *session; /* owner of the tree */
-    uint32_t serial;            /* of that session */
-    struct fd_ring *ring;  /* of forward numbers; NULL before the first op */
-    PyThreadState *state;  /* of a thread of Python, else NULL */
-    fd_index names;        /* text of ranges and autograd nodes -> node */
-    uint32_t step_nesting; /* open calls whose end may end a step */
-    bool ring_refused;     /* no room for a ring */
-    fd_thread_timers *timers; /* owned; NULL before the first */
-    fd_thread_lines *lines;   /* owned; NULL before the first */
-    fd_latest_record latest;  /* in sessions that measure operands */
-    const fd_frame *muted;    /* see FD_CODE_MUTED; of the monitor only */
+    struct fd_session *session; /* session that owns the tree */
+    uint32_t serial;            /* serial of that session */
+    struct fd_ring *ring;     /* ring of forward numbers; NULL before the first
+                                 operator */
+    PyThreadState *state;     /* of a Python thread, else NULL */
+    fd_index names;           /* text of ranges and autograd nodes -> node */
+    uint32_t step_nesting;    /* open calls whose end may end a step */
+    bool ring_refused;        /* whether there was no space for a ring */
+    fd_thread_timers *timers; /* owned; NULL before the first timer */
+    fd_thread_lines *lines;   /* owned; NULL before the first line */
+    fd_latest_record latest;  /* used in sessions that measure operands */
+    const fd_frame *muted;    /* see FD_CODE_MUTED; used by the monitor only */
     uint32_t beyond; /* open calls without an entry: the stack is full */
     uint32_t pins;   /* open guards of this thread */
     bool busy;       /* inside a slow path of the hooks, or muted */
 } fd_thread;
 
-/* initial-exec: one load per access. Uses one pointer of the static TLS space
- * that glibc reserves for libraries loaded later. */
+/* initial-exec makes an access one load. It uses one pointer of the static TLS
+ * space that glibc reserves for libraries loaded later. */
 extern __thread fd_thread *fd_thread_self
     __attribute__((tls_model("initial-exec")));
 
-/* Create the pthread key whose destructor releases trees. -1 with an
- * exception. */
+/* Create the pthread key whose destructor releases trees. Return -1 with an
+ * exception on failure. */
 int fd_thread_init(void);
 
-/* The state of the calling thread, created on first use; NULL if out of
- * memory. */
+/* Return the state of the calling thread, created on first use, or NULL if
+ * there is no memory. */
 fd_thread *fd_thread_get(void);
 
-/* Call in a forked child, where the calling thread is the only one. */
+/* Reset the list of sections in a forked child, where only the calling thread
+ * exists. */
 void fd_thread_forked(void);
 
 #endif

@@ -8,16 +8,17 @@
 
 typedef struct fd_open_line {
     const void *frame;
-    fd_measure *record; /* in the recording; NULL: no room */
+    fd_measure *record; /* in the recording; NULL: no space */
     uint64_t start;     /* tick */
 } fd_open_line;
 
 typedef struct fd_thread_lines {
-    uint32_t generation; /* of the records; lines of another one are invalid */
+    uint32_t generation; /* of the records; lines of earlier generations are
+                            invalid */
     FD_VECTOR(fd_open_line) open; /* innermost last */
 } fd_thread_lines;
 
-/* NULL is allowed. */
+/* Free the lines; NULL is allowed. */
 void fd_thread_lines_free(fd_thread_lines *lines);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copy, with each run of digits replaced by one '*'. */
+/* Copy a name; each run of digits becomes one '*'. */
 static void
 fold_digits(const char *from, char role[FD_ROLE_SIZE])
 {

@@ -1,4 +1,4 @@
-/* Thread roles: names of threads that are the same in every run. */
+/* Thread roles: thread names that are the same in every run. */
 #ifndef FD_THREAD_ROLES_H
 #define FD_THREAD_ROLES_H
 
@@ -6,9 +6,10 @@
 
 enum { FD_ROLE_SIZE = 64 };
 
-/* From the name of a Python thread ("Thread-3 (_pin_memory_loop)") or, if that
- * is NULL, of the kernel thread ("pt_autograd_0"). Numbers that differ between
- * runs are replaced by '*'. */
+/* Derive the role from the name of a Python thread ("Thread-3
+ * (_pin_memory_loop)") or, if that is NULL, of the kernel thread
+ * ("pt_autograd_0"). Numbers, which differ between runs, are replaced by
+ * '*'. */
 void fd_role_of(const char *python_name, const char *system_name,
                 char role[FD_ROLE_SIZE]);
 

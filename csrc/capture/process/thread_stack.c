@@ -2,7 +2,8 @@
 
 #include "capture/process/guard.h"
 
-/* greenlet copies parts of the C stack, which it assumes to be contiguous. */
+/* Return whether greenlet is imported. It copies parts of the C stack, which
+ * it assumes to be contiguous. */
 static bool
 has_greenlets(fd_thread *thread)
 {
@@ -13,7 +14,7 @@ has_greenlets(fd_thread *thread)
     return has;
 }
 
-/* CPython's limits while a thread runs on the segment. */
+/* Return CPython's limits for a thread that runs on the segment. */
 static fd_stack_limits
 limits_of(const fd_segment *segment)
 {
@@ -37,7 +38,7 @@ fd_thread_next_segment(fd_thread *thread, PyThreadState *state)
     return before;
 }
 
-/* Keeps one segment for reuse. */
+/* One unused segment is kept for reuse. */
 void
 fd_thread_previous_segment(fd_thread *thread, PyThreadState *state,
                            const fd_stack_place *before)

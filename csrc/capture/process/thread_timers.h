@@ -7,7 +7,7 @@
 #include "gpu/gpu_device.h"
 
 typedef struct fd_open_timer {
-    uint64_t owner; /* of its entry */
+    uint64_t owner; /* owner of its entry */
     uint64_t start; /* tick of its entry: addresses of owners are reused */
     fd_gpu_device *device;
     uint32_t slot;
@@ -21,13 +21,13 @@ typedef struct fd_stream_memory {
 } fd_stream_memory;
 
 typedef struct fd_thread_timers {
-    uint32_t serial; /* of their session */
+    uint32_t serial; /* serial of their session */
     FD_VECTOR(fd_open_timer) open;
-    fd_map chosen; /* node -> 1 no, 2 yes, by globs */
+    fd_map chosen; /* node -> 1: not selected, 2: selected by globs */
     fd_stream_memory stream;
 } fd_thread_timers;
 
-/* NULL is allowed. */
+/* Free the timers; NULL is allowed. */
 void fd_thread_timers_free(fd_thread_timers *timers);
 
 #endif

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-enum { PROBES = 4 }; /* slots examined for reuse, for each new class */
+enum { PROBES = 4 }; /* slots examined for reuse per new class */
 
-/* The reference of class 0: never created by Python, refers to nothing. */
+/* The reference of class 0; it is not created by Python and refers to
+ * nothing. */
 static PyWeakReference no_class;
 
 int
@@ -25,7 +26,7 @@ fd_class_name(const PyTypeObject *type)
     return dot != NULL ? dot + 1 : type->tp_name;
 }
 
-/* Compared by text, so that PyTorch need not be imported. */
+/* Compare names, so that PyTorch need not be imported. */
 static bool
 is_torch_module(const PyTypeObject *type)
 {
@@ -59,14 +60,15 @@ is_dead(const fd_class *known)
     return reference->wr_object == Py_None;
 }
 
-/* The id for the next class in this slot; 0 after the last generation. */
+/* Return the id of the next class in this slot, or 0 after the last
+ * generation. */
 static uint32_t
 next_id(uint32_t id)
 {
     return id <= UINT32_MAX - FD_CLASS_SLOTS ? id + FD_CLASS_SLOTS : 0;
 }
 
-/* A slot whose class is dead, among the next few; 0 without one. Examining a
+/* Return one of the next few slots if its class is dead, else 0. Examining a
  * few is enough: the table then grows only while most classes are alive. */
 static uint32_t
 abandoned(fd_classes *classes)
@@ -82,7 +84,8 @@ abandoned(fd_classes *classes)
     return 0;
 }
 
-/* A slot for a new class, and its id there; 0 without room. */
+/* Return a slot for a new class and set `id` to its id there. Return 0 if
+ * there is no space. */
 static uint32_t
 place_of(fd_classes *classes, uint32_t *id)
 {
@@ -105,7 +108,8 @@ known_id(const fd_classes *classes, const PyTypeObject *type)
     return id != 0 && fd_classes_is(classes, id, type) ? id : 0;
 }
 
-/* Runs no code of the program: the reference exists already. */
+/* Add a class. Runs no code of the program, because the reference already
+ * exists. */
 static uint32_t
 enter(fd_classes *classes, PyTypeObject *type, PyObject *reference)
 {
@@ -136,7 +140,8 @@ fd_classes_add(fd_classes *classes, PyTypeObject *type)
         PyErr_Clear();
         return 0;
     }
-    id = known_id(classes, type); /* a collection may have added it */
+    /* A collection may have added it in between. */
+    id = known_id(classes, type);
     if (id != 0) {
         Py_DECREF(reference);
         return id;

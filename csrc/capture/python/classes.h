@@ -3,12 +3,12 @@
  *     id   │ generation │ slot │        slot 0: no class
  *            12 bits      20 bits
  *
- * The table has weak references only: a local class whose method closes over a
- * model must not keep it alive. The slot of a dead class is reused with the
- * next generation, so that the table stays small if the program keeps creating
- * classes; ids of earlier generations, which contexts may still have, match no
- * class. A slot that has used all generations stays empty. Requires the
- * GIL. */
+ * The table only has weak references: a local class with a method that closes
+ * over a model must not keep the model alive. The slot of a dead class is
+ * reused with the next generation, so that the table stays small if the
+ * program keeps creating classes. Ids of earlier generations, which contexts
+ * may still contain, match no class. A slot that has used all generations
+ * stays empty. Requires the GIL. */
 #ifndef FD_CLASSES_H
 #define FD_CLASSES_H
 
@@ -26,16 +26,16 @@ typedef struct fd_class {
 } fd_class;
 
 typedef struct fd_classes {
-    FD_VECTOR(fd_class) known; /* by slot */
+    FD_VECTOR(fd_class) known; /* indexed by slot */
     fd_map by_type;            /* type address -> id of its latest class */
-    uint32_t hand;             /* last slot that was examined for reuse */
+    uint32_t hand;             /* last slot examined for reuse */
 } fd_classes;
 
-/* -1 with MemoryError. */
+/* Return -1 with MemoryError on failure. */
 int fd_classes_init(fd_classes *classes);
 
-/* The id of a class, which is added if new; 0 without room. Keeps a pending
- * exception. */
+/* Return the id of a class; add it if it is new. Return 0 if there is no
+ * space. Keeps a pending exception. */
 uint32_t fd_classes_add(fd_classes *classes, PyTypeObject *type);
 
 static inline const fd_class *
@@ -44,7 +44,8 @@ fd_classes_at(const fd_classes *classes, uint32_t id)
     return &classes->known.list[id & (FD_CLASS_SLOTS - 1)];
 }
 
-/* Whether class `id` is this type object, and alive; NULL is class 0. */
+/* Return whether class `id` is this type object, and alive; NULL is class
+ * 0. */
 static inline bool
 fd_classes_is(const fd_classes *classes, uint32_t id, const PyTypeObject *type)
 {
@@ -53,7 +54,7 @@ fd_classes_is(const fd_classes *classes, uint32_t id, const PyTypeObject *type)
     return reference->wr_object == (const PyObject *)type && at->id == id;
 }
 
-/* The last part of the class's name: "OrderedDict". */
+/* Return the last part of the class's name: "OrderedDict". */
 const char *fd_class_name(const PyTypeObject *type);
 
 #endif

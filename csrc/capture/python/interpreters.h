@@ -1,7 +1,7 @@
 /* Only the main interpreter may load the module: a process has one evaluator
- * and one active recording. CPython itself refuses, because of the slot, in
- * interpreters that check extensions (3.12 and later); in others,
- * fd_interpreter_check does. */
+ * and one active recording. CPython itself refuses, because of the module slot
+ * below, in interpreters that check extensions (3.12 and later); in other
+ * interpreters, fd_interpreter_check refuses. */
 #ifndef FD_INTERPRETERS_H
 #define FD_INTERPRETERS_H
 
@@ -14,7 +14,7 @@
 #define FD_ONE_INTERPRETER
 #endif
 
-/* -1 with CPython's ImportError, except in the main interpreter. */
+/* Return 0 in the main interpreter, else -1 with CPython's ImportError. */
 static inline int
 fd_interpreter_check(void)
 {

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Called through its vectorcall slot: a PyCFunction costs two more calls and a
- * check of the recursion depth. */
+/* The type of callbacks. They are called through the vectorcall slot, because
+ * a PyCFunction costs two more calls and a check of the recursion depth. */
 PyTypeObject fd_monitored_type = {
     PyVarObject_HEAD_INIT(NULL, 0) /* */
         .tp_name = "fastdispatch.callback",
@@ -14,7 +14,7 @@ PyTypeObject fd_monitored_type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
 };
 
-/* sys.monitoring; NULL with an exception. */
+/* Return sys.monitoring, or NULL with an exception. */
 static PyObject *
 monitoring(void)
 {
@@ -32,12 +32,13 @@ done(PyObject *result)
     return result == NULL ? -1 : 0;
 }
 
-/* First the id that CPython proposes for optimizers, which no published tool
- * uses, then ids without a proposed use, last the id for profilers. */
+/* Ids in the order in which they are tried: first the one that CPython
+ * proposes for optimizers, which no published tool uses, then ids without a
+ * proposed use, last the id for profilers. */
 static const int ids[] = {5, 4, 3, 2};
 enum { IDS = sizeof ids / sizeof *ids };
 
-/* The owners of the ids: "5: a, 4: b, 3: coverage, 2: cProfile". */
+/* List the owners of the ids: "5: a, 4: b, 3: coverage, 2: cProfile". */
 static void
 name_owners(PyObject *module, char *text, size_t room)
 {
@@ -76,7 +77,7 @@ claim_tool(PyObject *module, fd_monitoring_use use, fd_error *error)
     return -1;
 }
 
-/* `callback` None removes the callback. */
+/* Set a callback; None removes it. */
 static int
 set_callback(PyObject *module, int tool, long event, PyObject *callback)
 {
@@ -176,7 +177,7 @@ fd_monitoring_constant(const char *name)
     PyObject *module = monitoring();
     PyObject *found =
         module != NULL ? PyObject_GetAttrString(module, name) : NULL;
-    Py_XDECREF(found); /* the module keeps it */
+    Py_XDECREF(found); /* the module keeps a reference */
     fd_put_exception(pending);
     return found;
 }

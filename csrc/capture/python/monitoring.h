@@ -1,5 +1,5 @@
-/* sys.monitoring (PEP 669, Python 3.12 and later): the recorder's tool id, its
- * callbacks, its events. Requires the GIL. All functions except
+/* sys.monitoring (PEP 669, Python 3.12 and later): tool id, callbacks and
+ * events of the recorder. Requires the GIL. All functions except
  * fd_monitoring_set_local keep a pending exception and set none. */
 #ifndef FD_MONITORING_H
 #define FD_MONITORING_H
@@ -12,15 +12,15 @@ typedef struct fd_monitored {
     PyObject_HEAD vectorcallfunc call; /* may change at any time */
     const char *event;                 /* a name in sys.monitoring.events */
     bool local; /* enabled per code object; else for all code */
-    long bit;   /* of the event; set by fd_monitoring_open */
+    long bit;   /* event bit; set by fd_monitoring_open */
 } fd_monitored;
 
 extern PyTypeObject fd_monitored_type;
 
-/* For messages. */
+/* Texts for error messages. */
 typedef struct fd_monitoring_use {
-    const char *option;  /* of CallGraph, that needs the tool id */
-    const char *instead; /* what to do without one */
+    const char *option;  /* option of CallGraph that needs the tool id */
+    const char *instead; /* alternative if no id is free */
 } fd_monitoring_use;
 
 #define FD_MONITORED(event, call, local) \
@@ -28,17 +28,17 @@ typedef struct fd_monitoring_use {
         PyObject_HEAD_INIT(&fd_monitored_type) call, event, local, 0 \
     }
 
-/* Claim a tool id and enable these events. Returns the id, or -1 if none is
- * free; the message names the tools that have them. */
+/* Claim a tool id and enable these events. Return the id, or -1 if none is
+ * free; the message names the tools that use them. */
 int fd_monitoring_open(fd_monitoring_use use, fd_monitored *events,
                        size_t count, fd_error *error);
 
-/* An object of sys.monitoring ("MISSING", "DISABLE"), borrowed; NULL without
- * memory. */
+/* Return an attribute of sys.monitoring ("MISSING", "DISABLE"), borrowed, or
+ * NULL if there is no memory. */
 PyObject *fd_monitoring_constant(const char *name);
 
-/* Enable or disable the events that are not local, and keep the id. False if
- * out of memory. */
+/* Enable or disable the events that are not local; keep the id. Return false
+ * if there is no memory. */
 bool fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
                           bool on);
 
@@ -46,7 +46,8 @@ bool fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
  * been removed. */
 void fd_monitoring_close(int *tool, const fd_monitored *events, size_t count);
 
-/* Set the local events of a code object. -1 with an exception. */
+/* Set the local events of a code object. Return -1 with an exception on
+ * failure. */
 int fd_monitoring_set_local(int tool, PyCodeObject *code, long events);
 
 #endif

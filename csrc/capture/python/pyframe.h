@@ -57,7 +57,7 @@ fd_frame_code(const fd_frame *frame)
 #endif
 }
 
-/* The function object; its closure has the free variables. */
+/* Return the function object; its closure has the free variables. */
 static inline PyFunctionObject *
 fd_frame_function(const fd_frame *frame)
 {
@@ -76,7 +76,7 @@ fd_frame_function(const fd_frame *frame)
 #define FD_FRAME_OF_INTERPRETER FRAME_OWNED_BY_CSTACK
 #endif
 
-/* A local variable, borrowed; NULL while it is unset. */
+/* Return a local variable, borrowed, or NULL while it is unset. */
 static inline PyObject *
 fd_frame_local(const fd_frame *frame, int at)
 {
@@ -87,9 +87,10 @@ fd_frame_local(const fd_frame *frame, int at)
 #endif
 }
 
-/* False for the frames that 3.12+ inserts between C and Python, and between a
- * call of a class and its __init__: those have no function. The code of the
- * latter is a static object whose file name is equal to its name. */
+/* Return whether a frame belongs to a Python function. 3.12+ inserts other
+ * frames between C and Python, and between a call of a class and its __init__;
+ * the code of the latter is a static object whose file name equals its
+ * name. */
 static inline bool
 fd_frame_is_python(const fd_frame *frame)
 {
@@ -104,16 +105,17 @@ fd_frame_is_python(const fd_frame *frame)
 #endif
 }
 
-/* Whether the frame resumes a generator or coroutine, also for the first time,
- * as opposed to the call that creates it. */
+/* Return whether the frame resumes a generator or coroutine (even for the
+ * first time), as opposed to the call that creates it. */
 static inline bool
 fd_frame_is_resumed(const fd_frame *frame)
 {
     return frame->owner == FRAME_OWNED_BY_GENERATOR;
 }
 
-/* Whether the start or the resumption of a monitored frame has not been
- * reported yet. 3.13+ runs collections and signal handlers before the event. */
+/* Return whether the start or resumption of a monitored frame has not been
+ * reported yet. 3.13+ runs collections and signal handlers before the
+ * event. */
 static inline bool
 fd_frame_is_starting(const fd_frame *frame)
 {
@@ -125,7 +127,7 @@ fd_frame_is_starting(const fd_frame *frame)
 #endif
 }
 
-/* The nearest Python frame at or above `frame`. */
+/* Return the nearest Python frame at or above `frame`. */
 static inline fd_frame *
 fd_frame_python(fd_frame *frame)
 {
@@ -145,9 +147,9 @@ fd_frame_current(const PyThreadState *thread)
 #endif
 }
 
-/* Evaluate without consuming c_recursion_remaining. A hooked call would
- * consume two units, an unhooked one none: 3.12 would raise RecursionError
- * after 750 calls. The hook itself checks the C stack
+/* Evaluate a frame without consuming c_recursion_remaining. Otherwise a hooked
+ * call would consume two units, an unhooked one none, and 3.12 would raise
+ * RecursionError after 750 calls. The hook itself checks the C stack
  * (fd_thread.stack_low). */
 static inline PyObject *
 fd_frame_evaluate(PyThreadState *thread, fd_frame *frame, int throwing)
@@ -169,8 +171,8 @@ typedef struct fd_stack_limits {
     uintptr_t hard;
 } fd_stack_limits;
 
-/* Set the limits of a thread; returns those before. Earlier versions count
- * nested calls instead, and have no limits. */
+/* Set the limits of a thread and return the previous ones. Earlier versions
+ * count nested calls instead and have no limits. */
 static inline fd_stack_limits
 fd_stack_limits_swap(PyThreadState *state, fd_stack_limits limits)
 {
@@ -188,7 +190,7 @@ fd_stack_limits_swap(PyThreadState *state, fd_stack_limits limits)
 #endif
 }
 
-/* The limits of a stack, as CPython sets them for its own threads. */
+/* Return the limits of a stack, as CPython sets them for its own threads. */
 static inline fd_stack_limits
 fd_stack_limits_of(const char *base, const char *top)
 {
@@ -202,7 +204,8 @@ fd_stack_limits_of(const char *base, const char *top)
 }
 
 #if PY_VERSION_HEX < 0x030C0000
-/* Whether the resumed frame of a generator or coroutine has yielded before. */
+/* Return whether the resumed frame of a generator or coroutine has yielded
+ * before. */
 static inline bool
 fd_frame_has_yielded(const fd_frame *frame)
 {
@@ -210,15 +213,15 @@ fd_frame_has_yielded(const fd_frame *frame)
         && _Py_OPCODE(*frame->prev_instr) != RETURN_GENERATOR;
 }
 
-/* The function of a thread that CPython calls for events. */
+/* The functions of a thread that CPython calls for events. */
 typedef enum fd_tracer_kind {
     FD_PROFILE_FUNCTION, /* sys.setprofile: calls */
-    FD_TRACE_FUNCTION    /* sys.settrace: lines too */
+    FD_TRACE_FUNCTION    /* sys.settrace: lines as well */
 } fd_tracer_kind;
 
 /* Replace the function `before` (NULL: none) of a thread by another one,
- * without an object: sys.getprofile() and sys.gettrace() return None. False if
- * the thread has a different function, which stays. */
+ * without an object: sys.getprofile() and sys.gettrace() return None. Return
+ * false, with no change, if the thread has a different function. */
 static inline bool
 fd_tracer_replace(PyThreadState *thread, fd_tracer_kind kind,
                   Py_tracefunc before, Py_tracefunc after)
@@ -238,7 +241,7 @@ fd_tracer_replace(PyThreadState *thread, fd_tracer_kind kind,
     return true;
 }
 
-/* The same for all threads. */
+/* Replace the function in all threads. */
 static inline void
 fd_tracers_replace(fd_tracer_kind kind, Py_tracefunc before,
                    Py_tracefunc after)
@@ -250,7 +253,7 @@ fd_tracers_replace(fd_tracer_kind kind, Py_tracefunc before,
     }
 }
 
-/* Whether no thread has a function other than `own`. */
+/* Return whether no thread has a function other than `own`. */
 static inline bool
 fd_tracers_free(fd_tracer_kind kind, Py_tracefunc own)
 {
@@ -267,10 +270,10 @@ fd_tracers_free(fd_tracer_kind kind, Py_tracefunc own)
 }
 #endif
 
-/* Keep the garbage collector from starting, with the flag that is set during a
- * collection, so that gc.isenabled() does not change. Returns the argument of
- * fd_collector_release. From 3.12 on, collections start between bytecodes
- * only. */
+/* Keep the garbage collector from starting by setting the flag that CPython
+ * sets during a collection, so that gc.isenabled() does not change. Return the
+ * argument for fd_collector_release. From 3.12 on, collections start between
+ * bytecodes only. */
 static inline int
 fd_collector_hold(void)
 {
@@ -294,14 +297,15 @@ fd_collector_release(int before)
 #endif
 }
 
-/* co_extra of a code object: one word per tool, at the index that CPython gave
- * it. Verified against CPython's own functions when the module loads. */
+/* co_extra of a code object: one word per tool, at the index assigned by
+ * CPython. Verified against CPython's own functions when the module loads. */
 typedef struct fd_code_extras {
     Py_ssize_t size;
     void *words[1];
 } fd_code_extras;
 
-/* The word at `index`, without the cost of a call of _PyCode_GetExtra. */
+/* Return the word at `index`, without the cost of a call of
+ * _PyCode_GetExtra. */
 static inline void *
 fd_frame_code_extra(const PyCodeObject *code, Py_ssize_t index)
 {
@@ -310,11 +314,11 @@ fd_frame_code_extra(const PyCodeObject *code, Py_ssize_t index)
                                                   : NULL;
 }
 
-/* Set the word of the recorder, without room for higher indices.
- * _PyCode_SetExtra makes room for all tools, and the destructor of each tool
- * with room is called when a code object is freed: for a later tool, that
- * would happen for code it has never seen, and possibly after the end of its
- * interpreter. -1 if out of memory, without an exception. */
+/* Set the word of the recorder, without allocating words for higher indices.
+ * _PyCode_SetExtra allocates words for all tools, and when a code object is
+ * freed, CPython calls the destructor of every tool that has a word: for a
+ * later tool, with code that it has never seen, and possibly after the end of
+ * its interpreter. Return -1 without an exception if there is no memory. */
 static inline int
 fd_frame_set_code_extra(PyCodeObject *code, Py_ssize_t index, void *word)
 {
@@ -336,19 +340,20 @@ fd_frame_set_code_extra(PyCodeObject *code, Py_ssize_t index, void *word)
     return 0;
 }
 
-/* The value of a local that may have been boxed for closures; may be NULL. */
+/* Return the value of a local that may be boxed in a cell for closures; may be
+ * NULL. */
 static inline PyObject *
 fd_unboxed(PyObject *value)
 {
     return value != NULL && PyCell_Check(value) ? PyCell_GET(value) : value;
 }
 
-/* Fetch and clear the pending exception, normalised, as a new reference; NULL
- * without one. */
+/* Fetch and clear the pending exception, normalised, as a new reference.
+ * Return NULL if no exception is pending. */
 static inline PyObject *
 fd_take_exception(void)
 {
-#if PY_VERSION_HEX >= 0x030C0000 /* an exception is a single object */
+#if PY_VERSION_HEX >= 0x030C0000 /* 3.12+: an exception is one object */
     return PyErr_GetRaisedException();
 #else
     PyObject *type;

@@ -1,19 +1,20 @@
-/* Names as UTF-8. Names of a program may have lone surrogates, which UTF-8
+/* Names as UTF-8. Names in a program may contain lone surrogates, which UTF-8
  * cannot encode: they are recorded as '?'. */
 #ifndef FD_UTF8_TEXT_H
 #define FD_UTF8_TEXT_H
 
 #include "capture/python/pyframe.h"
 
-/* New reference to `text`, or to a copy with '?' for each lone surrogate:
- * PyUnicode_AsUTF8 works on it. NULL without memory, with an exception. */
+/* Return a new reference to `text`, or to a copy with '?' for each lone
+ * surrogate, for PyUnicode_AsUTF8. Return NULL with an exception if there is
+ * no memory. */
 PyObject *fd_utf8_text(PyObject *text);
 
-/* The same for a value that may be NULL or of another type; NULL for those and
- * without memory. Sets no exception. */
+/* fd_utf8_text for a value that may be NULL or of another type: returns NULL
+ * then and if there is no memory. Sets no exception. */
 PyObject *fd_utf8_text_of(PyObject *value);
 
-/* The UTF-8 of a result of these functions; `otherwise` for NULL. */
+/* Return the UTF-8 of a result of these functions, or `otherwise` for NULL. */
 static inline const char *
 fd_utf8(PyObject *text, const char *otherwise)
 {

@@ -2,22 +2,23 @@
 #ifndef FD_CODE_FLAGS_H
 #define FD_CODE_FLAGS_H
 
-/* Anything that keeps a call off the shortest path. */
+/* Anything that excludes a call from the shortest path. */
 enum {
-    FD_CODE_GENERATOR = 1,  /* calls and resumes have separate counts */
-    FD_CODE_RECEIVER = 2,   /* any receiver except NONE and LOCAL */
-    FD_CODE_FORWARD = 4,    /* a method `forward`: maybe of an nn.Module */
-    FD_CODE_PLUMBING = 8,   /* of fastdispatch or PyTorch, never a node */
-    FD_CODE_BODY = 16,      /* body of a module: the user's is recorded */
-    FD_CODE_CHANGES = 32,   /* its end may call on_change */
+    FD_CODE_GENERATOR = 1, /* calls and resumes have separate counts */
+    FD_CODE_RECEIVER = 2,  /* any receiver except NONE and LOCAL */
+    FD_CODE_FORWARD = 4,   /* a method `forward`, perhaps of an nn.Module */
+    FD_CODE_PLUMBING = 8,  /* of fastdispatch or PyTorch; never a node */
+    FD_CODE_BODY = 16,     /* body of a module; recorded if it is the user's */
+    FD_CODE_CHANGES = 32,  /* its end may call on_change */
     FD_CODE_OPTIMIZER = 64, /* Optimizer.step: its end may end a step */
-    FD_CODE_ENGINE = 128,   /* train_batch of an engine: the same */
-    FD_CODE_ENTERS =
-        256, /* __enter__, __aenter__: see recording/open_entries.h */
-    FD_CODE_MUTED = 512,  /* not recorded, nor are its callees */
-    FD_CODE_NVTX = 1024,  /* see nvtx.h */
-    FD_CODE_JOB = 2048,   /* of an engine: see job_rules.h */
-    FD_CODE_WAITS = 4096, /* of torch.distributed: may wait for a collective */
+    FD_CODE_ENGINE = 128,   /* train_batch of an engine: its end may end a
+                               step */
+    FD_CODE_ENTERS = 256,   /* __enter__, __aenter__: see
+                               recording/open_entries.h */
+    FD_CODE_MUTED = 512,    /* not recorded, nor are its callees */
+    FD_CODE_NVTX = 1024,    /* see nvtx.h */
+    FD_CODE_JOB = 2048,     /* job of an engine: see job_rules.h */
+    FD_CODE_WAITS = 4096, /* in torch.distributed; may wait for a collective */
     FD_CODE_EVENTS =
         FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE | FD_CODE_WAITS
 };

@@ -16,8 +16,8 @@
 #define BETWEEN_STAGES "deepspeed/runtime/pipe/p2p.py"
 #define COLLECTIVES "torch/distributed/distributed_c10d.py"
 
-/* An instruction of DeepSpeed, which has no argument for the micro-batch: the
- * k-th of a kind belongs to micro-batch k. */
+/* An instruction of DeepSpeed. It has no argument for the micro-batch: the
+ * k-th instruction of a kind belongs to micro-batch k. */
 #define INSTRUCTION(name, kind) \
     { \
         DEEPSPEED, "PipelineEngine._exec_" name, kind, \
@@ -55,7 +55,7 @@
                                             .when = condition \
     }
 
-/* One of several jobs that a call may have at once. */
+/* One of several jobs that a call may start at once. */
 #define MAYBE(name, kind, condition) \
     { \
         P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON, \
@@ -254,7 +254,8 @@ fd_job_site_of(const PyCodeObject *code)
     fd_job_site **end = &first;
     uint32_t count = fd_job_rules_count();
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = (i + BUILT_IN) % count; /* user's rules first */
+        /* Try the user's rules first. */
+        uint32_t number = (i + BUILT_IN) % count;
         if (matches(fd_job_rule_at(number), file, qualified)) {
             *end = site_of(number, code);
             end = *end != NULL ? &(*end)->next : end;
@@ -317,7 +318,7 @@ check(const fd_job_rule *rule, fd_error *error)
     return FD_OK;
 }
 
-/* Copies all texts to the same block of memory, after the rule. */
+/* Copy a rule and all its texts into one block of memory. */
 static fd_job_rule *
 copy_of(const fd_job_rule *rule)
 {

@@ -8,26 +8,26 @@
 #include <string.h>
 
 typedef struct fd_rule {
-    const char *part;      /* must occur in the file's path */
-    const char *qualified; /* the __qualname__, NULL for any */
+    const char *part;      /* must occur in the path of the file */
+    const char *qualified; /* the __qualname__; NULL: any */
     uint16_t code;         /* FD_CODE_* */
     uint16_t node;         /* FD_NODE_* */
 } fd_rule;
 
-/* The first rule that matches applies. */
+/* The first matching rule applies. */
 static const fd_rule rules[] = {
     /* Functions that PyTorch calls around a dispatch mode: three per operator,
-     * and dozens when the Python object of an operator is created. */
+     * and dozens when it creates the Python object of an operator. */
     {"torch/_library/simple_registry.py", NULL, FD_CODE_MUTED, 0},
     {"torch/_ops.py", "_Ops.__getattr__", FD_CODE_MUTED, 0},
     {"torch/_ops.py", "_OpNamespace.__getattr__", FD_CODE_MUTED, 0},
     {"torch/_ops.py", "OpOverloadPacket.__getattr__", FD_CODE_MUTED, 0},
 
-    /* `python -m` */
+    /* Callers of the program, such as `python -m`. */
     {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},
     {"/bin/ipython", "<module>", FD_CODE_PLUMBING, 0},
 
-    /* Imports: hundreds of thousands of paths. */
+    /* Imports, which have hundreds of thousands of call paths. */
     {"<frozen importlib", NULL, 0, FD_NODE_FOLD},
     {"/torch/__init__.py", "<module>", FD_CODE_CHANGES, 0},
 
@@ -46,7 +46,7 @@ static const fd_rule rules[] = {
     {"torch/cuda/nvtx.py", "range_start", FD_CODE_NVTX, 0},
     {"torch/cuda/nvtx.py", "range_end", FD_CODE_NVTX, 0},
 
-    /* The compiler, not the compiled code. */
+    /* The compiler, as opposed to compiled code. */
     {"torch/_dynamo/convert_frame.py", NULL, 0, FD_NODE_FOLD},
     {"torch/_dynamo/eval_frame.py", NULL, 0, 0},
     {"torch/_dynamo/", NULL, 0, FD_NODE_FOLD},

@@ -1,5 +1,5 @@
-/* Functions known by name, as data: those that open a phase, end a step, fold
- * their callees, or belong to a tracer. */
+/* Functions recognised by name, as data: those that open a phase, end a step,
+ * fold their callees, or belong to a tracer. */
 #ifndef FD_NAME_RULES_H
 #define FD_NAME_RULES_H
 
@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-/* The FD_CODE_* bits of a code object. Requires the GIL. */
+/* Return the FD_CODE_* bits of a code object. Requires the GIL. */
 uint16_t fd_rules_code(const PyCodeObject *code);
 
-/* The FD_NODE_* bits (phase, fold) of a function. */
+/* Return the FD_NODE_* bits (phase, fold) of a function. */
 uint32_t fd_rules_node(const char *file, const char *qualified);
 
 #endif

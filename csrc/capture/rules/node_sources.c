@@ -15,7 +15,7 @@ after(const char *text, const char *prefix)
     return strncmp(text, prefix, size) == 0 ? text + size : NULL;
 }
 
-/* The names after "arg:" or "attr:"; NULL for a text of another kind. */
+/* Return the names after "arg:" or "attr:", or NULL for other texts. */
 static const char *
 names_of(const char *text, bool *attribute)
 {
@@ -25,7 +25,7 @@ names_of(const char *text, bool *attribute)
     return names != NULL ? names : after(text, "arg:");
 }
 
-/* The length of the name at `text`; 0 without one. */
+/* Return the length of the name at `text`, or 0 if there is no name. */
 static size_t
 name_size(const char *text)
 {
@@ -193,7 +193,7 @@ fd_source_holds(const fd_source *source, const fd_frame *frame, bool otherwise)
     bool plain = value != NULL
               && (value == Py_None || PyLong_CheckExact(value)
                   || PyBool_Check(value));
-    /* An object that is neither number nor None is true. */
+    /* An object that is neither a number nor None is true. */
     bool known = value != NULL;
     Py_XDECREF(value);
     return known ? (plain ? number != 0 : true) != source->negated : otherwise;

@@ -26,30 +26,31 @@ typedef struct fd_source {
         FD_SOURCE_VALUE
     } from;
     bool negated;
-    int16_t slot;   /* of the local; -1: the code has no such parameter */
-    int64_t number; /* FD_SOURCE_NUMBER */
-    PyObject *path[FD_SOURCE_DEPTH]; /* owned: names of attributes */
+    int16_t slot;   /* index of the local variable; -1: the code has no such
+                       parameter */
+    int64_t number; /* value of FD_SOURCE_NUMBER */
+    PyObject *path[FD_SOURCE_DEPTH]; /* owned; names of attributes */
 } fd_source;
 
-/* Whether a text is a valid source. NULL is valid. */
+/* Return whether a text is a valid source. NULL is valid. */
 bool fd_source_is_valid(const char *text);
 
-/* The source for calls of `code`; without such a parameter its value is
- * unknown. */
+/* Return the source for calls of `code`. If the code has no such parameter,
+ * the value of the source is unknown. */
 fd_source fd_source_of(const char *text, const PyCodeObject *code);
 void fd_source_clear(fd_source *source);
 
-/* The object, a new reference, or NULL. Sets no exception. */
+/* Return the object as a new reference, or NULL. Sets no exception. */
 PyObject *fd_source_object(const fd_source *source, const fd_frame *frame);
 
-/* The number; -1 without one, and for FD_SOURCE_COUNT. */
+/* Return the number, or -1 if it is unknown or for FD_SOURCE_COUNT. */
 int64_t fd_source_number(const fd_source *source, const fd_frame *frame);
 
-/* The bytes that a call moves: the number, or the size of the tensors
- * (tensors.h); 0: unknown. */
+/* Return the bytes that a call moves, from a number or from the sizes of
+ * tensors (tensors.h), or 0 if unknown. */
 uint64_t fd_source_bytes(const fd_source *source, const fd_frame *frame);
 
-/* Whether the value is true; `otherwise` if unknown. */
+/* Return whether the value is true, or `otherwise` if it is unknown. */
 bool fd_source_holds(const fd_source *source, const fd_frame *frame,
                      bool otherwise);
 

@@ -1,7 +1,7 @@
 #include "capture/rules/plain_attributes.h"
 
-/* A descriptor of the type may run code, except a slot of CPython; the dict of
- * the instance never does. */
+/* A descriptor of the type may run code, unless it is a slot of CPython; the
+ * dict of the instance never does. */
 PyObject *
 fd_plain_attribute(PyObject *object, PyObject *name)
 {

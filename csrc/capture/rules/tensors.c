@@ -2,7 +2,7 @@
 
 #include "capture/rules/plain_attributes.h"
 
-enum { DEEPEST = 3 }; /* nesting of lists */
+enum { DEEPEST = 3 }; /* maximum nesting of lists */
 
 typedef struct counting {
     PyObject *type;  /* torch.Tensor */
@@ -18,7 +18,7 @@ of_tensor(const counting *c, PyObject *tensor)
                                  ? PyLong_AsUnsignedLongLong(value)
                                  : 0;
     Py_XDECREF(value);
-    if (PyErr_Occurred()) { /* sparse tensor, or older PyTorch */
+    if (PyErr_Occurred()) { /* a sparse tensor, or an older PyTorch */
         PyErr_Clear();
         return 0;
     }
@@ -47,7 +47,8 @@ count(const counting *c, PyObject *object, int depth)
     return bytes;
 }
 
-/* `name` of a loaded module, or NULL. Sets no exception. */
+/* Return attribute `name` of a module if it is loaded, else NULL. Sets no
+ * exception. */
 static PyObject *
 imported(const char *module, const char *name)
 {

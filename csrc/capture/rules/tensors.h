@@ -1,6 +1,6 @@
-/* The size of the data of tensors in bytes, from PyTorch's C code. No code of
- * the program runs: a class derived from torch.Tensor counts 0, and function
- * modes are disabled. Requires the GIL, and a guard (guard.h). */
+/* Sizes of tensors in bytes, from PyTorch's C code. No code of the program
+ * runs: subclasses of torch.Tensor count 0, and function modes are disabled.
+ * Requires the GIL and a guard (guard.h). */
 #ifndef FD_TENSORS_H
 #define FD_TENSORS_H
 
@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-/* The size of a tensor, of tensors in lists and tuples, and of the attribute
- * `tensor` of their elements (torch.distributed.P2POp); 0 for other objects.
- * Sets no exception. */
+/* Return the size of a tensor, of tensors in lists and tuples, and of the
+ * attribute `tensor` of their elements (torch.distributed.P2POp), or 0 for
+ * other objects. Sets no exception. */
 uint64_t fd_tensors_bytes(PyObject *object);
 
 #endif

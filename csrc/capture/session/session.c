@@ -36,7 +36,8 @@ free_session(fd_session *session)
     fd_map_clear(&session->models);
     fd_map_clear(&session->owners);
     fd_pipeline_free(session->pipeline);
-    fd_timer_plan_clear(&session->timers); /* writes to the recording */
+    /* Must precede the end of the recording, to which it writes. */
+    fd_timer_plan_clear(&session->timers);
     fd_memory_reports_free(session);
     if (session->recording != NULL) {
         fd_recording_free(session->recording);
@@ -45,7 +46,8 @@ free_session(fd_session *session)
     fd_free(session);
 }
 
-/* Wait for sections: another thread may still be in one without the GIL. */
+/* Free retired sessions. Waits for sections, because a thread may still be in
+ * one without the GIL. */
 static void
 free_retired(void)
 {
@@ -66,7 +68,7 @@ free_retired(void)
     }
 }
 
-/* "rank00000.fd.off". Removes a file of an earlier run. */
+/* Return "rank00000.fd.off", and remove such a file of an earlier run. */
 static char *
 hold_path(const char *path)
 {
@@ -81,7 +83,7 @@ hold_path(const char *path)
     return hold;
 }
 
-/* Of any thread, inside its section or with the GIL. */
+/* End a step. Any thread may call it, inside its section or with the GIL. */
 static void
 end_step(fd_session *session, const fd_thread *thread, uint32_t source)
 {
@@ -135,7 +137,8 @@ fd_session_open(fd_session **session, const fd_folder *folder,
     return FD_OK;
 }
 
-/* The action of the schedule for the running step; RECORD if it raises. */
+/* Return the action of the schedule for the running step, or RECORD if it
+ * raises. */
 static long
 action(fd_session *session, fd_thread *thread)
 {
@@ -193,7 +196,7 @@ uninstall(const fd_session *session)
     }
 }
 
-/* Disable the hooks temporarily: keep the tool id of sys.monitoring. */
+/* Disable the hooks temporarily, but keep the tool id of sys.monitoring. */
 static void
 unhook(const fd_session *session)
 {
@@ -209,7 +212,7 @@ static void
 resume(fd_session *session)
 {
     if (session->calls == FD_CALLS_FRAME) {
-        fd_constructors_watch(); /* slow: before the clock runs */
+        fd_constructors_watch(); /* slow, so before the clock starts */
     }
     fd_recording_resume(session->recording);
     fd_steps_begin(&session->steps, session->step, fd_clock_ticks());
@@ -235,7 +238,7 @@ resume(fd_session *session)
     }
 }
 
-/* Hooks are disabled first: no thread may write after the recording is
+/* Disable the hooks first, because no thread may write after the recording is
  * settled. */
 static void
 pause_recording(fd_session *session)
@@ -296,7 +299,8 @@ fd_session_start(fd_session *session, fd_error *error)
                        "this process is recording already: stop the running "
                        "CallGraph first");
     }
-    fd_status status = claim_sources(session, error); /* may fail */
+    /* last, because it may fail */
+    fd_status status = claim_sources(session, error);
     if (status != FD_OK) {
         return status;
     }
@@ -305,7 +309,7 @@ fd_session_start(fd_session *session, fd_error *error)
     fd_process_activate(session, session->serial);
     session->wanted = action(session, thread);
     if (fd_process_active() != session) {
-        return FD_OK; /* stopped by its schedule */
+        return FD_OK; /* its schedule stopped it */
     }
     if (session->wanted >= FD_ACTION_RECORD) {
         resume(session);
@@ -359,8 +363,8 @@ is_active(const fd_session *session)
     return fd_process_active() == session;
 }
 
-/* Both the schedule and the callback at the end of a window may stop the
- * session. */
+/* Apply the schedule to the next step. The schedule and the callback at the
+ * end of a window may both stop the session. */
 static void
 apply_schedule(fd_session *session, fd_thread *thread, long ended)
 {
@@ -379,8 +383,9 @@ apply_schedule(fd_session *session, fd_thread *thread, long ended)
     }
 }
 
-/* A hook that was installed while another tool had set the evaluator is
- * removed when that tool restores the previous one: install it again. */
+/* Install the hook again if it was removed: a hook that was installed while
+ * another tool had set the evaluator is removed when that tool restores the
+ * previous one. */
 static void
 keep_hook(const fd_session *session)
 {
@@ -397,8 +402,8 @@ keep_hook(const fd_session *session)
     }
 }
 
-/* Whether file `hold` was created or removed since the last step. Costs one
- * system call. */
+/* Return whether file `hold` was created or removed since the last step. Costs
+ * one system call. */
 static bool
 hold_changed(fd_session *session)
 {
@@ -410,9 +415,9 @@ hold_changed(fd_session *session)
     return changed;
 }
 
-/* Callbacks are exchanged only when CUDA is found, because operators that
- * other threads start at that instant are lost. Evaluators change under the
- * GIL. */
+/* Decide whether to sample the next step. Callbacks are exchanged only once
+ * CUDA is found, because operators that other threads start at that instant
+ * are lost. Evaluators change under the GIL. */
 static void
 sample(fd_session *session, fd_thread *thread)
 {
@@ -428,8 +433,8 @@ sample(fd_session *session, fd_thread *thread)
     }
 }
 
-/* on_rotate stops the session, once, and starts the next one: it gets the
- * current frames of this thread. */
+/* Call on_rotate, which stops the session, once, and starts the next one; give
+ * that the current frames of this thread. */
 static void
 rotate(fd_session *session, fd_thread *thread)
 {
@@ -451,7 +456,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
         return;
     }
     if (source < header->steps_source) {
-        sample(session, thread); /* another source ends the steps */
+        sample(session, thread); /* steps are ended by another source */
         return;
     }
     keep_hook(session);
@@ -545,8 +550,8 @@ after_fork_in_parent(void)
     fd_sections_after_fork_in_parent();
 }
 
-/* Detaches the mapping first: a call recorded in the child would be in the
- * file of the parent. */
+/* Detach the mapping first: a call recorded in the child would be in the file
+ * of the parent. */
 static void
 after_fork_in_child(void)
 {

@@ -1,6 +1,6 @@
-/* Records that may end on any thread (c10d work), and are never on a stack.
- * The table stores their starts; at the end the duration is added to the
- * context. They are rare: one lock suffices. */
+/* Open records that may end on any thread (c10d work) and are never on a
+ * stack. The table stores their starts; at the end, the duration is added to
+ * the context. They are rare, so one lock suffices. */
 #ifndef FD_ASYNC_CALLS_H
 #define FD_ASYNC_CALLS_H
 
@@ -9,10 +9,10 @@
 enum { FD_ASYNCS_OPEN = 256 };
 
 typedef struct fd_async {
-    const void *record; /* NULL: free */
+    const void *record; /* NULL: free entry */
     fd_context *context;
     uint64_t start;
-    fd_op_call *call; /* in the file; NULL without */
+    fd_op_call *call; /* call in the file; NULL: not recorded */
 } fd_async;
 
 typedef struct fd_asyncs {
@@ -27,14 +27,14 @@ void fd_asyncs_init(fd_asyncs *asyncs);
 void fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file,
                      const void *record, fd_context *context);
 
-/* Recording pauses: drop the open records and count them as lost. */
+/* Drop the open records and count them as lost, because recording pauses. */
 void fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file);
 
-/* Set the call for execution traces of an open record. */
+/* Set the execution-trace call of an open record. */
 void fd_asyncs_note(fd_asyncs *asyncs, const void *record, fd_op_call *call);
 
-/* End `record` on the thread of `tree`; NULL: a thread that is not recorded.
- * False for an unknown record. */
+/* End `record` on the thread of `tree`, or on a thread that is not recorded
+ * (NULL). Return false if the record is unknown. */
 bool fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
                    bool timed);
 

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* A program that keeps creating classes would fill any table. */
+/* The table is limited, because a program that keeps creating classes would
+ * fill any table. */
 enum { FIRST_SLOTS = 256, MOST_SLOTS = 1 << 17 };
 
 static uint32_t

@@ -1,4 +1,4 @@
-/* From a C function that Python code calls to its node. A function is
+/* Cache from C functions called by Python code to their nodes. A function is
  * identified by its method definition and the class of its `self`. Requires
  * the GIL. */
 #ifndef FD_C_FUNCTIONS_H
@@ -11,17 +11,18 @@
 /* A called C function. */
 typedef struct fd_c_target {
     const PyMethodDef *method;
-    PyTypeObject *type; /* of `self`, or `self` if it is a class; else NULL */
-    PyObject *module;   /* borrowed: its module, or the name of it, or NULL */
+    PyTypeObject *type; /* class of `self`, or `self` if it is a class; else
+                           NULL */
+    PyObject *module;   /* borrowed: its module, the module's name, or NULL */
 } fd_c_target;
 
 typedef struct fd_c_function {
     const PyMethodDef *method; /* NULL: a free slot */
-    const char *name;          /* in the recording */
+    const char *name;          /* name stored in the recording */
     uint32_t receiver;         /* id of the class; 0: none */
     uint32_t node;
     uint32_t hash; /* of method and class */
-    bool dropped;  /* by the keep filter */
+    bool dropped;  /* rejected by the keep filter */
 } fd_c_function;
 
 typedef struct fd_c_functions {
@@ -32,14 +33,14 @@ typedef struct fd_c_functions {
 
 void fd_c_functions_clear(fd_c_functions *functions);
 
-/* The known function, else NULL. The name is compared too: libraries allocate
- * method definitions and free them. */
+/* Find a function, or return NULL. Names are compared too, because libraries
+ * allocate and free method definitions. */
 const fd_c_function *fd_c_functions_find(const fd_c_functions *functions,
                                          const fd_classes *classes,
                                          const fd_c_target *target);
 
-/* Add a new function; sets its hash. Empties a table of the largest size.
- * Without memory the function is not added. */
+/* Add a new function and set its hash. A table of maximum size is emptied
+ * first. If there is no memory, the function is not added. */
 void fd_c_functions_add(fd_c_functions *functions, fd_c_function function,
                         const fd_c_target *target);
 

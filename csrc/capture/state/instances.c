@@ -4,8 +4,8 @@
 #include "capture/state/parameters.h"
 
 enum {
-    MAX_INSTANCES = 256 * 1024, /* alive at a time */
-    PROBES = 4, /* entries examined for reuse, for each new instance */
+    MAX_INSTANCES = 256 * 1024, /* maximum live instances */
+    PROBES = 4, /* entries examined for reuse per new instance */
     MAX_ENCLOSING = 64
 };
 
@@ -35,7 +35,7 @@ is_alive(const fd_instance *instance)
     return object_of(instance) != Py_None;
 }
 
-/* The instance whose forward is the nearest at or above `from`, or NULL. Sets
+/* Return the instance of the nearest forward at or above `from`, or NULL. Set
  * `from` to continue the search above it. */
 static PyObject *
 enclosing(const fd_instances *instances, const fd_tree *tree,
@@ -56,8 +56,8 @@ enclosing(const fd_instances *instances, const fd_tree *tree,
     return NULL;
 }
 
-/* Name it below the nearest enclosing module that contains it, else as a
- * root. */
+/* Name an instance below the nearest enclosing module that contains it, else
+ * as a root. */
 static uint32_t
 name(fd_instances *instances, fd_tree *tree, PyObject *self)
 {
@@ -87,8 +87,8 @@ name(fd_instances *instances, fd_tree *tree, PyObject *self)
     return fd_recording_module(tree->recording, 0, class_name, class_name);
 }
 
-/* The entry of a dead instance: that of this address, or one of the next few;
- * 0 without one. */
+/* Return the entry of a dead instance: the one at this address or one of the
+ * next few, or 0. */
 static uint32_t
 abandoned(fd_instances *instances, const PyObject *self)
 {
@@ -107,7 +107,7 @@ abandoned(fd_instances *instances, const PyObject *self)
     return 0;
 }
 
-/* An entry for a new instance; 0 without room. */
+/* Return an entry for a new instance, or 0 if there is no space. */
 static uint32_t
 free_entry(fd_instances *instances, const PyObject *self)
 {
@@ -115,7 +115,7 @@ free_entry(fd_instances *instances, const PyObject *self)
     fd_instance none = {NULL, 0};
     while (at == 0 && instances->known.count < MAX_INSTANCES
            && fd_vector_push(&instances->known, none) == FD_OK) {
-        at = instances->known.count - 1; /* 0 is skipped: the unused one */
+        at = instances->known.count - 1; /* skip the unused entry 0 */
     }
     return at;
 }

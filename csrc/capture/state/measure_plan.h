@@ -1,4 +1,5 @@
-/* What a session measures, in one step of `every`: CallGraph(measure=...). */
+/* Selection of what a session measures, in one of every `every` steps:
+ * CallGraph(measure=...). */
 #ifndef FD_MEASURE_PLAN_H
 #define FD_MEASURE_PLAN_H
 
@@ -16,20 +17,21 @@ enum {
 
 typedef struct fd_measure_plan {
     uint32_t kinds;  /* FD_MEASURING_*; 0: nothing */
-    bool ready;      /* operands can be read */
+    bool ready;      /* whether operands can be read */
     uint32_t every;  /* measure steps 0, every, 2 * every, ... */
-    _Atomic bool on; /* in this step */
+    _Atomic bool on; /* whether this step is measured */
     uint64_t began;  /* tick at which the measured step began */
 } fd_measure_plan;
 
-/* Step number `step` begins now. */
+/* Begin step number `step`. */
 void fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step);
 
-/* The ends of steps so far were no steps: only their time counts. */
+/* Discard the steps so far, because another source of steps takes over: only
+ * their time counts. */
 void fd_measure_plan_discard(fd_tree *tree);
 
-/* The running step ends now (`whole`), or is interrupted. `tree` of the thread
- * that ends it; NULL: not recorded. */
+/* End the running step: completely (`whole`), or because it is interrupted.
+ * `tree` belongs to the thread that ends it; NULL: not recorded. */
 void fd_measure_plan_end(fd_measure_plan *plan, fd_tree *tree, bool whole);
 
 #endif

@@ -5,10 +5,10 @@
 #include <string.h>
 
 enum {
-    MAX_VISITS = 100000,   /* of one walk */
+    MAX_VISITS = 100000,   /* maximum visits of one walk */
     FEW = 64,              /* smaller results are not cached */
-    MOST_VISITS = 2000000, /* of all walks, plus ... */
-    VISITS_A_SEARCH = 256  /* ... this per search */
+    MOST_VISITS = 2000000, /* maximum visits of all walks, plus ... */
+    VISITS_A_SEARCH = 256  /* ... this number per search */
 };
 
 static void
@@ -30,7 +30,8 @@ fd_finder_clear(fd_finder *finder)
     Py_CLEAR(finder->key);
 }
 
-/* The `_modules` of a module, borrowed; NULL if it has none. */
+/* Return the `_modules` of a module, borrowed, or NULL if it has none of that
+ * type. */
 static PyObject *
 children_of(const fd_finder *finder, PyObject *module)
 {
@@ -39,11 +40,12 @@ children_of(const fd_finder *finder, PyObject *module)
                            ? PyDict_GetItemWithError(attributes, finder->key)
                            : NULL;
     PyErr_Clear();
-    Py_XDECREF(attributes); /* the instance has a reference */
+    Py_XDECREF(attributes); /* the instance keeps a reference */
     return children != NULL && PyDict_Check(children) ? children : NULL;
 }
 
-/* Add a module. Returns 0 if it has a place already, or without room. */
+/* Add a module and return its index. Return 0 if it is already known, or if
+ * there is no space. */
 static uint32_t
 add_text(fd_places *places, const PyObject *module, PyObject *text,
          uint32_t below)
@@ -76,7 +78,8 @@ add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
     return place;
 }
 
-/* Depth first: a module in several places gets the first one. */
+/* Walk the modules below a module, depth first. A module that occurs several
+ * times gets the first path. */
 static void
 walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
      int depth)
@@ -102,8 +105,8 @@ walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
     Py_XDECREF(children);
 }
 
-/* Whether `wanted` is below `module`. Much cheaper than a walk that collects
- * places. */
+/* Return whether `wanted` is below `module`. Much cheaper than a walk that
+ * collects paths. */
 static bool
 is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
          const PyObject *wanted, int depth)
@@ -129,7 +132,7 @@ is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
     return found;
 }
 
-/* Append a name to the path; false if it becomes too long. */
+/* Append a name to the path. Return false if it becomes too long. */
 static bool
 append(char path[FD_PLACE_NAME], size_t *used, const char *name)
 {
@@ -155,8 +158,9 @@ is_recorded_as(PyObject *key, const char *name)
     return same;
 }
 
-/* The child of a recorded name, borrowed; NULL if it has none. Several names
- * may be recorded alike, with '?': the child at `address` comes first. */
+/* Return the child with a recorded name, borrowed, or NULL if it does not
+ * exist. Several names may be recorded as the same text with '?': the child at
+ * `address` comes first. */
 static PyObject *
 child_named(PyObject *children, const char *name, uintptr_t address)
 {
@@ -173,7 +177,8 @@ child_named(PyObject *children, const char *name, uintptr_t address)
     return PyDict_GetItemString(children, name);
 }
 
-/* Follow the path of a place through the current modules of the holder. */
+/* Follow the recorded path through the current modules of the holder. Return
+ * whether it still leads to `wanted`. */
 static bool
 path_reaches(const fd_finder *finder, const fd_places *places,
              PyObject *holder, uint32_t place, const PyObject *wanted,
@@ -207,7 +212,7 @@ finds(const fd_finder *finder, const fd_places *places, PyObject *holder,
         && path_reaches(finder, places, holder, place, wanted, path);
 }
 
-/* The cache entry of the holder, or the oldest one. */
+/* Return the cache entry of the holder, or the oldest one. */
 static fd_places *
 places_of(fd_finder *finder, const PyObject *holder)
 {
@@ -222,7 +227,7 @@ places_of(fd_finder *finder, const PyObject *holder)
     return oldest;
 }
 
-/* Collect all places below the holder. */
+/* Collect all modules below the holder. */
 static void
 build(fd_finder *finder, PyObject *holder)
 {
@@ -237,7 +242,7 @@ build(fd_finder *finder, PyObject *holder)
     finder->visits += visits;
 }
 
-/* Move the places of the latest walk to the cache, unless they are few. */
+/* Move the result of the latest walk to the cache, unless it is small. */
 static void
 keep(fd_finder *finder, fd_places *places)
 {
@@ -251,7 +256,8 @@ keep(fd_finder *finder, fd_places *places)
     finder->small = (fd_places){.holder = 0};
 }
 
-/* Whether a module was added that is not among the known places. */
+/* Return whether a module that is not cached has been added below the
+ * holder. */
 static bool
 was_added(fd_finder *finder, PyObject *holder, const PyObject *wanted)
 {
@@ -261,9 +267,10 @@ was_added(fd_finder *finder, PyObject *holder, const PyObject *wanted)
     return found;
 }
 
-/* The limit is twice as high for a holder without known places: most of its
- * modules will be searched for. A module that is missing among known places is
- * probably not below the holder. */
+/* Return whether another walk is within the limit. The limit is twice as high
+ * for a holder that is not cached, because most of its modules will be
+ * searched. A module that is missing in a cached holder is probably not below
+ * it. */
 static bool
 may_walk(const fd_finder *finder, bool known)
 {

@@ -6,9 +6,9 @@
  *     at   address of attention ──► 3                2: name, below 1
  *                                                    3: name, below 2
  *
- * Stores addresses only and keeps nothing alive: each result is verified
- * against the current modules of the holder, and the walk is repeated if it
- * does not match. The total cost of all walks is bounded. Requires the GIL. */
+ * The cache stores addresses only and keeps no object alive: each result is
+ * verified against the current modules of the holder, and the walk is repeated
+ * if they differ. The total cost of all walks is bounded. Requires the GIL. */
 #ifndef FD_MODULE_FINDER_H
 #define FD_MODULE_FINDER_H
 
@@ -18,32 +18,32 @@
 #include "base/vector.h"
 
 enum {
-    FD_PLACES = 16,      /* holders in the cache */
-    FD_PLACE_DEPTH = 32, /* of containers between two forwards */
-    FD_PLACE_NAME = 512  /* bytes of a path */
+    FD_PLACES = 16,      /* maximum holders in the cache */
+    FD_PLACE_DEPTH = 32, /* maximum containers between two forwards */
+    FD_PLACE_NAME = 512  /* maximum bytes of a path */
 };
 
 typedef struct fd_place_below {
-    uintptr_t module; /* its address */
+    uintptr_t module; /* address of the module */
     uint32_t name;    /* offset in `names` */
-    uint32_t below;   /* place of its parent; 0: the holder */
+    uint32_t below;   /* index of its parent; 0: the holder */
 } fd_place_below;
 
-/* The places below one holder. */
+/* The modules below one holder. */
 typedef struct fd_places {
-    uintptr_t holder;               /* 0: unused */
-    uint64_t used;                  /* number of the last search */
-    fd_map at;                      /* address of a module -> place */
-    FD_VECTOR(fd_place_below) list; /* place 0 is the holder */
-    FD_VECTOR(char) names;          /* each with its NUL */
+    uintptr_t holder; /* address of the holder; 0: unused */
+    uint64_t used;    /* number of the search that last used it */
+    fd_map at;        /* address of a module -> index */
+    FD_VECTOR(fd_place_below) list; /* index 0 is the holder */
+    FD_VECTOR(char) names;          /* NUL-terminated names */
 } fd_places;
 
 typedef struct fd_finder {
     fd_places kept[FD_PLACES];
-    fd_places small; /* of the latest walk, if it found few modules */
+    fd_places small; /* result of the latest walk, if it found few modules */
     PyObject *key;   /* owned: "_modules"; NULL before the first walk */
     uint64_t searches;
-    uint64_t visits; /* modules visited by all walks */
+    uint64_t visits; /* number of modules visited by all walks */
 } fd_finder;
 
 void fd_finder_clear(fd_finder *finder);
@@ -51,10 +51,10 @@ void fd_finder_clear(fd_finder *finder);
 typedef enum fd_finding {
     FD_FOUND,
     FD_NOT_BELOW,   /* not found */
-    FD_NOT_SEARCHED /* unknown: the limit on visits is reached */
+    FD_NOT_SEARCHED /* unknown: the limit of visits is reached */
 } fd_finding;
 
-/* The path from `holder` to `wanted`, with dots between names. */
+/* Find the path from `holder` to `wanted`, with dots between names. */
 fd_finding fd_finder_path(fd_finder *finder, PyObject *holder,
                           PyObject *wanted, char path[FD_PLACE_NAME]);
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Training frameworks that are often run from a checkout: a folder of this
- * name is recognised although it is not an installed package. */
+/* Training frameworks that are often run from a checkout: a folder with such a
+ * name is recognised even if it is not an installed package. */
 static const char *const frameworks[] = {"megatron", "deepspeed", "torchtitan",
                                          "torch", "transformers"};
 
@@ -66,7 +66,8 @@ set_package(fd_place *place, const char *name, size_t size)
     snprintf(place->package, sizeof place->package, "%.*s", (int)size, name);
 }
 
-/* "torch" of "torch/nn/functional.py", "six" of "six.py". */
+/* Set the package to the first component: "torch" of "torch/nn/functional.py",
+ * "six" of "six.py". */
 static void
 first_component(fd_place *place, const char *relative)
 {
@@ -78,8 +79,8 @@ first_component(fd_place *place, const char *relative)
     set_package(place, relative, size);
 }
 
-/* The folder of a framework in the path is the package; the path before it is
- * stripped. */
+/* Recognise the folder of a framework in the path: it is the package, and the
+ * path before it is stripped. */
 static bool
 in_framework(const char *file, fd_place *place)
 {
@@ -114,14 +115,15 @@ place_generated(const char *file, fd_place *place)
 {
     bool frozen = strncmp(file, "<frozen ", 8) == 0;
     if (strncmp(file, "<ipython-input-", 15) == 0) {
-        return; /* a cell: of the program */
+        return; /* a notebook cell: belongs to the program */
     }
     place->from = frozen ? FD_FROM_STDLIB : FD_FROM_GENERATED;
     snprintf(place->package, sizeof place->package, "%s",
              frozen ? "stdlib" : "generated");
 }
 
-/* Files of the compiler: folder and names differ between runs. */
+/* Recognise files of the compiler, whose folders and names differ between
+ * runs. */
 static bool
 place_compiled(const char *file, fd_place *place)
 {

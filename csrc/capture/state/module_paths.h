@@ -1,5 +1,5 @@
-/* The machine-dependent prefix of the path of a file, and its package. Filled
- * once at start, read-only afterwards. */
+/* Division of file paths into a machine-dependent prefix and the rest, and
+ * their packages. Filled once at start, read-only afterwards. */
 #ifndef FD_MODULE_PATHS_H
 #define FD_MODULE_PATHS_H
 
@@ -19,17 +19,17 @@ typedef struct fd_paths {
 } fd_paths;
 
 typedef struct fd_place {
-    uint16_t strip; /* bytes of the machine-dependent prefix */
+    uint16_t strip; /* length of the machine-dependent prefix */
     uint8_t from;   /* FD_FROM_* */
     char package[64];
 } fd_place;
 
-/* Add a prefix unless it exists; appends a '/' if missing. */
+/* Add a prefix unless it exists; append a '/' if it is missing. */
 fd_status fd_paths_add(fd_paths *paths, const char *prefix, uint8_t from);
 void fd_paths_clear(fd_paths *paths);
 
-/* The longest prefix applies. Files without a prefix belong to the user and
- * keep their last two components. */
+/* Find the longest matching prefix of a file. Files without a prefix belong to
+ * the user and keep their last two components. */
 void fd_paths_place(const fd_paths *paths, const char *file, fd_place *place);
 
 #endif

@@ -34,7 +34,7 @@ place(fd_operator_table *table, uintptr_t schema, uint32_t node)
     table->count++;
 }
 
-/* Publish a table of twice the size; readers use it from their next look-up
+/* Publish a table of twice the size; readers use it from their next lookup
  * on. */
 static fd_operator_table *
 publish_larger(fd_operators *operators)
@@ -114,7 +114,8 @@ fold_digits(const char *name, char folded[MAX_NAME])
     folded[size] = '\0';
 }
 
-/* Whether the family of this name has too many names. Requires the lock. */
+/* Return whether the family of this name already has too many names. The
+ * caller holds the lock. */
 static bool
 too_many(fd_operators *operators, const fd_recording *recording, uint8_t kind,
          const char *folded)
@@ -129,7 +130,7 @@ too_many(fd_operators *operators, const fd_recording *recording, uint8_t kind,
     return false;
 }
 
-/* The phase of a kind of job. */
+/* Return the phase of a kind of job. */
 static uint32_t
 phase_of(uint8_t kind, const char *name)
 {

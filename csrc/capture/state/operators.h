@@ -1,12 +1,13 @@
-/* From the schema of an operator, or the text of a range, to its node. Readers
- * use no lock: record callbacks run on any thread without the GIL. */
+/* Cache from the schema of an operator, or the text of a range, to its node.
+ * Readers take no lock, because record callbacks run on any thread without the
+ * GIL. */
 #ifndef FD_OPERATORS_H
 #define FD_OPERATORS_H
 
 #include "recording/recording.h"
 
 typedef struct fd_operator {
-    _Atomic uintptr_t schema; /* address of the FunctionSchema; 0: free */
+    _Atomic uintptr_t schema; /* address of the FunctionSchema; 0: free slot */
     uint32_t node;
 } fd_operator;
 
@@ -24,7 +25,7 @@ typedef struct fd_operators {
 
 void fd_operators_clear(fd_operators *operators);
 
-/* The node of a known schema, else 0. */
+/* Return the node of a known schema, or 0. */
 static inline uint32_t
 fd_operators_find(const fd_operators *operators, uintptr_t schema)
 {
@@ -43,18 +44,18 @@ fd_operators_find(const fd_operators *operators, uintptr_t schema)
     }
 }
 
-/* Add the operator `name` with its key `schema`; returns its node, 0 without
- * room. */
+/* Add the operator `name` under the key `schema`. Return its node, or 0 if
+ * there is no space. */
 uint32_t fd_operators_add(fd_operators *operators, fd_recording *recording,
                           uintptr_t schema, const char *name);
 
-/* The same for a table of texts instead of nodes. */
+/* fd_operators_add for a table of texts instead of nodes. */
 uint32_t fd_operators_add_text(fd_operators *operators,
                                fd_recording *recording, uintptr_t schema,
                                const char *text);
 
-/* The node of a range or job. After FD_RANGE_NAMES names that differ only in
- * their digits, further ones share a node with '*' for the digits. */
+/* Return the node of a range or job. After FD_RANGE_NAMES names that differ
+ * only in their digits, further ones share a node with '*' for the digits. */
 enum { FD_RANGE_NAMES = 16 };
 uint32_t fd_operators_range(fd_operators *operators, fd_recording *recording,
                             uint8_t kind, const char *name);

@@ -20,7 +20,7 @@ fd_origins_clear(fd_origins *origins)
     }
 }
 
-/* Requires the lock. */
+/* Create a ring. The caller holds the lock. */
 static fd_ring *
 new_ring(fd_origins *origins, uint64_t thread)
 {
@@ -56,9 +56,9 @@ fd_origins_ring(fd_origins *origins, pthread_mutex_t *lock, uint64_t thread)
     return ring;
 }
 
-/* Lower-case letters and digits of the last component, without a trailing
- * "Backward0": "aten::native_layer_norm" and "NativeLayerNormBackward0" are
- * both "nativelayernorm". */
+/* Copy the lower-case letters and digits of the last component, without a
+ * trailing "Backward0": "aten::native_layer_norm" and
+ * "NativeLayerNormBackward0" both become "nativelayernorm". */
 static size_t
 plain_name(const char *name, char plain[MAX_NAME])
 {
@@ -79,9 +79,9 @@ plain_name(const char *name, char plain[MAX_NAME])
     return size;
 }
 
-/* Whether an operator of this name can have created this autograd node: one
- * plain name is a prefix of the other. In-place operations on views create
- * nodes of two fixed names. */
+/* Return whether an operator with this name may have created this autograd
+ * node: one plain name is a prefix of the other. In-place operations on views
+ * create nodes with two fixed names. */
 static bool
 fits(const char *autograd, const char *operator_name)
 {
@@ -106,7 +106,7 @@ fd_origins_fit(const fd_file *file, uint32_t id, const char *name)
     return fits(name, text);
 }
 
-/* The origin stored under exactly this number. */
+/* Return the origin stored under exactly this number. */
 static fd_origin
 exact(const fd_ring *ring, uint64_t number)
 {

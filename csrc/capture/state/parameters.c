@@ -4,12 +4,12 @@
 
 enum {
     MAX_DEPTH = 64,
-    MAX_VISITS = 100000 /* modules and parameters */
+    MAX_VISITS = 100000 /* maximum modules and parameters visited */
 };
 
 /* Objects of PyTorch; owned, NULL if missing. */
 typedef struct accessors {
-    PyObject *parameter; /* types */
+    PyObject *parameter; /* type torch.nn.Parameter */
     PyObject *tensor;
     PyObject *distributed; /* DTensor; NULL if not imported */
     PyObject *elements;    /* methods of all tensors */
@@ -18,7 +18,7 @@ typedef struct accessors {
 
 typedef struct counting {
     accessors torch;
-    fd_map seen; /* by address: shared parameters count once */
+    fd_map seen; /* addresses of parameters: shared ones count once */
     int visits;
     fd_parameters sum;
 } counting;
@@ -34,11 +34,12 @@ fd_module_dict(PyObject *module, const char *name)
     PyObject *dict = PyDict_CheckExact(attributes)
                        ? PyDict_GetItemString(attributes, name)
                        : NULL;
-    Py_DECREF(attributes); /* the instance has a reference */
+    Py_DECREF(attributes); /* the instance keeps a reference */
     return dict != NULL && PyDict_Check(dict) ? dict : NULL;
 }
 
-/* An attribute of a module that the program has imported; a new reference. */
+/* Return an attribute of a module that the program has imported, as a new
+ * reference. */
 static PyObject *
 imported(const char *module, const char *name)
 {
@@ -52,8 +53,8 @@ imported(const char *module, const char *name)
     return value;
 }
 
-/* Whether methods of tensors run no code of the program, according to a
- * function of torch._C. */
+/* Return whether a function of torch._C returns `expected`. Used to check that
+ * methods of tensors run no code of the program. */
 static bool
 returns(const char *function, PyObject *expected)
 {

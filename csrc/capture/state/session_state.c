@@ -13,7 +13,7 @@ raise_pending(void *error)
     return -1;
 }
 
-/* Raise an exception that stops the program or a thread as soon as the program
+/* Raise an exception that stops the program or a thread once the program
  * continues. Steals the reference. */
 static void
 raise_in_program(PyObject *error)
@@ -27,7 +27,7 @@ raise_in_program(PyObject *error)
     Py_DECREF(error);
 }
 
-/* Store the pending exception. */
+/* Store the pending exception in the session. */
 static void
 keep_error(fd_session *session)
 {
@@ -49,7 +49,8 @@ fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
                 PyObject *argument)
 {
     fd_guard guard = fd_guard_enter_open(thread);
-    PyObject *called = Py_NewRef(function); /* the session may release it */
+    /* The session may drop its reference during the call. */
+    PyObject *called = Py_NewRef(function);
     PyObject *result = argument == NULL
                          ? PyObject_CallNoArgs(called)
                          : PyObject_CallOneArg(called, argument);

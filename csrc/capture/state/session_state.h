@@ -1,5 +1,5 @@
-/* A session: a recording and the state to fill it. Start and stop are in
- * session/session.h. */
+/* A session: a recording, and the state that capture needs to fill it.
+ * session/session.h starts and stops it. */
 #ifndef FD_SESSION_STATE_H
 #define FD_SESSION_STATE_H
 
@@ -16,25 +16,25 @@
 #include "gpu/gpu.h"
 #include "recording/step_table.h"
 
-/* The calls of a session to time on the GPU: timers/call_timers.h. */
+/* Options and state of GPU timers in a session: timers/call_timers.h. */
 typedef struct fd_timer_plan {
-    bool wanted; /* if CUDA is in use */
+    bool wanted; /* enabled, if CUDA is in use */
     uint32_t every;
-    bool ops; /* operators and autograd nodes */
+    bool ops; /* time operators and autograd nodes */
     bool modules;
     bool functions;
     bool jobs;
-    FD_VECTOR(char *) globs; /* owned, of keys */
+    FD_VECTOR(char *) globs; /* owned; globs of keys to time */
     PyObject *in_use; /* owned: in_use() -> whether PyTorch has initialised
                          CUDA; NULL: never */
     fd_gpu *gpu;      /* owned; NULL until CUDA is in use */
     fd_current_stream stream;
-    _Atomic bool sampling; /* this step */
+    _Atomic bool sampling; /* whether this step is sampled */
     uint64_t first;        /* first step of the window */
-    uint64_t last;         /* latest step with a decision */
-    uint64_t sampled;      /* number of steps */
+    uint64_t last;         /* latest step for which sampling was decided */
+    uint64_t sampled;      /* number of sampled steps */
     uint32_t windows;      /* number of times that sampling began */
-    bool closed;           /* fd_timers_close was called */
+    bool closed;           /* whether fd_timers_close was called */
 } fd_timer_plan;
 
 typedef enum fd_calls_source {
@@ -52,19 +52,20 @@ typedef enum fd_ops_source {
 /* Entries besides the default ones: CallGraph(detail=...). */
 enum { FD_DETAIL_C_CALLS = 1, FD_DETAIL_LINES = 2 };
 
-/* The threads that may use a session and its recording, and when:
- *  1. A thread without the GIL, inside its section (base/sections.h), after it
- *     has compared the generation there; a thread with the GIL, until it
- *     releases it, and after Python code may have run it compares the
- *     generation again.
+/* Rules for the use of a session and its recording:
+ *  1. A thread without the GIL may use them inside its section
+ *     (base/sections.h), after it has compared the generation there. A thread
+ *     with the GIL may use them until it releases the GIL; it must compare the
+ *     generation again after Python code may have run.
  *  2. The thread that ends a window has the GIL, changes the generation and
- *     waits until all sections have been left: until the next generation, it
+ *     waits until all sections have been left. Until the next generation, it
  *     owns the trees of all threads and the tables of the session.
- *  3. Memory is freed after the session was retired, all sections have been
- *     left once more, and no guard (guard.h) is open on any thread. */
+ *  3. Memory is freed once the session has been retired, all sections have
+ *     been left again, and no guard (guard.h) is open on any thread. */
 typedef struct fd_session {
     struct fd_session *next; /* next retired session */
-    uint32_t serial; /* differs from that of a freed session at its address */
+    uint32_t serial; /* differs from the serial of a freed session at the same
+                        address */
     fd_recording *recording; /* owned */
     fd_steps steps;
     fd_paths paths;
@@ -77,47 +78,49 @@ typedef struct fd_session {
     fd_asyncs asyncs;
     fd_timer_plan timers;
     fd_measure_plan measures;
-    /* Owned; NULL without figures of memory: memory/memory_reports.h */
+    /* Owned; NULL if memory is not measured: memory/memory_reports.h */
     _Atomic(struct fd_memory_state *) memory;
     /* Owned; NULL if the timeline has no jobs: engines/pipeline_state.h */
     struct fd_engine_pipeline *pipeline;
     /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
     void (*step_ended)(struct fd_session *session, fd_thread *thread,
                        uint32_t source);
-    /* The same of a range, which may end without the GIL: no hook and no
-     * schedule is changed. */
+    /* step_ended for a range, which may end without the GIL: changes no hooks
+     * and no schedule. */
     void (*end_step)(struct fd_session *session, const fd_thread *thread,
                      uint32_t source);
     fd_map nodes;  /* code id << 32 | class id -> node */
-    fd_map models; /* address of a module of an on_model call -> 1 */
-    fd_map owners; /* code id -> whose code: frames/notebook_calls.h */
-    uint64_t kernel_threads; /* the last thread of a notebook's kernel; 0: not
+    fd_map models; /* address of a module that was passed to on_model -> 1 */
+    fd_map owners; /* code id -> owner of the code: frames/notebook_calls.h */
+    uint64_t kernel_threads; /* last thread id of a notebook's kernel; 0: not
                                 in a notebook */
     fd_c_functions c_functions;
-    bool fold; /* record imports and compilers as one <folded> */
+    bool fold; /* fold calls of imports and compilers */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
     bool stuck;    /* a thread never left its section: memory is not freed */
-    bool operands; /* for execution traces */
-    bool unhooked; /* paused by fd_session_record, without hooks */
+    bool operands; /* record operands for execution traces */
+    bool unhooked; /* paused by fd_session_record; the hooks are removed */
     fd_calls_source calls;
-    bool c_calls;           /* also calls of C functions: hooks/c_calls.h */
-    bool lines;             /* also source lines: hooks/source_lines.h */
-    Py_tracefunc on_c_call; /* the profile function of the former, for new
-                               threads; NULL where threads need none */
-    Py_tracefunc on_line;   /* the trace function of the latter, the same */
+    bool c_calls;           /* record calls of C functions: hooks/c_calls.h */
+    bool lines;             /* record source lines: hooks/source_lines.h */
+    Py_tracefunc on_c_call; /* profile function that new threads need for
+                               c_calls; NULL: none */
+    Py_tracefunc on_line;   /* trace function that new threads need for lines;
+                               NULL: none */
     fd_ops_source ops;
-    bool on_hold;        /* file `hold` existed when the step began */
-    char *hold;          /* owned; the path and ".off": while this file exists,
-                         nothing is recorded. NULL: in memory */
+    bool on_hold;        /* whether file `hold` existed when the step began */
+    char *hold;          /* owned; the path with ".off": while this file
+                            exists, nothing is recorded. NULL: in memory */
     uint64_t step;       /* number of the running step */
-    long wanted;         /* action of the schedule for it */
-    uint64_t first_step; /* number of the first one of the session */
-    uint64_t rotate_after; /* ticks; 0: no rotation */
-    uint64_t rotate_at;    /* the first step that ends later calls on_rotate */
+    long wanted;         /* action of the schedule for the running step */
+    uint64_t first_step; /* number of the first step of the session */
+    uint64_t rotate_after; /* ticks until the next segment; 0: no rotation */
+    uint64_t rotate_at;    /* the first step that ends after this tick calls
+                              on_rotate */
 
-    /* Owned. Called with the collector and the hooks disabled, never during an
-     * event. */
+    /* Owned. Called with the collector and the hooks disabled, and never
+     * during an event. */
     PyObject *keep;      /* keep(key) -> bool, or NULL */
     PyObject *schedule;  /* schedule(step) -> action, or NULL */
     PyObject *on_change; /* called after an import of PyTorch or the creation
@@ -125,24 +128,25 @@ typedef struct fd_session {
     PyObject *on_ready;  /* called when a window of the schedule ends */
     PyObject *on_rotate; /* on_rotate() begins the next segment, or NULL */
     PyObject *on_model;  /* on_model(module): called at the first call of a
-                           module outside of other modules, or NULL */
+                            module outside of other modules, or NULL */
     PyObject *tensor;    /* torch.Tensor, for execution traces */
-    PyObject *error;     /* the first exception that one of them raised */
+    PyObject *error;     /* the first exception raised by one of these */
 } fd_session;
 
-/* Call a function of the session, without an argument if that is NULL. If it
- * raises an Exception, stores it in session->error and returns NULL; other
- * exceptions (KeyboardInterrupt, SystemExit) are raised as soon as the program
- * continues. */
+/* Call a function of the session with `argument`, or without one if it is
+ * NULL. If it raises an Exception, store that in session->error and return
+ * NULL. Other exceptions (KeyboardInterrupt, SystemExit) are raised as soon as
+ * the program continues. */
 PyObject *fd_session_call(fd_session *session, fd_thread *thread,
                           PyObject *function, PyObject *argument);
 
 /* Assign a tree of this session to the thread if it has none. `python_name` as
- * for fd_role_of. False without room: the thread is not recorded. */
+ * in fd_role_of. Return false if there is no space: the thread is not
+ * recorded. */
 bool fd_thread_attach(fd_thread *thread, struct fd_session *session,
                       const char *python_name);
 
-/* Call on_change. */
+/* Call on_change of the session. */
 void fd_session_changed(fd_session *session, fd_thread *thread);
 
 #endif

@@ -5,7 +5,7 @@
 #include "recording/open_entries.h"
 
 enum {
-    SLICE_MS = 20, /* of a wait, between checks for signals */
+    SLICE_MS = 20, /* part of a wait between two checks for signals */
     MOST_AROUND = 64
 };
 
@@ -22,7 +22,7 @@ fd_timer_plan_clear(fd_timer_plan *plan)
     plan->gpu = NULL;
 }
 
-/* Whether PyTorch has initialised CUDA. */
+/* Return whether PyTorch has initialised CUDA. */
 static bool
 is_in_use(fd_session *session, fd_thread *thread)
 {
@@ -57,7 +57,7 @@ decide(fd_session *session, fd_thread *thread, uint64_t step)
     }
     const fd_gpu *before = plan->gpu;
     plan->last = step;
-    plan->sampled += plan->sampling; /* the step that ends */
+    plan->sampled += plan->sampling; /* count the step that ends */
     bool sampled =
         step % plan->every == 1 % plan->every && find(session, thread);
     bool changed = sampled != plan->sampling || before != plan->gpu;
@@ -95,7 +95,8 @@ fd_timers_pause(fd_session *session)
 {
     fd_timer_plan *plan = &session->timers;
     bool over = session->steps.number - plan->first != plan->last;
-    plan->sampled += plan->sampling && over; /* not at the begin of a step */
+    /* Do not count it at the begin of a step. */
+    plan->sampled += plan->sampling && over;
     plan->sampling = false;
     if (plan->gpu != NULL) {
         fd_gpu_drain(plan->gpu, false);
@@ -133,7 +134,8 @@ fd_timers_close(fd_session *session)
     fd_recording_note(session->recording, "gpu_steps", text);
 }
 
-/* The timers of this thread in this session; NULL if out of memory. */
+/* Return the timers of this thread in this session, or NULL if there is no
+ * memory. */
 static fd_thread_timers *
 timers_of(fd_thread *thread)
 {
@@ -143,14 +145,15 @@ timers_of(fd_thread *thread)
     fd_thread_timers *timers = thread->timers;
     if (timers != NULL && timers->serial != thread->serial) {
         fd_map_clear(&timers->chosen);
-        timers->open.count = 0; /* counted by the earlier session */
+        timers->open.count = 0; /* the earlier session has counted them */
         timers->stream.known = false;
         timers->serial = thread->serial;
     }
     return timers;
 }
 
-/* The entry of an open timer; -1: the entry was closed. */
+/* Return the index of the entry of an open timer, or -1 if the entry was
+ * closed. */
 static int64_t
 entry_of(const fd_tree *tree, const fd_open_timer *timer)
 {
@@ -172,8 +175,8 @@ forget(fd_thread_timers *timers, uint32_t at)
     }
 }
 
-/* Drop timers without an entry. Entries are closed from the top, so the search
- * ends at the topmost timer with an entry. */
+/* Drop timers whose entries were closed. Entries are closed from the top, so
+ * the search ends at the topmost timer with an entry. */
 static void
 reconcile(fd_thread_timers *timers, const fd_tree *tree)
 {
@@ -213,7 +216,8 @@ is_chosen(const fd_session *session, fd_thread_timers *timers, uint32_t node)
     uint32_t known = fd_map_get(&timers->chosen, node);
     if (known == 0) {
         known = matches(session, node) ? 2 : 1;
-        fd_map_put(&timers->chosen, node, known); /* a cache: may fail */
+        /* A failure is harmless: it is a cache. */
+        fd_map_put(&timers->chosen, node, known);
     }
     return known == 2;
 }
@@ -245,7 +249,7 @@ is_wanted(const fd_session *session, fd_thread_timers *timers,
     return is_chosen(session, timers, node);
 }
 
-/* The open timers of this thread on the device, outermost first. */
+/* List the open timers of this thread on the device, outermost first. */
 static uint32_t
 open_timers(const fd_thread_timers *timers, const fd_gpu_device *device,
             uint32_t list[MOST_AROUND])

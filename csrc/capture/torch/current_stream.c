@@ -5,8 +5,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* PyTorch for ROCm renamed namespace and classes before 2.11; its device type
- * is CUDA in all versions. */
+/* PyTorch for ROCm renamed its namespace and classes before 2.11; its device
+ * type is CUDA in all versions. */
 static const struct {
     const char *library;
     const char *current;
@@ -30,7 +30,8 @@ find_symbols(fd_current_stream *stream)
         }
         void *current = dlsym(library, builds[i].current);
         void *handle = dlsym(library, builds[i].handle);
-        dlclose(library); /* stays loaded: the program has opened it */
+        /* It stays loaded, because the program has opened it. */
+        dlclose(library);
         if (current != NULL && handle != NULL) {
             memcpy(&stream->current, &current, sizeof current);
             memcpy(&stream->handle, &handle, sizeof handle);

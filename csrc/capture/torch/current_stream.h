@@ -1,11 +1,12 @@
-/* PyTorch's current stream of CUDA or HIP of the calling thread.
+/* PyTorch's current CUDA or HIP stream of the calling thread.
  *
- * From c10::cuda::getCurrentCUDAStream of the libc10_cuda.so or libc10_hip.so
- * (of ROCm) that the program has loaded: it works without the GIL and returns
- * the streams that autograd sets on its own threads. If PyTorch has no such function, from the function
- * that Inductor and Triton use, torch._C._cuda_getCurrentRawStream, which
- * requires the GIL. Operators run without the GIL, so that function is called
- * at the begin and end of Python calls; threads without Python calls (of
+ * The stream is read with c10::cuda::getCurrentCUDAStream of the
+ * libc10_cuda.so or libc10_hip.so (ROCm) that the program has loaded: it works
+ * without the GIL and returns the streams that autograd sets on its own
+ * threads. If PyTorch lacks that function, it is read with
+ * torch._C._cuda_getCurrentRawStream, which Inductor and Triton use and which
+ * requires the GIL. Operators run without the GIL, so the latter is called at
+ * the begin and end of Python calls; threads without Python calls (of
  * autograd) are not timed. */
 #ifndef FD_CURRENT_STREAM_H
 #define FD_CURRENT_STREAM_H
@@ -29,12 +30,13 @@ typedef struct fd_current_stream {
     PyObject *function; /* owned: _cuda_getCurrentRawStream, or NULL */
 } fd_current_stream;
 
-/* Find either function; false without one. Requires the GIL. */
+/* Find one of the functions. Return false if both are missing. Requires the
+ * GIL. */
 bool fd_current_stream_find(fd_current_stream *stream);
 void fd_current_stream_clear(fd_current_stream *stream);
 
-/* The stream on `device`; false if currently unknown. Keeps a pending
- * exception. */
+/* Get the stream on `device`. Return false if it is not known now. Keeps a
+ * pending exception. */
 bool fd_current_stream_get(const fd_current_stream *stream, int device,
                            fd_stream_memory *memory, void **handle);
 

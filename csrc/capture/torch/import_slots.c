@@ -62,7 +62,7 @@ tables_of(const Elf64_Dyn *entry)
     return found;
 }
 
-/* The offset of the slot of a symbol; 0: none. */
+/* Return the offset of the slot of a symbol, or 0 if it has no slot. */
 static uint64_t
 offset_in(const tables *of, const Elf64_Rela *list, size_t bytes,
           const char *symbol)

@@ -8,13 +8,13 @@ fd_libtorch fd_torch;
 
 static const char LIBRARY[] = "/libtorch_cpu.so";
 
-/* Paths, borrowed from the loader. */
+/* Paths of loaded libraries, borrowed from the loader. */
 typedef struct loaded {
     const char *first; /* NULL: PyTorch is not loaded */
-    const char *other; /* NULL: there is one */
+    const char *other; /* NULL: only one is loaded */
 } loaded;
 
-/* Distributions add a version to the name: libtorch_cpu.so.2.6. */
+/* Distributions may add a version to the name: libtorch_cpu.so.2.6. */
 static int
 note_libtorch(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -28,8 +28,9 @@ note_libtorch(struct dl_phdr_info *info, size_t size, void *context)
     return found->other != NULL;
 }
 
-/* Python loads extension libraries privately, so RTLD_DEFAULT does not see
- * them; a handle to the loaded one does. NULL with an error. */
+/* Return a handle to the loaded library, or NULL with an error. Python loads
+ * extension libraries privately, so RTLD_DEFAULT does not see their
+ * symbols. */
 static void *
 loaded_library(fd_error *error)
 {
@@ -50,7 +51,7 @@ loaded_library(fd_error *error)
 }
 
 typedef struct wanted {
-    void *function; /* pointer to one */
+    void *function; /* pointer to a function pointer */
     const char *symbol;
 } wanted;
 

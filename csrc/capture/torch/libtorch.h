@@ -36,7 +36,8 @@ typedef struct fd_libtorch {
     const char *(*record_name)(const void *record);
     bool (*record_is_async)(const void *record);
     uint64_t (*current_thread)(void);
-    uint64_t (*next_number)(void); /* of the next autograd node here */
+    uint64_t (*next_number)(void); /* returns the number of the next autograd
+                                      node here */
     void *(*print_schema)(void *stream, const void *schema);
     void (*begin_stream)(void *stream); /* std::ostringstream */
     void (*end_stream)(void *stream);
@@ -47,17 +48,18 @@ typedef struct fd_libtorch {
 } fd_libtorch;
 
 /* At file scope because callbacks get no user pointer. Set by fd_libtorch_find
- * before the first callback, constant afterwards. */
+ * before the first callback and constant afterwards. */
 extern fd_libtorch fd_torch;
 
-/* Look up the functions. FD_EINVAL, with the name of the missing function, if
+/* Look up the functions. Return FD_EINVAL, naming the missing function, if
  * PyTorch is not loaded or has an unknown version. */
 fd_status fd_libtorch_find(fd_error *error);
 
-/* Another function of PyTorch; NULL: not found. */
+/* Return another function of PyTorch, or NULL if it is not found. */
 void *fd_libtorch_function(const char *symbol);
 
-/* Look up the functions for execution traces: from print_schema on. */
+/* Look up the functions for execution traces: print_schema and those after
+ * it. */
 fd_status fd_libtorch_find_printer(fd_error *error);
 
 #endif

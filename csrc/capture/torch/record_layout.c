@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 enum {
-    SEEN = 64,         /* records that a probe keeps; about ten occur */
+    SEEN = 64,         /* maximum records kept by a probe; about ten occur */
     RECORD_BYTES = 344 /* sizeof(at::RecordFunction), the larger layout */
 };
 
@@ -15,14 +15,14 @@ typedef struct seen_record {
 const fd_layout *fd_record_layout;
 
 /* At file scope because the callback gets no user pointer. The probe runs
- * once, on a single thread with the GIL. */
+ * once, on one thread with the GIL. */
 static struct {
     uint64_t handle;
     int count;
     seen_record records[SEEN];
 } probe;
 
-/* The C++11 string ABI of libstdc++, and the older one. */
+/* The new (C++11) and old string ABIs of libstdc++. */
 static const fd_layout layouts[] = {
     {"C++11 strings", 192, 200, 304, 312},
     {"old strings", 168, 176, 280, 288},
@@ -65,7 +65,7 @@ fd_layout_probe_begin(void)
     return probe.handle != 0 ? FD_OK : FD_EINVAL;
 }
 
-/* The n-th record of this name, or NULL. */
+/* Return the n-th record with this name, or NULL. */
 static const uint8_t *
 nth(const char *name, int n)
 {
@@ -107,7 +107,8 @@ is_backward(const fd_layout *layout, const uint8_t *record, uint64_t number)
                == fd_torch.current_thread();
 }
 
-/* PyTorch numbers records consecutively. */
+/* Return whether the ids of two records fit: PyTorch numbers records
+ * consecutively. */
 static bool
 has_ids(const fd_layout *layout, const uint8_t *earlier, const uint8_t *later)
 {
@@ -116,7 +117,8 @@ has_ids(const fd_layout *layout, const uint8_t *earlier, const uint8_t *later)
         || (first != 0 && first < fd_record_word(later, layout->id));
 }
 
-/* probe.py runs mul twice: with gradients, then without. */
+/* Return whether a layout fits the records. probe.py runs mul twice: with
+ * gradients, then without. */
 static bool
 explains(const fd_layout *layout, uint64_t number)
 {

@@ -1,6 +1,6 @@
-/* The offsets of the fields of at::RecordFunction. Its accessors are inline
- * C++, so fields are read from memory; a self-test on the loaded library
- * selects the layout, or fails. */
+/* Field offsets of at::RecordFunction. Its accessors are inline C++, so fields
+ * are read from memory; a self-test on the loaded library selects the layout,
+ * or fails. */
 #ifndef FD_RECORD_LAYOUT_H
 #define FD_RECORD_LAYOUT_H
 
@@ -9,11 +9,11 @@
 #include <string.h>
 
 typedef struct fd_layout {
-    const char *name;        /* for the recording's meta */
-    uint16_t variant;        /* 1: `function` is a schema, 0: it is text */
-    uint16_t sequence;       /* int64: autograd number, -1 without */
+    const char *name;        /* stored as a fact in the recording */
+    uint16_t variant;        /* 1: `function` is a schema; 0: it is text */
+    uint16_t sequence;       /* int64: autograd's number, -1: none */
     uint16_t forward_thread; /* uint64, autograd nodes only */
-    uint16_t id; /* uint64: number of the record, 0 if no callback needs ids */
+    uint16_t id; /* uint64: id of the record; 0 if no callback needs ids */
 } fd_layout;
 
 /* Offsets that are the same in all known layouts. */
@@ -40,11 +40,11 @@ fd_record_byte(const void *record, int offset)
     return ((const uint8_t *)record)[offset];
 }
 
-/* The layout of this PyTorch; NULL before a self-test has passed, constant
- * afterwards. */
+/* The layout of the loaded PyTorch; NULL before a self-test has passed,
+ * constant afterwards. */
 extern const fd_layout *fd_record_layout;
 
-/* "Record function id" of torch.profiler; 0 without. */
+/* Return the "Record function id" of torch.profiler, or 0 if it has no id. */
 static inline uint64_t
 fd_record_id(const void *record)
 {
@@ -53,7 +53,7 @@ fd_record_id(const void *record)
              : 0;
 }
 
-/* Whether the record has the schema of an operator, and not a text. */
+/* Return whether the record has an operator schema instead of a text. */
 static inline bool
 fd_record_has_schema(const void *record)
 {
@@ -66,9 +66,9 @@ fd_record_text(const void *record)
     return (const char *)(uintptr_t)fd_record_word(record, FD_RECORD_FUNCTION);
 }
 
-/* The self-test, in two halves: in between, the caller runs the operators of
- * python/fastdispatch/record/probe.py on this thread and returns the number of
- * the first one. FD_EINVAL: no layout fits. */
+/* Run the self-test, in two halves. In between, the caller runs the operators
+ * of python/fastdispatch/record/probe.py on this thread; they return the
+ * number of the first operator. Return FD_EINVAL if no layout fits. */
 fd_status fd_layout_probe_begin(void);
 fd_status fd_layout_probe_end(uint64_t number, fd_error *error);
 

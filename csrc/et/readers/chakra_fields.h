@@ -39,8 +39,8 @@ enum {
     FD_CHAKRA_LAST = 32
 };
 
-/* The wire type of the value of an AttributeProto: its fields are numbers of
- * ten types, each followed by a list of the same type. */
+/* Return the wire type of the value of an AttributeProto. Its fields are
+ * numbers of ten types, each followed by a list of the same type. */
 static inline uint32_t
 fd_chakra_wire(uint32_t field)
 {

@@ -11,10 +11,10 @@
 
 enum { MOST = FD_BYTES_IN_MOST / 2, LONGEST = 10 };
 
-/* One attribute of a message. */
+/* An attribute of a message. */
 typedef struct said {
     fd_span name;
-    uint32_t field; /* 0: it has no value */
+    uint32_t field; /* field of the value; 0: no value */
     uint64_t number;
     fd_span bytes;
 } said;
@@ -53,7 +53,7 @@ typedef enum slot_kind { U64, I64, U32, I32, U8, TEXT } slot_kind;
 typedef struct attr_slot {
     const char *name;
     slot_kind kind;
-    size_t at; /* in fd_et_node, or fd_et_comm */
+    size_t at; /* offset in fd_et_node or fd_et_comm */
 } attr_slot;
 
 static const attr_slot node_slots[] = {
@@ -96,7 +96,8 @@ find_slot(const attr_slot *slots, size_t count, fd_span name)
     return NULL;
 }
 
-/* A text instead of a number, or a number instead of a text, is a fault. */
+/* Store an attribute in a field; a text instead of a number, or the reverse,
+ * is a fault. */
 static fd_status
 fill(fd_et *et, char *record, const attr_slot *slot, const said *attr)
 {
@@ -129,7 +130,7 @@ fill(fd_et *et, char *record, const attr_slot *slot, const said *attr)
     return FD_OK;
 }
 
-/* The current node, by its place: the vector may move. */
+/* Return the current node, which can move when nodes are added. */
 static fd_et_node *
 last_node(fd_et *et)
 {
@@ -142,7 +143,7 @@ keep(fd_et *et, const said *attr)
     fd_et_attr kept = {.field = attr->field, .number = attr->number};
     fd_status status = add_text(et, attr->name, &kept.name);
     if (status == FD_OK && fd_chakra_wire(attr->field) == FD_PROTO_BYTES) {
-        /* Bytes stay bytes: lists of numbers are not text. */
+        /* Bytes are copied unchanged: lists of numbers are not text. */
         status = fd_text_pool_add(&et->texts, attr->bytes.from,
                                   fd_span_size(attr->bytes), &kept.text);
     }
@@ -207,7 +208,7 @@ add_dep(fd_et *et, bool control, uint64_t id)
     return fd_vector_push(&et->given, given);
 }
 
-/* Packed or one by one. */
+/* Read dependencies, packed or one per field. */
 static fd_status
 take_deps(fd_et *et, const fd_proto_field *f)
 {
@@ -262,7 +263,7 @@ take_field(fd_et *et, const fd_proto_field *f, fd_span *kinds)
     }
 }
 
-/* Files of fastdispatch have the kinds of edges. */
+/* Set the kinds of edges, which files of fastdispatch state. */
 static void
 set_kinds(fd_et *et, uint32_t from, fd_span kinds)
 {

@@ -9,18 +9,22 @@
 enum { READERS = 4 };
 
 typedef struct storage {
-    uint32_t writer;           /* + 1; 0: none in this trace */
-    uint32_t readers[READERS]; /* since the last write, + 1; one per thread */
+    uint32_t writer;           /* a reference; 0: written outside of this
+                                * trace */
+    uint32_t readers[READERS]; /* references of the readers since the last
+                                * write, one per thread */
 } storage;
 
 #define NOT_WORK UINT32_MAX
 
 typedef struct finding {
     fd_et *et;
-    uint32_t *works; /* per call, its first work on another thread, + 1 ... */
-    uint32_t *next;  /* ... and per work, the next one; NOT_WORK for others */
+    uint32_t *works; /* per call, reference of its first work on another thread
+                      * ... */
+    uint32_t *next;  /* ... and per work, of the next one; NOT_WORK for other
+                      * nodes */
     FD_VECTOR(storage) list;
-    fd_map places; /* a storage's id + 1 -> its place in the list + 1 */
+    fd_map places; /* id of a storage + 1 -> index in the list + 1 */
 } finding;
 
 static storage *
@@ -35,7 +39,7 @@ storage_of(finding *f, uint64_t id, fd_status *status)
     return found;
 }
 
-/* Whether `around` encloses `node`, within a few levels. */
+/* Return whether `around` encloses `node`, within a few levels. */
 static bool
 within(const fd_et *et, uint32_t node, uint32_t around)
 {
@@ -49,8 +53,8 @@ within(const fd_et *et, uint32_t node, uint32_t around)
     return node == around;
 }
 
-/* Whether `to` waited for an earlier access to a storage. Work on another
- * thread may be later or still running: then it did not. */
+/* Return whether `to` waited for an earlier access to a storage. Work on
+ * another thread can be later or still running: then it did not wait. */
 static bool
 waited(const fd_et *et, uint32_t from, uint32_t to)
 {
@@ -67,7 +71,8 @@ waited(const fd_et *et, uint32_t from, uint32_t to)
                        != INT64_MAX));
 }
 
-/* Later readers of a thread imply earlier ones by program order. */
+/* Remember a reader. The last reader of a thread implies earlier ones by
+ * program order. */
 static void
 remember(const fd_et *et, storage *s, uint32_t place)
 {
@@ -151,7 +156,8 @@ write_storage(finding *f, storage *s, uint32_t place)
     return status;
 }
 
-/* The tensors of a list without those that are also in `unless` (0: empty). */
+/* Add writes of the tensors of a list, except those that are also in `unless`
+ * (0: empty). */
 static fd_status
 write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
 {
@@ -171,8 +177,9 @@ write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
     return status;
 }
 
-/* An output that was an input is a view, unless the schema declares it as
- * written: "Tensor(a!)". Receive buffers are written in any case. */
+/* Add writes of outputs. An output that was an input is a view and not
+ * written, unless the schema declares it: "Tensor(a!)". Receive buffers are
+ * always written. */
 static fd_status
 write_outputs(finding *f, uint32_t place)
 {
@@ -197,8 +204,8 @@ touches(const fd_et *et, uint32_t place)
         && (node->schema != 0 || node->comm != 0);
 }
 
-/* Work of a collective is visited with the call that started it, which may not
- * enclose it. */
+/* List the work of each collective by the call that started it, which need not
+ * enclose the work. */
 static void
 find_works(finding *f)
 {
@@ -246,7 +253,7 @@ leave(finding *f, uint32_t place)
 /* The start or end of a call. */
 typedef struct moment {
     int64_t time;
-    uint32_t number; /* in the order of calls */
+    uint32_t number; /* number in the order of calls */
     uint32_t place;
     bool end;
 } moment;
@@ -262,7 +269,8 @@ note(const fd_et *et, moments *list, uint32_t place, bool end)
     return fd_vector_push(list, at);
 }
 
-/* The end of a call follows the nodes that it encloses. */
+/* List starts and ends; the end of a call follows the nodes that it
+ * encloses. */
 static fd_status
 list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
              moments *list)
@@ -292,9 +300,9 @@ by_time(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->number, b->number);
 }
 
-/* Times give the order of calls on several threads; without them ids do, which
- * PyTorch assigns at the start of a call on any thread. A call then ends with
- * the last node that it encloses. */
+/* Order calls of several threads without times by id, which PyTorch assigns at
+ * the start of a call on any thread. A call then ends with the last node that
+ * it encloses. */
 static void
 order_by_id(moments *list)
 {
@@ -306,7 +314,7 @@ order_by_id(moments *list)
     }
 }
 
-/* The calls of one thread are in order already. */
+/* Order calls by time; the calls of a single thread are in order already. */
 static void
 order_moments(const fd_et *et, moments *list)
 {
@@ -325,7 +333,7 @@ order_moments(const fd_et *et, moments *list)
     }
 }
 
-/* Reads at entry, writes at exit. */
+/* Visit all calls: reads at their start, writes at their end. */
 static fd_status
 visit(finding *f, const moments *list)
 {

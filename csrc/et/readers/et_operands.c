@@ -7,7 +7,7 @@
 
 enum { DEEPEST = 8 };
 
-/* The four lists that grow side by side. */
+/* Output of the four parallel lists. */
 typedef struct listing {
     fd_buffer values;
     fd_buffer shapes;
@@ -17,7 +17,7 @@ typedef struct listing {
     const fd_et_anonymizer *anonymizer; /* NULL: names are kept */
 } listing;
 
-/* c10::DeviceType */
+/* Names of c10::DeviceType. */
 static const char *const devices[] = {
     "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
     "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
@@ -120,7 +120,7 @@ put_tensor(listing *l, const fd_operand *operand)
     fd_buffer_text(&l->types, ")");
 }
 
-/* JSON has no infinities. */
+/* Write a double; JSON has no infinities. */
 static void
 put_double(fd_json_writer *w, uint64_t bits)
 {
@@ -188,7 +188,7 @@ put_all(listing *l, const char *text)
     fd_buffer_text(&l->strides, text);
 }
 
-/* The types of a list are one text: "GenericList[Int,Int]". */
+/* Append a list; its types are one text: "GenericList[Int,Int]". */
 static void
 put_list(listing *l, fd_words *words, uint32_t count, int depth)
 {

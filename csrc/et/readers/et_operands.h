@@ -1,5 +1,5 @@
-/* Operands of recorded calls (recording/recording_format.h), one by one, and
- * as the JSON lists that PyTorch writes. */
+/* Reader of the operands of recorded calls (recording/recording_format.h), one
+ * by one, and their conversion to the JSON lists that PyTorch writes. */
 #ifndef FD_ET_OPERANDS_H
 #define FD_ET_OPERANDS_H
 
@@ -8,29 +8,31 @@
 #include "recording/operand_words.h"
 #include "trace/reader/file_chunks.h"
 
-/* The operands of a call; empty if they are invalid. */
+/* Return the operands of a call; empty if they are invalid. */
 fd_words fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size);
 
 /* Find the next tensor. */
 bool fd_words_tensor(fd_words *words, fd_operand *tensor);
 
-/* The dtype in the first word of a tensor. */
+/* Return the dtype in the first word of a tensor. */
 const fd_dtype *fd_dtype_of(const fd_operand *tensor);
 
-/* The only element of a tensor that has FD_OPERAND_VALUED. */
+/* Return the only element of a tensor that has FD_OPERAND_VALUED. */
 static inline uint64_t
 fd_operand_value(const fd_operand *tensor)
 {
     return tensor->more[FD_TENSOR_SIZES + 2 * tensor->number];
 }
 
-/* Ids of the tensors of a side, in order, and of their storages. */
+/* Ids of the tensors of the inputs or outputs, in order, and of their
+ * storages. */
 typedef struct fd_operand_ids {
     const uint32_t *tensors;
     const uint32_t *storages;
 } fd_operand_ids;
 
-/* A device in the first word of an operand, as a JSON text: "cuda:0". */
+/* Write the device in the first word of an operand as a JSON text:
+ * "cuda:0". */
 void fd_et_put_device(fd_buffer *to, uint64_t head);
 
 /* Add all operands as texts of `et`. `anonymizer` NULL: names are kept. */

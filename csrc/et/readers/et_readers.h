@@ -5,25 +5,27 @@
 #include "et/et_graph.h"
 #include "streams/input_stream.h"
 
-/* Whether these are the first bytes of a .et file of Chakra: a length and that
- * many bytes of a GlobalMetadata. */
+/* Return whether the first bytes of a file are those of a .et file of Chakra:
+ * a length and that many bytes of a GlobalMetadata. */
 bool fd_et_is_chakra(const char *head, size_t size);
 
-/* Read such a file of any program from its start to its end. The trace is not
- * finished (fd_et_finish). */
+/* Read a .et file of any program. The caller must call fd_et_finish
+ * afterwards. */
 fd_status fd_et_read_chakra(fd_et *et, fd_bytes_in *in);
 
-/* The same for PyTorch's JSON of the schemas 1.0.1 to 1.1.1, linked or not, in
- * any order of nodes, and for the JSON form that Chakra's feeder reads. Fields:
+/* Read PyTorch's JSON of the schemas 1.0.1 to 1.1.1, linked or not, in any
+ * order of nodes, or the JSON form that Chakra's feeder reads. Fields:
  * docs/formats/execution-trace.md. After damage, reading continues at the next
  * object that begins with an "id"; the text between is lost and counted. Names
- * that PyTorch did not escape are read unchanged. FD_EFORMAT: no nodes. */
+ * that PyTorch did not escape are read unchanged. FD_EFORMAT: no nodes. The
+ * caller must call fd_et_finish afterwards. */
 fd_status fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
                              fd_error *error);
 
-/* A Kineto trace alone: operators nested by their times, and kernels, without
- * tensors, schemas and dependencies of data. Call fd_et_complete next. Clear
- * `et` in any case. FD_EFORMAT: no events, or no operators and kernels. */
+/* Convert a Kineto trace without its execution trace: operators nested by
+ * their times, and kernels, but no tensors, schemas and data dependencies. The
+ * caller must call fd_et_complete next. Clear `et` also after a failure.
+ * FD_EFORMAT: no events, or no operators and kernels. */
 fd_status fd_et_from_kineto(fd_et *et, const char *path, fd_error *error);
 
 #endif

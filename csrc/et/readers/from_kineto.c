@@ -8,7 +8,8 @@
 typedef struct making {
     fd_et *et;
     fd_kineto *k;
-    uint64_t *numbers; /* owned; PyTorch's, by operator: the ids of the join */
+    uint64_t *numbers; /* owned; PyTorch's number per operator, which links
+                        * both traces */
     uint32_t threads;
 } making;
 
@@ -50,7 +51,8 @@ add_op(making *m, uint32_t place, uint64_t parent)
     return FD_OK;
 }
 
-/* An operator of length 0 encloses no other. */
+/* Return whether an operator has ended. An operator of length 0 encloses no
+ * other. */
 static bool
 is_over(const fd_kineto_op *op, int64_t when)
 {
@@ -58,7 +60,7 @@ is_over(const fd_kineto_op *op, int64_t when)
 }
 
 /* Set the parent of each operator: the last open one of its thread. `open` has
- * room for the places of all operators. */
+ * one entry per operator. */
 static fd_status
 add_ops(making *m, uint32_t *open)
 {
@@ -106,7 +108,7 @@ make(making *m)
     return status == FD_OK ? fd_et_finish(m->et) : status;
 }
 
-/* Faults of the Kineto trace are those of the trace. */
+/* Copy the faults of the Kineto trace. */
 static void
 tell_faults(fd_et *et, const fd_kineto *k, const fd_et_link *link)
 {

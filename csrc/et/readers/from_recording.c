@@ -13,7 +13,7 @@
 
 typedef enum event { BEGIN, LAUNCH, END } event;
 
-/* The start, a launch, or the end of a call. */
+/* The start of a call, a launch, or the end of a call. */
 typedef struct moment {
     uint64_t tick;
     uint32_t call;
@@ -24,31 +24,31 @@ typedef struct moment {
 /* The root above the calls of a thread. */
 typedef struct root {
     uint64_t id;
-    uint32_t thread; /* record */
+    uint32_t thread; /* number of the record of the thread */
     uint32_t torch_thread;
 } root;
 
 typedef struct making {
     fd_et *et;
     fd_chunks file;
-    fd_et_calls calls; /* by start */
+    fd_et_calls calls; /* sorted by start */
     fd_et_kernels kernels;
-    FD_VECTOR(moment) moments; /* in the same order */
+    FD_VECTOR(moment) moments; /* sorted by time */
     fd_et_identities identities;
-    uint32_t *tensor_ids;         /* owned; by number */
-    uint32_t *storage_ids;        /* owned */
-    FD_VECTOR(uint32_t) in_ids;   /* of tensors in calls ... */
+    uint32_t *tensor_ids;         /* owned; id by number of the tensor */
+    uint32_t *storage_ids;        /* owned; id by number of the storage */
+    FD_VECTOR(uint32_t) in_ids;   /* ids of the tensors in calls ... */
     FD_VECTOR(uint32_t) of_ids;   /* ... and of their storages */
-    FD_VECTOR(uint64_t) node_ids; /* of calls */
-    fd_map places;                /* id of a record -> call + 1 */
+    FD_VECTOR(uint64_t) node_ids; /* ids of the calls */
+    fd_map places;                /* id of a record -> index of the call + 1 */
     FD_VECTOR(root) roots;
-    fd_map threads; /* record of a thread + 1 -> its root + 1 */
+    fd_map threads; /* record of a thread + 1 -> index of its root + 1 */
     fd_map forward; /* thread and autograd's number -> id of a node */
     fd_map schemas; /* string of the file -> string of the file */
-    uint64_t next;  /* id */
+    uint64_t next;  /* next unused id */
     double ns_per_tick;
     fd_et_anonymizer *anonymizer; /* borrowed; NULL: names are kept */
-    bool layers; /* forwards of modules are nodes, operands facts */
+    bool layers; /* include forwards of modules; write operands as facts */
 } making;
 
 static int
@@ -100,7 +100,8 @@ find_calls(making *m)
     return status;
 }
 
-/* The nearest enclosing call that is a node, + 1; 0: none. */
+/* Return the index + 1 of the nearest enclosing call that is a node; 0: no
+ * such call. */
 static uint32_t
 enclosing(const making *m, uint32_t parent)
 {
@@ -125,7 +126,7 @@ find_launches(making *m)
     for (uint32_t i = 0; i < m->kernels.count && status == FD_OK; i++) {
         fd_et_kernel *kernel = &m->kernels.list[i];
         const fd_op_call *raw = m->calls.list[kernel->call].raw;
-        if (kernel->launch < raw->start) { /* damaged */
+        if (kernel->launch < raw->start) { /* the file is damaged */
             kernel->launch = raw->start;
         }
         status = fd_vector_push(
@@ -134,7 +135,7 @@ find_launches(making *m)
     return status;
 }
 
-/* Unfinished calls have no outputs and no end. */
+/* List the moments. Unfinished calls have no outputs and no end. */
 static fd_status
 find_moments(making *m)
 {
@@ -206,8 +207,8 @@ give_ids(making *m, uint32_t from, uint32_t to)
     }
 }
 
-/* One root per thread: not by PyTorch's thread number, since work of a backend
- * (gloo) has the number of the requesting thread. */
+/* Set the root and thread of a call. PyTorch's thread number is not used,
+ * since work of a backend (gloo) has the number of the requesting thread. */
 static fd_status
 give_thread(making *m, const fd_op_call *raw)
 {
@@ -262,7 +263,7 @@ number_all(making *m)
     return status;
 }
 
-/* The name: the part before the overload, or the first operand. */
+/* Set the name: the part before the overload, or the first operand. */
 static fd_status
 put_name(making *m, fd_tensor_call *call, fd_et_node *node)
 {
@@ -296,13 +297,13 @@ ns_of(const making *m, uint64_t tick)
     double since = tick > start->ticks
                      ? (double)(tick - start->ticks) * m->ns_per_tick
                      : 0;
-    /* A damaged file may contain any value of both. */
+    /* A damaged file can contain any values. */
     return (int64_t)(start->realtime_ns & INT64_MAX >> 1)
          + (since < 0x1p62 ? (int64_t)since : 0);
 }
 
-/* Autograd's sequence number and the thread identify a forward operator; the
- * innermost one counts. */
+/* Set the forward operator of an autograd node, found by autograd's sequence
+ * number and the thread; the innermost one is used. */
 static fd_status
 put_forward(making *m, fd_et_node *node)
 {
@@ -321,7 +322,7 @@ put_forward(making *m, fd_et_node *node)
              : fd_map_put(&m->forward, key, (uint32_t)node->id);
 }
 
-/* The operating system's number of a thread; 0: not known. */
+/* Return the operating system's number of a thread; 0: unknown. */
 static uint64_t
 system_thread(const making *m, uint32_t record)
 {
@@ -391,8 +392,8 @@ put_call(making *m, uint32_t place)
              : put_side(m, call->out, ids_from(m, call->outs), &node->out);
 }
 
-/* Call it once groups have their final names. `first` is the place of the
- * first call. */
+/* Set the groups of calls, once groups have their final names. `first` is the
+ * place of the first call. */
 static fd_status
 put_groups(making *m, uint32_t first)
 {
@@ -428,7 +429,7 @@ put_calls(making *m)
     return status;
 }
 
-/* NULL: of the whole process. */
+/* Add the root of a thread; NULL: of the process. */
 static fd_status
 put_root(making *m, const root *thread)
 {

@@ -10,13 +10,13 @@
  * tensors and storages together in the order of their appearance, like
  * PyTorch's: a new tensor has a new id. FD_EFORMAT: not a recording, or one
  * without calls for execution traces. `privacy` NULL: names are kept; it
- * contains no file names. Clear `et` in any case. */
+ * contains no file names. Clear `et` also after a failure. */
 fd_status fd_et_from_recording(fd_et *et, const char *path,
                                const fd_privacy *privacy, fd_error *error);
 
-/* The same with forwards of modules among the nodes (`rf_id` is the address of
- * the instance), and operands as facts (et/readers/operand_json.h) only in
- * `values`. */
+/* Read `path` as above, but with forwards of modules among the nodes (`rf_id`
+ * is the address of the instance), and with operands as facts
+ * (et/readers/operand_json.h) only in `values`. */
 fd_status fd_et_layers_of_recording(fd_et *et, const char *path,
                                     fd_error *error);
 

@@ -5,22 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An interval begins or ends. */
+/* The begin or end of an interval. */
 typedef struct edge {
-    uint64_t host;  /* ticks, when it was enqueued ... */
+    uint64_t host;  /* ticks when it was enqueued ... */
     uint64_t gpu;   /* ... and when the stream reached it */
     uint32_t queue; /* device and stream */
     uint32_t call;
     bool ends;
 } edge;
 
-/* An interval that has not ended, the last one on top. */
+/* An open interval; the last one is on top. */
 typedef struct opened {
     uint64_t start;
-    uint64_t launch; /* start of its next own work */
+    uint64_t launch; /* tick at which its next own work starts */
     uint32_t call;
-    uint32_t works; /* call with this work */
-    bool any;       /* it has a kernel */
+    uint32_t works; /* index of the call to which this work belongs */
+    bool any;       /* it has a kernel already */
 } opened;
 
 typedef struct sweep {
@@ -28,11 +28,11 @@ typedef struct sweep {
     fd_et_kernels *kernels;
     FD_VECTOR(edge) edges;
     FD_VECTOR(opened) open;
-    uint64_t since; /* when the stream reached the call on top */
+    uint64_t since; /* tick at which the stream reached the call on top */
 } sweep;
 
-/* A stream reaches its events in the order of enqueueing. Times do not give
- * the order: their resolution is half a microsecond. */
+/* Order by the time of enqueueing, in which a stream reaches its events. Their
+ * GPU times do not give the order: the resolution is half a microsecond. */
 static int
 by_host(const void *left, const void *right)
 {
@@ -44,7 +44,7 @@ by_host(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->call, b->call);
 }
 
-/* UINT64_MAX: unknown. */
+/* Return the end of a call; UINT64_MAX: unknown. */
 static uint64_t
 end_of(const sweep *s, uint32_t call)
 {
@@ -53,8 +53,8 @@ end_of(const sweep *s, uint32_t call)
                                                : raw->start + raw->ticks;
 }
 
-/* The intervals of autograd nodes end when the engine has finished the
- * node. */
+/* Return when the interval of a call ends: for an autograd node, when the
+ * engine has finished the node. */
 static uint64_t
 interval_end_of(const sweep *s, uint32_t call)
 {
@@ -91,7 +91,7 @@ list_edges(sweep *s)
     return status;
 }
 
-/* Times that contradict the order are within their error: they are raised. */
+/* Raise GPU times that contradict the order by their measurement error. */
 static void
 straighten(sweep *s)
 {
@@ -124,7 +124,7 @@ is_on_top(const sweep *s, uint32_t call)
     return s->open.count > 0 && s->open.list[s->open.count - 1].call == call;
 }
 
-/* Until here the stream worked on the call on top. */
+/* Add the work of the call on top up to time `gpu`. */
 static fd_status
 settle(sweep *s, uint64_t gpu)
 {
@@ -135,8 +135,8 @@ settle(sweep *s, uint64_t gpu)
     return status;
 }
 
-/* The stream continues with work that the call launched after `inner`; if the
- * call had ended by then, with the call around it. */
+/* Continue below with work that the call launched after `inner`; if that call
+ * had ended before, the work belongs to the call around it. */
 static void
 resume(const sweep *s, opened *below, uint32_t inner)
 {
@@ -204,8 +204,8 @@ fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels)
     return status;
 }
 
-/* Not the name of the call, which et diff compares, and not a name that other
- * programs take as communication. */
+/* Set the name of a kernel. It must differ from the name of the call, which et
+ * diff compares, and must not look like communication to other programs. */
 static fd_status
 put_name(fd_et *et, fd_et_node *node, uint32_t call)
 {

@@ -1,11 +1,11 @@
-/* Own GPU work of calls, from the timed intervals around them. A stream works
- * on one call at a time: the last one with an open interval.
+/* The GPU work of each call itself, from the timed intervals around calls. A
+ * stream works on one call at a time: the last one with an open interval.
  *
  *     aten::linear   [──────────────────────────)
  *     aten::addmm         [──────────────)
  *     kernels         linear    addmm     linear
  *
- * Every such part is a kernel; a call without any gets one of length 0. Work
+ * Each such part is a kernel; a call without a part gets one of length 0. Work
  * of the engine after an autograd node is in the interval of the node, and
  * belongs to the engine. */
 #ifndef FD_GPU_KERNELS_H
@@ -15,10 +15,10 @@
 
 typedef struct fd_et_kernel {
     uint64_t launch; /* tick on the host: the first event of the call, or the
-                        end of the call with the previous interval */
+                      * end of the call with the previous interval */
     uint64_t start;  /* ticks */
     uint64_t end;
-    uint64_t id; /* of its node, set by the caller */
+    uint64_t id; /* id of its node, set by the caller */
     uint32_t call;
     uint8_t device;
     uint16_t stream; /* stream, numbered in the order of appearance */
@@ -26,8 +26,8 @@ typedef struct fd_et_kernel {
 
 typedef FD_VECTOR(fd_et_kernel) fd_et_kernels;
 
-/* Append the kernels of all timed calls, stream by stream. Clear the list in
- * any case. */
+/* Append the kernels of all timed calls, stream by stream. Clear the list also
+ * after a failure. */
 fd_status fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels);
 
 typedef struct fd_et_kernel_times { /* ns */
@@ -36,7 +36,7 @@ typedef struct fd_et_kernel_times { /* ns */
     int64_t end;
 } fd_et_kernel_times;
 
-/* Add a node below the call at this place, with its operands. */
+/* Add a node below the call at this place, with the operands of the call. */
 fd_status fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel,
                            uint32_t place, fd_et_kernel_times times);
 

@@ -17,7 +17,7 @@ fd_kineto_clear(fd_kineto *kineto)
     fd_vector_clear(&kineto->syncs);
 }
 
-/* The relevant arguments of an event. */
+/* The arguments of an event that are read. */
 typedef enum argument {
     RF_ID,
     EXTERNAL,
@@ -62,7 +62,7 @@ number(fd_span value)
     return any && found != UINT64_MAX ? found : 0;
 }
 
-/* A stream may be -1, or a pointer. */
+/* Parse a small number. A stream can be -1, or a pointer. */
 static int32_t
 small(fd_span value)
 {
@@ -71,7 +71,7 @@ small(fd_span value)
                                                             : -1;
 }
 
-/* A thread: its number, else a number for its text. */
+/* Return the number of a thread, or a number for its text. */
 static uint64_t
 thread_of(fd_span value)
 {
@@ -190,7 +190,7 @@ take_inputs(fd_et *et, const fd_span *args, fd_et_io *in)
     return status;
 }
 
-/* The recorded process, and the start time. */
+/* Note the recorded process and the start time. */
 static void
 note_process(fd_kineto *k, fd_span pid, const fd_kineto_op *op)
 {
@@ -362,7 +362,7 @@ is_call(const fd_et_node *node)
         && (node->flags & FD_ET_TIMED) != 0;
 }
 
-/* "ProfilerStep#12": 12 */
+/* Parse "ProfilerStep#12" as 12. */
 static bool
 is_label(const char *name, uint32_t *number)
 {
@@ -390,8 +390,8 @@ find_labels(const fd_et *et, fd_kineto_steps *steps)
     return status;
 }
 
-/* Calls that enclose calls of another step belong to no step. `none` has room
- * for all nodes. */
+/* Mark calls that enclose calls of another step; they belong to no step.
+ * `none` has one entry per node. */
 static void
 mark_spanning(const fd_et *et, uint8_t *none)
 {
@@ -431,7 +431,7 @@ find_recorded(const fd_et *et, const uint8_t *none, fd_kineto_steps *steps)
     return status;
 }
 
-/* The step that contains a time; NULL for none. */
+/* Return the step that contains a time, or NULL. */
 static fd_kineto_step *
 step_at(const fd_kineto_steps *steps, int64_t time)
 {
@@ -447,7 +447,8 @@ step_at(const fd_kineto_steps *steps, int64_t time)
                                                       : NULL;
 }
 
-/* `inner` has room for all. */
+/* Find the longest operator of each step that encloses no other. `inner` has
+ * one entry per node. */
 static void
 find_leaves(const fd_et *et, uint8_t *inner, const fd_kineto_steps *steps)
 {

@@ -1,20 +1,20 @@
-/* The operators and kernels of one rank in a Kineto trace of torch.profiler,
- * with or without ProfilerStep and GPU. */
+/* Reader of the operators and kernels of one rank in a Kineto trace of
+ * torch.profiler, with or without ProfilerStep and GPU. */
 #ifndef FD_KINETO_READER_H
 #define FD_KINETO_READER_H
 
 #include "et/et_graph.h"
 
 typedef struct fd_kineto_op {
-    uint64_t rf_id; /* "Record function id"; 0: none */
+    uint64_t rf_id; /* "Record function id"; 0: unknown */
     uint64_t external;
     uint64_t thread;
     int64_t start;
     int64_t dur;
-    int64_t seq;    /* autograd's number; -1: none */
+    int64_t seq;    /* autograd's number; -1: unknown */
     uint32_t name;  /* text */
     fd_et_io in;    /* position in the file */
-    uint32_t place; /* of its node, + 1, once it is linked */
+    uint32_t place; /* reference of its node, once it is linked */
 } fd_kineto_op;
 
 typedef struct fd_kineto_kernel {
@@ -29,14 +29,14 @@ typedef struct fd_kineto_kernel {
     uint32_t category;
     uint32_t group;
     uint32_t dtype;
-    uint32_t place; /* of its node, + 1 */
+    uint32_t place; /* reference of its node */
 } fd_kineto_kernel;
 
 typedef enum fd_kineto_wait {
-    FD_KINETO_NO_WAIT, /* a launch */
-    FD_KINETO_DEVICE,  /* the thread waits for all streams */
-    FD_KINETO_STREAM,  /* for one, or an event */
-    FD_KINETO_COPY     /* for its own work */
+    FD_KINETO_NO_WAIT, /* does not wait, as a launch */
+    FD_KINETO_DEVICE,  /* waits for all streams */
+    FD_KINETO_STREAM,  /* waits for one stream or an event */
+    FD_KINETO_COPY     /* waits for its own work */
 } fd_kineto_wait;
 
 /* A call of the CUDA runtime or driver. */
@@ -45,17 +45,17 @@ typedef struct fd_kineto_call {
     uint64_t thread;
     int64_t start;
     int64_t dur;
-    uint32_t op; /* the operator around it, + 1 */
+    uint32_t op; /* index + 1 of the operator around it */
     uint8_t wait;
 } fd_kineto_call;
 
 /* An event of category cuda_sync: a waiting stream and the awaited event. */
 typedef struct fd_kineto_sync {
     uint64_t correlation;
-    uint64_t record; /* of the awaited event; 0: none */
+    uint64_t record; /* correlation of the awaited event; 0: unknown */
     int32_t stream;
     int32_t source;
-    uint8_t device; /* of both */
+    uint8_t device; /* of both streams */
 } fd_kineto_sync;
 
 typedef struct fd_kineto {
@@ -63,50 +63,51 @@ typedef struct fd_kineto {
     FD_VECTOR(fd_kineto_kernel) kernels;
     FD_VECTOR(fd_kineto_call) calls;
     FD_VECTOR(fd_kineto_sync) syncs;
-    uint64_t pid;     /* of the operators; 0: none, or several */
-    int64_t rank;     /* -1: not known */
+    uint64_t pid;     /* of the operators; 0: unknown, or several */
+    int64_t rank;     /* -1: unknown */
     int64_t base_ns;  /* added to all times of the file */
     int64_t begin_ns; /* of the operators */
     int64_t end_ns;
     uint64_t events;
     uint64_t timeless; /* events with an invalid time */
-    uint64_t lost;     /* damaged places */
+    uint64_t lost;     /* number of damaged regions */
     uint64_t lost_bytes;
     bool all;          /* read operands of operators, too */
-    char trouble[128]; /* the first one; "" */
+    char trouble[128]; /* message about the first damage, or "" */
 } fd_kineto;
 
 void fd_kineto_clear(fd_kineto *kineto);
 
-/* Read `path`; texts, rank, world, host and groups go into `et`. Clear it in
- * any case. */
+/* Read `path`; texts, rank, world, host and groups go into `et`. Clear both
+ * also after a failure. */
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
                          fd_error *error);
 
-/* The same, including the operands of operators, which an execution trace has
- * in more detail. */
+/* Read `path` as above, including the operands of operators, of which an
+ * execution trace has more detail. */
 fd_status fd_kineto_read_all(fd_kineto *kineto, fd_et *et, const char *path,
                              fd_error *error);
 
-/* By thread, then by start; callers before the calls they enclose. */
+/* Sort by thread, then by start; callers before the calls they enclose. */
 void fd_kineto_sort_ops(fd_kineto *kineto);
 
-/* Training steps of a trace, for programs that require ProfilerStep#N. */
+/* The training steps of a trace, for programs that require ProfilerStep#N. */
 
 typedef struct fd_kineto_step {
     int64_t begin; /* ns */
     int64_t end;
     uint32_t number;
-    uint32_t label; /* its ProfilerStep#N, + 1; 0 for none */
-    uint32_t leaf;  /* the operator that took longest and encloses nothing,
-                       + 1; 0: none */
-    bool busy;      /* it contains GPU work */
+    uint32_t label; /* reference of its ProfilerStep#N; 0: it has no such
+                     * node */
+    uint32_t leaf;  /* reference of the longest operator that encloses no
+                     * other; 0: the step has no such operator */
+    bool busy;      /* has GPU work */
 } fd_kineto_step;
 
 typedef FD_VECTOR(fd_kineto_step) fd_kineto_steps;
 
-/* The steps labelled in the trace, else the recorded steps of the thread that
- * ran first; in the order of time. */
+/* Find the steps: those labelled in the trace, otherwise the recorded steps of
+ * the thread that ran first; sorted by time. */
 fd_status fd_kineto_find_steps(const fd_et *et, fd_kineto_steps *steps);
 
 #endif

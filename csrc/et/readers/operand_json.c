@@ -22,7 +22,7 @@ put_other(facts *f, const fd_operand *operand)
     fd_json_end_object(&f->json);
 }
 
-/* Returns false and writes nothing if JSON has no such number. */
+/* Write a double. Return false without writing if JSON has no such number. */
 static bool
 put_double(facts *f, const char *key, uint64_t bits)
 {
@@ -33,12 +33,13 @@ put_double(facts *f, const char *key, uint64_t bits)
     }
     fd_json_put_double(&f->json, key, value);
     if (value == floor(value) && fabs(value) < 1e15) {
-        fd_buffer_text(f->json.to, ".0"); /* 2.0 is not an integer */
+        fd_buffer_text(f->json.to, ".0"); /* keep it a float: 2.0 */
     }
     return true;
 }
 
-/* The number of elements of the storage up to the last one of a tensor. */
+/* Return the number of elements of the storage up to the last one of a
+ * tensor. */
 static uint64_t
 reach(const fd_operand *tensor)
 {

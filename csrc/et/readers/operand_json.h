@@ -1,12 +1,11 @@
-/* All facts about the operands of recorded calls as JSON, for graphs of
- * layers. */
+/* Conversion of all facts about the operands of recorded calls to JSON, for
+ * graphs of layers. */
 #ifndef FD_OPERAND_JSON_H
 #define FD_OPERAND_JSON_H
 
 #include "et/readers/et_operands.h"
 
-/* The operands of a call, its inputs or its outputs, as a text of `et`: a
- * list.
+/* Add the inputs or outputs of a call as a text of `et`: a list.
  *
  *   tensor  {"id", "storage", "at": address, "dtype", "shape", "bytes",
  *            "extent": bytes of the storage up to its last element, "value": number}

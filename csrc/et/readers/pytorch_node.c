@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* The values of a node, collected before it is added: a truncated node adds
- * nothing. */
+/* The values of a node, collected before the node is added, so that a
+ * truncated object adds no node. */
 typedef struct parts {
     fd_span id;
     fd_span name;
@@ -34,11 +34,11 @@ typedef struct parts {
     fd_span os_thread;
     fd_span in[4]; /* values, shapes, types, strides */
     fd_span out[4];
-    bool raw_name; /* not escaped */
+    bool raw_name; /* not escaped by PyTorch */
 } parts;
 
-/* A field that is a single value, by its name: of the node, or since 1.0.2 of
- * an attribute. */
+/* Return where to store a single value, by its name, which is a member of the
+ * node or, since 1.0.2, an attribute. */
 static fd_span *
 field_of(parts *p, fd_span name)
 {
@@ -83,7 +83,7 @@ field_of(parts *p, fd_span name)
     return NULL;
 }
 
-/* The end of a name with unescaped quotes: the start of the member that
+/* Find the end of a name with unescaped quotes: the start of the member that
  * follows names in PyTorch's files. */
 static bool
 find_name_end(fd_scan *scan, const char *from)
@@ -131,7 +131,8 @@ scan_name(fd_scan *scan, parts *p)
     return FD_SCAN_OK;
 }
 
-/* "inputs" and "outputs": an object of four lists, in 1.0.1 the values. */
+/* Scan "inputs" or "outputs": an object of four lists; in 1.0.1, the
+ * values. */
 static fd_scan_result
 scan_side(fd_scan *scan, fd_span side[4])
 {
@@ -280,7 +281,8 @@ keep_attr(fd_et *et, const fd_scan *scan, fd_et_node *node, fd_span name,
     return status == FD_OK ? fd_et_add_attr(et, node, attr) : status;
 }
 
-/* Read the list of attributes into `p`; with `node`, keep the others there. */
+/* Read the list of attributes into `p`; if `node` is not NULL, add the other
+ * attributes to it. */
 static fd_status
 take_attrs(fd_et *et, const fd_scan *whole, parts *p, fd_et_node *node)
 {
@@ -364,7 +366,7 @@ take_numbers(fd_et *et, const parts *p, fd_et_node *node)
     }
 }
 
-/* Members that the linker adds. */
+/* Read the members that the linker adds. */
 static void
 take_times(fd_et *et, const parts *p, fd_et_node *node)
 {
@@ -386,7 +388,8 @@ take_times(fd_et *et, const parts *p, fd_et_node *node)
     node->self_ns = self;
 }
 
-/* "sync_dep" is a list of ids, "inter_thread_dep" one. */
+/* Read dependencies: "sync_dep" is a list of ids, "inter_thread_dep" one
+ * id. */
 static fd_status
 take_given(fd_et *et, fd_span value, uint32_t kinds)
 {

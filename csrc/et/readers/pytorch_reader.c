@@ -12,8 +12,8 @@ typedef struct reading {
     fd_span key;
     fd_span value;
     bool first;
-    bool workload; /* the nodes are those of Chakra's JSON form */
-    bool any;      /* a list of nodes */
+    bool workload; /* the nodes have the JSON form of Chakra's feeder */
+    bool any;      /* a list of nodes was found */
 } reading;
 
 typedef fd_scan_result step(reading *r);
@@ -47,7 +47,7 @@ start_step(reading *r)
     return fd_scan_mark(&r->scan, '{');
 }
 
-/* A member; `value` is not set at the start of the nodes. */
+/* Read a member; at the start of the nodes, `value` is not set. */
 static fd_scan_result
 member_step(reading *r)
 {
@@ -131,7 +131,7 @@ note_damage(reading *r, fd_scan_result result)
     }
 }
 
-/* Skip damaged text up to "{" and an id. False: no id follows. */
+/* Skip damaged text up to "{" and an id; return false if no id follows. */
 static bool
 skip_damage(reading *r)
 {
@@ -166,7 +166,7 @@ skip_damage(reading *r)
     return found;
 }
 
-/* Nodes up to the end of the list, or of the file. */
+/* Read nodes up to the end of the list or of the file. */
 static fd_status
 read_nodes(reading *r)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The last fact of this name. */
+/* Return the last fact of this name. */
 static const fd_string *
 fact(const fd_chunks *file, const char *key)
 {

@@ -5,7 +5,7 @@
 #include "et/et_graph.h"
 #include "trace/reader/file_chunks.h"
 
-/* Rank, world, host, times and process groups. */
+/* Set rank, world, host, times and process groups. */
 fd_status fd_et_put_recording_head(fd_et *et, const fd_chunks *file);
 
 #endif

@@ -3,8 +3,8 @@
 /* A use of an address, or the start of a call that created its result. */
 typedef struct sighting {
     uint64_t address;
-    uint64_t order; /* twice the place of the event, plus 1 for `makes` */
-    uint32_t slot;  /* in the lists; UINT32_MAX: created by the call */
+    uint64_t order; /* twice the index of the event, plus 1 for `makes` */
+    uint32_t slot;  /* index in the lists; UINT32_MAX: created by the call */
 } sighting;
 
 typedef FD_VECTOR(sighting) sighting_list;
@@ -62,8 +62,8 @@ see(sighting_list *list, const fd_tensor_call *call, int field)
     return status;
 }
 
-/* Number the distinct entries of the list. `storages`: those of the tensors,
- * if tensors are numbered. */
+/* Number the distinct entries of the list. `storages`: numbers of their
+ * storages if the list has tensors. */
 static uint32_t
 number(const sighting_list *list, const uint32_t *storages, uint32_t *numbers)
 {

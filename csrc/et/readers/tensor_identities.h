@@ -1,13 +1,14 @@
 /* Identities of tensors. A recording has addresses, and an address is reused
- * after a tensor is freed, which is not recorded: but a result of a call that
- * was not an operand was created within that call. Between two uses of an
+ * after a tensor is freed, which is not recorded. However, a result of a call
+ * that was not an operand was created within that call. Between two uses of an
  * address
  *
- *     seen ......... call begins ...... seen ........ call ends, gives it
+ *     seen ......... call begins ...... seen ........ call ends, returns it
  *      old                               new           new
  *
- * there is a new tensor if a call that returns it, without it as an operand,
- * began in between. A tensor is also new if its storage is another one. */
+ * a new tensor was created if a call began in between that returns the tensor
+ * and does not have it as an operand. A tensor is also new if its storage is
+ * another one. */
 #ifndef FD_TENSOR_IDENTITIES_H
 #define FD_TENSOR_IDENTITIES_H
 
@@ -18,11 +19,11 @@ typedef struct fd_tensor_call {
     const fd_op_call *raw;
     fd_words in;
     fd_words out;
-    uint32_t parent; /* the call around it, + 1; 0: none */
+    uint32_t parent; /* index + 1 of the call around it; 0: no call */
     uint32_t begin;
-    uint32_t end;   /* UINT32_MAX: not seen */
-    uint32_t first; /* its first tensor in fd_et_identities */
-    uint32_t outs;  /* the first result */
+    uint32_t end;   /* UINT32_MAX: the end was not recorded */
+    uint32_t first; /* index of its first tensor in fd_et_identities */
+    uint32_t outs;  /* index of its first result */
 } fd_tensor_call;
 
 typedef FD_VECTOR(fd_tensor_call) fd_et_calls;
@@ -36,7 +37,7 @@ typedef struct fd_et_identities {
     uint32_t storage_count;
 } fd_et_identities;
 
-/* Sets `first` and `outs` of each call. */
+/* Number the tensors, and set `first` and `outs` of each call. */
 fd_status fd_et_identify(fd_et_calls *calls, fd_et_identities *identities);
 
 void fd_et_identities_clear(fd_et_identities *identities);

@@ -26,8 +26,8 @@ static const char *const members[MEMBERS] = {
     "runtime",  "is_cpu_op", "comm_type", "comm_size", "comm_src",
     "comm_dst", "comm_tag",  "pg_name"};
 
-/* A number from 0 to `most`; `otherwise` if the member is absent or another
- * value, which is a fault. */
+/* Read a number from 0 to `most`; return `otherwise` if the member is absent
+ * or has another value, which is a fault. */
 static int64_t
 number(fd_et *et, fd_span value, int64_t most, int64_t otherwise)
 {

@@ -35,7 +35,8 @@ key_of(const fd_et_collapsed *collapsed, const fd_et_node *node,
     return ((uint64_t)parent << 32 | node->name) + 1;
 }
 
-/* Parents come first in `calls`. FD_EFULL: more than `most`. */
+/* Make the boxes. In `calls`, parents precede children. FD_EFULL: more than
+ * `most`. */
 static fd_status
 make_boxes(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
            uint32_t most)
@@ -77,8 +78,8 @@ heavier(const void *a, const void *b)
     return order != 0 ? order : FD_ORDER(one->box, other->box);
 }
 
-/* The heaviest `most` - 1 boxes stay in their order; the others become the
- * last. `to` has room for all. */
+/* Keep the heaviest `most` - 1 boxes in their order, and merge the others into
+ * the last. `to` has one entry per box. */
 static fd_status
 choose(fd_et_collapsed *collapsed, uint32_t most, uint32_t *to)
 {
@@ -149,7 +150,8 @@ make_any(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
     return status;
 }
 
-/* The line between the boxes of two nodes; NULL without memory. */
+/* Find or add the line between the boxes of two nodes. Return NULL after a
+ * failed allocation. */
 static fd_et_line *
 line_of(fd_et_collapsed *collapsed, fd_map *seen, uint32_t from, uint32_t to)
 {

@@ -41,8 +41,8 @@ is_timed(const fd_et_node *node)
     return (node->flags & (FD_ET_TIMED | FD_ET_GUESSED)) == FD_ET_TIMED;
 }
 
-/* Counts of one side; `*span`: time from the first start to the last end, -1
- * without times. */
+/* Count the names of one side. `*span`: time from the first start to the last
+ * end, -1 without times. */
 static fd_status
 count_names(fd_et_diff *diff, const fd_et_match_side *side, int at,
             int64_t *span)
@@ -79,7 +79,7 @@ is_slower(const fd_et_diff *diff, const int64_t ns[2], const int64_t spans[2])
         && (double)change > diff->threshold * (double)ns[0];
 }
 
-/* Add the counts of this rank to the sums of all. */
+/* Add the counts of this rank to the sums over all ranks. */
 static void
 fold_names(fd_et_diff *diff, const fd_et *et, const int64_t spans[2])
 {
@@ -164,8 +164,8 @@ compare_signatures(fd_et_diff *diff, const fd_et_match_side sides[2])
     return status;
 }
 
-/* The row of the outermost call around a node that is only in this trace; NULL
- * without memory. */
+/* Find or add the row of the outermost call around a node that is only in this
+ * trace. Return NULL after a failed allocation. */
 static fd_et_diff_only *
 only_row(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at,
          uint32_t place)

@@ -1,4 +1,4 @@
-/* The parts of a comparison of execution traces. */
+/* The rows of a comparison of execution traces. */
 #ifndef FD_ET_DIFF_ROWS_H
 #define FD_ET_DIFF_ROWS_H
 
@@ -7,9 +7,10 @@
 /* Name, shapes, types and communication of a call: texts of fd_et_diff. */
 typedef struct fd_et_signature {
     uint32_t name;
-    uint32_t shapes[2]; /* of inputs, of outputs */
+    uint32_t shapes[2]; /* of inputs and of outputs */
     uint32_t types[2];
-    uint32_t comm; /* collective, size, group, peers; 0: none */
+    uint32_t comm; /* text of collective, size, group and peers; 0: no
+                    * communication */
 } fd_et_signature;
 
 /* Differences between two signatures. */
@@ -19,10 +20,10 @@ enum {
     FD_ET_COMMS_DIFFER = 4
 };
 
-/* Number of ranks, and the first one. */
+/* The number of ranks with a difference, and the first such rank. */
 typedef struct fd_et_diff_ranks {
     uint32_t count;
-    uint32_t last; /* + 1 */
+    uint32_t last; /* the latest rank + 1 */
     int64_t first;
 } fd_et_diff_ranks;
 
@@ -32,42 +33,43 @@ typedef struct fd_et_diff_name {
     int64_t ns[2];          /* total time of the calls */
     uint64_t rank_count[2]; /* on the current rank */
     int64_t rank_ns[2];
-    fd_et_diff_ranks counts; /* where counts differ, and where times do */
+    fd_et_diff_ranks counts; /* ranks whose counts differ, and whose times
+                              * differ */
     fd_et_diff_ranks times;
 } fd_et_diff_name;
 
-/* A call in both traces with another signature. */
+/* A call that is in both traces with different signatures. */
 typedef struct fd_et_diff_change {
-    uint32_t signatures[2]; /* in `signatures`, + 1 */
-    uint32_t what;          /* FD_ET_SHAPES_DIFFER ... */
+    uint32_t signatures[2]; /* indices in `signatures` + 1 */
+    uint32_t what;          /* mask of FD_ET_SHAPES_DIFFER ... */
     uint64_t count;
-    uint64_t id[2]; /* the first */
+    uint64_t id[2]; /* ids of the first such call */
     fd_et_diff_ranks ranks;
 } fd_et_diff_change;
 
-/* A call only in one trace, below one that is in both. */
+/* A call that is in one trace only, and whose parent is in both. */
 typedef struct fd_et_diff_only {
     uint32_t side;
     uint32_t name;
-    uint32_t parent; /* its name; 0: it has none */
+    uint32_t parent; /* name of the parent; 0: no parent */
     uint64_t count;
     uint64_t nodes; /* including all calls below */
-    uint64_t id;    /* the first */
+    uint64_t id;    /* id of the first such call */
     fd_et_diff_ranks ranks;
 } fd_et_diff_only;
 
 typedef struct fd_et_diff {
-    double threshold; /* relative; below 0: times are not compared */
-    uint32_t ranks;   /* compared ranks */
+    double threshold; /* relative; negative: times are not compared */
+    uint32_t ranks;   /* number of ranks compared */
     uint64_t nodes[2];
     uint64_t paired;
-    uint32_t timed[2];                /* ranks with times */
+    uint32_t timed[2];                /* number of ranks with times */
     FD_VECTOR(fd_et_diff_name) names; /* all names, including equal ones */
     FD_VECTOR(fd_et_diff_change) changed;
     FD_VECTOR(fd_et_diff_only) only;
     FD_VECTOR(fd_et_signature) signatures;
     uint64_t edges[FD_ET_KINDS][2];
-    uint64_t shared[FD_ET_KINDS]; /* between nodes that are in both */
+    uint64_t shared[FD_ET_KINDS]; /* edges between nodes that are in both */
     fd_text_pool texts;
     fd_text_pool keys; /* signatures as bytes */
     fd_map name_rows;  /* name + 1 -> row + 1 */

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Maximum number of boxes; of lines of dependencies besides those of calls, if
- * each box is a node, and if boxes have many nodes, since those depend on each
- * other in all directions and hide the calls; of characters of a name. */
+/* Maximum number of boxes; of dependency lines if each box is one node, and if
+ * boxes have several nodes (such boxes depend on each other in all directions,
+ * and lines hide the calls); of characters of a name. */
 enum { BOXES = 120, LINES = 400, COLLAPSED_LINES = 40, TITLE = 44 };
 
 static const char *const colours[FD_ET_KINDS] = {
@@ -95,7 +95,7 @@ put_line(fd_dot_writer *w, const fd_et_line *line, int kind)
         fd_dot_put_word(w, "constraint", "false");
     }
     if (line->counts[kind] > 1) {
-        /* Graphviz fails on some graphs with labels in the layout. */
+        /* With labels in the layout, Graphviz fails on some graphs. */
         fd_buffer_format(fd_dot_put(w, "xlabel"), "\"%" PRIu64 "\"",
                          line->counts[kind]);
         fd_dot_put_text(w, "fontcolor", colours[kind]);
@@ -120,15 +120,15 @@ more_often(const void *a, const void *b)
     return order != 0 ? order : one->kind - other->kind;
 }
 
-/* Program order is meaningless between collapsed calls: a precedes b and b
- * precedes a. */
+/* Return whether dependencies of a kind are drawn. Program order is
+ * meaningless between collapsed calls: a precedes b and b precedes a. */
 static bool
 is_drawn(const fd_et_collapsed *collapsed, int kind)
 {
     return kind != FD_ET_ORDER || collapsed->mode == FD_ET_EACH;
 }
 
-/* Select the most frequent lines, those of tensors last; `*left` is the number
+/* Draw the most frequent lines, data dependencies last; `*left` is the number
  * of omitted lines. */
 static fd_status
 put_lines(fd_dot_writer *w, const fd_et_collapsed *collapsed, uint32_t *left)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* PyTorch's number for ranges that programs mark. */
+/* PyTorch's scope of ranges that programs mark. */
 enum { USER_SCOPE = 7 };
 
 void
@@ -42,7 +42,7 @@ is_step(const fd_et *et, const fd_et_node *node)
         && strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13) == 0;
 }
 
-/* The step of this name, created if missing; NULL without memory. */
+/* Find or add the step of this name. Return NULL after a failed allocation. */
 static fd_et_step *
 step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
 {
@@ -89,8 +89,8 @@ add_node(const fd_et_sim_rank *rank, uint32_t place, fd_et_version version,
     }
 }
 
-/* The steps of a rank and the kernels below them. `around` has room for all
- * nodes: the place of the step in `steps`, + 1. */
+/* Add the steps of a rank and the kernels below them. `around` has one entry
+ * per node: the index + 1 of its step in `steps`. */
 static fd_status
 add_rank(const fd_et_sim_rank *rank, fd_et_version version, uint32_t *around,
          fd_et_estimate *e)
@@ -131,7 +131,7 @@ add_steps(const fd_et_simulation *simulation, fd_et_version version,
     return status;
 }
 
-/* Add a part of the path to those of its name and rank. */
+/* Add a part of the path to the entry of its name and rank. */
 static fd_status
 add_entry(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
           uint32_t name, int64_t ns)
@@ -169,8 +169,8 @@ by_length(const void *a, const void *b)
     return order != 0 ? order : FD_ORDER(one->name, other->name);
 }
 
-/* The owner of the time between calls: the operator around them; 0 outside of
- * operators, where Python runs. */
+/* Return the name for time between calls: that of the operator around them; 0
+ * outside of operators, where Python runs. */
 static uint32_t
 own_time_of(const fd_et *et, uint32_t place)
 {
@@ -185,10 +185,11 @@ typedef struct path_walk {
     fd_et_estimate *e;
     fd_map places;
     fd_et_ref at;
-    int64_t until; /* later time is accounted for */
+    int64_t until; /* time after this is accounted for */
 } path_walk;
 
-/* Account for the path through `from`, which ran until `since`. */
+/* Add the time from `since` on to the entry of `name`, and continue at
+ * `to`. */
 static fd_status
 go(path_walk *g, fd_et_ref to, int64_t since, uint32_t name)
 {
@@ -201,7 +202,7 @@ go(path_walk *g, fd_et_ref to, int64_t since, uint32_t name)
     return status;
 }
 
-/* Step from a node back to the node that delayed it. */
+/* Step back from a node to the node that delayed it. */
 static fd_status
 step_back(path_walk *g)
 {
@@ -234,7 +235,7 @@ step_back(path_walk *g)
     return status;
 }
 
-/* Walk from the last end back to the first start. */
+/* Find the critical path from the last end back to the first start. */
 static fd_status
 find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
 {
@@ -249,7 +250,7 @@ find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
         status = step_back(&g);
     }
     if (status == FD_OK) {
-        /* It started later than the first node. */
+        /* The path starts later than the first node. */
         g.at.rank = rank;
         status = go(&g, g.at, simulation->measured_begin, 0);
     }

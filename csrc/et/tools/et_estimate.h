@@ -1,8 +1,8 @@
-/* Estimate of the duration of a step: a simulation of the traces of all ranks.
+/* Estimate of the duration of a step by simulating the traces of all ranks.
  *
  * A thread repeats its operators with the same pauses between them. A kernel
- * starts after its launch, the kernel before it on its stream and its events;
- * a collective starts once all ranks that it waits for have arrived. */
+ * starts after its launch, the previous kernel of its stream and its events; a
+ * collective starts once all ranks that it waits for have arrived. */
 #ifndef FD_ET_ESTIMATE_H
 #define FD_ET_ESTIMATE_H
 
@@ -10,21 +10,21 @@
 
 /* Time on the critical path per name and rank. */
 typedef struct fd_et_path_entry {
-    uint32_t name; /* text of `texts`; 0: not in an operator */
-    uint32_t rank; /* place */
+    uint32_t name; /* text of `texts`; 0: outside of operators */
+    uint32_t rank; /* index of the rank */
     uint64_t count;
     int64_t ns;
 } fd_et_path_entry;
 
 typedef enum fd_et_version {
     FD_ET_MEASURED,
-    FD_ET_REPLAYED, /* simulated without changes, to judge the model */
+    FD_ET_REPLAYED, /* simulated without changes, to check the model */
     FD_ET_PREDICTED,
     FD_ET_VERSIONS
 } fd_et_version;
 
-/* ProfilerStep#N of all ranks: from the first start to the last end of it and
- * of the kernels below it. */
+/* A step, ProfilerStep#N on all ranks: from the first start to the last end of
+ * the nodes and of the kernels below them. */
 typedef struct fd_et_step {
     uint32_t name; /* text of `texts` */
     int64_t begin[FD_ET_VERSIONS];
@@ -33,19 +33,22 @@ typedef struct fd_et_step {
 
 typedef struct fd_et_estimate {
     int64_t measured_ns; /* from the first start to the last end */
-    int64_t replayed_ns; /* the same simulated without changes, to judge the
-                            model */
+    int64_t replayed_ns; /* duration simulated without changes, to check the
+                          * model */
     int64_t predicted_ns;
-    FD_VECTOR(fd_et_step) steps; /* as on the first rank with such steps */
-    uint64_t matched; /* collectives and messages with waiting ranks */
-    uint64_t broken;  /* those without waiting: ranks do not match */
-    uint64_t untimed; /* nodes without times: of length 0 */
+    /* in the order of the first rank with such steps */
+    FD_VECTOR(fd_et_step) steps;
+    uint64_t matched; /* collectives and messages for which ranks wait */
+    uint64_t broken;  /* collectives and messages without waiting, because
+                       * ranks do not match */
+    uint64_t untimed; /* nodes without times, simulated with length 0 */
     fd_text_pool texts;
-    FD_VECTOR(fd_et_path_entry) path; /* longest first */
+    FD_VECTOR(fd_et_path_entry) path; /* sorted, longest first */
 } fd_et_estimate;
 
-/* `traces` of all ranks, with edges and communication. FD_EINVAL: no times.
- * Clear it in any case. */
+/* Make the estimate. `traces` has the traces of all ranks, with edges and
+ * communication. FD_EINVAL: no times. Clear the estimate also after a
+ * failure. */
 fd_status fd_et_estimate_make(const fd_et *traces, uint32_t count,
                               const fd_et_ranks *ranks,
                               const fd_et_changes *changes,

@@ -15,10 +15,10 @@ typedef struct linking {
     fd_et *et;
     fd_kineto *k;
     fd_et_link *link;
-    fd_map by_rf;       /* PyTorch's number -> place + 1 */
-    fd_map by_external; /* Kineto's -> operator + 1 */
-    fd_map by_call;     /* correlation -> call + 1 */
-    int64_t *keys;      /* sort key of nodes: a time */
+    fd_map by_rf;       /* PyTorch's number -> reference of the node */
+    fd_map by_external; /* Kineto's number -> index of the operator + 1 */
+    fd_map by_call;     /* correlation -> index of the call + 1 */
+    int64_t *keys;      /* per node, the time to sort by */
 } linking;
 
 static fd_status
@@ -81,8 +81,8 @@ join_ops(linking *l)
     return status;
 }
 
-/* Nodes without an operator in Kineto are on the thread of their parent; the
- * root of a thread is on the thread of its children. */
+/* Set threads of nodes without an operator in Kineto: a node is on the thread
+ * of its parent, the root of a thread on the thread of its children. */
 static void
 spread_threads(linking *l)
 {
@@ -116,8 +116,9 @@ calls_by_time(const void *a, const void *b)
     return order != 0 ? order : FD_ORDER(one->start, other->start);
 }
 
-/* Both lists by thread and time: the innermost operator that is linked and
- * still open when the call begins. `open` has room for all operators. */
+/* Find the operator around each call: the innermost one that is linked and
+ * still open when the call begins. Both lists are sorted by thread and time.
+ * `open` has one entry per operator. */
 static void
 find_around(linking *l, uint32_t *open)
 {
@@ -181,7 +182,8 @@ match_calls(linking *l)
     return status;
 }
 
-/* The node that launched a kernel, + 1; `*when`: the launch. */
+/* Return the reference of the node that launched a kernel; `*when`: the time
+ * of the launch. */
 static uint32_t
 launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
 {
@@ -210,7 +212,7 @@ add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
         return FD_ENOMEM;
     }
     if (parent != 0) {
-        /* Its tensors are those of the operator. */
+        /* A kernel has the tensors of its operator. */
         const fd_et_node *op = &et->nodes.list[parent - 1];
         uint32_t attrs = node->attrs;
         *node = *op;
@@ -245,8 +247,8 @@ add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
     return FD_OK;
 }
 
-/* Operators by their start, kernels by their launch. Ids of kernels are above
- * all others. */
+/* Add the kernels. Operators are sorted by start, kernels by launch. Ids of
+ * kernels are above all others. */
 static fd_status
 add_kernels(linking *l)
 {
@@ -284,7 +286,8 @@ by_key(const void *a, const void *b)
     return order != 0 ? order : FD_ORDER(one->place, other->place);
 }
 
-/* Every node precedes its children, even if clocks disagree. */
+/* Sort and number by time; every node precedes its children, even if clocks
+ * disagree. */
 static fd_status
 number_by_time(linking *l)
 {

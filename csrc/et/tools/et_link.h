@@ -1,7 +1,7 @@
-/* Join an execution trace with the Kineto trace of the same rank: operators
+/* Link of an execution trace with the Kineto trace of the same rank: operators
  * get times and threads, kernels become nodes, synchronisation becomes edges.
- * The key is "Record function id"; names must agree. Traces without it are
- * joined by name and order. */
+ * The key is "Record function id", and names must be equal. Traces without
+ * this id are matched by name and order. */
 #ifndef FD_ET_LINK_H
 #define FD_ET_LINK_H
 
@@ -14,17 +14,19 @@ typedef struct fd_et_link {
     uint64_t by_order;    /* matched by name and order, without numbers */
     uint64_t unnumbered;  /* operators of Kineto without a number */
     uint64_t renamed;     /* equal numbers, but different names: not linked */
-    uint64_t again;       /* operators with the number of another */
+    uint64_t again;       /* operators with the same number as an earlier
+                           * one */
     uint64_t kernels;
-    uint64_t by_external; /* kernels without a launch: by "External id" */
-    uint64_t alone;       /* kernels without a launch or an operator */
+    uint64_t by_external; /* kernels without a launch, linked by "External
+                           * id" */
+    uint64_t alone;       /* kernels with neither a launch nor an operator */
     bool compared;        /* both files state their rank or process */
-    char example[200];    /* the first that was renamed, in words; "" */
+    char example[200];    /* message about the first renamed operator, or "" */
 } fd_et_link;
 
-/* `et` is finished; afterwards its nodes are in the order of time with ids
- * from 1 on, with edges of events and synchronisation. Call fd_et_complete
- * next. */
+/* Link the traces. `et` must be finished. Afterwards its nodes are sorted by
+ * time, with ids from 1 on and edges of events and synchronisation. Call
+ * fd_et_complete next. */
 fd_status fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
 
 #endif

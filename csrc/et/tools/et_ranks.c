@@ -87,7 +87,8 @@ note(fd_et_ranks *ranks, fd_et_mismatch mismatch)
              : FD_OK;
 }
 
-/* The next collective of a group from a place on, + 1; 0: none. */
+/* Return the index + 1 of the next collective of a group, starting at `from`;
+ * 0: no more. */
 static uint32_t
 next_of(const fd_et_rank *rank, uint32_t group, uint32_t from)
 {
@@ -111,7 +112,7 @@ is_member(const fd_et_rank *rank, uint32_t group)
     return false;
 }
 
-/* The collectives in which ranks send parts of different sizes. */
+/* Return whether ranks may send parts of different sizes in a collective. */
 static bool
 may_differ(int32_t coll)
 {
@@ -128,7 +129,7 @@ differ(const fd_et_call *a, const fd_et_call *b, fd_et_mismatch_kind *kind)
             && a->bytes != b->bytes);
 }
 
-/* The ranks are at the same collective. */
+/* Number the collective at which all ranks are. */
 static void
 number_round(fd_et_ranks *ranks, uint32_t group, const uint32_t *at)
 {
@@ -141,8 +142,8 @@ number_round(fd_et_ranks *ranks, uint32_t group, const uint32_t *at)
     }
 }
 
-/* One group on all ranks that use it, until the first mismatch: later ones
- * result from it. `at` has one entry per rank. */
+/* Compare one group on all ranks that use it, until the first mismatch, which
+ * causes all later ones. `at` has one entry per rank. */
 static fd_status
 compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
 {
@@ -156,7 +157,7 @@ compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
             const fd_et_rank *rank = &ranks->ranks.list[i];
             uint32_t call = next_of(rank, group, at[i]);
             if (call == 0) {
-                /* Ranks that never use the group are not part of it. */
+                /* Ranks that never use the group are not members. */
                 ended = at[i] > 0 || is_member(rank, group) ? i : ended;
                 continue;
             }
@@ -206,7 +207,7 @@ compare_groups(fd_et_ranks *ranks)
     return status;
 }
 
-/* The place of a rank, + 1; 0: its trace is missing. */
+/* Return the index of a rank + 1; 0: its trace is missing. */
 static uint32_t
 place_of(const fd_et_ranks *ranks, int64_t rank)
 {
@@ -218,7 +219,8 @@ place_of(const fd_et_ranks *ranks, int64_t rank)
     return 0;
 }
 
-/* The next message of a type with a peer, of any tag, from a place on, + 1. */
+/* Return the index + 1 of the next message of a type with a peer, of any tag,
+ * starting at `from`; 0: no more. */
 static uint32_t
 next_message(const fd_et_rank *rank, fd_et_type type, int64_t peer,
              uint32_t from)
@@ -232,7 +234,7 @@ next_message(const fd_et_rank *rank, fd_et_type type, int64_t peer,
     return 0;
 }
 
-/* From one rank to another, in order. */
+/* Compare the messages from one rank to another, in order. */
 static fd_status
 compare_pair(fd_et_ranks *ranks, uint32_t from, uint32_t to)
 {
@@ -268,7 +270,7 @@ compare_pair(fd_et_ranks *ranks, uint32_t from, uint32_t to)
     }
 }
 
-/* Pairs of ranks that exchange messages. */
+/* Compare all pairs of ranks that exchange messages. */
 static fd_status
 compare_messages(fd_et_ranks *ranks)
 {

@@ -6,7 +6,8 @@ has(uint32_t kinds, fd_et_edge_kind kind)
     return (kinds & 1U << kind) != 0;
 }
 
-/* The roots of threads and of the process only enclose work. */
+/* Return whether a node is the root of a thread or the process, which only
+ * encloses work. */
 static bool
 is_root(const fd_et_node *node)
 {
@@ -21,9 +22,9 @@ fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t place)
                    is_root(node) ? 0 : node->dur_ns);
 }
 
-/* The end of a node as simulated: own time after the last enclosed node, and
- * after the kernel that the node waited for, is its own. False: not all of it
- * lies before `limit`. */
+/* Set `point` to the simulated end of a node: after the end of the last
+ * enclosed node or of the kernel that it waited for, plus own time. Return
+ * false if one of these nodes is not before `limit`. */
 static bool
 end_point(const fd_et_sim_rank *rank, uint32_t place, uint32_t limit,
           fd_et_point *point)
@@ -64,8 +65,8 @@ fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t place)
     return fd_plus(end, point.lag);
 }
 
-/* The outermost call around `from` that ended before `to` in the same
- * enclosing call; `to` if that is `from` itself. */
+/* Return the outermost call around `from` that ended before `to` in the same
+ * enclosing call; `to` if `from` encloses it. */
 static uint32_t
 call_before(const fd_et *et, uint32_t from, uint32_t to)
 {
@@ -81,8 +82,8 @@ call_before(const fd_et *et, uint32_t from, uint32_t to)
     return from;
 }
 
-/* The call whose end an order edge waits for; `to`: it waits for the start of
- * edge->from. */
+/* Return the call for whose end an order edge waits, or `to` if it waits for
+ * the start of edge->from. */
 static uint32_t
 ended_call(const fd_et_sim_rank *rank, const fd_et_edge *edge)
 {
@@ -93,8 +94,8 @@ ended_call(const fd_et_sim_rank *rank, const fd_et_edge *edge)
     return open ? edge->to : over;
 }
 
-/* How long edge->from, measured, ran after the start of edge->to. INT64_MAX: it
- * had not ended, so it delayed nothing. */
+/* Return how long edge->from ran, as measured, after the start of edge->to.
+ * INT64_MAX: it had not ended, so it did not delay edge->to. */
 static int64_t
 overlap_of(const fd_et_sim_rank *rank, const fd_et_edge *edge)
 {
@@ -141,7 +142,8 @@ fd_et_edge_point(const fd_et_sim_rank *rank, const fd_et_edge *edge,
     return true;
 }
 
-/* The same with measured times; INT64_MIN: the edge does not delay it. */
+/* Return the earliest start of edge->to by measured times; INT64_MIN: the edge
+ * does not delay it. */
 static int64_t
 measured_ready(const fd_et_sim_rank *rank, const fd_et_edge *edge)
 {
@@ -162,8 +164,8 @@ measured_ready(const fd_et_sim_rank *rank, const fd_et_edge *edge)
              : fd_minus(fd_et_measured_end(rank, edge->from), overlap);
 }
 
-/* A thread waited for a kernel in the call that was open when that ended: the
- * rest of the call comes after the kernel. */
+/* Find the kernel for which a thread waited. The wait is in the call that was
+ * open when the kernel ended: the rest of the call follows the kernel. */
 static void
 find_synced(fd_et_sim_rank *rank, uint32_t first, uint32_t end)
 {
@@ -198,8 +200,8 @@ find_synced(fd_et_sim_rank *rank, uint32_t first, uint32_t end)
     }
 }
 
-/* The shortest time from a launch to its kernel or work: the cost of a launch
- * without other waits. */
+/* Return the shortest time from a launch to its kernel or work: the cost of a
+ * launch without other waits. */
 static int64_t
 least_launch(const fd_et_sim_rank *rank, bool gpu)
 {
@@ -216,8 +218,8 @@ least_launch(const fd_et_sim_rank *rank, bool gpu)
     return least == INT64_MAX ? 0 : least;
 }
 
-/* The time at which the stream of a kernel, or the thread of other work, is
- * free. */
+/* Return the time at which the stream of a kernel, or the thread of other
+ * work, is free. */
 static int64_t
 free_since(const fd_et_sim_rank *rank, uint32_t first, uint32_t end)
 {
@@ -243,14 +245,15 @@ ready_of(const fd_et_sim_rank *rank, uint32_t first, uint32_t end)
     return ready;
 }
 
-/* Update its start, and the last node of the enclosing call. */
+/* Set the measured start of a node, and `last` of the enclosing call. */
 static void
 place_node(fd_et_sim_rank *rank, uint32_t place, uint32_t first, uint32_t end)
 {
     const fd_et_node *node = &rank->et->nodes.list[place];
     rank->nodes[place].measured = node->start_ns;
     if ((node->flags & FD_ET_TIMED) == 0 || node->start_ns <= 0) {
-        rank->nodes[place].measured = INT64_MAX; /* after all */
+        /* unknown: later than all others */
+        rank->nodes[place].measured = INT64_MAX;
         int64_t ready = ready_of(rank, first, end);
         rank->nodes[place].measured = ready == INT64_MIN ? 0 : ready;
     }

@@ -28,7 +28,7 @@ fd_et_sim_clear(fd_et_simulation *s)
     clear_jobs(s);
 }
 
-/* Put the calls of a match side by side. */
+/* Sort the calls of all ranks by match. */
 static fd_status
 find_members(fd_et_simulation *s, const fd_et_ranks *ranks)
 {
@@ -43,7 +43,8 @@ find_members(fd_et_simulation *s, const fd_et_ranks *ranks)
     if (s->first == NULL || s->members == NULL || s->gathers == NULL) {
         return FD_ENOMEM;
     }
-    /* Counted two places further on: filling leaves the first places. */
+    /* Counts are stored two entries further on, so that after filling,
+     * first[m] is the first member. */
     for (uint32_t r = 0; r < s->count; r++) {
         const fd_et_rank *rank = &ranks->ranks.list[r];
         for (uint32_t i = 0; i < rank->calls.count; i++) {
@@ -100,7 +101,7 @@ factor_of(const fd_et *et, const fd_et_node *node, const fd_et_changes *c)
     return factor;
 }
 
-/* Of the call around a node. */
+/* Return the factor of the call around a node. */
 static double
 factor_around(const fd_et_sim_rank *rank, uint32_t place)
 {
@@ -108,7 +109,8 @@ factor_around(const fd_et_sim_rank *rank, uint32_t place)
     return parent == 0 || parent > place ? 1 : rank->factors[parent - 1];
 }
 
-/* An operator's factor is that of all it encloses. */
+/* Set the factors of nodes: that of an operator applies to all nodes it
+ * encloses. */
 static void
 find_factors(fd_et_sim_rank *rank, const fd_et_changes *changes)
 {
@@ -125,8 +127,9 @@ number_of(const fd_et_simulation *s, fd_et_ref at)
     return s->ranks[at.rank].et->rank;
 }
 
-/* Whether a member of a match waits for another: not if it left before the
- * other arrived; with a known root, receivers wait for senders alone. */
+/* Return whether a member of a match waits for another. It does not if it left
+ * before the other arrived, or if the root is known and the other is not a
+ * sender. */
 static bool
 waits_for(const fd_et_simulation *s, fd_et_ref one, fd_et_ref other)
 {
@@ -138,8 +141,8 @@ waits_for(const fd_et_simulation *s, fd_et_ref one, fd_et_ref other)
         < s->ranks[other.rank].nodes[other.place - 1].measured) {
         return false;
     }
-    /* The root is a rank in the group, equal to the global rank if the group
-     * has all ranks. */
+    /* The root is a rank in the group, which equals the global rank only if
+     * the group has all ranks. */
     if (node->type != FD_ET_COLL || comm->src < 0
         || s->first[match + 1] - s->first[match] != s->count) {
         return true;
@@ -156,9 +159,9 @@ waits_for(const fd_et_simulation *s, fd_et_ref one, fd_et_ref other)
     }
 }
 
-/* Find the nodes that wait for all others of their match, and the job that
- * ends when all have arrived; with two members a dependency on the other is
- * enough. */
+/* Find the nodes that wait for all others of their match, and number the job
+ * that ends when all have arrived. With two members, a dependency on the other
+ * one is sufficient. */
 static void
 find_gathers(fd_et_simulation *s, uint32_t next)
 {
@@ -209,7 +212,8 @@ fd_et_sim_make(fd_et_simulation *s, const fd_et *traces, uint32_t count,
     return status;
 }
 
-/* Two jobs per node; ranks one after the other. */
+/* Return the arrival job of a node. There are two jobs per node, one rank
+ * after the other. */
 static uint32_t
 arrival_of(const fd_et_simulation *s, fd_et_ref at)
 {
@@ -226,7 +230,7 @@ add_dependency(fd_et_simulation *s, uint32_t job, int64_t lag,
                            : status;
 }
 
-/* The arrival of a node, after all its edges. */
+/* Add the arrival of a node, after all its edges. */
 static fd_status
 add_arrival(fd_et_simulation *s, uint32_t r, uint32_t place, uint32_t *edge)
 {
@@ -257,7 +261,8 @@ is_same(fd_et_ref one, fd_et_ref other)
     return one.rank == other.rank && one.place == other.place;
 }
 
-/* The completion of a node, after its arrival and those it waits for. */
+/* Add the completion of a node, after its arrival and the arrivals it waits
+ * for. */
 static fd_status
 add_completion(fd_et_simulation *s, fd_et_ref me)
 {
@@ -284,7 +289,7 @@ add_completion(fd_et_simulation *s, fd_et_ref me)
     return status;
 }
 
-/* The arrival of all members, a resource each. */
+/* Add the jobs for the arrival of all members, each on its own resource. */
 static fd_status
 add_gathers(fd_et_simulation *s)
 {
@@ -323,8 +328,8 @@ add_jobs(fd_et_simulation *s)
     return status == FD_OK ? fd_sim_prepare(&s->jobs) : status;
 }
 
-/* Order all jobs. If ranks wait for each other, the last of them continues
- * alone. */
+/* Order all jobs. In a deadlock between ranks, the last of them continues
+ * without waiting. */
 static void
 order_jobs(fd_et_simulation *s)
 {
@@ -336,12 +341,12 @@ order_jobs(fd_et_simulation *s)
         uint32_t job = s->jobs.next[r];
         uint32_t place = (job - s->ranks[r].first_job) / 2;
         s->ranks[r].nodes[place].alone = true;
-        s->jobs.jobs.list[job].count = 1; /* its own arrival */
+        s->jobs.jobs.list[job].count = 1; /* only its own arrival */
         s->broken++;
     }
 }
 
-/* The measured arrival of the last node that a node waits for. */
+/* Return the measured arrival of the last node that a node waits for. */
 static int64_t
 measured_arrival(const fd_et_simulation *s, fd_et_ref me)
 {
@@ -361,8 +366,8 @@ measured_arrival(const fd_et_simulation *s, fd_et_ref me)
     return last;
 }
 
-/* The time of a node from `begun` on. A transfer was measured from the arrival
- * of the last rank. */
+/* Return the duration of a node after `begun`. A transfer was measured from
+ * the arrival of the last rank. */
 static int64_t
 length_of(const fd_et_simulation *s, fd_et_ref me, const fd_et_changes *c)
 {
@@ -380,8 +385,9 @@ length_of(const fd_et_simulation *s, fd_et_ref me, const fd_et_changes *c)
     return time > 0 ? time : 0;
 }
 
-/* From the last dependency to the arrival: on a thread own time of the call
- * around it. Without dependencies the measured start. */
+/* Return the time from the last dependency to the arrival: own time of the
+ * call around it, for nodes on a thread. Without dependencies, return the
+ * measured start. */
 static int64_t
 delay_of(const fd_et_simulation *s, uint32_t r, uint32_t place)
 {
@@ -414,7 +420,7 @@ find_durations(fd_et_simulation *s, const fd_et_changes *changes)
     return FD_OK;
 }
 
-/* The last arrival that a completion waited for. */
+/* Return the last arrival that a completion waited for. */
 static fd_et_ref
 last_arrival(const fd_et_simulation *s, uint32_t completion)
 {
@@ -450,7 +456,7 @@ collect(fd_et_simulation *s)
     }
 }
 
-/* The node with the last end; among equals the innermost. */
+/* Find the node with the last end; of equal ends, the innermost. */
 static void
 find_end(fd_et_simulation *s)
 {
@@ -459,7 +465,7 @@ find_end(fd_et_simulation *s)
     for (uint32_t r = 0; r < s->count; r++) {
         const fd_et_sim_rank *rank = &s->ranks[r];
         for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
-            /* Roots of threads keep their times. */
+            /* Roots of threads keep their measured times. */
             uint8_t flags = rank->et->nodes.list[i].flags;
             bool works =
                 (flags & (FD_ET_GUESSED | FD_ET_THREAD | FD_ET_PROCESS)) == 0;
@@ -471,7 +477,7 @@ find_end(fd_et_simulation *s)
         }
     }
     if (s->last.place == 0) {
-        s->end = s->measured_begin; /* roots only */
+        s->end = s->measured_begin; /* there are only roots */
     }
 }
 

@@ -10,7 +10,7 @@
 typedef struct writing {
     const fd_et *et;
     fd_json_writer json;
-    int64_t *starts; /* owned; NULL: those of the file */
+    int64_t *starts; /* owned; NULL: use the times of the file */
     uint64_t pid;
 } writing;
 
@@ -21,7 +21,8 @@ start_of(const writing *w, uint32_t place)
                              : w->et->nodes.list[place].start_ns;
 }
 
-/* In a computed layout a node has its own time; its children follow it. */
+/* Return the length of a node. In a computed layout it is its own time, and
+ * its children follow it. */
 static int64_t
 length_of(const writing *w, uint32_t place)
 {
@@ -35,8 +36,8 @@ is_shown(const fd_et_node *node)
     return (node->flags & (FD_ET_THREAD | FD_ET_PROCESS)) == 0;
 }
 
-/* Threads of the operating system, else PyTorch's; streams in a separate
- * range. */
+/* Return the row of a node: the thread of the operating system, otherwise
+ * PyTorch's; streams have a separate range. */
 static uint64_t
 row_of(const fd_et_node *node)
 {
@@ -91,8 +92,9 @@ put_slice(writing *w, uint32_t place)
     fd_json_end_object(&w->json);
 }
 
-/* From the end of one node to the start of the other; a launch from its start,
- * since the kernel may run before the call returns. */
+/* Write a flow from the end of one node to the start of the other. The flow of
+ * a launch begins at its start, since the kernel may run before the call
+ * returns. */
 static void
 put_arrow(writing *w, uint32_t number)
 {
@@ -161,7 +163,8 @@ put_names(writing *w)
     return status;
 }
 
-/* Edges are sorted by `to` and grow: one pass. */
+/* Compute starts in one pass, because edges are sorted by `to` and ids grow
+ * along them. */
 static fd_status
 lay_out(writing *w)
 {

@@ -2,15 +2,15 @@
 
 #include <stdint.h>
 
-/* Consecutive calls that only one of the traces has, and calls that must agree
- * after them. */
+/* Maximum number of consecutive calls that only one of the traces has, and
+ * number of calls that must agree after them. */
 enum { MOST_SKIPPED = 256, CONTEXT = 4 };
 
-/* Calls of two threads that start within this time may have another order in
- * each trace. */
+/* Calls of two threads that start within this time can be in a different order
+ * in the two traces. */
 enum { UNORDERED_NS = 100000 };
 
-/* The calls of one thread, as a part of a list. */
+/* The calls of one thread, a range of a list. */
 typedef struct thread {
     uint32_t first;
     uint32_t end;
@@ -19,19 +19,19 @@ typedef struct thread {
 
 typedef struct entry {
     uint64_t thread;
-    int64_t seq; /* autograd's number; -1: none */
+    int64_t seq; /* autograd's number; -1: unknown */
     uint32_t name;
     uint32_t place; /* of the node, or of the operator */
-    bool found;     /* in the other trace */
+    bool found;     /* matched with the other trace */
 } entry;
 
 typedef struct side {
-    FD_VECTOR(entry) calls; /* by thread, and then by start */
+    FD_VECTOR(entry) calls; /* sorted by thread, then by start */
     FD_VECTOR(thread) threads;
 } side;
 
-/* The places between which the node of an operator is: after the nodes of
- * operators that started clearly before it, before those of later ones. */
+/* The range of places of the node of an operator: after the nodes of operators
+ * that started clearly before it, and before those of later ones. */
 typedef struct bound {
     uint32_t first;
     uint32_t end;
@@ -115,7 +115,7 @@ list_ops(const fd_kineto *k, side *s)
     return status == FD_OK ? split(s) : status;
 }
 
-/* Whether a node may be an operator. */
+/* Return whether a node may be an operator. */
 static bool
 equal(const joining *j, const entry *node, const entry *op)
 {
@@ -125,7 +125,7 @@ equal(const joining *j, const entry *node, const entry *op)
         && (node->seq < 0 || op->seq < 0 || node->seq == op->seq);
 }
 
-/* The number of next calls that are equal on both sides. */
+/* Return the number of next calls that are equal on both sides. */
 static int64_t
 agreement(const joining *j, const entry *node, const entry *node_end,
           const entry *op, const entry *op_end)
@@ -175,7 +175,7 @@ store(joining *j, const entry *node, const entry *op)
     j->ops.calls.list[op - j->ops.calls.list].found = true;
 }
 
-/* The number of calls that two threads have in common, in order. */
+/* Return the number of calls that two threads have in common, in order. */
 static uint32_t
 align(joining *j, const thread *of_nodes, const thread *of_ops, bool stores)
 {
@@ -199,7 +199,8 @@ align(joining *j, const thread *of_nodes, const thread *of_ops, bool stores)
     return count;
 }
 
-/* Nodes and operators are in the order of their start. */
+/* Find the range of places of each operator; nodes and operators are sorted by
+ * start. */
 static void
 find_bounds(joining *j)
 {
@@ -224,7 +225,8 @@ find_bounds(joining *j)
     }
 }
 
-/* The two threads with the most calls in common; false: no such threads. */
+/* Find the two threads with the most calls in common; return false if no
+ * threads have any. */
 static bool
 find_pair(joining *j, thread *pair[2])
 {
@@ -245,8 +247,8 @@ find_pair(joining *j, thread *pair[2])
     return most > 0;
 }
 
-/* Thread numbers differ between the traces: match threads by the most calls in
- * common. */
+/* Match threads by the most calls in common, since thread numbers differ
+ * between the traces. */
 static void
 align_threads(joining *j)
 {
@@ -260,7 +262,7 @@ align_threads(joining *j)
     }
 }
 
-/* Unmatched calls, by name and then by start. */
+/* Keep unmatched calls, sorted by name, then by start. */
 static void
 keep_missing(side *s)
 {
@@ -274,9 +276,9 @@ keep_missing(side *s)
     fd_vector_sort(&s->calls, by_name);
 }
 
-/* An execution trace may assign the work of other threads to the thread of its
- * caller: the n-th node of a name is the n-th operator of the other threads,
- * within its bounds. */
+/* Match work of other threads, which an execution trace can assign to the
+ * thread of its caller: the n-th node of a name is the n-th operator of the
+ * other threads, within its range of places. */
 static void
 find_work(joining *j)
 {

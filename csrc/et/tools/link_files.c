@@ -13,12 +13,12 @@
 
 #define SECOND INT64_C(1000000000)
 #define HOUR (3600 * SECOND)
-/* Earlier times do not count from 1970, but from the start of the computer. */
+/* Earlier times are counted from the boot of the machine, not from 1970. */
 #define YEAR_2001 (INT64_C(978307200) * SECOND)
 /* Time zones differ from UTC by up to 14 hours. */
 #define ZONES (15 * HOUR)
 
-/* "2026-11-22 05:02:45", as if in UTC; 0: another text. */
+/* Parse "2026-11-22 05:02:45" as UTC; return 0 for other text. */
 static int64_t
 parse_time(const char *text)
 {
@@ -131,7 +131,8 @@ put_time(int64_t ns, char text[32])
     }
 }
 
-/* The profiler may start late in an execution trace of several hours. */
+/* Return whether times are too far apart. The profiler can start late in an
+ * execution trace of several hours. */
 static bool
 is_other_time(const fd_et_identity *et, const fd_et_identity *kineto)
 {

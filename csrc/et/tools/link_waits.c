@@ -1,6 +1,6 @@
 #include "et/tools/link_waits.h"
 
-/* A kernel, looked up by its end, or by its stream and launch. */
+/* A kernel, searched by its end, or by its stream and launch. */
 typedef struct ended {
     int64_t end;
     int64_t launched;
@@ -20,13 +20,13 @@ typedef struct waits {
     fd_et *et;
     const fd_kineto *k;
     FD_VECTOR(ended) by_end;
-    FD_VECTOR(ended) by_stream; /* and then by correlation */
+    FD_VECTOR(ended) by_stream; /* sorted by stream, then by correlation */
     FD_VECTOR(begun) nodes;
-    fd_map syncs; /* correlation -> row of cuda_sync + 1 */
-    fd_map calls; /* correlation -> call + 1 */
+    fd_map syncs; /* correlation -> index of the cuda_sync event + 1 */
+    fd_map calls; /* correlation -> index of the call + 1 */
 } waits;
 
-/* Clocks of the two sides differ by a little. */
+/* Tolerance for differences of the host and GPU clocks. */
 enum { SLACK = 2000, LOOK_BACK = 64 };
 
 static int
@@ -115,7 +115,8 @@ list_nodes(waits *w)
     return status;
 }
 
-/* The first node of a thread from a time on, + 1; 0: none. */
+/* Return the reference of the first node of a thread from a time on; 0: no
+ * such node. */
 static uint32_t
 next_node(const waits *w, uint64_t thread, int64_t time)
 {
@@ -133,7 +134,7 @@ next_node(const waits *w, uint64_t thread, int64_t time)
              : 0;
 }
 
-/* The number of kernels that ended by a time. */
+/* Return the number of kernels that ended by a time. */
 static uint32_t
 ended_until(const waits *w, int64_t time)
 {
@@ -149,7 +150,7 @@ ended_until(const waits *w, int64_t time)
 }
 
 /* Add the kernels that a call waited for: the last one of one stream or of
- * each stream. A row of cuda_sync names the stream. */
+ * each stream. A cuda_sync event names the stream. */
 static fd_status
 wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
 {
@@ -217,8 +218,8 @@ find_syncs(waits *w)
     return status;
 }
 
-/* The first kernel of a stream that was launched from a correlation on: its
- * place in `by_stream`. */
+/* Return the index in `by_stream` of the first kernel of a stream that was
+ * launched from a correlation on. */
 static uint32_t
 first_of(const waits *w, int64_t queue, uint64_t correlation)
 {

@@ -27,7 +27,7 @@ fd_et_match_side_clear(fd_et_match_side *side)
     *side = (fd_et_match_side){.et = NULL};
 }
 
-/* Places by depth, and in the order of calls within a depth:
+/* Places sorted by depth, and by the order of calls within a depth:
  *
  *     order   | roots | their calls    | ...
  *     ends    ^ 0     ^ ends[0]        ^ ends[1]         `depths` of them */
@@ -50,7 +50,7 @@ parent_of(const fd_et *et, uint32_t place)
     return et->nodes.list[place].parent;
 }
 
-/* `calls` are places in the order of calls: parents precede children. */
+/* Sort places by depth. In `calls`, parents precede children. */
 static void
 sort_by_depth(levels *l, const fd_et *et, const uint32_t *calls,
               uint32_t *depths)
@@ -66,8 +66,8 @@ sort_by_depth(levels *l, const fd_et *et, const uint32_t *calls,
     for (uint32_t i = 1; i <= l->depths; i++) {
         l->ends[i] += l->ends[i - 1];
     }
-    /* From here on ends[d] is the position of the next node of depth d,
-     * finally the end of that depth. */
+    /* From here on, ends[d] is the position of the next node of depth d;
+     * finally it is the end of that depth. */
     for (uint32_t i = 0; i < count; i++) {
         l->order[l->ends[depths[calls[i]]]++] = calls[i];
     }
@@ -104,9 +104,10 @@ level_begin(const levels *l, uint32_t depth)
 typedef struct search {
     fd_et_match_side *sides;
     levels levels[2];
-    uint32_t *next; /* of nodes of the second: the next in its queue, + 1;
-                       owned */
-    fd_map first;   /* parent and number -> first in the queue, + 1 */
+    uint32_t *next; /* of nodes of the second trace: reference of the next one
+                     * in its queue; owned */
+    fd_map first;   /* parent and number -> reference of the first node in the
+                     * queue */
 } search;
 
 static uint64_t

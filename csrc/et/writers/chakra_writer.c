@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* Reused buffers. */
+/* Buffers that are reused for each node. */
 typedef struct writing {
     const fd_et *et;
     fd_buffer *out;
     fd_buffer node;
     fd_buffer part;
     fd_buffer packed;
-    uint32_t edge; /* the next one */
+    uint32_t edge; /* index of the next edge */
 } writing;
 
 static void
@@ -48,7 +48,8 @@ number(writing *w, const char *name, int64_t value)
     attr_number(w, FD_CHAKRA_ATTR, name, FD_CHAKRA_INT64, (uint64_t)value);
 }
 
-/* Negative numbers of 32 bits are written as 64, as protobuf does. */
+/* Write a 32-bit number; negative ones are written with 64 bits, as protobuf
+ * does. */
 static void
 small(writing *w, const char *name, int32_t value)
 {
@@ -70,7 +71,7 @@ put_length(writing *w)
     w->node.size = 0;
 }
 
-/* A process group as JSON: the format has no message for it. */
+/* Write a process group as JSON: the format has no message for it. */
 static void
 put_group(writing *w, const fd_et_group *group)
 {
@@ -181,7 +182,8 @@ put_kinds(writing *w)
     }
 }
 
-/* The feeder reads each of these with one fixed type, unchecked. */
+/* Write the attributes of a communication. The feeder reads each of them with
+ * one fixed type, without a check. */
 static void
 put_comm(writing *w, const fd_et_node *node)
 {
@@ -235,7 +237,7 @@ is_empty_list(const fd_et *et, uint32_t text)
     return text == 0 || strcmp(list, "[]") == 0;
 }
 
-/* False for an empty text. */
+/* Write the value of an attribute; return false for an empty text. */
 static bool
 put_value(writing *w, const fd_et_attr *attr)
 {
@@ -263,7 +265,7 @@ put_value(writing *w, const fd_et_attr *attr)
     }
 }
 
-/* Attributes without a field in the node; empty ones are skipped. */
+/* Write attributes without a field in the node; skip empty ones. */
 static void
 put_others(writing *w, const fd_et_node *node)
 {

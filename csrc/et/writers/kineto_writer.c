@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Times count from a multiple of some 6.5 days: as doubles they are exact to a
- * nanosecond, and all ranks of a run have the same base. */
+/* Times are relative to a multiple of 2^49 ns (about 6.5 days): as doubles
+ * they are exact to a nanosecond, and all ranks of a run have the same
+ * base. */
 #define BASE_NS (INT64_C(1) << 49)
 
 /* The number of the first launch. Readers that select the smallest integer
@@ -25,9 +26,9 @@ typedef struct writing {
     fd_json_writer json;
     fd_kineto_steps steps; /* owned */
     int64_t base;
-    int64_t first;     /* start of the first event */
-    uint64_t thread;   /* of the steps */
-    uint64_t launches; /* the correlation of the last one */
+    int64_t first;     /* time of the first event */
+    uint64_t thread;   /* thread of the steps */
+    uint64_t launches; /* correlation of the last launch */
 } writing;
 
 static bool
@@ -38,7 +39,7 @@ is_event(const fd_et_node *node)
         && (node->flags & FD_ET_GUESSED) == 0;
 }
 
-/* The call that launched a kernel; NULL if the file lacks it. */
+/* Return the call that launched a kernel, or NULL if it is missing. */
 static const fd_et_node *
 launcher_of(const fd_et *et, const fd_et_node *kernel)
 {
@@ -79,7 +80,7 @@ end(writing *w)
     fd_json_end_object(&w->json);
 }
 
-/* A group without a list has all ranks. */
+/* Write the ranks of a group; a group without a list has all ranks. */
 static void
 put_ranks(writing *w, const fd_et_group *group)
 {
@@ -113,7 +114,8 @@ put_groups(writing *w)
     fd_json_end_array(&w->json);
 }
 
-/* HTA searches the rank line by line, and requires this space. */
+/* Write the members before the events. HTA searches the rank line by line, and
+ * requires this space. */
 static void
 put_head(writing *w)
 {
@@ -160,7 +162,8 @@ put_name(writing *w, const char *what, uint64_t pid, uint64_t row,
     end(w);
 }
 
-/* One process per device, as in traces of torch.profiler. */
+/* Write the metadata of a stream. Each device is a process, as in traces of
+ * torch.profiler. */
 static fd_status
 put_stream(writing *w, const fd_et_node *kernel, fd_map *seen)
 {
@@ -223,8 +226,8 @@ put_list(writing *w, const char *key, uint32_t text)
     fd_json_put_raw(&w->json, key, list, strlen(list));
 }
 
-/* An operator or range. Readers join Kineto's "External id" or the execution
- * trace's "Record function id": both are the same number. */
+/* Write an operator or range. Readers join by Kineto's "External id" or the
+ * execution trace's "Record function id": both are the same number. */
 static void
 put_call(writing *w, uint32_t place)
 {
@@ -247,14 +250,14 @@ put_call(writing *w, uint32_t place)
     end(w);
 }
 
-/* The first whole microsecond of a time. */
+/* Return a time rounded up to the next microsecond. */
 static int64_t
 whole(const writing *w, int64_t ns)
 {
     return w->base + (ns - w->base + 999) / 1000 * 1000;
 }
 
-/* Arguments that a kernel and its launch share. */
+/* Write the arguments that a kernel and its launch share. */
 static void
 put_launch(writing *w, const fd_et_node *node)
 {
@@ -262,7 +265,7 @@ put_launch(writing *w, const fd_et_node *node)
     fd_json_put_u64(&w->json, "correlation", w->launches);
 }
 
-/* Device and stream of a kernel, and the end of its arguments. */
+/* Write the device and stream of a kernel, and end its arguments. */
 static void
 end_kernel(writing *w, uint64_t device, int64_t stream)
 {
@@ -272,8 +275,8 @@ end_kernel(writing *w, uint64_t device, int64_t stream)
     end(w);
 }
 
-/* A launch within an operator and a kernel that did not run, for readers that
- * require some. Whole microseconds, which readers do not round. */
+/* Write a launch within an operator and a placeholder kernel, for readers that
+ * require kernels, in whole microseconds, which readers do not round. */
 static void
 put_stand_in(writing *w, const fd_et_node *node)
 {
@@ -305,7 +308,7 @@ put_step(writing *w, const fd_kineto_step *step)
     end(w);
 }
 
-/* One end of an arrow. */
+/* Write one end of a flow. */
 static void
 put_end(writing *w, const char *cat, bool begins, uint64_t number,
         uint64_t pid, uint64_t row, int64_t time)
@@ -326,7 +329,7 @@ put_end(writing *w, const char *cat, bool begins, uint64_t number,
     fd_json_end_object(json);
 }
 
-/* A kernel and its launch, whose duration is unknown. */
+/* Write a kernel and its launch, whose duration is unknown. */
 static void
 put_kernel(writing *w, const fd_et_node *node)
 {
@@ -353,7 +356,7 @@ put_kernel(writing *w, const fd_et_node *node)
             (uint64_t)node->stream, node->start_ns);
 }
 
-/* From the operator that made an autograd node to the node. */
+/* Write a flow from the operator that created an autograd node to the node. */
 static void
 put_arrow(writing *w, uint32_t place)
 {
@@ -424,7 +427,7 @@ fd_et_write_kineto(const fd_et *et, fd_bytes_out *out, fd_error *error)
     if (status == FD_OK) {
         status = put_events(&w, out, error);
     }
-    fd_buffer_text(w.json.to, "\n]}\n"); /* after a failure, too */
+    fd_buffer_text(w.json.to, "\n]}\n"); /* also after a failure */
     fd_vector_clear(&w.steps);
     return status;
 }

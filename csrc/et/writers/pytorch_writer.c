@@ -11,11 +11,11 @@ static const char schema[] = "1.1.1-chakra.0.0.4";
 typedef struct writing {
     const fd_et *et;
     fd_json_writer json;
-    uint32_t edge; /* the next one */
-    bool trusted;  /* lists came from JSON */
+    uint32_t edge; /* index of the next edge */
+    bool trusted;  /* lists are valid JSON, since they were read from JSON */
 } writing;
 
-/* Microseconds, with three decimals unless they are whole. */
+/* Write microseconds, with three decimals unless they are whole. */
 static void
 put_us(writing *w, const char *key, int64_t ns)
 {
@@ -38,7 +38,7 @@ is_list(const char *list, size_t size)
 }
 
 /* Write a list unchanged. Python's spelling of lists in .et files of other
- * programs is not JSON: such a list becomes one text in a list. */
+ * programs is not JSON: such a list is written as one text in a list. */
 static void
 put_list(writing *w, const char *key, uint32_t text)
 {
@@ -126,7 +126,7 @@ put_other(writing *w, const fd_et_attr *attr)
     }
 }
 
-/* The node's own attributes; those that readers of the format require are
+/* Write the attributes of a node; those that readers of the format require are
  * always present. */
 static void
 put_own(writing *w, const fd_et_node *node)
@@ -167,7 +167,8 @@ put_attrs(writing *w, const fd_et_node *node)
     fd_json_end_array(&w->json);
 }
 
-/* The nodes that this one waits for by edges of one kind; omitted if empty. */
+/* Write the nodes on which this one depends by edges of one kind; omit an
+ * empty list. */
 static void
 put_edges(writing *w, const char *key, fd_et_edge_kind kind, uint32_t first)
 {
@@ -187,14 +188,14 @@ put_edges(writing *w, const char *key, fd_et_edge_kind kind, uint32_t first)
     }
 }
 
-/* One list of ids per kind of edge. Readers derive edges of other kinds
+/* Write one list of ids per kind of edge. Readers derive edges of other kinds
  * themselves. */
 static void
 put_waits(writing *w, uint32_t place)
 {
     const fd_et *et = w->et;
     while (w->edge < et->edges.count && et->edges.list[w->edge].to < place) {
-        w->edge++; /* of an omitted node */
+        w->edge++; /* the edge of an omitted node */
     }
     uint32_t first = w->edge;
     while (w->edge < et->edges.count && et->edges.list[w->edge].to == place) {

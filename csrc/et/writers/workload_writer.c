@@ -5,7 +5,7 @@
 typedef struct writing {
     const fd_et *et;
     fd_json_writer json;
-    uint32_t edge; /* the next one */
+    uint32_t edge; /* index of the next edge */
 } writing;
 
 static void
@@ -33,8 +33,8 @@ known(int64_t value)
     return value < 0 ? 0 : value;
 }
 
-/* The feeder does not initialize missing fields: all are written. An unknown
- * type of a collective is -1. */
+/* Write all fields of a communication, because the feeder does not initialize
+ * missing ones. An unknown type of a collective is -1. */
 static void
 put_comm(writing *w, const fd_et_node *node)
 {

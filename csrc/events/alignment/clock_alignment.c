@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* All inputs together keep no more moments than this, each no fewer than
- * that. */
+/* Maximum of collectives and messages stored for all inputs together, and the
+ * minimum per input. */
 enum { MOST_MOMENTS = 1 << 20, LEAST_MOMENTS = 128 };
 
 enum { MOST_LISTED = 120 }; /* bytes of a list of ranks */
@@ -86,8 +86,8 @@ is_done(const fd_timeline_input *input)
     return input->align != FD_ALIGN_NONE;
 }
 
-/* The difference of what two inputs count their times from, which is all there
- * is between them where they read one clock. */
+/* Return the fit of two inputs that read the same clock: their times differ
+ * only in where they start to count. */
 static fd_clock_fit
 base_fit(int64_t own, int64_t other, int64_t uncertainty)
 {
@@ -96,7 +96,8 @@ base_fit(int64_t own, int64_t other, int64_t uncertainty)
     return (fd_clock_fit){{.offset_ns = fits ? offset : 0}, uncertainty};
 }
 
-/* All those whose machine's clock is that of one that is done. */
+/* Align all inputs whose machine has the same boot id as a machine that is
+ * already aligned. */
 static void
 accept_hosts(aligning *a)
 {
@@ -118,9 +119,9 @@ accept_hosts(aligning *a)
     }
 }
 
-/* Traces of other programs do not say which clock they read. Where their
- * machines have one name, and what they did together agrees with that, it was
- * one. */
+/* Return whether two traces read the same clock. Traces of other programs do
+ * not state their clock: it is the same if their hosts have the same name and
+ * their collectives and messages do not contradict it. */
 static bool
 is_same_host(const aligning *a, uint32_t place, const fd_clock_fit *fit,
              fd_clock_fit *better)
@@ -138,7 +139,8 @@ is_same_host(const aligning *a, uint32_t place, const fd_clock_fit *fit,
     return apart <= fit->uncertainty_ns && apart >= -fit->uncertainty_ns;
 }
 
-/* The best known of those that are not done; then its whole host. */
+/* Align the input with the smallest uncertainty among those not aligned yet,
+ * then all inputs of its host. */
 static bool
 accept_next(aligning *a, fd_timeline_method method, bool automatic)
 {
@@ -173,7 +175,7 @@ accept_method(aligning *a, fd_timeline_method method, bool automatic)
     } while (accept_next(a, method, automatic));
 }
 
-/* By the wall clock, with an unknown error. */
+/* Align by the wall clock, with unknown accuracy. */
 static void
 accept_walls(aligning *a)
 {
@@ -188,7 +190,8 @@ accept_walls(aligning *a)
     }
 }
 
-/* The first with a wall clock: the merge has its base. */
+/* Return the first input with a wall-clock time at its time 0: it gives the
+ * merge its base. */
 static uint32_t
 choose_reference(const aligning *a)
 {
@@ -200,9 +203,11 @@ choose_reference(const aligning *a)
     return 0;
 }
 
-/* Viewers store microseconds in a double, which is exact to the nanosecond up to
- * 2^40 us. If inputs have a base and the first event is later than that, time 0
- * is a day before it: the survey reads only some events of a file. */
+/* Return time 0 of the merge. Viewers store microseconds in a double, which is
+ * exact to the nanosecond up to 2^40 us. If inputs have a base and the first
+ * event is later than that, time 0 is one day before the event; not earlier,
+ * since the survey reads only some events of a file and there may be earlier
+ * ones. */
 static int64_t
 near_events(const aligning *a, int64_t least, int64_t most)
 {
@@ -221,8 +226,8 @@ near_events(const aligning *a, int64_t least, int64_t most)
     return is_far ? first - day : least;
 }
 
-/* Time 0 of the merge is where the first input has its own, so that none has
- * times below that. An input that could not be aligned keeps its times. */
+/* Move time 0 of the merge to the earliest time 0 of the aligned inputs, so
+ * that no time is negative. Inputs without alignment keep their times. */
 static void
 move_base(aligning *a)
 {
@@ -256,7 +261,8 @@ method_of(fd_timeline_align align)
                                         : FD_METHODS;
 }
 
-/* How far another method would have put an input's times. */
+/* Set the difference between the chosen alignment of each input and that of
+ * another method. */
 static void
 find_residuals(aligning *a)
 {
@@ -341,7 +347,7 @@ align_by_moments(aligning *a, fd_timeline_align align)
         move_base(a);
     }
     fd_timeline_estimates_clear(&a->estimates);
-    /* A reference that nothing refers to is a trace by its wall clock. */
+    /* Without an input aligned to it, the reference is not a reference. */
     fd_timeline_input *reference = a->inputs[a->reference];
     if (is_alone(a)) {
         reference->align =

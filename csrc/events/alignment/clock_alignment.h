@@ -6,50 +6,58 @@
 #include "events/writers/perfetto_counts.h"
 
 typedef enum fd_timeline_align {
-    FD_ALIGN_NONE,  /* times as they are */
-    FD_ALIGN_WALL,  /* by baseTimeNanoseconds */
+    FD_ALIGN_NONE,  /* do not shift times */
+    FD_ALIGN_WALL,  /* align by baseTimeNanoseconds */
     FD_ALIGN_START, /* each input begins at 0 */
-    FD_ALIGN_AUTO,  /* the best method for each rank */
+    FD_ALIGN_AUTO,  /* select the best method for each rank */
     FD_ALIGN_PINGPONG,
     FD_ALIGN_COLLECTIVE,
     FD_ALIGN_P2P,
     FD_ALIGN_ASKED, /* number of methods that can be requested */
-    FD_ALIGN_HOST = FD_ALIGN_ASKED, /* found: the clock of another input */
-    FD_ALIGN_REFERENCE              /* found: the others are aligned with it */
+    /* a result: by another input from the same host */
+    FD_ALIGN_HOST = FD_ALIGN_ASKED,
+    /* a result: other inputs are aligned with this one */
+    FD_ALIGN_REFERENCE
 } fd_timeline_align;
 
 const char *fd_timeline_align_name(fd_timeline_align align);
 
-/* An input of a merge. The caller sets the path, the rank according to its name
- * and the options of privacy; the rest is the result. */
+/* An input of a merge. The caller sets the path, the rank (from the file name)
+ * and the privacy options; all other fields are results. */
 typedef struct fd_timeline_input {
     const char *path;  /* borrowed */
-    const char *shown; /* what the output calls it, borrowed; NULL: its path */
-    const fd_privacy *privacy; /* borrowed; NULL: names stay */
+    const char *shown; /* borrowed; name in the output; NULL: the path */
+    const fd_privacy *privacy; /* borrowed; NULL: names are not hidden */
     uint32_t rank;
-    bool used;     /* a trace of a requested rank */
-    bool left_out; /* of a rank that was not requested */
-    bool beside;   /* another input is of the same rank */
-    char label[FD_TIMELINE_NAME * 2 + 32]; /* of its processes */
+    bool used;     /* selected for the merge */
+    bool left_out; /* skipped: its rank was not requested */
+    bool beside;   /* another input has the same rank */
+    char label[FD_TIMELINE_NAME * 2 + 32]; /* name of its processes */
     fd_timeline_survey survey;
-    fd_timeline_align align; /* as it was done */
-    fd_clock_map clock;      /* from its times to those of the merge */
-    int64_t uncertainty_ns;  /* of that; or FD_CLOCK_UNKNOWN */
+    fd_timeline_align align; /* the method that was used */
+    fd_clock_map clock;      /* from times of the input to times of
+                              * the merge */
+    int64_t uncertainty_ns;  /* of `clock`; or FD_CLOCK_UNKNOWN */
     bool has_residual;
-    int64_t residual_ns;                 /* against the next best method */
-    uint64_t violations;                 /* effects before their causes */
-    struct fd_timeline_windows *windows; /* owned by the merge; NULL: all */
+    /* difference from the best other method */
+    int64_t residual_ns;
+    /* effects that begin before their cause */
+    uint64_t violations;
+    /* owned by the merge; NULL: all times */
+    struct fd_timeline_windows *windows;
     uint64_t events;
-    uint64_t filtered;   /* events of other steps and devices */
-    uint64_t arrows;     /* to and from the other input of its rank */
-    uint64_t overlaps;   /* slices that viewers of Chrome JSON drop */
-    uint64_t lost;       /* damaged places */
-    uint64_t lost_bytes; /* in them */
+    uint64_t filtered;   /* events skipped by filters of steps and devices */
+    uint64_t arrows;     /* flows between this and the other input of
+                          * its rank */
+    uint64_t overlaps;   /* slices dropped by viewers of Chrome JSON */
+    uint64_t lost;       /* damaged regions of the file */
+    uint64_t lost_bytes; /* bytes in damaged regions */
     uint64_t repaired;   /* invalid JSON values */
-    uint64_t unpaired;   /* for statistics: begins or ends without the other */
+    uint64_t unpaired;   /* for statistics: begins without end, ends without
+                          * begin */
     uint64_t timeless;   /* for statistics: slices without a valid ts or dur */
-    char trouble[128];   /* the first damage, in words; "" */
-    fd_perfetto_counts native; /* of native output, or of a native input */
+    char trouble[128];   /* message about the first damage, or "" */
+    fd_perfetto_counts native; /* counts of a native output or input */
 } fd_timeline_input;
 
 static inline const char *
@@ -65,25 +73,27 @@ fd_timeline_input_open(const fd_timeline_input *input,
     return fd_timeline_reader_open(reader, input->path, input->privacy, error);
 }
 
-/* Time 0 of the merge. */
+/* The real time of time 0 of a merge. */
 typedef struct fd_timeline_clock {
     bool has_base;
-    int64_t base_ns; /* since 1970 */
+    int64_t base_ns; /* ns since 1970 */
 } fd_timeline_clock;
 
-/* The options of a survey. */
+/* Return the options of a survey that finds what a method of
+ * alignment needs. */
 fd_timeline_survey_options fd_timeline_align_survey(fd_timeline_align align,
                                                     uint32_t count);
 
-/* Set `align`, `clock` and its accuracy for all inputs. */
+/* Set `align`, `clock` and the accuracy of all inputs. */
 fd_status fd_timeline_align_all(fd_timeline_input *const *inputs,
                                 uint32_t count, fd_timeline_align align,
                                 fd_timeline_clock *clock);
 
-/* Whether the accuracy of the alignment is known. */
+/* Return whether the accuracy of the alignment is known. */
 bool fd_timeline_is_calibrated(const fd_timeline_input *input);
 
-/* FD_EINVAL if it is unknown for a rank; the message names these ranks. */
+/* Return FD_EINVAL if the accuracy is unknown for a rank; the message names
+ * these ranks. */
 fd_status fd_timeline_align_check(fd_timeline_input *const *inputs,
                                   uint32_t count, fd_error *error);
 

@@ -47,8 +47,8 @@ plus(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &result) ? 0 : result;
 }
 
-/* Pings compare the clocks of machines; times of traces are counted from
- * elsewhere. */
+/* Fit the pings between two inputs. Pings compare the clocks of machines, but
+ * times of traces are counted from another time. */
 static bool
 fit_pings(const fd_timeline_sync *own, const fd_timeline_sync *other,
           const ping_list *pings, fd_clock_fit *fit)
@@ -63,7 +63,8 @@ fit_pings(const fd_timeline_sync *own, const fd_timeline_sync *other,
     return true;
 }
 
-/* From the other one's clock to ours, by the same pings. */
+/* Collect the pings of `from` to `to`; `backwards`: from the point of view of
+ * `to`. */
 static fd_status
 ping_by(const fd_timeline_estimates *e, uint32_t from, uint32_t to,
         bool backwards, ping_list *pings)
@@ -81,7 +82,7 @@ ping_by(const fd_timeline_estimates *e, uint32_t from, uint32_t to,
     return status;
 }
 
-/* The inverse of a fit, at the same moment. */
+/* Return the inverse of a fit, at the same time. */
 static fd_clock_fit
 inverse(const fd_clock_fit *fit)
 {
@@ -110,8 +111,8 @@ try_ping(fd_timeline_estimates *e, uint32_t own, uint32_t other,
     return status;
 }
 
-/* One more step away from the reference: ranks that pinged an
- * aligned rank, and ranks that an aligned rank pinged. */
+/* Extend the fits by one step: to ranks that pinged an aligned rank, and to
+ * ranks that an aligned rank pinged. */
 static fd_status
 spread_pings(fd_timeline_estimates *e, ping_list *pings, bool *any)
 {
@@ -187,8 +188,8 @@ estimate_collectives(fd_timeline_estimates *e, uint32_t reference)
     return status;
 }
 
-/* Where the run of messages with a peer in one direction and with one tag
- * would have this one: lists are in this order. */
+/* Compare messages in the order in which the lists are sorted: peer,
+ * direction, tag, index. */
 static int
 compare(const fd_timeline_message *a, const fd_timeline_message *b)
 {
@@ -219,7 +220,7 @@ find_message(const fd_timeline_sync *sync, const fd_timeline_message *like)
              : NULL;
 }
 
-/* The other end of a message; NULL: unknown. */
+/* Return the other end of a message, or NULL if it is unknown. */
 static const fd_timeline_message *
 other_end(const fd_timeline_estimates *e, uint32_t own,
           const fd_timeline_message *message, uint32_t *other)
@@ -234,7 +235,7 @@ other_end(const fd_timeline_estimates *e, uint32_t own,
     return find_message(e->inputs[*other].sync, &like);
 }
 
-/* From the messages from `from` on, all with one peer. */
+/* Fit the messages from index `from` up to `to`, all with one peer. */
 static fd_status
 try_messages(fd_timeline_estimates *e, uint32_t own, uint32_t from,
              uint32_t to, bound_list *bounds, bool *any)
@@ -328,7 +329,7 @@ fd_timeline_estimates_clear(fd_timeline_estimates *e)
     *e = (fd_timeline_estimates){.inputs = NULL};
 }
 
-/* A collective: parts that are one after the other. */
+/* Count violations of one collective, given by its consecutive parts. */
 static void
 check_collective(const fd_clock_part *parts, uint32_t count,
                  const fd_clock_map *maps, uint64_t *found)

@@ -4,7 +4,7 @@
 
 #include "events/tools/input_survey.h"
 
-/* Best first. */
+/* Methods of estimation, the best first. */
 typedef enum fd_timeline_method {
     FD_METHOD_PINGPONG,
     FD_METHOD_COLLECTIVE,
@@ -14,10 +14,10 @@ typedef enum fd_timeline_method {
 
 typedef struct fd_timeline_estimate {
     bool found;
-    fd_clock_fit fit; /* from the input's times to the reference's */
+    fd_clock_fit fit; /* from times of the input to times of the reference */
 } fd_timeline_estimate;
 
-/* An input of the estimates. */
+/* An input of the estimation. */
 typedef struct fd_estimate_input {
     uint32_t rank;
     const fd_timeline_sync *sync; /* borrowed */
@@ -31,15 +31,16 @@ typedef struct fd_timeline_estimates {
     fd_timeline_estimate *of[FD_METHODS]; /* owned; by input */
 } fd_timeline_estimates;
 
-/* `inputs` are owned by the estimates. Clear them in any case. */
+/* Estimate the clock of each input. The estimates take ownership of `inputs`;
+ * clear them also after a failure. */
 fd_status fd_timeline_estimates_make(fd_timeline_estimates *e,
                                      fd_estimate_input *inputs, uint32_t count,
                                      uint32_t reference);
 void fd_timeline_estimates_clear(fd_timeline_estimates *e);
 
-/* Collectives that the input ended before another one had begun, and messages
- * that it received before they were sent, by corrected clocks; each input has
- * a map. */
+/* Count, for each input, collectives that it ended before another rank began
+ * them, and messages that it received before they were sent, with times
+ * corrected by `maps` (one per input). */
 void fd_timeline_violations(const fd_timeline_estimates *e,
                             const fd_clock_map *maps, uint64_t *found);
 

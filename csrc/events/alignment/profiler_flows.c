@@ -31,7 +31,8 @@ number_of(const fd_timeline_event *event, uint64_t *number)
         && *number != 0;
 }
 
-/* Beyond the bound, or without memory, there is no arrow. */
+/* Store the start of a flow. Beyond the bound, or after a failed allocation,
+ * the flow is omitted. */
 static bool
 starts(fd_profiler_flows *flows, uint64_t number, int64_t ns)
 {
@@ -41,8 +42,9 @@ starts(fd_profiler_flows *flows, uint64_t number, int64_t ns)
         && fd_map_put(&flows->started, number, flows->starts.count) == FD_OK;
 }
 
-/* An arrow must not end before it starts, and either program may see a call
- * begin first: the arrow ends `later` ns after the begin of this call. */
+/* End a flow at a call. A flow must not end before it starts, and either
+ * program may see the call begin first: the flow ends `*later` ns after the
+ * begin of this call. */
 static bool
 ends(fd_profiler_flows *flows, uint64_t number, int64_t ns, int64_t *later)
 {

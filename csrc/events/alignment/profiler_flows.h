@@ -1,12 +1,11 @@
-/* Arrows from the calls of a recording to those of torch.profiler's trace of the
- * same rank: both have the number that PyTorch gave the call as the argument
- * "Record function id".
+/* Flows from the calls of a recording to the same calls in torch.profiler's
+ * trace of the same rank. PyTorch numbers the calls; both files have the
+ * number as the argument "Record function id".
  *
  *     recording        aten::mm {Record function id: 7} ── s 7 ┐
  *     torch.profiler   aten::mm {Record function id: 7} ── f 7 ◄┘
  *
- * An arrow is an event like those of an input, and is processed as
- * all others. */
+ * A flow is an event like those of an input, and is processed like them. */
 #ifndef FD_PROFILER_FLOWS_H
 #define FD_PROFILER_FLOWS_H
 
@@ -15,35 +14,35 @@
 #include "clocks/clock_fit.h"
 #include "events/timeline_event.h"
 
-/* Numbers stored per recording: 40 MB. */
+/* Maximum of numbers stored per recording: 40 MB. */
 enum { FD_PROFILER_MOST_FLOWS = 1 << 20 };
 
 #define FD_TIED INT64_MIN
 
 typedef enum fd_profiler_flows_side {
     FD_PROFILER_FLOWS_NOTHING,
-    FD_PROFILER_FLOWS_STARTS, /* in a recording that another input of its rank follows */
-    FD_PROFILER_FLOWS_ENDS /* in that input */
+    FD_PROFILER_FLOWS_STARTS, /* a recording; the other input of its rank comes
+                               * later */
+    FD_PROFILER_FLOWS_ENDS    /* the other input of that rank */
 } fd_profiler_flows_side;
 
 typedef struct fd_profiler_flows {
     fd_profiler_flows_side side;
-    uint64_t
-        place; /* of the recording: its flow ids are those of the arrows */
-    fd_clock_map clock;        /* of the present input */
-    fd_map started;            /* number -> place in `starts` + 1 */
-    FD_VECTOR(int64_t) starts; /* ns, shifted; FD_TIED: has its end */
+    uint64_t place;     /* index of the recording: the flows use its ids */
+    fd_clock_map clock; /* of the current input */
+    fd_map started;     /* number -> index in `starts` + 1 */
+    FD_VECTOR(int64_t) starts; /* ns, shifted; FD_TIED: the flow has its end */
 } fd_profiler_flows;
 
 void fd_profiler_flows_clear(fd_profiler_flows *flows);
 
-/* The input at `place` begins. */
+/* Begin the input with index `place`. */
 void fd_profiler_flows_begin(fd_profiler_flows *flows,
                              fd_profiler_flows_side side, uint64_t place,
                              const fd_clock_map *clock);
 
-/* Whether an arrow starts or ends at this event. Its spans are those of the
- * event. */
+/* Return whether a flow starts or ends at this event. The spans of `arrow` are
+ * those of `event`. */
 bool fd_profiler_flows_find(fd_profiler_flows *flows,
                             const fd_timeline_event *event,
                             fd_timeline_event *arrow);

@@ -9,7 +9,7 @@
 
 enum { INPUT_PEER = 2, INPUT_TAG = 3 };
 
-/* The text of a member, without quotes. */
+/* Return a member of an object, without quotes. */
 static fd_span
 member(fd_span object, const char *name)
 {
@@ -27,7 +27,7 @@ hash_of(uint64_t seed, fd_span text)
                             fd_hash_bytes(text.from, fd_span_size(text)));
 }
 
-/* Element `place` of an array. */
+/* Return element `place` of an array. */
 static fd_span
 element(fd_span array, uint32_t place)
 {
@@ -50,8 +50,8 @@ element(fd_span array, uint32_t place)
     return result == FD_SCAN_OK ? fd_span_inside(value) : none;
 }
 
-/* Whether no rank can end it before all have begun, which does not hold for
- * broadcasts and reductions. */
+/* Return whether no rank can end the collective before all ranks have begun
+ * it. This does not hold for broadcasts and reductions. */
 static bool
 waits_for_all(fd_operation operation)
 {
@@ -61,8 +61,8 @@ waits_for_all(fd_operation operation)
         || operation == FD_BARRIER;
 }
 
-/* 0: not a collective. On a GPU the kernel counts, not the call or the
- * range that launched it. */
+/* Return the kind of a collective, or 0. On a GPU the kernel is used, not the
+ * call or range that launched it. */
 static uint64_t
 kind_of(const fd_timeline_event *event, fd_span name)
 {
@@ -108,7 +108,7 @@ is_async(const fd_timeline_event *event)
     return event->phase == 'b' || event->phase == 'e';
 }
 
-/* What a begin shares with its end. */
+/* Return a key that is equal for the begin and the end of a slice. */
 static uint64_t
 key_of(const fd_timeline_event *event, fd_span name)
 {
@@ -138,8 +138,9 @@ take_peer(fd_timeline_message *message, fd_span peer, fd_span tag)
     return true;
 }
 
-/* PyTorch says who the peer is in the operator, and when a message has come in
- * the range of the back end that begins inside. */
+/* Describe a send or receive of PyTorch. The peer is in the arguments of the
+ * operator; the arrival of a message is the end of the range of the back end
+ * inside it. */
 static void
 describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
                   fd_span name, fd_sync_slice *slice)
@@ -178,7 +179,8 @@ describe_received(fd_timeline_sync *sync, fd_sync_slice *slice)
     sync->receiving = false;
 }
 
-/* Any slice that is called send... or recv... and names its peer. */
+/* Describe a slice whose name starts with send or recv and whose arguments
+ * name its peer. */
 static void
 describe_named(const fd_timeline_event *event, fd_span name,
                fd_sync_slice *slice)
@@ -196,7 +198,8 @@ describe_named(const fd_timeline_event *event, fd_span name,
     }
 }
 
-/* A kernel of NCCL that sends or receives: PyTorch adds its peer. */
+/* Describe a send or receive kernel of NCCL: PyTorch adds the peer to its
+ * arguments. */
 static void
 describe_kernel(const fd_timeline_event *event, fd_span name,
                 fd_sync_slice *slice)
@@ -263,7 +266,7 @@ finish(fd_timeline_sync *sync, const fd_sync_slice *slice, int64_t end)
     return FD_OK;
 }
 
-/* The innermost one of its thread. */
+/* Return the innermost open slice with this key, or NULL. */
 static fd_timeline_begun *
 find_begun(fd_timeline_sync *sync, uint64_t key)
 {
@@ -283,7 +286,7 @@ take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
     fd_timeline_begun *around = find_begun(sync, key);
     fd_sync_slice slice = describe(sync, event, name, ts);
     if (around != NULL && is_async(event)) {
-        around->slice = slice; /* it never ended */
+        around->slice = slice; /* the open slice has no end */
     }
     else if (slice.what != FD_SYNC_NONE
              && sync->begun_count < FD_TIMELINE_SYNC_OPEN) {
@@ -311,7 +314,8 @@ take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
     return finish(sync, &slice, ts);
 }
 
-/* A few bytes rule out most events. */
+/* Return false for events that are certainly irrelevant, by a few bytes of
+ * their name. */
 static bool
 may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
            fd_span name)
@@ -372,7 +376,7 @@ take_i64(fd_span text, int64_t *number)
     return true;
 }
 
-/* "pings": [[peer, sent, replied, received], ...] */
+/* Read the member "pings": [[peer, sent, replied, received], ...] */
 static fd_status
 take_pings(fd_timeline_sync *sync, fd_span array)
 {
@@ -408,12 +412,13 @@ static void
 take_text(fd_span text, char *to, size_t room)
 {
     size_t size = text.from == NULL ? 0 : fd_span_size(text);
-    size = size < room ? size : 0; /* a truncated name is a different name */
+    size = size < room ? size : 0; /* a truncated name would be a different
+                                    * name */
     memcpy(to, size > 0 ? text.from : "", size);
     to[size] = '\0';
 }
 
-/* In a world of two ranks, the peer of each is the other. */
+/* Set the peer in a world of two ranks: the other rank. */
 static void
 take_pair(fd_timeline_sync *sync, fd_span value)
 {

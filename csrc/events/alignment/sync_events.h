@@ -1,6 +1,5 @@
-/* What a trace contains for the alignment of clocks: begin and end of
- * collectives, times of messages, pings. Of a long trace an evenly spread
- * part. */
+/* Data in a trace for the alignment of clocks: begin and end of collectives,
+ * times of messages, pings. Of a long trace, an evenly spaced sample. */
 #ifndef FD_SYNC_EVENTS_H
 #define FD_SYNC_EVENTS_H
 
@@ -9,27 +8,27 @@
 #include "events/merged_ids.h"
 
 enum {
-    FD_TIMELINE_PARTS = 4096,         /* kept of a trace */
+    FD_TIMELINE_PARTS = 4096,         /* stored per trace */
     FD_TIMELINE_MOST_PARTS = 1 << 18, /* examined per trace */
     FD_TIMELINE_MOST_PINGS = 4096,
-    FD_TIMELINE_SYNC_OPEN = 16 /* open at one time */
+    FD_TIMELINE_SYNC_OPEN = 16 /* open at the same time */
 };
 
-#define FD_TIMELINE_NO_PEER UINT32_MAX /* until the end of reading */
+#define FD_TIMELINE_NO_PEER UINT32_MAX /* replaced at the end of reading */
 
-/* The two ends of a message have the same tag and order. */
+/* A message. Its send and its receive have the same tag and order. */
 typedef struct fd_timeline_message {
     uint32_t peer; /* rank */
     bool received;
     uint64_t tag;
-    uint64_t order; /* among those with that peer and tag */
-    uint64_t total; /* of them */
+    uint64_t order; /* index among messages with that peer and tag */
+    uint64_t total; /* number of messages with that peer and tag */
     int64_t time;   /* when sending began; when receiving ended */
 } fd_timeline_message;
 
 typedef struct fd_timeline_ping {
     uint32_t peer;      /* rank that replied */
-    fd_clock_ping ping; /* by the clocks of the machines, since their start */
+    fd_clock_ping ping; /* by the clocks of the machines, since their boot */
 } fd_timeline_ping;
 
 /* The kind of an open slice. */
@@ -41,13 +40,13 @@ typedef struct fd_sync_slice {
         FD_SYNC_RECEIVING
     } what;
     fd_clock_part part;
-    fd_timeline_message message; /* its time is the begin */
+    fd_timeline_message message; /* `time` is when the slice begins */
 } fd_sync_slice;
 
-/* An open slice, whose end is a separate event. */
+/* An open slice: its end is a separate event. */
 typedef struct fd_timeline_begun {
-    uint64_t key;   /* of its thread, or of its id */
-    uint32_t inner; /* open slices inside */
+    uint64_t key;   /* of the thread, or of the id */
+    uint32_t inner; /* number of open slices inside */
     fd_sync_slice slice;
 } fd_timeline_begun;
 
@@ -57,12 +56,12 @@ typedef struct fd_timeline_sync {
     FD_VECTOR(fd_timeline_ping) pings;
     bool has_boot;
     char boot_id[33];
-    int64_t boottime_ns; /* of the machine, at time 0 of the trace */
-    char host[64];       /* its name; "" */
-    bool has_peer;       /* the world has two ranks */
-    uint32_t only_peer;  /* the other one */
+    int64_t boottime_ns; /* boot time of the machine at time 0 of the trace */
+    char host[64];       /* host name, or "" */
+    bool has_peer;       /* the world has exactly two ranks */
+    uint32_t only_peer;  /* the other rank of two */
 
-    /* while reading */
+    /* The following members are used while reading. */
     uint32_t begun_count;
     fd_timeline_begun begun[FD_TIMELINE_SYNC_OPEN];
     bool receiving; /* inside c10d::recv_, which ends at `pending_end` */
@@ -74,16 +73,16 @@ typedef struct fd_timeline_sync {
 fd_status fd_timeline_sync_event(fd_timeline_sync *sync,
                                  const fd_timeline_event *event);
 
-/* Add a slice with nothing but a name and times. */
+/* Add a slice of which only the name and the times are known. */
 fd_status fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name,
                                  int64_t begin, int64_t end);
 
-/* Examine a member beside the events. */
+/* Examine a member of the top-level object other than the events. */
 fd_status fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key,
                                   fd_span value);
 
-/* After the last event: number the parts without a number by time, and keep at most
- * `most` of each. */
+/* Finish after the last event: number the unnumbered parts by time, and keep
+ * at most `most` parts and messages each. */
 fd_status fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most);
 
 void fd_timeline_sync_clear(fd_timeline_sync *sync);

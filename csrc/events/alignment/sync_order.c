@@ -1,5 +1,5 @@
-/* The order of collectives and messages of a trace. All ranks number them alike
- * and keep the same ones. */
+/* The order of collectives and messages of a trace. Every rank numbers and
+ * selects them in the same way. */
 #include "events/alignment/sync_events.h"
 
 static int
@@ -59,8 +59,8 @@ number_messages(fd_timeline_sync *sync)
     }
 }
 
-/* A power of two, so that ranks with different strides have entries in
- * common. */
+/* Return a power of two, so that selections with different strides have
+ * entries in common. */
 static uint64_t
 stride_of(uint32_t count, uint32_t most)
 {
@@ -71,7 +71,7 @@ stride_of(uint32_t count, uint32_t most)
     return stride;
 }
 
-/* Free the unused part of a thinned list. */
+/* Free the unused capacity of a list. */
 static fd_status
 shrink(void **list, uint32_t count, uint32_t *room, size_t size)
 {
@@ -87,7 +87,8 @@ shrink(void **list, uint32_t count, uint32_t *room, size_t size)
     return FD_OK;
 }
 
-/* Messages without a peer get the only one, or are skipped. */
+/* Set the missing peers of messages if the world has two ranks; otherwise
+ * remove these messages. */
 static void
 name_peers(fd_timeline_sync *sync)
 {

@@ -6,7 +6,8 @@
 
 enum { EXACT_DIGITS = 15, NS_DIGITS = 3 };
 
-/* Plain numbers of microseconds with at most three decimals: most are. */
+/* Parse a decimal number of microseconds with at most three decimals, the most
+ * common form. */
 static bool
 plain_time(fd_span number, int64_t *ns)
 {
@@ -56,7 +57,7 @@ take_duration(fd_timeline_event *event, fd_span value)
                        || fd_decimal_ns(number, &event->duration);
 }
 
-/* A string of one character; 0: anything else. */
+/* Return the character of a string of length one, otherwise 0. */
 static char
 letter(fd_span value)
 {
@@ -65,7 +66,7 @@ letter(fd_span value)
                                                            : '\0';
 }
 
-/* {"local": id} or {"global": id} */
+/* Read {"local": id} or {"global": id}. */
 static bool
 take_id2(fd_timeline_event *event, fd_span object)
 {
@@ -73,7 +74,7 @@ take_id2(fd_timeline_event *event, fd_span object)
     return fd_scan_find(object, "global", &event->global_id) || local;
 }
 
-/* Keys of two letters. */
+/* Read a member whose key has two letters. */
 static bool
 take_pair(fd_timeline_event *event, const char *k, fd_span value)
 {
@@ -93,7 +94,7 @@ take_pair(fd_timeline_event *event, const char *k, fd_span value)
     return event->encloses;
 }
 
-/* Keys of three letters. */
+/* Read a member whose key has three letters. */
 static bool
 take_triple(fd_timeline_event *event, const char *k, fd_span value)
 {
@@ -115,7 +116,8 @@ take_triple(fd_timeline_event *event, const char *k, fd_span value)
     return true;
 }
 
-/* Store a member that has a field; false: it has none. */
+/* Store a member that has a field in the struct; return false for other
+ * members. */
 static bool
 take_member(fd_timeline_event *event, fd_span key, fd_span value)
 {

@@ -55,7 +55,7 @@ fd_timeline_reader_close(fd_timeline_reader *reader)
     fd_buffer_clear(&reader->repaired);
 }
 
-/* Take a step on the text in memory, and repeat it with more text if that
+/* Run a step on the text in memory, and repeat it with more text if the text
  * ends first. */
 static fd_scan_result
 attempt(fd_timeline_reader *r, step *take)
@@ -65,7 +65,7 @@ attempt(fd_timeline_reader *r, step *take)
     do {
         fd_scan_begin(&r->scan, r->in.at, r->in.end);
         result = take(r);
-        /* Reading on moves the text. */
+        /* Reading more moves the text. */
         size_t ahead = (size_t)(r->scan.at - r->in.at);
         more = result == FD_SCAN_CUT && fd_bytes_in_more(&r->in);
         r->scan.at = r->in.at + ahead;
@@ -99,7 +99,7 @@ reason(const fd_timeline_reader *r, fd_scan_result result)
     return "not JSON";
 }
 
-/* The text from `in.at` on is damaged; the scan is at the damage. */
+/* Begin a damaged region at `in.at`; the scan stopped at the damage. */
 static void
 begin_damage(fd_timeline_reader *r, fd_scan_result result)
 {
@@ -112,7 +112,7 @@ begin_damage(fd_timeline_reader *r, fd_scan_result result)
     }
 }
 
-/* The rest of the file is lost. */
+/* Count the rest of the file as lost. */
 static void
 lose_rest(fd_timeline_reader *r)
 {
@@ -123,7 +123,7 @@ lose_rest(fd_timeline_reader *r)
     r->state = FD_TIMELINE_AT_END;
 }
 
-/* A number or a text among the events. */
+/* Count a number or a text among the events as damage. */
 static void
 lose_value(fd_timeline_reader *r)
 {
@@ -139,7 +139,7 @@ lose_value(fd_timeline_reader *r)
 static fd_scan_result
 start_step(fd_timeline_reader *r)
 {
-    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8 */
+    static const char mark[] = "\xEF\xBB\xBF"; /* UTF-8 byte order mark */
     fd_scan *scan = &r->scan;
     for (size_t i = 0; i < 3 && scan->at < scan->end; i++) {
         scan->at += *scan->at == mark[i];
@@ -152,8 +152,8 @@ start_step(fd_timeline_reader *r)
     return fd_scan_mark(scan, r->bare ? '[' : '{');
 }
 
-/* DONE at the end of the object; else a member, or the begin of the events,
- * which has no value. */
+/* Read a member or the begin of the array of events, which has no value. DONE
+ * at the end of the object. */
 static fd_scan_result
 member_step(fd_timeline_reader *r)
 {
@@ -179,8 +179,8 @@ member_step(fd_timeline_reader *r)
     return result;
 }
 
-/* DONE at the end of the array. A comma before that is accepted: programs
- * that append write one. */
+/* Read an event. DONE at the end of the array. A comma before that end is
+ * accepted: programs that append events write one. */
 static fd_scan_result
 event_step(fd_timeline_reader *r)
 {
@@ -215,7 +215,7 @@ bare_event_step(fd_timeline_reader *r)
     return fd_chrome_scan(&r->scan, &r->event, &r->rest);
 }
 
-/* "}", a comma, and the brace of the next object; DONE at that brace. */
+/* Read "}" and a comma before the opening brace of the next object. */
 static fd_scan_result
 boundary_step(fd_timeline_reader *r)
 {
@@ -246,7 +246,7 @@ skip_to_brace(fd_timeline_reader *r)
     }
 }
 
-/* Find an event after the damage. */
+/* Find the next event after damage; return false at the end of the file. */
 static bool
 recover(fd_timeline_reader *r)
 {
@@ -263,7 +263,7 @@ recover(fd_timeline_reader *r)
             r->state = FD_TIMELINE_IN_EVENTS;
             return true;
         }
-        /* The last brace of another object may be a boundary. */
+        /* The scanned object can end with a brace that starts a boundary. */
         r->in.at = result == FD_SCAN_OK ? r->in.at - 1 : r->scan.at;
     }
     lose_rest(r);
@@ -286,7 +286,7 @@ start(fd_timeline_reader *r)
     lose_rest(r);
 }
 
-/* Whether anything but space is left. */
+/* Check that only white space is left. */
 static fd_scan_result
 tail_step(fd_timeline_reader *r)
 {
@@ -329,7 +329,8 @@ member(fd_timeline_reader *r)
     return FD_TIMELINE_END;
 }
 
-/* A bare array of events needs no end. */
+/* Return whether the file may end here: a bare array needs no
+ * closing bracket. */
 static bool
 may_end_here(const fd_timeline_reader *r, fd_scan_result result)
 {
@@ -373,7 +374,7 @@ event(fd_timeline_reader *r)
     return FD_TIMELINE_END;
 }
 
-/* Damage is known at the end. */
+/* Get the next batch. A failure is counted as damage and ends the file. */
 static void
 fill(fd_timeline_reader *r)
 {
@@ -418,8 +419,8 @@ next_made(fd_timeline_reader *r)
     return item->key.from != NULL ? FD_TIMELINE_MEMBER : FD_TIMELINE_EVENT;
 }
 
-/* An event with repairs is copied with them and scanned again, so that only
- * the reader deals with repairs. */
+/* Copy an event that has repairs, with the repairs applied, and scan the copy,
+ * so that only the reader handles repairs. */
 static void
 settle_event(fd_timeline_reader *r)
 {

@@ -25,35 +25,37 @@ typedef enum fd_timeline_state {
 } fd_timeline_state;
 
 typedef struct fd_timeline_reader {
-    fd_bytes_in in; /* of Chrome JSON; `read` and `size` of any */
+    fd_bytes_in in; /* Chrome JSON; `read` and `size` are set for any format */
     const fd_timeline_source *source;
-    fd_timeline_maker maker; /* owned; of other formats */
-    fd_event_batch batch;    /* owned; of its items */
-    fd_scan scan;            /* of the item: its repairs */
-    fd_span key;             /* with their text valid until the next item */
+    fd_timeline_maker maker; /* owned; for other formats */
+    fd_event_batch batch;    /* owned; the items of `maker` */
+    fd_scan scan;            /* the current item and its repairs */
+    fd_span key;             /* valid with its text until the next item */
     fd_span value;
     fd_timeline_event event;
-    fd_buffer rest;     /* owned; members of the event without a field */
-    fd_buffer repaired; /* owned; the text of an event with repairs */
-    uint64_t begin;     /* of the item in the content; of items that are made
-                           their number */
-    uint32_t repairs;   /* in the item */
+    fd_buffer rest;     /* owned; members of the event that have no field in
+                         * the struct */
+    fd_buffer repaired; /* owned; the text of a repaired event */
+    uint64_t begin;     /* offset of the item in the content; other formats:
+                         * its number */
+    uint32_t repairs;   /* before the current item */
     fd_timeline_state state;
-    bool bare;           /* an array without an object around it */
-    bool first;          /* no item of this object or array was read */
+    bool bare;           /* the file is an array, not an object */
+    bool first;          /* no item of the current object or array was
+                          * read yet */
     bool is_event;       /* the last value of the array was an object */
     bool is_trace;       /* an array of events was found */
     fd_status status;    /* FD_ENOMEM after a failed allocation */
-    uint64_t lost;       /* damaged places */
-    uint64_t lost_bytes; /* in them */
-    uint64_t damage;     /* begin of the current one */
-    char trouble[128];   /* the first one, in words; "" */
+    uint64_t lost;       /* number of damaged regions */
+    uint64_t lost_bytes; /* bytes in damaged regions */
+    uint64_t damage;     /* offset of the current damage */
+    char trouble[128];   /* message about the first damage, or "" */
 } fd_timeline_reader;
 
-/* Close it in any case, and do not move it. FD_EFORMAT: known format, but
- * nothing is readable; `trouble` is the reason, the error has the path too.
- * With `privacy` (borrowed; NULL: names stay) only recordings are accepted
- * (FD_EINVAL). */
+/* Open a file; close the reader also after a failure, and do not move it in
+ * memory. FD_EFORMAT: known format, but nothing is readable; `trouble` is the
+ * reason, and the error adds the path. If `privacy` (borrowed) is not NULL,
+ * only recordings are accepted (FD_EINVAL). */
 fd_status fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
                                   const fd_privacy *privacy, fd_error *error);
 void fd_timeline_reader_close(fd_timeline_reader *reader);

@@ -9,27 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* JOBS and STEPS are threads of the process. */
+/* Thread ids within the process of a device. */
 enum { STEPS = 1, JOBS = 2, MOST_NAME = 64 };
 
-/* Read twice: members before the events are known only after the last job. */
+/* The state of the reader. It reads the file twice, because members before the
+ * events depend on all jobs. */
 typedef struct paddle {
-    fd_bytes_in log;         /* owned: the file's bytes */
-    char machine[MOST_NAME]; /* the folder, if it is named like that; "" */
+    fd_bytes_in log;         /* owned: content of the file */
+    char machine[MOST_NAME]; /* name of the folder if it names a machine;
+                              * otherwise "" */
     uint32_t device;
     uint64_t line;
-    /* from the first reading */
+    /* Results of the first pass. */
     uint64_t jobs;
-    int64_t base_ns; /* the earliest begin */
+    int64_t base_ns; /* the earliest begin of a job */
     bool has_first_step;
     uint64_t first_step;
-    char start[MOST_NAME + 1]; /* the first job type of a step; "" */
-    /* of the second */
+    char start[MOST_NAME + 1]; /* the first job type of each step; or "" */
+    /* State of the second pass. */
     bool begun;
     bool ended;
-    uint64_t bad; /* lines */
+    uint64_t bad; /* malformed lines */
     uint64_t first_bad;
-    uint64_t steps; /* begun so far */
+    uint64_t steps; /* number of steps begun so far */
     int64_t step_start;
     int64_t step_end;
 } paddle;
@@ -42,7 +44,7 @@ release(void *context)
     fd_free(p);
 }
 
-/* A line of more than 16 MB is read in parts. */
+/* Read the next line. A line of more than 16 MB is read in parts. */
 static bool
 next_line(paddle *p, fd_span *line)
 {
@@ -73,7 +75,7 @@ note_job(paddle *p, const fd_paddle_job *job)
     p->jobs++;
 }
 
-/* The first reading. */
+/* Make the first pass. */
 static fd_status
 look(paddle *p, fd_error *error)
 {
@@ -258,7 +260,8 @@ fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
              : p->log.status;
 }
 
-/* "machine1" of machine1/workerlog.3, and 3. */
+/* Set machine and rank from the path: "machine1" and 3 for
+ * machine1/workerlog.3. */
 static void
 take_names(paddle *p, const char *path)
 {

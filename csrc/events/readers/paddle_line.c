@@ -38,8 +38,8 @@ take_word(fd_span *rest, fd_span *word)
     return word->to > word->from && word->to - word->from <= MOST_TYPE;
 }
 
-/* Milliseconds in nanoseconds, by their digits. There are six decimals, and
- * digits behind them are of another program's output. */
+/* Parse milliseconds with exactly six decimals, as nanoseconds. Further digits
+ * are output of another thread. */
 static bool
 take_time(fd_span *rest, int64_t *ns)
 {

@@ -17,25 +17,25 @@ typedef struct span {
     int64_t end;
 } span;
 
-/* A row of the picture: one input. */
+/* A row of the output: one input. */
 typedef struct row {
     fd_timeline_input *input; /* borrowed */
     uint64_t device;
     uint32_t machine;
-    bool of_machine; /* its name says which */
-    uint32_t first;  /* of its steps, in its own order */
+    bool of_machine; /* the input has a machine name */
+    uint32_t first;  /* index of its first step in `steps`, in its own order */
     uint32_t count;
 } row;
 
 typedef struct profile {
     const fd_timeline_request *request;
     char paths[FILES][PATH_MAX];
-    fd_bytes_out *out[FILES]; /* plain, and that for Perfetto */
+    fd_bytes_out *out[FILES]; /* the plain file and the one for Perfetto */
     fd_json_writer json[FILES];
     FD_VECTOR(row) rows;
-    FD_VECTOR(span) steps;        /* of all rows, aligned */
-    FD_VECTOR(span) common;       /* of all rows together */
-    FD_VECTOR(uint32_t) place_of; /* of a step, in `common` */
+    FD_VECTOR(span) steps;        /* steps of all rows, with aligned times */
+    FD_VECTOR(span) common;       /* steps of all rows combined */
+    FD_VECTOR(uint32_t) place_of; /* for each step, its index in `common` */
     int64_t base_ns;
     uint64_t jobs;
     fd_error *error;
@@ -50,7 +50,8 @@ static const struct {
     {"step", "thread_state_unknown"},
 };
 
-/* By the beginning of the type: "backward_b" is a backward, too. */
+/* Return the color of a job type by its prefix: "backward_b" has the color of
+ * "backward". */
 static const char *
 color_of(fd_span type)
 {
@@ -77,7 +78,8 @@ add_row(profile *p, fd_timeline_input *input)
     return fd_vector_push(&p->rows, made);
 }
 
-/* The first reading: which device it is, and when its steps were. */
+/* Make the first pass: find the device of the input and the times of its
+ * steps. */
 static fd_status
 survey_row(profile *p, row *r)
 {
@@ -117,9 +119,9 @@ distance(const span *a, const span *b)
     return between < 0 ? -between : between;
 }
 
-/* Which of the reference's steps a row's is: that which is nearest in time, so
- * that a row which lost one does not shift the others; by its number in the
- * row where their clocks have nothing in common. */
+/* Return the index of the reference step that is nearest in time, so that a
+ * row without some step does not shift the others. If the times do not
+ * overlap, return the same index. */
 static uint32_t
 place_of(const profile *p, const row *r, uint32_t step, const row *reference)
 {
@@ -139,8 +141,8 @@ place_of(const profile *p, const row *r, uint32_t step, const row *reference)
     return best;
 }
 
-/* The row with the most steps is the reference. The log of one worker alone
- * may say which was the first. */
+/* Combine the steps of all rows. The row with the most steps is the reference;
+ * only one worker may have logged the number of the first step. */
 static fd_status
 join_steps(profile *p)
 {
@@ -177,10 +179,10 @@ join_steps(profile *p)
 }
 
 typedef struct slice {
-    fd_span name; /* insides of JSON strings */
+    fd_span name; /* JSON string without its quotes */
     fd_span type;
     fd_span args;   /* or {NULL, NULL} */
-    const row *row; /* NULL: that of the steps */
+    const row *row; /* NULL: the row of the steps */
     int64_t begin;
     int64_t end;
 } slice;
@@ -223,8 +225,8 @@ write_edge(profile *p, int file, const slice *s, bool begins)
     fd_json_writer *w = &p->json[file];
     const char *color = color_of(s->type);
     if (p->request->named_durations) {
-        /* Always in ms: Perfetto gives names that differ by numbers one
-         * colour. */
+        /* Always in ms: Perfetto gives the same color to names that differ
+         * only in digits. */
         snprintf(duration, LABEL, " (%" PRIu64 ".%03u ms)", us / 1000,
                  (unsigned)(us % 1000));
     }
@@ -274,7 +276,7 @@ is_wanted(const profile *p, uint64_t step)
         || (step >= request->first_step && step < request->end_step);
 }
 
-/* The arguments of a job, its step as all rows count it. */
+/* Append the arguments of a job, with its step as numbered for all rows. */
 static bool
 write_args(const profile *p, const row *r, fd_span args, fd_buffer *to)
 {

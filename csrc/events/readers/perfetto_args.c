@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Deeper values are null, and deeper JSON is text: readers have a bound too. */
+/* Values nested deeper are written as null, JSON nested deeper as text:
+ * readers also limit the depth. */
 enum { DEPTH = 200, JSON_DEPTH = 20 };
 
 typedef struct printing {
@@ -16,7 +17,7 @@ typedef struct printing {
     fd_buffer *to;
 } printing;
 
-/* A whole double has a decimal too: "1.0". */
+/* Append a double, with a decimal even if it is an integer: "1.0". */
 static void
 put_real(double value, fd_buffer *to)
 {
@@ -62,7 +63,7 @@ put_name(const printing *p, const fd_proto_field *annotation)
     fd_buffer_text(p->to, any ? ":" : "\"\":");
 }
 
-/* Entries of a dictionary, or items of an array. */
+/* Append the entries of a dictionary or the items of an array. */
 static void
 put_inner(const printing *p, const fd_proto_field *annotation, uint32_t number,
           int depth)
@@ -85,7 +86,7 @@ put_inner(const printing *p, const fd_proto_field *annotation, uint32_t number,
     fd_buffer_text(p->to, named ? "}" : "]");
 }
 
-/* The older form of nested values: only empty ones are read. */
+/* Append a nested value of the older format: only empty ones are supported. */
 static void
 put_nested(const printing *p, const fd_proto_field *nested)
 {
@@ -107,7 +108,7 @@ static bool
 is_shallow(const char *at, const char *end)
 {
     int depth = 0;
-    bool inside = false; /* of a string */
+    bool inside = false; /* within a string */
     for (; at < end && depth <= JSON_DEPTH; at++) {
         if (inside && *at == '\\') {
             at++;
@@ -122,7 +123,7 @@ is_shallow(const char *at, const char *end)
     return depth <= JSON_DEPTH;
 }
 
-/* Text that another program wrote as JSON. */
+/* Append text that another program wrote as JSON. */
 static void
 put_json(const printing *p, const fd_proto_field *f)
 {
@@ -140,7 +141,7 @@ put_json(const printing *p, const fd_proto_field *f)
     }
 }
 
-/* True when the field is a value. */
+/* Append a field if it is a value; return false otherwise. */
 static bool
 put_field(const printing *p, const fd_proto_field *annotation,
           const fd_proto_field *f, int depth)

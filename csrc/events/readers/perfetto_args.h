@@ -4,11 +4,13 @@
 
 #include "events/readers/native_event.h"
 
-/* Its annotations, or the value of a counter; absent: it has none. */
+/* Return the debug annotations or the counter value of an event as an object;
+ * absent if it has neither. */
 fd_span fd_perfetto_args(const fd_perfetto_event *event);
 
-/* Split the name of a counter: "GPU busy" is the series "busy" of "GPU", which
- * viewers join again. A name of one word is of the series "value". */
+/* Split the name of a counter: "GPU busy" is the series "busy" of the counter
+ * "GPU"; viewers join both again. The series of a name without a space is
+ * "value". */
 fd_span fd_perfetto_counter_name(const fd_perfetto_event *event,
                                  fd_span *series);
 

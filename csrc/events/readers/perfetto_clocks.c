@@ -4,10 +4,11 @@
 #include "events/recorded/perfetto_fields.h"
 
 enum {
-    FIRST_OWN_CLOCK = 64, /* of a sequence */
+    FIRST_OWN_CLOCK = 64, /* ids from here on belong to a sequence */
     FIRST_COMMON_CLOCK = 128,
     MOST_CLOCKS = 256,
-    MOST_PAIRS = 1 << 20 /* of a clock; the last stands for those beyond */
+    MOST_PAIRS = 1 << 20 /* per clock; the last one applies to all
+                          * later times */
 };
 
 void
@@ -19,7 +20,7 @@ fd_perfetto_clocks_clear(fd_perfetto_clocks *clocks)
     fd_vector_clear(clocks);
 }
 
-/* Wraps around: times of a malformed file are arbitrary. */
+/* Add with wrap-around, because times of a malformed file are arbitrary. */
 static int64_t
 add(int64_t a, int64_t b)
 {
@@ -49,7 +50,8 @@ find_clock(const fd_perfetto_clocks *clocks, uint32_t id)
     return NULL;
 }
 
-/* NULL: no room. */
+/* Find or add a clock. Return NULL if the table is full or an allocation
+ * failed. */
 static fd_perfetto_clock_of *
 make_clock(fd_perfetto_clocks *clocks, uint32_t id, fd_status *status)
 {
@@ -62,7 +64,7 @@ make_clock(fd_perfetto_clocks *clocks, uint32_t id, fd_status *status)
     return *status == FD_OK ? &clocks->list[clocks->count - 1] : NULL;
 }
 
-/* One clock in a snapshot. */
+/* One clock of a snapshot. */
 typedef struct reading {
     uint32_t id;
     bool incremental;
@@ -97,7 +99,7 @@ read_clock(const fd_proto_field *message, reading *clock)
     return !r.bad;
 }
 
-/* The last reading before `value`, or the first. */
+/* Return the last pair at or before `value`, or the first pair. */
 static const fd_perfetto_clock_pair *
 pair_at(const fd_perfetto_clock_of *clock, int64_t value)
 {
@@ -157,8 +159,9 @@ add_pair(fd_perfetto_clock_of *clock, const reading *r, uint32_t by,
                           (fd_perfetto_clock_pair){r->at, other});
 }
 
-/* All clocks of a snapshot are read at one moment: the boot time of the first
- * whose relation is known. */
+/* Find the boot time of a snapshot, whose clocks were all read at the same
+ * time: the boot-time clock if the snapshot has it, otherwise the first clock
+ * that can be converted. */
 static bool
 find_moment(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
             const fd_proto_field *message, reading *by, int64_t *moment)
@@ -183,8 +186,8 @@ find_moment(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
     return known;
 }
 
-/* A clock of a sequence refers to the first clock of the trace in its snapshots,
- * which may have further readings. */
+/* A clock of a sequence is related to the first clock of the trace in its
+ * snapshot, of which later snapshots can give more pairs. */
 fd_status
 fd_perfetto_clocks_snapshot(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
                             const fd_proto_field *message, bool *has_base,

@@ -11,9 +11,9 @@ enum { MOST_OPEN = 1 << 12 };
 /* The fields of a legacy event. */
 typedef struct legacy {
     char phase;
-    uint32_t name; /* text */
+    uint32_t name; /* index of a text */
     uint64_t duration_us;
-    uint32_t id_field; /* which of the ids it is; 0: none */
+    uint32_t id_field; /* field number of its id; 0: no id */
     uint64_t id;
     bool binds_enclosing;
     bool has_bind_id;
@@ -27,7 +27,7 @@ text_field(fd_perfetto_event *h, const fd_proto_field *f, fd_status *status)
     return fd_perfetto_keep_text(h->tables, f->bytes, f->size, status);
 }
 
-/* Without a name. */
+/* Add an event without a name to the batch. */
 static fd_timeline_event *
 add_event(fd_perfetto_event *h, char phase)
 {
@@ -62,8 +62,8 @@ add_named(fd_perfetto_event *h, char phase, uint32_t category, uint32_t name)
     return event;
 }
 
-/* Slices of a track that is not a thread have an id in Chrome JSON instead of a
- * stack. */
+/* Add an event of a slice on a track that is not a thread: in Chrome JSON, an
+ * id joins its begin and end. */
 static fd_status
 put_beside(fd_perfetto_event *h, char phase)
 {
@@ -186,7 +186,7 @@ read_legacy(fd_perfetto_event *h, legacy *l)
     return r.bad ? FD_EFORMAT : FD_OK;
 }
 
-/* The phase of Chrome JSON is a field of it. */
+/* Add a legacy event; its phase is a field of the legacy event. */
 static void
 put_legacy(fd_perfetto_event *h, const legacy *l)
 {
@@ -253,7 +253,8 @@ fd_perfetto_event_is_flow(uint32_t number)
         || number == FD_PB_EVENT_OLD_LAST_FLOWS;
 }
 
-/* Several categories are one text, as in Chrome JSON: "a,b". */
+/* Add a category; several categories are joined to one text, as in Chrome
+ * JSON: "a,b". */
 static void
 add_category(fd_perfetto_event *h, uint32_t category, fd_status *status)
 {
@@ -276,7 +277,7 @@ add_category(fd_perfetto_event *h, uint32_t category, fd_status *status)
     fd_buffer_clear(&both);
 }
 
-/* One number, or several packed. */
+/* Add one category number, or several packed ones. */
 static void
 add_categories(fd_perfetto_event *h, const fd_proto_field *f,
                fd_status *status)

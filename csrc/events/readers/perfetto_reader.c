@@ -14,7 +14,7 @@
 
 enum { MOST_FLOWS = 1 << 20 };
 
-/* A flow: it begins at its earliest slice. */
+/* A flow; it begins at its earliest slice. */
 typedef struct flow {
     int64_t first;
     bool begun;
@@ -23,18 +23,20 @@ typedef struct flow {
 typedef struct reading {
     fd_packets packets;
     fd_perfetto_tables tables;
-    fd_perfetto_event event; /* of the last packet: its events refer to it */
+    fd_perfetto_event event; /* of the last packet; the items of the batch
+                              * refer to it */
     FD_VECTOR(flow) flows;
-    fd_map flow_of;    /* id -> its place + 1 */
-    uint64_t others;   /* packets with other content */
-    uint64_t timeless; /* events of an unknown clock */
-    bool second;       /* reading: events are made */
-    bool begun;        /* the members are made */
-    uint32_t row;      /* tracks whose rows are made */
+    fd_map flow_of;    /* id -> index + 1 */
+    uint64_t others;   /* packets with other contents */
+    uint64_t timeless; /* events whose clock is unknown */
+    bool second;       /* second pass: events are added to the batch */
+    bool begun;        /* the top-level members were added */
+    uint32_t row;      /* number of tracks whose metadata rows were added */
 } reading;
 
-/* A packet: field 1, its length, and fields. JSON after a line's end has a
- * bracket early, which no field begins with. */
+/* Return whether the content starts with a packet: field 1, its length, and
+ * fields. JSON after a newline would have a bracket soon, which is not the
+ * start of a field. */
 bool
 fd_perfetto_matches(const char *path, const char *head, size_t size)
 {
@@ -81,7 +83,7 @@ find_flow(reading *r, uint64_t id, int64_t time)
              : fd_row(&r->flows, &r->flow_of, id, &(flow){time, false});
 }
 
-/* A flow of the slice that just began. */
+/* Add a flow of the slice that just began. */
 static fd_status
 put_flow(reading *r, fd_perfetto_event *event, uint64_t id, bool last)
 {
@@ -99,7 +101,7 @@ put_flow(reading *r, fd_perfetto_event *event, uint64_t id, bool last)
     return FD_OK;
 }
 
-/* Several in one field are packed. */
+/* Add the flows of a field, which can be packed. */
 static fd_status
 put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
 {
@@ -171,7 +173,7 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
     return status == FD_OK && event->has_flows ? take_flows(r, event) : status;
 }
 
-/* Take one packet; false at the end. */
+/* Process one packet; return false at the end. */
 static bool
 take_packet(reading *r, fd_event_batch *batch, fd_status *status)
 {
@@ -195,7 +197,7 @@ take_packet(reading *r, fd_event_batch *batch, fd_status *status)
     return *status == FD_OK;
 }
 
-/* The members that Chrome JSON of the same trace has. */
+/* Add the top-level members that Chrome JSON of the same trace has. */
 static void
 put_origin(const char *origin, fd_event_batch *batch)
 {
@@ -307,7 +309,8 @@ fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
     while (batch->items.count < enough && r->row < r->tables.tracks.count) {
         put_rows(r, &r->tables.tracks.list[r->row++], batch);
     }
-    /* Events refer to their packet: one at a time. */
+    /* Events refer to their packet, so a batch has the events of
+     * one packet. */
     while (batch->items.count == 0 && batch->status == FD_OK) {
         if (!take_packet(r, batch, &status)) {
             maker->read = r->packets.in.read;

@@ -1,5 +1,6 @@
-/* The events of a native Perfetto trace: its row in events/event_source.c. The
- * file is read twice: first for tracks and for where flows begin. */
+/* Reader of native Perfetto traces, with a row in events/event_source.c. It
+ * reads the file twice: first for the tracks and the first event of
+ * each flow. */
 #ifndef FD_PERFETTO_READER_H
 #define FD_PERFETTO_READER_H
 

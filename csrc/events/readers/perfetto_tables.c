@@ -31,7 +31,8 @@ fd_perfetto_tables_clear(fd_perfetto_tables *t)
     fd_map_clear(&t->track_of);
 }
 
-/* A key is not 0. The replacement collides with a uuid as rarely as hashes do. */
+/* Return a map key, which must not be 0. The replacement of uuid 0 is unlikely
+ * to be used by a track. */
 static uint64_t
 key_of(uint64_t uuid)
 {
@@ -155,7 +156,7 @@ sequence_of(fd_perfetto_tables *t, uint32_t id, fd_status *status)
     return from;
 }
 
-/* Labels of a process are one text: "a, b". */
+/* Add a label of a process; labels are joined to one text: "a, b". */
 static void
 add_label(fd_perfetto_tables *t, fd_perfetto_track *track,
           const fd_proto_field *f, fd_status *status)
@@ -227,7 +228,7 @@ take_thread(fd_perfetto_tables *t, fd_perfetto_track *track,
     }
 }
 
-/* Fields as a text; the buffer is cleared. */
+/* Store encoded fields as a text, and empty the buffer. */
 static uint32_t
 keep_fields(fd_perfetto_tables *t, fd_buffer *fields, fd_status *status)
 {
@@ -261,8 +262,8 @@ take_counter(fd_perfetto_tables *t, fd_perfetto_track *track,
     track->counter = keep_fields(t, &same, status);
 }
 
-/* Order of siblings, description: the numbers of TrackDescriptor from
- * FD_PB_TRACK_ORDERING on, except names. */
+/* Return whether a field of TrackDescriptor is stored in `rest`: the order of
+ * siblings, the description, and so on, but no names. */
 static bool
 is_rest(uint32_t number)
 {
@@ -322,7 +323,8 @@ take_track(fd_perfetto_tables *t, const fd_proto_field *message)
     return status;
 }
 
-/* Source locations are stored as their fields without the number. */
+/* Store an interned text. Of a source location, store the encoded fields
+ * except its iid. */
 static fd_status
 take_text(fd_perfetto_tables *t, fd_perfetto_from *from, uint32_t kind,
           const fd_proto_field *message)
@@ -403,8 +405,8 @@ take_defaults(fd_perfetto_from *from, const fd_proto_field *message)
     }
 }
 
-/* The event, and the fields that others depend on: which sequence, and whether
- * it starts anew. `*more`: there are others. */
+/* Read the event and the fields that all others depend on: the sequence, and
+ * whether its state is cleared. `*more`: the packet has other fields. */
 static fd_status
 take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
           fd_perfetto_packet *packet, uint32_t *clock, uint64_t *time,
@@ -455,7 +457,8 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
     return status;
 }
 
-/* Fields, by number, that are read or have no contents to lose. */
+/* Return whether a packet field, by its number, is read elsewhere or has no
+ * content to report as lost. */
 static bool
 is_known(uint32_t number)
 {
@@ -469,7 +472,8 @@ is_known(uint32_t number)
     return false;
 }
 
-/* The first of several counts: a merge has those of its inputs after its own. */
+/* Read the origin. The first one is kept: a merge writes its own before those
+ * of its inputs. */
 static bool
 take_origin(fd_perfetto_tables *t, const fd_proto_field *message)
 {

@@ -9,7 +9,7 @@
 typedef struct finding {
     fd_transfers_search search;
     fd_timeline_between *made;
-    bool any; /* transfers */
+    bool any; /* some rank has transfers */
 } finding;
 
 static fd_status

@@ -1,7 +1,7 @@
-/* The arrows of a rank by the slices at their ends.
+/* Index of the flows of a rank by the slices at their ends.
  *
- *     event   0   1   2   3         first  [ 0 0 2 2 2 ]   of event e: those
- *     flows   1 -> 3, 1 -> 0        flows  [ 3 0 ]         from first[e] on
+ *     event   0   1   2   3         first  [ 0 0 2 2 2 ]   the flows of event e
+ *     flows   1 -> 3, 1 -> 0        flows  [ 3 0 ]         start at first[e]
  *                                   ends   [ 2 0 0 1 ]     into e, plus 1 */
 #ifndef FD_CALL_FLOWS_H
 #define FD_CALL_FLOWS_H
@@ -9,22 +9,25 @@
 #include "trace/trace.h"
 
 typedef struct fd_flows {
-    uint32_t *first; /* owned; NULL: the rank has none, or none is drawn */
-    uint32_t *ends;  /* owned; number of the flow that ends at an event,
-                        plus 1; 0: none */
+    uint32_t *first; /* owned; NULL: the rank has no flows, or they are not
+                      * drawn */
+    uint32_t *ends;  /* owned; number + 1 of the flow that ends at an event; 0:
+                      * no flow */
 } fd_flows;
 
-/* The end of a flow at a slice; id 0: no flow. */
+/* One end of a flow at a slice. Id 0: no flow. */
 typedef struct fd_arrow_end {
     uint64_t id;
-    bool ends; /* or begins here */
+    bool ends; /* false: the flow begins here */
 } fd_arrow_end;
 
-/* Flows are numbered from 0 by the event they come from. */
+/* Build the index. Flows are numbered from 0, sorted by the event where they
+ * begin. */
 fd_status fd_flows_make(fd_flows *flows, const fd_trace_rank *rank);
 void fd_flows_clear(fd_flows *flows);
 
-/* The flows that begin at an event: from *first up to the result. */
+/* Return the end of the range of flows that begin at an event; `*first` is the
+ * start of the range. */
 static inline uint32_t
 fd_flows_from(const fd_flows *flows, uint32_t event, uint32_t *first)
 {
@@ -32,16 +35,16 @@ fd_flows_from(const fd_flows *flows, uint32_t event, uint32_t *first)
     return flows->first != NULL ? flows->first[event + 1] : 0;
 }
 
-/* The flow that ends at an event, plus 1; 0: none. */
+/* Return the number + 1 of the flow that ends at an event, or 0. */
 static inline uint32_t
 fd_flows_to(const fd_flows *flows, uint32_t event)
 {
     return flows->ends != NULL ? flows->ends[event] : 0;
 }
 
-/* Ids of arrows that no other rank has: of the flow of this number, of the
- * launch of a GPU interval, and of what a job sends. Exact in a double for a
- * million ranks. */
+/* Return an id that no other rank uses, for a flow of calls by its number, the
+ * launch of a GPU interval, or the send of a job. A double represents it
+ * exactly for up to a million ranks. */
 static inline uint64_t
 fd_flow_id(uint32_t rank, uint32_t number)
 {

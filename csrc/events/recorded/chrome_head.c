@@ -26,7 +26,8 @@ write_texts(const fd_trace *trace, const fd_trace_rank *rank,
     fd_json_end_object(w);
 }
 
-/* `start`: its clocks at its time 0. */
+/* Write the facts of a recording. `start`: the values of its clocks at its
+ * time 0. */
 static void
 write_recording(const fd_trace *trace, const fd_trace_rank *rank,
                 fd_json_writer *w)
@@ -49,7 +50,7 @@ write_recording(const fd_trace *trace, const fd_trace_rank *rank,
     fd_json_end_object(w);
 }
 
-/* A fact under the name that other programs use. */
+/* Write a fact under the name that other programs use. */
 static void
 write_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
            const char *as, fd_json_writer *w)
@@ -61,7 +62,7 @@ write_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
     }
 }
 
-/* The clock of a file with one rank, for merges. */
+/* Write the clock of a file with one rank, which merges read. */
 static void
 write_clock(const fd_trace *trace, const fd_trace_rank *rank,
             fd_json_writer *w)
@@ -74,7 +75,8 @@ write_clock(const fd_trace *trace, const fd_trace_rank *rank,
     fd_json_put_i64(w, "boottime_ns",
                     (int64_t)rank->start.boottime_ns - offset);
     if (facts != NULL && facts[0] == '{' && facts[1] != '}') {
-        fd_buffer_text(fd_json_put(w, NULL), facts + 1); /* with its end */
+        /* with the closing brace */
+        fd_buffer_text(fd_json_put(w, NULL), facts + 1);
     }
     else {
         fd_json_end_object(w);

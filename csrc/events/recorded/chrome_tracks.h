@@ -1,4 +1,4 @@
-/* Events of one rank beside its calls: phases of steps, and counters. */
+/* Events of one rank other than its calls: phases of steps, and counters. */
 #ifndef FD_CHROME_TRACKS_H
 #define FD_CHROME_TRACKS_H
 
@@ -7,7 +7,8 @@
 #include "events/recorded/side_tracks.h"
 #include "trace/trace.h"
 
-/* Add the rows with the name and the place of a process, or of a thread. */
+/* Add the metadata rows with the name and the sort index of a process or a
+ * thread. */
 void fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank,
                    bool thread, uint32_t tid, const char *text, size_t size);
 void fd_chrome_place(fd_event_batch *batch, const fd_trace_rank *rank,
@@ -17,15 +18,15 @@ typedef struct fd_chrome_tracks {
     const fd_trace *trace;
     const fd_trace_rank *rank;
     const fd_clock_map *clock;
-    uint32_t phases; /* number of their track */
-    uint32_t place;  /* among the tracks */
+    uint32_t phases; /* track number of the phases */
+    uint32_t place;  /* sort index */
 } fd_chrome_tracks;
 
-/* Add the slices of phases. */
+/* Add the slices of the phases. */
 fd_status fd_chrome_phases(const fd_chrome_tracks *tracks,
                            fd_event_batch *batch);
 
-/* Zero-initialised memory is empty. */
+/* Position in the values of the counters. Zero-initialised memory is empty. */
 typedef struct fd_chrome_counters {
     fd_counter_values flights;
     fd_counter_values lost;
@@ -36,7 +37,7 @@ fd_status fd_chrome_counters_make(fd_chrome_counters *counters,
                                   const fd_trace_rank *rank);
 void fd_chrome_counters_clear(fd_chrome_counters *counters);
 
-/* Add the next value; false: there are no more. */
+/* Add the next value; return false if there are no more. */
 bool fd_chrome_counters_next(fd_chrome_counters *counters,
                              const fd_chrome_tracks *tracks,
                              fd_event_batch *batch);

@@ -10,12 +10,13 @@
 
 typedef struct recording {
     char *path;                    /* owned */
-    fd_trace *trace;               /* owned; at first without its timeline */
-    fd_trace_events *events;       /* owned; of that trace */
-    const fd_transfers *transfers; /* borrowed; NULL: those in the trace */
-    const fd_privacy *privacy;     /* borrowed; NULL: names stay */
+    fd_trace *trace;               /* owned; loaded without its timeline at
+                                    * first */
+    fd_trace_events *events;       /* owned; reads `trace` */
+    const fd_transfers *transfers; /* borrowed; NULL: use those in the trace */
+    const fd_privacy *privacy;     /* borrowed; NULL: names are not hidden */
     bool whole;                    /* the timeline is loaded */
-    uint64_t made;                 /* events and members */
+    uint64_t made;                 /* number of events and members added */
 } recording;
 
 static void
@@ -53,7 +54,8 @@ load(recording *r, bool timeline, fd_error *error)
     return status;
 }
 
-/* The head again, now from the trace with the timeline. */
+/* Load the trace with its timeline, and skip the head that was
+ * already added. */
 static fd_status
 load_timeline(recording *r, fd_error *error)
 {
@@ -66,7 +68,7 @@ load_timeline(recording *r, fd_error *error)
     return status;
 }
 
-/* The end, or what is missing before it. */
+/* End the events; fail with a message if the recording has losses. */
 static fd_status
 end(const recording *r, fd_timeline_maker *maker, fd_error *error)
 {
@@ -91,7 +93,7 @@ end(const recording *r, fd_timeline_maker *maker, fd_error *error)
                    calls > 0 ? text : "");
 }
 
-/* Bytes of the file, by the share of its events. */
+/* Estimate the bytes read, from the share of events read. */
 static uint64_t
 guess_read(const recording *r, uint64_t size)
 {

@@ -1,5 +1,5 @@
-/* The events of a recording. It is loaded when its events are read and freed
- * after the last: one is in memory at a time. */
+/* Reader of recordings as timelines. A recording is loaded when its events are
+ * read and freed after the last one: one is in memory at a time. */
 #ifndef FD_EVENTS_FROM_RECORDING_H
 #define FD_EVENTS_FROM_RECORDING_H
 
@@ -9,18 +9,18 @@
 
 #define FD_RECORDING_FORMAT "recording"
 
-/* See fd_timeline_source. What a recording lost (calls without room, damaged
- * parts) is the trouble at its end. */
+/* See fd_timeline_source. Losses of a recording (calls without space, damaged
+ * parts) are reported as `trouble` at its end. */
 bool fd_timeline_is_recording(const char *path, const char *head, size_t size);
 fd_status fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
                                      const char *path, fd_error *error);
 
-/* Before the first batch: use these transfers (borrowed) instead of those within
- * the recording. */
+/* Use these transfers (borrowed) instead of those within the recording. Call
+ * it before the first batch. */
 void fd_timeline_recording_transfers(fd_timeline_maker *maker,
                                      const fd_transfers *transfers);
 
-/* Before the first batch: hide names (`privacy` is borrowed). */
+/* Hide names (`privacy` is borrowed). Call it before the first batch. */
 fd_status fd_timeline_recording_hide(fd_timeline_maker *maker,
                                      const fd_privacy *privacy,
                                      fd_error *error);

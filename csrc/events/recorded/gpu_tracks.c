@@ -11,7 +11,7 @@ end_of(const fd_trace_gpu_event *event)
     return event->start + event->duration;
 }
 
-/* By track, then by end; inner intervals first. */
+/* Order by track, then by end; inner intervals first. */
 static int
 by_track(const void *left, const void *right)
 {
@@ -21,7 +21,7 @@ by_track(const void *left, const void *right)
     order = order != 0 ? order : FD_ORDER(a->stream, b->stream);
     order = order != 0 ? order : FD_ORDER(end_of(a), end_of(b));
     order = order != 0 ? order : FD_ORDER(b->start, a->start);
-    /* Inner ones are recorded first. */
+    /* Inner intervals are recorded first. */
     return order != 0 ? order : FD_ORDER(a, b);
 }
 
@@ -33,8 +33,9 @@ context_of(const fd_trace_rank *rank, const fd_trace_event *event)
              : event->context;
 }
 
-/* The call that was open on the thread when the interval was launched: of its
- * context the first to end after that. FD_NO_SLICE: it is not here. */
+/* Return the call that was open on the thread when the interval was launched:
+ * the first call of its context that ends after the launch. FD_NO_SLICE: the
+ * timeline does not have it. */
 static uint32_t
 call_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
 {

@@ -1,9 +1,8 @@
-/* The GPU intervals of one rank for a timeline: a track for each stream, and
- * from the call that launched an interval an arrow to it.
+/* The GPU intervals of one rank for a timeline: a track per stream, and a flow
+ * from the call that launched an interval to the interval.
  *
  *     main            [ aten::mm ]──┐
- *     GPU 0 stream 0                └─►[ aten::mm ]
- */
+ *     GPU 0 stream 0                └─►[ aten::mm ] */
 #ifndef FD_GPU_TRACKS_H
 #define FD_GPU_TRACKS_H
 
@@ -12,21 +11,22 @@
 typedef struct fd_stream_track {
     uint16_t device;
     uint16_t stream;
-    uint32_t first; /* of its events */
+    uint32_t first; /* index of its first event */
     uint32_t count;
 } fd_stream_track;
 
 typedef struct fd_streams {
     FD_VECTOR(fd_stream_track) tracks;
-    fd_trace_event *events; /* owned; by track, then by end: calls, as it were,
-                               or jobs */
-    uint32_t *flows; /* owned; of each of them, from 1; 0: no arrow, its call
-                           is not in the timeline */
-    uint32_t *of_calls; /* owned; the same flows by the rank's events */
+    fd_trace_event *events; /* owned; sorted by track, then by end; as if they
+                             * were calls or jobs */
+    uint32_t *flows; /* owned; flow number of each event, from 1; 0: no flow,
+                      * because its call is not in the timeline */
+    uint32_t *of_calls; /* owned; the same flow numbers, indexed by events of
+                         * the rank */
     uint32_t flow_count;
 } fd_streams;
 
-/* Zero for a rank without intervals. */
+/* Build the tracks. A rank without intervals has none. */
 fd_status fd_streams_make(fd_streams *streams, const fd_trace_rank *rank);
 void fd_streams_clear(fd_streams *streams);
 

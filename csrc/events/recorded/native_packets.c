@@ -67,7 +67,8 @@ put_clock(fd_native_packets *p, uint32_t clock, int64_t time)
     fd_proto_message(&p->message, FD_PB_CLOCKS, &p->inner);
 }
 
-/* Readers use only snapshots of the same clocks together. */
+/* Write a snapshot. Its set of clocks is always the same, since readers relate
+ * only snapshots of the same clocks. */
 static void
 put_snapshot(fd_native_packets *p, int64_t time)
 {
@@ -94,7 +95,7 @@ fd_native_begin_clock(fd_native_packets *p, const fd_perfetto_clock *clock,
     put_snapshot(p, first);
 }
 
-/* The timestamp of the next packet. */
+/* Advance the clock and return the timestamp of the next packet. */
 static uint64_t
 pass(fd_native_packets *p, int64_t time)
 {
@@ -186,10 +187,10 @@ fd_native_send_texts(fd_native_packets *p)
     put_packet(p, FD_PB_PACKET_INTERNED, &p->texts);
 }
 
-/* Room for a packet with an event, except the body of the event. */
+/* Maximum size of a packet with an event, without the body of the event. */
 enum { PACKET = 64, KIND = 16, TAG_AND_LENGTH = 2 };
 
-/* The fields of a packet before its event, and the tag of the event. */
+/* Write the fields of a packet before its event, and the tag of the event. */
 static uint8_t *
 put_head(const fd_native_packets *p, uint8_t *at, uint64_t passed, bool needed,
          size_t event)
@@ -203,8 +204,8 @@ put_head(const fd_native_packets *p, uint8_t *at, uint64_t passed, bool needed,
     return fd_proto_put(at, event);
 }
 
-/* Write tag and length of the packet that was written behind room for a short
- * length, and append the interned texts. */
+/* Write tag and length of a packet before its content, where space for a short
+ * length was reserved, and append the interned texts. */
 static void
 end_packet(fd_native_packets *p, uint8_t *from, size_t size)
 {
@@ -232,7 +233,7 @@ end_packet(fd_native_packets *p, uint8_t *from, size_t size)
     }
 }
 
-/* Written in place: there are millions. */
+/* Written directly into the buffer, because traces have millions of events. */
 void
 fd_native_put_event(fd_native_packets *p, uint32_t type, uint32_t track,
                     int64_t time, const void *body, size_t size)
@@ -253,7 +254,7 @@ fd_native_put_event(fd_native_packets *p, uint32_t type, uint32_t track,
     }
     uint8_t *at = put_head(p, from + TAG_AND_LENGTH, passed,
                            type != FD_PB_TYPE_END || size > 0, kinds + size);
-    memcpy(at, kind, sizeof kind); /* of a constant size: faster */
+    memcpy(at, kind, sizeof kind); /* constant size: faster */
     at += kinds;
     if (size > 0) {
         memcpy(at, body, size);

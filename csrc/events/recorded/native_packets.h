@@ -1,5 +1,5 @@
-/* The packets of one sequence of a native trace: descriptors of tracks, interned
- * texts, events. Both writers of native traces use them. */
+/* The packets of one sequence of a native trace: descriptors of tracks,
+ * interned texts, events. Both writers of native traces use it. */
 #ifndef FD_NATIVE_PACKETS_H
 #define FD_NATIVE_PACKETS_H
 
@@ -10,13 +10,14 @@
 enum { FD_PERFETTO_STEP_NS = 1000 };
 
 typedef struct fd_perfetto_clock {
-    fd_clock_map map; /* from an input's times to boot time */
+    fd_clock_map map; /* from times of the input to boot time */
     int64_t step_ns;  /* maximum error of a drifting clock */
     bool has_base;
     int64_t base_ns; /* the real time of boot time 0 */
 } fd_perfetto_clock;
 
-/* The largest error of a drifting clock between two snapshots. */
+/* Return the largest permitted error of a drifting clock between two
+ * snapshots. */
 static inline int64_t
 fd_perfetto_step(int64_t uncertainty_ns)
 {
@@ -29,39 +30,40 @@ fd_perfetto_step(int64_t uncertainty_ns)
 #define FD_PERFETTO_MERGE "fastdispatch: %u files"
 #define FD_PERFETTO_EXPORT "fastdispatch: rank %u of %u"
 
-/* Append the packet with the origin. */
+/* Append the packet that states the origin. */
 void fd_perfetto_origin(fd_buffer *to, const char *text);
 
-/* The incremental clock of a sequence: its times are those of the input, and
- * snapshots give the time of the trace. */
+/* The incremental clock of a sequence: it counts times of the input, and
+ * snapshots relate it to the time of the trace. */
 typedef struct fd_perfetto_ticks {
     uint32_t sequence;
     const fd_perfetto_clock *clock; /* borrowed */
-    int64_t zero;                   /* time of the input at its 0 */
-    int64_t last;                   /* of the packet before */
+    /* time of the input when this clock is 0 */
+    int64_t zero;
+    int64_t last; /* value at the previous packet */
     fd_clock_steps steps;
 } fd_perfetto_ticks;
 
 typedef struct fd_native_packets {
     fd_buffer *to;           /* borrowed */
-    fd_perfetto_ticks ticks; /* a copy resumes the sequence later */
+    fd_perfetto_ticks ticks; /* copy it to resume the sequence later */
     fd_buffer packet;        /* scratch */
     fd_buffer message;
     fd_buffer inner;
-    fd_buffer texts; /* interned texts of the next packet */
-    fd_buffer body;  /* of the next event: a TrackEvent without type, track */
+    fd_buffer texts; /* interned texts, written with the next packet */
+    fd_buffer body;  /* the next event: a TrackEvent without type and track */
 } fd_native_packets;
 
 /* Free the buffers, except `to`. */
 void fd_native_packets_clear(fd_native_packets *packets);
 
-/* Begin a sequence: it has its own texts and incremental times. Events without
- * a track are on `track`; 0: none. */
+/* Begin a sequence, with its own interned texts and incremental clock. `track`
+ * is the default track of its events; 0: no default. */
 void fd_native_begin(fd_native_packets *packets, uint32_t sequence,
                      uint32_t track);
 
-/* Write the first snapshot of its clock, which is exact at `first`. Further
- * ones follow before events when the clock drifts. */
+/* Write the first snapshot of the clock, exact at `first`. If the clock
+ * drifts, more snapshots are written before later events. */
 void fd_native_begin_clock(fd_native_packets *packets,
                            const fd_perfetto_clock *clock, int64_t first);
 
@@ -70,7 +72,7 @@ typedef struct fd_native_process {
     uint32_t pid;
     uint32_t sort_index;
     fd_span name;
-    fd_span labels[2]; /* empty: none */
+    fd_span labels[2]; /* an empty label is not written */
 } fd_native_process;
 
 typedef struct fd_native_thread {
@@ -87,26 +89,28 @@ void fd_native_put_process(fd_native_packets *packets,
 void fd_native_put_thread(fd_native_packets *packets,
                           const fd_native_thread *thread);
 
-/* A track that is neither; parent 0 and name NULL: none. Other fields of its
- * descriptor may be in `message`, those of a counter in `inner`. */
+/* Write a track that is neither a process nor a thread. Parent 0 and name
+ * NULL: absent. The caller may have put other fields of its descriptor into
+ * `message`, and fields of a counter into `inner`. */
 void fd_native_put_track(fd_native_packets *packets, uint32_t track,
                          uint32_t parent, const char *name, bool counts);
 
-/* Intern a text with the next packet; `field` is its kind, and the text of a
- * source location its fields. */
+/* Add an interned text to the next packet. `field` is its kind; the text of a
+ * source location is its encoded fields. */
 void fd_native_intern(fd_native_packets *packets, uint32_t field, uint32_t id,
                       fd_span text);
 
-/* Write the interned texts now. */
+/* Write the pending interned texts now. */
 void fd_native_send_texts(fd_native_packets *packets);
 
-/* Write an event. Type 0: see the body; track 0: that of the sequence. Times
- * ascend: an earlier time, of a malformed file, is replaced by the last one. */
+/* Write an event. Type 0: the body has the type. Track 0: the track of the
+ * sequence. Times ascend; an earlier time (of a malformed file) is replaced by
+ * the last one. */
 void fd_native_put_event(fd_native_packets *packets, uint32_t type,
                          uint32_t track, int64_t time, const void *body,
                          size_t size);
 
-/* Write an event of the sequence's track with `body`, which is emptied. */
+/* Write `body` as an event on the track of the sequence, and empty it. */
 void fd_native_put_body(fd_native_packets *packets, uint32_t type,
                         int64_t time);
 

@@ -14,15 +14,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Ids that no two ranks of a run share, whichever files they are in. Those of
- * sequences are in every packet, so the usual ones are short. */
+/* Sequence ids that are unique among the ranks of a run, also in different
+ * files. Every packet has one, so frequent ones are small numbers. */
 enum {
     IDS_PER_RANK = 1 << 17,
     FIRST_LANE = 1 << 16,
     FIRST_STREAM = FIRST_LANE + (1 << 15),
     FIRST_COUNTER = FIRST_STREAM + (1 << 14),
     COUNTERS = (1 << 14) - 2,
-    SHORT_SEQUENCES = 16, /* of a rank */
+    SHORT_SEQUENCES = 16, /* per rank */
     FIRST_LONG_SEQUENCE = 1 << 28
 };
 
@@ -30,19 +30,21 @@ typedef struct writer {
     const fd_trace *trace;
     const fd_trace_rank *rank;
     fd_slice_names names;
-    bool *named;        /* owned; names interned on this sequence */
-    bool *categorised;  /* owned; the same of categories */
-    fd_streams streams; /* of the rank */
-    uint32_t ids;       /* those of this rank begin here */
+    bool *named;        /* owned; by name: already interned on this sequence */
+    bool *categorised;  /* owned; by category: already interned on this
+                         * sequence */
+    fd_streams streams; /* of the current rank */
+    uint32_t ids;       /* first track number of the current rank */
     const fd_export_options *options;
-    fd_perfetto_clock clock;   /* of the rank, from its start on */
-    bool on_stream;            /* not on a thread */
-    fd_flows flows;            /* owned; of this rank */
-    fd_transfers transfers;    /* owned; of all */
-    fd_native_packets packets; /* of the sequence */
+    fd_perfetto_clock clock;   /* times since the start of the rank */
+    bool on_stream;            /* the current slices are on a stream, not on a
+                                * thread */
+    fd_flows flows;            /* owned; of the current rank */
+    fd_transfers transfers;    /* owned; of all ranks */
+    fd_native_packets packets; /* of the current sequence */
 } writer;
 
-/* Every sequence has its own texts, clock and track. */
+/* Begin a sequence, with its own texts, clock and track. */
 static void
 begin_sequence(writer *w, uint32_t number, uint32_t track)
 {
@@ -113,7 +115,7 @@ write_thread_track(writer *w, uint32_t thread)
     fd_native_put_thread(&w->packets, &put);
 }
 
-/* The texts of a slice, in the packet of the first slice that has them. */
+/* Intern a text in the packet of the first slice that uses it. */
 static void
 intern(writer *w, uint32_t id, bool *seen, const fd_text_pool *texts,
        uint32_t field)
@@ -134,7 +136,8 @@ put_note(writer *w, uint32_t field, uint64_t value, const char *name)
     fd_proto_message(&w->packets.body, FD_PB_EVENT_NOTE, &w->packets.inner);
 }
 
-/* Few, so that its texts are not interned. Its flows are in the body. */
+/* Write the begin of a job. There are few jobs, so the text is not interned.
+ * The caller has put the flows into the body. */
 static void
 write_job(writer *w, const fd_trace_event *event, int64_t time)
 {
@@ -157,7 +160,7 @@ write_job(writer *w, const fd_trace_event *event, int64_t time)
     fd_buffer_clear(&name);
 }
 
-/* An arrow at the beginning of a slice, as a field of its event to come. */
+/* Add a flow to the body of the next event. */
 static void
 write_flow(writer *w, uint32_t field, uint64_t id)
 {
@@ -206,7 +209,7 @@ write_begin(writer *w, const fd_trace_event *event, int64_t time)
     intern(w, name.category, w->categorised, &w->names.categories,
            FD_PB_INTERNED_CATEGORY);
     intern(w, name.name, w->named, &w->names.names, FD_PB_INTERNED_NAME);
-    if (event->kind == FD_EVENT_OPEN) { /* it has not ended */
+    if (event->kind == FD_EVENT_OPEN) { /* the call has not ended */
         put_note(w, FD_PB_NOTE_BOOL, 1, "open");
     }
     if (p->body.size == 0) {
@@ -245,7 +248,7 @@ write_lost(writer *w, uint64_t lost, const char *what, uint64_t time)
     }
 }
 
-/* Where a job ends; or a nanosecond later, when what it did ended with it. */
+/* Write the end of the transfer that a job receives, as an instant. */
 static void
 write_arrival(writer *w, const fd_trace_event *event)
 {
@@ -320,7 +323,7 @@ write_stream(writer *w, uint32_t number)
     return FD_OK;
 }
 
-/* The clock of all is that of the first rank. */
+/* Set the clock of the trace to that of the first rank. */
 static void
 set_clock(writer *w)
 {

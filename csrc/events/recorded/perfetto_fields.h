@@ -1,5 +1,6 @@
-/* Field numbers and values of perfetto.protos, as far as we write or read
- * them. protos/perfetto/trace/ in Perfetto's source has them all. */
+/* Field numbers and values of perfetto.protos that this program reads or
+ * writes. The complete list is in protos/perfetto/trace/ in
+ * Perfetto's source. */
 #ifndef FD_PERFETTO_FIELDS_H
 #define FD_PERFETTO_FIELDS_H
 
@@ -79,7 +80,7 @@ enum {
     FD_PB_EVENT_LAST_FLOWS = 48,
     FD_PB_EVENT_CORRELATION = 52,
     FD_PB_EVENT_CORRELATION_TEXT = 53,
-    FD_PB_EVENT_EXTENSIONS = 1000, /* and higher numbers */
+    FD_PB_EVENT_EXTENSIONS = 1000, /* and all higher numbers */
 
     FD_PB_NOTE_NAME_IID = 1,
     FD_PB_NOTE_BOOL = 2,
@@ -133,9 +134,8 @@ enum {
     FD_PB_TYPE_COUNTER = 4,
     FD_PB_REALTIME = 1,
     FD_PB_BOOTTIME = 6,
-    FD_PB_INCREMENTAL =
-        64 /* a clock of the sequence: every time is the ns since
-                              the packet before */
+    FD_PB_INCREMENTAL = 64 /* a clock of the sequence: times are ns since the
+            * previous packet */
 };
 
 #endif

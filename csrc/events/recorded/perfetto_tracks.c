@@ -8,8 +8,8 @@
 
 typedef struct writer {
     const fd_perfetto_tracks *tracks;
-    fd_native_packets packets; /* of the track */
-    uint32_t counters;         /* so far */
+    fd_native_packets packets; /* of the current track */
+    uint32_t counters;         /* number of counters so far */
 } writer;
 
 static void
@@ -41,7 +41,7 @@ by_start(const void *left, const void *right)
 
 typedef FD_VECTOR(const fd_trace_event *) event_list;
 
-/* Those of a kind on all threads, by time. */
+/* Collect the events of a kind on all threads, sorted by time. */
 static fd_status
 collect(const fd_trace_rank *rank, uint32_t kind, event_list *list)
 {
@@ -76,13 +76,14 @@ write_steps(writer *w)
 }
 
 typedef struct lane {
-    uint64_t free; /* from then on */
+    uint64_t free; /* end of the last slice of the lane */
     fd_perfetto_ticks ticks;
 } lane;
 
 typedef FD_VECTOR(lane) lane_list;
 
-/* Work that overlaps is in different lanes: the first that is free. */
+/* Write an asynchronous event to the first free lane, so that events that
+ * overlap are in different lanes. */
 static fd_status
 write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
 {
@@ -140,7 +141,8 @@ write_phases(writer *w)
     return status;
 }
 
-/* A track for each thing that is counted; they come one after another. */
+/* Write the values of counters, one track per counter; the values of a counter
+ * are consecutive. */
 static void
 write_counters(writer *w, const fd_counter_values *values, bool in_flight)
 {

@@ -97,8 +97,8 @@ fd_transfers_add(fd_transfers_search *search, const fd_trace *trace,
     return fd_pipe_read_rank(&search->pipeline, trace, rank, &known);
 }
 
-/* A message received in two jobs has arrived when the later one ends. `takers`:
- * for each send the last job that received it, plus 1. */
+/* Find, for each send, the last job that received its message, plus 1: a
+ * message received in two jobs arrives at the end of the later one. */
 static void
 find_takers(const fd_pipe *p, uint32_t *takers)
 {

@@ -54,7 +54,7 @@ take_rank(fd_timeline_input *input, const fd_trace *trace,
     input->rank = rank->rank;
     survey->has_base = true;
     survey->base_ns = (int64_t)rank->start.realtime_ns;
-    survey->has_first = true; /* time 0 */
+    survey->has_first = true; /* the time is 0 */
     fd_status status = take_pings(sync, trace, rank);
     if (status == FD_OK && options.sync > 0) {
         status = take_slices(sync, trace, rank);

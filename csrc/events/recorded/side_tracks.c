@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Rounding may leave a nanosecond more than the step has. */
+/* Add the phases of a step; their sum can exceed the step by a nanosecond of
+ * rounding. */
 static fd_status
 add_phases(fd_phase_slices *slices, const fd_trace_step *step)
 {
@@ -45,7 +46,7 @@ fd_phase_slices_make(fd_phase_slices *slices, const fd_trace_rank *rank)
     return status;
 }
 
-/* One up or one down. */
+/* A change of the number in flight by +1 or -1. */
 typedef struct change {
     uint64_t time;
     uint32_t device;

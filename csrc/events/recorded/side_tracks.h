@@ -1,11 +1,11 @@
-/* What a timeline shows of a rank beside its calls:
+/* Tracks of a rank other than its calls:
  *
  *     Time by phase   [ data | forward    | backward       | optimizer | other ]
  *     GPU 0 marked calls in flight   ▁▂▃▃▂▁    launched, and not yet passed
  *     main: events lost              ▁▁▁▁▁▇    known at its end
  *
- * Phases are sums over a step, laid end to end from its begin: how much, not
- * when. */
+ * Phases are sums over a step, drawn one after the other from its begin: they
+ * show durations, not positions in time. */
 #ifndef FD_SIDE_TRACKS_H
 #define FD_SIDE_TRACKS_H
 
@@ -19,24 +19,25 @@ typedef struct fd_phase_slice {
 
 typedef FD_VECTOR(fd_phase_slice) fd_phase_slices;
 
-/* Of the latest steps that were anything but "other". */
+/* Make the phases of the latest steps that have any phase except "other". */
 fd_status fd_phase_slices_make(fd_phase_slices *slices,
                                const fd_trace_rank *rank);
 
 typedef struct fd_counter_value {
     uint64_t time;
-    uint32_t of; /* thread, or device */
+    uint32_t of; /* number of the thread or device */
     uint64_t value;
 } fd_counter_value;
 
 typedef FD_VECTOR(fd_counter_value) fd_counter_values;
 
-/* Marked calls that were launched and that the GPU had not passed: by device,
- * then by time, each time once. */
+/* Make the number of marked calls that were launched and that the GPU has not
+ * passed yet, sorted by device and time, one value per time. */
 fd_status fd_counter_in_flight(fd_counter_values *values,
                                const fd_trace_rank *rank);
 
-/* What threads have lost by the end of their last event; those that have. */
+/* Make the number of events that each thread had lost by its last event;
+ * threads without losses are skipped. */
 fd_status fd_counter_lost(fd_counter_values *values,
                           const fd_trace_rank *rank);
 

@@ -42,12 +42,13 @@ name_context(fd_slice_names *names, const fd_trace *trace,
                            : status;
 }
 
-/* A name is made once for a node and a module, and contexts share it. */
+/* Make the names. Contexts with the same node and module share a name. */
 fd_status
 fd_slice_names_make(fd_slice_names *names, const fd_trace *trace)
 {
     uint32_t count = trace->contexts.count;
-    fd_map known = {.entries = NULL}; /* node and module -> a context */
+    /* node and module -> index of a context */
+    fd_map known = {.entries = NULL};
     fd_buffer scratch = {.bytes = NULL};
     *names = (fd_slice_names){
         .of_context = fd_calloc(count + 1, sizeof *names->of_context)};

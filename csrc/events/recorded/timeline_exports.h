@@ -1,4 +1,5 @@
-/* The timeline of a recording in files (docs/formats/timeline.md). */
+/* Export of the timeline of a recording to a
+ * file (docs/formats/timeline.md). */
 #ifndef FD_TIMELINE_EXPORTS_H
 #define FD_TIMELINE_EXPORTS_H
 

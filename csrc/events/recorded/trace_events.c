@@ -14,20 +14,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Readers treat equal thread ids of two processes as one thread, so each rank
- * has its own ids. */
+/* Thread ids are unique among all ranks, because viewers treat equal ids of
+ * two processes as one thread. */
 enum { IDS_PER_RANK = 100000, FIRST_STREAM = 80000 };
 
-/* The next part. */
+/* The part of the timeline to read next. */
 typedef enum chrome_part {
     PART_HEAD,
-    PART_RANK, /* its rows */
+    PART_RANK, /* metadata rows of the process */
     PART_COUNTERS,
     PART_STEPS,
     PART_ASYNC,
-    PART_THREAD, /* its rows */
+    PART_THREAD, /* metadata rows of the thread */
     PART_CALLS,
-    PART_STREAM, /* its rows */
+    PART_STREAM, /* metadata rows of the stream */
     PART_INTERVALS,
     PART_END
 } chrome_part;
@@ -35,27 +35,28 @@ typedef enum chrome_part {
 struct fd_trace_events {
     const fd_trace *trace;
     const fd_trace_rank *rank;
-    uint32_t at; /* of the ranks */
-    int only;    /* this one, or FD_ALL_RANKS */
+    uint32_t at; /* index of the current rank */
+    int only;    /* the only rank to write, or FD_ALL_RANKS */
     chrome_part part;
-    uint32_t event;  /* of the rank: where the part is */
-    uint32_t thread; /* of the rank, whose events begin there */
-    uint32_t count;  /* of them */
+    uint32_t event;  /* first event of the current part, of the rank */
+    uint32_t thread; /* current thread; its events start at `event` */
+    uint32_t count;  /* number of its events */
     fd_slices slices;
-    fd_streams streams; /* of the rank; `thread` is the place in them */
-    uint64_t last;      /* ns: its latest edge */
+    fd_streams streams; /* of the rank; `thread` is then an index of a
+                         * stream */
+    uint64_t last;      /* ns: time of the latest begin or end */
     fd_slice_names names;
-    fd_buffer *json;            /* owned; every name */
-    fd_buffer *json_categories; /* the same */
+    fd_buffer *json;            /* owned; all names as JSON strings */
+    fd_buffer *json_categories; /* owned; all categories as JSON strings */
     fd_export_options options;
-    fd_clock_map clock;     /* from times of the rank to those of the file */
-    fd_flows flows;         /* of the rank */
-    fd_transfers transfers; /* of all */
-    fd_chrome_counters counters; /* of the rank */
+    fd_clock_map clock;     /* from times of the rank to times of the file */
+    fd_flows flows;         /* of the current rank */
+    fd_transfers transfers; /* of all ranks */
+    fd_chrome_counters counters; /* of the current rank */
     bool any_step;
     fd_buffer scratch;
-    fd_event_batch *batch; /* borrowed while it is filled */
-    uint32_t enough;       /* events of it */
+    fd_event_batch *batch; /* borrowed during a call of fill */
+    uint32_t enough;       /* number of events at which a batch is full */
 };
 
 typedef struct fd_trace_events writer;
@@ -102,8 +103,8 @@ at(writer *w, char phase, uint32_t tid, uint64_t time)
         .tid = fd_batch_number(w->batch, tid)};
 }
 
-/* Some flows are fields of their slices: of slices that begin at one time
- * readers give a separate flow event to the innermost. */
+/* Return a slice with a flow as its field, if any: viewers attach a separate
+ * flow event to the innermost of the slices that begin at the same time. */
 static fd_timeline_event
 slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
       fd_arrow_end arrow)
@@ -119,7 +120,7 @@ slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
     return event;
 }
 
-/* A name, with the duration if requested. */
+/* Return a name, with the duration if requested. */
 static fd_span
 timed_name(writer *w, fd_span name, uint64_t duration)
 {
@@ -187,7 +188,7 @@ put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
     fd_batch_event(w->batch, &made);
 }
 
-/* One end of a flow, of the slice that begins here. */
+/* Add one end of a flow of calls at the slice that begins here. */
 static void
 put_flow(writer *w, uint32_t tid, uint64_t time, uint32_t number, bool ends)
 {
@@ -198,7 +199,7 @@ put_flow(writer *w, uint32_t tid, uint64_t time, uint32_t number, bool ends)
     fd_batch_event(w->batch, &made);
 }
 
-/* Flows from forward to backward have the names of PyTorch. */
+/* Add the flows of calls of a slice, with the names that PyTorch uses. */
 static void
 put_flows(writer *w, uint32_t tid, uint64_t time, uint32_t event)
 {
@@ -213,7 +214,7 @@ put_flows(writer *w, uint32_t tid, uint64_t time, uint32_t event)
     }
 }
 
-/* The number of lost events, on a track ('t') or on the process ('p'). */
+/* Add the number of lost events, on a track ('t') or the process ('p'). */
 static void
 put_lost(writer *w, char scope, uint32_t tid, uint64_t lost, const char *what,
          uint64_t time)
@@ -228,8 +229,8 @@ put_lost(writer *w, char scope, uint32_t tid, uint64_t lost, const char *what,
     }
 }
 
-/* Nestable asynchronous events may overlap; the id of each is local to its
- * process: those of a plain `id` are shown outside all processes. */
+/* Add an asynchronous event. It uses a nestable phase and a process-local id:
+ * events with a plain `id` are shown outside all processes. */
 static void
 put_async(writer *w, const fd_trace_event *event, uint32_t number)
 {
@@ -266,7 +267,7 @@ begin_part(writer *w, chrome_part part)
     w->thread = 0;
 }
 
-/* The first rank that is asked for, from `at` on. */
+/* Begin the first requested rank from index `at` on. */
 static void
 begin_rank(writer *w)
 {
@@ -366,7 +367,7 @@ async_part(writer *w)
     return FD_OK;
 }
 
-/* Of a thread that kept nothing, what it lost is shown all the same. */
+/* Begin the next thread. Without events, it is shown if it lost events. */
 static fd_status
 thread_part(writer *w)
 {
@@ -404,7 +405,7 @@ launch_id(const writer *w, uint32_t number)
              : fd_launch_id(w->rank->rank, number);
 }
 
-/* An end of the flow of a transfer, as a slice of no length. */
+/* Add an end of a transfer as a slice of length 0. */
 static void
 put_moment(writer *w, uint32_t tid, uint64_t time, const char *name,
            fd_arrow_end arrow)
@@ -415,7 +416,7 @@ put_moment(writer *w, uint32_t tid, uint64_t time, const char *name,
     fd_batch_event(w->batch, &made);
 }
 
-/* A slice has one flow: that to its launched work, if any. */
+/* Add a call. The flow to its launched work is a field of its slice. */
 static void
 put_call(writer *w, uint32_t tid, uint32_t number, uint64_t time)
 {
@@ -432,7 +433,7 @@ put_call(writer *w, uint32_t tid, uint32_t number, uint64_t time)
     }
 }
 
-/* Where a job ends. */
+/* Add the end of the transfer that a job receives. */
 static void
 put_arrival(writer *w, uint32_t tid, uint32_t number)
 {

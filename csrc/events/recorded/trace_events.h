@@ -1,4 +1,4 @@
-/* The events of a trace in memory: the reader of recordings. */
+/* Reader of the events of a trace in memory. */
 #ifndef FD_TRACE_EVENTS_H
 #define FD_TRACE_EVENTS_H
 
@@ -7,14 +7,15 @@
 
 typedef struct fd_trace_events fd_trace_events;
 
-/* Borrows the trace, which may have no timeline yet: the first batch has the
- * members of the head alone. NULL with `*status` without memory. */
+/* Open a trace (borrowed). Its timeline may be loaded later: the first batch
+ * has only the members before the events. Return NULL with `*status` after a
+ * failed allocation. */
 fd_trace_events *fd_trace_events_open(const fd_trace *trace,
                                       const fd_export_options *options,
                                       fd_status *status);
-void fd_trace_events_close(fd_trace_events *events); /* or NULL */
+void fd_trace_events_close(fd_trace_events *events); /* `events` may be NULL */
 
-/* Add the next events; none: the end. */
+/* Add the next events; an empty batch is the end. */
 fd_status fd_trace_events_fill(fd_trace_events *events, fd_event_batch *batch);
 
 #endif

@@ -31,11 +31,12 @@ close_gaps(fd_intervals *set, int64_t gap)
     return set->list.count;
 }
 
-/* Close gaps, longer ones each time, until half of the room is free. */
+/* Close gaps, longer ones in each iteration, until half of the capacity is
+ * free. */
 static void
 make_room(fd_lanes *lanes, uint64_t most)
 {
-    int64_t gap = lanes->gap; /* sorting in alone may be enough */
+    int64_t gap = lanes->gap; /* sorting and merging may be sufficient */
     do {
         lanes->held = 0;
         for (uint32_t i = 0; i < lanes->list.count; i++) {
@@ -174,7 +175,7 @@ length(const fd_intervals *set)
     return fd_intervals_within(set, INT64_MIN, INT64_MAX);
 }
 
-/* The time in which at least one of the kinds of `set` ran. */
+/* Find the time in which at least one of the kinds in `set` ran. */
 static fd_status
 time_of_any(const fd_rank_work *work, uint32_t set, int64_t *time)
 {
@@ -201,8 +202,8 @@ fd_kernel_kinds_measure(fd_kernel_kinds *kinds, const fd_rank_work *work)
     for (uint32_t set = 1; set <= ALL && status == FD_OK; set++) {
         status = time_of_any(work, set, &any[set]);
     }
-    /* While no kind outside of a set runs, only kinds of the set run: take the
-     * times of its parts from that. */
+    /* Time in which no kind outside a set runs is time in which only kinds of
+     * the set run: subtract the times of its subsets. */
     for (uint32_t set = 1; set <= ALL; set++) {
         kinds->time[set] = any[ALL] - any[ALL ^ set];
         for (uint32_t part = 1; part < set; part++) {

@@ -39,7 +39,7 @@ by_key(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->end, b->end);
 }
 
-/* NULL without memory. */
+/* Find or add a row. Return NULL after a failed allocation. */
 static fd_skew_row *
 find_row(fd_skew *skew, const fd_collective *of)
 {
@@ -60,7 +60,8 @@ count_last(fd_skew *skew, uint32_t rank)
     return fd_vector_push(&skew->ranks, (fd_skew_rank){rank, 1});
 }
 
-/* The same number of each rank, rank after rank: `each` apart. */
+/* Measure one collective: the entries of its ranks are `each` apart in the
+ * list. */
 static fd_status
 measure(fd_skew *skew, fd_skew_row *row, const fd_collective *list,
         uint32_t ranks, uint32_t each)
@@ -92,7 +93,7 @@ measure(fd_skew *skew, fd_skew_row *row, const fd_collective *list,
                                          : status;
 }
 
-/* The slices of one key. */
+/* Match the collectives of one key. */
 static fd_status
 match_key(fd_skew *skew, const fd_collective *list, uint32_t count)
 {

@@ -1,5 +1,6 @@
-/* How far apart the ranks are in each collective. Those of one key (name, size,
- * process group) are matched by their order on each rank. */
+/* Differences in time between the ranks in each collective. Collectives with
+ * the same key (name, size, process group) are matched by their order on each
+ * rank. */
 #ifndef FD_COLLECTIVE_SKEW_H
 #define FD_COLLECTIVE_SKEW_H
 
@@ -13,7 +14,7 @@ typedef struct fd_collective {
     int64_t start;
     int64_t end;
     uint32_t rank;
-    uint32_t name; /* texts of the caller */
+    uint32_t name; /* index of a text of the caller */
     uint32_t group;
 } fd_collective;
 
@@ -21,12 +22,13 @@ typedef struct fd_collective {
 typedef struct fd_skew_row {
     uint32_t name;
     uint32_t group;
-    uint32_t ranks; /* the most that took part in one */
+    uint32_t ranks; /* maximum number of ranks in one collective */
     uint64_t matched;
-    uint64_t unmatched; /* slices of keys that some rank has more often */
+    uint64_t unmatched; /* collectives that have no match on some rank */
     fd_digest begin;    /* last begin - first begin, ns */
     fd_digest end;
-    uint64_t worst; /* the greatest spread of begins, and who was last */
+    uint64_t worst; /* the largest difference of begins, and the last rank in
+                     * it */
     uint32_t worst_rank;
 } fd_skew_row;
 
@@ -38,16 +40,16 @@ typedef struct fd_skew_rank {
 
 typedef struct fd_skew {
     FD_VECTOR(fd_collective) list;
-    uint64_t left_out; /* beyond FD_SKEW_MOST */
+    uint64_t left_out; /* collectives beyond FD_SKEW_MOST */
     FD_VECTOR(fd_skew_row) rows;
-    fd_map row_of; /* name and group -> place + 1 */
+    fd_map row_of; /* name and group -> index + 1 */
     FD_VECTOR(fd_skew_rank) ranks;
 } fd_skew;
 
 void fd_skew_clear(fd_skew *skew);
 fd_status fd_skew_add(fd_skew *skew, const fd_collective *collective);
 
-/* Once, after the last: fills `rows` and `ranks`. */
+/* Fill `rows` and `ranks`, once after the last collective. */
 fd_status fd_skew_match(fd_skew *skew);
 
 #endif

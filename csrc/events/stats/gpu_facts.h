@@ -21,21 +21,22 @@ typedef enum fd_copy_kind {
 } fd_copy_kind;
 
 typedef struct fd_gpu_facts {
-    uint64_t correlation; /* of a launch and its work; 0: not given */
+    uint64_t correlation; /* id of a launch and its work; 0: absent */
     bool has_bytes;
     uint64_t bytes;     /* of a copy */
-    uint64_t bandwidth; /* of a copy, bytes per second; 0: not given */
-    int64_t device;     /* FD_NO_STREAM: not given */
-    int64_t stream;     /* the same */
+    uint64_t bandwidth; /* of a copy, bytes per second; 0: absent */
+    int64_t device;     /* FD_NO_STREAM: absent */
+    int64_t stream;     /* FD_NO_STREAM: absent */
     fd_copy_kind copy;
 } fd_gpu_facts;
 
 void fd_gpu_facts_read(const fd_timeline_event *event, fd_gpu_facts *facts);
 
-/* Saturates. */
+/* Return the rate; it saturates. */
 uint64_t fd_bytes_per_second(uint64_t bytes, uint64_t nanoseconds);
 
-/* The kind of a copy by its name: "Memcpy HtoD (Pinned -> Device)". */
+/* Return the kind of a copy by its name, such as "Memcpy HtoD (Pinned ->
+ * Device)". */
 fd_copy_kind fd_copy_kind_of(fd_span name);
 const char *fd_copy_kind_name(fd_copy_kind kind);
 
@@ -44,17 +45,17 @@ const char *fd_copy_kind_name(fd_copy_kind kind);
 typedef struct fd_copy_row {
     uint32_t rank;
     fd_copy_kind kind;
-    uint64_t unsized; /* copies without bytes */
+    uint64_t unsized; /* copies of unknown size */
     uint64_t bytes;
-    uint64_t timed_bytes; /* of copies with bytes and a duration */
-    uint64_t timed;       /* ns of these */
+    uint64_t timed_bytes; /* bytes of copies with known size and duration */
+    uint64_t timed;       /* their duration in ns */
     fd_digest time;
-    fd_digest rate; /* bytes per second of each */
+    fd_digest rate; /* bytes per second of each copy */
 } fd_copy_row;
 
 typedef struct fd_copies {
     FD_VECTOR(fd_copy_row) rows;
-    fd_map row_of; /* rank and kind -> place + 1 */
+    fd_map row_of; /* rank and kind -> index + 1 */
 } fd_copies;
 
 void fd_copies_clear(fd_copies *copies);

@@ -6,7 +6,8 @@
 
 enum { MOST_BYTES_BITS = 60 };
 
-/* An operation with data between the ranks of a group. */
+/* Return the operation of a slice if it transfers data between the ranks of a
+ * group. */
 static fd_operation
 operation_of(fd_span name)
 {
@@ -22,7 +23,7 @@ item_size(fd_span type)
     return fd_dtype_size(type.from, fd_span_size(type));
 }
 
-/* The elements of a shape: [2,3] has 6, [] has 1. */
+/* Count the elements of a shape: [2,3] has 6, [] has 1. */
 static bool
 elements_of(fd_span shape, uint64_t *count)
 {
@@ -45,7 +46,7 @@ elements_of(fd_span shape, uint64_t *count)
     return result == FD_SCAN_DONE;
 }
 
-/* The bytes of all inputs that are tensors. */
+/* Sum the bytes of all inputs that are tensors. */
 static bool
 bytes_of_inputs(fd_span shapes, fd_span types, uint64_t *bytes)
 {
@@ -93,8 +94,8 @@ bytes_of_elements(fd_span elements, fd_span type, uint64_t *bytes)
     return true;
 }
 
-/* "Process Group Ranks" is a text with a list, or a list; a long one is
- * cut. */
+/* Count the ranks of "Process Group Ranks", a list or a text with a list. A
+ * long list is truncated. */
 static uint32_t
 count_ranks(fd_span value)
 {
@@ -123,8 +124,8 @@ members_of(fd_span size, fd_span ranks)
     return ranks.from != NULL ? count_ranks(ranks) : 0;
 }
 
-/* nccl-tests counts the buffer of all ranks together if one is gathered or
- * scattered, otherwise that of one rank. */
+/* Set the size as nccl-tests counts it: the buffer of all ranks together for
+ * gather and scatter operations, otherwise the buffer of one rank. */
 static void
 set_bytes(fd_message *message, const uint64_t *in, const uint64_t *out)
 {

@@ -2,7 +2,7 @@
 
 #include "base/budget.h"
 
-/* Outer ranges that are searched for the one around a launch. */
+/* Number of outer ranges examined when searching the range around a launch. */
 enum { MOST_AROUND = 64 };
 
 void
@@ -37,8 +37,8 @@ by_place(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(b->end, a->end);
 }
 
-/* The innermost range of a rank that was open on a thread at a time. `list`:
- * ranges of one rank and one level. */
+/* Return the innermost range that was open on a thread at the time of a
+ * launch. `list`: the ranges of one rank and one level. */
 static fd_message_slice *
 range_around(fd_message_slice *list, uint32_t count,
              const fd_gpu_launch *launch)
@@ -69,7 +69,7 @@ range_around(fd_message_slice *list, uint32_t count,
     return NULL;
 }
 
-/* NULL without memory. */
+/* Find or add a row. Return NULL after a failed allocation. */
 static fd_message_row *
 find_row(fd_messages *messages, const fd_message_slice *of)
 {
@@ -89,7 +89,7 @@ find_row(fd_messages *messages, const fd_message_slice *of)
              : NULL;
 }
 
-/* `time`: of the transfer, 0 if unknown. */
+/* Add a transfer. `time` is its duration, or 0 if unknown. */
 static fd_status
 add_transfer(fd_messages *messages, const fd_message_slice *of, uint64_t time)
 {
@@ -122,9 +122,9 @@ own_time(const fd_message_slice *of)
     return of->launches ? of->kernel : (uint64_t)(of->end - of->start);
 }
 
-/* The kernels of a rank: the time of those without bytes is added to the range
- * around their launch. Ranges without kernels count only if all kernels are
- * without bytes. */
+/* Add the kernels of a rank. The time of a kernel of unknown size is added to
+ * the range around its launch. Ranges without kernels are counted only if no
+ * kernel has a known size. */
 static fd_status
 add_kernels(fd_messages *messages, const fd_stream_table *streams,
             fd_message_slice *list, uint32_t kernels, uint32_t ranges)
@@ -155,7 +155,7 @@ add_kernels(fd_messages *messages, const fd_stream_table *streams,
     return status;
 }
 
-/* The transfers of one rank, by level. */
+/* Add the transfers of one rank, sorted by level. */
 static fd_status
 add_rank(fd_messages *messages, const fd_stream_table *streams,
          fd_message_slice *list, uint32_t count)

@@ -32,7 +32,7 @@ go_on(fd_timeline_slices *slices, uint32_t process, uint32_t thread)
                                    .texts = texts};
 }
 
-/* Id 0 is there before any other. */
+/* Return the number of ids, including id 0. */
 static uint32_t
 ids_of(const fd_text_pool *pool)
 {
@@ -52,7 +52,7 @@ fd_timeline_slices_restart(fd_timeline_slices *slices)
     go_on(slices, 0, 0);
 }
 
-/* The id of a text, and of one too many what takes its place. */
+/* Find or add a text; if there are too many, use the text "(other)". */
 static fd_status
 number(fd_text_pool *pool, fd_span text, size_t most, uint32_t *id)
 {
@@ -66,7 +66,7 @@ number(fd_text_pool *pool, fd_span text, size_t most, uint32_t *id)
     return fd_text_pool_add(pool, text.from, fd_span_size(text), id);
 }
 
-/* An event without a pid is of process 0, for viewers too. */
+/* Viewers show an event without a pid in process 0. */
 fd_status
 fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
                            uint32_t *process)
@@ -110,8 +110,8 @@ hash_of(uint64_t seed, fd_span text)
                             fd_hash_bytes(text.from, fd_span_size(text)));
 }
 
-/* Collectives that belong together have the same name and the same size in the
- * same process group. */
+/* Describe a collective. Collectives of several ranks match if they have the
+ * same name, size and process group. */
 static fd_status
 describe_group(fd_timeline_slices *slices, const fd_timeline_event *event,
                fd_slice *slice)
@@ -195,8 +195,8 @@ describe(fd_timeline_slices *slices, const fd_timeline_event *event,
     return status;
 }
 
-/* Keys are never taken out of the map: now and then it is made anew of those
- * that are open. */
+/* Rebuild the map from the keys that are still in use; keys cannot be removed
+ * from it. */
 static fd_status
 renew_keys(fd_timeline_slices *slices)
 {
@@ -257,7 +257,8 @@ end(fd_timeline_slices *slices, uint64_t key, int64_t time, fd_slice *slice)
     fd_slice_open *open = &slices->open.list[place - 1];
     *slice = open->slice;
     slice->end = time > slice->start ? time : slice->start;
-    fd_map_put(&slices->last, key, open->below); /* replaces: needs no room */
+    /* replaces a value: cannot fail */
+    fd_map_put(&slices->last, key, open->below);
     *open = (fd_slice_open){.below = slices->free};
     slices->free = place;
     slices->open_count--;
@@ -274,7 +275,8 @@ async_key(const fd_timeline_event *event, uint32_t process)
     return key != 0 ? key : 1;
 }
 
-/* Sums and differences of times must not overflow. */
+/* Return whether the times are valid and small enough that sums and
+ * differences do not overflow. */
 static bool
 has_times(const fd_timeline_event *event, fd_slice *slice)
 {

@@ -1,5 +1,5 @@
-/* The slices of a trace, from events X, B with E by thread, b with e by id.
- * Their texts are in tables of bounded size. */
+/* The slices of a trace, from events X, pairs B and E by thread, pairs b and e
+ * by id. Their texts are stored in tables of bounded size. */
 #ifndef FD_SLICE_READER_H
 #define FD_SLICE_READER_H
 
@@ -11,8 +11,9 @@
 #include "trace/interned_texts.h"
 
 enum {
-    FD_SLICES_NAMES = 1 << 16, /* texts; later ones are all "(other)" */
-    FD_SLICES_OPEN = 1 << 18,  /* begun and not ended at one time */
+    FD_SLICES_NAMES = 1 << 16, /* number of texts; later ones are replaced by
+                                * "(other)" */
+    FD_SLICES_OPEN = 1 << 18,  /* maximum number of open slices */
     FD_SLICES_THREADS = 1 << 16
 };
 
@@ -23,67 +24,72 @@ enum {
 #define FD_SLICES_TIME (INT64_MAX / 2)
 
 typedef struct fd_slice {
-    uint64_t place; /* of the event that began it, from 0 on */
-    int64_t start;  /* ns, of the file's clock */
+    uint64_t place; /* number of the event that began it, from 0 on */
+    int64_t start;  /* ns, on the clock of the file */
     int64_t end;
-    int64_t step;     /* a step's own; of a job, what it says; FD_NO_STEP */
-    int64_t stage;    /* of a job; FD_NO_STEP */
-    uint64_t group;   /* of a collective: hash of all that must be equal */
+    int64_t step;     /* number of a step; step of a job; else FD_NO_STEP */
+    int64_t stage;    /* stage of a job; else FD_NO_STEP */
+    uint64_t group;   /* of a collective: hash of all values that must match */
     uint32_t kind;    /* FD_IS_... */
-    uint32_t process; /* number in order of appearance */
-    uint32_t thread;  /* the same, over all processes */
-    uint32_t cat;     /* in `texts` */
+    uint32_t process; /* number in order of first appearance */
+    uint32_t thread;  /* number over all processes, in order of first
+                       * appearance */
+    uint32_t cat;     /* index in `texts` */
     uint32_t name;
-    uint32_t type;      /* of a job */
-    uint32_t pg;        /* process group of a collective, as it is named */
-    fd_gpu_facts gpu;   /* with `facts`: of kernels, copies, launches */
-    fd_message message; /* with `facts`: of communication */
+    uint32_t type;      /* type of a job */
+    uint32_t pg;        /* name of the process group of a collective */
+    fd_gpu_facts gpu;   /* with `facts`: arguments of kernels,
+                         * copies, launches */
+    fd_message message; /* with `facts`: arguments of communication */
 } fd_slice;
 
 typedef struct fd_slice_open {
     fd_slice slice;
     uint64_t key;
-    uint32_t
-        below; /* the open slice of the key before, + 1; free: next free */
+    /* index + 1 of the enclosing open slice with the same key; if free, the
+     * next free slot */
+    uint32_t below;
 } fd_slice_open;
 
 typedef struct fd_timeline_slices {
-    bool facts; /* set by the caller: also read what a slice says about GPUs
-                   and communication */
-    uint32_t first_process; /* those of the files before */
+    bool facts; /* set by the caller: also read arguments about GPUs and
+                 * communication */
+    uint32_t first_process; /* number of processes of earlier files */
     uint32_t first_thread;
     fd_text_pool pids;
-    fd_text_pool threads; /* of process and tid */
+    fd_text_pool threads; /* a text is a process and a tid */
     fd_text_pool texts;
     fd_buffer scratch;
-    fd_map last; /* key -> the last open one + 1 */
+    fd_map last; /* key -> index + 1 of its innermost open slice */
     FD_VECTOR(fd_slice_open) open;
-    uint32_t free; /* + 1 */
+    uint32_t free; /* index + 1 of the first free slot */
     uint32_t open_count;
-    uint64_t events;   /* read */
-    uint64_t endless;  /* an end without a begin, a begin beyond the bound */
+    uint64_t events;   /* number of events read */
+    uint64_t endless;  /* ends without a begin, and begins beyond the bound */
     uint64_t timeless; /* events without a valid ts or dur */
 } fd_timeline_slices;
 
 void fd_timeline_slices_clear(fd_timeline_slices *slices);
 
-/* For another file of the same rank: the texts stay, its processes and threads
- * get further numbers. */
+/* Prepare for another file of the same rank: keep the texts; number processes
+ * and threads after the existing ones. */
 void fd_timeline_slices_next(fd_timeline_slices *slices);
 
-/* For one of another rank: processes and threads count from 0 again. */
+/* Prepare for a file of another rank: number processes and threads from 0. */
 void fd_timeline_slices_restart(fd_timeline_slices *slices);
 
-/* The process of an event, from 0 on. */
+/* Find or add the process of an event, numbered from 0. */
 fd_status fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
                                      uint32_t *process);
 
-/* Whether the event is, or ends, a slice. */
+/* Add an event. `*whole`: the event is a complete slice or ends one, which is
+ * stored in `slice`. */
 fd_status fd_timeline_slices_take(fd_timeline_slices *slices,
                                   const fd_timeline_event *event,
                                   fd_slice *slice, bool *whole);
 
-/* From the file's clock to another; saturates at FD_SLICES_TIME. */
+/* Convert times from the clock of the file to another; saturate at
+ * FD_SLICES_TIME. */
 void fd_slice_move(fd_slice *slice, const fd_clock_map *clock);
 
 #endif

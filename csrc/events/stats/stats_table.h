@@ -1,4 +1,4 @@
-/* Rows of figures by what they are of, in a bounded amount of memory. */
+/* A table of figures by key, in a bounded amount of memory. */
 #ifndef FD_STATS_TABLE_H
 #define FD_STATS_TABLE_H
 
@@ -10,7 +10,7 @@ enum { FD_TALLY_ROWS = 1 << 16, FD_TALLY_BUCKETS = 1 << 21 };
 typedef enum fd_tally_of {
     FD_TALLY_JOB,      /* rank, stage, step (FD_NO_STEP: all), name */
     FD_TALLY_CATEGORY, /* rank, cat */
-    FD_TALLY_NAME      /* cat, name: of all ranks */
+    FD_TALLY_NAME      /* cat, name; for all ranks together */
 } fd_tally_of;
 
 typedef struct fd_tally_key {
@@ -18,7 +18,7 @@ typedef struct fd_tally_key {
     uint32_t rank;
     int64_t stage;
     int64_t step;
-    uint32_t cat; /* texts of the caller */
+    uint32_t cat; /* index of a text of the caller */
     uint32_t name;
 } fd_tally_key;
 
@@ -30,9 +30,9 @@ typedef struct fd_tally_row {
 typedef struct fd_tally {
     FD_VECTOR(fd_tally_row) rows;
     fd_index index;
-    uint64_t buckets;  /* of all rows */
-    uint32_t widened;  /* how often all were */
-    uint64_t left_out; /* values of rows beyond FD_TALLY_ROWS */
+    uint64_t buckets;  /* sum over all rows */
+    uint32_t widened;  /* how often all digests were widened */
+    uint64_t left_out; /* values skipped: their row is beyond FD_TALLY_ROWS */
 } fd_tally;
 
 void fd_tally_clear(fd_tally *tally);

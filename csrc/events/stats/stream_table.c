@@ -53,7 +53,7 @@ by_correlation(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->start, b->start);
 }
 
-/* Streams of a rank, and threads where streams are not given. */
+/* Order by stream, or by thread if the stream is unknown. */
 static int
 by_stream(const fd_gpu_activity *a, const fd_gpu_activity *b)
 {
@@ -75,7 +75,7 @@ by_time(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->end, b->end);
 }
 
-/* A launch comes before the begin of its work, also at one time. */
+/* Order by time; at the same time, launches precede begins of work. */
 static int
 by_change(const void *left, const void *right)
 {
@@ -137,7 +137,8 @@ measure_queue(queue_changes *changes)
     return queue;
 }
 
-/* `ends`: work leaves the queue at its end, else at its begin. */
+/* Measure a queue. `ends`: work leaves the queue at its end; otherwise at its
+ * begin. */
 static fd_status
 find_queue(const fd_stream_table *streams, const fd_gpu_activity *list,
            uint32_t count, bool ends, fd_gpu_queue *queue)
@@ -162,7 +163,7 @@ find_queue(const fd_stream_table *streams, const fd_gpu_activity *list,
     return status;
 }
 
-/* The gap before an activity, after work that ended at `end`. */
+/* Add the gap between work that ended at `end` and an activity. */
 static void
 add_gap(fd_stream_row *row, const fd_gpu_activity *at,
         const fd_gpu_launch *launch, int64_t end)
@@ -191,7 +192,8 @@ add_delay(fd_gpu_delays *row, const fd_gpu_activity *at,
     return status == FD_OK ? fd_digest_add(&row->call, call) : status;
 }
 
-/* Ranks are in order. NULL without memory. */
+/* Find or add the row of a rank; ranks ascend. Return NULL after a failed
+ * allocation. */
 static fd_gpu_delays *
 delays_of(fd_stream_table *streams, uint32_t rank)
 {

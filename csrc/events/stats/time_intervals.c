@@ -22,7 +22,7 @@ by_begin(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->to, b->to);
 }
 
-/* Intervals in order, where gaps up to `gap` are closed. */
+/* Merge sorted intervals, closing gaps up to `gap`. */
 static void
 unite(fd_intervals *set, int64_t gap)
 {
@@ -59,7 +59,8 @@ fd_intervals_close(fd_intervals *set, int64_t gap)
     unite(set, gap);
 }
 
-/* Most come in order, and within the one before or behind it. */
+/* Extend the last interval if the new one begins within it, the most common
+ * case. */
 static bool
 is_in_last(fd_intervals *set, int64_t from, int64_t to)
 {
@@ -85,7 +86,8 @@ fd_intervals_add(fd_intervals *set, int64_t from, int64_t to)
                      || from > set->list.list[set->sorted - 1].to + set->gap);
     fd_status status = fd_vector_push(&set->list, (fd_interval){from, to});
     set->sorted += status == FD_OK && in_order;
-    /* Sorting costs in proportion to what came since the last time. */
+    /* Limit the cost of sorting: sort when the new intervals outnumber the
+     * sorted ones. */
     if (set->list.count - set->sorted > fd_budget(FEW) + set->sorted) {
         fd_intervals_settle(set);
     }

@@ -1,8 +1,9 @@
-/* A set of times as intervals that do not touch, in any order of arrival. The
- * owner bounds their number by closing the shortest gaps, which is counted.
+/* A set of times as disjoint intervals, which may be added in any order. The
+ * owner bounds their number by closing the shortest gaps; the closed time is
+ * counted.
  *
- *     list  [ apart and in order | not yet sorted in ]
- *           0                    `sorted`             count */
+ *     list  [ disjoint and sorted | new, unsorted ]
+ *           0                     `sorted`        count */
 #ifndef FD_TIME_INTERVALS_H
 #define FD_TIME_INTERVALS_H
 
@@ -19,28 +20,30 @@ typedef struct fd_intervals {
     FD_VECTOR(fd_interval) list;
     uint32_t sorted;
     int64_t gap;        /* gaps up to this are closed */
-    uint64_t closed_ns; /* in all */
+    uint64_t closed_ns; /* total length of closed gaps */
 } fd_intervals;
 
 void fd_intervals_clear(fd_intervals *set);
 
-/* Nothing happens when the interval is empty. */
+/* Add an interval; an empty one is ignored. */
 fd_status fd_intervals_add(fd_intervals *set, int64_t from, int64_t to);
 
-/* Sort in what came. The set may be read afterwards, until the next add. */
+/* Sort and merge the new intervals. The set can then be read until the next
+ * fd_intervals_add. */
 void fd_intervals_settle(fd_intervals *set);
 
-/* Settle, and close gaps up to `gap` from now on. */
+/* Settle the set, and close gaps up to `gap` from now on. */
 void fd_intervals_close(fd_intervals *set, int64_t gap);
 
-/* Settled sets: everything of `from` into `to`. */
+/* Add all intervals of `from` to `to`; both must be settled. */
 fd_status fd_intervals_join(fd_intervals *to, const fd_intervals *from);
 
-/* The times in `set` and not in `other`, both settled, into the empty `to`. */
+/* Store the times in `set` that are not in `other`, both settled, in `to`,
+ * which must be empty. */
 fd_status fd_intervals_without(const fd_intervals *set,
                                const fd_intervals *other, fd_intervals *to);
 
-/* How much of a settled set lies between two times. */
+/* Return how much of a settled set lies between two times. */
 int64_t fd_intervals_within(const fd_intervals *set, int64_t from, int64_t to);
 
 #endif

@@ -12,9 +12,10 @@ typedef struct counting {
     const fd_stats_request *request;
     fd_stats *stats;
     fd_timeline_input *file;
-    fd_timeline_outline outline;        /* of all files of its rank */
-    FD_VECTOR(fd_kernel_kinds) kernels; /* by place among its ranks */
-    uint64_t done; /* bytes of the files read; every one is read twice */
+    fd_timeline_outline outline; /* of all files of the current rank */
+    /* by index among the ranks of the outline */
+    FD_VECTOR(fd_kernel_kinds) kernels;
+    uint64_t done; /* bytes read so far; each file is read twice */
     uint64_t reported;
     uint64_t total;
     fd_error *error;
@@ -90,7 +91,8 @@ work_of(fd_stats_basis basis, uint32_t kind)
                                                             : FD_WORK_COMPUTE;
 }
 
-/* The slices by which collectives are matched: those nearest to the work. */
+/* Return whether collectives are matched by slices of this kind: the kind
+ * closest to the actual work. */
 static bool
 is_matched(uint32_t kinds, uint32_t kind)
 {
@@ -100,7 +102,7 @@ is_matched(uint32_t kinds, uint32_t kind)
     return (kind & FD_IS_COLLECTIVE) != 0 && (kind & wanted) != 0;
 }
 
-/* The step that a time lies in. */
+/* Return the step at a time. */
 static int64_t
 step_at(const fd_timeline_rank *rank, int64_t time)
 {
@@ -156,7 +158,7 @@ tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
     if (status == FD_OK && !counted) {
         status = fd_tally_add(tally, &key, duration);
     }
-    /* Another program beside it may have the same jobs. */
+    /* Another program's trace of the rank may have the same jobs. */
     bool is_job =
         (slice->kind & FD_IS_JOB) != 0 && slice->process + 1 == rank->jobs_of;
     return status == FD_OK && is_job ? tally_job(c, rank, slice) : status;
@@ -172,7 +174,7 @@ kernels_of(counting *c, uint32_t place)
     return status == FD_OK ? &c->kernels.list[place] : NULL;
 }
 
-/* A kernel or a copy. */
+/* Add a kernel or a copy. */
 static fd_status
 take_activity(counting *c, uint32_t place, const fd_slice *slice)
 {
@@ -196,7 +198,7 @@ take_activity(counting *c, uint32_t place, const fd_slice *slice)
     return status;
 }
 
-/* Only record_param_comms of the calls says what is sent. */
+/* Add a transfer. Of the calls, only record_param_comms has the size. */
 static fd_status
 take_transfer(counting *c, uint32_t rank, const fd_slice *slice)
 {
@@ -247,7 +249,7 @@ take_slice(counting *c, fd_slice *slice)
     fd_stats *stats = c->stats;
     uint32_t place = c->outline.processes.list[slice->process].rank;
     if (place >= c->outline.ranks.count) {
-        return FD_OK; /* of the profiler alone */
+        return FD_OK; /* of the profiler itself */
     }
     const fd_timeline_rank *rank = &c->outline.ranks.list[place];
     if (!fd_timeline_wants(c->request->ranks, c->request->rank_count,
@@ -294,7 +296,8 @@ take_for_figures(counting *c, const fd_timeline_reader *reader, bool is_event)
         return FD_OK;
     }
     c->file->events++;
-    /* In the same order as in the first reading: numbers are the same. */
+    /* In the same order as in the first pass, so that process numbers are
+     * equal. */
     fd_status status = fd_timeline_slices_process(&c->stats->slices,
                                                   reader->event.pid, &process);
     if (status == FD_OK) {
@@ -375,7 +378,8 @@ add_steps(counting *c, uint32_t place)
     return status;
 }
 
-/* `lost`: places in the files, where they are of one rank. */
+/* Add a rank. `lost`: damaged regions of its files, if they have only this
+ * rank. */
 static fd_status
 add_rank(counting *c, uint32_t place, uint64_t lost)
 {
@@ -430,8 +434,8 @@ count_slices(counting *c, fd_timeline_input **files, uint32_t count)
     return status;
 }
 
-/* The files of one rank: a recording, and another program's trace beside
- * it. */
+/* Read the files of one rank: a recording and another program's trace, or a
+ * single file. */
 static fd_status
 count_files(counting *c, fd_timeline_input **files, uint32_t count)
 {
@@ -477,7 +481,7 @@ count_all(counting *c, const fd_timeline_inputs *used)
     return status;
 }
 
-/* Which of them are traces, and their clocks made one. */
+/* Select the inputs that are traces, and align their clocks. */
 static fd_status
 prepare(counting *c, fd_timeline_input *inputs, uint32_t count,
         fd_timeline_inputs *used)

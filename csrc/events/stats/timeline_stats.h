@@ -1,5 +1,5 @@
-/* Figures of traces of many ranks, each file read twice, none held in memory:
- * docs/guides/timeline-stats.md says what they mean. */
+/* Figures of the traces of many ranks. Each file is read twice; none is kept
+ * in memory. docs/guides/timeline-stats.md explains the figures. */
 #ifndef FD_TIMELINE_STATS_H
 #define FD_TIMELINE_STATS_H
 
@@ -11,7 +11,7 @@
 #include "events/stats/stats_table.h"
 #include "events/tools/trace_outline.h"
 
-/* What counts as computing: docs/guides/timeline-stats.md. */
+/* How computing is detected; see docs/guides/timeline-stats.md. */
 typedef enum fd_stats_basis {
     FD_BASIS_GPU,
     FD_BASIS_OPERATORS,
@@ -25,16 +25,16 @@ typedef struct fd_stats_rank {
     uint32_t rank;
     fd_stats_basis basis;
     uint64_t events;
-    uint64_t calls_lost;  /* the recorder had no room */
-    uint64_t places_lost; /* damaged places of its files */
+    uint64_t calls_lost;  /* calls lost because the recorder had no space */
+    uint64_t places_lost; /* damaged regions of its files */
     uint32_t steps;
 } fd_stats_rank;
 
-/* The figures of a step of a rank, and of all its time (FD_NO_STEP). */
+/* The figures of a step of a rank, or of its entire time (FD_NO_STEP). */
 typedef struct fd_stats_step {
     uint32_t rank;
     int64_t number;
-    int64_t start; /* ns, on the clock of all */
+    int64_t start; /* ns, on the common clock */
     int64_t end;
     fd_work_sums work;
 } fd_stats_step;
@@ -43,22 +43,22 @@ typedef struct fd_stats_request {
     fd_timeline_align align;
     const uint32_t *ranks; /* selected ranks; NULL: all */
     size_t rank_count;
-    /* Called from time to time with the bytes read and their total; false stops it
-     * with FD_EINVAL. May be NULL. */
+    /* Called from time to time with the number of bytes read and the total;
+     * returning false stops it with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
 } fd_stats_request;
 
 typedef struct fd_stats {
     bool has_base;
-    int64_t base_ns;           /* wall clock at time 0 */
-    fd_timeline_slices slices; /* its texts are those of all rows */
+    int64_t base_ns;           /* real time at time 0 */
+    fd_timeline_slices slices; /* its texts are used by all rows */
     FD_VECTOR(fd_stats_rank) ranks;
     FD_VECTOR(fd_stats_step) steps;
     fd_tally tally;
     fd_skew skew;
     fd_lanes lanes;
-    FD_VECTOR(fd_kernel_kinds) kernels; /* of ranks with work on GPUs */
+    FD_VECTOR(fd_kernel_kinds) kernels; /* for ranks with work on GPUs */
     fd_stream_table streams;
     fd_copies copies;
     fd_messages messages;
@@ -67,9 +67,9 @@ typedef struct fd_stats {
 
 void fd_stats_clear(fd_stats *stats);
 
-/* Of the inputs the caller sets path and rank, as for a merge: a recording and
- * another trace of its rank count together. FD_ECONFLICT: a rank is in two
- * others. FD_EFORMAT: there is no trace. */
+/* Compute the figures. The caller sets path and rank of each input, as for a
+ * merge. A recording and another trace of the same rank are counted together.
+ * FD_ECONFLICT: another duplicate rank. FD_EFORMAT: no input is a trace. */
 fd_status fd_timeline_stats(const fd_stats_request *request,
                             fd_timeline_input *inputs, uint32_t count,
                             fd_stats *stats, fd_error *error);

@@ -82,7 +82,7 @@ text_is(fd_span value, const char *text)
     return value.from != NULL && fd_span_is(fd_span_inside(value), text);
 }
 
-/* The GPU of an event on one, plus 1. */
+/* Return the device + 1 of an event on a GPU, or 0. */
 static uint64_t
 own_device(const fd_timeline_event *event)
 {
@@ -102,7 +102,8 @@ own_device(const fd_timeline_event *event)
              : 0;
 }
 
-/* Of a process that torch.profiler labels "GPU 2": plus 1. */
+/* Return the device + 1 of a process that torch.profiler labels "GPU 2",
+ * or 0. */
 static uint64_t
 labelled_device(const fd_timeline_event *event)
 {
@@ -166,7 +167,8 @@ is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
         && event->start < window->end_ns;
 }
 
-/* The key of begins and ends: a thread, or an id; never 0. */
+/* Return the key that joins begins and ends, from the thread or id;
+ * never 0. */
 static uint64_t
 join_key(const fd_timeline_event *event)
 {
@@ -189,7 +191,7 @@ join_key(const fd_timeline_event *event)
     return key | 1;
 }
 
-/* Begins within the steps are kept, and their ends anywhere. */
+/* Keep begins within the steps, and the ends of kept begins at any time. */
 static fd_status
 keep_pair(fd_timeline_filter *filter, const fd_timeline_event *event,
           bool begins, bool *keeps)

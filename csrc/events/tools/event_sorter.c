@@ -16,7 +16,7 @@ enum { WINDOW = 1 << 17, PATH = 4096 };
 typedef struct entry {
     int64_t key;
     uint64_t second;
-    uint32_t at; /* in the arena */
+    uint32_t at; /* offset in the arena */
     uint32_t size;
 } entry;
 
@@ -27,13 +27,13 @@ typedef struct head {
 } head;
 
 typedef struct run {
-    uint64_t from; /* in the file */
+    uint64_t from; /* offset in the file */
     uint64_t to;
 } run;
 
 typedef FD_VECTOR(run) run_list;
 
-/* One run as it is read. */
+/* A run that is being read. */
 typedef struct cursor {
     uint64_t from;
     uint64_t to;
@@ -46,16 +46,17 @@ typedef struct cursor {
 
 struct fd_sorter {
     const char *output;
-    size_t budget;   /* of the arena and its entries together */
-    fd_buffer arena; /* records, as they were added */
+    size_t budget;   /* for the arena and its entries together */
+    fd_buffer arena; /* records, in the order added */
     FD_VECTOR(entry) entries;
-    uint32_t next; /* entry to return when nothing was spilled */
+    uint32_t next; /* next entry to return if nothing is in the file */
     bool reading;
-    int fd;       /* -1: nothing was spilled */
-    uint64_t end; /* of the file */
+    int fd;       /* -1: nothing is in the file */
+    uint64_t end; /* size of the file */
     run_list runs;
     cursor cursors[FD_SORTER_RUNS];
-    uint32_t heap[FD_SORTER_RUNS]; /* those with records left, least first */
+    uint32_t heap[FD_SORTER_RUNS]; /* runs with records left, the smallest key
+                                    * first */
     uint32_t left;
     fd_buffer out;
     fd_buffer item;
@@ -83,7 +84,7 @@ drop_cursors(fd_sorter *s)
     s->left = 0;
 }
 
-/* Empty, as it was made. */
+/* Empty the sorter for reuse. */
 static void
 reset(fd_sorter *s)
 {
@@ -125,7 +126,8 @@ by_key(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->at, b->at);
 }
 
-/* Most traces are nearly in order: those in order cost no sort. */
+/* Sort the entries. Sorted input, as in most traces, is detected and costs no
+ * sort. */
 static void
 sort_entries(fd_sorter *s)
 {
@@ -164,7 +166,7 @@ refused(const fd_sorter *s, const char *what, int reason, fd_error *error)
                    size, folder, what, strerror(reason));
 }
 
-/* An unlinked file: it disappears with the process. */
+/* Open an unlinked file, which disappears with the process. */
 static fd_status
 open_file(const fd_sorter *s, int *fd, fd_error *error)
 {
@@ -214,7 +216,7 @@ put(fd_sorter *s, int fd, const head *record, const char *bytes, uint64_t *end,
              : flush(s, fd, error);
 }
 
-/* A block that grew for one large record is given back. */
+/* Empty the arena. Free it if it grew for one large record. */
 static void
 empty_arena(fd_sorter *s)
 {
@@ -225,7 +227,7 @@ empty_arena(fd_sorter *s)
     s->entries.count = 0;
 }
 
-/* The arena as a run of the file. */
+/* Write the arena to the file as a run. */
 static fd_status
 spill(fd_sorter *s, fd_error *error)
 {
@@ -244,7 +246,7 @@ spill(fd_sorter *s, fd_error *error)
     return status == FD_OK ? fd_vector_push(&s->runs, made) : status;
 }
 
-/* Whether one more record stays within the budget. */
+/* Return whether one more record stays within the budget. */
 static bool
 fits(const fd_sorter *s, size_t size)
 {
@@ -253,7 +255,7 @@ fits(const fd_sorter *s, size_t size)
         && fd_buffer_fits(&s->arena, size, s->budget - listed);
 }
 
-/* A record larger than the budget is alone in the arena, which grows for it:
+/* A record larger than the budget is alone in the arena, which grows for it;
  * so `at` is always below the budget. */
 fd_status
 fd_sorter_add(fd_sorter *s, int64_t key, uint64_t second, const void *bytes,
@@ -274,7 +276,7 @@ fd_sorter_add(fd_sorter *s, int64_t key, uint64_t second, const void *bytes,
                                     : s->arena.status;
 }
 
-/* The next bytes of a run. */
+/* Read the next bytes of a run. */
 static fd_status
 take(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
 {
@@ -303,7 +305,7 @@ take(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
     return FD_OK;
 }
 
-/* To the next record of the run. */
+/* Advance to the next record of the run. */
 static fd_status
 advance(fd_sorter *s, cursor *c, fd_error *error)
 {
@@ -340,7 +342,7 @@ sift_down(fd_sorter *s, uint32_t at)
     }
 }
 
-/* Read these runs together. */
+/* Start merging these runs. */
 static fd_status
 begin_merge(fd_sorter *s, const run *runs, uint32_t count, fd_error *error)
 {
@@ -365,14 +367,15 @@ begin_merge(fd_sorter *s, const run *runs, uint32_t count, fd_error *error)
     return FD_OK;
 }
 
-/* Read the first record of the merged runs into `item`. */
+/* Read the record with the smallest key of the merged runs into `item`. */
 static fd_status
 pop(fd_sorter *s, head *record, fd_error *error)
 {
     cursor *c = &s->cursors[s->heap[0]];
     *record = c->head;
     s->item.size = 0;
-    char *to = fd_buffer_grow(&s->item, record->size + 1); /* never empty */
+    /* at least one byte */
+    char *to = fd_buffer_grow(&s->item, record->size + 1);
     fd_status status =
         to != NULL ? take(s, c, to, record->size, error) : s->item.status;
     status = status == FD_OK ? advance(s, c, error) : status;
@@ -398,7 +401,7 @@ merge_group(fd_sorter *s, const run *runs, uint32_t count, int fd,
     return status == FD_OK ? flush(s, fd, error) : status;
 }
 
-/* Fewer and longer runs, in another file. */
+/* Merge groups of runs into fewer, longer runs in another file. */
 static fd_status
 pass(fd_sorter *s, fd_error *error)
 {
@@ -449,7 +452,7 @@ start_reading(fd_sorter *s, fd_error *error)
                            : status;
 }
 
-/* Of those in memory. */
+/* Return the next record in memory. */
 static fd_status
 next_entry(fd_sorter *s, fd_sorted *item)
 {
@@ -461,7 +464,7 @@ next_entry(fd_sorter *s, fd_sorted *item)
     return FD_OK;
 }
 
-/* Of those in the file. */
+/* Return the next record of the file. */
 static fd_status
 next_record(fd_sorter *s, fd_sorted *item, fd_error *error)
 {

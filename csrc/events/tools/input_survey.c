@@ -20,7 +20,7 @@ take_base(fd_timeline_survey *survey, uint64_t base)
     survey->base_ns = survey->has_base ? (int64_t)base : 0;
 }
 
-/* The program, by members that no other program writes. */
+/* Set the program by members that no other program writes. */
 static void
 take_program(fd_timeline_survey *survey, fd_span key)
 {
@@ -83,7 +83,7 @@ take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
     }
 }
 
-/* Whether no later event needs to be read. */
+/* Return whether no further event needs to be read. */
 static bool
 is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
           fd_timeline_survey_options options)
@@ -100,7 +100,8 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
                 && bytes > fd_budget(FD_TIMELINE_SYNC_BYTES)));
 }
 
-/* `more`: reading stopped at an event, and members may follow the events. */
+/* Read items. `more`: reading stopped at an event, and top-level members may
+ * follow the events. */
 static fd_status
 read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
            fd_timeline_survey_options options, bool to_the_end, bool *more)
@@ -122,7 +123,7 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
         }
         if (!to_the_end && reader->is_trace
             && is_enough(survey, reader, options)) {
-            /* Other formats have their members first. */
+            /* Other formats have their members before the events. */
             *more = !survey->has_base && !reader->bare
                  && reader->source->open == NULL;
             break;

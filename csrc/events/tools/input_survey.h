@@ -1,50 +1,56 @@
-/* What must be known of all inputs of a merge before the first is copied. */
+/* Facts about each input that a merge needs before it copies the first one:
+ * program, rank, times, data for the alignment of clocks. */
 #ifndef FD_INPUT_SURVEY_H
 #define FD_INPUT_SURVEY_H
 
 #include "events/alignment/sync_events.h"
 #include "events/readers/event_reader.h"
 
-/* Longer names are not taken. */
+/* Longer names are ignored. */
 enum { FD_TIMELINE_NAME = 96 };
 
-/* The program whose traces may be of the same ranks as another's. */
+/* The program name of recordings. A recording may have the same rank as a
+ * trace of another program. */
 #define FD_TIMELINE_OURS "fastdispatch"
 
 typedef struct fd_timeline_survey {
     bool is_trace;
-    const char *program;          /* that wrote it; "": not known */
-    const char *format;           /* of the file */
-    char host[FD_TIMELINE_NAME];  /* "": not said, as the one below */
+    const char *program;          /* the program that wrote the file; "":
+                                   * unknown */
+    const char *format;           /* the format of the file */
+    char host[FD_TIMELINE_NAME];  /* "": unknown; so for `place` */
     char place[FD_TIMELINE_NAME]; /* "pipe 1, data 0" */
-    bool has_rank;                /* distributedInfo says it */
+    bool has_rank;                /* the file states its rank in
+                                   * distributedInfo */
     uint32_t rank;
-    uint32_t world; /* 0: not said */
-    bool
-        has_base; /* baseTimeNanoseconds: of PyTorch, or in the facts of VizTracer */
+    uint32_t world; /* 0: unknown */
+    bool has_base;  /* `base_ns` is known: baseTimeNanoseconds of PyTorch, or
+                   * from VizTracer */
     int64_t base_ns;
     bool has_first;
-    int64_t first_ns;      /* the earliest time of an event that was read */
-    fd_timeline_sync sync; /* owned; if requested */
-    uint64_t size;         /* of the file */
-    char trouble[128];     /* why it is not a trace; "" */
+    int64_t first_ns;      /* the earliest time among the events read */
+    fd_timeline_sync sync; /* owned; filled if requested */
+    uint64_t size;         /* bytes of the file */
+    char trouble[128];     /* why the file is not a trace, or "" */
 } fd_timeline_survey;
 
 /* Options of a survey. */
 typedef struct fd_timeline_survey_options {
-    bool first;    /* the earliest event */
-    uint32_t sync; /* at most so many moments to align clocks by; 0: none */
-    const fd_privacy *privacy; /* borrowed; NULL: names stay */
+    bool first;    /* find the earliest event */
+    uint32_t sync; /* maximum number of collectives and messages for the
+                    * alignment of clocks; 0: do not collect */
+    const fd_privacy *privacy; /* borrowed; NULL: names are not hidden */
 } fd_timeline_survey_options;
 
-/* The first event with a time is searched in so many bytes. */
+/* The first event with a time is searched in this number of bytes. */
 enum { FD_TIMELINE_FIRST_BYTES = 1 << 20 };
 
-/* Of a trace that shows no such moment within so many bytes no more is read. */
+/* Reading stops after this number of bytes if they have no data for the
+ * alignment of clocks. */
 enum { FD_TIMELINE_SYNC_BYTES = 64 << 20 };
 
-/* Read to the begin of the events if the base is before them and no option needs
- * for more. Clear it in any case. */
+/* Survey a file. If its base time precedes the events and no option needs
+ * more, stop at the first event. Clear the survey also after a failure. */
 fd_status fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
                                   fd_timeline_survey_options options,
                                   fd_error *error);

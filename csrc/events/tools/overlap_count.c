@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_OPEN = 1 << 12 /* of a thread */ };
+enum { MOST_OPEN = 1 << 12 /* per thread */ };
 
 void
 fd_overlaps_clear(fd_overlaps *overlaps)
@@ -16,7 +16,8 @@ fd_overlaps_clear(fd_overlaps *overlaps)
     *overlaps = (fd_overlaps){.count = 0};
 }
 
-/* Of slices that begin at one time the longest is the outermost. */
+/* Return the position of a slice among the open ones. Of slices that begin at
+ * the same time, the longest is the outermost. */
 static uint32_t
 place_of(const fd_overlap_thread *open, fd_overlap_slice slice)
 {
@@ -47,7 +48,7 @@ static fd_status
 add(fd_overlaps *overlaps, fd_overlap_thread *open, fd_overlap_slice slice)
 {
     if (open->count > 0 && slice.start < open->list[open->count - 1].start) {
-        open->count = 0; /* an earlier time: begin anew */
+        open->count = 0; /* an earlier time: start again */
     }
     while (open->count > 0 && open->list[open->count - 1].end <= slice.start) {
         open->count--;

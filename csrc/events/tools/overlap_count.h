@@ -1,7 +1,7 @@
 /* The number of slices that partly overlap another one of their thread, which
- * Perfetto drops when it reads Chrome JSON. Memory is the open slices of each
- * thread; slices that are not in the order of time are compared only with those
- * that follow them, so the number may be too small. */
+ * Perfetto drops when it reads Chrome JSON. Only open slices are in memory;
+ * slices out of time order are compared only with slices that follow them in
+ * the file, so the number can be too small. */
 #ifndef FD_OVERLAP_COUNT_H
 #define FD_OVERLAP_COUNT_H
 

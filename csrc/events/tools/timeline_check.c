@@ -11,20 +11,20 @@ enum { PROGRESS_STEP = 1 << 24 };
 
 static const char PHASES[] = "XBEiIRCMstfbneSTpFPNODVvc(),=";
 
-/* A process, by the number of its pid in `pids`. */
+/* A process, indexed by the number of its pid in `pids`. */
 typedef struct process {
-    uint32_t name;   /* in `names`; 0: none */
+    uint32_t name;   /* in `names`; 0: no name */
     bool has_events; /* except metadata rows */
     fd_fault_place first;
     bool has_step;
-    uint64_t step; /* of the latest begin */
+    uint64_t step; /* number of the step that began last */
     int64_t step_start;
 } process;
 
-/* A row of `ranks`, in a merge. */
+/* A row of the table `ranks` that a merge writes. */
 typedef struct rank_row {
     uint64_t rank;
-    bool there; /* a process of it was found */
+    bool there; /* a process of this rank was found */
 } rank_row;
 
 typedef struct checking {
@@ -37,8 +37,8 @@ typedef struct checking {
     FD_VECTOR(rank_row) ranks;
     bool has_ranks;
     bool is_trace;
-    uint64_t events; /* of this pass */
-    uint64_t done;   /* bytes of the passes before */
+    uint64_t events; /* in the current pass */
+    uint64_t done;   /* bytes of previous passes */
     uint64_t reported;
     fd_error *error;
 } checking;
@@ -128,7 +128,7 @@ check_row(checking *c, const fd_timeline_event *event, process *of,
     return FD_OK;
 }
 
-/* Steps are numbered in the order of time. */
+/* Check that steps are numbered in time order. */
 static void
 check_step(checking *c, const fd_timeline_event *event, process *of,
            fd_fault_place place)
@@ -154,7 +154,7 @@ check_step(checking *c, const fd_timeline_event *event, process *of,
     of->step_start = event->start;
 }
 
-/* There is an argument, and every argument is a number. */
+/* Return whether there are arguments, all of them numbers. */
 static bool
 counts(fd_span args)
 {
@@ -262,7 +262,8 @@ take_rank(checking *c, fd_span row, fd_fault_place place)
     return fd_vector_push(&c->ranks, (rank_row){rank, empty});
 }
 
-/* The table of a merge: an array of objects with a rank and an offset. */
+/* Read the table that a merge writes: an array of objects with a rank and an
+ * offset. */
 static fd_status
 take_member(checking *c, const fd_timeline_reader *reader)
 {
@@ -322,7 +323,7 @@ report(checking *c, const fd_timeline_reader *reader)
              : fd_fail(c->error, FD_EINVAL, "stopped");
 }
 
-/* The reader finds damage and continues after it. */
+/* Count new damage that the reader found. */
 static void
 take_damage(checking *c, const fd_timeline_reader *reader)
 {
@@ -371,7 +372,7 @@ by_name(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->first.byte, b->first.byte);
 }
 
-/* Whether `ranks` has a row for a process "rank N ...". */
+/* Return whether `ranks` has a row for a process "rank N ...". */
 static bool
 has_row(checking *c, const process *of)
 {

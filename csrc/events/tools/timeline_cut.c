@@ -25,25 +25,26 @@ enum {
 typedef struct cutting {
     const fd_cut_request *request;
     fd_cut_result *cut;
-    fd_timeline_outline outline; /* first reading: steps */
+    fd_timeline_outline outline; /* first pass: steps */
     bool has_first;
     int64_t first; /* the earliest time */
     int64_t last;
-    fd_timeline_slices slices; /* second reading: pairs and flows */
-    FD_VECTOR(uint64_t)
-    keep; /* one bit per event: part of a pair in the window */
+    fd_timeline_slices slices; /* second pass: pairs and flows */
+    /* one bit per event: part of a pair in the window */
+    FD_VECTOR(uint64_t) keep;
     fd_map flows;
-    uint64_t merged;   /* files of a merge; 0: not one */
-    fd_bytes_out *out; /* third reading */
+    uint64_t merged;   /* number of files of a merge; 0: not a merge */
+    fd_bytes_out *out; /* third pass */
     fd_buffer *text;
     fd_perfetto_writer *native; /* owned; NULL: Chrome JSON */
-    fd_timeline_ids ids;        /* of a native trace */
-    bool begun;                 /* the outermost brace or bracket is written */
+    fd_timeline_ids ids;        /* for a native trace */
+    bool begun;                 /* the outermost brace or bracket
+                                 * was written */
     bool in_events;
     bool had_events;
-    bool any; /* an item of the current level is written */
+    bool any; /* an item was written at the current level */
     bool bare;
-    uint64_t place; /* of the event */
+    uint64_t place; /* number of the current event */
     uint64_t done;
     uint64_t reported;
     fd_error *error;
@@ -125,7 +126,8 @@ take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
                              : FD_OK;
 }
 
-/* From the first begin to the last end of these steps on all ranks. */
+/* Set the bounds from the first begin to the last end of these steps on all
+ * ranks. */
 static fd_status
 find_steps(cutting *c)
 {
@@ -228,7 +230,8 @@ flow_of(const fd_timeline_event *event)
     return key | 1;
 }
 
-/* The bounds are outside: a slice that ends there is not kept. */
+/* Note whether a flow has events inside and outside the window. The bounds are
+ * outside, because a slice that ends at a bound is not kept. */
 static fd_status
 note_flow(cutting *c, const fd_timeline_event *event)
 {
@@ -284,7 +287,7 @@ take_pairs(cutting *c, const fd_timeline_reader *reader, bool is_event)
              : status;
 }
 
-/* A slice without an end lasts to the end of the trace. */
+/* Mark slices without an end: they last until the end of the trace. */
 static fd_status
 mark_open(cutting *c)
 {
@@ -417,7 +420,8 @@ end_output(cutting *c)
     fd_buffer_text(c->text, c->bare ? "\n" : "\n}\n");
 }
 
-/* An event without a valid time, or of a process too many, is skipped. */
+/* Add an event. Without a valid time, or if its process is one too many, it is
+ * skipped. */
 static fd_status
 take_native(cutting *c, const fd_timeline_reader *reader, bool is_event)
 {
@@ -445,8 +449,8 @@ take_native(cutting *c, const fd_timeline_reader *reader, bool is_event)
                            : fd_bytes_out_flow(c->out, c->error);
 }
 
-/* Processes keep the names that a merge gave them; those of one rank get its
- * number. */
+/* Write a native trace. Processes keep the names that a merge gave them; those
+ * of a single rank get its number. */
 static fd_status
 write_native(cutting *c, const fd_timeline_survey *survey)
 {

@@ -6,19 +6,19 @@
 #include "events/readers/event_reader.h"
 #include "events/writers/perfetto_counts.h"
 
-/* A bound that is not given. */
+/* Values of bounds that are not given. */
 #define FD_CUT_FROM_START INT64_MIN
 #define FD_CUT_TO_END INT64_MAX
 
 typedef struct fd_cut_request {
     const char *path;
-    const char *output;        /* native Perfetto by its suffix */
-    const fd_privacy *privacy; /* borrowed; NULL: names stay */
-    bool steps; /* the bounds are numbers of steps; else ns since the start */
-    int64_t from; /* the first, FD_CUT_FROM_START */
-    int64_t to;   /* behind the last, FD_CUT_TO_END */
-    /* Called from time to time with the bytes read and their total; false stops it
-     * with FD_EINVAL. May be NULL. */
+    const char *output;        /* path; a suffix selects native Perfetto */
+    const fd_privacy *privacy; /* borrowed; NULL: names are not hidden */
+    bool steps; /* the bounds are step numbers; otherwise ns since the start */
+    int64_t from; /* inclusive, or FD_CUT_FROM_START */
+    int64_t to;   /* exclusive, or FD_CUT_TO_END */
+    /* Called from time to time with the number of bytes read and the total;
+     * returning false stops it with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
 } fd_cut_request;
@@ -26,19 +26,20 @@ typedef struct fd_cut_request {
 typedef struct fd_cut_result {
     int64_t from_ns; /* of the file's clock */
     int64_t to_ns;
-    uint64_t events; /* in the file */
+    uint64_t events; /* number of events written */
     uint64_t kept;
-    uint64_t rows;       /* of metadata, kept too */
-    uint64_t flows_left; /* flow events in the window whose flow goes beyond */
+    uint64_t rows;       /* number of metadata rows written */
+    uint64_t flows_left; /* flow events in the window whose flow continues
+                          * outside it */
     uint64_t timeless;   /* events skipped without a time or a ph */
-    uint64_t lost;       /* damaged places */
+    uint64_t lost;       /* number of damaged regions */
     uint64_t lost_bytes;
     uint64_t repaired;
     fd_perfetto_counts native; /* of a native trace */
-    char trouble[128];         /* the first damage, in words; "" */
+    char trouble[128];         /* message about the first damage, or "" */
 } fd_cut_result;
 
-/* FD_EINVAL: no such step, or no event in the window; then no file is
+/* Cut a trace. FD_EINVAL: no such step, or no event in the window; no file is
  * written. */
 fd_status fd_timeline_cut(const fd_cut_request *request, fd_cut_result *cut,
                           fd_error *error);

@@ -20,28 +20,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Members beside the events stay in memory until the events are written. */
+/* Maximum size of the top-level members, which stay in memory until the events
+ * are written. */
 enum { PROGRESS_STEP = 1 << 24, MOST_METADATA = 16 << 20 };
 
 typedef struct merging {
     const fd_timeline_request *request;
-    fd_timeline_inputs inputs; /* those used, by rank */
+    fd_timeline_inputs inputs; /* the used inputs, sorted by rank */
     fd_bytes_out *out;
-    fd_buffer *text;   /* of `out` */
-    fd_sorter *sorter; /* owned; NULL: events stay in their own order */
+    fd_buffer *text;            /* text buffer of `out` */
+    fd_sorter *sorter;          /* owned; NULL: events keep their own order */
     fd_perfetto_writer *native; /* owned; NULL: the output is Chrome JSON */
     fd_perfetto_spare spare;
     fd_buffer metadata; /* "<rank>":{...}, ... */
-    char unit[8];       /* displayTimeUnit of the first that has one */
+    char unit[8];       /* displayTimeUnit of the first input that has one */
     fd_timeline_clock clock;
     uint32_t spare_pid;
     uint32_t spare_tid;
-    uint32_t processes; /* of the input before */
+    uint32_t processes; /* number of processes of the previous input */
     fd_profiler_flows profiler_flows;
     fd_timeline_between between;
-    fd_overlaps overlaps; /* of the input, in Chrome JSON */
+    fd_overlaps overlaps; /* of the current input, if it is Chrome JSON */
     uint64_t events;
-    uint64_t done; /* bytes of the inputs read */
+    uint64_t done; /* bytes of inputs read so far */
     uint64_t reported;
     uint64_t total;
     fd_error *error;
@@ -88,7 +89,7 @@ keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
     }
 }
 
-/* Sort the text that was appended from `from` on. */
+/* Move the text from offset `from` on to the sorter. */
 static fd_status
 put_aside(merging *m, size_t from, int64_t time_ns)
 {
@@ -101,7 +102,8 @@ put_aside(merging *m, size_t from, int64_t time_ns)
     return status;
 }
 
-/* Metadata rows and events without a time come first. */
+/* Return the time to sort by. Metadata rows and events without a time come
+ * first. */
 static int64_t
 time_of(const fd_timeline_event *event, const fd_clock_map *clock)
 {
@@ -132,8 +134,8 @@ write_sorted(merging *m)
     return status;
 }
 
-/* An event with an unreadable time, or beyond the bound on processes,
- * counts as damaged. */
+/* Copy an event. If its time is unreadable or there are too many processes,
+ * count it as damaged. */
 static fd_status
 copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
            const fd_timeline_event *event)
@@ -169,7 +171,8 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     return status == FD_OK ? fd_bytes_out_flow(m->out, m->error) : status;
 }
 
-/* The arrow between this call and the same call in another program's trace. */
+/* Copy the flow between this call and the same call in another program's
+ * trace. */
 static fd_status
 copy_profiler_flow(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
                    const fd_timeline_event *event)
@@ -242,7 +245,8 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
     return status != FD_OK ? status : reader->status;
 }
 
-/* The difference in name between two inputs of one rank. */
+/* Return the suffix for process names that distinguishes two inputs of one
+ * rank. */
 static const char *
 program_beside(const fd_timeline_input *input)
 {
@@ -251,7 +255,7 @@ program_beside(const fd_timeline_input *input)
                                             : "another program";
 }
 
-/* Whether it is the other trace of the rank before. */
+/* Return whether the previous input has the same rank. */
 static bool
 is_second(const merging *m, uint32_t place)
 {
@@ -301,7 +305,8 @@ end_text(merging *m, fd_timeline_ids *ids)
              : status;
 }
 
-/* A recording comes before the other trace of its rank. */
+/* Return the side of flows. A recording precedes the other trace of
+ * its rank. */
 static fd_profiler_flows_side
 side_of(const merging *m, uint32_t place)
 {
@@ -313,7 +318,7 @@ side_of(const merging *m, uint32_t place)
                                : FD_PROFILER_FLOWS_STARTS;
 }
 
-/* `transfers` is used while the input is read. */
+/* Open an input. `transfers` must stay valid while the input is read. */
 static fd_status
 open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
@@ -444,7 +449,7 @@ write_end(merging *m)
         m->metadata.status != FD_OK ? m->metadata.status : w.to->status;
 }
 
-/* Without any event, a damaged input is an error. */
+/* Fail if there is no event and an input is damaged. */
 static fd_status
 check_use(const merging *m)
 {

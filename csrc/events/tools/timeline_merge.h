@@ -1,16 +1,16 @@
-/* Merges Chrome traces of many ranks into one (docs/guides/timeline-merge.md).
+/* Merge of the traces of many ranks into one (docs/guides/timeline-merge.md).
  * Only one input is open at a time, and no input is stored in memory. */
 #ifndef FD_TIMELINE_MERGE_H
 #define FD_TIMELINE_MERGE_H
 
 #include "events/merge_request.h"
 
-/* Whether a file of this name is a native Perfetto trace: .pftrace or
- * .perfetto-trace, and .gz may follow. */
+/* Return whether a file of this name is a native Perfetto trace: .pftrace or
+ * .perfetto-trace, optionally followed by .gz. */
 bool fd_timeline_is_native(const char *path);
 
-/* FD_ECONFLICT: a rank has two inputs. FD_EFORMAT: no input has a trace. In both
- * cases nothing is written. */
+/* Merge the inputs. FD_ECONFLICT: a rank has two inputs. FD_EFORMAT: no input
+ * is a trace. In both cases no file is written. */
 fd_status fd_timeline_merge(const fd_timeline_request *request,
                             fd_timeline_input *inputs, uint32_t count,
                             fd_error *error);

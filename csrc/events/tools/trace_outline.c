@@ -102,7 +102,7 @@ fd_timeline_outline_event(fd_timeline_outline *outline,
     return take_slice(outline, &slice);
 }
 
-/* "ranks" of a merge: losses of each input. */
+/* Read "ranks", the table of a merge with the losses of each input. */
 fd_status
 fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
                            fd_span value)
@@ -148,7 +148,7 @@ find_rank(const fd_timeline_outline *outline, uint32_t rank)
                        sizeof key, by_rank);
 }
 
-/* A rank for every process that has events. */
+/* Set the rank of every process that has events. */
 static fd_status
 make_ranks(fd_timeline_outline *outline, uint32_t rank)
 {
@@ -227,8 +227,8 @@ by_start(const void *left, const void *right)
     return order != 0 ? order : by_number(left, right);
 }
 
-/* One step per number, from its first begin to its last end, at most to the
- * begin of the next. */
+/* Make steps disjoint: one per number, from its first begin to its last end,
+ * at most until the begin of the next. */
 static void
 tidy_steps(fd_timeline_rank *rank)
 {
@@ -256,8 +256,9 @@ tidy_steps(fd_timeline_rank *rank)
     }
 }
 
-/* With work on a GPU the steps of the GPU count: the host runs ahead of it.
- * Else those of one process: another program may number them differently. */
+/* Select the steps of each rank. With GPU work, use the steps on the GPU,
+ * because the host runs ahead of it; otherwise those of one process, because
+ * another program may number steps differently. */
 static fd_status
 share_steps(fd_timeline_outline *outline)
 {

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kinds of records beside the phases B E X, s t f and b e. */
+/* Kinds of records in addition to the phases B E X, s t f and b e. */
 enum { POINT = '.', BEFORE_NEXT = '>' };
 
 /* The open slices of one track. */
 typedef struct open_slice {
-    int64_t end; /* INT64_MAX: of B, not known yet */
+    int64_t end; /* INT64_MAX: a B without a known end */
     uint64_t name;
     bool profiled;
     fd_fault_place place;
@@ -21,7 +21,7 @@ typedef struct open_slice {
 typedef struct walk {
     FD_VECTOR(open_slice) open;
     bool any_closed;
-    int64_t closed; /* the last end */
+    int64_t closed; /* end of the last closed slice */
     fd_faults *faults;
 } walk;
 
@@ -48,7 +48,8 @@ room(const fd_tracks *tracks)
                              : (uint32_t)fd_budget(FD_TRACKS_RECORDS);
 }
 
-/* The first pass collects all tracks, until there are too many records. */
+/* Add a record. The first pass collects all tracks until there are too many
+ * records. */
 static fd_status
 add(fd_tracks *tracks, fd_track_record record)
 {
@@ -143,8 +144,9 @@ longest_first(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a->event, b->event);
 }
 
-/* Of complete slices that begin at one time the longest encloses the
- * others, as in Perfetto, in any order of the file. */
+/* Order complete slices that begin at the same time by length, the longest
+ * first: it encloses the others, as in Perfetto, whatever their order in the
+ * file. */
 static void
 order_equal(fd_track_record *list, uint32_t count)
 {
@@ -177,7 +179,7 @@ overlap(walk *w, bool profiled, fd_fault_place place)
                   place);
 }
 
-/* Close complete slices that have ended. */
+/* Close the complete slices that ended before `time`. */
 static void
 close_ended(walk *w, int64_t time)
 {
@@ -219,7 +221,7 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
         fd_faults_add(w->faults, FD_FAULT_END_NAME, place);
         return;
     }
-    bool crosses = at < w->open.count; /* a complete slice continues */
+    bool crosses = at < w->open.count; /* a complete slice still runs */
     for (uint32_t i = 0; i + 1 < at; i++) {
         crosses = crosses || w->open.list[i].end < record->time;
     }
@@ -231,7 +233,7 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
     close_top(w, record->time);
 }
 
-/* Whether a slice encloses a time, ends included. */
+/* Return whether a slice encloses a time, including its end. */
 static bool
 is_inside(walk *w, int64_t time)
 {
@@ -249,7 +251,7 @@ place_of(const fd_track_record *record)
     return (fd_fault_place){record->byte, record->event};
 }
 
-/* The begin of the slice may follow later in the file. */
+/* Return whether a slice begins at the same time in a later record. */
 static bool
 begins_at(const fd_track_record *list, uint32_t i, uint32_t count)
 {
@@ -266,7 +268,7 @@ static fd_status
 walk_thread(walk *w, const fd_track_record *list, uint32_t count)
 {
     fd_status status = FD_OK;
-    uint32_t slices = 0; /* that begin from here */
+    uint32_t slices = 0; /* number of slices that begin at this time */
     for (uint32_t i = 0; i < count; i++) {
         slices += list[i].what == 'X' || list[i].what == 'B';
     }
@@ -382,7 +384,7 @@ fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done)
     walk w = {.faults = faults};
     fd_status status = FD_OK;
     if (tracks->passes == 0 && tracks->offered > room(tracks)) {
-        /* Parts are uneven: plan with half of the room. */
+        /* Parts have unequal sizes: plan with half of the capacity. */
         tracks->passes = (uint32_t)(2 * tracks->offered / room(tracks)) + 1;
         *done = false;
         return FD_OK;

@@ -1,9 +1,9 @@
-/* Checks of the events of one track together: slices of a thread nest and end,
- * flows begin, end and lie in slices, asynchronous events are pairs.
+/* Checks of all events of a track together: slices of a thread nest and end;
+ * flows begin, end and lie in slices; asynchronous events form pairs.
  *
- * A file is not in the order of time, so the events of a track are collected
- * and sorted first: in `passes` over the file, a part of the tracks in each,
- * so that memory stays bounded.
+ * The events of a file are not sorted by time, so the events of a track are
+ * collected and sorted first. This takes several `passes` over the file, with
+ * a part of the tracks in each, so that memory stays bounded.
  *
  *     record   track | time | end | place: what, number | byte      40 bytes */
 #ifndef FD_TRACK_CHECKS_H
@@ -19,7 +19,7 @@ enum { FD_TRACKS_RECORDS = 1 << 21 };
 typedef struct fd_track_record {
     uint64_t track; /* hash of process and thread, or of the id */
     int64_t time;
-    int64_t end; /* of X; of B and E the hash of the name */
+    int64_t end; /* end of an X; name hash of a B or E */
     uint64_t event;
     uint64_t byte : 55;
     uint64_t profiled : 1; /* a slice of torch.profiler */
@@ -29,11 +29,12 @@ typedef struct fd_track_record {
 typedef struct fd_tracks {
     FD_VECTOR(fd_track_record) records;
     uint32_t most;     /* 0: FD_TRACKS_RECORDS */
-    uint32_t passes;   /* 0: one, unless that is too few */
-    uint32_t pass;     /* from 0 on */
-    uint64_t offered;  /* records of all tracks, in one pass */
-    fd_map cut;        /* tracks that did not fit into the pass */
-    uint64_t left_out; /* records of such tracks, which are not checked */
+    uint32_t passes;   /* 0: one pass, and more if needed */
+    uint32_t pass;     /* current pass, from 0 on */
+    uint64_t offered;  /* records of all tracks in one pass */
+    fd_map cut;        /* tracks whose records exceeded the memory of
+                        * the pass */
+    uint64_t left_out; /* records of these tracks, which are not checked */
 } fd_tracks;
 
 void fd_tracks_clear(fd_tracks *tracks);
@@ -44,7 +45,7 @@ void fd_tracks_begin(fd_tracks *tracks);
 fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
                         fd_fault_place place);
 
-/* End it: `*done` is false if another pass is needed. Faults of each track
+/* End a pass. `*done` is false if another pass is needed. Faults of each track
  * are reported once. */
 fd_status fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done);
 

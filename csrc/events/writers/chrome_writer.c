@@ -5,40 +5,20 @@
 
 #include <string.h>
 
-/* Phases whose `id` joins events. Other ids (counters, objects) are local to
- * their process. */
+/* Phases whose `id` joins events. Ids of other phases (counters, objects) are
+ * local to their process. */
 static const char JOINED[] = "stfbneSTFp";
 
 static const fd_clock_map SAME = {.offset_ns = 0};
 
-/* One event while it is written. */
+/* An event being written. */
 typedef struct writing {
     const fd_timeline_event *event;
     const fd_clock_map *clock;
-    fd_timeline_ids *ids; /* NULL: ids stay */
+    fd_timeline_ids *ids; /* NULL: keep the original ids */
     uint32_t process;
     fd_buffer *to;
 } writing;
-
-void
-fd_chrome_us(fd_buffer *to, int64_t ns)
-{
-    char text[32];
-    char *at = text + sizeof text;
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    for (int i = 0; i < 3; i++, size /= 10) {
-        *--at = (char)('0' + size % 10);
-    }
-    *--at = '.';
-    do {
-        *--at = (char)('0' + size % 10);
-        size /= 10;
-    } while (size > 0);
-    if (ns < 0) {
-        *--at = '-';
-    }
-    fd_buffer_bytes(to, at, (size_t)(text + sizeof text - at));
-}
 
 static void
 put(writing *w, const char *key, fd_span value)
@@ -49,7 +29,7 @@ put(writing *w, const char *key, fd_span value)
     }
 }
 
-/* The shift of a time, in whole nanoseconds: digits below stay. */
+/* Return the shift of a time in whole nanoseconds; smaller digits are kept. */
 static int64_t
 shift_at(const writing *w, int64_t ns)
 {
@@ -65,7 +45,8 @@ is_shifted(const writing *w)
     return w->clock->offset_ns != 0 || w->clock->drift_ppt != 0;
 }
 
-/* The number of a file plus nanoseconds, in quotes if it had some. */
+/* Append a number of the file plus nanoseconds, with quotes if it
+ * had quotes. */
 static bool
 put_shifted(writing *w, fd_span value, int64_t ns)
 {
@@ -76,7 +57,8 @@ put_shifted(writing *w, fd_span value, int64_t ns)
     return done;
 }
 
-/* Programs give metadata rows a time of 0, which must not become negative. */
+/* Append the start. The time of metadata rows is often 0 and must not become
+ * negative. */
 static fd_status
 put_start(writing *w)
 {
@@ -97,15 +79,15 @@ put_start(writing *w)
         return FD_OK;
     }
     if (exact && (event->ts.from == NULL || *event->ts.from != '"')) {
-        fd_chrome_us(w->to, event->start + shift);
+        fd_decimal_milli(event->start + shift, w->to);
         return FD_OK;
     }
     bool known = event->has_start || w->clock->drift_ppt == 0;
     return known && put_shifted(w, event->ts, shift) ? FD_OK : FD_EFORMAT;
 }
 
-/* The end of a slice is a time too: a clock that drifts also changes the
- * duration, or slices would no longer nest. */
+/* Append the duration, so that the end is converted as a time: if the clock
+ * drifts, the duration changes too, or slices would no longer nest. */
 static void
 put_duration(writing *w)
 {
@@ -118,7 +100,7 @@ put_duration(writing *w)
     if (event->dur.from == NULL) {
         if (event->has_duration) {
             fd_buffer_text(w->to, ",\"dur\":");
-            fd_chrome_us(w->to, event->duration + longer);
+            fd_decimal_milli(event->duration + longer, w->to);
         }
         return;
     }
@@ -188,7 +170,8 @@ put_ids(writing *w)
     fd_buffer_text(w->to, event->flow_out ? ",\"flow_out\":true" : "");
 }
 
-/* Jobs of recordings have their duration in the name already. */
+/* Return whether the name includes the duration already, as in jobs of
+ * recordings. */
 static bool
 says_duration(const fd_timeline_event *event)
 {
@@ -199,7 +182,7 @@ says_duration(const fd_timeline_event *event)
         && memcmp(event->name.to - SIZE, end, SIZE) == 0;
 }
 
-/* "forward", or "forward (12.3 ms)" */
+/* Append "forward", or "forward (12.3 ms)". */
 static void
 put_name(writing *w)
 {
@@ -233,7 +216,7 @@ begin(writing *w)
     }
 }
 
-/* The file gave the event no process. */
+/* Begin an event that has no process. */
 static void
 begin_alone(writing *w)
 {
@@ -244,7 +227,7 @@ begin_alone(writing *w)
     }
 }
 
-/* Members after an opening brace have no comma before them. */
+/* Append an object without its leading comma. */
 static void
 close_object(writing *w, size_t from)
 {

@@ -1,22 +1,19 @@
-/* Events as the JSON of a Chrome trace. */
+/* Writer of events as Chrome JSON. */
 #ifndef FD_CHROME_WRITER_H
 #define FD_CHROME_WRITER_H
 
 #include "clocks/clock_fit.h"
 #include "events/merged_ids.h"
 
-/* Append an event with the ids and the clock of its file. */
+/* Append an event with its original ids and times. */
 void fd_chrome_print(const fd_timeline_event *event, fd_buffer *to);
 
-/* Append ",\n" and the event with the ids and the clock of a merge. A row with
- * the name or place of a process is stored in `ids` and not written: merges
- * write such rows at the end. FD_EFORMAT: its time cannot be shifted; FD_EFULL:
- * too many processes or threads; both leave `to` unchanged. */
+/* Append ",\n" and an event with the ids and the clock of a merge. A row with
+ * the name or sort index of a process is stored in `ids` and not appended:
+ * merges write these rows at the end. FD_EFORMAT: its time cannot be shifted.
+ * FD_EFULL: too many processes or threads. Both leave `to` unchanged. */
 fd_status fd_chrome_write(const fd_timeline_event *event,
                           const fd_clock_map *clock, fd_timeline_ids *ids,
                           fd_buffer *to);
-
-/* Append nanoseconds as microseconds with three decimals. */
-void fd_chrome_us(fd_buffer *to, int64_t ns);
 
 #endif

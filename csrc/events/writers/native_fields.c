@@ -2,7 +2,7 @@
 
 #include "events/recorded/perfetto_fields.h"
 
-enum { DEPTH = 200 /* deeper values are dropped */ };
+enum { DEPTH = 200 /* values nested deeper are dropped */ };
 
 typedef struct copying {
     fd_perfetto_texts *texts;
@@ -17,7 +17,7 @@ text_of(const copying *c, uint32_t kind, uint64_t iid)
     return fd_perfetto_interned(c->event->from, kind, iid);
 }
 
-/* A text that is not interned in the output. */
+/* Append a text that is not interned in the output. */
 static void
 put_inline(copying *c, uint32_t field, uint32_t kind, uint64_t iid)
 {
@@ -65,7 +65,7 @@ put_part(copying *c, const fd_proto_reader *r, const fd_proto_field *f,
     }
 }
 
-/* An annotation, an entry of a dictionary, or an item of a list. */
+/* Append an annotation, an entry of a dictionary, or an item of a list. */
 static void
 put_note(copying *c, const fd_proto_field *note, int depth)
 {
@@ -78,7 +78,7 @@ put_note(copying *c, const fd_proto_field *note, int depth)
     fd_perfetto_end_message(c->to, note->number, from);
 }
 
-/* Fields without ids of texts or tracks. */
+/* Return whether a field contains no ids of texts or tracks. */
 static bool
 is_plain(uint32_t number)
 {

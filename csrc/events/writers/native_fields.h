@@ -1,12 +1,12 @@
-/* The fields of a native event that other formats do not have or write as
- * arguments, for a native trace with other ids. */
+/* Writer of the fields of a native event that other formats do not have, or
+ * have as arguments, to a native trace with other ids. */
 #ifndef FD_NATIVE_FIELDS_H
 #define FD_NATIVE_FIELDS_H
 
 #include "events/readers/native_event.h"
 #include "events/writers/perfetto_texts.h"
 
-/* Append its annotations, its source location and fields without ids. */
+/* Append the annotations, the source location and the fields without ids. */
 fd_status fd_native_fields(fd_perfetto_texts *texts,
                            const fd_perfetto_event *event, fd_buffer *to);
 

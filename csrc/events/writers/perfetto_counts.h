@@ -1,4 +1,4 @@
-/* The numbers that a native trace uses, and what its writer changed. */
+/* Counts and id counters of the writer of native traces. */
 #ifndef FD_PERFETTO_COUNTS_H
 #define FD_PERFETTO_COUNTS_H
 
@@ -6,17 +6,18 @@
 
 typedef struct fd_perfetto_writer fd_perfetto_writer;
 
-/* Events of an input that were changed or skipped. */
+/* Numbers of events that were changed or skipped. */
 typedef struct fd_perfetto_counts {
-    uint64_t aside;   /* overlapping slices, in a further lane */
-    uint64_t crossed; /* slices ended with the one around them */
+    uint64_t aside;   /* overlapping slices, moved to another lane */
+    uint64_t crossed; /* slices ended early with the slice around them */
     uint64_t alone;   /* ends without a begin, skipped */
-    uint64_t skipped; /* events that have no native form, skipped */
-    uint64_t early;   /* events before time 0, skipped */
-    uint64_t others;  /* packets of a native input without events */
+    uint64_t skipped; /* skipped events that have no native form */
+    uint64_t early;   /* skipped events before time 0 */
+    uint64_t others;  /* skipped packets of a native input that have
+                       * no events */
 } fd_perfetto_counts;
 
-/* The next unused numbers. */
+/* The next unused ids. */
 typedef struct fd_perfetto_spare {
     uint32_t track;
     uint32_t sequence;

@@ -1,4 +1,5 @@
-/* The tracks of an input in the output: each gets a number at its first event. */
+/* The output tracks of an input. A track gets its number at its
+ * first event. */
 #include "events/writers/perfetto_writing.h"
 
 #include "base/budget.h"
@@ -52,7 +53,7 @@ keep_text(const placing *p, uint32_t text, uint32_t *stored)
 static fd_status find_place(const placing *p, const fd_perfetto_track *track,
                             int depth, fd_perfetto_place *place);
 
-/* The track around it: of the input, or that of its process. */
+/* Find the parent track: the parent in the input, or the process. */
 static fd_status
 find_parent(const placing *p, const fd_perfetto_track *track, int depth,
             uint32_t process, uint32_t *parent)
@@ -69,7 +70,7 @@ find_parent(const placing *p, const fd_perfetto_track *track, int depth,
     return status;
 }
 
-/* A track that is not a thread. */
+/* Add a track that is not a thread. */
 static fd_status
 add_named(const placing *p, const fd_perfetto_track *track, int depth,
           fd_perfetto_place *place)

@@ -63,7 +63,7 @@ pop_ending(fd_perfetto_lanes *l)
     return first;
 }
 
-/* Whether an end was written early. */
+/* Return whether the end in the heap was already written, and forget it. */
 static bool
 is_written(fd_perfetto_lane *lane, int64_t end)
 {
@@ -76,7 +76,7 @@ is_written(fd_perfetto_lane *lane, int64_t end)
     return false;
 }
 
-/* Slices open inside the slice end with it. */
+/* End a slice, and all slices inside it that are still open. */
 static fd_status
 end_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end)
 {
@@ -91,7 +91,7 @@ end_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end)
     return status;
 }
 
-/* Write the ends before `time`. */
+/* Write all ends before `time`. */
 static fd_status
 end_before(fd_perfetto_lanes *l, int64_t time)
 {
@@ -107,7 +107,8 @@ end_before(fd_perfetto_lanes *l, int64_t time)
     return status;
 }
 
-/* End the innermost slice of a lane now, whose end is in the heap. */
+/* Write the end of the innermost slice of a lane before its end is taken from
+ * the heap. */
 static fd_status
 end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {
@@ -117,7 +118,7 @@ end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
                            : status;
 }
 
-/* A slice that ends at the begin of another ends first. */
+/* End the slices that end at or before the begin of another one. */
 static fd_status
 end_until(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {
@@ -146,7 +147,7 @@ fd_perfetto_lanes_thread(fd_perfetto_lanes *l, uint32_t track)
     return status == FD_OK ? add_lane(l, l->threads.count - 1, track) : status;
 }
 
-/* A track below that of the thread. */
+/* Add a track below the track of the thread. */
 static fd_status
 open_lane(fd_perfetto_lanes *l, uint32_t thread)
 {
@@ -174,7 +175,7 @@ push(fd_perfetto_lane *lane, int64_t end)
                           (fd_perfetto_open){end, end < limit ? end : limit});
 }
 
-/* The first lane in which the slice lies within what is open. */
+/* Find the first lane in which the slice nests within the open ones. */
 static fd_status
 find_lane(fd_perfetto_lanes *l, uint32_t thread, int64_t begin, int64_t end,
           uint32_t *found)

@@ -1,4 +1,4 @@
-/* The second half of the writer: the stored events of an input as packets. */
+/* Writing of the stored events of an input as packets. */
 #include "events/writers/perfetto_writer.h"
 #include "events/writers/perfetto_writing.h"
 
@@ -11,11 +11,10 @@
 
 enum {
     TEXTS_PER_PACKET = 1 << 15,
-    FIRST_TID =
-        2000000000 /* where Chrome has FD_TIMELINE_FIRST_TID: 31 bits */
+    FIRST_TID = 2000000000 /* FD_TIMELINE_FIRST_TID exceeds 31 bits */
 };
 
-/* One input while it is written. */
+/* An input being written. */
 typedef struct sending {
     fd_perfetto_writer *w;
     const fd_timeline_ids *ids;
@@ -27,7 +26,7 @@ typedef struct sending {
     fd_error *error;
 } sending;
 
-/* The clock of the sequence counts as the input did. */
+/* Begin the sequence, with a clock that counts times of the input. */
 static void
 begin_sequence(sending *s, const fd_sorted *first)
 {
@@ -214,7 +213,7 @@ put_event(sending *s, const fd_sorted *item)
     return fd_perfetto_mark(&s->lanes, place, 0, time, at, size);
 }
 
-/* The first event that is not before time 0. */
+/* Skip events before time 0. */
 static fd_status
 skip_early(sending *s, fd_sorted *item)
 {

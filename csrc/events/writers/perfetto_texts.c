@@ -24,7 +24,7 @@ fd_perfetto_texts_clear(fd_perfetto_texts *texts)
     fd_buffer_clear(&texts->scratch);
 }
 
-/* 0: it is empty, or there is no room for it. */
+/* Intern a text. `*id` is 0 if it is empty or the table is full. */
 static fd_status
 find_text(fd_text_pool *pool, fd_span text, uint32_t *id)
 {
@@ -115,7 +115,7 @@ fd_perfetto_end_message(fd_buffer *to, uint32_t field, size_t from)
     }
 }
 
-/* A number as a whole one, else as a double: false when it is neither. */
+/* Append a number as an integer or a double; return false if it is neither. */
 static bool
 put_real(fd_span number, uint32_t field, fd_buffer *to)
 {
@@ -148,7 +148,7 @@ fd_perfetto_number(fd_span number, uint32_t whole_field, uint32_t real_field,
     return put_real(number, real_field, to);
 }
 
-/* A number too large for both stays text. */
+/* Append a number; one too large for both types is written as text. */
 static void
 put_number(fd_buffer *to, fd_span number)
 {
@@ -163,7 +163,7 @@ put_number(fd_buffer *to, fd_span number)
     }
 }
 
-/* A null has no value, an empty container only a type. */
+/* Append a scalar. null has no value, and an empty container only a type. */
 static void
 put_scalar(fd_perfetto_texts *texts, fd_span value, fd_buffer *to)
 {
@@ -215,7 +215,7 @@ put_items(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
     return status;
 }
 
-/* Members of an object as fields of `to`. */
+/* Append the members of an object as fields. */
 static fd_status
 put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
             fd_buffer *to)
@@ -238,7 +238,7 @@ put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
     return status;
 }
 
-/* The value at `scan`, which is complete. */
+/* Append the value at `scan`, which must be complete JSON. */
 static fd_status
 put_value(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
 {

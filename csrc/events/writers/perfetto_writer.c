@@ -9,20 +9,20 @@
 
 #include <string.h>
 
-/* Order of events of one time: begins and ends as read, complete slices
- * from the longest, then marks, which lie within them. */
+/* Order of events at the same time: begins and ends as read, complete slices
+ * from the longest, then instants and counters, which lie within them. */
 #define SECOND_SLICE (UINT64_C(1) << 62)
 #define SECOND_POINT (UINT64_C(2) << 62)
 
-/* One event while it is stored. */
+/* An event being stored. */
 typedef struct storing {
     fd_perfetto_writer *w;
     const fd_timeline_event *event;
     fd_timeline_ids *ids;
     uint32_t process;
-    uint32_t lane;  /* of a slice: see find_lane */
-    uint32_t track; /* the same, of a mark */
-    int64_t time;   /* ns, by the clock of the input */
+    uint32_t lane;  /* of a slice; see find_lane */
+    uint32_t track; /* of an instant or counter; see find_lane */
+    int64_t time;   /* ns, on the clock of the input */
     fd_error *error;
 } storing;
 
@@ -69,7 +69,8 @@ fd_perfetto_writer_begin(fd_perfetto_writer *w, bool nested)
     w->nested = nested;
 }
 
-/* Viewers show an event without a tid on the main thread. */
+/* Find the thread of an event. Viewers show an event without a tid on the main
+ * thread. */
 static fd_status
 find_thread(storing *t, uint32_t *thread)
 {
@@ -80,7 +81,7 @@ find_thread(storing *t, uint32_t *thread)
     return fd_perfetto_thread_of(t->w, t->ids, t->process, tid, thread);
 }
 
-/* The lane of a slice, and the track of a mark. */
+/* Find the lane for a slice, and the track for an instant or counter. */
 static fd_status
 find_lane(storing *t)
 {
@@ -96,7 +97,7 @@ find_lane(storing *t)
     return status;
 }
 
-/* Store the text of a row. */
+/* Store the text of a metadata row. */
 static fd_status
 keep_value(storing *t, const char *name, uint32_t *stored)
 {
@@ -168,7 +169,8 @@ fd_perfetto_writer_flush(fd_perfetto_writer *w, fd_error *error)
                  : FD_OK;
 }
 
-/* Store the event with its body in the sorter, or until its flows are read. */
+/* Store the event with its body: in the sorter, or in `record` until its flows
+ * are read. */
 static fd_status
 put_aside(storing *t, fd_perfetto_what what, uint32_t number, uint64_t second,
           uint64_t duration)
@@ -195,7 +197,7 @@ put_aside(storing *t, fd_perfetto_what what, uint32_t number, uint64_t second,
              : status;
 }
 
-/* A flow of the record that waits. */
+/* Add a flow to the pending record. */
 static fd_status
 take_flow(storing *t)
 {
@@ -227,7 +229,7 @@ put_native_title(storing *t, const fd_perfetto_event *native)
              : status;
 }
 
-/* Category and name. */
+/* Append category and name. */
 static fd_status
 put_title(storing *t)
 {
@@ -264,7 +266,7 @@ put_args(storing *t)
              : fd_perfetto_notes(&w->texts, t->event->args, &w->body);
 }
 
-/* The flow of a slice with a bind_id. */
+/* Append the flow of a slice with a bind_id. */
 static void
 put_binding(storing *t)
 {
@@ -335,7 +337,7 @@ take_instant(storing *t)
              : status;
 }
 
-/* "<process>:<name> [id: <id>] <key>" */
+/* Append the name of a series: "<process>:<name> [id: <id>] <key>". */
 static void
 put_series(storing *t, fd_span key, fd_buffer *title)
 {
@@ -353,7 +355,7 @@ put_series(storing *t, fd_span key, fd_buffer *title)
     }
 }
 
-/* The track of a counter. */
+/* Find or add the track of a counter series. */
 static fd_status
 find_series(storing *t, fd_span key, uint32_t *track)
 {
@@ -426,7 +428,7 @@ take_counters(storing *t)
     return status;
 }
 
-/* The scope of an id is in its field. */
+/* Append an id; its field number is its scope. */
 static bool
 put_id(storing *t, fd_buffer *legacy)
 {
@@ -441,7 +443,7 @@ put_id(storing *t, fd_buffer *legacy)
     return id.from != NULL;
 }
 
-/* Flows and asynchronous events: legacy events of Perfetto. */
+/* Store a flow or an asynchronous event as a legacy event of Perfetto. */
 static fd_status
 take_joined(storing *t)
 {
@@ -465,8 +467,8 @@ take_joined(storing *t)
              : status;
 }
 
-/* A slice or an instant of a native track that is not a thread: see
- * readers/perfetto_event.c. */
+/* Return whether the event is a slice or an instant on a native track that is
+ * not a thread; see readers/perfetto_event.c. */
 static bool
 is_on_track(const fd_timeline_event *event)
 {

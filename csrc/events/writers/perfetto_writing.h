@@ -1,4 +1,5 @@
-/* What the two halves of the writer share: storing events, writing packets. */
+/* Declarations shared by the parts of the native writer: storing events,
+ * writing packets. */
 #ifndef FD_PERFETTO_WRITING_H
 #define FD_PERFETTO_WRITING_H
 
@@ -9,42 +10,42 @@
 #include "streams/output_stream.h"
 
 enum {
-    FD_PERFETTO_SERIES = 1 << 16, /* of counters of an input */
-    FD_PERFETTO_ROWS = 16 << 20   /* bytes of the texts of rows */
+    FD_PERFETTO_SERIES = 1 << 16, /* counter series per input */
+    FD_PERFETTO_ROWS = 16 << 20   /* bytes of stored names and labels */
 };
 
 typedef struct fd_perfetto_process {
-    uint32_t track;  /* 0: none yet */
-    uint32_t labels; /* in `stored`; 0: none */
+    uint32_t track;  /* 0: no track yet */
+    uint32_t labels; /* in `stored`; 0: no labels */
 } fd_perfetto_process;
 
 typedef struct fd_perfetto_thread {
     uint32_t track;
     uint32_t process;
-    uint32_t name; /* in `stored`; 0: none */
+    uint32_t name; /* in `stored`; 0: no name */
     bool sorted;
     int64_t sort_index;
 } fd_perfetto_thread;
 
-/* Of a counter. */
+/* A series of a counter. */
 typedef struct fd_perfetto_one_series {
     uint32_t track;
     uint32_t process;
 } fd_perfetto_one_series;
 
-/* A track of a native input that is not a thread. */
+/* A track of a native input other than a thread. */
 typedef struct fd_perfetto_named {
     uint32_t track;
-    uint32_t parent;  /* a track */
-    uint32_t name;    /* in `stored`; 0: none */
-    uint32_t rest;    /* in `stored`: other fields of its descriptor */
-    uint32_t counter; /* in `stored`: fields of CounterDescriptor */
-    bool has_name;    /* which may be empty */
-    bool counts;      /* it is of a counter */
-    bool described;   /* it is that of a process */
+    uint32_t parent;  /* track number of the parent */
+    uint32_t name;    /* in `stored`; 0: no name */
+    uint32_t rest;    /* in `stored`: other fields of its TrackDescriptor */
+    uint32_t counter; /* in `stored`: fields of its CounterDescriptor */
+    bool has_name;    /* the name may be empty */
+    bool counts;      /* the track is a counter */
+    bool described;   /* the track of a process */
 } fd_perfetto_named;
 
-/* A track of a native input, by its place there. */
+/* A track of a native input, by its index there. */
 typedef struct fd_perfetto_place {
     bool known;
     uint32_t process;
@@ -52,37 +53,41 @@ typedef struct fd_perfetto_place {
     uint32_t track;
 } fd_perfetto_place;
 
-/* A record of the sorter: its kind, then a number (of a slice FD_PERFETTO_LANE,
- * of a mark the track), the duration of a whole slice, and the body of a
- * TrackEvent. */
+/* A record of the sorter: its kind, a number (FD_PERFETTO_LANE of a slice, the
+ * track of an instant or counter), the duration of a complete slice, and the
+ * body of a TrackEvent. */
 typedef enum fd_perfetto_what {
     FD_PERFETTO_SLICE,
     FD_PERFETTO_BEGIN,
     FD_PERFETTO_END,
     FD_PERFETTO_INSTANT,
     FD_PERFETTO_COUNTER,
-    FD_PERFETTO_LEGACY /* flows, asynchronous events: see the body */
+    FD_PERFETTO_LEGACY /* flows and asynchronous events: the body has
+                        * the type */
 } fd_perfetto_what;
 
-/* The lane of a thread, or of a track that is not one, by their places. */
+/* The lane of a thread or of a named track, by its index. */
 #define FD_PERFETTO_LANE(place, named) ((uint32_t)(place) << 1 | (named))
 
 struct fd_perfetto_writer {
     fd_bytes_out *out;
-    bool nested; /* marks stay in their order among begins and ends */
+    bool nested; /* instants and counters keep their order among begins and
+                  * ends */
     fd_perfetto_spare *spare;
     fd_sorter *sorter;
     fd_perfetto_texts texts;
     fd_text_pool stored;
-    FD_VECTOR(fd_perfetto_process) processes;   /* by their place in the ids */
-    FD_VECTOR(fd_perfetto_thread) threads;      /* the same */
-    fd_text_pool series;                        /* process and name */
-    FD_VECTOR(fd_perfetto_one_series) counters; /* by their id in `series` */
+    FD_VECTOR(fd_perfetto_process) processes; /* by index in the ids */
+    FD_VECTOR(fd_perfetto_thread) threads;    /* by index in the ids */
+    /* a text is a process and a name */
+    fd_text_pool series;
+    FD_VECTOR(fd_perfetto_one_series) counters; /* by index in `series` */
     FD_VECTOR(fd_perfetto_named) named;
     FD_VECTOR(fd_perfetto_place) places;
-    uint32_t global; /* the track of instants of everything; 0: none */
+    uint32_t global; /* track of global instants; 0: no track yet */
     uint64_t skipped;
-    bool waits; /* `record` is not in the sorter yet: flows may follow */
+    bool waits; /* `record` is not in the sorter yet: flows may be added
+                 * to it */
     int64_t time;
     uint64_t second;
     fd_buffer record;
@@ -90,22 +95,22 @@ struct fd_perfetto_writer {
     fd_buffer scratch;
 };
 
-/* The track of a process, and the place of a thread. */
+/* Find or add the track of a process. */
 fd_status fd_perfetto_process_track(fd_perfetto_writer *writer,
                                     uint32_t process, uint32_t *track);
 fd_status fd_perfetto_thread_of(fd_perfetto_writer *writer,
                                 fd_timeline_ids *ids, uint32_t process,
                                 fd_span tid, uint32_t *thread);
 
-/* The process, lane and track of a track of a native input; those around it
- * get numbers too. FD_EFULL: too many. */
+/* Find the process, lane and track of a track of a native input; its ancestors
+ * get track numbers too. FD_EFULL: too many. */
 fd_status fd_perfetto_place_of(fd_perfetto_writer *writer,
                                fd_timeline_ids *ids,
                                const fd_perfetto_tables *tables,
                                const fd_perfetto_track *track,
                                fd_perfetto_place *place);
 
-/* Move the record that waits to the sorter. */
+/* Move the pending record to the sorter. */
 fd_status fd_perfetto_writer_flush(fd_perfetto_writer *writer,
                                    fd_error *error);
 

@@ -117,7 +117,7 @@ fd_et_summary_py(const fd_et *et, fd_et_format format)
     return fd_columns_with(made, "faults", fault_counts(&et->faults));
 }
 
-/* In the format of its name, unless another one is requested. */
+/* Write in the format of the file name, unless another format is requested. */
 static fd_status
 save(const fd_et *et, const char *output, bool timeline, bool workload,
      fd_error *error)
@@ -126,7 +126,7 @@ save(const fd_et *et, const char *output, bool timeline, bool workload,
                     : fd_et_save(et, output, timeline, error);
 }
 
-/* Read `path` and write `output` unless it is NULL; the summary. */
+/* Read `path`, write `output` unless it is NULL, and return the summary. */
 static PyObject *
 convert(PyObject *module, const char *path, const char *output, unsigned edges,
         long long rank, bool timeline, bool workload)
@@ -192,7 +192,7 @@ fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs)
     return made;
 }
 
-/* Files of one recording. */
+/* Paths of the files to export from one recording. */
 typedef struct exported {
     PyObject *path;
     PyObject *pytorch;
@@ -202,7 +202,7 @@ typedef struct exported {
     fd_private private;
 } exported;
 
-/* A path, or None. */
+/* Convert a path or None. */
 static int
 take_path(PyObject *object, void *path)
 {
@@ -226,7 +226,7 @@ save_all(const fd_et *et, const exported *e, fd_error *error)
              : fd_et_save_kineto(et, PyBytes_AS_STRING(e->kineto), error);
 }
 
-/* The calls of a recording, in all formats. */
+/* Export the calls of a recording in all requested formats. */
 static PyObject *export(PyObject *module, const exported *e, unsigned edges)
 {
     fd_et et;

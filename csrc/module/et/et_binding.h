@@ -33,7 +33,7 @@ PyObject *fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs);
 /* et_layer_calls(path) -> str */
 PyObject *fd_et_layer_calls_py(PyObject *module, PyObject *path);
 
-/* The summary of a trace, as a dict; NULL with an exception. */
+/* Return the summary of a trace as a dict, or NULL with an exception. */
 PyObject *fd_et_summary_py(const fd_et *et, fd_et_format format);
 
 #endif

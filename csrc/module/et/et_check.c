@@ -32,7 +32,7 @@ static const fd_column ranks_columns[] = {
 static const fd_table ranks_table =
     FD_TABLE("ranks", ranks_columns, fd_et_ranks, false);
 
-/* A call of a rank; without members if `call` is 0. */
+/* Return the row of a call of a rank; its values are None if `call` is 0. */
 static PyObject *
 call_row(const fd_et_ranks *ranks, uint32_t place, uint32_t call)
 {
@@ -54,7 +54,7 @@ add_calls(PyObject *row, const void *mismatch, const void *ranks)
                            call_row(ranks, m->other, m->other_call));
 }
 
-/* Read one trace and keep its communication. */
+/* Read a trace and add its communication to `ranks`. */
 static PyObject *
 add_file(PyObject *module, fd_et_ranks *ranks, const char *path,
          long long rank)

@@ -68,7 +68,7 @@ u64_pair(const uint64_t pair[2])
                          (unsigned long long)pair[1]);
 }
 
-/* Names without a difference are skipped. */
+/* Skip names without a difference. */
 static PyObject *
 complete_name(PyObject *record, const void *row, const void *unused)
 {
@@ -173,7 +173,7 @@ result(const fd_et_diff *d, PyObject *files)
     return fd_columns_with(made, "edges", edge_rows(d));
 }
 
-/* Add two files as another rank; their summaries go to `files`. */
+/* Add two files as another rank, and their summaries to `files`. */
 static bool
 add_files(PyObject *module, fd_et_diff *diff, PyObject *const paths[2],
           long long rank, unsigned edges, PyObject *files)

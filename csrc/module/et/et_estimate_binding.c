@@ -6,10 +6,10 @@
 #include "module/errors.h"
 #include "module/field_tables.h"
 
-/* Arguments and what they own. */
+/* Converted arguments. */
 typedef struct arguments {
     PyObject *inputs; /* borrowed; list of (path, rank) */
-    PyObject *list;   /* owned; has the names of the scales */
+    PyObject *list;   /* owned; keeps the names of the scales */
     fd_et *traces;
     uint32_t count;
     fd_et_scale *scales;
@@ -46,7 +46,7 @@ load_one(fd_et *et, const char *path, long long rank, fd_et_ranks *ranks,
     return status == FD_OK ? fd_et_ranks_add(ranks, et) : status;
 }
 
-/* False with an exception. */
+/* Read all inputs. Return false with an exception on failure. */
 static bool
 load_all(PyObject *module, arguments *a, fd_et_ranks *ranks)
 {

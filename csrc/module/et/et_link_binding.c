@@ -46,7 +46,7 @@ static const fd_column identity_columns[] = {
 static const fd_table identity_table =
     FD_TABLE("identity", identity_columns, fd_et_identity, false);
 
-/* What the arguments own. */
+/* Converted paths. */
 typedef struct paths {
     PyObject *et;
     PyObject *kineto;

@@ -1,4 +1,4 @@
-/* timeline_merge(): arguments from Python's, results to dicts. */
+/* timeline_merge(): conversion of arguments and results. */
 #include "module/events/timeline_binding.h"
 
 #include "base/alloc.h"
@@ -7,7 +7,7 @@
 #include "module/field_tables.h"
 #include "module/progress_binding.h"
 
-/* What the arguments own while the merge runs. */
+/* Converted arguments, owned while the merge runs. */
 typedef struct arguments {
     PyObject *output;          /* owned; bytes */
     PyObject *paths;           /* owned; list of bytes */
@@ -38,7 +38,7 @@ clear(arguments *a)
     fd_free(a->devices);
 }
 
-/* A non-negative integer that can be a rank. */
+/* Convert a non-negative integer that is valid as a rank. */
 static bool
 take_rank(PyObject *object, uint32_t *rank)
 {

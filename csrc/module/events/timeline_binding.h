@@ -22,17 +22,19 @@ PyObject *fd_timeline_check_py(PyObject *module, PyObject *args,
 PyObject *fd_timeline_cut_py(PyObject *module, PyObject *args,
                              PyObject *kwargs);
 
-/* Inputs from a list of (path, rank) or (path, rank, shown name). The caller
- * owns `paths` and `inputs`, also after an exception. */
+/* Convert a list of (path, rank) or (path, rank, shown name) to inputs. The
+ * caller frees `paths` and `inputs`, even after an exception. */
 bool fd_take_inputs(PyObject *list, const fd_private *private,
                     PyObject **paths, fd_timeline_input **inputs,
                     uint32_t *count);
 
-/* Ranks or devices from a list; None: all, and `numbers` stays NULL. */
+/* Convert a list of ranks or devices to an array; None: all, and `numbers` is
+ * NULL. */
 bool fd_take_ranks(PyObject *list, const char *name, uint32_t **numbers,
                    size_t *count);
 
-/* For an argument: from the name of an alignment to an fd_timeline_align. */
+/* Converter for PyArg_Parse: from the name of an alignment to an
+ * fd_timeline_align. */
 int fd_take_align(PyObject *value, void *to);
 
 #endif

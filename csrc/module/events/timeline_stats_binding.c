@@ -1,4 +1,4 @@
-/* timeline_stats(): arguments from Python's, figures to dicts. */
+/* timeline_stats(): conversion of arguments and results. */
 #include "module/events/timeline_binding.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 #include "module/field_tables.h"
 #include "module/progress_binding.h"
 
-/* What the arguments own while the files are read. */
+/* Converted arguments, owned while the files are read. */
 typedef struct arguments {
     PyObject *paths;          /* owned; list of bytes */
     fd_timeline_input *files; /* owned */
@@ -98,7 +98,7 @@ step_rows(const fd_stats *stats)
     return list;
 }
 
-/* Of the work of a GPU, else None. */
+/* Return the kind of GPU work, or None if it is not GPU work. */
 static PyObject *
 kind_of(const fd_stats *stats, const fd_tally_key *key)
 {

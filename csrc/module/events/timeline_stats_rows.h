@@ -6,14 +6,14 @@
 
 #include "events/stats/timeline_stats.h"
 
-/* Count, total and percentiles. */
+/* Return count, total and percentiles as a dict. */
 PyObject *fd_rows_figures(const fd_digest *digest);
 
-/* What counts as short, late, full. */
+/* Return the limits from which a kernel is short, a call is slow and so on. */
 PyObject *fd_rows_limits(void);
 
-/* Kinds of kernels and their overlap, streams, launches, copies, messages:
- * lists of dicts. */
+/* Return lists of dicts: kinds of kernels and their overlap, streams,
+ * launches, copies, messages. */
 PyObject *fd_rows_kernels(const fd_stats *stats);
 PyObject *fd_rows_streams(const fd_stats *stats);
 PyObject *fd_rows_launches(const fd_stats *stats);

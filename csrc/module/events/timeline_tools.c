@@ -1,4 +1,4 @@
-/* timeline_check() and timeline_cut(): one file each. */
+/* timeline_check() and timeline_cut(), for one file each. */
 #include "module/events/timeline_binding.h"
 
 #include "events/tools/timeline_check.h"
@@ -105,7 +105,7 @@ cut_answer(const fd_cut_result *cut)
         (unsigned long long)cut->native.others, "trouble", cut->trouble);
 }
 
-/* A bound of the window, None for none. */
+/* Convert a bound of the window; None: no bound. */
 static bool
 take_bound(PyObject *object, int64_t none, int64_t *bound)
 {

@@ -1,4 +1,4 @@
-/* Functions of a session for pipelines of known engines. */
+/* Functions for the pipelines of known engines. */
 #ifndef FD_ENGINE_BINDING_H
 #define FD_ENGINE_BINDING_H
 

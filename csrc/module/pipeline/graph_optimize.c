@@ -1,4 +1,5 @@
-/* Graph.optimize(): a pipeline of a model as a dict. */
+/* Graph.optimize(): optimization of the pipeline of a model, with the result
+ * as a dict. */
 #include "module/pipeline/graph_type.h"
 
 #include "base/alloc.h"
@@ -33,7 +34,7 @@ take_levels(fd_costs *costs, PyObject *machines, PyObject *bandwidths)
     return true;
 }
 
-/* None for what is not finite. */
+/* Return None for numbers that are not finite. */
 static PyObject *
 seconds(double time)
 {
@@ -112,7 +113,7 @@ second_dict(const fd_pipeline *pipeline, const fd_model *model)
     return optimum_dict(pipeline, model, &pipeline->second);
 }
 
-/* None without a schedule. */
+/* Return None if no schedule was requested. */
 static PyObject *
 schedule_dict(const fd_pipeline *pipeline, const fd_pipeline_request *request)
 {
@@ -130,7 +131,7 @@ schedule_dict(const fd_pipeline *pipeline, const fd_pipeline_request *request)
         seconds(request->second ? pipeline->second_step : INFINITY));
 }
 
-/* Whether all places to cut were compared. */
+/* Return whether all possible cuts were compared. */
 static bool
 is_complete(const fd_pipeline *pipeline, const fd_pipeline_request *request)
 {
@@ -163,7 +164,8 @@ result_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         schedule_dict(pipeline, request));
 }
 
-/* Whether the schedule is known; no name and no micro-batches: no schedule. */
+/* Convert the name of the schedule. Return false with an exception if it is
+ * unknown, or if only one of schedule and micro-batches is given. */
 static bool
 take_schedule(fd_pipeline_request *request, const char *name)
 {
@@ -181,8 +183,8 @@ take_schedule(fd_pipeline_request *request, const char *name)
     return true;
 }
 
-/* Numbers that a watching thread reads; None: no thread watches. The view is to be released
- * in any case. */
+/* Get the buffer of numbers that a watching thread reads; None: no thread
+ * watches. The view must be released in any case. */
 static bool
 take_watch(fd_pipeline_request *request, PyObject *watch, Py_buffer *view)
 {

@@ -9,7 +9,7 @@
 #include "pipeline/planner/layer_graph_text.h"
 
 typedef struct graph_object {
-    PyObject_HEAD fd_model model; /* its own; never changes */
+    PyObject_HEAD fd_model model; /* owned; never changes */
 } graph_object;
 
 const fd_model *

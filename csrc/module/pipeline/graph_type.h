@@ -6,10 +6,10 @@
 
 #include "pipeline/planner/layer_graph.h"
 
-/* Borrowed from the object. */
+/* Return the model of a Graph, borrowed. */
 const fd_model *fd_model_of(PyObject *self);
 
-/* graph_optimize.c */
+/* Method in graph_optimize.c. */
 PyObject *fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs);
 
 #endif

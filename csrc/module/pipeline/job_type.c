@@ -1,4 +1,4 @@
-/* fastdispatch._core.job: one unit of a pipeline schedule. */
+/* fastdispatch._core.job: a unit of a pipeline schedule. */
 #include "capture/engines/engine_jobs.h"
 #include "capture/frames/python_calls.h"
 #include "capture/python/utf8_text.h"
@@ -10,7 +10,7 @@ enum { NUMBERS = 4 };
 
 typedef struct job_object {
     PyObject_HEAD PyObject *kind; /* owned str */
-    uint32_t numbers[NUMBERS];    /* plus 1; 0: none */
+    uint32_t numbers[NUMBERS];    /* plus 1; 0: not given */
 } job_object;
 
 static bool
@@ -20,7 +20,8 @@ take_number(PyObject *value, const char *name, uint32_t *to)
     if (value == Py_None) {
         return true;
     }
-    Py_ssize_t number = PyNumber_AsSsize_t(value, NULL); /* clipped */
+    /* clipped to the range */
+    Py_ssize_t number = PyNumber_AsSsize_t(value, NULL);
     if (number == -1 && PyErr_Occurred()) {
         return false;
     }

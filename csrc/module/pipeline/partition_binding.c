@@ -1,4 +1,4 @@
-/* partition(): sums from Python's, cuts to a list. */
+/* partition(): conversion of arguments and results. */
 #include "module/pipeline/partition_binding.h"
 
 #include "base/alloc.h"

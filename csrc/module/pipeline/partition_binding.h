@@ -1,4 +1,4 @@
-/* Cutting layers into stages. */
+/* Partition of layers into stages. */
 #ifndef FD_PARTITION_BINDING_H
 #define FD_PARTITION_BINDING_H
 

@@ -1,4 +1,4 @@
-/* pipeline_report(): arguments from Python's, figures to a dict. */
+/* pipeline_report(): conversion of arguments and results. */
 #include "module/pipeline/pipeline_report_binding.h"
 
 #include "events/recorded/recording_inputs.h"
@@ -7,10 +7,10 @@
 #include "module/pipeline/plan_type.h"
 #include "module/trace/trace_type.h"
 
-/* What the arguments own while the report is made. */
+/* Converted arguments, owned while the report is computed. */
 typedef struct arguments {
     const fd_trace *trace; /* borrowed */
-    fd_pipe_known *known;  /* owned, as those below */
+    fd_pipe_known *known;  /* owned, as the fields below */
     uint32_t *layers;
     double *weights;
     fd_pipe_request request;
@@ -74,7 +74,7 @@ take_layers(arguments *a, PyObject *layers)
     return true;
 }
 
-/* One per layer, up to the last one of the last stage. */
+/* Convert weights: one per layer, up to the last layer of the last stage. */
 static bool
 take_weights(arguments *a, PyObject *weights)
 {
@@ -132,7 +132,7 @@ schedule(const fd_pipe_report *report)
         fd_number_list(found->plan.buffers, found->plan.stages));
 }
 
-/* Of each rank: what it waited for each stage. */
+/* Return, per rank, the time that it waited for each stage. */
 static PyObject *
 waits(const fd_pipe_report *report)
 {

@@ -11,15 +11,15 @@
 PyObject *fd_pipeline_report_py(PyObject *module, PyObject *args,
                                 PyObject *kwargs);
 
-/* Tables of a report as columns (pipeline_report_columns.c). */
+/* Return tables of a report as columns (pipeline_report_columns.c). */
 PyObject *fd_pipeline_ranks_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_shares_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_intervals_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_path_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_ifs_py(const fd_pipe_report *report);
 
-/* Jobs of the drawn iteration, those that are open, transfers without another
- * end. */
+/* Return the jobs of the drawn iteration, the open jobs, and the transfers
+ * whose other end is missing. */
 PyObject *fd_pipeline_jobs_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_open_py(const fd_pipe_report *report);
 PyObject *fd_pipeline_alone_py(const fd_pipe_report *report);

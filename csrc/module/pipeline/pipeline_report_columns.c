@@ -7,14 +7,14 @@
 
 #define TABLE(columns, row) FD_TABLE(NULL, columns, row, false)
 
-/* The number of a rank in a column; -1: none. */
+/* Return the number of a rank for a column, or -1. */
 static int64_t
 rank_number(const fd_pipe *p, uint32_t at)
 {
     return at == FD_NO_PIPE_JOB ? -1 : (int64_t)p->ranks.list[at].rank;
 }
 
-/* `rows` are freed. */
+/* Convert rows to columns and free `rows`. */
 static PyObject *
 columns_of(const fd_table *table, void *rows, uint32_t count)
 {
@@ -49,7 +49,7 @@ fd_pipeline_ranks_py(const fd_pipe_report *report)
         fd_columns(&table, p->ranks.list, p->ranks.count, NULL), "jobs", jobs);
 }
 
-/* A rank in an iteration. */
+/* The figures of a rank in an iteration. */
 typedef struct share_row {
     fd_pipe_share share;
     uint32_t rank;
@@ -101,7 +101,7 @@ fd_pipeline_shares_py(const fd_pipe_report *report)
     return columns_of(&table, rows, count);
 }
 
-/* A span of time, or a piece of the critical path. */
+/* An interval, or a part of the critical path. */
 typedef struct span_row {
     int64_t rank, start, end, job, waits_for;
     uint8_t part;
@@ -123,7 +123,7 @@ drawn_cell(const fd_pipe_report *report, uint32_t at)
                             (uint32_t)report->idle.drawn);
 }
 
-/* The row of a job in fd_pipeline_jobs_py, -1: none. */
+/* Return the index of a job in the rows of fd_pipeline_jobs_py, or -1. */
 static int64_t
 job_row_of(const fd_pipe_report *report, uint32_t job)
 {

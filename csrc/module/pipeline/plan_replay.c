@@ -1,15 +1,15 @@
-/* Plan.replay(): times from Python's, figures to a dict. */
+/* Plan.replay(): conversion of arguments and results. */
 #include "module/pipeline/plan_type.h"
 
 #include "module/errors.h"
 #include "module/field_tables.h"
 #include "pipeline/plan_simulator.h"
 
-/* What the arguments own during the simulation. */
+/* Converted times, owned during the simulation. */
 typedef struct priced {
-    int64_t *stages[FD_JOB_KINDS]; /* owned; a global stage */
+    int64_t *stages[FD_JOB_KINDS]; /* owned; one per global stage */
     fd_replay_prices prices;
-    int64_t *times; /* owned; a job */
+    int64_t *times; /* owned; one per job */
 } priced;
 
 static void

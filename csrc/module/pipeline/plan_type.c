@@ -1,4 +1,4 @@
-/* fastdispatch._core.Plan: what a schedule makes each stage do. */
+/* fastdispatch._core.Plan: the jobs of each stage according to a schedule. */
 #include "module/pipeline/plan_type.h"
 
 #include "module/errors.h"
@@ -6,7 +6,7 @@
 #include "pipeline/schedules/plan_text.h"
 
 typedef struct plan_object {
-    PyObject_HEAD fd_plan plan; /* its own */
+    PyObject_HEAD fd_plan plan; /* owned */
 } plan_object;
 
 const fd_plan *
@@ -97,7 +97,7 @@ plan_numbers(PyObject *self, PyObject *unused)
         fd_plan_in_flights(plan));
 }
 
-/* Whether a stage is one; else an exception. */
+/* Return whether the plan has this stage, else raise an exception. */
 static bool
 stage_fits(const fd_plan *plan, Py_ssize_t stage)
 {

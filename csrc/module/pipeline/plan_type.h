@@ -6,13 +6,13 @@
 
 #include "pipeline/schedules/schedule_plan.h"
 
-/* Borrowed from the object. */
+/* Return the plan of a Plan, borrowed. */
 const fd_plan *fd_plan_of(PyObject *self);
 
-/* The passes in flight of each stage, at most. */
+/* Return the maximum number of passes in flight per stage. */
 PyObject *fd_plan_in_flights(const fd_plan *plan);
 
-/* plan_replay.c */
+/* Method in plan_replay.c. */
 PyObject *fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs);
 
 #endif

@@ -1,4 +1,4 @@
-/* fastdispatch._core.DispatchMode: the object PyTorch's mode stack holds. */
+/* fastdispatch._core.DispatchMode: the object on PyTorch's stack of modes. */
 #include "capture/operators/dispatch.h"
 #include "capture/torch/libtorch.h"
 #include "module/errors.h"
@@ -28,7 +28,7 @@ dispatch_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Py_DECREF(self);
         return NULL;
     }
-    fd_libtorch_find(NULL); /* without it backward time has no origin */
+    fd_libtorch_find(NULL); /* if this fails, backward time has no origin */
     return self;
 }
 

@@ -1,5 +1,5 @@
-/* fastdispatch._core.Folder: an open run directory. Python and C share one
- * implementation: base/folder.h, recording/recording_place.h. */
+/* fastdispatch._core.Folder: an open run directory. The implementation is in
+ * base/folder.h and recording/recording_place.h. */
 #include "module/recording/folder_type.h"
 
 #include "base/buffer.h"
@@ -14,12 +14,12 @@
 
 typedef struct folder_object {
     PyObject_HEAD fd_folder folder;
-    int lock;  /* -1: not locked */
-    pid_t pid; /* that locked it: a forked child shares the lock */
+    int lock;  /* descriptor of the lock file; -1: not locked */
+    pid_t pid; /* process that locked it: a forked child shares the lock */
 } folder_object;
 
-/* Opened again if the program has closed its descriptor. NULL with an
- * exception if that fails. */
+/* Return the folder, reopened if the program has closed its descriptor. Return
+ * NULL with an exception if that fails. */
 static fd_folder *
 folder_of(PyObject *self)
 {
@@ -94,7 +94,8 @@ folder_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* A name as the file system has it; NULL with an exception. */
+/* Encode a name for the file system. Return NULL with an exception on
+ * failure. */
 static PyObject *
 name_in(PyObject *object)
 {
@@ -102,7 +103,7 @@ name_in(PyObject *object)
     return PyUnicode_FSConverter(object, &bytes) ? bytes : NULL;
 }
 
-/* None if the file does not exist. */
+/* Return the content of a file, or None if it does not exist. */
 static PyObject *
 content_of(const fd_folder *folder, const char *name, Py_ssize_t most,
            fd_status *status, fd_error *error)
@@ -269,7 +270,7 @@ folder_move(PyObject *self, PyObject *args)
                       : fd_none_or_raise(fd_module_of(self), status, &error);
 }
 
-/* The file of the lock is created if it does not exist, and never written. */
+/* Open the lock file; create it if it does not exist. It is never written. */
 static fd_status
 open_lock(const fd_folder *folder, const char *name, int *fd, fd_error *error)
 {
@@ -311,7 +312,7 @@ folder_lock(PyObject *self, PyObject *argument)
         unlock(object);
         Py_RETURN_FALSE;
     }
-    Py_RETURN_TRUE; /* also if the file system has no locks */
+    Py_RETURN_TRUE; /* also true if the file system does not support locks */
 }
 
 static PyObject *

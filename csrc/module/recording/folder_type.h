@@ -1,4 +1,4 @@
-/* fastdispatch._core.Folder, and files by their paths. */
+/* fastdispatch._core.Folder, and access to files by path. */
 #ifndef FD_FOLDER_TYPE_H
 #define FD_FOLDER_TYPE_H
 
@@ -6,7 +6,8 @@
 
 #include "base/folder.h"
 
-/* The folder of an object; NULL with an exception for any other object. */
+/* Return the folder of a Folder, or NULL with an exception for other
+ * objects. */
 const fd_folder *fd_folder_in(PyObject *module, PyObject *object);
 
 /* _core.writer(path), _core.save(path, content). */

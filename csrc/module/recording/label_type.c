@@ -64,7 +64,8 @@ label_exit(PyObject *self, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-/* label(name)(function): the wrapper is Python, for coroutines as well. */
+/* label(name)(function): the wrapper is written in Python, so that it supports
+ * coroutines. */
 static PyObject *
 label_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {

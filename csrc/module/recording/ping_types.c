@@ -15,7 +15,7 @@ typedef struct client_object {
     PyObject_HEAD fd_ping_client *client; /* owned; NULL: closed */
 } client_object;
 
-/* The bytes of a token, borrowed; NULL with an exception. */
+/* Return the bytes of a token, borrowed, or NULL with an exception. */
 static const uint8_t *
 token_of(PyObject *bytes)
 {

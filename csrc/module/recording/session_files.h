@@ -1,17 +1,17 @@
-/* The files of fastdispatch._core.Session. */
+/* Methods of fastdispatch._core.Session for its files. */
 #ifndef FD_SESSION_FILES_H
 #define FD_SESSION_FILES_H
 
 #include "capture/session/session.h"
 
-/* Write a recording in memory to a file, for arguments (folder, name); the
- * session has been stopped. None, or NULL with an exception. */
+/* Write the recording in memory of a stopped session to a file; arguments
+ * (folder, name). Return None, or NULL with an exception. */
 PyObject *fd_session_save(PyObject *self, PyObject *args);
 
-/* Make a session that was not started a segment of a rotated recording, for
- * arguments (seconds, on_rotate, before): the one after the session `before`,
- * or the first. The first step that ends `seconds` after its start calls
- * on_rotate(). None, or NULL with an exception. */
+/* Make a session that was not started a segment of a rotated recording;
+ * arguments (seconds, on_rotate, before). It follows the session `before`, or
+ * is the first. The first step that ends `seconds` after its start calls
+ * on_rotate(). Return None, or NULL with an exception. */
 PyObject *fd_session_rotate(PyObject *self, PyObject *args);
 
 #endif

@@ -1,19 +1,19 @@
-/* Arguments of fastdispatch._core.Session, converted. Each function sets an
- * exception when it fails. */
+/* Conversion of the arguments of fastdispatch._core.Session. Each function
+ * sets an exception when it fails. */
 #ifndef FD_SESSION_OPTIONS_H
 #define FD_SESSION_OPTIONS_H
 
 #include "capture/session/session.h"
 
-/* Add [(prefix, from), ...] to the session's paths. Returns -1 on failure. */
+/* Add [(prefix, from), ...] to the session's paths. Return -1 on failure. */
 int fd_session_add_prefixes(fd_session *session, PyObject *prefixes);
 
-/* Converter for PyArg_Parse: None, or (overwrites, MB of the side file, numbers,
- * minimum duration in ns of Python calls, operators, ranges, jobs), where -1
- * records none of them. `to` is an fd_timeline. Returns 0 on failure. */
+/* Converter for PyArg_Parse: None, or (overwrites, MB of the side file,
+ * numbers, minimum duration in ns of Python calls, operators, ranges, jobs),
+ * where -1 excludes that kind. `to` is an fd_timeline. Return 0 on failure. */
 int fd_session_timeline(PyObject *value, void *to);
 
-/* Copy the strings of a list. Returns -1 on failure. */
+/* Copy the strings of a list. Return -1 on failure. */
 int fd_session_globs(fd_timer_plan *plan, PyObject *globs);
 
 #endif

@@ -1,4 +1,4 @@
-/* fastdispatch._core.Session: one recording session. */
+/* fastdispatch._core.Session: a recording session. */
 #include "capture/frames/notebook_calls.h"
 #include "capture/hooks/collection_hook.h"
 #include "capture/operators/records.h"
@@ -42,7 +42,7 @@ optional(PyObject *value)
     return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
 }
 
-/* A new object with an open session; `path` may be None, and is a name where a
+/* Create an object with an open session. `path` may be None; it is a name if a
  * folder is given. */
 static PyObject *
 session_opened(PyTypeObject *type, PyObject *path, PyObject *place, int max_mb,

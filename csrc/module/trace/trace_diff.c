@@ -1,4 +1,4 @@
-/* Trace.diff() and .joined(): two traces, or two ranks, compared. */
+/* Trace.diff() and .joined(): comparison of two traces or two ranks. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
@@ -88,7 +88,8 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
     return made;
 }
 
-/* Two ranks that are compared, or all of both. */
+/* Convert the pair of ranks to compare; by default, all ranks of both
+ * traces. */
 static bool
 take_pair(PyObject *before, PyObject *after, PyObject *pair,
           fd_diff_side sides[2])

@@ -1,4 +1,4 @@
-/* Trace.export(): the options of a format from Python's. */
+/* Trace.export(): conversion of the options of a format. */
 #include "module/errors.h"
 
 #include "events/recorded/recording_inputs.h"
@@ -7,7 +7,8 @@
 #include "module/trace/trace_type.h"
 #include "profile/totals.h"
 
-/* The index of a name in a list that ends in NULL; -1 with ValueError. */
+/* Return the index of a name in a NULL-terminated list, or -1 with
+ * ValueError. */
 static int
 choose(const char *what, const char *name, const char *const *names)
 {
@@ -43,7 +44,8 @@ choose_all(fd_export_options *options, const char *style, const char *weight,
     return true;
 }
 
-/* The texts of a tuple of str, borrowed from it; the list is the caller's. */
+/* Convert a tuple of str to a list that the caller frees; the texts are
+ * borrowed from the tuple. */
 static bool
 take_globs(PyObject *tuple, fd_export_globs *globs)
 {
@@ -69,7 +71,7 @@ free_globs(fd_export_globs *globs)
     fd_free((void *)(uintptr_t)globs->list);
 }
 
-/* Alignment of the clocks of several ranks. */
+/* Options of the alignment of the clocks of several ranks. */
 typedef struct alignment {
     fd_timeline_align align;
     bool strict;

@@ -34,7 +34,7 @@ counter_name(int counter)
     return fd_counter_names[counter];
 }
 
-/* {key: JSON text} */
+/* Return {key: JSON text}. */
 static PyObject *
 meta_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
@@ -59,7 +59,8 @@ notes_of(const fd_trace *trace, const fd_trace_rank *rank)
     return notes;
 }
 
-/* The table of dumps, and a column that no dump has. */
+/* Return the table of threads as in dumps, with an additional column that
+ * dumps do not have. */
 static PyObject *
 threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
 {
@@ -73,7 +74,7 @@ threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
                                                rank->threads.count, texts));
 }
 
-/* A window as numbers of steps; None without one. */
+/* Return a window as step numbers, or None if there is no window. */
 static PyObject *
 window_of(const fd_trace_rank *rank, uint32_t from, uint32_t to)
 {
@@ -93,7 +94,7 @@ window_of(const fd_trace_rank *rank, uint32_t from, uint32_t to)
         (unsigned int)to);
 }
 
-/* The settled steps, whatever the figures are of. */
+/* Return the settled steps, regardless of the steps that the figures cover. */
 static PyObject *
 settled_of(const fd_trace_rank *rank)
 {
@@ -167,7 +168,7 @@ fd_trace_ranks(PyObject *self, PyObject *unused)
     return list;
 }
 
-/* The rank in the arguments; NULL with an exception. */
+/* Return the rank given by the arguments, or NULL with an exception. */
 static const fd_trace_rank *
 rank_in(PyObject *self, PyObject *args, const char *format)
 {

@@ -1,4 +1,4 @@
-/* Trace.reduced and .spreads: many ranks as one. */
+/* Trace.reduced and .spreads: reduction of many ranks to one. */
 #include "module/trace/trace_type.h"
 
 #include "columns/rank_reduction.h"
@@ -6,7 +6,7 @@
 #include "module/field_tables.h"
 #include "trace/step_window.h"
 
-/* A row of Trace.spreads: percentiles are of the sketches. */
+/* A row of Trace.spreads; percentiles are estimated from the sketches. */
 typedef struct spread_row {
     fd_rank_spread spread;
     uint64_t self_median;
@@ -74,7 +74,7 @@ fd_trace_spreads(PyObject *self, PyObject *unused)
     return made;
 }
 
-/* The traces of a list of Trace objects and of `self`. */
+/* Return the traces of `self` and of a list of Trace objects. */
 static const fd_trace **
 traces_in(PyObject *self, PyObject *others)
 {

@@ -7,7 +7,8 @@
 
 static const char capsule_name[] = "arrow_array_stream";
 
-/* Consumers release streams on any thread, and some at exit. */
+/* Drop the reference to the trace. Consumers release streams on any thread,
+ * some at exit. */
 static void
 drop_trace(void *owner)
 {
@@ -18,7 +19,8 @@ drop_trace(void *owner)
     }
 }
 
-/* A consumer that took the stream over has cleared `release`. */
+/* Free a capsule. `release` is NULL if a consumer has taken over the
+ * stream. */
 static void
 free_capsule(PyObject *capsule)
 {

@@ -116,7 +116,8 @@ fd_trace_edges(PyObject *self, PyObject *args)
     return summarise(self, args, group_edges);
 }
 
-/* The group of each context but the first, which stands for none. */
+/* Return the group of each context except context 0, which is not a
+ * context. */
 static PyObject *
 group_numbers(const fd_groups *groups, uint32_t contexts)
 {

@@ -1,4 +1,5 @@
-/* Trace.nodes, .modules, .contexts: the shared tables, contexts with sums. */
+/* Trace.nodes, .modules and .contexts: the tables shared by all ranks, and
+ * sums per context. */
 #include "module/trace/trace_type.h"
 
 #include "module/field_tables.h"

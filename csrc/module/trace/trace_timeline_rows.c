@@ -1,4 +1,4 @@
-/* Trace.timeline_rows and .clocks: the timeline for pictures. */
+/* Trace.timeline_rows and .clocks: the timeline for drawings. */
 #include "module/errors.h"
 
 #include "events/recorded/recording_inputs.h"

@@ -31,7 +31,8 @@ fd_trace_rank_fits(PyObject *self, int rank)
     return false;
 }
 
-/* File system paths as bytes objects, for as long as they are needed. */
+/* Encode file system paths as bytes objects, which the caller keeps as long as
+ * the paths are used. */
 static PyObject *
 encoded_paths(PyObject *paths)
 {
@@ -79,7 +80,7 @@ open_paths(PyObject *list, fd_trace_part part, bool segments,
     return status;
 }
 
-/* "settled", or the numbers of the first and the last step. */
+/* Convert "settled", or the numbers of the first and last step. */
 static bool
 take_steps(PyObject *steps, fd_steps_wanted *wanted)
 {
@@ -107,7 +108,7 @@ take_steps(PyObject *steps, fd_steps_wanted *wanted)
     return true;
 }
 
-/* None: all parts. */
+/* Convert the option that selects a part of the recording; None: all parts. */
 static bool
 take_part(PyObject *only, bool timeline, fd_trace_part *part)
 {
@@ -192,7 +193,8 @@ trace_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* To some steps. A sum of ranks has no others. */
+/* Return whether the trace is reduced to some steps. A sum of ranks is not,
+ * because it has no other steps. */
 static bool
 is_reduced(const fd_trace *trace)
 {

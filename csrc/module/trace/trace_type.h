@@ -1,20 +1,22 @@
-/* Traces as Python objects. */
+/* Trace objects: recordings, dumps and merges in memory. */
 #ifndef FD_TRACE_TYPE_H
 #define FD_TRACE_TYPE_H
 
 #include "module/state.h"
 #include "profile/call_groups.h"
 
-/* Takes ownership of the trace, also after a failure. */
+/* Return a Trace object. It owns the trace; after a failure the trace is
+ * freed. */
 PyObject *fd_trace_object(PyObject *module, fd_trace *trace);
 
-/* The trace of a Trace object; borrowed. */
+/* Return the trace of a Trace object, borrowed. */
 fd_trace *fd_trace_of(PyObject *self);
 
-/* Whether `rank` is an index of its ranks or FD_ALL_RANKS, else IndexError. */
+/* Return whether `rank` is FD_ALL_RANKS or the index of a rank, else raise
+ * IndexError. */
 bool fd_trace_rank_fits(PyObject *self, int rank);
 
-/* Methods; module/trace/trace_type.c has their signatures. */
+/* Methods; their signatures are in module/trace/trace_type.c. */
 PyObject *fd_trace_nodes(PyObject *self, PyObject *unused);
 PyObject *fd_trace_modules(PyObject *self, PyObject *unused);
 PyObject *fd_trace_contexts(PyObject *self, PyObject *args);
@@ -35,7 +37,8 @@ PyObject *fd_trace_streams(PyObject *self, PyObject *unused);
 PyObject *fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *fd_trace_joined(PyObject *self, PyObject *args);
 
-/* Of node, function, ...: false with ValueError. */
+/* Convert "node", "function", ... to a grouping. Return false with ValueError
+ * for other names. */
 bool fd_take_grouping(const char *name, fd_grouping *grouping);
 
 /* Trace.export(format, *, ...) -> bytes */

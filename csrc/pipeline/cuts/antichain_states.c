@@ -12,7 +12,8 @@ time_of(const fd_model_node *node)
     return (node->forward + node->backward) / 1000;
 }
 
-/* Layers of `next` outside of `state` are added together. */
+/* Note the minimum times and parameters of a step: the layers of `next` outside
+ * of `state`, which are added together. */
 static void
 note_step(const fd_state_family *f, const uint64_t *state)
 {
@@ -83,8 +84,8 @@ step_cost(fd_state_family *f, uint64_t *work, chain_cost by)
     return time;
 }
 
-/* The layer with the lowest cost after a state; the number of layers if no
- * layer qualifies. */
+/* Return the layer with the lowest cost after a state, or the number of layers
+ * if no layer qualifies. */
 static uint32_t
 cheapest(fd_state_family *f, uint64_t *work, uint32_t state, chain_cost by)
 {
@@ -103,7 +104,7 @@ cheapest(fd_state_family *f, uint64_t *work, uint32_t state, chain_cost by)
     return best;
 }
 
-/* A chain of states. */
+/* Add a chain of states. */
 static fd_status
 walk(fd_state_family *f, uint64_t *work, chain_cost by)
 {
@@ -133,7 +134,7 @@ size_of(const uint64_t *set, uint32_t words)
     return size;
 }
 
-/* Order of rows that begin with their size. */
+/* Compare rows, which begin with their size. */
 static int
 by_size(const void *a, const void *b)
 {
@@ -178,9 +179,9 @@ sort_rows(const fd_state_family *f, uint64_t *sets)
     return FD_OK;
 }
 
-/* Whether all layers outside depend on all layers inside: each state is then
- * inside or around this one. Layers with a parent outside depend on all inputs
- * of it. */
+/* Return whether all layers outside depend on all layers inside: each other
+ * state is then a subset or superset. It is sufficient that layers with a
+ * parent outside have only such inputs. */
 static bool
 is_waist(const fd_layers *layers, const uint64_t *state)
 {
@@ -259,7 +260,7 @@ time_of_set(const fd_state_family *f, const uint64_t *set)
     return time;
 }
 
-/* Whether a plan within the cap may be cut after `time`. */
+/* Return whether a plan within the cap may be cut after `time`. */
 static bool
 is_within(double cap, double machines, double time, double whole)
 {
@@ -350,7 +351,7 @@ add_region(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
     return status;
 }
 
-/* The region with the fewest bytes in each of `parts` equal parts of the
+/* Add the region with the fewest bytes in each of `parts` equal parts of the
  * time; 0: all regions. */
 static fd_status
 add_regions(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
@@ -387,7 +388,7 @@ add_regions(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
     return status;
 }
 
-/* For any set of states: each layer alone. */
+/* Note each layer alone, a lower bound for any set of states. */
 static void
 each_alone(const fd_state_family *f)
 {
@@ -398,7 +399,7 @@ each_alone(const fd_state_family *f)
     }
 }
 
-/* The first state is a source alone. */
+/* Note the first state, a single source. */
 static void
 note_start(const fd_state_family *f)
 {
@@ -432,7 +433,8 @@ find_all(fd_state_family *f, uint32_t most, bool *complete)
     return status;
 }
 
-/* One chain by time, one by the bytes at each cut, and states of regions. */
+/* Find one chain by time, one by the bytes at each cut, and states of
+ * regions. */
 static fd_status
 find_some(fd_state_family *f, uint64_t *work, const fd_states_limits *limits)
 {

@@ -18,59 +18,63 @@
 
 typedef struct fd_states {
     uint32_t count;
-    uint32_t found; /* of the family, including states outside of the limits;
-                       0: not counted */
+    uint32_t found; /* size of the family, including states outside of the
+                     * limits; 0: not counted */
     uint32_t words;
-    bool complete;            /* false: the family has more */
-    uint64_t *sets;           /* owned, as all below; one row per state */
+    bool complete;            /* false: the family has more states */
+    uint64_t *sets;           /* owned, like the following arrays; one row per
+                               * state */
     double *times;            /* forward and backward, seconds */
     double *forward;          /* seconds */
     double *activations;      /* bytes */
-    double *parameters;       /* bytes */
+    double *parameters;       /* bytes saved for backward; activations of
+                               * layers if that is unknown */
     double *saved;            /* bytes kept for backward; activations of layers
                             that lack it */
-    double *cuts;             /* bytes passed to the layers outside */
-    double *wide_cuts;        /* the same as counted by PipeDream */
-    uint32_t *by_time;        /* states, by time */
-    bool *waists;             /* all other states are subsets or supersets */
-    double *least_times;      /* per layer: the minimum time in seconds of the
-                             layers that are added together with it to a
-                             state */
-    double *least_parameters; /* the same in bytes */
+    double *cuts;             /* bytes passed to layers outside of the state */
+    double *wide_cuts;        /* bytes passed, as PipeDream counts them */
+    uint32_t *by_time;        /* states, sorted by time */
+    bool *waists;             /* per state: all other states are subsets or
+                               * supersets */
+    double *least_times;      /* per layer: minimum seconds of the layers that
+                               * are added to a state together with it */
+    double *least_parameters; /* per layer: minimum bytes of parameters,
+                               * likewise */
 } fd_states;
 
 /* Limits of the states to keep. If no stage of a plan takes longer than `cap`,
  * each of its cuts divides the graph so that some machines can compute the
  * first part within `cap`, and the others the rest:
  *
- *     time  0   cap   2 cap   3 cap  ...           whole
+ *     time  0   cap   2 cap   3 cap  ...           all layers
  *           |   [--]    [--]    [--]                   |
- *                 ^ as wide as what machines times cap is more than the whole
+ *                 ^ width: (machines times cap) minus the time of all layers
  *
  * The second cap is for more machines. INFINITY keeps all states. */
 typedef struct fd_states_limits {
     uint32_t found; /* maximum number of states found */
     uint32_t kept;  /* maximum number of states kept */
-    uint32_t few;   /* a family of at most this size is kept whole */
+    uint32_t few;   /* a family of at most this size is kept completely */
     double cap;     /* seconds */
     double machines;
     double more_cap;
-    double more_machines; /* 0: none */
-    uint32_t
-        chain; /* maximum per chain and of regions, evenly spread; 0: all */
-    const fd_cut_regions
-        *regions; /* chains, and states of these regions; NULL:
-                                  chains only */
+    double more_machines; /* 0: no second cap */
+    /* maximum number of states per chain and of regions, evenly spaced; 0:
+     * all */
+    uint32_t chain;
+    /* add chains and states of these regions; NULL: chains only */
+    const fd_cut_regions *regions;
 } fd_states_limits;
 
-/* Chains only, which are a part of the family, if `found` is 0 or the family
- * exceeds the limits. Clear it in any case. */
+/* Find the states. If `found` is 0 or the family exceeds the limits, find only
+ * chains, which are a part of the family. Clear the states also after a
+ * failure. */
 fd_status fd_states_make(fd_states *states, const fd_model *model,
                          const fd_layers *layers,
                          const fd_states_limits *limits);
 void fd_states_clear(fd_states *states);
 
-/* The number of states in by_time that take at most `time`. */
+/* Return the number of states in by_time that take at most `time`. */
 uint32_t fd_states_until(const fd_states *states, double time);
 
 static inline const uint64_t *
@@ -79,8 +83,8 @@ fd_state_set(const fd_states *states, uint32_t state)
     return &states->sets[(size_t)state * states->words];
 }
 
-/* Whether `state` contains `start` and is not the same. If one is a waist, the
- * order of states decides, which is that of sizes. */
+/* Return whether `state` contains `start` and is larger. If one of them is a
+ * waist, the order of states decides, which is the order of sizes. */
 static inline bool
 fd_state_follows(const fd_states *states, uint32_t start, uint32_t state)
 {

@@ -1,4 +1,4 @@
-/* Sets of small numbers as rows of words, all of one length. */
+/* Sets of small numbers as rows of words of equal length. */
 #ifndef FD_BIT_SETS_H
 #define FD_BIT_SETS_H
 
@@ -25,13 +25,14 @@ fd_bits_join(uint64_t *set, const uint64_t *more, uint32_t words)
     }
 }
 
-/* The words of a set that have bits: from `first` up to `end`. */
+/* The range of words of a set that have bits: from `first` up to `end`. */
 typedef struct fd_word_range {
     uint32_t first;
     uint32_t end;
 } fd_word_range;
 
-/* Whether `set`, which has bits in one range only, is a subset of `of`. */
+/* Return whether `set`, which has bits only in the range, is a subset of
+ * `of`. */
 static inline bool
 fd_bits_within_in(const uint64_t *set, const uint64_t *of, fd_word_range range)
 {
@@ -48,7 +49,7 @@ fd_bits_within(const uint64_t *set, const uint64_t *of, uint32_t words)
     return fd_bits_within_in(set, of, (fd_word_range){0, words});
 }
 
-/* Whether a set with bits in one range only intersects another. */
+/* Return whether a set with bits only in the range intersects another. */
 static inline bool
 fd_bits_meet_in(const uint64_t *a, const uint64_t *b, fd_word_range range)
 {

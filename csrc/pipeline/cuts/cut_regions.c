@@ -29,7 +29,7 @@ after(const fd_cut_regions *r, uint32_t layer)
     return fd_layers_row(r->layers, r->after, layer);
 }
 
-/* More than the rounding error of sums of times. */
+/* Return more than the rounding error of sums of times. */
 static double
 slack(const fd_cut_regions *r)
 {
@@ -46,7 +46,7 @@ typedef struct change {
 } change;
 
 /* Move a free layer inside or outside if the times of the region require it.
- * False: no state is left. */
+ * Return false if no state is left. */
 static bool
 place(const fd_cut_regions *r, change *c, uint32_t layer, bool *changed)
 {
@@ -92,8 +92,8 @@ place_all(const fd_cut_regions *r, change *c)
                             (fd_word_range){0, r->layers->words});
 }
 
-/* Set the figures of a region from its layers inside and outside, and those
- * from its times. */
+/* Set the bounds of a region from its layers inside and outside, after placing
+ * the layers that the times decide. */
 static fd_status
 narrow(fd_cut_regions *r, uint32_t at)
 {
@@ -225,7 +225,7 @@ weight_without(const fd_cut_regions *r, fd_cut_region_scale scale,
     return weight;
 }
 
-/* The free layer that places the most others on either side. */
+/* Return the free layer that decides the most other layers on either side. */
 static uint32_t
 dividing_layer(const fd_cut_regions *r, uint32_t region,
                fd_cut_region_scale scale)

@@ -2,7 +2,7 @@
  * the layers of `inside`, lack those of `outside`, and take from `least_time`
  * to `most_time`:
  *
- *     time  0      least   most                  whole
+ *     time  0      least   most                  all layers
  *           |--------|=======|---------------------|
  *            inside    free        outside
  *
@@ -19,8 +19,9 @@ typedef struct fd_cut_region {
     double most_time;
     double least_parameters; /* bytes */
     double most_parameters;
-    double bytes; /* lower bound of the bytes at a cut; INFINITY: no state */
-    bool single;  /* one state */
+    double bytes; /* lower bound of the bytes at a cut; INFINITY: the region is
+                   * empty */
+    bool single;  /* the region has exactly one state */
 } fd_cut_region;
 
 /* The sets of a region. */
@@ -36,16 +37,16 @@ typedef struct fd_cut_regions {
     fd_cut_flow flow;
     double *times;      /* owned; per layer, seconds */
     double *parameters; /* owned; per layer, bytes */
-    double time;        /* of all layers */
-    double bytes;       /* parameters of all layers */
+    double time;        /* seconds of all layers */
+    double bytes;       /* bytes of the parameters of all layers */
     uint64_t *after;    /* owned; a row per layer: itself and the layers that
-                           depend on it */
+                         * depend on it */
     uint64_t *sets;     /* owned; FD_CUT_REGION_SETS rows per region */
-    uint32_t room;      /* regions in `sets` */
+    uint32_t room;      /* capacity of `sets` in regions */
     FD_VECTOR(fd_cut_region) list;
 } fd_cut_regions;
 
-/* One region of all states. Clear it in any case. */
+/* Make one region of all states. Clear the regions also after a failure. */
 fd_status fd_cut_regions_make(fd_cut_regions *regions, const fd_model *model,
                               const fd_layers *layers);
 void fd_cut_regions_clear(fd_cut_regions *regions);
@@ -57,19 +58,21 @@ fd_cut_region_set(const fd_cut_regions *regions, uint32_t region, int set)
                           * regions->layers->words];
 }
 
-/* The size of a step in time, and of the same importance in parameters. */
+/* Weights for the choice of a division: seconds, and bytes of parameters that
+ * count as much. */
 typedef struct fd_cut_region_scale {
     double time;
     double parameters;
 } fd_cut_region_scale;
 
 /* Divide a region of more than one state: it becomes the first part, and the
- * second one is appended. Parts longer than the time of the scale are divided
+ * second part is appended. Parts longer than the time of the scale are divided
  * by time. */
 fd_status fd_cut_regions_divide(fd_cut_regions *regions, uint32_t region,
                                 fd_cut_region_scale scale);
 
-/* Whether a state of one region may be a subset of one of another. */
+/* Return whether a state of region `before` can be a subset of one of region
+ * `after`. */
 bool fd_cut_regions_in_order(const fd_cut_regions *regions, uint32_t before,
                              uint32_t after);
 

@@ -10,21 +10,24 @@
 
 typedef struct fd_layers {
     uint32_t count;
-    uint32_t words;     /* of a set */
-    uint32_t *nodes;    /* owned, as all below; place of each layer in the
-                           model */
-    uint32_t *layer_of; /* of a node of the model; count: excluded */
+    uint32_t words;     /* words per set */
+    uint32_t *nodes;    /* owned, like the following arrays; index of each
+                         * layer in the model */
+    uint32_t *layer_of; /* per node of the model, its layer; `count`:
+                         * excluded */
     uint64_t *within;   /* a row per layer: itself and its dependencies */
-    uint64_t *parents;  /* a row per layer */
-    uint64_t *children; /* a row per layer */
-    uint64_t *leaving;  /* a row per layer: dependencies that layers outside
-                           of `within` use too */
-    fd_word_range *parent_words; /* per layer: range of bits in the row of its
-                                    parents */
-    fd_word_range *child_words;  /* the same of its children */
+    uint64_t *parents;  /* a row per layer: its inputs */
+    uint64_t *children; /* a row per layer: its users */
+    uint64_t *leaving;  /* a row per layer: dependencies that layers outside of
+                         * `within` use too */
+    fd_word_range *parent_words; /* per layer: range of words with bits in its
+                                  * row of `parents` */
+    fd_word_range *child_words;  /* per layer: range of words with bits in its
+                                  * row of `children` */
 } fd_layers;
 
-/* FD_EINVAL: no layer remains. Clear it in any case. */
+/* Make the layers. FD_EINVAL: no layer remains. Clear them also after a
+ * failure. */
 fd_status fd_layers_make(fd_layers *layers, const fd_model *model,
                          fd_error *error);
 void fd_layers_clear(fd_layers *layers);
@@ -35,8 +38,8 @@ fd_layers_row(const fd_layers *layers, uint64_t *rows, uint32_t layer)
     return &rows[(size_t)layer * layers->words];
 }
 
-/* Whether a layer has a parent, or a child, in a set; and whether all its
- * parents, or children, are in it. */
+/* Return whether a layer has a parent (or a child) in a set; or whether all
+ * its parents (or children) are in it. */
 static inline bool
 fd_layers_parent_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
 {
@@ -65,10 +68,10 @@ fd_layers_children_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
                              l->child_words[layer]);
 }
 
-/* Order of ids: runs of digits by their number, node9 before node10. */
+/* Compare ids; runs of digits are compared as numbers: node9 before node10. */
 int fd_id_order(const char *a, const char *b);
 
-/* Indices in the order of their times; equal times in the order of indices. */
+/* Sort indices by their times; equal times in the order of indices. */
 fd_status fd_time_order(uint32_t *order, const double *times, uint32_t count);
 
 #endif

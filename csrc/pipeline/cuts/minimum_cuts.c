@@ -31,7 +31,7 @@ fd_cut_bytes(const fd_model *model, const fd_layers *layers,
     return bytes;
 }
 
-/* Nodes of the flow: these two, and each free layer with its output. */
+/* Nodes of the flow: source, sink, and each free layer with its output. */
 enum { INSIDE, OUTSIDE, FIRST_FREE };
 
 static fd_status
@@ -59,8 +59,8 @@ place_layers(fd_cut_flow *f, const uint64_t *inside, const uint64_t *outside)
     }
 }
 
-/* Each output that crosses counts once, and those that no layer uses cross;
- * all inputs of a layer inside are inside. */
+/* Add the edges of an output. An output that crosses counts once; an output
+ * without users crosses; all inputs of a layer inside are inside. */
 static fd_status
 add_output(fd_cut_flow *f, uint32_t layer)
 {
@@ -110,7 +110,7 @@ add_edges(fd_cut_flow *f)
     return status;
 }
 
-/* Search an augmenting path; marks the nodes that residual edges from the
+/* Search an augmenting path, and mark the nodes that residual edges from the
  * inside reach. */
 static bool
 find_path(fd_cut_flow *f)
@@ -132,7 +132,7 @@ find_path(fd_cut_flow *f)
     return f->reached[OUTSIDE] != 0;
 }
 
-/* Returns the bytes that were added. */
+/* Add a flow along the path, and return its bytes. */
 static double
 add_flow(fd_cut_flow *f)
 {

@@ -103,7 +103,7 @@ fd_family_begin(fd_state_family *f, uint32_t *place)
     return fd_family_put(f, place);
 }
 
-/* Join all layers of `set` that may follow `work`. */
+/* Add all layers of `set` that may follow `work` to it. */
 static bool
 join_all(const fd_state_family *f, uint64_t *work, const uint64_t *set)
 {

@@ -3,10 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Durations of a part. */
+/* The durations of a part. */
 enum { FORWARD, BACKWARD, HALF_BACKWARD, PART_DURATIONS };
 
-/* The job that computes the data of a direction, part and micro-batch, + 1. */
+/* Return where to store, + 1, the job that computes the data of a direction,
+ * part and micro-batch. */
 static uint32_t *
 producer(const fd_plan *plan, uint32_t *producers, bool back, uint32_t part,
          int32_t micro_batch)
@@ -45,7 +46,8 @@ add_computation(fd_simulation *s, const fd_plan_job *job)
     return status != FD_OK || first ? status : fd_sim_depend(s, before - 1, 0);
 }
 
-/* The computations of a rank. A receive is a dependency of the next one. */
+/* Add the computations of a rank. A receive is a dependency of the next
+ * one. */
 static fd_status
 add_rank(fd_compiled *to, uint32_t rank, uint32_t *producers)
 {
@@ -201,7 +203,7 @@ reduce_of(const fd_plan *plan, uint32_t rank, const fd_part *parts)
     return time;
 }
 
-/* The sum of the times of all jobs and transfers. */
+/* Return the sum of the times of all jobs and transfers. */
 static double
 sum_of(const fd_plan *plan, const fd_part *parts)
 {
@@ -212,8 +214,8 @@ sum_of(const fd_plan *plan, const fd_part *parts)
     return all * plan->micro_batches;
 }
 
-/* Seconds as integers, scaled by a power of two so that all of them together
- * are below 2^61. */
+/* Convert seconds to integers, scaled by a power of two so that their sum is
+ * below 2^61. */
 static int
 set_times(const fd_compiled *compiled, const fd_part *parts, double all)
 {

@@ -16,25 +16,27 @@
 #include "pipeline/simulator/job_simulator.h"
 
 typedef struct fd_compiled {
-    fd_plan plan; /* the schedule itself; a part is a global stage */
+    fd_plan plan; /* the schedule; a part is a global stage */
     fd_simulation simulation;
-    int64_t
-        *durations; /* owned, as the next; F, B and half a B of each part */
-    int64_t *lags;  /* 0, then the transfer of each part */
-    FD_VECTOR(uint32_t)
-    in_flight; /* rank, then micro-batches in flight per chunk; no entry of a
-                  rank is within another */
+    int64_t *durations; /* owned, like the next; of F, B and half a B of each
+                     * part */
+    int64_t *lags;      /* 0, then the transfer time of each part */
+    /* entries of a rank and its micro-batches in flight per chunk; no entry of
+     * a rank is contained in another */
+    FD_VECTOR(uint32_t) in_flight;
 } fd_compiled;
 
-/* FD_EINVAL: no engine supports it. Clear it in any case. */
+/* Compile a schedule. FD_EINVAL: no engine supports it. Clear it also after a
+ * failure. */
 fd_status fd_compiled_make(fd_compiled *compiled,
                            const fd_plan_request *request, fd_error *error);
 void fd_compiled_clear(fd_compiled *compiled);
 
-/* Seconds from the first job to the end of the last, gradients reduced. */
+/* Return the seconds from the first job to the end of the last one, including
+ * the reduction of gradients. */
 double fd_compiled_time(fd_compiled *compiled, const fd_part *parts);
 
-/* The peak of bytes on a rank. Parts without known bytes count as 0. */
+/* Return the peak of bytes on a rank. Parts of unknown size count as 0. */
 double fd_compiled_memory(const fd_compiled *compiled, uint32_t rank,
                           const fd_part *parts);
 

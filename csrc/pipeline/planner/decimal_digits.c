@@ -38,8 +38,8 @@ with_point(char *text)
     }
 }
 
-/* printf's %g writes an exponent if there are fewer digits than places before
- * the point; Python does so from 1e16 on. */
+/* printf's %g writes an exponent if there are fewer digits than positions
+ * before the point; Python does so from 1e16 on. */
 void
 fd_digits_write(fd_buffer *to, double value)
 {

@@ -6,15 +6,15 @@
 
 #include <stdbool.h>
 
-/* Read a decimal number. False for any other text, and for numbers outside the
- * range of a double. */
+/* Read a decimal number. Return false for any other text, and for numbers
+ * outside the range of a double. */
 bool fd_digits_read(const char *text, size_t size, double *value);
 
-/* Write the fewest digits that are read as the same double, as Python's repr:
+/* Write the shortest number that is read as the same double, as Python's repr:
  * 6291456.0, 0.1, 1e+16. */
 void fd_digits_write(fd_buffer *to, double value);
 
-/* With three decimals if that is exact, else as above. */
+/* Write three decimals if that is exact, otherwise the shortest number. */
 void fd_digits_write_thousandths(fd_buffer *to, double value);
 
 #endif

@@ -9,14 +9,14 @@
 
 typedef struct search {
     const fd_optimum_request *request;
-    fd_optimum *best; /* the plan with time `high`, if one is known */
-    double low;       /* a lower bound */
+    fd_optimum *best; /* the plan with time `high`, if any */
+    double low;       /* lower bound */
     double high;
     uint64_t looked;
     fd_error *error;
 } search;
 
-/* Search for a plan of at most `time` seconds, which becomes the best. Times
+/* Search for a plan of at most `time` seconds and store it as the best. Times
  * below `floor` are equally good. */
 static fd_status
 find_below(search *s, double time, double floor)
@@ -46,8 +46,8 @@ find_below(search *s, double time, double floor)
     return status;
 }
 
-/* Find any plan. The first caps are close to the lower bound: a smaller cap
- * leaves fewer places for a cut. */
+/* Find any plan. The first caps are close to the lower bound, since a smaller
+ * cap leaves fewer possible cuts. */
 static fd_status
 find_any(search *s)
 {
@@ -80,11 +80,11 @@ narrow(search *s)
 static fd_status
 find(search *s)
 {
-    /* The inner levels take most of the time whatever the cap: one
-     * decision. */
+    /* With several levels, most time is spent in the inner levels whatever the
+     * cap: make one decision. */
     bool levels = s->request->costs.levels > 1;
     fd_status status = levels ? find_below(s, INFINITY, s->low) : find_any(s);
-    /* Not above the lower bound: the first of equally good plans. */
+    /* The bounds have met: find the first of equally good plans. */
     if (status == FD_OK && (levels || s->high <= s->low)) {
         s->low = s->high;
         return FD_OK;
@@ -102,7 +102,8 @@ find(search *s)
     return status;
 }
 
-/* After the effort: data parallelism, unless the plan so far is better. */
+/* Use data parallelism when the effort was reached, unless the plan so far is
+ * better. */
 static fd_status
 use_data_parallel(search *s)
 {
@@ -120,7 +121,8 @@ use_data_parallel(search *s)
     return any ? FD_OK : status == FD_EINVAL ? FD_EFULL : status;
 }
 
-/* If not all states are known, better plans may exist outside of them. */
+/* Return the lower bound. If not all states are known, it must include plans
+ * with other states. */
 static double
 bound_of(const search *s)
 {

@@ -24,7 +24,8 @@ is_link(const fd_model *model, uint32_t node)
     return ins(model, node) == 1 && outs(model, node) == 1;
 }
 
-/* The head of the run of each node; outside of branches, the node. */
+/* Find the head of the run of each node; outside of branches, it is the node
+ * itself. */
 static void
 find_runs(const fd_model *model, uint32_t *head)
 {
@@ -73,7 +74,8 @@ keep_outputs(fd_model *to, const fd_model *from, const fd_model_node *node,
     return FD_OK;
 }
 
-/* A run as one node: its head and the single outputs after it. */
+/* Add a run as one node: its head and the layers with a single input after
+ * it. */
 static fd_status
 add_run(fd_model *to, const fd_model *from, const uint32_t *head,
         uint32_t node, uint32_t *branches)
@@ -150,7 +152,7 @@ typedef struct half {
 typedef struct rest {
     FD_VECTOR(half) halves;
     uint32_t *heads;  /* owned; in and out of each node */
-    uint32_t *counts; /* owned; the same */
+    uint32_t *counts; /* owned; in and out of each node */
 } rest;
 
 static bool
@@ -212,7 +214,8 @@ take_out(rest *r, uint32_t *todo, uint32_t count, bool *result)
         r->counts[2 * node] = 0;
         left--;
         status = connect(r, before, behind);
-        /* Each removal adds one entry at most: there is room. */
+        /* Each removal adds at most one entry, so the capacity is
+         * sufficient. */
         todo[waiting++] = before;
         todo[waiting++] = behind;
     }
@@ -247,7 +250,7 @@ fd_shape_is_series_parallel(const fd_model *model, bool *result)
     return status;
 }
 
-/* Hash of a node: its name and the hashes of its neighbours on one side, in
+/* Hash each node: its name and the hashes of its neighbours on one side, in
  * any order. */
 static void
 hash_side(const fd_model *model, const uint64_t *start, uint64_t *hashes,
@@ -274,7 +277,7 @@ by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A hash per node: its name, all nodes before it, all nodes after it. */
+/* Hash each node: its name, all nodes before it, all nodes after it. */
 static fd_status
 hash_nodes(const fd_model *model, uint64_t **hashes)
 {

@@ -15,8 +15,8 @@ climb(fd_evaluator *evaluator, const fd_initial_request *request)
     return status;
 }
 
-/* The stages of an optimum as parts; each rank has the machines of all its
- * stages. */
+/* Convert the stages of an optimum to parts; each rank has the machines of all
+ * its stages. */
 static bool
 take_stages(const fd_evaluator *evaluator, fd_chain *to,
             const fd_optimum *from, uint32_t ranks)
@@ -46,8 +46,7 @@ add_asynchronous(fd_evaluator *evaluator, fd_initial_request *request)
     uint32_t ranks = plan == NULL ? 0 : plan->stages.count / evaluator->chunks;
     fd_compiled *compiled = NULL;
     fd_status status = FD_OK;
-    /* The states exclude ranks of several machines with one machine per
-     * stage. */
+    /* With one machine per stage, ranks of several machines are excluded. */
     if (ranks == 0 || ranks > evaluator->most_ranks
         || (evaluator->chunks > 1 && evaluator->costs->straight)
         || !take_stages(evaluator, request->now, plan, ranks)) {
@@ -64,7 +63,7 @@ add_asynchronous(fd_evaluator *evaluator, fd_initial_request *request)
     return status;
 }
 
-/* Parts of equal time on evenly distributed machines. */
+/* Try parts of equal time on evenly distributed machines. */
 static fd_status
 add_even(fd_evaluator *evaluator, const fd_initial_request *request,
          uint32_t ranks)

@@ -148,7 +148,7 @@ fd_model_add(fd_model *model, const fd_model_node *node, fd_error *error)
     return status;
 }
 
-/* The neighbours of each node, in the order of the edges. */
+/* List the neighbours of each node in the order of the edges. */
 static void
 sort_edges(const fd_model *model, bool in, uint32_t *first, uint32_t *list)
 {
@@ -169,7 +169,7 @@ sort_edges(const fd_model *model, bool in, uint32_t *first, uint32_t *list)
     first[nodes] = model->edges.count;
 }
 
-/* A heap of nodes whose inputs are placed, the smallest first. */
+/* Add to a heap of nodes whose inputs are placed, the smallest on top. */
 static void
 heap_push(uint32_t *heap, uint32_t *count, uint32_t node)
 {
@@ -201,7 +201,7 @@ heap_pop(uint32_t *heap, uint32_t *count)
     return least;
 }
 
-/* An input of this node that is not placed yet. */
+/* Return an input of this node that is not placed yet. */
 static uint32_t
 waiting_input(const fd_model *model, const uint32_t *waits, uint32_t node)
 {
@@ -212,8 +212,8 @@ waiting_input(const fd_model *model, const uint32_t *waits, uint32_t node)
     return *inputs;
 }
 
-/* Follow nodes without a place backward: after as many steps as there are
- * nodes, the node is on a cycle. */
+/* Report a cycle: follow unplaced nodes backward. After as many steps as there
+ * are nodes, the node is on a cycle. */
 static fd_status
 tell_cycle(const fd_model *model, const uint32_t *waits, fd_error *error)
 {
@@ -243,7 +243,7 @@ tell_cycle(const fd_model *model, const uint32_t *waits, fd_error *error)
     return fd_fail(error, FD_EINVAL, "a cycle: %s", path);
 }
 
-/* Kahn's algorithm. */
+/* Sort topologically by Kahn's algorithm. */
 static fd_status
 find_order(fd_model *model, uint32_t *waits, uint32_t *heap, fd_error *error)
 {

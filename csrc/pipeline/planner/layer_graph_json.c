@@ -15,8 +15,8 @@ static const char schema[] = "fastdispatch-graph/";
 typedef struct reading {
     fd_model *model;
     const char *where;
-    const char *list; /* the list that is read */
-    unsigned at;      /* the element of it */
+    const char *list; /* name of the list being read */
+    unsigned at;      /* index in the list */
     fd_error *error;
 } reading;
 
@@ -248,8 +248,9 @@ read_document(reading *r, const cJSON *document)
     return status;
 }
 
-/* Whether cJSON, which has one failure for both, ran out of memory: the
- * document is valid and has no escape that cJSON rejects. */
+/* Return whether a document is valid and has no escape that cJSON rejects. A
+ * failure of cJSON is then a failed allocation: cJSON does not distinguish the
+ * two. */
 static bool
 is_valid(const char *text, size_t size)
 {

@@ -6,7 +6,8 @@
 #include "pipeline/planner/layer_graph.h"
 
 /* Read into an empty model and close it. Messages begin with `where` and the
- * place. FD_EVERSION: made by a newer version. Clear the model in any case. */
+ * position. FD_EVERSION: written by a newer version. Clear the model also
+ * after a failure. */
 fd_status fd_model_read_json(fd_model *model, const char *text, size_t size,
                              const char *where, fd_error *error);
 

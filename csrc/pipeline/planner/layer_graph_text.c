@@ -9,7 +9,7 @@ typedef struct span {
     size_t size;
 } span;
 
-/* An edge whose nodes may follow later in the file. */
+/* An edge; its nodes may follow later in the file. */
 typedef struct named_edge {
     span from;
     span to;
@@ -36,7 +36,7 @@ wrong(const reading *r, const char *what, span field)
                    r->line, what, shown, field.from);
 }
 
-/* The first or last occurrence of `text`; NULL: none. */
+/* Return the first or last occurrence of `text`, or NULL. */
 static const char *
 place_of(span within, const char *text, bool last)
 {
@@ -66,7 +66,8 @@ from(span text, const char *begin)
     return begin < end ? (span){begin, (size_t)(end - begin)} : (span){end, 0};
 }
 
-/* The part before the next `mark`, or all; moves `rest` behind the mark. */
+/* Return the part before the next `mark`, or everything; move `rest` after the
+ * mark. */
 static span
 next_part(span *rest, const char *mark)
 {
@@ -93,7 +94,7 @@ read_number(const reading *r, const char *name, span text, double *value)
     return FD_OK;
 }
 
-/* One size, or "[a; b; c]". */
+/* Read one size, or "[a; b; c]". */
 static fd_status
 read_outputs(const reading *r, span text, fd_model_node *node)
 {
@@ -171,7 +172,7 @@ add_node(const reading *r, fd_model_node *node, span id, span name)
                                : status;
 }
 
-/* From the right, since a name may contain any text. */
+/* Read a node from the right, since its name may contain any text. */
 static fd_status
 read_node(const reading *r, span line)
 {

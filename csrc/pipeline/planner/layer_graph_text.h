@@ -10,7 +10,7 @@
 #include "pipeline/planner/layer_graph.h"
 
 /* Read into an empty model and close it. Messages begin with `where` and the
- * line. Clear the model in any case. */
+ * line. Clear the model also after a failure. */
 fd_status fd_model_read_text(fd_model *model, const char *text, size_t size,
                              const char *where, fd_error *error);
 

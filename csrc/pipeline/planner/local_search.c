@@ -154,7 +154,7 @@ fd_evaluator_time(fd_evaluator *evaluator, fd_compiled *compiled,
     return fd_compiled_time(compiled, evaluator->parts);
 }
 
-/* Single changes of the best plan so far. */
+/* The search: single changes of the best plan so far. */
 typedef struct climb {
     fd_evaluator *evaluator;
     fd_compiled *compiled;
@@ -174,7 +174,7 @@ try_now(climb *c)
     }
 }
 
-/* All places for one cut between its neighbours. */
+/* Try all positions of one cut between its neighbours. */
 static void
 move_cut(climb *c, uint32_t part)
 {

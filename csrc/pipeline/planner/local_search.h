@@ -1,9 +1,9 @@
-/* Evaluation of pipelines under a synchronous schedule, and local search: a
+/* Evaluation of pipelines under a synchronous schedule, and local search. A
  * chain of states gives the cuts; the schedule gives the rank of each part;
  * its simulation gives the time of a step of the optimizer.
  *
- *     ends       [ part 0 | part 1 | ... the whole ]   the state behind each
- *     machines   [      2 |      1 | ...         1 ]   of the rank that has it
+ *     ends       [ part 0 | part 1 | ... all layers ]  state at the end of each
+ *     machines   [      2 |      1 | ...          1 ]  of the rank of each part
  *
  * With several chunks, a rank has several parts on the same machines. */
 #ifndef FD_LOCAL_SEARCH_H
@@ -13,7 +13,7 @@
 
 typedef struct fd_chain {
     uint32_t ranks;
-    uint32_t count;     /* parts: ranks times chunks */
+    uint32_t count;     /* number of parts: ranks times chunks */
     uint32_t *ends;     /* owned */
     uint32_t *machines; /* owned */
     double time;        /* seconds; INFINITY: no plan, or not evaluated */
@@ -31,44 +31,46 @@ fd_chain_block(const fd_chain *chain, uint32_t part)
 }
 
 typedef struct fd_evaluator {
-    const fd_states *states; /* borrowed, as the next */
+    const fd_states *states; /* borrowed, like the next */
     const fd_costs *costs;
     fd_schedule schedule;
     uint32_t micro_batches;
     uint32_t chunks;
     uint32_t forbidden;  /* a forbidden cut, or FD_NO_STATE */
     bool cut_once;       /* at least one cut is required */
-    uint32_t most_ranks; /* as many as machines and layers */
+    uint32_t most_ranks; /* limited by machines and layers */
     uint32_t most_parts;
-    fd_compiled *ready; /* owned, as the two below; by ranks - 1 */
+    fd_compiled *ready; /* owned, like the next two; by number of ranks - 1 */
     bool *known;
-    fd_part *parts;     /* work space */
-    uint64_t simulated; /* simulated computations so far */
+    fd_part *parts;     /* temporary */
+    uint64_t simulated; /* number of simulated computations so far */
 } fd_evaluator;
 
-/* FD_EINVAL: a schedule that is not for training, or with other chunks. Clear
- * it in any case. */
+/* Prepare evaluations. FD_EINVAL: the schedule is not for training, or has
+ * another number of chunks. Clear the evaluator also after a failure. */
 fd_status fd_evaluator_make(fd_evaluator *evaluator, fd_error *error);
 void fd_evaluator_clear(fd_evaluator *evaluator);
 
-/* NULL: no engine supports this number of ranks. */
+/* Return the schedule for a number of ranks, compiled at its first use.
+ * `*compiled` is NULL if no engine supports this number. */
 fd_status fd_evaluator_schedule(fd_evaluator *evaluator, uint32_t ranks,
                                 fd_compiled **compiled);
 
-/* The rank that has a part. */
+/* Return the rank that has a part. */
 uint32_t fd_evaluator_rank(const fd_evaluator *evaluator, uint32_t ranks,
                            uint32_t part);
 
-/* The time of a chain; INFINITY: not enough memory, or a forbidden cut. */
+/* Return the time of a chain; INFINITY: not enough memory, or a forbidden
+ * cut. */
 double fd_evaluator_time(fd_evaluator *evaluator, fd_compiled *compiled,
                          const fd_chain *chain);
 
-/* Whether the first parts of a chain fit into the memory of a rank. */
+/* Return whether the first parts of a chain fit into the memory of a rank. */
 bool fd_evaluator_fits(const fd_evaluator *evaluator, fd_compiled *compiled,
                        uint32_t rank, const fd_part *parts);
 
 /* Set chain->time, and improve the chain by moves of one cut or one machine
- * until none helps. `effort`: maximum of simulated computations. */
+ * until no move helps. `effort`: maximum number of simulated computations. */
 fd_status fd_local_search(fd_evaluator *evaluator, fd_chain *chain,
                           uint64_t effort);
 

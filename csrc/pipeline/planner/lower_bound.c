@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Times of all blocks for the level above; INFINITY above the cap. */
+/* Fill in the times of all blocks for the level above; INFINITY above the
+ * cap. */
 static void
 fill_blocks(fd_level *below, double *blocks)
 {
@@ -50,7 +51,7 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
         }
         unit *= costs->machines[i];
     }
-    /* Finite: 0 machines times the cap must be 0. */
+    /* The cap must be finite: 0 machines times the cap must be 0. */
     double cap = fmin(request->cap, 1e300);
     levels[costs->levels - 1].floor = request->floor;
     for (uint32_t i = costs->levels; i-- > 0;) {
@@ -161,7 +162,7 @@ fd_optimum_clear(fd_optimum *optimum)
     fd_vector_clear(&optimum->stages);
 }
 
-/* The optimum of the outermost level; FD_EINVAL: none. */
+/* Find the optimum of the outermost level. FD_EINVAL: no plan. */
 static fd_status
 fill_levels(fd_level *levels, uint32_t count, double *time)
 {

@@ -27,24 +27,25 @@
 typedef struct fd_stage {
     fd_block block;
     uint32_t level;
-    uint32_t parent;   /* in stages; of the outermost level itself */
-    uint32_t machines; /* of its level */
-    uint32_t after;    /* machines of its level in later stages */
+    uint32_t parent;   /* index in `stages`; for the outermost level, its own
+                        * index */
+    uint32_t machines; /* number of machines of its level */
+    uint32_t after;    /* number of machines of its level in later stages */
     fd_stage_cost cost;
     double memory; /* bytes per machine; only for level 0 with a memory
-                       model */
+                    * model */
 } fd_stage;
 
 typedef struct fd_optimum {
     double time;  /* a step of the pipeline in seconds */
     double bound; /* a lower bound; set by pipeline/planner/fastest_split.h */
-    double one_machine; /* seconds */
+    double one_machine; /* seconds on one machine */
     double data_parallel;
-    uint32_t unused; /* machines of the outermost level */
-    uint64_t looked; /* steps of the search */
-    FD_VECTOR(fd_stage)
-    stages; /* outermost level first, parents before their
-                                   parts, in the order of layers */
+    uint32_t unused; /* number of unused machines of the outermost level */
+    uint64_t looked; /* number of steps of the search */
+    /* outermost level first, parents before their parts, in the order of
+     * layers */
+    FD_VECTOR(fd_stage) stages;
 } fd_optimum;
 
 /* `forbidden`: a state at which the outermost level must not be cut, or
@@ -54,20 +55,22 @@ typedef struct fd_optimum_request {
     fd_costs costs;
     uint32_t forbidden;
     bool cut_once;
-    double cap;      /* maximum time of a plan; INFINITY */
-    double floor;    /* a lower bound of all plans; 0 */
-    uint64_t effort; /* maximum of steps; 0: unlimited */
+    double cap;      /* maximum time of a plan; or INFINITY */
+    double floor;    /* a lower bound of all plans; or 0 */
+    uint64_t effort; /* maximum number of steps; 0: unlimited */
     fd_watch *watch; /* NULL: no progress report */
 } fd_optimum_request;
 
-/* FD_EINVAL: numbers out of range; without a message: no such plan, or not
- * enough memory. FD_EFULL: the effort ended. Clear it in any case. */
+/* Find the optimum. FD_EINVAL with a message: numbers out of range; without a
+ * message: no such plan, or not enough memory. FD_EFULL: the effort was
+ * reached. Clear `optimum` also after a failure. */
 fd_status fd_optimum_find(fd_optimum *optimum,
                           const fd_optimum_request *request, fd_error *error);
 void fd_optimum_clear(fd_optimum *optimum);
 
-/* One stage on all machines: a plan without a search. FD_EINVAL: excluded by
- * the request, or not enough memory. Clear it in any case. */
+/* Make a plan of one stage on all machines, without a search. FD_EINVAL:
+ * excluded by the request, or not enough memory. Clear `optimum` also after a
+ * failure. */
 fd_status fd_optimum_data_parallel(fd_optimum *optimum,
                                    const fd_optimum_request *request);
 

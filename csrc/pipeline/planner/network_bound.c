@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The bound is raised by this share of the distance to its limit, at least by
- * this ratio. */
+/* Each step raises the bound by this share of the distance to its limit, and
+ * at least by this ratio. */
 #define STEP 0.25
 #define LEAST_STEP 1.005
 
@@ -16,21 +16,26 @@ typedef uint64_t machine_set;
 
 enum { MOST_MACHINES = 63 };
 
-/* The ways through the regions for plans of at most `cap` seconds. */
+/* The paths of plans of at most `cap` seconds through the regions. */
 typedef struct ways {
     fd_network_bound *bound;
     const fd_cut_region *list;
     double cap;
     double width;    /* seconds of the longest open region */
-    uint32_t *open;  /* owned; open regions, by least time */
-    uint32_t count;  /* of these */
-    uint32_t *order; /* owned, as all below; work of sorting */
+    uint32_t *open;  /* owned; open regions, sorted by least time */
+    uint32_t count;  /* number of open regions */
+    uint32_t *order; /* owned, like the following arrays; temporary, for
+                      * sorting */
     double *times;
-    machine_set *front;      /* per region: possible machines up to it */
-    machine_set *back;       /* and after it */
-    machine_set *allowed;    /* supersets of these */
-    machine_set *completing; /* numbers up to it that complete a plan */
-    uint16_t *transfer;      /* minimum of machines that pass its bytes */
+    machine_set *front;      /* per region: possible numbers of machines before
+                              * it */
+    machine_set *back;       /* per region: possible numbers of machines after
+                              * it */
+    machine_set *allowed;    /* per region: supersets of `front` and `back` */
+    machine_set *completing; /* per region: numbers of machines before it that
+                              * complete a plan */
+    uint16_t *transfer;      /* per region: minimum number of machines that
+                              * pass its bytes */
 } ways;
 
 static double
@@ -39,8 +44,8 @@ machines_at(const fd_costs *costs, uint32_t level)
     return level > 0 ? costs->machines[level - 1] : 1;
 }
 
-/* The minimum of machine seconds per byte over all products of machines per
- * level. */
+/* Find the minimum of machine seconds per byte over all products of machines
+ * per level. */
 static void
 find_shares(fd_network_bound *b, uint32_t level, uint32_t machines,
             double share)
@@ -88,7 +93,7 @@ fd_network_bound_clear(fd_network_bound *b)
     *b = (fd_network_bound){.machines = 0};
 }
 
-/* All numbers of machines from `least` to `most`. */
+/* Return all numbers of machines from `least` to `most`. */
 static machine_set
 numbers(uint32_t least, uint32_t most)
 {
@@ -96,8 +101,8 @@ numbers(uint32_t least, uint32_t most)
                         : ((machine_set)2 << most) - ((machine_set)1 << least);
 }
 
-/* Those of some numbers of machines that suffice for a stage of at least so
- * many seconds and parameters. */
+/* Return the numbers in `some` that are sufficient for a stage of at least
+ * this time and these parameters. */
 static machine_set
 machines_for(const ways *w, double time, double parameters, machine_set some)
 {
@@ -129,8 +134,8 @@ machines_for_bytes(const ways *w, double bytes)
                                        : w->bound->machines + 1;
 }
 
-/* Machines that pass the bytes of both cuts. With several levels the first
- * stage inside of a stage sends its output without time. */
+/* Return the number of machines that pass the bytes of both cuts. With several
+ * levels, the first stage within a stage sends its output without time. */
 static uint32_t
 machines_to_pass(const ways *w, uint32_t from, uint32_t to)
 {
@@ -140,8 +145,8 @@ machines_to_pass(const ways *w, uint32_t from, uint32_t to)
              : least;
 }
 
-/* The machines that remain beside each number of a set; with unused machines,
- * also fewer. */
+/* Return the numbers of machines that remain after those in a set; if machines
+ * may be unused, also fewer. */
 static machine_set
 rest_of(const ways *w, machine_set set)
 {
@@ -157,7 +162,7 @@ rest_of(const ways *w, machine_set set)
     return rest;
 }
 
-/* Machines of the first and of the last stage. */
+/* Set the numbers of machines of the first and of the last stage. */
 static void
 set_ends(ways *w, uint32_t region)
 {
@@ -171,7 +176,7 @@ set_ends(ways *w, uint32_t region)
                                    numbers(w->transfer[region], most));
 }
 
-/* The first open region that may follow one with this least time. */
+/* Return the first open region that may follow one with this least time. */
 static uint32_t
 first_open(const ways *w, double time)
 {
@@ -189,8 +194,8 @@ first_open(const ways *w, double time)
     return low;
 }
 
-/* Add the numbers of machines to the regions after one with `done` machines,
- * or before one. */
+/* Extend paths by a stage: add numbers of machines to the regions after (or
+ * before) a region that has `done` machines. */
 static void
 extend(ways *w, uint32_t from, uint32_t done, bool forward)
 {
@@ -241,7 +246,7 @@ extend_all(ways *w, bool forward)
     }
 }
 
-/* Open regions by their least time. */
+/* Sort the open regions by their least time. */
 static fd_status
 sort_open(ways *w)
 {
@@ -261,7 +266,8 @@ sort_open(ways *w)
     return status;
 }
 
-/* Whether there are machines for all before a region, and all after it. */
+/* Return whether there are enough machines for all layers before a region, and
+ * for all after it. */
 static bool
 may_be_passed(ways *w, uint32_t region)
 {
@@ -293,8 +299,8 @@ keep_open(ways *w, bool (*is_kept)(ways *, uint32_t))
     w->count = kept;
 }
 
-/* Whether the machines up to a region and after it may be all machines. Parts
- * of the region have no other numbers of machines. */
+/* Return whether machines before and after a region can add up to all
+ * machines. Parts of the region have no other numbers. */
 static bool
 is_open(ways *w, uint32_t region)
 {
@@ -302,7 +308,7 @@ is_open(ways *w, uint32_t region)
     return w->allowed[region] != 0;
 }
 
-/* Find the open regions: all that plans within the cap may pass. */
+/* Find the open regions: those on the path of any plan within the cap. */
 static fd_status
 find_open(ways *w)
 {
@@ -324,7 +330,7 @@ find_open(ways *w)
     return FD_OK;
 }
 
-/* Divide the open regions; new ones are open. */
+/* Divide the open regions; new regions are open. */
 static fd_status
 divide(ways *w, bool *any)
 {
@@ -357,7 +363,7 @@ open_all(ways *w)
     }
 }
 
-/* Raise the bound to the cap of the ways if no plan is within. */
+/* Raise the bound to the cap if there is no plan within the cap. */
 static fd_status
 decide(ways *w, uint32_t most, uint64_t effort, bool *proven)
 {

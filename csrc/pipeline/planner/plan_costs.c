@@ -47,7 +47,8 @@ fd_stage_memory(const fd_costs *costs, const fd_states *states, fd_block block,
          + flying * fd_state_sum(states->saved, block);
 }
 
-/* Rounded up, so that the same sums in another order do not exceed it. */
+/* The sum is rounded up, so that the same sums in another order do not exceed
+ * it. */
 double
 fd_least_time(const fd_costs *costs, const fd_states *states, uint32_t layers)
 {

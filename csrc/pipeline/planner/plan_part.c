@@ -22,9 +22,9 @@ fd_part_of(const fd_costs *costs, const fd_states *states, fd_block block,
     return part;
 }
 
-/* Whole backward passes: both directions, or one with the all-reduce at the
- * end. Split passes: no stage waits for gradients of weights, which may be
- * last. */
+/* Backward passes that are not split give both directions, or one with the
+ * all-reduce at the end. If they are split, no stage waits for gradients of
+ * weights, which may be last. */
 void
 fd_part_lines(fd_line lines[FD_LINES], const fd_part *part,
               uint32_t micro_batches, bool apart)

@@ -18,7 +18,7 @@ typedef struct fd_part {
     double kept;     /* permanent bytes: weights, gradients, optimizer */
 } fd_part;
 
-/* On machines of the innermost level. */
+/* Return the costs on machines of the innermost level. */
 fd_part fd_part_of(const fd_costs *costs, const fd_states *states,
                    fd_block block, uint32_t machines);
 
@@ -36,7 +36,8 @@ typedef struct fd_line {
     double busy;
 } fd_line;
 
-/* `apart`: the schedule separates gradients of inputs and weights. */
+/* Set the lines of a part. `apart`: the schedule separates gradients of inputs
+ * and weights. */
 void fd_part_lines(fd_line lines[FD_LINES], const fd_part *part,
                    uint32_t micro_batches, bool apart);
 

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of states that take a second or two: one level compares each with
- * few others; several levels and schedules compare all pairs. */
+/* Numbers of states that take one or two seconds: one level compares each
+ * state with few others; several levels and schedules compare all pairs. */
 enum {
     MOST_STATES = 1 << 19,
     MOST_STATES_LEVELS = 1 << 12,
@@ -20,7 +20,7 @@ enum {
 };
 #define MOST_BYTES (UINT64_C(1) << 26)
 
-/* Regions, and pairs of them: some seconds. */
+/* Maximum number of regions, and of pairs of them: some seconds. */
 #define MOST_REGIONS (UINT64_C(1) << 14)
 #define MOST_LOOKED (UINT64_C(1) << 28)
 
@@ -99,8 +99,8 @@ fd_pipeline_stages(const fd_pipeline *pipeline, const fd_model *model,
     return FD_OK;
 }
 
-/* The effort of a request applies to all states; with a schedule, to the
- * search under it. */
+/* Return the request of a search. The effort applies to all states; with a
+ * schedule, to the search under it. */
 static fd_optimum_request
 request_for(const fd_pipeline *pipeline, const fd_pipeline_request *request,
             const fd_costs *costs, double cap)
@@ -117,7 +117,7 @@ request_for(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         .watch = request->watch};
 }
 
-/* The time of an optimum, without its plan. */
+/* Find the time of an optimum, without its plan. */
 static fd_status
 time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         const fd_costs *costs, double cap, fd_bounded_time *to)
@@ -131,8 +131,8 @@ time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     return status == FD_ENOMEM ? status : FD_OK;
 }
 
-/* The stage with the largest deficit of memory in the best plan without a
- * limit. */
+/* Report the stage with the largest deficit of memory in the best plan without
+ * a limit. */
 static fd_status
 report_memory(fd_pipeline *pipeline, const fd_model *model,
               const fd_pipeline_request *request, fd_error *error)
@@ -220,7 +220,8 @@ typedef struct caps {
     double more; /* with one more machine */
 } caps;
 
-/* Limits for chains only; fewer states with several levels or a schedule. */
+/* Return limits for chains only, with fewer states for several levels or a
+ * schedule. */
 static fd_states_limits
 chains_of(const fd_pipeline_request *request)
 {
@@ -230,7 +231,7 @@ chains_of(const fd_pipeline_request *request)
     return (fd_states_limits){.chain = most};
 }
 
-/* Time is unlimited with a schedule. */
+/* Return limits of all states; with a schedule, time is unlimited. */
 static fd_states_limits
 limits_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
           caps cap)
@@ -316,8 +317,8 @@ find_in_regions(fd_pipeline *pipeline, const fd_model *model,
     return status == FD_ENOMEM ? status : FD_OK;
 }
 
-/* Without all states: raise the bound with the network, and improve the plan,
- * until they are close. */
+/* Raise the bound with the network, and improve the plan, until they are
+ * close. Used if not all states are known. */
 static fd_status
 close_bounds(fd_pipeline *pipeline, const fd_model *model,
              const fd_pipeline_request *request)
@@ -359,7 +360,7 @@ check_sums(const fd_states *states, fd_error *error)
                        "number holds");
 }
 
-/* Times of plans on chains: upper bounds on those of all states. */
+/* Find times of plans on chains: upper bounds for all states. */
 static fd_status
 find_caps(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, caps *cap, fd_error *error)
@@ -420,7 +421,8 @@ find_best(fd_pipeline *pipeline, const fd_model *model,
                                : status;
 }
 
-/* The best plan without one of the cuts of the best: one search per cut. */
+/* Find the best plan without one of the cuts of the best one: one search per
+ * cut. */
 static fd_status
 find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
 {
@@ -460,8 +462,9 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
     return FD_OK;
 }
 
-/* States are those of plans below the cap. If the second best is above it,
- * search again with its time as the cap. */
+/* Find the best and the second best plan. The states are those of plans below
+ * the cap; if the second best is above it, search again with its time as the
+ * cap. */
 static fd_status
 find_both(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, caps cap, fd_error *error)

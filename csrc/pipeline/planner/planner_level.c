@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* fmax is not inlined. */
+/* Return the larger number; fmax is not inlined. */
 static inline double
 larger(double a, double b)
 {
@@ -14,16 +14,17 @@ larger(double a, double b)
 typedef struct row {
     uint32_t start;
     uint32_t state;
-    uint32_t first; /* machines of plans within the cap: from this */
-    uint32_t last;  /* to this */
-    uint32_t
-        transfer;   /* minimum of machines that send the cut within the cap */
-    uint32_t low;   /* the considered ones of these: from low to high */
-    uint32_t high;  /* to that */
-    uint32_t back;  /* minimum of machines of the last stage */
-    double bound;   /* longer last stages change nothing; below 0: all of
-                       them */
-    double *values; /* from 1 machine on, as the next */
+    uint32_t first; /* numbers of machines of plans within the cap: from this
+                     * one */
+    uint32_t last;  /* to this one */
+    /* minimum number of machines that send the cut within the cap */
+    uint32_t transfer;
+    uint32_t low;   /* considered numbers of machines: from this one */
+    uint32_t high;  /* to this one */
+    uint32_t back;  /* minimum number of machines of the last stage */
+    double bound;   /* longer last stages cannot improve a value; negative: no
+                     * last stage can */
+    double *values; /* for 1, 2, ... machines, like the next */
     fd_choice *choices;
 } row;
 
@@ -67,7 +68,7 @@ fd_level_compute(const fd_level *l, fd_block block)
     return l->blocks[from * l->states->count + block.last];
 }
 
-/* More than the rounding error of sums of times. */
+/* Return more than the rounding error of sums of times. */
 static double
 slack(const fd_states *states)
 {
@@ -88,8 +89,8 @@ has_room(const fd_level *l, fd_block block, uint32_t machines, uint32_t after)
                <= l->costs->room;
 }
 
-/* The minimum of machines for an amount of work; one more than all machines if
- * they do not suffice. */
+/* Return the minimum number of machines for an amount of work, or one more
+ * than all machines if they are not sufficient. */
 static uint32_t
 machines_for(const fd_level *l, double work, double each)
 {
@@ -97,7 +98,8 @@ machines_for(const fd_level *l, double work, double each)
     return least <= l->machines ? (uint32_t)least : l->machines + 1;
 }
 
-/* Machines between which the bytes of a cut pass within the cap. */
+/* Return the number of machines that pass the bytes of a cut within the
+ * cap. */
 static uint32_t
 machines_for_cut(const fd_level *l, uint32_t state)
 {
@@ -110,8 +112,8 @@ machines_for_cut(const fd_level *l, uint32_t state)
     return machines_for(l, bytes, speed * l->cap);
 }
 
-/* Whether a last stage on at least `back` machines can improve a value. Among
- * equal values, the fewest machines count. */
+/* Return whether a last stage on at least `back` machines can improve a value.
+ * Of equal values, the fewest machines are preferred. */
 static bool
 is_open(const fd_level *l, const row *r, uint32_t machines, uint32_t back)
 {
@@ -173,7 +175,7 @@ try_fronts(const fd_level *l, row *r, const fd_open *cut, uint32_t back,
     }
 }
 
-/* Whether the stages before a cut exceed the bound. */
+/* Return whether the stages before a cut exceed the bound. */
 static bool
 is_slow(const fd_level *l, const row *r, const fd_open *cut, uint32_t back)
 {
@@ -218,7 +220,7 @@ try_cut(const fd_level *l, row *r, const fd_open *cut)
     }
 }
 
-/* The number of the first `count` open states that take at most `time`. */
+/* Return how many of the first `count` open states take at most `time`. */
 static uint32_t
 open_until(const fd_level *l, uint32_t count, double time)
 {
@@ -235,8 +237,8 @@ open_until(const fd_level *l, uint32_t count, double time)
     return low;
 }
 
-/* Consider cuts from the latest on. The span of each number of machines of the
- * last stage begins where the one before ended. */
+/* Consider cuts, starting with the latest. The span of each number of machines
+ * of the last stage begins where the previous one ended. */
 static void
 sweep(const fd_level *l, row *r)
 {
@@ -260,8 +262,8 @@ sweep(const fd_level *l, row *r)
     }
 }
 
-/* Each number of machines has its own spans. Many of them overlap, and are
- * searched together. */
+/* Try all cuts. Each number of machines has its own spans, but many overlap
+ * and are searched together. */
 static void
 try_cuts(const fd_level *l, row *r)
 {
@@ -297,7 +299,8 @@ try_one_stage(const fd_level *l, row *r)
     }
 }
 
-/* With unused machines; preferred to a cut of equal time. */
+/* Try plans with unused machines; they are preferred to a cut of equal
+ * time. */
 static void
 try_fewer(const fd_level *l, row *r)
 {
@@ -314,7 +317,8 @@ try_fewer(const fd_level *l, row *r)
     }
 }
 
-/* The range of machines with which a plan within the cap reaches the state. */
+/* Set the range of machines with which a plan within the cap reaches the
+ * state. */
 static void
 take_range(const fd_level *l, row *r)
 {
@@ -337,7 +341,7 @@ take_range(const fd_level *l, row *r)
     }
 }
 
-/* Allow cuts at a computed state. */
+/* Permit cuts at a computed state. */
 static void
 open_state(fd_level *l, const row *r)
 {
@@ -355,7 +359,7 @@ open_state(fd_level *l, const row *r)
     }
 }
 
-/* Whether a later cut is at least as good as an earlier one in every
+/* Return whether a later cut is at least as good as an earlier one in every
  * respect. */
 static bool
 is_beaten_by(const fd_level *l, const fd_open *cut, uint32_t other)
@@ -380,8 +384,9 @@ is_beaten_by(const fd_level *l, const fd_open *cut, uint32_t other)
     return true;
 }
 
-/* Earlier calls compared the first `compared` states with each other; compare
- * these with the new ones only, which begin at `new`. */
+/* Close cuts that a later one dominates. Earlier calls compared the first
+ * `compared` states with each other; compare these only with the new ones,
+ * which begin at `new`. */
 static void
 close_beaten(fd_level *l)
 {

@@ -24,43 +24,46 @@
 
 /* The last stage of the best plan of a cell. */
 typedef struct fd_choice {
-    uint32_t cut;   /* FD_NO_STATE: one stage */
-    uint16_t front; /* machines before the cut */
+    uint32_t cut;   /* FD_NO_STATE: a single stage */
+    uint16_t front; /* number of machines before the cut */
     uint16_t back;
 } fd_choice;
 
 typedef struct fd_open {
-    double time; /* of the state */
+    double time; /* time of the state */
     uint32_t state;
-    uint16_t least; /* machines that have a value */
-    uint16_t
-        transfer; /* machines that can receive the bytes of this cut within
-                      the cap */
+    uint16_t least; /* minimum number of machines that have a value */
+    /* minimum number of machines that receive the bytes of this cut within the
+     * cap */
+    uint16_t transfer;
 } fd_open;
 
 typedef struct fd_level {
-    const fd_costs *costs; /* borrowed, as the next */
+    const fd_costs *costs; /* borrowed, like the next */
     const fd_states *states;
-    uint32_t at; /* 0: the innermost */
+    uint32_t at; /* number of the level; 0: the innermost */
     uint32_t machines;
-    double unit;  /* machines in one of this level */
+    double unit;  /* number of innermost machines in one of this level */
     double cap;   /* maximum of a value */
-    double floor; /* times below count as equal */
+    double floor; /* times below this count as equal */
     bool outermost;
     bool cut_once;      /* at least one cut is required */
     uint32_t forbidden; /* a forbidden cut, or FD_NO_STATE */
-    uint64_t effort;  /* maximum of steps: pairs of states, and last stages */
-    uint64_t *looked; /* steps so far; borrowed, of all levels */
-    fd_watch *watch;  /* borrowed; NULL: no progress report */
-    double *values;   /* owned, as all below */
+    uint64_t effort;    /* maximum number of steps: pairs of states, and last
+                       * stages */
+    uint64_t *looked;   /* borrowed; number of steps so far, of all levels */
+    fd_watch *watch;    /* borrowed; NULL: no progress report */
+    double *values;     /* owned, like the following arrays */
     fd_choice *choices;
     double *blocks; /* NULL: the innermost level */
     fd_open *open;
     uint32_t opened;
-    uint32_t compared; /* the first ones were compared with each other */
+    uint32_t compared; /* number of states, from the first, that were compared
+                        * with each other */
 } fd_level;
 
-/* Allocate the arrays, except the blocks. Clear it in any case. */
+/* Allocate the arrays, except the blocks. Clear the level also after a
+ * failure. */
 fd_status fd_level_make(fd_level *level);
 void fd_level_clear(fd_level *level);
 
@@ -68,7 +71,7 @@ void fd_level_clear(fd_level *level);
  * to the states between; INFINITY: no plan. */
 void fd_level_fill(fd_level *level, uint32_t start, uint32_t last);
 
-/* Seconds of a block on one machine of the level. */
+/* Return the seconds of a block on one machine of the level. */
 double fd_level_compute(const fd_level *level, fd_block block);
 
 static inline double

@@ -7,19 +7,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps of search: blocks considered, and computations simulated. */
+/* Default effort: number of blocks considered and computations simulated. */
 #define EFFORT (UINT64_C(1) << 24)
 enum { MOST_NODES = 1 << 20, CLIMB_SHARE = 16 };
 
 /* A partial plan: its last part, and the earlier parts through `parent`. */
 typedef struct node {
     double bound;
-    uint32_t parent; /* in nodes */
-    uint32_t state;  /* FD_NO_STATE: nothing yet */
+    uint32_t parent; /* index in `nodes` */
+    uint32_t state;  /* FD_NO_STATE: no part yet */
     uint16_t parts;
     uint16_t ranks;
     uint16_t machines; /* of the last part */
-    uint16_t left;     /* machines for ranks without parts */
+    uint16_t left;     /* number of machines for ranks without parts */
 } node;
 
 typedef struct search {
@@ -29,18 +29,18 @@ typedef struct search {
     fd_scheduled *to;
     fd_evaluator evaluator;
     fd_suffix_bounds bounds;
-    fd_chain now; /* the current plan, as the two below */
+    fd_chain now; /* the current plan, like the next two */
     fd_part *parts;
     fd_line prefix[FD_LINES];
     FD_VECTOR(node) nodes;
-    FD_VECTOR(uint32_t) heap; /* nodes, the lowest bound first */
+    FD_VECTOR(uint32_t) heap; /* indices of nodes, the lowest bound on top */
     double lost;              /* the lowest bound of the dropped nodes */
     uint64_t looked;
     bool apart;
     fd_status status;
 } search;
 
-/* The time below which a plan becomes the best. */
+/* Return the time below which a plan becomes the best. */
 static double
 threshold(const search *s)
 {
@@ -130,8 +130,8 @@ recall(search *s, const node *last)
     }
 }
 
-/* Bound for ranks with one part: the bounds of the remaining parts are known
- * for each line. */
+/* Return the bound for ranks with one part: for each line, the bounds of the
+ * remaining parts are known. */
 static double
 bound_along(const search *s, const node *new)
 {
@@ -152,8 +152,8 @@ bound_along(const search *s, const node *new)
  * parts share one entry. */
 typedef struct load {
     double done;
-    double
-        reduced; /* the same without gradients of inputs, with the all-reduce */
+    double reduced; /* its end without gradients of inputs, but with the
+                  * all-reduce */
     double machines;
     bool more; /* it may have another part */
 } load;
@@ -196,8 +196,8 @@ add_loads(const search *s, const node *new, load *loads)
     return used;
 }
 
-/* Bound for ranks with several parts: the remaining layers are distributed
- * evenly at best over the ranks that may have more parts. */
+/* Return the bound for ranks with several parts: at best, the remaining layers
+ * are distributed evenly over the ranks that may have more parts. */
 static double
 bound_filled(const search *s, const node *new, load *loads)
 {
@@ -273,7 +273,7 @@ try_part(search *s, fd_compiled *compiled, const node *new, load *loads)
     s->parts[part] = (fd_part){.forward = 0};
 }
 
-/* The range of machines of the next part. */
+/* Set the range of machines of the next part. */
 static void
 machines_for(const search *s, const node *at, uint32_t *least, uint32_t *most)
 {
@@ -467,7 +467,7 @@ find(search *s)
     fd_free(loads);
 }
 
-/* The lower bound of all plans, also if not all states are known. */
+/* Return the lower bound of all plans, also if not all states are known. */
 static double
 bound_of(const search *s)
 {

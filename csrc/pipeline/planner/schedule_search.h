@@ -27,24 +27,28 @@ typedef struct fd_scheduled_request {
     uint32_t layers;
     fd_schedule schedule;
     uint32_t micro_batches;
-    uint32_t chunks;                /* per rank; 0: the default of the
-                                       schedule */
-    const fd_optimum *asynchronous; /* the asynchronous plan; NULL: none */
-    uint32_t forbidden;             /* a forbidden cut, or FD_NO_STATE */
-    bool cut_once;                  /* at least one cut is required */
-    uint64_t effort; /* maximum of search steps; 0: a second or two */
-    fd_watch *watch; /* NULL: no progress report */
+    /* per rank; 0: the default of the schedule */
+    uint32_t chunks;
+    /* the asynchronous plan; NULL: no such plan */
+    const fd_optimum *asynchronous;
+    uint32_t forbidden; /* a forbidden cut, or FD_NO_STATE */
+    bool cut_once;      /* at least one cut is required */
+    uint64_t effort;    /* maximum number of search steps; 0: one or two
+                      * seconds */
+    fd_watch *watch;    /* NULL: no progress report */
 } fd_scheduled_request;
 
 typedef struct fd_scheduled {
     fd_chain best;
-    double bound;        /* lower bound in seconds; best.time: proven */
-    double asynchronous; /* the asynchronous plan simulated; INFINITY: none */
+    double bound;        /* lower bound in seconds; equal to best.time:
+                          * optimal */
+    double asynchronous; /* seconds of the asynchronous plan, simulated;
+                          * INFINITY: no such plan */
     uint32_t chunks;
 } fd_scheduled;
 
-/* FD_EINVAL: unknown schedule; without a message: no such plan. Clear it in
- * any case. */
+/* Run the search. FD_EINVAL: unknown schedule; without a message: no such
+ * plan. Clear the result also after a failure. */
 fd_status fd_scheduled_find(fd_scheduled *scheduled,
                             const fd_scheduled_request *request,
                             fd_error *error);

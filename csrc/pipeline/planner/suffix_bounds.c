@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* The minimum of the known bounds and of this stage before the rest; a hot
- * loop, for which fmin is too slow. */
+/* Take the minimum of the known bounds and of this stage before the rest. fmin
+ * is too slow in this hot loop. */
 static void
 take(double *here, const double *rest, uint32_t count, fd_line line)
 {
@@ -16,7 +16,7 @@ take(double *here, const double *rest, uint32_t count, fd_line line)
     }
 }
 
-/* Bounds of the block from `start` to `state`, for each number of machines. */
+/* Try the block from `start` to `state` on each number of machines. */
 static void
 try_block(fd_suffix_bounds *bounds, const fd_suffix_bounds_request *request,
           uint32_t start, uint32_t state)
@@ -55,7 +55,8 @@ fill(fd_suffix_bounds *bounds, const fd_suffix_bounds_request *request,
     for (uint32_t i = from; i < states->count; i++) {
         uint32_t state = states->by_time[i];
         double work = states->times[state] - before - slack;
-        /* At least half: parts of backward passes may not count. */
+        /* Half of the work, because parts of backward passes may not be
+         * counted. */
         if (request->micro_batches * work / 2 > request->cap * most) {
             break;
         }

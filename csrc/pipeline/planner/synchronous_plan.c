@@ -68,7 +68,7 @@ add_memory(fd_optimum *to, const fd_pipeline_request *request,
     return status;
 }
 
-/* A chain as stages of one level. */
+/* Convert a chain to stages of one level. */
 static fd_status
 as_stages(fd_optimum *to, const fd_pipeline_request *request,
           const fd_costs *costs, const fd_states *states,
@@ -99,7 +99,7 @@ as_stages(fd_optimum *to, const fd_pipeline_request *request,
         status = fd_vector_push(&to->stages, stage);
     }
     to->bound =
-        fmin(to->bound, to->time); /* equal times, added in another order */
+        fmin(to->bound, to->time); /* equal times can differ by rounding */
     if (status == FD_OK && costs->memory != FD_MEMORY_FREE) {
         status = add_memory(to, request, costs, states, found);
     }
@@ -113,8 +113,8 @@ report_places(const fd_pipeline *pipeline, fd_error *error)
                    (unsigned)pipeline->states.count - 1);
 }
 
-/* The rank with the largest deficit of memory in the best plan without a
- * limit. */
+/* Report the rank with the largest deficit of memory in the best plan without
+ * a limit. */
 static fd_status
 report_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
               fd_error *error)
@@ -182,7 +182,8 @@ report_none(const fd_pipeline *pipeline, const fd_pipeline_request *request,
              : report_places(pipeline, error);
 }
 
-/* The best plan without one of the cuts of the best: one search per cut. */
+/* Find the best plan without one of the cuts of the best one: one search per
+ * cut. */
 static fd_status
 find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
 {

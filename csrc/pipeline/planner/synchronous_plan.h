@@ -7,18 +7,18 @@
 
 typedef struct fd_pipeline_request {
     fd_costs costs;
-    uint32_t most_states;   /* 0: a second or two */
-    bool second;            /* whether to find the second best */
-    bool gains;             /* whether to compute gains */
+    uint32_t most_states;   /* 0: a number that takes one or two seconds */
+    bool second;            /* find the second best plan */
+    bool gains;             /* compute gains */
     uint32_t micro_batches; /* of a synchronous schedule; 0: asynchronous */
     fd_schedule schedule;   /* with micro-batches */
     uint32_t chunks;        /* per rank; 0: default of the schedule */
-    uint64_t effort;        /* of each search; 0: some ten seconds, with a
-                         schedule one or two */
-    fd_watch *watch;        /* progress of the current search; NULL: none */
+    uint64_t effort;        /* limit of each search; 0: about ten seconds, with
+                             * a schedule one or two */
+    fd_watch *watch;        /* progress of the current search; or NULL */
 } fd_pipeline_request;
 
-/* INFINITY: not requested, or no such plan. */
+/* A time and its lower bound. INFINITY: not requested, or no such plan. */
 typedef struct fd_bounded_time {
     double time;
     double bound; /* lower bound; below `time` if the search did not end */
@@ -28,21 +28,22 @@ typedef struct fd_pipeline {
     fd_layers layers;
     fd_states states;
     fd_optimum best;
-    fd_optimum second;      /* lacks a cut of the best plan, or has one if the
-                               best has no cut; time INFINITY: not found or not
-                               requested */
+    /* the best plan without one of the cuts of the best one, or with a cut if
+     * the best has no cut; time INFINITY: not found or not requested */
+    fd_optimum second;
     fd_scheduled scheduled; /* the best plan under the schedule */
-    double second_step;     /* of the second best under the schedule */
-    fd_bounded_time
-        one_more; /* with one more machine at the outermost level */
-    fd_bounded_time
-        twice; /* with twice the bandwidth; with a schedule, both are
-                         steps of the optimizer */
+    double second_step;     /* seconds of the second best plan under the
+                             * schedule */
+    /* with one more machine at the outermost level */
+    fd_bounded_time one_more;
+    /* with twice the bandwidth; with a schedule, both times are steps of the
+     * optimizer */
+    fd_bounded_time twice;
 } fd_pipeline;
 
-/* FD_EINVAL: numbers out of range, a schedule that no engine runs, fewer
- * layers than parts, or not enough memory: the message names the rank and the
- * missing bytes. */
+/* Check a request. FD_EINVAL: numbers out of range, a schedule that no engine
+ * runs, fewer layers than parts, or not enough memory: the message names the
+ * rank and the missing bytes. */
 fd_status fd_synchronous_check(const fd_pipeline_request *request,
                                fd_error *error);
 fd_status fd_synchronous_find(fd_pipeline *pipeline,

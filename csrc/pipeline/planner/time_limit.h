@@ -1,4 +1,4 @@
-/* Progress of a search, for another thread. */
+/* Progress of a search, which another thread can read. */
 #ifndef FD_TIME_LIMIT_H
 #define FD_TIME_LIMIT_H
 
@@ -6,11 +6,11 @@
 
 typedef struct fd_watch {
     _Atomic double low;  /* seconds; lower bound */
-    _Atomic double high; /* time of the best plan; INFINITY: none */
+    _Atomic double high; /* seconds of the best plan; INFINITY: no plan yet */
     _Atomic double done; /* from 0 to 1, of the current step */
 } fd_watch;
 
-/* `watch` may be NULL. */
+/* Set the bounds; `watch` may be NULL. */
 static inline void
 fd_watch_bounds(fd_watch *watch, double low, double high)
 {

@@ -4,7 +4,8 @@
 
 typedef FD_VECTOR(fd_clock_bound) bound_list;
 
-/* Bounds of the clock of a rank, from transfers with ranks of known clocks. */
+/* Collect bounds of the clock of a rank, from transfers with ranks of known
+ * clocks. */
 static fd_status
 collect(bound_list *bounds, int64_t *unsure, const fd_pipe *p, uint32_t at)
 {
@@ -44,7 +45,8 @@ move(fd_pipe *p, uint32_t at, const fd_clock_map *map)
     rank->moved = map->offset_ns;
 }
 
-/* Return whether the clock of the rank became known. */
+/* Set the clock of a rank from its bounds. Return whether the clock became
+ * known. */
 static fd_status
 settle(bool *done, bound_list *bounds, fd_pipe *p, uint32_t at)
 {
@@ -66,7 +68,7 @@ settle(bool *done, bound_list *bounds, fd_pipe *p, uint32_t at)
     return status;
 }
 
-/* A line without a known clock uses that of its first rank. */
+/* Begin lines without a known clock: use the clock of the first rank. */
 static void
 begin_lines(fd_pipe *p)
 {

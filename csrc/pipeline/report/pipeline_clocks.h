@@ -12,7 +12,7 @@
  * matched. */
 fd_status fd_pipeline_clocks(fd_pipe *p);
 
-/* The number of receives that ended before their send began. */
+/* Return the number of receives that ended before their send began. */
 uint32_t fd_pipeline_early(const fd_pipe *p);
 
 #endif

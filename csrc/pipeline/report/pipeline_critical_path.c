@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* More passes mean cyclic causes: the clocks are wrong. */
+/* Maximum number of passes. More mean cyclic causes: the clocks are wrong. */
 enum { MOST_PASSES = 64 };
 
 /* The jobs of a line in an iteration, last begin first. */
@@ -17,8 +17,8 @@ typedef struct walk {
     int64_t start;
     int64_t end;
     FD_VECTOR(uint32_t) jobs;
-    int64_t *ends; /* owned; per job of the pipeline, minus `base`: the
-                       latest end that does not delay the iteration */
+    int64_t *ends; /* owned; per job of the pipeline, minus `base`: the latest
+                    * end that does not delay the iteration */
     uint32_t base;
 } walk;
 
@@ -28,7 +28,7 @@ job_at(const walk *w, uint32_t at)
     return &w->p->jobs.list[at];
 }
 
-/* Whether a transfer waited for its other end. */
+/* Return whether a transfer waited for its other end. */
 static bool
 is_bound(const walk *w, uint32_t at)
 {
@@ -57,7 +57,7 @@ piece(walk *w, int64_t start, int64_t end, uint32_t job, uint32_t at)
                                           .part = (uint8_t)part});
 }
 
-/* The cause of the begin of a job: the previous job of its rank, or the
+/* Return the cause of the begin of a job: the previous job of its rank, or the
  * producer of its input. */
 static uint32_t
 cause_of(const walk *w, uint32_t at)
@@ -83,7 +83,7 @@ turn(fd_pipe_path *path)
     }
 }
 
-/* From the job that ends last back to the begin. */
+/* Trace the path from the job that ends last back to the begin. */
 static fd_status
 trace_back(walk *w)
 {
@@ -141,7 +141,7 @@ lower(walk *w, uint32_t at, int64_t end)
     return changed;
 }
 
-/* The latest start of an end of a transfer, or of another job. */
+/* Return the latest start of one end of a transfer, or of another job. */
 static int64_t
 latest_start(const walk *w, uint32_t at)
 {
@@ -150,7 +150,7 @@ latest_start(const walk *w, uint32_t at)
     if (job->other == FD_NO_PIPE_JOB) {
         return start;
     }
-    /* The end must be early enough for all jobs that wait for it. */
+    /* The transfer must end early enough for all jobs that wait for it. */
     const fd_pipe_job *other = job_at(w, job->other);
     if (is_bound(w, job->other)) {
         int64_t theirs = *end_of(w, job->other) - (other->end - other->ready);
@@ -159,7 +159,7 @@ latest_start(const walk *w, uint32_t at)
     return start;
 }
 
-/* Apply the limit of `at` to the jobs before it. */
+/* Apply the latest start of `at` to the jobs before it. */
 static bool
 relax(walk *w, uint32_t at)
 {
@@ -230,10 +230,10 @@ by_start(const void *left, const void *right)
     if (a->start != b->start) {
         return a->start > b->start ? -1 : 1;
     }
-    return a > b ? -1 : a < b; /* both in one array */
+    return a > b ? -1 : a < b; /* both point into one array */
 }
 
-/* All jobs of the line by begin, the latest first. */
+/* Collect all jobs of the line, sorted by begin, the latest first. */
 static fd_status
 gather(walk *w)
 {

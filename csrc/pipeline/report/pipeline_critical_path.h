@@ -9,17 +9,18 @@ typedef struct fd_pipe_piece {
     int64_t start;
     int64_t end;
     uint32_t job; /* FD_NO_PIPE_JOB: a gap without a cause */
-    uint32_t at;  /* rank */
+    uint32_t at;  /* index of the rank */
     uint8_t part;
 } fd_pipe_piece;
 
 typedef struct fd_pipe_path {
-    FD_VECTOR(fd_pipe_piece) pieces; /* first to last */
+    FD_VECTOR(fd_pipe_piece) pieces; /* from first to last */
 } fd_pipe_path;
 
-/* Find the path of a line in one iteration (by place), mark its jobs, and set
- * `slack` of all jobs. A longer job with slack 0 makes the iteration longer.
- * Gaps without a cause keep their lengths. Clear the path in any case. */
+/* Find the critical path of a line in one iteration (an index), mark its jobs,
+ * and set `slack` of all jobs. A longer job with slack 0 makes the iteration
+ * longer. Gaps without a cause keep their lengths. Clear the path also after a
+ * failure. */
 fd_status fd_pipeline_path(fd_pipe_path *path, fd_pipe *p,
                            const fd_pipe_idle *idle, uint32_t line,
                            uint32_t iteration);

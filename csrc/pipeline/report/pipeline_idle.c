@@ -16,9 +16,9 @@ typedef struct sweep {
     fd_pipe_idle *idle;
     fd_pipe *p;
     fd_pipe_share *share;
-    uint32_t at;        /* rank */
-    uint32_t iteration; /* place */
-    int64_t time;       /* end of the counted time */
+    uint32_t at;        /* index of the rank */
+    uint32_t iteration; /* index of the iteration */
+    int64_t time;       /* end of the time counted so far */
     int64_t backward;   /* start of the first backward pass */
     int64_t forward;    /* end of the last forward pass */
     uint32_t latest;    /* the job that ended last */
@@ -82,8 +82,8 @@ earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Within a job. If two jobs share a call, the later other end determines the
- * end of waiting. */
+/* Count the time within a job. If two jobs share a call, the later other end
+ * determines the end of waiting. */
 static void
 count_job(sweep *s, uint32_t at, int64_t end)
 {
@@ -101,7 +101,7 @@ count_job(sweep *s, uint32_t at, int64_t end)
     count(s, end, fd_pipe_part_of(job), at, FD_NO_PIPE_JOB);
 }
 
-/* Between jobs; `next` is the following one. */
+/* Count the time between jobs; `next` is the following one. */
 static void
 count_gap(sweep *s, uint32_t next, uint32_t last, int64_t end)
 {
@@ -169,7 +169,7 @@ find_phases(sweep *s, fd_pipe_cell cell)
         }
     }
     if (s->backward == INT64_MAX) {
-        s->backward = first; /* forward passes alone */
+        s->backward = first; /* there are only forward passes */
     }
 }
 
@@ -252,7 +252,7 @@ fd_pipe_idle_clear(fd_pipe_idle *idle)
 }
 
 typedef struct holding {
-    fd_map slots; /* (stage, micro-batch) to its place in bytes, plus 1 */
+    fd_map slots; /* (stage, micro-batch) -> index in bytes + 1 */
     FD_VECTOR(uint64_t) bytes;
     uint32_t in_flight;
     uint64_t sum;

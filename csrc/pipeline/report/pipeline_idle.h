@@ -19,37 +19,39 @@
 
 extern const char *const fd_pipe_part_names[FD_PARTS];
 
-/* The part of a job without waiting. */
+/* Return the part to which the time of a job, except waiting, is counted. */
 fd_pipe_part fd_pipe_part_of(const fd_pipe_job *job);
 
-/* A span of a rank's time, all of one part. */
+/* An interval of a rank's time, all of one part. */
 typedef struct fd_pipe_interval {
     int64_t start;
     int64_t end;
-    uint32_t at;       /* place in ranks */
+    uint32_t at;       /* index of the rank */
     uint32_t job;      /* FD_NO_PIPE_JOB: between jobs */
-    uint32_t for_rank; /* the awaited rank, by place; FD_NO_PIPE_JOB: none */
-    int32_t iteration; /* place in iterations */
+    uint32_t for_rank; /* index of the awaited rank; FD_NO_PIPE_JOB: no rank */
+    int32_t iteration; /* index of the iteration */
     uint8_t part;
 } fd_pipe_interval;
 
 typedef struct fd_pipe_idle {
-    fd_pipe_share *shares; /* owned; as cells of the pipeline */
-    int64_t *waits; /* owned; rank x place: ns of waiting in chosen ones */
-    uint32_t *producers; /* owned; per job: as of fd_pipeline_find_producers */
-    FD_VECTOR(fd_pipe_interval) intervals; /* of iteration `drawn` */
-    int32_t drawn; /* place in iterations; -1: no iteration is chosen */
+    fd_pipe_share *shares; /* owned; parallel to the cells of the pipeline */
+    int64_t *waits;        /* owned; rank x place: ns of waiting in chosen
+                     * iterations */
+    uint32_t *producers;   /* owned; see fd_pipeline_find_producers */
+    FD_VECTOR(fd_pipe_interval) intervals; /* of the iteration `drawn` */
+    int32_t drawn; /* index of an iteration; -1: no iteration is chosen */
 } fd_pipe_idle;
 
-/* `ready` must be set; sets `before` of all jobs. Clear it in any case. */
+/* Compute the idle times. `ready` must be set; sets `before` of all jobs.
+ * Clear the result also after a failure. */
 fd_status fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p,
                            const fd_pipe_choice *choice);
 void fd_pipe_idle_clear(fd_pipe_idle *idle);
 
-/* Memory of a rank for backward passes. */
+/* Memory of a rank that is kept for backward passes. */
 
-/* Of the jobs of a cell: the maximum number of forward passes, over chunks,
- * before their backward pass (W if separate), and the maximum of bytes of
+/* Set two maxima over the jobs of a cell: the number of forward passes, over
+ * all chunks, before their backward pass (W if separate), and the bytes of
  * activations and gradients transferred for them. */
 fd_status fd_pipeline_in_flight(const fd_pipe *p, fd_pipe_cell cell,
                                 uint32_t *in_flight, uint64_t *bytes);

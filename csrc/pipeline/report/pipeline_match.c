@@ -2,9 +2,9 @@
 
 #include "base/hash.h"
 
-/* The first job of an end, by its transfer. */
+/* A table of the first job of each end of a transfer. */
 typedef struct end_table {
-    uint32_t *slots; /* owned; job plus 1 */
+    uint32_t *slots; /* owned; index of a job + 1 */
     uint32_t mask;
 } end_table;
 
@@ -46,7 +46,7 @@ hash_of(const fd_pipe *p, const fd_pipe_job *job, bool sends)
     return (uint32_t)fd_hash_word(fd_hash_word(where) ^ which);
 }
 
-/* The slot of an end of the transfer of `job`. */
+/* Return the slot of one end of the transfer of `job`. */
 static uint32_t *
 slot_of(const end_table *table, const fd_pipe *p, const fd_pipe_job *job,
         bool sends)
@@ -74,7 +74,8 @@ open_table(end_table *table, const fd_pipe *p)
     return table->slots == NULL ? FD_ENOMEM : FD_OK;
 }
 
-/* `firsts`: by job the first of its end, plus 1. */
+/* Join both ends of each transfer. `firsts`: per job, the first job of its end
+ * + 1. */
 static fd_status
 join(fd_pipe_matches *found, fd_pipe *p, const end_table *table,
      const uint32_t *firsts)
@@ -136,8 +137,8 @@ fd_pipe_matches_clear(fd_pipe_matches *found)
     fd_vector_clear(&found->alone);
 }
 
-/* The time when both ends had begun. A send that ended before was buffered: it
- * did not wait. */
+/* Return the time when both ends had begun. A send that ended before that was
+ * buffered: it did not wait. */
 static int64_t
 meeting(const fd_pipe *p, uint32_t at)
 {

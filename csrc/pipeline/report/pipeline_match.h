@@ -9,19 +9,20 @@ typedef FD_VECTOR(uint32_t) fd_pipe_list;
 
 typedef struct fd_pipe_matches {
     uint32_t matched;   /* transfers with both ends */
-    uint32_t local;     /* of them within a rank */
-    fd_pipe_list alone; /* transfers without the other end */
+    uint32_t local;     /* number of matched transfers within a rank */
+    fd_pipe_list alone; /* transfers without another end */
 } fd_pipe_matches;
 
-/* Set `other`. If a transfer is posted in one job and awaited in another, both
- * point to the first job of the other end. */
+/* Set `other` of transfers. If a transfer is posted in one job and awaited in
+ * another, both point to the first job of the other end. */
 fd_status fd_pipeline_match(fd_pipe_matches *found, fd_pipe *p);
 void fd_pipe_matches_clear(fd_pipe_matches *found);
 
 /* Set `ready` of all transfers, with a common clock. */
 void fd_pipeline_meet(fd_pipe *p);
 
-/* The job that begins an end of a transfer: itself, or the post. */
+/* Return the job that begins an end of a transfer: the job itself, or the job
+ * that posted it. */
 static inline uint32_t
 fd_pipe_post(const fd_pipe *p, uint32_t job)
 {

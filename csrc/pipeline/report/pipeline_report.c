@@ -2,7 +2,7 @@
 
 #include "pipeline/report/pipeline_clocks.h"
 
-/* Ranks of a line need a common clock for their order. */
+/* Check that ranks of a line have a common clock, needed for their order. */
 static fd_status
 check_clocks(const fd_pipe *p, fd_error *error)
 {
@@ -36,7 +36,7 @@ check_choice(const fd_pipe *p, const fd_pipe_choice *choice, int32_t drawn,
                    p->iterations.list[p->iterations.count - 1]);
 }
 
-/* The slowest of the lines in the drawn iteration. */
+/* Return the line with the longest duration in the drawn iteration. */
 static uint32_t
 longest_line(const fd_pipe_report *r)
 {

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* Micro-batches of the drawn iteration. Numbers out of range are ignored. */
+/* Return the number of micro-batches of the drawn iteration, ignoring numbers
+ * out of range. */
 static uint32_t
 count_micro_batches(const fd_pipe *p, uint32_t iteration)
 {
@@ -48,8 +49,8 @@ tell(char *text, size_t room, const fd_pipe_rank *rank, const fd_pipe_job *job,
              has, wants);
 }
 
-/* Whether a rank computed in the order of the plan; if not, the place of the
- * difference. */
+/* Return whether a rank computed in the order of the plan; if not, describe
+ * the difference. */
 static bool
 follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
         char *text, size_t room)
@@ -79,7 +80,7 @@ follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
     }
 }
 
-/* Skip ranks without jobs in the iteration. */
+/* Compare a schedule with the iteration, skipping ranks without jobs in it. */
 static fd_status
 try_schedule(fd_pipe_schedule *found, const fd_pipe *p,
              const fd_pipe_idle *idle, fd_schedule schedule)
@@ -161,7 +162,7 @@ slot(const sums *s, int kind, int32_t stage, int32_t micro_batch)
          + batch;
 }
 
-/* The gap before the job without waiting. */
+/* Return the gap before a job, without waiting. */
 static int64_t
 launch_gap(const fd_pipe *p, const fd_pipe_idle *idle, uint32_t at)
 {
@@ -202,7 +203,7 @@ add_cell(sums *s, const fd_pipe *p, const fd_pipe_idle *idle,
     }
 }
 
-/* Per posted send the job that waits for it, plus 1. */
+/* Find, for each posted send, the job that waits for it, + 1. */
 static void
 find_waits(const fd_pipe *p, uint32_t *waits)
 {
@@ -215,8 +216,8 @@ find_waits(const fd_pipe *p, uint32_t *waits)
     }
 }
 
-/* Whether a stage continues during a transfer: it computes before it waits, or
- * does not wait. Transfers within a rank do not wait. */
+/* Return whether a stage continues during a transfer: it computes before it
+ * waits, or does not wait. Transfers within a rank do not wait. */
 static bool
 goes_on(const fd_pipe *p, const uint32_t *waits, uint32_t send)
 {
@@ -233,7 +234,7 @@ goes_on(const fd_pipe *p, const uint32_t *waits, uint32_t send)
     return waits[send] == 0;
 }
 
-/* Count posted sends, and add up the others. */
+/* Count posted sends and other sends. */
 static void
 add_sends(sums *s, const fd_pipe *p, const uint32_t *waits, fd_pipe_cell cell)
 {
@@ -248,7 +249,7 @@ add_sends(sums *s, const fd_pipe *p, const uint32_t *waits, fd_pipe_cell cell)
     }
 }
 
-/* Of a kind on a stage, over micro-batches. */
+/* Return the mean of a kind on a stage over all micro-batches. */
 static int64_t
 mean_of(const sums *s, int kind, int32_t stage)
 {
@@ -322,8 +323,8 @@ measure(fd_pipe_schedule *found, const fd_pipe *p, const fd_pipe_idle *idle)
     return status;
 }
 
-/* A send is posted if most of its kind and micro-batch were. Unrecorded
- * transfers do not wait. */
+/* Set which sends are posted: those of which most with their kind and
+ * micro-batch were. Unrecorded transfers do not wait. */
 static void
 take_posted(fd_pipe_schedule *found, const sums *s)
 {
@@ -343,8 +344,8 @@ take_posted(fd_pipe_schedule *found, const sums *s)
     found->mixed = posted > 0 && posted < sends;
 }
 
-/* If the order of an engine's transfers differs from the plan, blocking
- * transfers may deadlock: then sends count as posted. */
+/* Treat all sends as posted if blocking transfers deadlock, because the order
+ * of an engine's transfers differs from the plan. */
 static fd_status
 check_posted(fd_pipe_schedule *found)
 {

@@ -53,7 +53,7 @@ find_span(fd_pipe_share *shares, const fd_pipe *p, uint32_t line,
     }
 }
 
-/* The first complete iteration, and whether there are more. */
+/* Return the first complete iteration, and count all complete ones. */
 static uint32_t
 first_whole(fd_pipe_share *shares, const fd_pipe *p, uint32_t *count)
 {
@@ -88,7 +88,7 @@ choose(fd_pipe_share *shares, const fd_pipe *p, const fd_pipe_choice *choice)
     }
 }
 
-/* The chosen iteration with the median duration. */
+/* Return the chosen iteration with the median duration. */
 static int32_t
 middle(fd_pipe_share *shares, const fd_pipe *p)
 {

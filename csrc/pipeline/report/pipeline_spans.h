@@ -22,30 +22,31 @@ typedef enum fd_pipe_part {
 
 /* A rank in an iteration. */
 typedef struct fd_pipe_share {
-    int64_t start; /* of the iteration of its line: from the first begin of a
-                      job to the last end. A wait in a transfer is
-                      not a start. */
+    /* of the iteration of its line: from the first begin of a job to the last
+     * end. Waiting in a transfer is not a start. */
+    int64_t start;
     int64_t end;
-    int64_t parts[FD_PARTS]; /* add up to end - start */
-    uint64_t bytes;          /* peak of bytes transferred and not yet used by
-                                backward */
+    int64_t parts[FD_PARTS]; /* their sum is end - start */
+    uint64_t bytes;          /* peak of bytes transferred and not yet used by a
+                              * backward pass */
     uint32_t in_flight;      /* peak of micro-batches in flight, over chunks */
-    bool whole;              /* all ranks of the line took part to the end */
-    bool chosen;             /* counted in the figures */
+    bool whole;              /* all ranks of the line completed the
+                              * iteration */
+    bool chosen;             /* included in the figures */
 } fd_pipe_share;
 
-/* Numbers of iterations, the second one past the last. */
+/* A range of numbers of iterations; the second one is exclusive. */
 typedef struct fd_pipe_choice {
     int32_t from;
     int32_t to;
-    bool given; /* else all complete ones, without the first if there are
-                   more */
+    bool given; /* false: all complete iterations, without the first if there
+                 * are more */
 } fd_pipe_choice;
 
 /* Set start, end, whole and chosen in `shares`, which has one zeroed entry per
- * cell. Return the place of the iteration to draw, the chosen one with the
- * median length; -1: no iteration. If no iteration is whole, all are
- * chosen. */
+ * cell. Return the index of the iteration to draw, the chosen one with the
+ * median length, or -1 without iterations. If no iteration is complete, all
+ * are chosen. */
 int32_t fd_pipeline_iteration_spans(fd_pipe_share *shares, const fd_pipe *p,
                                     const fd_pipe_choice *choice);
 

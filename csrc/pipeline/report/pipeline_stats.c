@@ -73,7 +73,8 @@ fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job)
     return status;
 }
 
-/* The stage named by the jobs of a rank; -1: none, -2: several. */
+/* Return the stage that the jobs of a rank state; -1: no stage, -2:
+ * several. */
 static int32_t
 only_stage(const fd_pipe *p, const fd_pipe_rank *rank)
 {
@@ -90,7 +91,7 @@ only_stage(const fd_pipe *p, const fd_pipe_rank *rank)
     return found;
 }
 
-/* Jobs without a stage get the single stage of their rank. */
+/* Set the stage of jobs without one to the only stage of their rank. */
 static void
 fill_stages(fd_pipe *p)
 {
@@ -144,12 +145,12 @@ count_stages(fd_pipe *p)
         p->chunks =
             p->stages == 0 ? 1 : (p->globals + p->stages - 1) / p->stages;
     }
-    /* The other end of a transfer belongs to a missing rank. */
+    /* A rank may be missing, so the number of stages is a minimum. */
     uint32_t least = (p->globals + p->chunks - 1) / p->chunks;
     p->stages = p->stages < least ? least : p->stages;
 }
 
-/* The direction of a transfer whose job does not name it. */
+/* Set the direction of a transfer whose job does not state it. */
 static void
 aim(fd_pipe *p, fd_pipe_job *job)
 {
@@ -177,8 +178,8 @@ aim(fd_pipe *p, fd_pipe_job *job)
     }
 }
 
-/* Ranks that differ only in the pipeline coordinate are a line; without
- * coordinates the k-th rank of each place is in line k. */
+/* Find the lines: ranks that differ only in the pipeline coordinate; without
+ * coordinates, the k-th rank of each place is in line k. */
 static void
 find_lines(fd_pipe *p)
 {
@@ -231,7 +232,7 @@ by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Numbers of iterations, each once. */
+/* List the distinct numbers of iterations. */
 static fd_status
 list_iterations(fd_pipe *p)
 {

@@ -13,22 +13,23 @@
 
 #include "pipeline/schedules/schedule_plan.h"
 
-/* Kinds beside those of fd_job_kind. */
+/* Kinds in addition to those of fd_job_kind. */
 enum {
     FD_PIPE_OTHER = FD_JOB_KINDS,
     FD_PIPE_WHOLE, /* the iteration itself */
-    FD_PIPE_SEND,  /* until its direction is known */
+    FD_PIPE_SEND,  /* a send until its direction is known */
     FD_PIPE_RECEIVE,
     FD_PIPE_KINDS
 };
 
 /* Bits of fd_pipe_job.flags. */
 enum {
-    FD_PIPE_POSTED = 1,  /* started here, awaited in another job */
-    FD_PIPE_FUSED = 2,   /* shares its interval with the job beside it */
+    FD_PIPE_POSTED = 1,  /* a transfer started here and awaited in another
+                          * job */
+    FD_PIPE_FUSED = 2,   /* shares its interval with the adjacent job */
     FD_PIPE_OPEN = 4,    /* had not ended */
     FD_PIPE_FAILED = 8,  /* ended by an exception */
-    FD_PIPE_ON_PATH = 16 /* critical */
+    FD_PIPE_ON_PATH = 16 /* on the critical path */
 };
 
 #define FD_NO_PIPE_JOB UINT32_MAX
@@ -36,16 +37,17 @@ enum {
 typedef struct fd_pipe_job {
     int64_t start; /* ns */
     int64_t end;
-    int64_t ready; /* from here on the other end of the transfer has begun;
-                      otherwise start */
-    int64_t slack; /* ns of delay without a longer iteration */
+    int64_t ready; /* time at which the other end of the transfer has begun;
+                    * otherwise start */
+    int64_t slack; /* ns by which it can be longer without a longer
+                    * iteration */
     uint64_t bytes;
-    uint32_t at;     /* place in ranks */
-    uint32_t row;    /* in the recorded order of the rank's jobs */
+    uint32_t at;     /* index of the rank */
+    uint32_t row;    /* index in the recorded order of the rank's jobs */
     uint32_t other;  /* the other end, or FD_NO_PIPE_JOB */
     uint32_t before; /* the last job of its rank that ended before its start */
     int32_t iteration;
-    int32_t micro_batch; /* -1: none, as those below */
+    int32_t micro_batch; /* -1: unknown, like the following numbers */
     int32_t stage;       /* global */
     int32_t peer;        /* global */
     int32_t buffer;
@@ -55,20 +57,20 @@ typedef struct fd_pipe_job {
 
 typedef struct fd_pipe_rank {
     uint32_t rank;
-    int32_t place; /* -1: no stage */
-    int32_t data;  /* coordinates, -1: not known */
+    int32_t place; /* in its line; -1: no stage */
+    int32_t data;  /* coordinates; -1: unknown */
     int32_t model;
     uint32_t line;
-    uint32_t first; /* of its jobs */
+    uint32_t first; /* index of its first job */
     uint32_t end;
-    uint32_t open;  /* of these, skipped */
+    uint32_t open;  /* number of open jobs, which are skipped */
     bool killed;    /* its recording is incomplete */
-    int64_t moved;  /* ns added to its times: its offset to the common clock */
+    int64_t moved;  /* ns added to its times: the offset to the common clock */
     int64_t unsure; /* maximum error in ns; -1: unknown */
 } fd_pipe_rank;
 
 typedef struct fd_pipe_cell {
-    uint32_t first; /* jobs */
+    uint32_t first; /* index of its first job */
     uint32_t end;
 } fd_pipe_cell;
 
@@ -78,14 +80,14 @@ typedef struct fd_pipe {
     FD_VECTOR(int32_t) iterations; /* ascending */
     fd_pipe_cell *cells;           /* owned */
     uint32_t lines;
-    uint32_t stages; /* places */
+    uint32_t stages; /* number of places */
     uint32_t chunks; /* maximum of global stages per rank */
     uint32_t globals;
-    bool guessed;        /* no job names a stage: ranks in order are the
-                            stages */
-    uint32_t evals;      /* skipped jobs of evaluations */
-    uint32_t unknown;    /* jobs of other kinds */
-    uint32_t undirected; /* sends and receives without a direction */
+    bool guessed;        /* no job states a stage: the stages are the ranks in
+                          * order */
+    uint32_t evals;      /* number of skipped jobs of evaluations */
+    uint32_t unknown;    /* number of jobs of other kinds */
+    uint32_t undirected; /* number of sends and receives without a direction */
 } fd_pipe;
 
 void fd_pipe_clear(fd_pipe *p);
@@ -94,8 +96,8 @@ void fd_pipe_clear(fd_pipe *p);
 fd_status fd_pipeline_add_rank(fd_pipe *p, const fd_pipe_rank *rank);
 fd_status fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job);
 
-/* After the last job: derive missing facts, sort, and split into cells. Given
- * stages and chunks are kept. */
+/* Derive missing facts, sort, and split into cells, after the last job. Stages
+ * and chunks that are set already are kept. */
 fd_status fd_pipeline_settle(fd_pipe *p);
 
 static inline fd_pipe_cell
@@ -107,8 +109,8 @@ fd_pipeline_cell(const fd_pipe *p, uint32_t rank, uint32_t iteration)
 /* "F", "RA", ..., "OTHER" */
 extern const char *const fd_pipe_kind_names[FD_PIPE_KINDS];
 
-/* The kind with this name in upper or lower case: the names above, and load,
- * forward, backward, send, receive, reduce, optimizer. */
+/* Return the kind with this name in upper or lower case: the names above, and
+ * load, forward, backward, send, receive, reduce, optimizer. */
 uint8_t fd_pipe_kind_named(const char *word);
 
 static inline bool

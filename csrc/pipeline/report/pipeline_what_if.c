@@ -6,18 +6,18 @@ const char *const fd_if_names[FD_IF_CHANGES] = {
     "stage_faster",         "balanced", "overlapped_transfers",
     "double_micro_batches", "schedule", "move_layer"};
 
-/* Computations and transfers: the jobs of every schedule. */
+/* Kinds of jobs in every schedule: computations and transfers. */
 static const int common[] = {FD_JOB_F, FD_JOB_B,  FD_JOB_I,
                              FD_JOB_W, FD_JOB_RA, FD_JOB_RG};
 
 typedef struct study {
     fd_pipe_ifs *made;
     const fd_pipe_schedule *found;
-    int64_t *times; /* owned; room for those of the plan */
+    int64_t *times; /* owned; one per job of the plan */
     uint32_t globals;
 } study;
 
-/* `posted` NULL: transfers are overlapped. */
+/* Simulate a plan. `posted` NULL: transfers are overlapped. */
 static fd_status
 simulate(fd_pipe_theory *theory, const fd_plan *plan, const int64_t *times,
          const bool *posted)
@@ -90,7 +90,7 @@ take_balanced(study *s)
     }
 }
 
-/* Computations only. */
+/* Set the times of all jobs except computations to 0. */
 static void
 drop_others(study *s)
 {
@@ -150,7 +150,8 @@ balanced(study *s)
         s->found->posted);
 }
 
-/* A plan of any schedule priced with means: `common` kinds or all. */
+/* Simulate a plan of any schedule with mean times of the kinds in `common`, or
+ * of all kinds. */
 static fd_status
 simulate_priced(fd_pipe_theory *simulated, const fd_plan *plan,
                 const fd_replay_prices *prices, const fd_pipe_schedule *found)
@@ -200,11 +201,12 @@ doubled(study *s)
                                  .saves = one.makespan - two.makespan / 2});
     }
     fd_plan_clear(&plan);
-    return status == FD_EINVAL ? FD_OK : status; /* a plan out of bounds */
+    /* the plan is out of bounds */
+    return status == FD_EINVAL ? FD_OK : status;
 }
 
-/* The time of a place for a micro-batch in all its chunks, by kind. B is the
- * sum of I and W; if not separate, each is a half of it. */
+/* Set the times of a place for a micro-batch in all its chunks, by kind. B is
+ * the sum of I and W; if they are not separate, each is half of it. */
 static void
 price_place(study *s, uint32_t place, int64_t of[FD_JOB_KINDS])
 {
@@ -232,7 +234,7 @@ price_place(study *s, uint32_t place, int64_t of[FD_JOB_KINDS])
     }
 }
 
-/* Another schedule with the same work. */
+/* Simulate another schedule with the same work. */
 static fd_status
 simulate_other(study *s, fd_schedule schedule, fd_pipe_theory *simulated)
 {
@@ -308,7 +310,7 @@ weight_of(const fd_pipe_layers *layers, uint32_t layer)
     return layers->weights == NULL ? 1 : layers->weights[layer];
 }
 
-/* The share of a layer in the time of its stage. */
+/* Return the share of a layer in the time of its stage. */
 static double
 part_of(const fd_pipe_layers *layers, uint32_t stage, uint32_t layer)
 {

@@ -1,6 +1,6 @@
 #include "pipeline/report/recorded_jobs.h"
 
-/* Whether the times of a rank's computations are those of its GPU. */
+/* Return whether the times of a rank's computations are those of its GPU. */
 static bool
 is_on_gpu(const fd_trace *trace, const fd_trace_rank *rank)
 {
@@ -18,8 +18,8 @@ is_on_gpu(const fd_trace *trace, const fd_trace_rank *rank)
     return some;
 }
 
-/* A year from the start: later times are damage; limited, so that sums do not
- * overflow. */
+/* Limit a time to a year from the start, so that sums do not overflow: later
+ * times are damage. */
 static int64_t
 within_reason(int64_t ns)
 {
@@ -27,7 +27,7 @@ within_reason(int64_t ns)
     return ns > most ? most : ns < -most ? -most : ns;
 }
 
-/* On the common clock. */
+/* Convert a time to the common clock. */
 static int64_t
 moment(const fd_pipe_known *known, uint64_t ns)
 {

@@ -1,4 +1,4 @@
-/* The jobs of a recording or a merge as a pipeline. */
+/* Conversion of the jobs of a recording or a merge to a pipeline. */
 #ifndef FD_RECORDED_JOBS_H
 #define FD_RECORDED_JOBS_H
 
@@ -8,7 +8,7 @@
 
 /* Facts of a rank in addition to its jobs. */
 typedef struct fd_pipe_known {
-    int32_t place; /* -1: not known, as those below */
+    int32_t place; /* -1: unknown, like the next numbers */
     int32_t data;
     int32_t model;
     int64_t unsure;     /* maximum error of its clock in ns */
@@ -20,8 +20,8 @@ fd_status fd_pipe_read_rank(fd_pipe *p, const fd_trace *trace,
                             const fd_trace_rank *rank,
                             const fd_pipe_known *known);
 
-/* Add the jobs of all ranks and settle the pipeline. `known`: one per rank of
- * the trace. Clear the pipeline in any case. */
+/* Add the jobs of all ranks and settle the pipeline. `known` has one entry per
+ * rank of the trace. Clear the pipeline also after a failure. */
 fd_status fd_pipe_read(fd_pipe *p, const fd_trace *trace,
                        const fd_pipe_known *known);
 

@@ -29,7 +29,7 @@ add(const filling *to, fd_job_kind kind, int32_t micro_batch, int32_t buffer)
     return fd_vector_push(&to->plan->jobs, job);
 }
 
-/* The same, if the micro-batch and the peer stage exist. */
+/* Add a job if its micro-batch and its peer stage exist. */
 static fd_status
 add_valid(const filling *to, fd_job_kind kind, int32_t micro_batch)
 {
@@ -45,7 +45,8 @@ add_valid(const filling *to, fd_job_kind kind, int32_t micro_batch)
     return add(to, kind, micro_batch, micro_batch % buffers);
 }
 
-/* Only the ends of the pipeline read data: inputs and labels. */
+/* Return whether a stage reads data: only the first and last one do, inputs
+ * and labels. */
 static bool
 loads(const fd_plan *plan, uint32_t stage)
 {
@@ -107,8 +108,9 @@ fd_plan_deepspeed_train(fd_plan *plan, uint32_t stage)
     return status == FD_OK ? add_end(&to, true) : status;
 }
 
-/* Two buffers: one is computed on while the other is sent. The parity of the
- * stage determines the buffer, and which of two neighbours sends first. */
+/* Fill an inference schedule with two buffers: one is used for computing while
+ * the other is sent. The parity of the stage determines the buffer, and which
+ * of two neighbours sends first. */
 fd_status
 fd_plan_deepspeed_inference(fd_plan *plan, uint32_t stage)
 {

@@ -23,7 +23,7 @@ fd_status
 fd_plan_compute(fd_plan *plan, uint32_t *step, fd_job_kind kind,
                 uint32_t global, uint32_t micro_batch)
 {
-    /* Negative numbers are invalid, too. */
+    /* Numbers of micro-batches can be negative; these are invalid too. */
     bool forward = kind == FD_JOB_F;
     uint32_t from = forward ? global - 1 : global + 1;
     uint32_t to = forward ? global + 1 : global - 1;
@@ -61,8 +61,8 @@ fd_plan_gpipe(fd_plan *plan, uint32_t stage)
     return status;
 }
 
-/* The k-th forward or backward pass of a stage. In groups of micro-batches,
- * each goes through all chunks before the next begins. */
+/* Add the k-th forward or backward pass of a stage. Each group of
+ * micro-batches goes through all chunks before the next group begins. */
 static fd_status
 compute_kth(fd_plan *plan, uint32_t *step, fd_job_kind kind, uint32_t stage,
             uint32_t k)
@@ -78,8 +78,8 @@ compute_kth(fd_plan *plan, uint32_t *step, fd_job_kind kind, uint32_t stage,
                            base + within % size);
 }
 
-/* `warmup` forward passes, one backward pass after each further one, the
- * remaining backward passes. */
+/* Add `warmup` forward passes, then a backward pass after each further forward
+ * pass, then the remaining backward passes. */
 static fd_status
 one_by_one(fd_plan *plan, uint32_t stage, uint32_t warmup)
 {

@@ -63,7 +63,7 @@ fd_plan_table(const fd_plan *plan, uint32_t stage, fd_buffer *out)
     }
 }
 
-/* A number; null if negative. */
+/* Write a number, or null if it is negative. */
 static void
 put_number(fd_json_writer *w, const char *key, int64_t value)
 {

@@ -2,8 +2,9 @@
  * 2401.10241, 3.1) and ZB-V in PyTorch's order. */
 #include "pipeline/schedules/schedule_plan.h"
 
-/* 1F1B, but stage s does W only s passes after its I: every stage then holds
- * as much as the first. The idle time of each is (S - 1)(F + I - W). */
+/* Fill 1F1B, except that stage s executes W only s passes after its I: every
+ * stage then needs as much memory as the first. The idle time of each is (S -
+ * 1)(F + I - W). */
 fd_status
 fd_plan_zb_h1(fd_plan *plan, uint32_t stage)
 {
@@ -87,8 +88,8 @@ cool_down(filling *to, uint32_t stages, uint32_t stage)
     }
 }
 
-/* The pipeline is filled with at least 2S - 1 micro-batches; missing ones
- * leave a gap. */
+/* Fill ZB-V. The pipeline is filled with at least 2S - 1 micro-batches;
+ * missing ones leave a gap. */
 fd_status
 fd_plan_zb_v(fd_plan *plan, uint32_t stage)
 {

@@ -58,7 +58,7 @@ set_chunks(fd_plan *plan, uint32_t chunks, fd_error *error)
         }
         return FD_OK;
     }
-    /* 1 is the value of engines without chunks. */
+    /* Engines without chunks state 1. */
     if (plan->schedule == FD_SCHEDULE_ZB_V && plan->chunks <= 2) {
         plan->chunks = 2;
     }
@@ -70,9 +70,9 @@ set_chunks(fd_plan *plan, uint32_t chunks, fd_error *error)
     return FD_OK;
 }
 
-/* Megatron requires groups of at least `stages`, the default; PyTorch uses
- * as many rounds as there are complete ones. Both are equal where both are
- * valid. */
+/* Set the size of groups. Megatron requires at least `stages`, the default;
+ * PyTorch divides the micro-batches by the number of complete rounds. Both are
+ * equal where both are valid. */
 static fd_status
 set_group(fd_plan *plan, uint32_t group, fd_error *error)
 {

@@ -34,22 +34,22 @@ typedef enum fd_schedule {
 
 const char *fd_schedule_name(fd_schedule schedule);
 
-/* FD_SCHEDULES: no schedule of this name. */
+/* Return the schedule of this name, or FD_SCHEDULES. */
 fd_schedule fd_schedule_named(const char *name);
 
-/* How the engines of a schedule run transfers that block. */
+/* How the engines of a schedule wait for blocking transfers. */
 typedef enum fd_waiting {
-    FD_WAIT_EACH,     /* one at a time: DeepSpeed */
-    FD_WAIT_TOGETHER, /* all between two computations together */
+    FD_WAIT_EACH,     /* for one at a time: DeepSpeed */
+    FD_WAIT_TOGETHER, /* for all between two computations together */
     FD_WAIT_NEVER     /* transfers are asynchronous, or absent */
 } fd_waiting;
 
-/* Limits of the jobs and of the steps of all stages together. */
+/* Limit of the jobs, and of the steps of all stages together. */
 #define FD_PLAN_MOST (1u << 24)
 
 typedef struct fd_plan_job {
-    int32_t step;        /* of its stage, from 0 */
-    int32_t micro_batch; /* -1: of none */
+    int32_t step;        /* number within its stage, from 0 */
+    int32_t micro_batch; /* -1: no micro-batch */
     int32_t buffer;      /* -1: the engine has no buffer numbers */
     int16_t stage;       /* global */
     int16_t peer;        /* global stage at the other end; -1: no transfer */
@@ -60,14 +60,14 @@ typedef struct fd_plan {
     fd_schedule schedule;
     uint32_t stages;
     uint32_t micro_batches;
-    uint32_t chunks; /* a stage */
+    uint32_t chunks; /* chunks per stage */
     uint32_t group;  /* consecutive micro-batches on a chunk */
-    uint32_t steps;  /* of every stage; some may be empty */
+    uint32_t steps;  /* steps of every stage; some may be empty */
     fd_waiting waiting;
-    uint32_t *first;   /* owned; stages + 1 places in jobs */
-    uint32_t *buffers; /* owned; per stage: DeepSpeed's num_pipe_buffers, else
-                          the peak of micro-batches in flight over its
-                          chunks */
+    uint32_t *first; /* owned; stages + 1 indices in `jobs` */
+    /* owned; per stage: DeepSpeed's num_pipe_buffers; otherwise the peak of
+     * micro-batches in flight over its chunks */
+    uint32_t *buffers;
     FD_VECTOR(fd_plan_job) jobs;
 } fd_plan;
 
@@ -79,12 +79,13 @@ typedef struct fd_plan_request {
     uint32_t group;  /* interleaved only; 0: the default of the engines */
 } fd_plan_request;
 
-/* FD_EINVAL: no engine runs such a plan. Clear the plan in any case. */
+/* Make a plan. FD_EINVAL: no engine runs such a plan. Clear the plan also
+ * after a failure. */
 fd_status fd_plan_make(fd_plan *plan, const fd_plan_request *request,
                        fd_error *error);
 void fd_plan_clear(fd_plan *plan);
 
-/* The stage of a global stage. */
+/* Return the stage that has a global stage. */
 uint32_t fd_plan_holder(const fd_plan *plan, uint32_t global);
 
 static inline uint32_t
@@ -93,9 +94,9 @@ fd_plan_globals(const fd_plan *plan)
     return plan->stages * plan->chunks;
 }
 
-/* The maximum number of forward passes of a stage, over its chunks, before
- * their backward pass (W if separate): their activations are in memory. 0
- * without backward passes. */
+/* Return the maximum number of forward passes of a stage, over its chunks,
+ * before their backward pass (W if separate): their activations are in memory.
+ * 0 without backward passes. */
 uint32_t fd_plan_in_flight(const fd_plan *plan, uint32_t stage);
 
 /* A step of DeepSpeed's TrainSchedule: a micro-batch, out of range if the step
@@ -108,7 +109,7 @@ typedef struct fd_train_step {
 fd_train_step fd_plan_train_step(uint32_t stages, uint32_t stage,
                                  uint32_t step);
 
-/* For the files that fill schedules: each function adds the jobs of one stage.
+/* For the files that fill schedules: a function adds the jobs of one stage.
  * The numbers of the plan are set and checked; its vector is empty or ends
  * with the jobs of the previous stage. */
 typedef fd_status (*fd_plan_stage)(fd_plan *plan, uint32_t stage);

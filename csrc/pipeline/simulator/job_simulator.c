@@ -58,7 +58,7 @@ fd_sim_prepare(fd_simulation *s)
     return FD_OK;
 }
 
-/* A dependency of a job that has no place in the order yet. */
+/* Return a dependency of a job that has no position in the order yet. */
 static uint32_t
 unplaced(const fd_simulation *s, uint32_t job)
 {
@@ -72,7 +72,7 @@ unplaced(const fd_simulation *s, uint32_t job)
     return FD_SIM_NONE;
 }
 
-/* Place a job. The resources that it blocked join those that are ready. */
+/* Add a job to the order. The resources that it blocked become ready. */
 static void
 place(fd_simulation *s, uint32_t job, uint32_t *ready)
 {
@@ -88,7 +88,7 @@ place(fd_simulation *s, uint32_t job, uint32_t *ready)
     }
 }
 
-/* Place the jobs of a resource until one is blocked. */
+/* Add the jobs of a resource to the order until one is blocked. */
 static void
 advance(fd_simulation *s, uint32_t resource, uint32_t *ready)
 {

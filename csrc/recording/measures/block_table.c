@@ -27,7 +27,7 @@ fd_blocks_clear(fd_blocks *blocks)
     *blocks = (fd_blocks){NULL, NULL};
 }
 
-/* The i-th place that may have an address. */
+/* Return the i-th slot that an address may use. */
 static size_t
 place(uint64_t address, size_t i)
 {

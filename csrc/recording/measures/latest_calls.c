@@ -24,7 +24,8 @@ latest_of(fd_tree *tree, uint32_t group)
     return made;
 }
 
-/* Without room for another record, the oldest is replaced earlier. */
+/* Return the record for the next call. If there is no space for another
+ * record, the oldest is reused earlier. */
 static fd_measure *
 next_of(fd_tree *tree, fd_latest *of, fd_measure_key key)
 {
@@ -37,8 +38,8 @@ next_of(fd_tree *tree, fd_latest *of, fd_measure_key key)
     return of->kept == 0 ? NULL : of->list[of->calls++ % of->kept];
 }
 
-/* Whether a function of torch.distributed, whose return is reported, calls the
- * running operator. */
+/* Return whether the running operator was called by a function of
+ * torch.distributed whose return is hooked. */
 static bool
 is_waiting(const fd_tree *tree)
 {
@@ -90,7 +91,7 @@ fd_latest_begin(fd_tree *tree, const fd_latest_call *call)
     if (to == NULL) {
         return;
     }
-    /* Readers skip a record with the number 0. */
+    /* Set the number to 0 during the update: readers skip such a record. */
     atomic_store_explicit((_Atomic uint64_t *)&to->count, 0,
                           memory_order_release);
     atomic_thread_fence(memory_order_release);

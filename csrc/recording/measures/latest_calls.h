@@ -1,6 +1,7 @@
 /* The latest collectives of each process group that a thread called: records
- * of kind FD_MEASURE_LATEST, of which the oldest is replaced. A call of a
- * function of torch.distributed that waits ends when that function returns:
+ * of kind FD_MEASURE_LATEST, where a new one replaces the oldest. A collective
+ * called by a function of torch.distributed that waits for it ends when that
+ * function returns:
  *
  *     all_reduce             ├─────────────────────────────┤
  *     c10d::allreduce_           ├────────┤
@@ -14,15 +15,16 @@
 typedef struct fd_latest_call {
     uint32_t group;
     uint32_t detail;
-    uint64_t number; /* in the group, from 1 */
+    uint64_t number; /* number of the call in its group, from 1 */
     uint64_t bytes;
-    bool async; /* the caller does not wait */
+    bool async; /* whether the caller does not wait for the result */
 } fd_latest_call;
 
-/* The running operator of the tree begins a call. */
+/* Record that the running operator of the tree begins a collective. */
 void fd_latest_begin(fd_tree *tree, const fd_latest_call *call);
 
-/* A function of torch.distributed has returned, by the clock of the tree. */
+/* End the open collective if the function of torch.distributed that called it
+ * has returned. */
 void fd_latest_returned(fd_tree *tree);
 
 #endif

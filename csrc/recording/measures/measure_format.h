@@ -1,16 +1,15 @@
-/* The records of measured figures in the recording file:
- * docs/formats/recording.md. */
+/* The format of records of measured figures: docs/formats/recording.md. */
 #ifndef FD_MEASURE_FORMAT_H
 #define FD_MEASURE_FORMAT_H
 
 #include "recording/recording_format.h"
 
-/* What a record of a measured figure counts. Readers skip other kinds. */
+/* Kinds of measured figures. Readers skip unknown kinds. */
 enum {
     FD_MEASURE_STEPS = 1,       /* steps: ticks; at the root of the thread that
-                                   ends them */
+                                   ends steps */
     FD_MEASURE_FLOPS = 2,       /* calls: FLOPs; other: bytes of operands */
-    FD_MEASURE_ELEMENTWISE = 3, /* the same of element-wise operators */
+    FD_MEASURE_ELEMENTWISE = 3, /* as above, for element-wise operators */
     FD_MEASURE_UNKNOWN = 4,     /* calls without a formula: 0, and bytes */
     FD_MEASURE_SHAPES = 5,      /* calls with the operands in `detail`: their
                                    elements, and bytes */
@@ -25,15 +24,15 @@ enum {
                                    ticks, with calls */
     /* Memory: recording/measures/memory_use.h. `detail` is the device. */
     FD_MEASURE_ALLOCATED = 10,  /* blocks: their bytes; other: see `mark` */
-    FD_MEASURE_FREED = 11,      /* the same, of blocks freed by a thread */
+    FD_MEASURE_FREED = 11,      /* as above, for blocks freed by a thread */
     FD_MEASURE_PEAK_FREED = 12, /* blocks of the peak `mark` that were freed
                                    after it, in the phase `flags` */
     FD_MEASURE_PEAK = 13,       /* times that a thread raised the peak; max:
-                                   to these bytes; link: in this context */
+                                   the new peak in bytes; link: the context */
     FD_MEASURE_KEPT = 14,       /* ends of steps: sum of the live bytes; other,
-                                   mark: sums for their slope */
-    FD_MEASURE_UNFOLLOWED = 15, /* blocks without room: their bytes; other:
-                                   frees of unknown blocks */
+                                   mark: sums for the slope */
+    FD_MEASURE_UNFOLLOWED = 15, /* blocks not tracked for lack of space: their
+                                   bytes; other: frees of unknown blocks */
     FD_MEASURE_KINDS = 16
 };
 
@@ -41,24 +40,24 @@ enum {
 enum {
     FD_MEASURE_GRAD = 1,   /* autograd was recording */
     FD_MEASURE_ASYNC = 2,  /* of communication: the caller waits later */
-    FD_MEASURE_CUSTOM = 4, /* of shapes: only those of operators without a
-                             formula are recorded */
-    FD_MEASURE_OPEN = 8    /* of the latest: the caller waits in it */
+    FD_MEASURE_CUSTOM = 4, /* of shapes: only operators without a formula are
+                              recorded */
+    FD_MEASURE_OPEN = 8    /* of the latest: the caller is waiting in it */
 };
 
-/* A measured figure of one context. Its owner updates it in place. */
+/* A measured figure of one context, updated in place by its owner. */
 typedef struct fd_measure {
     uint32_t context;
     uint16_t kind;   /* FD_MEASURE_* */
-    uint16_t flags;  /* as above */
-    uint32_t detail; /* string, for kinds that have one */
+    uint16_t flags;  /* see above */
+    uint32_t detail; /* string, if the kind has one */
     uint32_t link;   /* of memory: a record or context */
     uint64_t count;
     uint64_t sum;
-    uint64_t max;   /* of one count */
+    uint64_t max;   /* largest single value */
     uint64_t other; /* a second sum */
-    uint64_t mark;  /* of memory: the peak when the sum last changed, which
-                       was `other` at that peak */
+    uint64_t mark;  /* of memory: the peak when the sum last changed; the sum
+                       at that peak is `other` */
     uint64_t now;   /* of memory: live bytes at the end of the last step */
 } fd_measure;
 

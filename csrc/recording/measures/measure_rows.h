@@ -10,23 +10,24 @@ enum { FD_LATEST_KEPT = 256 };
 /* The latest collectives of one group: latest_calls.h. */
 typedef struct fd_latest {
     struct fd_latest *next; /* owned */
-    uint32_t group;         /* string */
+    uint32_t group;         /* id of the string of the group */
     uint32_t kept;
     uint64_t calls;
     fd_measure *list[FD_LATEST_KEPT];
 } fd_latest;
 
 typedef struct fd_measures {
-    fd_pool pool; /* fd_measure */
-    fd_map index; /* key -> place in the file / FD_ID_UNIT; UINT32_MAX: no room
-                     */
-    fd_measure_sites sites; /* of the writer */
-    uint32_t counted_depth; /* entry of the operator that was counted last */
-    uint64_t counted;       /* its owner */
-    fd_map shapes;          /* hash of context and operands -> as in `index` */
-    fd_latest *latest;      /* owned; of each group */
+    fd_pool pool; /* pool of fd_measure */
+    fd_map index; /* key -> offset in the file / FD_ID_UNIT; UINT32_MAX: no
+                     space */
+    fd_measure_sites sites; /* used by the writer only */
+    uint32_t counted_depth; /* entry of the operator counted last */
+    uint64_t counted;       /* owner of that entry */
+    fd_map shapes;          /* hash of context and operands -> value as in
+                               `index` */
+    fd_latest *latest;      /* owned; list with one element per group */
     fd_measure *open;       /* the latest call with FD_MEASURE_OPEN */
-    uint32_t open_depth;    /* of the stack below its caller */
+    uint32_t open_depth;    /* depth of the stack below its caller */
 } fd_measures;
 
 void fd_measures_clear_latest(fd_measures *measures);

@@ -15,7 +15,7 @@ made(uint32_t context)
         .context = context, .figures = FD_NO_FIGURES, .key = {FD_NO_KEY}};
 }
 
-/* The place of a new site + 1; 0: no room. */
+/* Add a site and return its index + 1, or 0 if there is no space. */
 static uint32_t
 add(fd_measure_sites *sites, uint32_t context)
 {

@@ -5,7 +5,7 @@
 
 enum { FIRST_MEASURES = 4 * 1024 };
 
-/* Under the lock if a chunk is added. */
+/* Reserve a record; take the lock if a chunk must be added. */
 static fd_measure *
 reserve(fd_tree *tree)
 {
@@ -30,7 +30,7 @@ reserve(fd_tree *tree)
     return made;
 }
 
-/* The string of a key. */
+/* Return the string of a key. */
 static uint32_t
 detail_of(fd_recording *recording, fd_measure_key key)
 {

@@ -1,9 +1,10 @@
-/* Measured figures of contexts: FLOPs, bytes, shapes. A record per context,
- * kind, flags and detail, made at its first use and then updated in place:
+/* Measured figures of contexts: FLOPs, bytes, shapes. There is one record per
+ * context, kind, flags and detail, created at its first use and then updated
+ * in place:
  *
  *     key ──► fd_map ──► fd_measure { context, kind, ... | count, sum, max }
  *
- * Only the owner of the tree writes, without a lock; a new record takes the
+ * Only the owner of the tree writes, without a lock; adding a record takes the
  * recording's lock. */
 #ifndef FD_MEASURE_TABLE_H
 #define FD_MEASURE_TABLE_H
@@ -14,12 +15,12 @@ typedef struct fd_measure_key {
     uint32_t context;
     uint16_t kind;   /* FD_MEASURE_*, below 32 */
     uint16_t flags;  /* below 8 */
-    uint32_t detail; /* string; of FD_MEASURE_LINES: the number of the line,
-                        which becomes a string in the record */
+    uint32_t detail; /* string; of FD_MEASURE_LINES: the line number, which
+                        becomes a string in the record */
 } fd_measure_key;
 
-/* Key 0 is not allowed in a map: kinds are not 0. Contexts have 24 bits, as
- * FD_MAX_MB bounds the file. */
+/* Pack a key into a nonzero word: kinds are not 0. Context ids have 24 bits,
+ * because FD_MAX_MB limits the file. */
 static inline uint64_t
 fd_measure_word(fd_measure_key key)
 {
@@ -27,13 +28,15 @@ fd_measure_word(fd_measure_key key)
          | (uint64_t)key.flags << 32 | key.detail;
 }
 
-/* A new record, or NULL: (counted) no room. */
+/* Add a record. Return NULL and count it if there is no space. */
 fd_measure *fd_measures_add(fd_tree *tree, fd_measure_key key);
 
-/* A new record without a key, or NULL: (counted) no room. */
+/* Add a record without a key. Return NULL and count it if there is no
+ * space. */
 fd_measure *fd_measures_append(fd_tree *tree, fd_measure_key key);
 
-/* The record of a key; NULL: (counted) no room. */
+/* Return the record of a key; add it if it is new. Return NULL and count it if
+ * there is no space. */
 static inline fd_measure *
 fd_measures_at(fd_tree *tree, fd_measure_key key)
 {

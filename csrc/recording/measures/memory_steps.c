@@ -4,7 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Sums for a slope are numbers of double precision in words of the record. */
+/* Add to a sum for a slope, which is a double stored in a word of the
+ * record. */
 static void
 add_double(uint64_t *word, double value)
 {
@@ -14,7 +15,7 @@ add_double(uint64_t *word, double value)
     memcpy(word, &sum, sizeof sum);
 }
 
-/* The i-th record; NULL: it is being made. */
+/* Return the i-th record, or NULL while it is being added. */
 static fd_measure *
 record_at(const fd_memory_use *use, uint32_t i)
 {
@@ -29,7 +30,8 @@ count_of(const fd_memory_use *use)
     return count < use->room ? count : use->room;
 }
 
-/* The KEPT record of an ALLOCATED one; NULL: no room. */
+/* Return the KEPT record of an ALLOCATED record, or NULL if there is no
+ * space. */
 static fd_measure *
 kept_of(const fd_memory_use *use, fd_tree *tree, fd_measure *allocated)
 {

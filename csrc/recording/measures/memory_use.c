@@ -31,7 +31,8 @@ fd_memory_clear(fd_memory_use *use)
     use->room = 0;
 }
 
-/* Exchange both words if they are `old`. */
+/* Replace both words atomically if they equal `old`. Return whether they
+ * did. */
 static bool
 exchange(fd_memory_level *level, fd_memory_level old, fd_memory_level new)
 {
@@ -64,7 +65,7 @@ exchange(fd_memory_level *level, fd_memory_level old, fd_memory_level new)
 #endif
 }
 
-/* Add to the live bytes of a device, and return the level before. */
+/* Add to the live bytes of a device. Return the previous level. */
 static fd_memory_level
 change(fd_memory_level *level, uint64_t by)
 {
@@ -80,7 +81,8 @@ change(fd_memory_level *level, uint64_t by)
     return old;
 }
 
-/* "cpu" or "cuda:0"; 0: no room. */
+/* Return the string "cpu" or "cuda:0" of a device, or 0 if there is no
+ * space. */
 static uint32_t
 name_of(fd_memory_use *use, uint32_t device)
 {
@@ -101,7 +103,7 @@ name_of(fd_memory_use *use, uint32_t device)
     return name;
 }
 
-/* Called once per record, before its first count. */
+/* Add a record to the list; called once per record, before its first count. */
 static void
 list(fd_memory_use *use, const fd_measure *record)
 {
@@ -113,7 +115,7 @@ list(fd_memory_use *use, const fd_measure *record)
     }
 }
 
-/* Add to a record, of a device whose latest peak was `peak` before. */
+/* Add to a record of a device whose latest peak was `peak` before. */
 static void
 add(fd_measure *record, uint64_t peak, uint64_t bytes)
 {
@@ -138,7 +140,8 @@ record_of(fd_memory_use *use, fd_tree *tree, uint32_t context, uint16_t kind,
                                                      .detail = name});
 }
 
-/* Made before the first block of a tree and device is counted. */
+/* Return the PEAK record of a tree and device. It is created before their
+ * first block is counted. */
 static fd_measure *
 peak_of(fd_memory_use *use, fd_tree *tree, uint32_t device)
 {
@@ -179,7 +182,7 @@ fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
     }
 }
 
-/* The block was live at the peak, the latest one so far. */
+/* Add a freed block to the peak that it was part of, the latest one so far. */
 static void
 add_to_peak(fd_tree *tree, uint32_t phase, const fd_measure *of, uint64_t peak,
             uint64_t bytes)

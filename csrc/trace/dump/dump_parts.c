@@ -5,7 +5,7 @@
 static const char *const NAMES[] = {"format",  "version",  "strings", "nodes",
                                     "modules", "contexts", "ranks"};
 
-/* The next character after any space; NUL at the end. */
+/* Return the next character after any white space; NUL at the end. */
 static char
 peek(fd_bytes_in *in)
 {
@@ -29,7 +29,7 @@ mark(fd_bytes_in *in, char wanted)
     return FD_SCAN_OK;
 }
 
-/* One value, as a whole in the window; the text is valid until more is
+/* Read one complete value into the window; the text is valid until more is
  * read. */
 static fd_scan_result
 value(fd_bytes_in *in, fd_dump_part *part, fd_span *text)

@@ -47,7 +47,8 @@ static const char *const MEMBER_NAMES[MEMBERS] = {
     "step_tops",  "gpu",          "measures",   "marks",    "settled_from",
     "settled_to", "reduced",      "spreads",    "buckets"};
 
-/* Replace the document's context ids in one column by the trace's. */
+/* Replace the context ids of the document in one column by ids of the
+ * trace. */
 static fd_status
 map_contexts(const fd_loading *l, const fd_table *table, const char *name,
              fd_loading_rows *of)
@@ -93,7 +94,7 @@ load_rank_table(const fd_loading *l, fd_span json, const fd_table *table,
         } \
     } while (0)
 
-/* A sum of ranks. */
+/* Read a sum of ranks. */
 static fd_status
 load_reduced(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
@@ -270,7 +271,7 @@ load_counters(const fd_loading *l, fd_span json, fd_trace_rank *rank)
     return status;
 }
 
-/* A JSON value as a text of the trace, in canonical spelling. */
+/* Add a JSON value as a text of the trace, in canonical spelling. */
 static fd_status
 add_json(fd_loading *l, fd_span json, uint32_t *id)
 {

@@ -10,8 +10,9 @@ typedef struct fd_loading {
     fd_error *error;
     fd_trace *trace;
     fd_buffer text;            /* of fd_loading_text */
-    FD_VECTOR(uint32_t) texts; /* index in the document -> text */
-    FD_VECTOR(uint32_t) nodes; /* the same for nodes; entry 0 means none */
+    FD_VECTOR(uint32_t) texts; /* index of a string in the document -> text */
+    /* index in the document -> node; entry 0: no node */
+    FD_VECTOR(uint32_t) nodes;
     FD_VECTOR(uint32_t) modules;
     uint32_t *contexts; /* owned */
     uint32_t context_count;
@@ -22,33 +23,34 @@ typedef struct fd_loading_rows {
     uint32_t count;
 } fd_loading_rows;
 
-/* FD_EFORMAT with the file, the place and the fault. */
+/* Fail with FD_EFORMAT and a message with the file, the position and the
+ * fault. */
 fd_status fd_loading_wrong(const fd_loading *l, const char *where,
                            const char *what);
 
-/* A non-negative integer, above 2^53 written as a string. */
+/* Read a non-negative integer; above 2^53 it is written as a string. */
 fd_status fd_loading_number(const fd_loading *l, fd_span json,
                             const char *name, uint64_t max, uint64_t *value);
 
-/* The content of a JSON string, valid until the next call: in l->text, with a
- * NUL that is not in its size. FD_EFORMAT without a message for other
+/* Read the content of a JSON string into l->text, valid until the next call,
+ * with a NUL that is not in its size. FD_EFORMAT without a message for other
  * values. */
 fd_status fd_loading_text(fd_loading *l, fd_span json);
 
-/* A JSON string as a text of the trace. `name` is for messages. */
+/* Add a JSON string as a text of the trace. `name` is for messages. */
 fd_status fd_loading_add_text(fd_loading *l, fd_span json, const char *name,
                               uint32_t *id);
 
-/* The next value of an array, with a zeroed scan at first; false at its end
- * and for anything but an array. */
+/* Return the next value of an array; the scan is zeroed at first. False at the
+ * end of the array, and for other values. */
 bool fd_loading_next(fd_scan *scan, fd_span array, fd_span *value);
 
-/* The rows of a table; the caller frees the list, also after a failure.
- * Context ids stay the document's. */
+/* Read the rows of a table. Context ids remain those of the document. The
+ * caller frees the list, also after a failure. */
 fd_status fd_loading_table(const fd_loading *l, fd_span json,
                            const fd_table *table, fd_loading_rows *to);
 
-/* The parts, in this order. */
+/* Readers of the parts, in the order of the file. */
 fd_status fd_load_strings(fd_loading *l, fd_span json);
 fd_status fd_load_nodes(fd_loading *l, fd_span json);
 fd_status fd_load_modules(fd_loading *l, fd_span json);

@@ -8,7 +8,8 @@
 
 enum { MOST_COLUMNS = 32 };
 
-static const uint64_t EXACT = UINT64_C(1) << 53; /* of a JSON number */
+/* largest exact integer of a JSON number */
+static const uint64_t EXACT = UINT64_C(1) << 53;
 
 fd_status
 fd_loading_wrong(const fd_loading *l, const char *where, const char *what)
@@ -16,7 +17,7 @@ fd_loading_wrong(const fd_loading *l, const char *where, const char *what)
     return fd_fail(l->error, FD_EFORMAT, "%s: %s: %s", l->path, where, what);
 }
 
-/* A non-negative integer, above 2^53 written as a string. */
+/* Read a non-negative integer; above 2^53 it is written as a string. */
 static bool
 whole(fd_span json, uint64_t *value)
 {
@@ -35,7 +36,7 @@ whole(fd_span json, uint64_t *value)
     return true;
 }
 
-/* A row, -1 for none; one more in memory. */
+/* Read an index of a row, -1 for "none"; in memory it is one more. */
 static bool
 row(fd_span json, uint64_t *value)
 {
@@ -83,7 +84,7 @@ cell_value(const fd_loading *l, fd_column_type type, fd_span json,
     case FD_COLUMN_STRING:
     case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_I64_OR_NONE:
-        break; /* of no dump */
+        break; /* not in dumps */
     }
     return false;
 }
@@ -130,7 +131,7 @@ is_array(fd_span json)
     return fd_span_size(json) > 0 && *json.from == '[';
 }
 
-/* Numbers of an enumeration must have a name. */
+/* Check that the number of an enumeration has a name. */
 static bool
 is_named(const fd_column *column, uint64_t value)
 {
@@ -142,7 +143,8 @@ is_named(const fd_column *column, uint64_t value)
     return false;
 }
 
-/* Columns missing in earlier dumps: all 0. */
+/* Return whether a column is missing in earlier dumps; its values are then
+ * 0. */
 static bool
 is_new(const char *where)
 {

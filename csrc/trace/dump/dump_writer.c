@@ -7,9 +7,10 @@
 
 #include <string.h>
 
-static const uint64_t EXACT = UINT64_C(1) << 53; /* of a JSON number */
+/* largest exact integer of a JSON number */
+static const uint64_t EXACT = UINT64_C(1) << 53;
 
-/* A string above 2^53: readers parse numbers as doubles. */
+/* Write a number, as a string above 2^53: readers parse numbers as doubles. */
 static void
 put_exact(fd_json_writer *w, const char *key, uint64_t value)
 {
@@ -52,7 +53,7 @@ write_cell(fd_json_writer *w, const fd_column *column, const void *row)
     case FD_COLUMN_STRING:
     case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_I64_OR_NONE:
-        break; /* of no dump */
+        break; /* not in dumps */
     }
 }
 
@@ -249,7 +250,7 @@ flush(fd_buffer *text, fd_new_file *to, fd_error *error)
     return status;
 }
 
-/* To a file, rank by rank, if it is not NULL. */
+/* Write the document; if `to` is not NULL, to a file, rank by rank. */
 static fd_status
 write_all(const fd_trace *trace, fd_buffer *text, fd_new_file *to,
           fd_error *error)

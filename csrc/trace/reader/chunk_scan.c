@@ -20,7 +20,6 @@ copy_live(char *to, const char *from, size_t size)
     }
 }
 
-/* Bytes of the file or of the memory, as they are now; fewer at its end. */
 size_t
 fd_chunks_take(const fd_chunks *chunks, void *to, size_t size, size_t offset)
 {
@@ -33,7 +32,7 @@ fd_chunks_take(const fd_chunks *chunks, void *to, size_t size, size_t offset)
     return size;
 }
 
-/* Size of the records of a kind, 0 for unknown kinds. */
+/* Return the size of the records of a kind, 0 for unknown kinds. */
 static uint32_t
 record_bytes_of(uint32_t kind)
 {
@@ -120,8 +119,9 @@ is_read(const fd_chunks *chunks, uint32_t kind)
     }
 }
 
-/* The use count must belong to the lap of `first`. The writer sets it to 0
- * before it changes `first`, so `first` is read before it. */
+/* Read the header of a chunk. The use count must belong to the lap of `first`.
+ * The writer sets it to 0 before it changes `first`, so `first` is read before
+ * it. */
 static bool
 take_header(const fd_chunks *chunks, size_t at, fd_chunk *header)
 {
@@ -193,7 +193,7 @@ add_chunk(fd_chunks *chunks, const fd_chunk *found)
     return add_view(chunks, &view, end);
 }
 
-/* The round in which the use counts of a kind are taken. */
+/* Return the round in which the use counts of a kind are read. */
 static int
 round_of(uint32_t kind)
 {
@@ -213,8 +213,8 @@ round_of(uint32_t kind)
     }
 }
 
-/* The current end of the last chunk. The file grows before its header is
- * updated. */
+/* Return the current end of the last chunk. The file grows before its header
+ * is updated. */
 static size_t
 end_of(fd_chunks *chunks)
 {

@@ -36,7 +36,7 @@ open_file(fd_chunks *chunks, const char *path, fd_error *error)
     if (info.st_size == 0) {
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
-    /* The size is taken after that: without a writer it no longer grows. */
+    /* The size is read after that: without a writer it no longer grows. */
     chunks->writer = fd_writer_of(chunks->fd, &header);
     fstat(chunks->fd, &info);
     chunks->size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
@@ -190,7 +190,8 @@ chunk_at(const fd_chunks *chunks, uint32_t kind, size_t at)
     return &chunks->list.list[index - 1];
 }
 
-/* The chunk of an id that is one of its records, and which one. */
+/* Find the chunk that contains the record of an id, and the index of the
+ * record. */
 static const fd_chunk_view *
 find_record(const fd_chunks *chunks, uint32_t kind, uint32_t id,
             uint32_t *index)

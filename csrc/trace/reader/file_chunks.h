@@ -1,5 +1,5 @@
-/* A recording file, checked chunk by chunk, for reading. The file is not
- * trusted: its process may be alive and writing or killed, the file may be
+/* A recording file for reading, checked chunk by chunk. The file is not
+ * trusted: its process may be alive and writing, or killed; the file may be
  * truncated, of another program, or rewritten during the reading. Therefore
  * everything is copied into private memory first, then checked, and only the
  * copy is used. The file is not mapped: a truncated mapping raises SIGBUS. No
@@ -13,19 +13,19 @@
 
 #include "trace/reader/chunk_list.h"
 
-/* Whether these are the first bytes of a recording. */
+/* Return whether these are the first bytes of a recording. */
 bool fd_chunks_match(const void *bytes, size_t size);
 
 fd_status fd_chunks_open(fd_chunks *chunks, const char *path,
                          fd_chunks_part part, fd_error *error);
 
-/* The same for a side file. */
+/* Return whether these are the first bytes of a side file. */
 bool fd_chunks_match_spill(const void *bytes, size_t size);
 fd_status fd_chunks_open_spill(fd_chunks *chunks, const char *path,
                                fd_error *error);
 
-/* The same for a recording that this process has in memory; `size` may be its
- * whole capacity; the header has the size in use. The memory must stay while
+/* Open a recording that this process has in memory. `size` may be its
+ * capacity; the header has the size in use. The memory must stay valid while
  * the chunks are open. */
 fd_status fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
                          fd_error *error);
@@ -33,16 +33,17 @@ fd_status fd_chunks_view_spill(fd_chunks *chunks, const void *base,
                                size_t size, fd_error *error);
 void fd_chunks_close(fd_chunks *chunks);
 
-/* The record of an id, when it is one of this kind and below the use count of
- * a good chunk; else NULL. */
+/* Return the record of an id if it is of this kind and below the use count of
+ * a valid chunk, otherwise NULL. */
 const void *fd_chunks_record(const fd_chunks *chunks, uint32_t kind,
                              uint32_t id);
 
-/* The number of that record among all records of its kind in the order of the
- * list, from 1; 0 if the id is not valid. */
+/* Return the number of that record among all records of its kind in the order
+ * of the list, from 1; 0 if the id is invalid. */
 uint32_t fd_chunks_place(const fd_chunks *chunks, uint32_t kind, uint32_t id);
 
-/* The same for the string of an id: its bytes lie within the chunk. */
+/* Return the string of an id if its bytes lie within the chunk, otherwise
+ * NULL. */
 const fd_string *fd_chunks_string(const fd_chunks *chunks, uint32_t id);
 
 #endif

@@ -1,7 +1,8 @@
 #include "trace/reader/recording_reading.h"
 #include "trace/trace_merge.h"
 
-/* A decade of ticks, and a sum of squares that stays finite in nanoseconds. */
+/* Limit of times: a decade of ticks, whose sum of squares is finite in
+ * nanoseconds. */
 static const float LARGEST = 1e18F;
 static const double LARGEST_SUM = 1e300;
 
@@ -56,7 +57,8 @@ make_lost(fd_reading *r)
     return status;
 }
 
-/* From file ids to raw indexes. A parent or node that is lost is replaced. */
+/* Convert ids of the file to raw indexes; replace a parent or node that is
+ * lost. */
 static fd_status
 link_contexts(fd_reading *r)
 {
@@ -93,8 +95,8 @@ is_active(const fd_context *record)
         && (record->calls > 0 || record->resumes > 0 || record->self > 0);
 }
 
-/* Skip contexts that never ran with no context below that did, or those that
- * open calls do not depend on. */
+/* Merge the contexts. Skip those that never ran and have no descendant that
+ * ran, or those on which no open call depends. */
 static fd_status
 merge_contexts(fd_reading *r)
 {
@@ -114,7 +116,7 @@ merge_contexts(fd_reading *r)
     return status;
 }
 
-/* Numbers of a damaged file can be NaN. */
+/* Return whether the numbers are valid; those of a damaged file can be NaN. */
 static bool
 is_sound(const fd_spread *spread)
 {
@@ -146,7 +148,8 @@ add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
     figure->total_squares = spread->total_squares * ns * ns;
 }
 
-/* Threads of one role share contexts of the trace: their figures add up. */
+/* Read the figures. Threads of one role share contexts of the trace, so their
+ * figures are added up. */
 static fd_status
 read_figures(fd_reading *r)
 {

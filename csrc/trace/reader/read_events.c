@@ -2,8 +2,8 @@
 
 static const uint32_t NO_JOB = UINT32_MAX;
 
-/* Start and end are rounded, not the duration: nested events in ticks are
- * nested in nanoseconds. */
+/* Make an event. Start and end are rounded, not the duration, so that nested
+ * events in ticks are nested in nanoseconds. */
 static fd_trace_event
 event_of(const fd_reading *r, uint64_t start, uint64_t ticks, uint16_t thread,
          uint16_t kind)
@@ -19,8 +19,8 @@ event_of(const fd_reading *r, uint64_t start, uint64_t ticks, uint16_t thread,
                             .kind = kind};
 }
 
-/* Part of the previous event, the call it belongs to, unless that call was too
- * short to be recorded. */
+/* Read a record id. It belongs to the previous event, the call, unless that
+ * call was too short to be recorded. */
 static fd_status
 read_record_id(fd_reading *r, const fd_event *event, uint16_t thread)
 {
@@ -40,7 +40,7 @@ read_record_id(fd_reading *r, const fd_event *event, uint16_t thread)
         (fd_trace_record){rank->events.count - 1, event->ticks});
 }
 
-/* The event of a job; the jobs of the rank have its other fields. */
+/* Read the event of a job; its other facts are in the jobs of the rank. */
 static fd_status
 read_job_event(fd_reading *r, uint32_t id, fd_trace_event event)
 {
@@ -100,7 +100,7 @@ read_run(fd_reading *r, const fd_run *one, uint16_t thread)
     return status;
 }
 
-/* The job of an entry of the open stack; NO_JOB: none. */
+/* Return the job of an entry of the open stack, or NO_JOB. */
 static uint32_t
 open_job(const fd_reading *r, const fd_entry *entry, const fd_trace_event *at)
 {
@@ -116,7 +116,7 @@ open_job(const fd_reading *r, const fd_entry *entry, const fd_trace_event *at)
              : NO_JOB;
 }
 
-/* Innermost first: all of them end now. */
+/* Add the open calls, the innermost first, as if they ended now. */
 static fd_status
 read_open(fd_reading *r, const fd_thread_record *record, uint16_t thread)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Of a context of the file: raw contexts have their thread. */
+/* Return the thread of a context of the file, which its raw context states. */
 static uint32_t
 thread_of(const fd_reading *r, uint32_t context)
 {
@@ -19,8 +19,8 @@ since_start(const fd_reading *r, uint64_t tick)
     return fd_reading_ns(r, tick > origin ? tick - origin : 0);
 }
 
-/* Not an event: its two calls are found by fd_read_flows when all calls are
- * known. */
+/* Store a flow. It is not an event: fd_read_flows finds its two calls when all
+ * calls are known. */
 fd_status
 fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread)
 {
@@ -42,11 +42,11 @@ fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread)
     return fd_vector_push(&r->flows, flow);
 }
 
-/* An end of a flow: 2 * flow for its beginning, + 1 for the other. Those of
- * one call are a list. */
+/* The ends of flows: number 2 * flow for the begin, + 1 for the end. Ends at
+ * one call form a list. */
 typedef struct ends {
-    fd_map first;   /* hash of a call -> end, plus 1 */
-    uint32_t *next; /* owned; the same */
+    fd_map first;   /* hash of a call -> number + 1 of its first end */
+    uint32_t *next; /* owned; number + 1 of the next end at the same call */
 } ends;
 
 static uint64_t
@@ -83,7 +83,8 @@ list_ends(const fd_reading *r, ends *e)
     return status;
 }
 
-/* Calls and, of those that have begun at one time, the first to end. */
+/* Find the calls of flows; of calls that begin at the same time, the first one
+ * to end. */
 static void
 find_calls(const fd_reading *r, const ends *e, fd_trace_flow *found)
 {

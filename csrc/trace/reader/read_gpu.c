@@ -10,7 +10,8 @@ add(fd_gpu_figure *sum, const fd_gpu_record *record)
     sum->launch_bound += record->launch_bound;
 }
 
-/* Threads of one role share contexts of the trace: their figures add up. */
+/* Read the figures. Threads of one role share contexts of the trace, so their
+ * figures are added up. */
 static fd_status
 read_figures(fd_reading *r)
 {
@@ -38,7 +39,7 @@ read_figures(fd_reading *r)
     return status;
 }
 
-/* Index of a thread's record; 0, the first, for none. */
+/* Return the index of a thread's record; 0, the first, if it is unknown. */
 static uint16_t
 thread_of(const fd_reading *r, uint32_t id)
 {
@@ -94,7 +95,8 @@ read_run(fd_reading *r, const fd_run *one)
     return status;
 }
 
-/* Every call with figures has an interval, which may be lost. */
+/* Return the number of intervals written: one per call with figures; some may
+ * be lost. */
 static uint64_t
 written(const fd_reading *r)
 {
@@ -125,8 +127,8 @@ read_events(fd_reading *r)
     return status;
 }
 
-/* The job that was open on the thread when the interval was launched; jobs are
- * in the order of their starts. NULL: none was open. */
+/* Return the job that was open on the thread when the interval was launched,
+ * or NULL. Jobs are sorted by their starts. */
 static fd_trace_job *
 job_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
 {
@@ -150,7 +152,7 @@ job_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
     return NULL;
 }
 
-/* The first interval of a job is the job's. */
+/* Give each job its first interval. */
 static void
 give_to_jobs(fd_reading *r)
 {

@@ -13,7 +13,7 @@ by_start(const void *left, const void *right)
     if (a->start != b->start) {
         return a->start < b->start ? -1 : 1;
     }
-    return a < b ? -1 : a > b; /* of one file */
+    return a < b ? -1 : a > b; /* both point into one file */
 }
 
 static fd_status
@@ -31,7 +31,8 @@ number_threads(fd_reading *r)
     return status;
 }
 
-/* An open job lasts until the last known time of its thread. */
+/* Return the duration of a job. An open job lasts until the last known time of
+ * its thread. */
 static uint64_t
 ticks_of(const fd_reading *r, const fd_job *job, bool open)
 {
@@ -61,7 +62,7 @@ add_iteration(fd_reading *r, const fd_job *job)
     return fd_vector_push(&r->rank->iterations, made);
 }
 
-/* Skip a job with a damaged node or thread. */
+/* Read a job; skip it if its node or thread is damaged. */
 static fd_status
 read_job(fd_reading *r, const fd_job *job)
 {

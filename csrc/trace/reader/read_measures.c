@@ -6,7 +6,7 @@
 
 enum { MOST_DEVICES = 64 };
 
-/* Of memory, by device. */
+/* The peaks of memory by device. */
 typedef struct peaks {
     struct {
         uint32_t device;
@@ -15,7 +15,7 @@ typedef struct peaks {
     uint32_t count;
 } peaks;
 
-/* Ticks since the start of the recording, in ns. */
+/* Convert ticks since the start of the recording to ns. */
 static uint64_t
 since_start(const fd_reading *r, uint64_t tick)
 {
@@ -23,7 +23,7 @@ since_start(const fd_reading *r, uint64_t tick)
     return tick > origin ? fd_reading_ns(r, tick - origin) : 0;
 }
 
-/* The highest peak of a device. */
+/* Return the highest peak of a device. */
 static uint64_t
 peak_of(const peaks *of, uint32_t device)
 {
@@ -35,7 +35,8 @@ peak_of(const peaks *of, uint32_t device)
     return 0;
 }
 
-/* Devices beyond the bound have no peak: a writer has fewer. */
+/* Note the peak of a device. Devices beyond the bound, which no writer uses,
+ * have no peak. */
 static void
 note_peak(peaks *to, const fd_measure *from)
 {
@@ -60,8 +61,8 @@ double_in(uint64_t word)
     return value;
 }
 
-/* Live bytes at the ends of n steps, as their slope per step (sum) and its
- * standard error (other). */
+/* Convert live bytes at the ends of n steps to their slope per step (sum) and
+ * its standard error (other). */
 static void
 read_slope(fd_trace_measure *to, const fd_measure *from)
 {
@@ -82,7 +83,8 @@ read_slope(fd_trace_measure *to, const fd_measure *from)
     to->count = 1;
 }
 
-/* Figures of memory, with sums at the peak. False: nothing to keep. */
+/* Read figures of memory, with sums at the peak. Return false if they are to
+ * be skipped. */
 static bool
 read_memory(fd_reading *r, const peaks *of, const fd_measure *from,
             fd_trace_measure *to)

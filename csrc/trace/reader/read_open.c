@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* The contexts of open calls, of threads and of collectives, with those that
- * they depend on. */
+/* The contexts of open calls, of threads and of collectives, and their
+ * dependencies. */
 typedef struct open_contexts {
     fd_reading *r;
     FD_VECTOR(uint32_t) todo; /* raw indexes */
@@ -96,7 +96,7 @@ want_collectives(open_contexts *o)
     return status;
 }
 
-/* The nodes of the contexts, and the contexts above and at their origins. */
+/* Add the parents and origins of the contexts, and read their nodes. */
 static fd_status
 want_others(open_contexts *o)
 {
@@ -123,7 +123,7 @@ fd_status
 fd_read_open_contexts(fd_reading *r)
 {
     open_contexts o = {.r = r};
-    /* One more for <lost>. */
+    /* One additional entry for <lost>. */
     r->open = fd_calloc((size_t)r->raw.count + 1, sizeof *r->open);
     fd_status status = r->open != NULL ? want_collectives(&o) : FD_ENOMEM;
     fd_status (*const parts[])(open_contexts *) = {want_threads, want_measures,

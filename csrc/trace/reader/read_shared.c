@@ -20,7 +20,7 @@ fd_read_node(fd_reading *r, const fd_node *node)
         .from = node->from <= FD_FROM_GENERATED ? node->from : FD_FROM_USER,
         .line = node->line};
     if (node->kind == 0 || node->kind >= FD_NODE_KINDS) {
-        return FD_OK; /* damaged: its calls are <lost> */
+        return FD_OK; /* the module is damaged: its calls are below <lost> */
     }
     uint32_t id;
     fd_status status = fd_reading_text(r, node->file, node->strip, &made.file);

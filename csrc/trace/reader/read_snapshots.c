@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-/* The snapshots of a recording that are whole, and the state at the end of the
- * last step. */
+/* The complete snapshots of a recording, and the state at the end of the last
+ * step. */
 typedef struct snapshots {
     fd_reading *r;
     const fd_snapshot *list; /* record 0 is the end of the last step */
     uint32_t count;
-    uint64_t figures; /* records in the file */
+    uint64_t figures; /* number of records in the file */
     uint64_t threads;
     FD_VECTOR(uint32_t) chosen; /* by mark: index in `list` */
     fd_mark_figure *states;     /* owned; by raw context, in ticks */
@@ -16,7 +16,8 @@ typedef struct snapshots {
     uint64_t *cpu;              /* owned; by thread */
 } snapshots;
 
-/* One chunk; a chunk that a damaged file has in addition is ignored. */
+/* Find the records of one chunk; further chunks of a damaged file are
+ * ignored. */
 static void
 find_records(snapshots *s)
 {
@@ -90,7 +91,7 @@ pending_ticks(const fd_snapshot *snapshot, uint64_t last)
     return snapshot->tick > last ? snapshot->tick - last : 0;
 }
 
-/* A thread at the end of the step: its time since its last event. */
+/* Add the time of a thread from its last event to the end of the step. */
 static void
 add_thread(const snapshots *s, const fd_snapshot *snapshot,
            const fd_snapshot_thread *thread)
@@ -141,8 +142,8 @@ add_threads(const snapshots *s, const fd_snapshot *snapshot, uint64_t begin)
     }
 }
 
-/* Calls or resumes at the last step end: `now` minus those since then, of
- * which the mark has the low bits. */
+/* Return calls or resumes at the end of the last step: `now` minus those since
+ * then; the mark has the low bits of the result. */
 static uint64_t
 before(uint64_t now, uint32_t mark)
 {
@@ -194,7 +195,7 @@ add_last_threads(const snapshots *s)
     }
 }
 
-/* The state of all contexts and threads at a mark. */
+/* Restore the state of all contexts and threads at a mark. */
 static void
 find_state(const snapshots *s, uint32_t mark)
 {
@@ -218,14 +219,14 @@ lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Sums of squares of a damaged file may be anything. */
+/* Return a valid sum of squares; in a damaged file it can be any value. */
 static double
 sound(double squares)
 {
     return squares >= 0 && squares < 1e300 ? squares : 0;
 }
 
-/* Add a context's state to the sum of its context in the trace. */
+/* Add the state of a context to its context of the trace. */
 static void
 add_state(const snapshots *s, uint32_t raw, fd_mark_figure *sum)
 {

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A missing file is not an error: most recordings have no side file. */
+/* Open the side file. A missing file is not an error: most recordings have no
+ * side file. */
 static fd_status
 open_at(fd_reading *r, const char *path)
 {
@@ -43,8 +44,8 @@ is_ours(const fd_reading *r)
                == 0;
 }
 
-/* The name of the side file in the recording: a JSON string without escapes
- * and without a folder. False: none. */
+/* Read the name of the side file in the recording: a JSON string without
+ * escapes and without a folder. Return false if there is no such name. */
 static bool
 noted_name(const fd_reading *r, char name[NAME_MAX + 1])
 {
@@ -72,7 +73,8 @@ noted_name(const fd_reading *r, char name[NAME_MAX + 1])
     return true;
 }
 
-/* If only the recording was renamed. */
+/* Open the side file by the name in the recording, which helps if only the
+ * recording was renamed. */
 static fd_status
 open_noted(fd_reading *r, const char *path, const char *name)
 {

@@ -1,6 +1,6 @@
 #include "trace/reader/recording_reading.h"
 
-/* Ticks of every tree, by the id of its thread record. */
+/* Sum the ticks of every tree, by the id of its thread record. */
 static fd_status
 sum_trees(const fd_reading *r, fd_map *places, uint64_t *ticks)
 {

@@ -42,8 +42,8 @@ by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Step n is at index n % size of the ring, and a schedule causes gaps: order
- * by number. */
+/* Read the latest steps, sorted by number: step n is at index n % size of the
+ * ring, and a schedule causes gaps. */
 static fd_status
 read_steps(fd_reading *r)
 {
@@ -80,7 +80,7 @@ put_meta(fd_reading *r, const fd_trace_meta *meta)
     return fd_vector_push(&r->rank->meta, *meta);
 }
 
-/* In the spelling of dumps. */
+/* Add JSON in the spelling of dumps. */
 static fd_status
 read_json(fd_reading *r, uint32_t id, uint32_t *to)
 {
@@ -166,7 +166,8 @@ note_damage(fd_reading *r)
     return status;
 }
 
-/* Ticks per nanosecond: from the two anchors when there are two. */
+/* Read the header and compute the ticks per nanosecond, from two anchors if
+ * there are two. */
 static void
 read_header(fd_reading *r)
 {
@@ -204,8 +205,8 @@ read_header(fd_reading *r)
     }
 }
 
-/* A killed process did not store the recorded time: it ends at the last event.
- * */
+/* Read the recorded time. A killed process did not store it: it then ends at
+ * the last event. */
 static void
 read_duration(fd_reading *r)
 {
@@ -283,7 +284,7 @@ clear(fd_reading *r)
     fd_free(r->open);
 }
 
-/* The chunks are open; they are closed here. `path` NULL: in memory. */
+/* Read the open chunks, and close them. `path` NULL: in memory. */
 static fd_status
 read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
 {

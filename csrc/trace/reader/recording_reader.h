@@ -1,30 +1,30 @@
-/* From a recording file to a trace. */
+/* Reader of recordings into a trace. */
 #ifndef FD_RECORDING_READER_H
 #define FD_RECORDING_READER_H
 
 #include "trace/step_window.h"
 #include "trace/trace_part.h"
 
-/* Read a recording, finished, live or left by a killed process. Damaged parts
+/* Read a recording: finished, live, or left by a killed process. Damaged parts
  * are skipped and reported in the notes of the rank; paths whose start is lost
  * are below <lost>. The trace is sorted. The timeline, 24 bytes per event, is
- * read only on request, also from the side file next to the recording; missing
- * parts of that are counted and reported in the notes. */
+ * read only on request, also from the side file next to the recording; its
+ * missing parts are counted and reported in the notes. */
 fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
                          fd_error *error);
 
-/* The same; the selected steps of the trace are those requested, not the
- * settled ones. `unsorted`: leave the order to fd_trace_sort, after a merge.
- */
+/* Read a part of a recording with these selected steps instead of the settled
+ * ones. `unsorted`: the caller calls fd_trace_sort after a merge. */
 fd_status fd_reader_read_steps(fd_trace **trace, const char *path,
                                fd_trace_part part, bool unsorted,
                                const fd_steps_wanted *steps, fd_error *error);
 
-/* The same for a recording that this process has in memory. */
+/* Read a recording that this process has in memory. */
 fd_status fd_reader_read_memory(fd_trace **trace, const void *base,
                                 size_t size, bool timeline, fd_error *error);
 
-/* The same with its side file, which is empty if it does not exist. */
+/* A recording in memory with its side file, which is empty if it does not
+ * exist. */
 typedef struct fd_memory {
     const void *base;
     size_t size;

@@ -8,14 +8,14 @@
 #include "trace/step_window.h"
 #include "trace/trace_part.h"
 
-/* Ids of the file on the left, of the trace on the right. */
+/* A flow with ids of the file (left) and of the trace (right). */
 typedef struct fd_raw_flow {
-    uint64_t ends[2]; /* ns; where the two calls begin: from, to */
+    uint64_t ends[2]; /* ns; begin of the two calls: from, to */
     uint32_t contexts[2];
     uint16_t threads[2];
 } fd_raw_flow;
 
-/* A chunk of events that has not been read yet; its owner may refill it before
+/* A chunk of events that has not been read yet; its owner can refill it before
  * that. */
 typedef struct fd_run {
     fd_chunks *of;
@@ -26,29 +26,29 @@ typedef FD_VECTOR(fd_run) fd_run_list;
 
 typedef struct fd_reading {
     fd_chunks file;
-    fd_chunks spill;  /* the side file; zero without */
-    fd_error trouble; /* why it is missing or incomplete; "": it is complete */
-    uint64_t missing; /* events for that reason */
+    fd_chunks spill;  /* the side file; zero if there is no side file */
+    fd_error trouble; /* why the side file is missing or incomplete; "":
+                       * complete */
+    uint64_t missing; /* number of events missing for that reason */
     fd_trace *trace;
     fd_trace_rank *rank;
     double ns_per_tick;
     fd_map nodes;
     fd_map modules;
-    FD_VECTOR(fd_trace_context)
-    raw; /* entry 0, then the contexts of the file
-                                        in order */
+    /* entry 0 unused, then the contexts of the file in order */
+    FD_VECTOR(fd_trace_context) raw;
     FD_VECTOR(const fd_context *) records; /* parallel to raw */
     FD_VECTOR(uint32_t) owners;            /* thread id, parallel to raw */
     uint32_t *map;  /* owned; raw index -> context of the trace */
-    uint32_t lost;  /* raw index of <lost>, 0 before it is needed */
-    fd_map threads; /* file id -> place among the threads, plus 1 */
-    fd_map jobs;    /* file id -> index into rank->jobs, plus 1 */
-    FD_VECTOR(fd_raw_flow) flows; /* found among the events */
-    bool *open; /* owned; raw index -> needed for the open calls; NULL: all
-                   parts are read */
+    uint32_t lost;  /* raw index of <lost>; 0 before it is needed */
+    fd_map threads; /* id of the file -> index of the thread + 1 */
+    fd_map jobs;    /* id of the file -> index into rank->jobs + 1 */
+    FD_VECTOR(fd_raw_flow) flows; /* flows found among the events */
+    bool *open; /* owned; by raw index: needed for the open calls; NULL: read
+                 * all parts */
     fd_trace_part part;
-    bool unsorted;                /* the trace */
-    const fd_steps_wanted *steps; /* borrowed; NULL: the settled ones */
+    bool unsorted;                /* do not sort the trace */
+    const fd_steps_wanted *steps; /* borrowed; NULL: the settled steps */
 } fd_reading;
 
 /* Every chunk of a kind; `view` walks them. Without chunks `list` is NULL, and
@@ -68,8 +68,8 @@ fd_reading_id(const fd_reading *r, const void *record)
                       / FD_ID_UNIT);
 }
 
-/* Times of a damaged file: invalid ones become 0, too long durations the
- * maximum. */
+/* Convert a time to an integer. In a damaged file, invalid times become 0 and
+ * too long durations the maximum. */
 static inline uint64_t
 fd_reading_whole(double ns)
 {
@@ -82,44 +82,48 @@ fd_reading_ns(const fd_reading *r, uint64_t ticks)
     return fd_reading_whole((double)ticks * r->ns_per_tick);
 }
 
-/* The index of a context of the file in `raw`; 0 if the id is not valid. */
+/* Return the index in `raw` of a context of the file, or 0 if the id is
+ * invalid. */
 static inline uint32_t
 fd_reading_raw(const fd_reading *r, uint32_t id)
 {
     return fd_chunks_place(&r->file, FD_CHUNK_CONTEXTS, id);
 }
 
-/* The trace's context for one of the file, 0 if it was skipped. */
+/* Return the context of the trace for a context of the file, or 0 if it was
+ * skipped. */
 static inline uint32_t
 fd_reading_context(const fd_reading *r, uint32_t id)
 {
     return r->map[fd_reading_raw(r, id)];
 }
 
-/* The open stack of a running thread; depth 0 if it is inconsistent. */
+/* Return the open stack of a running thread; depth 0 if it is inconsistent. */
 const fd_entry *fd_reading_stack(const fd_reading *r,
                                  const fd_thread_record *record,
                                  uint32_t *depth);
 
-/* The trace's text for a string of the file, without its first `skip` bytes;
- * 0 when the string is damaged. */
+/* Add a string of the file, without its first `skip` bytes, as a text; 0 if
+ * the string is damaged. */
 fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
                           uint32_t *to);
 
-/* The chunks of a kind and owner, of both files, in the order of writing. */
+/* List the chunks of a kind and owner, of both files, in the order of
+ * writing. */
 fd_status fd_reading_runs(fd_reading *r, uint32_t kind, uint32_t owner,
                           fd_run_list *runs);
 
-/* Open the side file of the recording at `path`: before the recording itself,
- * so that a live writer's events refer to what will be found there. NULL: its
- * bytes, which may be none. Then, when the recording is open: see that it is
- * the right one. FD_ENOMEM is the only failure. */
+/* Open the side file of the recording at `path`, before the recording itself,
+ * so that events of a live writer refer to records that will be found. `path`
+ * NULL: the side file is in memory and may be empty. When the recording is
+ * open, check that the side file belongs to it. FD_ENOMEM is the only
+ * failure. */
 fd_status fd_spill_open(fd_reading *r, const char *path, const void *base,
                         size_t size);
 fd_status fd_spill_settle(fd_reading *r, const char *path);
 
-/* How many of the `written` events of an owner were in missing parts of the
- * side file; `runs` are those found. */
+/* Return how many of the `written` events of an owner were in missing parts of
+ * the side file; `runs` are the chunks found. */
 uint64_t fd_spill_missing(fd_reading *r, uint64_t written,
                           const fd_run_list *runs);
 
@@ -127,19 +131,20 @@ uint64_t fd_spill_missing(fd_reading *r, uint64_t written,
 fd_status fd_read_node(fd_reading *r, const fd_node *node);
 
 /* Find the contexts that open calls and collectives depend on, and read their
- * nodes: before contexts are linked. */
+ * nodes, before contexts are linked. */
 fd_status fd_read_open_contexts(fd_reading *r);
 
-/* The parts, in the order of reading. */
+/* Readers of the parts, in this order. */
 fd_status fd_read_shared(fd_reading *r);    /* nodes and modules */
-fd_status fd_read_contexts(fd_reading *r);  /* the tree with its figures */
-fd_status fd_read_threads(fd_reading *r);   /* and what they had open */
+fd_status fd_read_contexts(fd_reading *r);  /* the tree and its figures */
+fd_status fd_read_threads(fd_reading *r);   /* threads and their open calls */
 fd_status fd_read_snapshots(fd_reading *r); /* marks and selected steps */
 fd_status fd_read_jobs(fd_reading *r);
 fd_status fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
-fd_status fd_read_flows(fd_reading *r);  /* found flows, after all events */
-fd_status fd_read_events(fd_reading *r); /* if the timeline is requested */
-fd_status fd_read_gpu(fd_reading *r);    /* the same for its lines */
+fd_status fd_read_flows(fd_reading *r);  /* flows, after all events */
+fd_status fd_read_events(fd_reading *r); /* the timeline, if requested */
+/* GPU figures and, if requested, intervals */
+fd_status fd_read_gpu(fd_reading *r);
 
 fd_status fd_read_measures(fd_reading *r);
 

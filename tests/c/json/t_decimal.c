@@ -73,4 +73,23 @@ in_nanoseconds(void)
     CHECK(!fd_decimal_ns((fd_span){NULL, NULL}, &ns));
 }
 
-RUN(TEST(shifted), TEST(in_nanoseconds))
+static void
+nanoseconds_as_microseconds(void)
+{
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } cases[] = {{0, "0.000"},
+                 {-1, "-0.001"},
+                 {1234567, "1234.567"},
+                 {INT64_MIN, "-9223372036854775.808"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        fd_decimal_milli(cases[i].ns, &to);
+        fd_buffer_bytes(&to, "", 1);
+        OK(to.status);
+        SAME(to.bytes, cases[i].text);
+    }
+}
+
+RUN(TEST(shifted), TEST(in_nanoseconds), TEST(nanoseconds_as_microseconds))

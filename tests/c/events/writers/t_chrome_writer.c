@@ -135,26 +135,6 @@ printed_as_read(void)
     }
 }
 
-/* Times without a text. */
-static void
-times_of_other_formats(void)
-{
-    static const struct {
-        int64_t ns;
-        const char *text;
-    } cases[] = {{0, "0.000"},
-                 {-1, "-0.001"},
-                 {1234567, "1234.567"},
-                 {INT64_MIN, "-9223372036854775.808"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-        fd_chrome_us(&to, cases[i].ns);
-        fd_buffer_bytes(&to, "", 1);
-        OK(to.status);
-        SAME(to.bytes, cases[i].text);
-    }
-}
-
 static void
 an_invalid_time_loses_the_event(void)
 {
@@ -201,5 +181,5 @@ rows_of_processes_are_replaced(void)
 }
 
 RUN(TEST(clocks_that_drift), TEST(what_is_rewritten), TEST(printed_as_read),
-    TEST(times_of_other_formats), TEST(an_invalid_time_loses_the_event),
+    TEST(an_invalid_time_loses_the_event),
     TEST(rows_of_processes_are_replaced))
