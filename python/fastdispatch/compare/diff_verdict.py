@@ -9,7 +9,7 @@ from fastdispatch.read.plumbing import plumbing
 from fastdispatch.text.formats import seconds
 
 if TYPE_CHECKING:
-    from fastdispatch.compare.diff import Call, Diff, Row
+    from fastdispatch.compare.diff import Call, Diff, Pair, Row
     from fastdispatch.compare.diff_measured import MeasuredChange
 
 #: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
@@ -27,14 +27,15 @@ _PARTS = (":<listcomp>", ":<dictcomp>", ":<setcomp>", ":<genexpr>")
 class DiffVerdict:
     """How the time of a step (of the whole run without steps) changed, ns. ``machine``: the part of the change that the
     speed of the machine explains. ``below``: the key of the function whose calls, with all below them, changed by
-    ``part``; None if no single function explains the change. ``because``: its most expensive new or more frequent
-    calls, as ``caller -> callee``."""
+    ``part``; None if no single function explains the change. ``backward``: ``part`` is the change of the autograd time
+    that these calls caused. ``because``: its most expensive new or more frequent calls."""
 
     changed: bool
     before: float
     after: float
     machine: float
     below: str | None
+    backward: bool
     part: float
     because: list[str]
     text: str
@@ -46,6 +47,7 @@ class DiffVerdict:
             "step": [self.before, self.after],
             "machine": self.machine,
             "below": self.below,
+            "backward": self.backward,
             "part": self.part,
             "because": self.because,
         }
@@ -57,9 +59,13 @@ def verdict(diff: Diff) -> DiffVerdict:
     machine = before * (diff.speed - 1)
     changed = bool(diff.changed() or diff.changed_calls())
     row = _cause(diff, change - machine) if changed else None
-    part = row.total.after - row.total.before * diff.speed if row is not None else 0.0
+    part = _growth_of(diff, row.total) if row is not None else 0.0
+    origin = _origin(diff, row, part) if row is not None else None
+    if origin is not None:
+        row, part = origin, _growth_of(diff, origin.backward)
     because = [_edge(call) for call in _reasons(diff, row, part)[:2]] if row is not None else []
-    made = DiffVerdict(changed, before, after, machine, row.key if row is not None else None, part, because, "")
+    key = row.key if row is not None else None
+    made = DiffVerdict(changed, before, after, machine, key, origin is not None, part, because, "")
     measured = "".join(f"; {each.name} {_growth(each)}" for each in diff.measured.changes)
     return DiffVerdict(**{**vars(made), "text": _text(diff, made) + measured})
 
@@ -85,7 +91,8 @@ def _text(diff: Diff, made: DiffVerdict) -> str:
         parts.append(f"{_signed(made.machine)} by the speed of the machine")
     if made.below is not None:
         reasons = f" ({'; '.join(made.because)})" if made.because else ""
-        parts.append(f"{_signed(made.part)} below {_short(made.below)}{reasons}")
+        place = "in the backward of" if made.backward else "below"
+        parts.append(f"{_signed(made.part)} {place} {_short(made.below, _line(diff, made.below))}{reasons}")
     return f"{text}: {', '.join(parts)}" if parts else text
 
 
@@ -93,13 +100,22 @@ def _signed(time: float) -> str:
     return f"{'-' if time < 0 else '+'}{seconds(abs(time))}"
 
 
-def _short(key: str) -> str:
-    """Return ``Attention.forward (model.py)`` for ``model.py:[Attention]:forward``."""
+def _line(diff: Diff, key: str) -> int:
+    """Return the line of a function, in the later run if it has it; 0: unknown."""
+    for trace in reversed(diff.traces):
+        for found, line in zip(trace.nodes["key"], trace.nodes["line"], strict=True):
+            if found.partition("@")[0] == key:
+                return int(line)
+    return 0
+
+
+def _short(key: str, line: int = 0) -> str:
+    """Return ``Attention.forward (model.py:39)`` for ``model.py:[Attention]:forward``; without a line if it is 0."""
     file, found, rest = key.partition(":[")
     if not found:
         return key
     owner, _, name = rest.partition("]:")
-    return f"{f'{owner}.' if owner else ''}{name} ({file})"
+    return f"{f'{owner}.' if owner else ''}{name} ({file}{f':{line}' if line else ''})"
 
 
 def _edge(call: Call) -> str:
@@ -113,19 +129,38 @@ def _cause(diff: Diff, change: float) -> Row | None:
     step = max(abs(side.whole) for side in diff.sides)
     if diff.by != "node" or abs(change) < _LEAST * step:
         return None
+    return _innermost(diff, "total", change, abs(change) / 2)
+
+
+def _origin(diff: Diff, row: Row, part: float) -> Row | None:
+    """Return the innermost function whose forward calls caused most of the change ``part`` of ``row``, if it is a
+    change of autograd time."""
+    return _innermost(diff, "backward", part, _MOST * abs(part)) if abs(row.backward.change) > 0 else None
+
+
+def _innermost(diff: Diff, figure: str, change: float, minimum: float) -> Row | None:
+    """Return the function of the program with the shortest time among those with most of the largest change of
+    ``figure`` in the direction of ``change``; None if the largest change is below ``minimum``."""
     own = diff.own_keys()
-    growth = {
-        row.key: (row, row.total.after - row.total.before * diff.speed)
-        for row in diff.rows
-        if row.kind == "python" and row.key in own and not _is_part(row)
-    }
-    same = [(row, time) for row, time in growth.values() if (time > 0) == (change > 0)]
+    rows = [row for row in diff.rows if row.kind == "python" and row.key in own and not _is_part(row)]
+    growth = [(row, _growth_of(diff, getattr(row, figure))) for row in rows]
+    same = [(row, time) for row, time in growth if (time > 0) == (change > 0)]
     largest = max((abs(time) for _, time in same), default=0.0)
-    if largest < abs(change) / 2:
+    if largest < minimum or largest == 0:
         return None
     close = [row for row, time in same if abs(time) >= _MOST * largest]
     depth = _depths(diff)  # functions that never return have the time of the whole step
-    return min(close, key=lambda row: (max(row.total.before, row.total.after), -depth.get(row.key, 0), row.key))
+
+    def order(row: Row) -> tuple[float, int, str]:
+        time: Pair = getattr(row, figure)
+        return max(time.before, time.after), -depth.get(row.key, 0), row.key
+
+    return min(close, key=order)
+
+
+def _growth_of(diff: Diff, pair: Pair) -> float:
+    """Return the change without that by the speed of the machine."""
+    return pair.after - pair.before * diff.speed
 
 
 def _depths(diff: Diff) -> dict[str, int]:

@@ -8,7 +8,8 @@ from typing import Any
 
 MILLISECOND = 1_000_000
 
-#: key, calls, self time in milliseconds, callees; the key is file:[Class]:name, or kind:name for other kinds
+#: key, calls, self time in milliseconds, callees, key of the origin of backward; the key is file:[Class]:name, or
+#: kind:name for other kinds
 Call = tuple[Any, ...]
 
 KINDS = {"op": 2, "autograd": 3, "range": 4, "thread": 7}
@@ -23,6 +24,7 @@ class Dump:
         self.strings = [""]
         self.nodes: dict[tuple[Any, ...], int] = {}
         self.contexts: dict[tuple[int, int], int] = {}
+        self.origins: dict[int, str] = {}
         self.timing = timing
         self.figures: list[dict[int, tuple[int, int]]] = []
         for tree in trees:
@@ -49,13 +51,22 @@ class Dump:
         return self.nodes.setdefault(columns, len(self.nodes))
 
     def add(self, parent: int, call: Call) -> int:
-        key, calls, own, children = (*call, [])[:4]
+        key, calls, own, children, origin = (*call, *((), [], "")[len(call) - 2 :])
         context = self.contexts.setdefault((parent, self.node(key)), len(self.contexts))
+        if origin:
+            self.origins[context] = origin
         before = self.figures[-1].get(context, (0, 0))
         self.figures[-1][context] = (before[0] + calls, before[1] + int(own * MILLISECOND))
         for child in children:
             self.add(context, child)
         return context
+
+    def origin(self, context: int) -> int:
+        """Return the first context of the function that caused a backward context; -1: it has none."""
+        if context not in self.origins:
+            return -1
+        node = self.node(self.origins[context])
+        return next(i for (_, of), i in self.contexts.items() if of == node)
 
     def rank(self, number: int) -> dict[str, Any]:
         figures = sorted(self.figures[number].items())
@@ -100,7 +111,7 @@ class Dump:
                 "parent": [parent for parent, _ in contexts],
                 "node": [node for _, node in contexts],
                 "module": nothing,
-                "origin": nothing,
+                "origin": [self.origin(context) for context in range(len(contexts))],
                 "flags": [0] * len(contexts),
             },
             "ranks": ranks,

@@ -102,7 +102,7 @@ def test_the_printed_form(paths: tuple[Path, Path]) -> None:
     result = processes.fastdispatch("diff", *paths)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[0] == (
-        "whole run 300 ms -> 321 ms, +21 ms: +41 ms below Block.forward (model.py) (aten::item is new)"
+        "whole run 300 ms -> 321 ms, +21 ms: +41 ms below Block.forward (model.py:1) (aten::item is new)"
     )
     assert result.stdout.splitlines()[4:] == [
         " + 80% self  model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
@@ -315,6 +315,31 @@ def test_the_verdict_looks_through_comprehensions(tmp_path: Path) -> None:
     found = verdict_of(tmp_path, [("train.py:[]:step", 3, 30, [same])], [("train.py:[]:step", 3, 30, [same, both])])
     assert found.below == "train.py:[]:step"
     assert sorted(found.because) == ["check (train.py) is new", "encode (train.py) is new"]
+
+
+def test_the_verdict_names_the_forward_function_of_slower_backward(tmp_path: Path) -> None:
+    """The time is below the function that starts backward; the layer that caused it is named, with its line."""
+    runs = []
+    for own in (50, 150):
+        layers = [("model.py:[Encoder]:forward", 3, 20), ("model.py:[Head]:forward", 3, 20)]
+        nodes = [
+            ("autograd:AddmmBackward0", 3, own, [], "model.py:[Encoder]:forward"),
+            ("autograd:MulBackward0", 3, 10, [], "model.py:[Head]:forward"),
+        ]
+        model = ("model.py:[Model]:forward", 3, 5, layers)
+        runs.append([("train.py:[]:main", 1, 1, [("train.py:[]:step", 3, 5, [model, *nodes])])])
+    found = verdict_of(tmp_path, *runs)
+    assert (found.below, found.backward, found.part) == ("model.py:[Encoder]:forward", True, 100 * MS)
+    assert "+100 ms in the backward of Encoder.forward (model.py:1)" in found.text
+    jsonschema.validate(found.as_json(), SCHEMA | SCHEMA["properties"]["verdict"] | {"required": ["backward"]})
+
+
+def test_the_verdict_names_the_caller_of_a_slower_call_outside_backward(tmp_path: Path) -> None:
+    nodes = [("autograd:AddmmBackward0", 3, 50, [], "model.py:[Encoder]:forward")]
+    model = ("model.py:[Encoder]:forward", 3, 20)
+    runs = [[("train.py:[]:step", 3, 5, [("train.py:[]:log", 3, own), model, *nodes])] for own in (10, 100)]
+    found = verdict_of(tmp_path, *runs)
+    assert (found.below, found.backward) == ("train.py:[]:log", False)
 
 
 def test_the_verdict_of_modules_is_about_modules(tmp_path: Path) -> None:
