@@ -18,6 +18,7 @@ from fastdispatch.dataset.reduced import reduced
 from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.files import inputs
 from fastdispatch.read import privacy
+from fastdispatch.read.segments import with_segments
 from fastdispatch.read.trace import PathLike, Trace, load
 
 #: Folder of the parts and names of the sums, of settled steps and of whole recordings.
@@ -220,6 +221,6 @@ def _copy(copies: ExitStack, recording: str, rank: int, name: str) -> str:
         local = copies.enter_context(inputs.local_copy(recording))
     except Error as error:
         raise Error(f"{error}: the recording of rank {rank}; {instead}") from None
-    if not Path(local).exists():
+    if not all(os.path.exists(path) for path in with_segments([local])):
         raise Error(f"{recording}: the recording of rank {rank} was removed; {instead}")
     return local

@@ -59,13 +59,27 @@ def find(paths: Sequence[str]) -> list[Source]:
 
 def _local(path: str) -> list[Source]:
     try:
-        files = sorted(Path(path).glob(_RECORDINGS)) if Path(path).is_dir() else [Path(path)]
-        sources = [_source(file) for file in files]
+        sources = _in_folder(Path(path)) if Path(path).is_dir() else [_source(Path(path))]
     except OSError as error:
         raise Error(f"{path}: {error.strerror}") from None
     if not sources:
         raise Error(f"{path}: no recording ({_RECORDINGS}) in this directory")
     return sources
+
+
+def _in_folder(folder: Path) -> list[Source]:
+    """Return the recordings in a folder. A process that was killed between two segments has left closed ones only."""
+    sources = {str(file): _source(file) for file in folder.glob(_RECORDINGS)}
+    closed: dict[str, list[Path]] = {}
+    for file in folder.glob(f"{_RECORDINGS}{SEGMENT}*"):
+        recording, _, number = str(file).rpartition(SEGMENT)
+        if number.isdecimal() and recording not in sources:
+            closed.setdefault(recording, []).append(file)
+    for recording, segments in closed.items():
+        facts = [file.stat() for file in segments]
+        changed = max(fact.st_mtime_ns for fact in facts)
+        sources[recording] = Source(recording, sum(fact.st_size for fact in facts), changed)
+    return [sources[name] for name in sorted(sources)]
 
 
 def _source(file: Path) -> Source:
@@ -93,8 +107,8 @@ def _remote(path: str) -> list[Source]:
     store, inside = _store(path)
     try:
         folder = f"{inside.rstrip('/')}/{_RECORDINGS}" if store.isdir(inside) else ""
-        names = sorted(store.glob(folder)) if folder else [inside]
         closed = _segments_of(store, folder or inside)
+        names = sorted({*store.glob(folder), *closed}) if folder else [inside]
         sources = [_stored(store, name, closed.get(name, [])) for name in names]
     except Exception as error:  # stores raise what their libraries raise
         raise Error(f"{path}: {_reason(error)}") from None
@@ -114,8 +128,13 @@ def _segments_of(store: Any, recordings: str) -> dict[str, list[str]]:
 
 
 def _stored(store: Any, name: str, segments: list[str]) -> Source:
-    size = sum(int(store.info(each)["size"]) for each in (name, *segments))
+    size = sum(int(store.info(each)["size"]) for each in _files(store, name, segments))
     return Source(store.unstrip_protocol(name), size, 0, tuple(segments))
+
+
+def _files(store: Any, name: str, segments: Sequence[str]) -> list[str]:
+    """Return the files of a recording in a store; it may have closed segments only."""
+    return [*([name] if not segments or store.exists(name) else []), *segments]
 
 
 def _reason(error: Exception) -> str:
@@ -135,7 +154,7 @@ def local_copy(path: str, segments: Sequence[str] | None = None) -> Iterator[str
     with tempfile.TemporaryDirectory(prefix="fastdispatch-") as folder:
         try:
             closed = _segments_of(store, inside).get(inside, []) if segments is None else segments
-            for name in (inside, *closed):
+            for name in _files(store, inside, closed):
                 with store.open(name, "rb") as source, (Path(folder) / Path(name).name).open("wb") as copy:
                     shutil.copyfileobj(source, copy, _PIECE)
         except Exception as error:

@@ -26,7 +26,8 @@ def with_segments(paths: Sequence[str | os.PathLike[str]]) -> list[str | os.Path
         if os.path.isdir(path):
             found += _of_folder(path)
         else:
-            found += [path, *_of_recording(Path(path))]
+            closed = _of_recording(Path(path))
+            found += [*([path] if os.path.lexists(path) or not closed else []), *closed]
     return found
 
 
@@ -48,9 +49,23 @@ def _of_recording(path: Path) -> list[Path]:
     if not path.name.endswith(".fd"):
         return []
     head = _head(path)
-    if head is None or head.segment == 1:
+    if (head is None and os.path.lexists(path)) or (head is not None and head.segment == 1):
         return []
-    return [each for each in _beside(path.parent, path.name) if _belongs(each, head)]
+    return _closed(path, list(_beside(path.parent, path.name)))
+
+
+def _closed(recording: Path, segments: Sequence[Path]) -> list[Path]:
+    """Return the closed segments of a recording. One whose process was killed between two segments has closed ones
+    only: those of the newest one."""
+    head = _head(recording)
+    if head is not None:
+        return [each for each in segments if _belongs(each, head)]
+    newest = max(segments, key=lambda each: each.stat().st_mtime_ns, default=None)
+    head = _head(newest) if newest is not None else None
+    if head is None:
+        return []
+    gone = not os.path.exists(recording)
+    return [each for each in segments if _belongs(each, head) or (gone and _head(each) == head)]
 
 
 def _belongs(path: Path, head: _Head) -> bool:
@@ -71,7 +86,7 @@ def _beside(folder: Path, recording: str = "") -> Iterator[Path]:
 
 
 def _of_folder(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
-    """A recording whose process was killed between two segments has closed ones only."""
+    """Return the folder, unless it has closed segments only, and the closed segments of its recordings."""
     folder = Path(path)
     closed: dict[str, list[Path]] = {}
     for each in [*_beside(folder), *(one for machine in folder.glob("machine*") for one in _beside(machine))]:
@@ -83,8 +98,6 @@ def _of_folder(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     for recording, segments in closed.items():
         if named and recording not in named and Path(recording).parent == folder:
             continue
-        head = _head(Path(recording)) or _head(max(segments, key=lambda each: each.stat().st_mtime_ns))
-        gone = not os.path.exists(recording)
-        found += [each for each in segments if head and (_belongs(each, head) or (gone and _head(each) == head))]
+        found += _closed(Path(recording), segments)
     others = any(name.endswith(".fd") for name in os.listdir(folder)) or any(folder.glob("machine*/*.fd"))
     return [path, *found] if others or not found else found

@@ -333,6 +333,26 @@ def test_rotated_recordings_of_a_store(tmp_path: Path) -> None:
     assert load_run(target, rank=0).ranks[0]["steps"] == 5
 
 
+def test_a_rank_that_has_closed_segments_only(tmp_path: Path) -> None:
+    """Its process was killed between two segments."""
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off", rotate=1e-9) as graph:
+        for _ in range(5):
+            programs.leaf(1)
+            graph.step()
+    (tmp_path / "run" / "rank00000.fd").unlink()
+    files = list((tmp_path / "run").glob("rank*"))
+    fsspec.filesystem("memory").pipe({f"/killed/{path.name}": path.read_bytes() for path in files})
+    for place in (str(tmp_path / "run"), "memory://killed"):
+        target = tmp_path / f"{place[-2:]}.parquet"
+        manifest = write_dataset.write_dataset([place], target)
+        assert (sorted(manifest.ranks), manifest.refused) == ([0], {})
+        (recorded,) = (one for group in manifest.groups for one in group.inputs)
+        assert recorded.bytes == sum(path.stat().st_size for path in files)
+        assert load_run(target, rank=0).ranks[0]["steps"] == 5
+        assert write_dataset.write_dataset([place], target).groups == manifest.groups
+    assert fastdispatch.load(tmp_path / "run" / "rank00000.fd").ranks[0]["steps"] == 5
+
+
 def test_a_store_that_fails_in_the_middle(ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = fsspec.filesystem("memory")
     store.pipe({f"/broken/{path.name}": path.read_bytes() for path in ranks[:3]})
