@@ -42,6 +42,7 @@ width_of(const fd_column *column)
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
     case FD_COLUMN_I64_OR_NONE:
+    case FD_COLUMN_U64_OR_NONE:
     case FD_COLUMN_DOUBLE:
     case FD_COLUMN_CHARS:
     case FD_COLUMN_STRING:
@@ -77,7 +78,8 @@ static fd_status
 fill_numbers(struct ArrowArray *array, const shown_column *shown)
 {
     size_t width = width_of(shown->column);
-    uint64_t less = shown->column->type == FD_COLUMN_INDEX;
+    uint64_t less = shown->column->type == FD_COLUMN_INDEX
+                 || shown->column->type == FD_COLUMN_U64_OR_NONE;
     char *to = fd_arrow_buffer(
         array, 1, width > 0 ? shown->count * width : shown->count / 8 + 1);
     for (uint32_t i = 0; to != NULL && i < shown->count; i++) {

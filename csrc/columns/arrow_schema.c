@@ -18,6 +18,7 @@ format_of(const fd_column *column)
     case FD_COLUMN_INDEX:
         return "I";
     case FD_COLUMN_U64:
+    case FD_COLUMN_U64_OR_NONE:
         return "L";
     case FD_COLUMN_I64:
     case FD_COLUMN_I64_OR_NONE:
@@ -48,6 +49,7 @@ bool
 fd_arrow_is_nullable(const fd_column *column)
 {
     return column->type == FD_COLUMN_INDEX
+        || column->type == FD_COLUMN_U64_OR_NONE
         || column->type == FD_COLUMN_TEXT_OR_NONE
         || column->type == FD_COLUMN_I64_OR_NONE;
 }

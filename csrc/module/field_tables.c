@@ -38,6 +38,9 @@ cell_object(const fd_column *column, const void *row,
     case FD_COLUMN_TEXT_OR_NONE:
         return value == 0 ? Py_NewRef(Py_None)
                           : fd_text_object(texts, (uint32_t)value);
+    case FD_COLUMN_U64_OR_NONE:
+        return value == 0 ? Py_NewRef(Py_None)
+                          : PyLong_FromUnsignedLongLong(value - 1);
     case FD_COLUMN_I64_OR_NONE:
         return (int64_t)value < 0 ? Py_NewRef(Py_None)
                                   : PyLong_FromLongLong((long long)value);

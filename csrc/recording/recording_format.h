@@ -522,9 +522,11 @@ typedef struct fd_step {
     uint64_t number;
     uint64_t begin; /* ticks */
     uint64_t end;
-    uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of the thread that ends
-                                        steps */
-    fd_step_top top[FD_STEP_TOP];    /* most expensive contexts, by self */
+    uint64_t phases[FD_PHASES]; /* self ticks of the thread that ends steps */
+    uint64_t flops;             /* as the next two: plus 1; 0: not measured */
+    uint64_t communicated;      /* bytes; per call the sent or received ones */
+    uint64_t live;              /* allocated bytes of all devices at its end */
+    fd_step_top top[FD_STEP_TOP]; /* most expensive contexts, by self */
 } fd_step;
 
 /* The state at the end of a step. The first record describes the last step

@@ -307,7 +307,7 @@ fd_snapshots_end(fd_snapshots *snapshots, fd_tree *tree, const fd_step *step)
         }
         return;
     }
-    for (int i = 0; i < FD_PHASE_SLOTS; i++) {
+    for (int i = 0; i < FD_PHASES; i++) {
         snapshots->phases[i] += step->phases[i];
     }
     fd_snapshot state = state_of(snapshots, tree, step);

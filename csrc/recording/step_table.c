@@ -24,6 +24,7 @@ discard(fd_steps *steps, fd_header *header)
     header->steps = 0;
     steps->number = header->first_step;
     steps->begin = header->resumed;
+    steps->sums = steps->window;
     fd_snapshots_discard(&steps->snapshots);
     for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
         for (uint32_t i = 0; i < tree->chunks.count; i++) {
@@ -138,6 +139,30 @@ close_chunk(fd_tree *tree, fd_chunk *hot, fd_step *step, uint64_t number)
     }
 }
 
+/* Return the sums of all threads. */
+static READS_RUNNING_COUNTERS fd_step_sums
+measured_sums(const fd_recording *recording)
+{
+    fd_step_sums sums = {0, 0};
+    for (const fd_tree *at = recording->trees; at != NULL; at = at->next) {
+        sums.flops += at->measures.flops;
+        sums.communicated += at->measures.communicated;
+    }
+    return sums;
+}
+
+static void
+set_measured(fd_steps *steps, fd_step *step)
+{
+    fd_step_sums sums = measured_sums(steps->recording);
+    step->flops = steps->flops ? sums.flops - steps->sums.flops + 1 : 0;
+    step->communicated = steps->communicated
+                           ? sums.communicated - steps->sums.communicated + 1
+                           : 0;
+    step->live = steps->live;
+    steps->sums = sums;
+}
+
 static void
 close_tree(fd_tree *tree, fd_step *step, uint64_t number)
 {
@@ -155,6 +180,10 @@ fd_steps_begin(fd_steps *steps, uint64_t number, uint64_t now)
     }
     steps->begin = now;
     steps->number = number;
+    pthread_mutex_lock(&steps->recording->lock);
+    steps->window = measured_sums(steps->recording);
+    pthread_mutex_unlock(&steps->recording->lock);
+    steps->sums = steps->window;
 }
 
 static void
@@ -171,6 +200,7 @@ end_step(fd_steps *steps, fd_tree *tree, fd_header *header)
     for (fd_tree *at = recording->trees; at != NULL; at = at->next) {
         close_tree(at, at == tree ? step : NULL, number);
     }
+    set_measured(steps, step);
     steps->begin = now;
     steps->number++;
     fd_snapshots_end(&steps->snapshots, tree, step);

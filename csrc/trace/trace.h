@@ -203,6 +203,9 @@ typedef struct fd_trace_step {
     uint64_t begin; /* ns since the start of the recording */
     uint64_t end;
     uint64_t phases[FD_PHASES]; /* self time of the stepping thread */
+    uint64_t flops;             /* of all threads, plus 1; 0: not measured */
+    uint64_t communicated;      /* bytes, in the same form */
+    uint64_t live;              /* bytes at its end, in the same form */
 } fd_trace_step;
 
 /* An event of the timeline. */

@@ -177,6 +177,10 @@ static const fd_column steps[] = {
     FD_COLUMN_IN("ns", fd_trace_step, "optimizer", U64,
                  phases[FD_PHASE_OPTIMIZER]),
     FD_COLUMN_IN("ns", fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
+    FD_COLUMN(fd_trace_step, "flops", U64_OR_NONE, flops),
+    FD_COLUMN_IN("bytes", fd_trace_step, "communicated", U64_OR_NONE,
+                 communicated),
+    FD_COLUMN_IN("bytes", fd_trace_step, "live", U64_OR_NONE, live),
 };
 
 static const fd_column jobs[] = {
@@ -307,6 +311,7 @@ fd_cell(const fd_column *column, const void *row)
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
     case FD_COLUMN_I64_OR_NONE:
+    case FD_COLUMN_U64_OR_NONE:
     case FD_COLUMN_DOUBLE: /* the bits of the double */
         memcpy(&u64, at, sizeof u64);
         return u64;
@@ -343,6 +348,7 @@ fd_cell_set(const fd_column *column, void *row, uint64_t value)
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
     case FD_COLUMN_I64_OR_NONE:
+    case FD_COLUMN_U64_OR_NONE:
     case FD_COLUMN_DOUBLE:
         memcpy(at, &value, sizeof value);
         break;

@@ -13,7 +13,8 @@ typedef enum fd_column_type {
     FD_COLUMN_U8,
     FD_COLUMN_BOOL,
     FD_COLUMN_U32,
-    FD_COLUMN_U64, /* a string in JSON if above 2^53 */
+    FD_COLUMN_U64,         /* a string in JSON if above 2^53 */
+    FD_COLUMN_U64_OR_NONE, /* uint64_t, plus 1; 0: null in JSON, Python None */
     FD_COLUMN_DOUBLE,
     /* the following are not dumped */
     FD_COLUMN_I16,

@@ -17,6 +17,8 @@ from tests.browser.opened import look, opened, painted
 pytestmark = pytest.mark.torch
 
 MICRO_BATCHES = 3
+#: Pixels. A box has at least a column of so many; blended edges of letters have fewer of any one colour.
+SLICE_HEIGHT = 14
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +194,7 @@ def test_a_stage_that_receives_is_hatched_as_one_that_does_nothing(tmp_path: Pat
     with opened(browser, file, "view=timeline&theme=light") as shown:
         colours = painted(shown, "#view-timeline .scroller canvas")
         assert min(colours["package-1"], colours["package-2"]) > 300
-        assert colours["package-4"] == 0
+        assert colours["package-4"] < SLICE_HEIGHT
 
 
 def test_keys_work_at_once_and_a_range_has_sums(shown: Page) -> None:

@@ -307,6 +307,13 @@ fd_memory_reports_step(fd_session *session, fd_tree *tree)
     }
 }
 
+uint64_t
+fd_memory_reports_live(const fd_session *session)
+{
+    const struct fd_memory_state *state = session->memory;
+    return state != NULL ? fd_memory_live(&state->use) + 1 : 0;
+}
+
 void
 fd_memory_reports_discard(fd_session *session)
 {

@@ -16,6 +16,9 @@ fd_status fd_memory_reports_begin(fd_session *session, fd_thread *thread,
 /* End a step on the thread with this tree. */
 void fd_memory_reports_step(fd_session *session, fd_tree *tree);
 
+/* Return the live bytes of all devices, plus 1; 0: not measured. */
+uint64_t fd_memory_reports_live(const fd_session *session);
+
 /* Discard the steps so far, because another source of steps takes over. */
 void fd_memory_reports_discard(fd_session *session);
 

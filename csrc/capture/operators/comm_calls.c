@@ -194,5 +194,6 @@ fd_comm_call_start(fd_thread *thread, const void *record)
                               .flags = call.async ? FD_MEASURE_ASYNC : 0,
                               .detail = call.detail};
         fd_measure_add(fd_measures_at(tree, key), sent, received);
+        tree->measures.communicated += call.bytes;
     }
 }

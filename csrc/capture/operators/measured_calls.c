@@ -110,6 +110,7 @@ add_flops(fd_tree *tree, fd_measure_site *site, const void *record)
                                    .flags = grad ? FD_MEASURE_GRAD : 0});
     }
     fd_measure_add(*to, site->flops, site->flop_bytes);
+    tree->measures.flops += site->kind == FD_MEASURE_FLOPS ? site->flops : 0;
     if (site->kind != FD_MEASURE_UNKNOWN) {
         tree->measures.counted_depth = fd_tree_depth(tree);
         tree->measures.counted = (uintptr_t)record;

@@ -90,9 +90,11 @@ end_step(fd_session *session, const fd_thread *thread, uint32_t source)
     fd_measure_plan *plan = &session->measures;
     if (plan->kinds != 0
         && source > fd_file_header(&session->recording->file)->steps_source) {
-        fd_measure_plan_discard(thread->tree);
+        fd_measure_plan_discard(plan, thread->tree);
         fd_memory_reports_discard(session);
     }
+    fd_measure_plan_mark(plan, &session->steps);
+    session->steps.live = fd_memory_reports_live(session);
     if (fd_steps_end(&session->steps, thread->tree, source)) {
         fd_measure_plan_end(plan, thread->tree, true);
         fd_memory_reports_step(session, thread->tree);

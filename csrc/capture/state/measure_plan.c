@@ -16,13 +16,21 @@ steps_of(fd_tree *tree)
 }
 
 void
-fd_measure_plan_discard(fd_tree *tree)
+fd_measure_plan_discard(fd_measure_plan *plan, fd_tree *tree)
 {
     fd_measure *steps = steps_of(tree);
     if (steps != NULL) {
         steps->count = 0;
         steps->max = 0;
     }
+    plan->on = true;
+}
+
+void
+fd_measure_plan_mark(const fd_measure_plan *plan, fd_steps *steps)
+{
+    steps->flops = plan->on && (plan->kinds & FD_MEASURING_FLOPS) != 0;
+    steps->communicated = plan->on && (plan->kinds & FD_MEASURING_COMM) != 0;
 }
 
 void

@@ -4,6 +4,7 @@
 #define FD_MEASURE_PLAN_H
 
 #include "recording/measures/measure_table.h"
+#include "recording/step_table.h"
 
 /* Bits of fd_measure_plan.kinds. */
 enum {
@@ -26,9 +27,12 @@ typedef struct fd_measure_plan {
 /* Begin step number `step`. */
 void fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step);
 
-/* Discard the steps so far, because another source of steps takes over: only
- * their time counts. */
-void fd_measure_plan_discard(fd_tree *tree);
+/* Discard the steps so far, because another source of steps takes over: they
+ * become part of the running step, which counts as measured. */
+void fd_measure_plan_discard(fd_measure_plan *plan, fd_tree *tree);
+
+/* Store which figures of the running step are measured. */
+void fd_measure_plan_mark(const fd_measure_plan *plan, fd_steps *steps);
 
 /* End the running step: completely (`whole`), or because it is interrupted.
  * `tree` belongs to the thread that ends it; NULL: not recorded. */

@@ -92,16 +92,22 @@ fd_status
 fd_chrome_counters_make(fd_chrome_counters *counters,
                         const fd_trace_rank *rank)
 {
+    fd_status status = FD_OK;
     fd_chrome_counters_clear(counters);
-    fd_status status = fd_counter_in_flight(&counters->flights, rank);
-    return status == FD_OK ? fd_counter_lost(&counters->lost, rank) : status;
+    for (int i = 0; i < FD_COUNTER_KINDS && status == FD_OK; i++) {
+        status =
+            fd_counter_values_make(&counters->values[i], (fd_counter)i, rank);
+    }
+    return status;
 }
 
 void
 fd_chrome_counters_clear(fd_chrome_counters *counters)
 {
-    fd_vector_clear(&counters->flights);
-    fd_vector_clear(&counters->lost);
+    for (int i = 0; i < FD_COUNTER_KINDS; i++) {
+        fd_vector_clear(&counters->values[i]);
+    }
+    counters->counter = 0;
     counters->next = 0;
 }
 
@@ -110,20 +116,18 @@ fd_chrome_counters_next(fd_chrome_counters *counters,
                         const fd_chrome_tracks *tracks, fd_event_batch *batch)
 {
     char name[FD_COUNTER_NAME];
-    uint32_t flights = counters->flights.count;
-    uint32_t i = counters->next++;
-    if (i >= flights + counters->lost.count) {
+    while (counters->counter < FD_COUNTER_KINDS
+           && counters->next == counters->values[counters->counter].count) {
+        counters->counter++;
+        counters->next = 0;
+    }
+    if (counters->counter == FD_COUNTER_KINDS) {
         return false;
     }
-    const fd_counter_value *value = i < flights
-                                      ? &counters->flights.list[i]
-                                      : &counters->lost.list[i - flights];
-    if (i < flights) {
-        fd_counter_in_flight_name(value->of, name);
-    }
-    else {
-        fd_counter_lost_name(tracks->trace, tracks->rank, value->of, name);
-    }
+    const fd_counter_value *value =
+        &counters->values[counters->counter].list[counters->next++];
+    fd_counter_name((fd_counter)counters->counter, tracks->trace, tracks->rank,
+                    value->of, name);
     put_value(tracks, name, value, batch);
     return true;
 }

@@ -28,9 +28,9 @@ fd_status fd_chrome_phases(const fd_chrome_tracks *tracks,
 
 /* Position in the values of the counters. Zero-initialised memory is empty. */
 typedef struct fd_chrome_counters {
-    fd_counter_values flights;
-    fd_counter_values lost;
-    uint32_t next;
+    fd_counter_values values[FD_COUNTER_KINDS];
+    uint32_t counter; /* index into `values` */
+    uint32_t next;    /* index into its list */
 } fd_chrome_counters;
 
 fd_status fd_chrome_counters_make(fd_chrome_counters *counters,

@@ -141,10 +141,10 @@ write_phases(writer *w)
     return status;
 }
 
-/* Write the values of counters, one track per counter; the values of a counter
- * are consecutive. */
+/* Write the values of a counter, one track per thread or device; the values of
+ * a track are consecutive. */
 static void
-write_counters(writer *w, const fd_counter_values *values, bool in_flight)
+write_values(writer *w, const fd_counter_values *values, fd_counter counter)
 {
     const fd_perfetto_tracks *tracks = w->tracks;
     char name[FD_COUNTER_NAME];
@@ -152,13 +152,8 @@ write_counters(writer *w, const fd_counter_values *values, bool in_flight)
          i++) {
         const fd_counter_value *value = &values->list[i];
         if (i == 0 || values->list[i - 1].of != value->of) {
-            if (in_flight) {
-                fd_counter_in_flight_name(value->of, name);
-            }
-            else {
-                fd_counter_lost_name(tracks->trace, tracks->rank, value->of,
-                                     name);
-            }
+            fd_counter_name(counter, tracks->trace, tracks->rank, value->of,
+                            name);
             begin_track(w, tracks->first + w->counters, name, true);
         }
         fd_proto_number(&w->packets.body, FD_PB_EVENT_COUNTER, value->value);
@@ -169,12 +164,24 @@ write_counters(writer *w, const fd_counter_values *values, bool in_flight)
     }
 }
 
+static fd_status
+write_counters(writer *w)
+{
+    fd_status status = FD_OK;
+    for (int i = 0; i < FD_COUNTER_KINDS && status == FD_OK; i++) {
+        fd_counter_values values = {NULL, 0, 0};
+        status =
+            fd_counter_values_make(&values, (fd_counter)i, w->tracks->rank);
+        write_values(w, &values, (fd_counter)i);
+        fd_vector_clear(&values);
+    }
+    return status;
+}
+
 fd_status
 fd_perfetto_tracks_write(const fd_perfetto_tracks *tracks, fd_buffer *to)
 {
     writer w = {.tracks = tracks, .packets.to = to};
-    fd_counter_values flights = {NULL, 0, 0};
-    fd_counter_values lost = {NULL, 0, 0};
     fd_status status = write_steps(&w);
     if (status == FD_OK) {
         status = write_asyncs(&w);
@@ -183,15 +190,8 @@ fd_perfetto_tracks_write(const fd_perfetto_tracks *tracks, fd_buffer *to)
         status = write_phases(&w);
     }
     if (status == FD_OK) {
-        status = fd_counter_in_flight(&flights, tracks->rank);
+        status = write_counters(&w);
     }
-    if (status == FD_OK) {
-        status = fd_counter_lost(&lost, tracks->rank);
-    }
-    write_counters(&w, &flights, true);
-    write_counters(&w, &lost, false);
-    fd_vector_clear(&flights);
-    fd_vector_clear(&lost);
     fd_native_packets_clear(&w.packets);
     return status == FD_OK ? to->status : status;
 }

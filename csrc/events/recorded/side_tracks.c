@@ -81,8 +81,8 @@ add_up(fd_counter_values *values, const change *changes, uint32_t count)
     return status;
 }
 
-fd_status
-fd_counter_in_flight(fd_counter_values *values, const fd_trace_rank *rank)
+static fd_status
+make_in_flight(fd_counter_values *values, const fd_trace_rank *rank)
 {
     uint32_t count = rank->gpu_events.count;
     if (count == 0) {
@@ -105,8 +105,8 @@ fd_counter_in_flight(fd_counter_values *values, const fd_trace_rank *rank)
     return status;
 }
 
-fd_status
-fd_counter_lost(fd_counter_values *values, const fd_trace_rank *rank)
+static fd_status
+make_lost(fd_counter_values *values, const fd_trace_rank *rank)
 {
     fd_status status = FD_OK;
     uint32_t event = 0;
@@ -127,16 +127,71 @@ fd_counter_lost(fd_counter_values *values, const fd_trace_rank *rank)
     return status;
 }
 
-void
-fd_counter_in_flight_name(uint32_t device, char name[FD_COUNTER_NAME])
+/* Return a measured figure of a step, plus 1; 0: not measured. */
+static uint64_t
+figure_of(const fd_trace_step *step, fd_counter counter)
 {
-    snprintf(name, FD_COUNTER_NAME, "GPU %u marked calls in flight", device);
+    return counter == FD_COUNTER_FLOPS        ? step->flops
+         : counter == FD_COUNTER_COMMUNICATED ? step->communicated
+                                              : step->live;
+}
+
+/* Make the values of a measured figure. Sums count from the begin of their
+ * step on, levels from its end. */
+static fd_status
+make_measured(fd_counter_values *values, fd_counter counter,
+              const fd_trace_rank *rank)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < rank->latest.count && status == FD_OK; i++) {
+        const fd_trace_step *step = &rank->latest.list[i];
+        uint64_t figure = figure_of(step, counter);
+        uint64_t time = counter == FD_COUNTER_LIVE ? step->end : step->begin;
+        if (figure > 0) {
+            status = fd_vector_push(values,
+                                    (fd_counter_value){time, 0, figure - 1});
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_counter_values_make(fd_counter_values *values, fd_counter counter,
+                       const fd_trace_rank *rank)
+{
+    switch (counter) {
+    case FD_COUNTER_IN_FLIGHT:
+        return make_in_flight(values, rank);
+    case FD_COUNTER_LOST:
+        return make_lost(values, rank);
+    case FD_COUNTER_FLOPS:
+    case FD_COUNTER_COMMUNICATED:
+    case FD_COUNTER_LIVE:
+        return make_measured(values, counter, rank);
+    case FD_COUNTER_KINDS:
+        break;
+    }
+    return FD_OK;
 }
 
 void
-fd_counter_lost_name(const fd_trace *trace, const fd_trace_rank *rank,
-                     uint32_t thread, char name[FD_COUNTER_NAME])
+fd_counter_name(fd_counter counter, const fd_trace *trace,
+                const fd_trace_rank *rank, uint32_t of,
+                char name[FD_COUNTER_NAME])
 {
-    const char *role = fd_trace_text(trace, rank->threads.list[thread].role);
-    snprintf(name, FD_COUNTER_NAME, "%.64s: events lost", role);
+    static const char *const names[FD_COUNTER_KINDS] = {
+        [FD_COUNTER_FLOPS] = "FLOPs per step",
+        [FD_COUNTER_COMMUNICATED] = "Communicated bytes per step",
+        [FD_COUNTER_LIVE] = "Allocated bytes at ends of steps",
+    };
+    if (counter == FD_COUNTER_IN_FLIGHT) {
+        snprintf(name, FD_COUNTER_NAME, "GPU %u marked calls in flight", of);
+    }
+    else if (counter == FD_COUNTER_LOST) {
+        snprintf(name, FD_COUNTER_NAME, "%.64s: events lost",
+                 fd_trace_text(trace, rank->threads.list[of].role));
+    }
+    else {
+        snprintf(name, FD_COUNTER_NAME, "%s", names[counter]);
+    }
 }

@@ -3,6 +3,9 @@
  *     Time by phase   [ data | forward    | backward       | optimizer | other ]
  *     GPU 0 marked calls in flight   ▁▂▃▃▂▁    launched, and not yet passed
  *     main: events lost              ▁▁▁▁▁▇    known at its end
+ *     FLOPs per step                 ▁▇▇▃      from the begin of each step
+ *     Communicated bytes per step    ▁▇▇▃
+ *     Allocated bytes at ends of steps ▁▂▃▄
  *
  * Phases are sums over a step, drawn one after the other from its begin: they
  * show durations, not positions in time. */
@@ -31,19 +34,29 @@ typedef struct fd_counter_value {
 
 typedef FD_VECTOR(fd_counter_value) fd_counter_values;
 
-/* Make the number of marked calls that were launched and that the GPU has not
- * passed yet, sorted by device and time, one value per time. */
-fd_status fd_counter_in_flight(fd_counter_values *values,
-                               const fd_trace_rank *rank);
+typedef enum fd_counter {
+    /* marked calls that were launched and that the GPU has not passed yet,
+     * sorted by device and time, one value per time */
+    FD_COUNTER_IN_FLIGHT,
+    /* events that each thread had lost by its last event; threads without
+     * losses are skipped */
+    FD_COUNTER_LOST,
+    /* measured figures of the latest steps. Steps in which they are not
+     * measured have no value; a counter keeps its previous value then. */
+    FD_COUNTER_FLOPS,
+    FD_COUNTER_COMMUNICATED,
+    FD_COUNTER_LIVE,
+    FD_COUNTER_KINDS
+} fd_counter;
 
-/* Make the number of events that each thread had lost by its last event;
- * threads without losses are skipped. */
-fd_status fd_counter_lost(fd_counter_values *values,
-                          const fd_trace_rank *rank);
+/* Make the values of a counter. */
+fd_status fd_counter_values_make(fd_counter_values *values, fd_counter counter,
+                                 const fd_trace_rank *rank);
 
+/* Write the name of a counter of a thread or device. */
 enum { FD_COUNTER_NAME = 96 };
-void fd_counter_in_flight_name(uint32_t device, char name[FD_COUNTER_NAME]);
-void fd_counter_lost_name(const fd_trace *trace, const fd_trace_rank *rank,
-                          uint32_t thread, char name[FD_COUNTER_NAME]);
+void fd_counter_name(fd_counter counter, const fd_trace *trace,
+                     const fd_trace_rank *rank, uint32_t of,
+                     char name[FD_COUNTER_NAME]);
 
 #endif

@@ -27,6 +27,8 @@ typedef struct fd_measures {
                                `index` */
     fd_latest *latest;      /* owned; list with one element per group */
     fd_measure *open;       /* the latest call with FD_MEASURE_OPEN */
+    uint64_t flops;         /* FD_MEASURE_FLOPS so far, all contexts */
+    uint64_t communicated;  /* bytes of communication so far */
     uint32_t open_depth;    /* depth of the stack below its caller */
 } fd_measures;
 

@@ -230,6 +230,16 @@ fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
     }
 }
 
+uint64_t
+fd_memory_live(const fd_memory_use *use)
+{
+    uint64_t live = 0;
+    for (int i = 0; i < FD_MEMORY_DEVICES; i++) {
+        live += __atomic_load_n(&use->levels[i].live, __ATOMIC_RELAXED);
+    }
+    return live;
+}
+
 void
 fd_memory_lose(fd_memory_use *use, uint64_t bytes)
 {

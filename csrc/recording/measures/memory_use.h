@@ -61,6 +61,9 @@ void fd_memory_lose(fd_memory_use *use, uint64_t bytes);
 /* Sample the live bytes at the end of a step of `tree`. */
 void fd_memory_step(fd_memory_use *use, fd_tree *tree);
 
+/* Return the live bytes of all devices. */
+uint64_t fd_memory_live(const fd_memory_use *use);
+
 /* Discard the samples: the ends of steps so far were not steps. */
 void fd_memory_discard(fd_memory_use *use);
 

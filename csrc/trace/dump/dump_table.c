@@ -47,6 +47,17 @@ row(fd_span json, uint64_t *value)
     return *json.from != '"' && whole(json, value) && ++*value <= UINT32_MAX;
 }
 
+/* Read a whole number or null; in memory it is one more, or 0. */
+static bool
+whole_or_null(fd_span json, uint64_t *value)
+{
+    if (fd_span_is(json, "null")) {
+        *value = 0;
+        return true;
+    }
+    return whole(json, value) && ++*value != 0;
+}
+
 static bool
 cell_value(const fd_loading *l, fd_column_type type, fd_span json,
            uint64_t *value)
@@ -67,6 +78,8 @@ cell_value(const fd_loading *l, fd_column_type type, fd_span json,
         return whole(json, value) && *value <= UINT32_MAX;
     case FD_COLUMN_U64:
         return whole(json, value);
+    case FD_COLUMN_U64_OR_NONE:
+        return whole_or_null(json, value);
     case FD_COLUMN_BOOL:
         *value = fd_span_is(json, "true");
         return *value != 0 || fd_span_is(json, "false");
@@ -153,6 +166,8 @@ is_new(const char *where)
         "threads.cpu",        "threads.covered_from",
         "threads.covered_to", "threads.cpu_from",
         "threads.cpu_to",     "marks.memory",
+        "latest_steps.flops", "latest_steps.communicated",
+        "latest_steps.live",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(where, names[i]) == 0) {

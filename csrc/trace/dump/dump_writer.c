@@ -24,6 +24,17 @@ put_exact(fd_json_writer *w, const char *key, uint64_t value)
 }
 
 static void
+put_exact_or_null(fd_json_writer *w, uint64_t one_more)
+{
+    if (one_more > 0) {
+        put_exact(w, NULL, one_more - 1);
+    }
+    else {
+        fd_json_put_null(w, NULL);
+    }
+}
+
+static void
 write_cell(fd_json_writer *w, const fd_column *column, const void *row)
 {
     uint64_t value = fd_cell(column, row);
@@ -31,6 +42,9 @@ write_cell(fd_json_writer *w, const fd_column *column, const void *row)
     switch (column->type) {
     case FD_COLUMN_INDEX:
         fd_json_put_i64(w, NULL, (int64_t)value - 1);
+        break;
+    case FD_COLUMN_U64_OR_NONE:
+        put_exact_or_null(w, value);
         break;
     case FD_COLUMN_DOUBLE:
         memcpy(&number, &value, sizeof number);

@@ -12,7 +12,10 @@ static fd_status
 read_step(fd_reading *r, const fd_step *step)
 {
     uint64_t start = fd_chunks_header(&r->file)->start.ticks;
-    fd_trace_step made = {.number = step->number};
+    fd_trace_step made = {.number = step->number,
+                          .flops = step->flops,
+                          .communicated = step->communicated,
+                          .live = step->live};
     made.begin =
         step->begin > start ? fd_reading_ns(r, step->begin - start) : 0;
     made.end = step->end > start ? fd_reading_ns(r, step->end - start) : 0;

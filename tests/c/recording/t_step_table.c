@@ -210,7 +210,39 @@ windows_keep_their_numbers(void)
     EQUAL(f.recording->steps[20].number, 20);
 }
 
+/* A step has the sums since the previous one, of all threads; steps of a
+ * discarded source become part of the next one. */
+static void
+measured_figures(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    fd_tree *other = fixture_thread(&f, "other");
+    CHECK(other != NULL);
+    f.main->measures.flops = 1000; /* before the window */
+    fd_steps_begin(&f.steps, 0, check_clock_now());
+    f.steps.flops = true;
+    f.steps.live = 65;
+    f.main->measures.flops += 100;
+    f.main->measures.communicated += 7;
+    other->measures.flops += 20;
+    fd_steps_end(&f.steps, f.main, FD_STEPS_OPTIMIZER);
+    const fd_step *steps = f.recording->steps;
+    EQUAL(steps[0].flops, 121);
+    EQUAL(steps[0].communicated, 0);
+    EQUAL(steps[0].live, 65);
+    f.steps.communicated = true;
+    fd_steps_end(&f.steps, f.main, FD_STEPS_OPTIMIZER);
+    EQUAL(steps[1].flops, 1);
+    EQUAL(steps[1].communicated, 1);
+    f.main->measures.flops += 3;
+    fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
+    EQUAL(steps[0].flops, 124);
+    EQUAL(steps[0].communicated, 8);
+}
+
 RUN(ABSORBS(spreads_over_steps), ABSORBS(open_calls_are_split),
     ABSORBS(ring_and_phases), ABSORBS(tops_and_laps),
     ABSORBS(stronger_source_wins), ABSORBS(other_threads),
-    ABSORBS(asynchronous_is_apart), ABSORBS(windows_keep_their_numbers))
+    ABSORBS(asynchronous_is_apart), ABSORBS(windows_keep_their_numbers),
+    ABSORBS(measured_figures))

@@ -29,6 +29,7 @@ width(fd_column_type type)
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
     case FD_COLUMN_I64_OR_NONE:
+    case FD_COLUMN_U64_OR_NONE:
     case FD_COLUMN_DOUBLE:
         return 8;
     case FD_COLUMN_CHARS:

@@ -18,13 +18,14 @@ Step = Callable[[], None]
 
 
 def paths(trace: fastdispatch.Trace) -> Paths:
-    """Calls by call path, of all threads together."""
+    """Calls by call path, of all threads together, without garbage collections, whose number varies."""
     nodes, contexts = trace.nodes, trace.contexts
     found: Paths = Counter()
     keys: list[tuple[str, ...]] = []
     for parent, node, calls in zip(contexts["parent"], contexts["node"], contexts["calls"], strict=True):
         keys.append((*(keys[parent] if parent >= 0 else ()), nodes["key"][node]))
-        found[keys[-1]] += calls
+        if not any(key.startswith("gc:") for key in keys[-1]):
+            found[keys[-1]] += calls
     return +found
 
 

@@ -26,6 +26,8 @@ DEFINITIONS = {
     ("U64", ""): {"u64"},
     ("U64", "ns"): {"ns"},
     ("U64", "bytes"): {"bytes"},
+    ("U64_OR_NONE", ""): {"u64_or_null"},
+    ("U64_OR_NONE", "bytes"): {"bytes_or_null"},
     ("DOUBLE", "ns^2"): {"number"},
     ("BOOL", ""): {"boolean"},
     ("U8", ""): {"integer"},

@@ -58,7 +58,7 @@ calls_in_flight(void)
     CLEAN(clear_values) fd_counter_values values = {NULL, 0, 0};
     OK(trace != NULL && fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM);
     fd_trace_rank *rank = &trace->ranks.list[0];
-    OK(fd_counter_in_flight(&values, rank));
+    OK(fd_counter_values_make(&values, FD_COUNTER_IN_FLIGHT, rank));
     EQUAL(values.count, 0);
     static const fd_trace_gpu_event events[] = {
         {.host = 20, .start = 40, .duration = 10, .device = 1},
@@ -69,7 +69,7 @@ calls_in_flight(void)
     for (int i = 0; i < 4; i++) {
         OK(fd_vector_push(&rank->gpu_events, events[i]));
     }
-    OK(fd_counter_in_flight(&values, rank));
+    OK(fd_counter_values_make(&values, FD_COUNTER_IN_FLIGHT, rank));
     static const fd_counter_value wanted[] = {
         {10, 0, 1}, {15, 0, 2}, {20, 0, 2}, {40, 0, 1},
         {60, 0, 0}, {20, 1, 1}, {50, 1, 0}};
@@ -80,7 +80,7 @@ calls_in_flight(void)
         EQUAL(values.list[i].value, wanted[i].value);
     }
     char name[FD_COUNTER_NAME];
-    fd_counter_in_flight_name(3, name);
+    fd_counter_name(FD_COUNTER_IN_FLIGHT, NULL, NULL, 3, name);
     SAME(name, "GPU 3 marked calls in flight");
 }
 
@@ -100,7 +100,7 @@ what_threads_lost(void)
     OK(fd_vector_push(&rank->threads, thread));
     OK(fd_vector_push(&rank->events, (fd_trace_event){5, 50, 0, 0, 0}));
     OK(fd_vector_push(&rank->events, (fd_trace_event){10, 20, 0, 1, 0}));
-    OK(fd_counter_lost(&values, rank));
+    OK(fd_counter_values_make(&values, FD_COUNTER_LOST, rank));
     EQUAL(values.count, 2);
     EQUAL(values.list[0].time, 30);
     EQUAL(values.list[0].of, 1);
@@ -108,9 +108,42 @@ what_threads_lost(void)
     EQUAL(values.list[1].time, 0);
     EQUAL(values.list[1].value, 9);
     char name[FD_COUNTER_NAME];
-    fd_counter_lost_name(trace, rank, 1, name);
+    fd_counter_name(FD_COUNTER_LOST, trace, rank, 1, name);
     SAME(name, "worker: events lost");
 }
 
+/* Sums count from the begin of a step, levels from its end; a step in which a
+ * figure is not measured has no value. */
+static void
+measured_figures_of_steps(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    OK(trace != NULL && fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM);
+    fd_trace_rank *rank = &trace->ranks.list[0];
+    OK(fd_vector_push(&rank->latest, (fd_trace_step){.begin = 100,
+                                                     .end = 160,
+                                                     .flops = 1001,
+                                                     .communicated = 1,
+                                                     .live = 65}));
+    OK(fd_vector_push(&rank->latest,
+                      (fd_trace_step){.begin = 160, .end = 200, .live = 33}));
+    static const fd_counter_value wanted[] = {
+        {100, 0, 1000}, {100, 0, 0}, {160, 0, 64}, {200, 0, 32}};
+    uint32_t at = 0;
+    for (int i = FD_COUNTER_FLOPS; i < FD_COUNTER_KINDS; i++) {
+        CLEAN(clear_values) fd_counter_values values = {NULL, 0, 0};
+        OK(fd_counter_values_make(&values, (fd_counter)i, rank));
+        EQUAL(values.count, i == FD_COUNTER_LIVE ? 2 : 1);
+        for (uint32_t j = 0; j < values.count; j++, at++) {
+            EQUAL(values.list[j].time, wanted[at].time);
+            EQUAL(values.list[j].value, wanted[at].value);
+        }
+    }
+    EQUAL(at, 4);
+    char name[FD_COUNTER_NAME];
+    fd_counter_name(FD_COUNTER_FLOPS, trace, rank, 0, name);
+    SAME(name, "FLOPs per step");
+}
+
 RUN(TEST(phases_within_their_steps), TEST(calls_in_flight),
-    TEST(what_threads_lost))
+    TEST(what_threads_lost), ABSORBS(measured_figures_of_steps))
