@@ -3,6 +3,7 @@
 #include "trace/canonical_order.h"
 #include "trace/canonical_texts.h"
 #include "trace/dump/dump_reader.h"
+#include "trace/figure_sums.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 #include "trace/run_manifest.h"
@@ -357,6 +358,7 @@ merge_all(fd_trace **trace, const char *const *paths, size_t count,
 {
     fd_trace *merged = fd_trace_new();
     fd_status status = merged != NULL ? FD_OK : FD_ENOMEM;
+    fd_figure_sums sums = {.ranks = 0};
     for (size_t i = 0; i < count && status == FD_OK; i++) {
         fd_trace *one;
         status = open_one(&one, paths[i], part, steps, error);
@@ -364,7 +366,14 @@ merge_all(fd_trace **trace, const char *const *paths, size_t count,
             status = fd_merge_take(merged, one, paths[i], error);
         }
         fd_trace_free(one);
+        if (status == FD_OK && part == FD_PART_TOTALS) {
+            status = fd_figure_sums_add(&sums, merged);
+        }
     }
+    if (status == FD_OK && part == FD_PART_TOTALS) {
+        fd_figure_sums_move(&sums, merged);
+    }
+    fd_figure_sums_clear(&sums);
     *trace = merged;
     return status;
 }

@@ -429,8 +429,9 @@ class Trace:
     ``paths`` are recordings, dumps, merges and run directories, merged. Raises :class:`Error` with one line for
     other files, duplicate ranks, and ranks of different runs. Segments of a rotated recording are added up; with
     ``segments`` a rank that lacks some is incomplete. ``only`` skips parts of recordings: ``"totals"``
-    are the threads and the totals of contexts, without spreads, steps, jobs and measures; ``"open_calls"`` are the
-    threads, and the contexts and totals of open calls and collectives.
+    are the threads and the totals of contexts, without spreads, steps, jobs and measures, with the figures of all ranks
+    added up in one of them; ``"open_calls"`` are the threads, and the contexts and totals of open calls and
+    collectives.
     """
 
     def __new__(

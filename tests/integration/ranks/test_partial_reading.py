@@ -10,7 +10,7 @@ import pytest
 from fastdispatch import _core
 from fastdispatch.read import live
 from fastdispatch.read.trace import Trace
-from tests import processes
+from tests import many_ranks, processes
 
 #: Killed in the middle of nested calls, while a second thread waits.
 PROGRAM = """
@@ -86,6 +86,18 @@ def test_totals(recording: Path) -> None:
     assert [totals.contexts()[name] for name in names] == [whole.contexts()[name] for name in names]
     assert totals.ranks()[0]["threads"] == whole.ranks()[0]["threads"]
     assert totals.ranks()[0]["notes"] == whole.ranks()[0]["notes"]
+
+
+def test_totals_of_many_ranks_are_sums(recording: Path, tmp_path: Path) -> None:
+    """In the first rank of each of the two threads that read many files."""
+    paths = many_ranks.write(recording, tmp_path / "ranks", 40)
+    whole, totals = _core.Trace(paths), _core.Trace(paths, only="totals")
+    assert totals.table("node") == whole.table("node")
+    assert [rank["threads"] for rank in totals.ranks()] == [rank["threads"] for rank in whole.ranks()]
+    calls = sum(sum(whole.figures(rank)["calls"]) for rank in range(40))
+    with_figures = [sum(totals.figures(rank)["calls"]) for rank in range(40)]
+    assert sum(with_figures) == calls
+    assert sum(count > 0 for count in with_figures) == (2 if calls else 0)
 
 
 def test_unknown_parts_are_rejected(killed: Path) -> None:
