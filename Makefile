@@ -52,8 +52,9 @@ test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public
 	CHAKRA=$(CHAKRA)/bin $(BIN)/python -m pytest tests/chakra
 
 FRAMEWORKS := $(VENV)/frameworks
+RAY := tests/integration/ranks/test_dataset.py::test_a_cluster_with_a_killed_worker[ray-ray_dataset.py]
 test-frameworks: $(FRAMEWORKS)/.packages $(VENV)/.install ## Launchers and training frameworks, in an environment above that of the tests
-	$(FRAMEWORKS)/bin/python -m pytest tests/frameworks
+	$(FRAMEWORKS)/bin/python -m pytest tests/frameworks "$(RAY)"
 
 test-c: $(VENV)/.install ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c PYTHON=$(abspath $(BIN))/python
@@ -146,13 +147,14 @@ $(CHAKRA)/.install: $(VENV)/bin/python
 	@touch $@
 
 # Packages of the environment below, its PyTorch among them, are visible through the .pth file.
-$(FRAMEWORKS)/.packages: $(VENV)/.tools tests/frameworks/requirements.txt tests/frameworks/with-dependencies.txt
+$(FRAMEWORKS)/.packages: $(VENV)/.tools tests/frameworks/requirements.txt tests/frameworks/with-dependencies.txt tests/frameworks/vision.txt
 	@sh docs/examples/system-packages.sh $(PYTHON) mpirun:openmpi-bin
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	echo "import site; site.addsitedir('$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')')" \
 	    > $$($(FRAMEWORKS)/bin/python -c 'import site; print(site.getsitepackages()[0])')/below.pth
 	$(FRAMEWORKS)/bin/pip install -q --no-deps -r tests/frameworks/requirements.txt
 	$(FRAMEWORKS)/bin/pip install -q -r tests/frameworks/with-dependencies.txt
+	$(FRAMEWORKS)/bin/pip install -q --no-deps --target $(FRAMEWORKS)/vision -r tests/frameworks/vision.txt
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/bin/python

@@ -11,7 +11,7 @@ import fastdispatch
 from benchmarks.figures import Result
 from benchmarks.measure import Effort, quiet
 from benchmarks.reading import record
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 
 _MEGABYTES, _SEARCH_MS = 8, 2000
 _PATIENCE = 120_000
@@ -24,7 +24,7 @@ def measure(effort: Effort) -> Result:
         trace = fastdispatch.load(record(Path(name), effort, "one"))
         file = Path(name) / "page.html"
         begin = process_time()
-        file.write_bytes(page(trace, "recording", Wanted()))
+        file.write_bytes(page(trace, "recording", PageOptions()))
         result.add("making of the page", [(process_time() - begin) * 1e3], "ms")
         note = f"{len(trace.contexts['node'])} contexts"
         result.add("page", [file.stat().st_size / 1e6], "MB", _MEGABYTES, note)

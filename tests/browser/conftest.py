@@ -34,11 +34,11 @@ def gpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a recording of the example and its page: two layers, two steps, a timeline."""
     import pretrain
 
-    from fastdispatch.page.html import Wanted, page
+    from fastdispatch.page.html import PageOptions, page
 
     folder = tmp_path_factory.mktemp("gpt")
     with fastdispatch.CallGraph(folder, timeline=True):
         pretrain.pretrain(2, 2, pretrain.Config(layers=2))
-    made = page(fastdispatch.load(folder, timeline=True), str(folder), Wanted(source=True))
+    made = page(fastdispatch.load(folder, timeline=True), str(folder), PageOptions(source=True))
     (folder / "page.html").write_bytes(made)
     return folder

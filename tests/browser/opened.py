@@ -38,7 +38,7 @@ def opened(browser: Browser, file: Path, fragment: str = "") -> Iterator[Page]:
 
     def asked(request: Request) -> None:
         if request.url.split("#")[0] != file.as_uri():
-            faults.append(f"asked for {request.url}")
+            faults.append(f"requested {request.url}")
 
     context = browser.new_context(viewport={"width": 1400, "height": 860}, offline=True)
     page = context.new_page()

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 import fastdispatch
 from fastdispatch.compare.diff import Diff
-from fastdispatch.page.html import Wanted
+from fastdispatch.page.html import PageOptions
 from fastdispatch.page.html_diff import page
 from tests.browser.opened import Dump, look, opened, painted
 
@@ -41,7 +41,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory, template: Path) -> tuple[
         recorded(template, folder / "tuesday.json", 26, "new_now", 8),
     ]
     diff = Diff(*(fastdispatch.load(path) for path in paths), names=("monday.json", "tuesday.json"))
-    (folder / "page.html").write_bytes(page(diff, Wanted()))
+    (folder / "page.html").write_bytes(page(diff, PageOptions()))
     return folder, diff
 
 
@@ -133,7 +133,7 @@ def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, template: Path, brow
         for name, slows in (("before", (20, 20)), ("after", (20, 50)))
     ]
     file = tmp_path / "page.html"
-    file.write_bytes(page(Diff(*(fastdispatch.load(side) for side in sides)), Wanted()))
+    file.write_bytes(page(Diff(*(fastdispatch.load(side) for side in sides)), PageOptions()))
     with opened(browser, file) as shown:
         assert rows(shown)["Model.slow"][2:5] == ["+30 ms \u25b2 +75 %", "40 ms", "70 ms"]
         assert shown.locator("#rank option").all_inner_texts() == ["all ranks", "rank 0", "rank 1"]
@@ -162,7 +162,7 @@ def test_source_of_what_is_there(tmp_path: Path, template: Path, browser: Browse
         lines[line - 1] = text
     (tmp_path / "train.py").write_text("\n".join(lines))
     file = tmp_path / "page.html"
-    file.write_bytes(page(Diff(*map(fastdispatch.load, sides)), Wanted(source=True)))
+    file.write_bytes(page(Diff(*map(fastdispatch.load, sides)), PageOptions(source=True)))
     with opened(browser, file, "view=source&query=new_now") as shown:
         shown.locator("#view-source button.entry").first.click()
         assert "def new_now(): 7" in shown.locator("#view-source pre").inner_text()
@@ -173,4 +173,4 @@ def test_source_of_what_is_there(tmp_path: Path, template: Path, browser: Browse
 
 def test_equal_comparisons_give_equal_bytes(compared: tuple[Path, Diff]) -> None:
     folder, diff = compared
-    assert page(diff, Wanted()) == (folder / "page.html").read_bytes()
+    assert page(diff, PageOptions()) == (folder / "page.html").read_bytes()

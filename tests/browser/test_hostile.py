@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 import fastdispatch
 from fastdispatch.compare.diff import Diff
 from fastdispatch.page import html_diff
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 from tests.browser.opened import Dump, look, opened
 
 BREAKOUT = "</script><script>window.broken=1</script><img src=x onerror='window.broken=1'>"
@@ -42,7 +42,7 @@ def strange(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     path = recorded(template, folder / "strange.json", NAMES)
     file = folder / "strange.html"
-    file.write_bytes(page(fastdispatch.load(path), f"{BREAKOUT}/{BREAKOUT}", Wanted()))
+    file.write_bytes(page(fastdispatch.load(path), f"{BREAKOUT}/{BREAKOUT}", PageOptions()))
     return file
 
 
@@ -67,7 +67,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
     sides = [recorded(template, folder / f"{i}.json", names) for i, names in enumerate((NAMES[:-2], NAMES[1:]))]
     diff = Diff(*map(fastdispatch.load, sides), names=(f"{BREAKOUT}/{BREAKOUT}", NAMES[3]))
     file = folder / "compared.html"
-    file.write_bytes(html_diff.page(diff, Wanted()))
+    file.write_bytes(html_diff.page(diff, PageOptions()))
     return file
 
 

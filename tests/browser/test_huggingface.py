@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 import fastdispatch
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 from tests.browser.opened import look, opened
 
 pytestmark = pytest.mark.torch
@@ -33,7 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             model(input_ids=tokens, labels=tokens).loss.backward()
             optimizer.step()
             optimizer.zero_grad()
-    (folder / "page.html").write_bytes(page(fastdispatch.load(folder), "GPT-2", Wanted(source=True)))
+    (folder / "page.html").write_bytes(page(fastdispatch.load(folder), "GPT-2", PageOptions(source=True)))
     return folder
 
 

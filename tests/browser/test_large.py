@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 import fastdispatch
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 from tests.browser.opened import PATIENCE, Dump, opened
 
 PATHS, FUNCTIONS = 100_000, 5_000
@@ -32,7 +32,7 @@ def large(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
         dump.call(parent, 1, file, f"Class{function % 300}", name, package, **more)
     trace = fastdispatch.load(dump.save(folder / "large.json"))
     file = folder / "large.html"
-    file.write_bytes(page(trace, "large.json", Wanted()))
+    file.write_bytes(page(trace, "large.json", PageOptions()))
     return file
 
 
@@ -55,9 +55,9 @@ def test_a_search_ends_before_anything_is_drawn(browser: Browser, large: Path) -
 
 def test_equal_input_gives_equal_bytes(large: Path) -> None:
     path = large.with_suffix(".json")
-    assert page(fastdispatch.load(path), "large.json", Wanted()) == large.read_bytes()
+    assert page(fastdispatch.load(path), "large.json", PageOptions()) == large.read_bytes()
 
 
 def test_a_page_that_is_too_large_is_refused(large: Path) -> None:
     with pytest.raises(fastdispatch.Error, match=r"large\.json: the page would be .* MB: raise --max-mb"):
-        page(fastdispatch.load(large.with_suffix(".json")), "large.json", Wanted(most=10**5))
+        page(fastdispatch.load(large.with_suffix(".json")), "large.json", PageOptions(most=10**5))

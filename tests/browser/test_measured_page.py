@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 import fastdispatch
 from fastdispatch.measures.memory_report import memory_report
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 from fastdispatch.report.comm_report import comm_rows
 from fastdispatch.report.flops_text import in_flop
 from fastdispatch.report.report_flops import flop_report
@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("measures")
     torch.multiprocessing.spawn(train, (str(folder),), nprocs=2)
     run = folder / "run"
-    (run / "page.html").write_bytes(page(fastdispatch.load(run), str(run), Wanted()))
+    (run / "page.html").write_bytes(page(fastdispatch.load(run), str(run), PageOptions()))
     return run
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 import fastdispatch
 from fastdispatch.dataset.run_loading import MANY, load_run
 from fastdispatch.detectors import Finding, Where, findings
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 from fastdispatch.page.html_overview import PARTS, block_of
 from fastdispatch.read.rank_rows import RankRow
 from fastdispatch.report.report_facts import facts
@@ -79,7 +79,7 @@ def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -
 
 def test_sums_of_many_ranks_are_called_so(gpt: Path, browser: Browser, tmp_path: Path) -> None:
     many_ranks.write(gpt / "rank00000.fd", tmp_path / "run", MANY + 1)
-    (tmp_path / "page.html").write_bytes(page(load_run(tmp_path / "run", steps="settled"), "run", Wanted()))
+    (tmp_path / "page.html").write_bytes(page(load_run(tmp_path / "run", steps="settled"), "run", PageOptions()))
     with opened(browser, tmp_path / "page.html") as shown:
         text = shown.locator("#view-overview").inner_text()
         assert f"sums of {MANY + 1} ranks" in text
@@ -99,7 +99,7 @@ def test_a_finding_leads_to_its_place(gpt: Path, browser: Browser) -> None:
         Finding("tiny-ops", "many adds", Where(key, "pretrain.py", 3, path), 0.1, 5000, "4 adds", "fuse", "warning")
     ]
     file = gpt / "finding.html"
-    file.write_bytes(page(trace, str(gpt), Wanted(), found))
+    file.write_bytes(page(trace, str(gpt), PageOptions(), found))
     with opened(browser, file) as shown:
         assert "gain up to 5 \u00b5s per step" in shown.locator(".finding.warning").inner_text()
         shown.locator(".finding button", has_text="Flame").click()
@@ -192,7 +192,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
         document["ranks"].append(more)
     (folder / "ranks.json").write_text(json.dumps(document))
     trace = fastdispatch.load(folder / "ranks.json")
-    (folder / "page.html").write_bytes(page(trace, "ranks.json", Wanted()))
+    (folder / "page.html").write_bytes(page(trace, "ranks.json", PageOptions()))
     return folder
 
 
@@ -236,7 +236,7 @@ def test_many_ranks_share_lines(gpt: Path, browser: Browser, tmp_path: Path) -> 
         )
         for rank in range(1000)
     ]
-    (tmp_path / "page.html").write_bytes(page(trace, "run", Wanted()))
+    (tmp_path / "page.html").write_bytes(page(trace, "run", PageOptions()))
     with opened(browser, tmp_path / "page.html") as shown:
         maps = shown.locator("#view-overview .maps")
         assert "up to 6 ranks" in maps.inner_text() and "slowest rank 601" in maps.inner_text()

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 from fastdispatch.pipeline import report
 from tests.browser.opened import look, opened, painted
 
@@ -34,7 +34,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     sum(range(3000))
         graph.step()
     file = folder / "page.html"
-    file.write_bytes(page(fastdispatch.load(folder, timeline=True), str(folder), Wanted()))
+    file.write_bytes(page(fastdispatch.load(folder, timeline=True), str(folder), PageOptions()))
     return folder
 
 
@@ -168,7 +168,7 @@ def test_jobs_are_a_chart_with_bubbles(pipeline: Path, browser: Browser) -> None
 def test_a_timeline_without_room_is_thinned_out(gpt: Path, browser: Browser) -> None:
     trace = fastdispatch.load(gpt, timeline=True)
     most = (gpt / "page.html").stat().st_size - 20_000
-    made = page(trace, str(gpt), Wanted(source=True, most=most))
+    made = page(trace, str(gpt), PageOptions(source=True, most=most))
     assert len(made) <= most
     file = gpt / "thin.html"
     file.write_bytes(made)
@@ -178,7 +178,7 @@ def test_a_timeline_without_room_is_thinned_out(gpt: Path, browser: Browser) -> 
 
 def test_without_a_timeline_there_is_no_such_view(gpt: Path, browser: Browser) -> None:
     file = gpt / "still.html"
-    file.write_bytes(page(fastdispatch.load(gpt), str(gpt), Wanted()))
+    file.write_bytes(page(fastdispatch.load(gpt), str(gpt), PageOptions()))
     with opened(browser, file, "view=timeline") as shown:
         assert shown.locator("#tab-timeline").count() == 0
         assert shown.locator("#view-overview").is_visible()
@@ -190,7 +190,7 @@ def test_a_stage_that_receives_is_hatched_as_one_that_does_nothing(tmp_path: Pat
             with fastdispatch.job(kind, mb=0, stage=0):
                 sum(range(100_000))
     file = tmp_path / "page.html"
-    file.write_bytes(page(fastdispatch.load(tmp_path / "run", timeline=True), "run", Wanted()))
+    file.write_bytes(page(fastdispatch.load(tmp_path / "run", timeline=True), "run", PageOptions()))
     with opened(browser, file, "view=timeline&theme=light") as shown:
         colours = painted(shown, "#view-timeline .scroller canvas")
         assert min(colours["package-1"], colours["package-2"]) > 300

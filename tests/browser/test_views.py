@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import fastdispatch
 from fastdispatch.page import html_layout
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 from tests.browser.opened import Dump, look, opened
 
 pytestmark = pytest.mark.torch
@@ -103,7 +103,7 @@ def test_without_graphviz_the_page_has_a_layout_of_its_own(
 ) -> None:
     monkeypatch.setattr(html_layout, "packages", lambda nodes, contexts: {})
     file = gpt / "plain.html"
-    file.write_bytes(page(fastdispatch.load(gpt), str(gpt), Wanted()))
+    file.write_bytes(page(fastdispatch.load(gpt), str(gpt), PageOptions()))
     with opened(browser, gpt / "page.html", "view=graph") as shown:
         packages = boxes(shown)
     with opened(browser, file, "view=graph") as shown:
@@ -150,7 +150,7 @@ def test_boxes_out_of_view_are_counted(browser: Browser, template: Path, tmp_pat
     for number in range(count):
         above = dump.call(above, 1, f"p{number}.py", "", f"f{number}", f"p{number}", line=3)
     trace = fastdispatch.load(dump.save(tmp_path / "chain.json"))
-    (tmp_path / "page.html").write_bytes(page(trace, "chain", Wanted()))
+    (tmp_path / "page.html").write_bytes(page(trace, "chain", PageOptions()))
     with opened(browser, tmp_path / "page.html", "view=graph") as shown:
         places = laptop(shown)
         outside = sum(each["right"] > places["view"]["right"] for each in places["boxes"])
@@ -171,7 +171,7 @@ def test_the_class_of_a_function_is_shortened_first(browser: Browser, template: 
     root = dump.call(-1, 7, "", "", "main", "")
     dump.call(root, 1, "a.py", "VeryLongNameOfAnUnusualModule", "forward", "project", line=3)
     trace = fastdispatch.load(dump.save(tmp_path / "long.json"))
-    (tmp_path / "page.html").write_bytes(page(trace, "long", Wanted()))
+    (tmp_path / "page.html").write_bytes(page(trace, "long", PageOptions()))
     with opened(browser, tmp_path / "page.html", "view=graph") as shown:
         for _ in range(3):
             shown.locator("#view-graph .box").click()
@@ -212,7 +212,7 @@ def test_source_has_the_place_and_the_text(gpt: Path, browser: Browser) -> None:
 
 
 def test_without_source_there_is_no_text(gpt: Path, browser: Browser) -> None:
-    made = page(fastdispatch.load(gpt), str(gpt), Wanted())
+    made = page(fastdispatch.load(gpt), str(gpt), PageOptions())
     file = gpt / "no-source.html"
     file.write_bytes(made)
     node = fastdispatch.load(gpt).nodes["key"].index("pretrain.py:[Block]:forward")
@@ -234,7 +234,7 @@ def test_ranks_have_a_strip_and_the_slowest_is_named(browser: Browser, template:
         document["ranks"].append(more)
     path.write_text(json.dumps(document))
     file = tmp_path / "ranks.html"
-    file.write_bytes(page(fastdispatch.load(path), "ranks.json", Wanted()))
+    file.write_bytes(page(fastdispatch.load(path), "ranks.json", PageOptions()))
     with opened(browser, file, "view=ranks") as shown:
         first = shown.locator("#view-ranks tbody tr").filter(has_text="slow")
         assert first.locator("td").all_inner_texts()[:4] == ["10 µs", "20 µs", "30 µs", "rank 2"]
@@ -269,7 +269,7 @@ def test_modules_are_those_of_the_rank_that_is_chosen(gpt: Path, browser: Browse
     document["ranks"].append(more)
     (tmp_path / "ranks.json").write_text(json.dumps(document))
     trace = fastdispatch.load(tmp_path / "ranks.json")
-    (tmp_path / "page.html").write_bytes(page(trace, "ranks.json", Wanted()))
+    (tmp_path / "page.html").write_bytes(page(trace, "ranks.json", PageOptions()))
 
     def forward(shown: Page) -> float:
         number, unit = shown.locator("#view-modules tbody tr").first.locator("td").first.inner_text().split()
@@ -293,7 +293,7 @@ def adds_up(count: int) -> int:
 def test_source_lines_have_executions_and_time(tmp_path: Path, browser: Browser) -> None:
     with fastdispatch.CallGraph(tmp_path, ops="off", detail="lines"):
         adds_up(40)
-    (tmp_path / "page.html").write_bytes(page(fastdispatch.load(tmp_path), "lines", Wanted(source=True)))
+    (tmp_path / "page.html").write_bytes(page(fastdispatch.load(tmp_path), "lines", PageOptions(source=True)))
     with opened(browser, tmp_path / "page.html", "view=source&query=adds_up") as shown:
         shown.locator("#view-source button.entry").first.click()
         lines = shown.locator("#view-source pre > div")

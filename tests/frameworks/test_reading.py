@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -21,13 +22,16 @@ LOSS = re.compile(r"loss (?:-?0x[0-9a-f.]+p[+-]\d+|[\d ]+)")
 
 @dataclass(frozen=True)
 class Case:
-    """Steps of a program of the folder ``loops``, and the class of its outermost module."""
+    """Steps of a program of the folder ``loops``, and the class of its outermost module; with ``beside``, of a module
+    that is in no other; ``packages`` are a folder of the environment that only this program imports from."""
 
     program: str
     steps: int
     root: str
     ranks: int = 1
     stage: str = ""
+    beside: str = ""
+    packages: str = ""
 
 
 CASES = [
@@ -39,7 +43,10 @@ CASES = [
     Case("deepspeed_zero", 8, "DeepSpeedEngine", 2, "2"),
     Case("deepspeed_zero", 8, "DeepSpeedEngine", 2, "3"),
     Case("tensor_parallel", 8, "Sequential", 2),
+    Case("torch_pipelining", 6, "Part", 2, beside="MSELoss"),
+    Case("megatron_gpt", 6, "GPTModel", 2, beside="Softmax"),
     Case("compiled_regions", 8, "Net"),
+    Case("vision_transformer", 6, "VisionTransformer", packages="vision"),
     Case("diffusion", 4, "UNet2DModel"),
     Case("sentence_embeddings", 6, "MultipleNegativesRankingLoss"),
     Case("graph_network", 8, "Net"),
@@ -56,6 +63,10 @@ def start(case: Case, folder: Path, record: bool) -> subprocess.Popen[str]:
     environment = processes.environment(
         HF_HUB_OFFLINE="1", DS_ACCELERATOR="cpu", TOKENIZERS_PARALLELISM="false", STAGE=case.stage
     )
+    if case.packages:
+        environment["PYTHONPATH"] = os.pathsep.join(
+            [str(Path(sys.prefix) / case.packages), environment.get("PYTHONPATH", "")]
+        )
     with (folder / "log").open("w") as log:
         return subprocess.Popen(
             [sys.executable, *command, str(LOOPS / f"{case.program}.py")],
@@ -101,6 +112,6 @@ def test_training(case: Case, tmp_path: Path) -> None:
         assert all(min(rank["latest_steps"][phase]) > 0 for phase in PHASES)
     modules = trace.modules
     roots = {name for name, path in zip(modules["class"], modules["path"], strict=True) if not path}
-    assert roots == {case.root}
+    assert roots == {case.root, case.beside} - {""}
     printed(out, "svg", ".", "-o", "graph.svg")
     assert ElementTree.parse(out / "graph.svg").getroot().tag.endswith("svg")

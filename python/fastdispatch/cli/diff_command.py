@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.cli.html_command import wanted_of
+from fastdispatch.cli.html_command import page_options
 from fastdispatch.cli.numbers import count, growth, whole, within
 from fastdispatch.cli.paths import Input, OutputFile
 from fastdispatch.cli.step_options import add_steps, steps_of
@@ -166,4 +166,4 @@ def save_page(diff: Any, arguments: argparse.Namespace) -> None:
         from fastdispatch.files.output import write
         from fastdispatch.page.html_diff import page
 
-        write(arguments.html, page(diff, wanted_of(arguments)))
+        write(arguments.html, page(diff, page_options(arguments)))

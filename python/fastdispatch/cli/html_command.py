@@ -14,7 +14,7 @@ from fastdispatch.files.output import write
 from fastdispatch.read.privacy import is_anonymous, shown
 
 if TYPE_CHECKING:
-    from fastdispatch.page.html import Wanted
+    from fastdispatch.page.html import PageOptions
 
 _DESCRIPTION = """Write a self-contained HTML report of a recording: flame graph, call graph, tables, modules, timeline
 and ranks. The file includes all its data and needs no network."""
@@ -39,9 +39,9 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.page.html import page
 
-    wanted = wanted_of(arguments)
+    options = page_options(arguments)
     trace = load_run(arguments.path, timeline=True, steps=steps_of(arguments))
-    write(arguments.output, page(trace, shown(arguments.path), wanted))
+    write(arguments.output, page(trace, shown(arguments.path), options))
     if arguments.open:
         import webbrowser
 
@@ -49,10 +49,10 @@ def run(arguments: argparse.Namespace) -> None:
             raise Error(f"{arguments.output}: written, but no browser could be started: open the file by hand")
 
 
-def wanted_of(arguments: argparse.Namespace) -> Wanted:
+def page_options(arguments: argparse.Namespace) -> PageOptions:
     """Return the options of this command and of ``diff --html``."""
-    from fastdispatch.page.html import Wanted
+    from fastdispatch.page.html import PageOptions
 
     if arguments.source and is_anonymous():
         raise Error(f"{arguments.command}: --source shows code and --anonymize hides it: give only one of them")
-    return Wanted(source=arguments.source, most=int(arguments.max_mb * 1e6))
+    return PageOptions(source=arguments.source, most=int(arguments.max_mb * 1e6))

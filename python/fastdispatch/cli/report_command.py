@@ -94,7 +94,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
-    from fastdispatch.report.report_model import Wanted, report
+    from fastdispatch.report.report_model import ReportOptions, report
 
     if arguments.peak is not None and not (arguments.flops or arguments.summary):
         raise Error("--peak requires --flops or --summary")
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     everything = arguments.all or arguments.json
-    wanted = Wanted(
+    options = ReportOptions(
         by=arguments.by or ("node" if neighbours else "function"),
         sort=arguments.sort,
         top=arguments.top if everything else arguments.top or _TOP,
@@ -123,12 +123,13 @@ def run(arguments: argparse.Namespace) -> None:
         rank=arguments.rank,
         tree=arguments.tree,
         depth=arguments.depth,
-        least=(arguments.min_percent if arguments.min_percent is not None else 0.0 if arguments.json else _LEAST) / 100,
+        min_share=(arguments.min_percent if arguments.min_percent is not None else 0.0 if arguments.json else _LEAST)
+        / 100,
         callers=arguments.callers,
         callees=arguments.callees,
         paths=arguments.paths,
     )
-    made = report(trace, wanted)
+    made = report(trace, options)
     if arguments.json:
         print(json.dumps(made.as_json()))
         return

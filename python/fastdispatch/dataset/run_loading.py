@@ -133,6 +133,16 @@ def rank_times(trace: Trace, context: int) -> list[RankTime]:
     return [RankTime(row.rank, row.host, row.place, 0) for row in rows]
 
 
+def one_rank(trace: Trace, rank: int) -> Trace | None:
+    """Return the whole recording of a rank of a reduced merge, or the file that has it with others; None if it is
+    gone."""
+    try:
+        one = load_run(trace.sources[0], rank=rank) if len(trace.sources) == 1 else None
+    except _core.Error:
+        return None
+    return one if one is not None and any(each["rank"] == rank for each in one.ranks) else None
+
+
 def sample_of(path: PathLike, steps: Steps) -> Trace | None:
     """Return some ranks of a run of many, evenly spread; None if their recordings are gone."""
     from fastdispatch.dataset import run_manifest

@@ -64,8 +64,8 @@ ADVICE = (
 
 def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     times = _host_times(steps)
-    least = max(limits.HOST_SHARE * steps.short, limits.HOST_MS * 1e6)
-    reported = set(_heaviest(steps, times, least))
+    shortest = max(limits.HOST_SHARE * steps.short, limits.HOST_MS * 1e6)
+    reported = set(_heaviest(steps, times, shortest))
     groups: dict[int, list[int]] = {}
     for path in reported:
         groups.setdefault(steps.paths["node"][path], []).append(path)
@@ -124,12 +124,12 @@ def _is_host(steps: Steps, row: int) -> bool:
     return not steps.paths["ops"][row] and steps.user(row) >= 0
 
 
-def _heaviest(steps: Steps, times: dict[int, float], least: float) -> Iterator[int]:
+def _heaviest(steps: Steps, times: dict[int, float], minimum: float) -> Iterator[int]:
     """Yield the innermost functions of the program with enough time, callees first; a caller has the rest."""
     rest: dict[int, float] = {}
     for row in range(len(steps.paths["node"]) - 1, -1, -1):
         rest[row] = rest.get(row, 0.0) + times.get(row, 0.0)
-        if steps.is_user(row) and not steps.is_part(row) and rest[row] >= least:
+        if steps.is_user(row) and not steps.is_part(row) and rest[row] >= minimum:
             yield row
         elif steps.paths["parent"][row] >= 0 and row in times:
             parent = steps.paths["parent"][row]
@@ -151,35 +151,35 @@ def _may_wait(steps: Steps, node: int) -> bool:
 
 def _finding(steps: Steps, paths: list[int], rows: list[int], times: dict[int, float]) -> Finding:
     path = max(paths, key=lambda each: times.get(each, 0.0))
-    least = sum(times[row] for row in rows if row in times)
+    spent = sum(times[row] for row in rows if row in times)
     mean = sum(map(steps.own, rows))
     callee = max((row for row in rows if row not in paths), key=lambda row: times.get(row, 0.0), default=-1)
     where = steps.where(path)
-    where.line = _line(steps, path, times, least / len(paths)) or where.line
+    where.line = _line(steps, path, times, spent / len(paths)) or where.line
     steps.claimed.update(rows)
     calls = sum(map(steps.calls, paths))
     often = f"{counted(calls, 'call')} per step, " if calls >= 0.05 else ""  # a running function has none
-    most = f", most of it in {steps.key(callee)}" if callee >= 0 and times[callee] >= least / 2 else ""
+    most = f", most of it in {steps.key(callee)}" if callee >= 0 and times[callee] >= spent / 2 else ""
     return steps.finding(
         ID,
-        f"{steps.name(path)} takes {seconds(least)} of a step without any operator",
+        f"{steps.name(path)} takes {seconds(spent)} of a step without any operator",
         where,
-        least,
-        f"{often}at least {seconds(least)} or"
-        f" {percent(least / steps.step)} of nearly every step (mean {seconds(mean)}) in Python, in C or waiting{most}",
+        spent,
+        f"{often}at least {seconds(spent)} or"
+        f" {percent(spent / steps.step)} of nearly every step (mean {seconds(mean)}) in Python, in C or waiting{most}",
         ADVICE,
         ranks=ranks_with(steps, paths),
-        evidence={"ns_per_step": round(mean), "least_ns": round(least), "calls_per_step": round(calls, 2)},
+        evidence={"ns_per_step": round(mean), "least_ns": round(spent), "calls_per_step": round(calls, 2)},
     )
 
 
-def _line(steps: Steps, path: int, times: dict[int, float], least: float) -> int:
+def _line(steps: Steps, path: int, times: dict[int, float], spent: float) -> int:
     """Return the line of a call that explains the time of a function: of the callee with half of it, or a slow function
     that was not recorded; else that of its only ``with``. Return 0 without one."""
     node = steps.paths["node"][path]
     below = {row: sum(times.get(each, 0.0) for each in (row, *steps.below(row))) for row in steps.children[path]}
     heavy = max((row for row in below if row in times), key=lambda row: below[row], default=-1)
-    if heavy >= 0 and 2 * below[heavy] >= least:
+    if heavy >= 0 and 2 * below[heavy] >= spent:
         line = steps.sources.line(node, (steps.name(heavy),))
         if line:
             return line

@@ -139,7 +139,7 @@ def reads_of_program(steps: Steps) -> Iterator[int]:
 
 
 def _is_of_program(steps: Steps, path: int) -> bool:
-    """Whether the program asked for a value, not PyTorch: an optimizer reads numbers of steps, a sampler its seed."""
+    """Return whether the program reads a value, not PyTorch: an optimizer reads its step, a sampler its seed."""
     if steps.phase(path) in (DATA, OPTIMIZER):
         return False
     caller = steps.caller(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fastdispatch.dataset.run_loading import rank_times
+from fastdispatch.dataset.run_loading import one_rank, rank_times
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.decide import decide
 from fastdispatch.detectors.measured_steps import Steps, percent
@@ -14,6 +14,7 @@ from fastdispatch.detectors.rank_figures import waiting
 from fastdispatch.detectors.registry import DETECTORS
 from fastdispatch.detectors.slow_rank import ADVICE as SLOW
 from fastdispatch.detectors.slow_rank import ID as SLOW_ID
+from fastdispatch.detectors.slow_times import SlowSteps, same_path, slow_steps
 from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
 from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
 from fastdispatch.read.missing import missing_ranks
@@ -64,7 +65,8 @@ def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding]:
     rows = [row for row in rows if steps.main[row["context"]] and not waits[row["context"]]]
     slow = max(rows, key=lambda row: row["self_max"] - row["self_median"], default=None)
     if slow is not None and _is_slow(slow, steps.typical * per_rank):
-        yield _slow(steps, slow, per_rank, rank_times(trace, slow["context"]))
+        when = _when(trace, slow, per_rank)
+        yield _slow(steps, slow, per_rank, rank_times(trace, slow["context"]), when)
     odd = [row for row in rows if row["calls_min"] != row["calls_max"]]
     if odd and about["ended"][0] == about["ended"][1]:
         yield _odd(steps, odd[0], rank_times(trace, odd[0]["context"]))
@@ -86,7 +88,17 @@ def _named(times: list[RankTime], rank: int) -> str:
     return next((each.name for each in times if each.rank == rank), f"rank {rank}")
 
 
-def _slow(steps: Steps, row: dict[str, int], per_rank: float, times: list[RankTime]) -> Finding:
+def _when(trace: Trace, row: dict[str, int], per_rank: float) -> SlowSteps | None:
+    """Read the recording of the slowest rank; None if it is gone."""
+    one = one_rank(trace, row["self_max_rank"])
+    context = None if one is None else same_path(trace, row["context"], one)
+    if one is None or context is None:
+        return None
+    usual = row["self_median"] / per_rank
+    return slow_steps(one.ranks[one.index(row["self_max_rank"])], context, usual, row["self_max"] / per_rank - usual)
+
+
+def _slow(steps: Steps, row: dict[str, int], per_rank: float, times: list[RankTime], when: SlowSteps | None) -> Finding:
     rank, extra = row["self_max_rank"], (row["self_max"] - row["self_median"]) / per_rank
     key = steps.key(row["context"])
     alike = common(times, rank)
@@ -98,10 +110,12 @@ def _slow(steps: Steps, row: dict[str, int], per_rank: float, times: list[RankTi
         extra,
         f"{seconds(extra)} more, {percent(extra / max(steps.typical, 1))} of a step; 95 % of {row['ranks']} ranks spend"
         f" at most {seconds(row['self_p95'] / per_rank)}"
+        + (f"; {when}" if when is not None else "")
         + (f"; {alike} have at least half of this excess" if alike else ""),
         SLOW,
         ranks=[rank],
-        evidence={name: row[name] for name in ("ranks", "self_min", "self_median", "self_p95", "self_max")},
+        evidence={name: row[name] for name in ("ranks", "self_min", "self_median", "self_p95", "self_max")}
+        | ({} if when is None else {"slow_steps": when._asdict()}),
     )
 
 

@@ -27,29 +27,29 @@ _FEWEST = 1000  # slices: a timeline of fewer is of no use
 
 
 @dataclass
-class Wanted:
+class PageOptions:
     """Options of a page. ``source``: include source code of functions. ``most``: maximum bytes."""
 
     source: bool = False
     most: int = 16 * _MEGABYTE
 
 
-def page(trace: Trace, path: str, wanted: Wanted, found: Findings | None = None) -> bytes:
+def page(trace: Trace, path: str, options: PageOptions, found: Findings | None = None) -> bytes:
     """Return a page; equal arguments give equal bytes. ``found``: findings, by default those of the
     trace. If the page is too large, the timeline is reduced; raises Error if that is not enough."""
     extra = measured(trace)
     kept = html_data.contexts(trace, extra)
-    said = facts(trace, None)
-    overview = block(*html_overview.block_of(trace, said, found or findings(trace)))
+    known = facts(trace, None)
+    overview = block(*html_overview.block_of(trace, known, found or findings(trace)))
     pipeline = html_timeline.findings_of(trace)
-    source = block(*html_source.block_of(trace, wanted.source))
+    source = block(*html_source.block_of(trace, options.source))
     ranks = html_data.paths_by_rank(trace, kept)
     slices = html_timeline.MOST
     while True:
         lines = html_timeline.block_of(trace, slices)
         capped = {} if lines is None else lines[0]["capped"]
         blocks = {
-            "data-core": block(*html_data.core(trace, path, kept, said, pipeline | {"capped": capped}, extra)),
+            "data-core": block(*html_data.core(trace, path, kept, known, pipeline | {"capped": capped}, extra)),
             "data-overview": overview,
             "data-source": source,
         }
@@ -58,18 +58,20 @@ def page(trace: Trace, path: str, wanted: Wanted, found: Findings | None = None)
         if lines is not None:
             blocks["data-timeline"] = block(*lines)
         made = _assembled(path, PurePath(path).name or "recording", blocks, trace.incomplete)
-        if len(made) <= wanted.most or lines is None or slices < _FEWEST:
-            return _bounded(path, made, wanted)
+        if len(made) <= options.most or lines is None or slices < _FEWEST:
+            return _bounded(path, made, options)
         slices //= 4
 
 
-def bounded(path: str, title: str, blocks: dict[str, str], wanted: Wanted, incomplete: Sequence[str] = ()) -> bytes:
+def bounded(
+    path: str, title: str, blocks: dict[str, str], options: PageOptions, incomplete: Sequence[str] = ()
+) -> bytes:
     """Return a page of these blocks. Raises Error if it is too large."""
-    return _bounded(path, _assembled(path, title, blocks, incomplete), wanted)
+    return _bounded(path, _assembled(path, title, blocks, incomplete), options)
 
 
-def _bounded(path: str, made: bytes, wanted: Wanted) -> bytes:
-    if len(made) > wanted.most:
+def _bounded(path: str, made: bytes, options: PageOptions) -> bytes:
+    if len(made) > options.most:
         raise Error(f"{path}: the page would be {len(made) / _MEGABYTE:.1f} MB: raise --max-mb")
     return made
 

@@ -117,10 +117,10 @@ def setting(trace: Trace) -> tuple[dict[str, Any], dict[str, Any]]:
     return {name: meta[name] for name in sorted(meta) if isinstance(meta[name], str)}, mapping(meta.get("options"))
 
 
-def about(trace: Trace, path: str, said: Facts) -> dict[str, Any]:
+def about(trace: Trace, path: str, found: Facts) -> dict[str, Any]:
     """Return facts about the whole recording; the document that ``report --json`` has around its rows."""
     versions, options = setting(trace)
-    return {"path": path, **asdict(said), "versions": versions, "options": options, "phases": PHASES}
+    return {"path": path, **asdict(found), "versions": versions, "options": options, "phases": PHASES}
 
 
 def weights(table: Columns, whole: int, more: Sequence[MeasuredWeight] = ()) -> list[dict[str, Any]]:
@@ -171,14 +171,14 @@ def by_rank(trace: Trace) -> dict[str, Columns]:
 
 
 def core(
-    trace: Trace, path: str, kept: Columns, said: Facts, more: dict[str, Any], extra: Sequence[MeasuredWeight] = ()
+    trace: Trace, path: str, kept: Columns, found: Facts, more: dict[str, Any], extra: Sequence[MeasuredWeight] = ()
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Return values and tables of the main block of every page; ``kept`` are its contexts, ``said`` its facts, ``more``
-    are further ones (findings, notes, capped), ``extra`` its measured weights."""
+    """Return values and tables of the main block of every page, with contexts ``kept``, facts ``found``, further values
+    ``more`` (findings, notes, capped), and measured weights ``extra``."""
     named = nodes(trace)
     values = {
-        "about": about(trace, path, said) | more,
-        "weights": weights(kept, said.whole, extra),
+        "about": about(trace, path, found) | more,
+        "weights": weights(kept, found.whole, extra),
         "layout": html_layout.packages(named, kept),
     }
     return values, {

@@ -9,7 +9,7 @@ from typing import Any
 from fastdispatch.compare.diff import SAID, Diff
 from fastdispatch.compare.diff_text import lines
 from fastdispatch.page import html_data, html_source
-from fastdispatch.page.html import Wanted, bounded
+from fastdispatch.page.html import PageOptions, bounded
 from fastdispatch.page.html_blocks import block
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, Trace
@@ -20,7 +20,7 @@ _MODULE = ("calls", "ops", "self", "total", "backward")
 _LINES = 40  # of changes
 
 
-def page(diff: Diff, wanted: Wanted) -> bytes:
+def page(diff: Diff, options: PageOptions) -> bytes:
     """Return the page; equal comparisons give equal bytes. Raises Error if it is too large."""
     ranks = _common_ranks(diff)
     joined = Trace(diff.joined(ranks))
@@ -29,13 +29,13 @@ def page(diff: Diff, wanted: Wanted) -> bytes:
     title = " \u2192 ".join(PurePath(name).name or name for name in _named(diff))
     blocks = {
         "data-core": block(*_core(diff, joined, path, kept, ranks)),
-        "data-source": block(*_source(diff, joined, wanted.source)),
+        "data-source": block(*_source(diff, joined, options.source)),
     }
     if ranks:
         blocks["data-ranks"] = block({}, _by_rank(joined, kept, len(ranks)))
     sides = zip(diff.sides, diff.traces, strict=True)
     incomplete = [f"{side.name}: {line}" for side, trace in sides for line in trace.incomplete]
-    return bounded(path, title, blocks, wanted, incomplete)
+    return bounded(path, title, blocks, options, incomplete)
 
 
 def _named(diff: Diff) -> list[str]:

@@ -28,18 +28,18 @@ _ASKING = "torch/"  # its functions also run in a program without a process grou
 _MOST_FIGURES = 2_000_000
 
 
-def block_of(trace: Trace, said: Facts, found: Findings) -> tuple[dict[str, Any], dict[str, Columns]]:
+def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return values and tables of the block "data-overview"."""
-    split = _Split(trace, said.whole_role)
-    times = {phase.phase: phase.per_step if said.step else phase.self for phase in said.phases}
+    split = _Split(trace, about.whole_role)
+    times = {phase.phase: phase.per_step if about.step else phase.self for phase in about.phases}
     values = {
-        "per": "step" if said.step else "recording",
+        "per": "step" if about.step else "recording",
         "rank_count": number_of_ranks(trace.ranks),
         "parts": split.parts(times, trace.contexts),
-        "window": None if said.window is None else said.window.text,
+        "window": None if about.window is None else about.window.text,
         "findings": [asdict(finding) for finding in found],
         "not_decided": [asdict(each) for each in found.not_decided],
-        "paths": asdict(paths(trace, None, said.whole_role, _PATHS, by_calls=said.whole == 0)),
+        "paths": asdict(paths(trace, None, about.whole_role, _PATHS, by_calls=about.whole == 0)),
     }
     rows = rank_rows(trace)
     values["ranks_per_row"] = max((row.ranks for row in rows), default=1)

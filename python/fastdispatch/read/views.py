@@ -79,10 +79,10 @@ class Views(ABC):
         whose key contains this) are other views. Needs the extra ``view`` to print. Raises :class:`fastdispatch.Error`
         for a missing rank or function.
         """
-        from fastdispatch.report.report_model import Wanted, report
+        from fastdispatch.report.report_model import ReportOptions, report
 
         neighbours = callers is not None or callees is not None
-        wanted = Wanted(
+        options = ReportOptions(
             by="node" if neighbours and by == "function" else by,
             sort=sort,
             top=None if all else top,
@@ -90,12 +90,12 @@ class Views(ABC):
             rank=rank,
             tree=tree,
             depth=depth,
-            least=min_percent / 100,
+            min_share=min_percent / 100,
             callers=callers,
             callees=callees,
             paths=paths,
         )
-        return report(self._shown, wanted)
+        return report(self._shown, options)
 
     def findings(self) -> Findings:
         """Return what slows the training down, by estimated gain (docs/guides/findings.md)."""
@@ -113,10 +113,10 @@ class Views(ABC):
     def html(self, path: str | os.PathLike[str] | None = None, *, source: bool = False, max_mb: float = 16) -> Page:
         """Return the self-contained HTML report, and write it to ``path`` if that is given. ``source``: with the source
         code of functions. Needs the extra ``view``; raises :class:`fastdispatch.Error` above ``max_mb``."""
-        from fastdispatch.page.html import Wanted, page
+        from fastdispatch.page.html import PageOptions, page
 
         trace = self._with_timeline()
-        made = Page(page(trace, trace.name, Wanted(source=source, most=int(max_mb * 1e6))))
+        made = Page(page(trace, trace.name, PageOptions(source=source, most=int(max_mb * 1e6))))
         _write(path, made)
         return made
 

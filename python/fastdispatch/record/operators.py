@@ -15,7 +15,7 @@ class Operators:
     def __init__(self, session: Session, wanted: str, operands: bool = False, measured: bool = False) -> None:
         self._mode: DispatchMode | None = None
         self.source: Literal["record", "dispatch"] = "dispatch"
-        self.reason = "asked for"
+        self.reason = "requested"
         wanted = "record" if operands or measured else wanted
         if wanted != "dispatch":
             try:

@@ -28,7 +28,7 @@ _UNTIMED = ("calls", "ops", "flops", "bytes", "comm", "allocated")
 
 
 @dataclass
-class Wanted:
+class ReportOptions:
     """Options of a report."""
 
     by: By = "function"  # phase: not for callers and callees
@@ -38,7 +38,7 @@ class Wanted:
     rank: int | None = None
     tree: bool = False
     depth: int | None = None
-    least: float = 0.01  # minimum share of a branch of the tree
+    min_share: float = 0.01  # minimum share of a branch of the tree
     callers: str | None = None
     callees: str | None = None
     paths: int | None = None  # number; 0: as many as cover most of the time
@@ -52,7 +52,7 @@ class Report:
     """
 
     path: str
-    wanted: Wanted
+    options: ReportOptions
     facts: Facts
     findings: list[Finding] = field(default_factory=list)
     listing: Listing | None = None
@@ -90,7 +90,7 @@ class Report:
             "timing": self.timing,
             **asdict(self.facts),
             "findings": [asdict(finding) for finding in self.findings],
-            **{name: getattr(self.wanted, name) for name in ("by", "sort", "rank")},
+            **{name: getattr(self.options, name) for name in ("by", "sort", "rank")},
             "rows": None if self.listing is None else [asdict(row) for row in self.listing.rows],
             "more": 0 if self.listing is None else self.listing.more,
             "hidden": None if self.listing is None else asdict(self.listing.hidden),
@@ -105,53 +105,53 @@ class Report:
         }
 
 
-def report(trace: Trace, wanted: Wanted, path: str | None = None) -> Report:
+def report(trace: Trace, options: ReportOptions, path: str | None = None) -> Report:
     """Build a report, with the findings, the compiler and the other processes of its recording; ``path``: its name,
     by default that of the trace. Raises Error for a missing rank, and for names of no function or of several."""
-    made = Report(path or trace.name, wanted, facts(trace, wanted.rank), findings(trace).findings)
-    made.compiler = [each for each in compilations(trace) if wanted.rank in (None, each["rank"])]
-    if wanted.rank is None and made.timing:
+    made = Report(path or trace.name, options, facts(trace, options.rank), findings(trace).findings)
+    made.compiler = [each for each in compilations(trace) if options.rank in (None, each["rank"])]
+    if options.rank is None and made.timing:
         made.activities, made.backward_passes = activities(trace), backward_passes(trace)
     if len(trace.sources) == 1:
         others = processes(trace.sources[0], trace)
-        made.processes = [each for each in others if wanted.rank in (None, each.rank)]
+        made.processes = [each for each in others if options.rank in (None, each.rank)]
     whole = made.facts.whole
-    name = wanted.callers or wanted.callees
+    name = options.callers or options.callees
     if name is not None:
-        if wanted.by == "phase":
+        if options.by == "phase":
             raise Error("--by phase: phases have no callers or callees")
-        side = "callers" if wanted.callers is not None else "callees"
+        side = "callers" if options.callers is not None else "callees"
         made.neighbours = neighbours(
-            trace, wanted.by, wanted.rank, name, side, wanted.top, whole=whole, hide=wanted.hide
+            trace, options.by, options.rank, name, side, options.top, whole=whole, hide=options.hide
         )
-    elif wanted.paths is not None:
-        made.paths = paths(trace, wanted.rank, made.facts.whole_role, wanted.paths, by_calls=not made.timing)
-    elif wanted.tree:
+    elif options.paths is not None:
+        made.paths = paths(trace, options.rank, made.facts.whole_role, options.paths, by_calls=not made.timing)
+    elif options.tree:
         made.tree = tree(
             trace,
-            wanted.rank,
+            options.rank,
             whole=whole,
-            least=wanted.least,
-            depth=wanted.depth,
+            min_share=options.min_share,
+            depth=options.depth,
             by_calls=not made.timing,
-            all_=not wanted.hide,
+            all_=not options.hide,
         )
     else:
-        sort = wanted.sort if made.timing or wanted.sort in _UNTIMED else "calls"
-        wanted.sort = sort
-        if wanted.by == "phase":
+        sort = options.sort if made.timing or options.sort in _UNTIMED else "calls"
+        options.sort = sort
+        if options.by == "phase":
             if SORTS[sort] in FIGURES:
                 raise Error(f"--by phase: phases have no column for --sort {sort}")
-            made.listing = phase_listing(trace, wanted.rank, made.facts, SORTS[sort])
+            made.listing = phase_listing(trace, options.rank, made.facts, SORTS[sort])
         else:
             made.listing = listing(
                 trace,
-                wanted.by,
-                wanted.rank,
+                options.by,
+                options.rank,
                 sort,
-                wanted.top,
+                options.top,
                 whole=whole,
-                hide=wanted.hide,
+                hide=options.hide,
                 idle=[
                     thread.role for thread in made.facts.threads if thread.idle and thread.role != made.facts.whole_role
                 ],

@@ -75,16 +75,16 @@ class _Drawing:
         return Text(folded, style=style)
 
     def listing(self, rows: Sequence[Row]) -> Table:
-        wanted = self.report.wanted
+        options = self.report.options
         figures = self.calls(rows)
         figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
         if self.report.timing:
             figures.append(("self", [self.time(row.self) for row in rows]))
-            if wanted.by != "phase":
+            if options.by != "phase":
                 figures.append(("total", [self.time(row.total) for row in rows]))
-            if self.report.facts.backward.autograd > 0 and wanted.by not in ("package", "phase"):
+            if self.report.facts.backward.autograd > 0 and options.by not in ("package", "phase"):
                 figures.append(("backward", [self.time(row.backward) for row in rows]))
-            of_steps = wanted.sort == "spread" or wanted.by == "phase"
+            of_steps = options.sort == "spread" or options.by == "phase"
             if self.steps and (of_steps or (self.times and self.wide)):
                 figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
             if self.steps and (self.wide or of_steps):
@@ -103,7 +103,7 @@ class _Drawing:
     def measured(self, rows: Sequence[Row]) -> list[tuple[str, list[str]]]:
         """Return the measured figures: FLOPs and bytes of a step and rank, and in wide terminals, or sorted by them,
         those that operators read."""
-        sort = self.report.wanted.sort
+        sort = self.report.options.sort
         found = [("FLOP", [in_flop(row.flops, "") if row.flops else "" for row in rows])]
         if sort == "bytes" or self.width >= _WIDEST:
             found.append(("operands", [_bytes(row.bytes) for row in rows]))
@@ -181,7 +181,7 @@ class _Drawing:
 
     def suffix(self, row: Row) -> str:
         """Return the modules of a function, their number, and other threads."""
-        if self.report.wanted.by == "module":
+        if self.report.options.by == "module":
             return f"x {row.instances}" if row.instances > 1 else ""
         words = ""
         if len(row.modules) == 1:

@@ -33,10 +33,10 @@ class Branch:
 
 @dataclass
 class _Cut:
-    """Rules for hidden nodes: below ``least`` (in ``figure``), deeper than ``depth``, or only forwarding."""
+    """Rules for hidden nodes: below ``minimum`` (in ``figure``), deeper than ``depth``, or only forwarding."""
 
     figure: str
-    least: float
+    minimum: float
     depth: int | None
     whole: int
     pass_on: bool
@@ -95,16 +95,16 @@ class _Forest:
 
 
 def tree(
-    trace: Trace, rank: int | None, *, whole: int, least: float, depth: int | None, by_calls: bool, all_: bool
+    trace: Trace, rank: int | None, *, whole: int, min_share: float, depth: int | None, by_calls: bool, all_: bool
 ) -> list[Branch]:
-    """Return rows of at least ``least`` (a share of the whole: time, or calls without times), down to ``depth`` levels.
+    """Return rows of at least ``min_share`` of the whole (time, or calls without times), down to ``depth`` levels.
     Unless ``all_``, library functions that only forward to one callee are omitted."""
     forest = _Forest(trace, rank)
     if by_calls:
         forest.add_calls_below()
     figure = "calls_below" if by_calls else "total"
     everything = sum(forest.figures["calls"]) if by_calls else whole
-    cut = _Cut(figure, least * everything, depth, whole, not all_)
+    cut = _Cut(figure, min_share * everything, depth, whole, not all_)
     roots = forest.below([-1])
     keys = trace.nodes["key"]
     roots.sort(key=lambda group: (keys[forest.figures["node"][group[0]]] != "main", -forest.sum(group, figure)))
@@ -117,7 +117,7 @@ def tree(
         kept: list[list[int]] = []
         small: list[list[int]] = []
         for callee in callees:
-            (kept if inside and forest.sum(callee, figure) >= cut.least else small).append(callee)
+            (kept if inside and forest.sum(callee, figure) >= cut.minimum else small).append(callee)
         rows.append(_branch(forest, group, level, passed, small))
         shown = _joined(forest, [_skip(forest, callee, cut) for callee in kept])
         shown.sort(key=lambda callee: forest.sum(callee[0], figure))

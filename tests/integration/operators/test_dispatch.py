@@ -84,4 +84,4 @@ def test_the_recording_says_that_compiled_modules_are_compiled_again(
         pass
     reason = fastdispatch.Trace(graph._session.trace()).ranks[0]["meta"]["ops_reason"]
     line = "; this PyTorch recompiles modules of torch.compile at each call in this mode, until Dynamo's limit"
-    assert reason == "asked for" + ("" if exempts else line)
+    assert reason == "requested" + ("" if exempts else line)

@@ -269,7 +269,8 @@ def test_a_rank_with_one_more_call_is_found(ranks: list[Path]) -> None:
     assert [each.ranks for each in found] == [[ODD]] and found[0].where.key.endswith(":leaf")
 
 
-SLOW = (12, 13)  # planted: the ranks of one host
+SLOW = (12, 13)  # planted: the ranks of one host, in steps 2 and 3, which take a minute each
+NOON = 1_795_435_200 * 10**9
 
 
 @pytest.fixture(scope="module")
@@ -285,8 +286,13 @@ def placed(ranks: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     for rank in range(60):
         more = deepcopy(first) | {"rank": rank, "id": f"{rank:032x}", "world": 60}
         more["meta"] |= {"host": f"node{rank // 2}", "coordinates": {"pipe": rank // 2, "data": rank % 2}}
+        more["start"]["realtime"] = str(NOON)
         if rank in SLOW:
             more["figures"]["self"][row] += 10**9 + rank
+            more["latest_steps"]["begin"] = [step * 60 * 10**9 for step in range(6)]
+            more["latest_steps"]["end"] = [(step + 1) * 60 * 10**9 for step in range(6)]
+            at = more["figures"]["context"][row]
+            more["step_tops"] = {"step": [2, 3], "context": [at, at], "self": [5 * 10**8, 5 * 10**8 + rank]}
         document["ranks"].append(more)
     (folder / "ranks.json").write_text(json.dumps(document))
     write_dataset([str(folder / "ranks.json")], folder / "run.parquet")
@@ -298,7 +304,11 @@ def test_a_slow_rank_is_named_with_its_host_and_place(placed: Path) -> None:
     assert found.ranks == [SLOW[1]]
     assert found.title.startswith(f"rank {SLOW[1]} on node6 (pipe 6, data 1) spends ")
     assert found.where.key.endswith(":leaf") and found.where.key in found.title
-    assert found.proof.endswith("; all 2 ranks on node6 have at least half of this excess")
+    assert found.proof.endswith(
+        "; in steps 2 to 3, 12:02:00 to 12:04:00 UTC; all 2 ranks on node6 have at least half of this excess"
+    )
+    minutes = [2, 3, 2, 6, NOON + 120 * 10**9, NOON + 240 * 10**9]
+    assert list(found.evidence["slow_steps"].values()) == minutes
 
 
 def test_rows_of_ranks(ranks: list[Path], placed: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.page.html import Wanted, page
+from fastdispatch.page.html import PageOptions, page
 from tests import processes
 from tests.browser.opened import launched, look, opened
 
@@ -96,7 +96,7 @@ def test_it_is_reported_and_drawn(run: Path, tmp_path: Path) -> None:
 
 def test_the_page_of_both_stages(run: Path) -> None:
     file = run / "page.html"
-    file.write_bytes(page(fastdispatch.load(run, timeline=True), "alexnet", Wanted()))
+    file.write_bytes(page(fastdispatch.load(run, timeline=True), "alexnet", PageOptions()))
     with launched() as browser, opened(browser, file, "query=train_batch") as shown:
         assert shown.locator("#found").inner_text().split(" ")[0] != "0"
         for view in ("graph", "table", "modules", "source", "ranks", "about"):

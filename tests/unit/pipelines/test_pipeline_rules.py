@@ -35,7 +35,7 @@ class Stage:
         return 3
 
     def __getattr__(self, name):
-        raise RuntimeError("no attribute may be asked for here")
+        raise RuntimeError("no attribute may be read here")
 
 
 class Slots:

@@ -21,7 +21,7 @@ from fastdispatch.cli import main
 from fastdispatch.read.summary import overhead
 from fastdispatch.report.report_facts import _NO_LOSS, facts
 from fastdispatch.report.report_lines import _DROPPED, _MISSES
-from fastdispatch.report.report_model import Report, Wanted, report
+from fastdispatch.report.report_model import Report, ReportOptions, report
 from fastdispatch.report.report_text import print_report
 from fastdispatch.text.formats import aligned, grouped, module_pattern, seconds
 from tests import processes, programs
@@ -75,7 +75,7 @@ def recording(tmp_path: Path) -> Path:
 
 
 def made(path: Path, **options: object) -> Report:
-    return report(fastdispatch.load(path), Wanted(**options))
+    return report(fastdispatch.load(path), ReportOptions(**options))
 
 
 def printed(
@@ -207,7 +207,7 @@ def test_counts_without_times(tmp_path: Path) -> None:
     rows = made(tmp_path).listing.rows
     assert [row.calls for row in rows] == sorted((row.calls for row in rows), reverse=True)
     assert line_of(text, "programs.py:[]:leaf").split()[0] == "13"
-    branches = made(tmp_path, tree=True, least=0.0).tree
+    branches = made(tmp_path, tree=True, min_share=0.0).tree
     assert sum(branch.calls for branch in branches if branch.where.endswith(":leaf")) == 13
 
 
@@ -216,7 +216,7 @@ def test_counts_without_times(tmp_path: Path) -> None:
 
 def test_the_tree_is_that_of_the_contexts(recording: Path) -> None:
     trace = fastdispatch.load(recording)
-    rows = made(recording, tree=True, least=0.0, hide=False).tree
+    rows = made(recording, tree=True, min_share=0.0, hide=False).tree
     assert sum(row.calls for row in rows) == sum(trace.contexts["calls"])
     path: list[str] = []
     paths = {}
@@ -231,7 +231,7 @@ def test_the_tree_is_that_of_the_contexts(recording: Path) -> None:
 def test_the_tree_can_be_cut(recording: Path) -> None:
     whole = made(recording).facts.whole
     assert {row.depth for row in made(recording, tree=True, depth=2).tree} == {0, 1}
-    rows = made(recording, tree=True, least=0.2).tree
+    rows = made(recording, tree=True, min_share=0.2).tree
     assert all(row.total >= 0.2 * whole for row in rows)
     assert any(row.small > 0 and row.small_time > 0 for row in rows)
 
@@ -437,7 +437,9 @@ def test_a_recording_of_nothing(arguments: list[str], tmp_path: Path, capsys: py
 
 
 @pytest.mark.parametrize("width", (80, 100, 140))
-@pytest.mark.parametrize("options", ({}, {"tree": True, "least": 0.05}, {"by": "package"}, {"sort": "spread"}), ids=str)
+@pytest.mark.parametrize(
+    "options", ({}, {"tree": True, "min_share": 0.05}, {"by": "package"}, {"sort": "spread"}), ids=str
+)
 def test_lines_fit_and_figures_are_whole(width: int, options: dict[str, object], tmp_path: Path) -> None:
     long = type("A" * 60, (), {"method": lambda self: spend(3)})
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:

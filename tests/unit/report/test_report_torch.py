@@ -65,7 +65,7 @@ def test_modules_are_folded_to_patterns(training: Path) -> None:
     assert (rows["blocks.*.attn"].instances, rows["blocks.*.attn"].calls) == (LAYERS, STEPS * LAYERS)
     assert rows["GPT"].calls == STEPS
     assert "blocks.*.attn   x 3" in printed(training, by="module")
-    branches = made(training, tree=True, least=0.0, depth=None).tree
+    branches = made(training, tree=True, min_share=0.0, depth=None).tree
     blocks = [branch for branch in branches if branch.where.endswith("[Block]:forward")]
     assert [(branch.module, branch.instances, branch.calls) for branch in blocks] == [
         ("blocks.*", LAYERS, STEPS * LAYERS)

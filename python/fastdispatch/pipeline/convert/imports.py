@@ -37,7 +37,7 @@ class Import:
 
     module: str
     name: str
-    #: None: as the description says.
+    #: None: the values of the description.
     arguments: Description | None = None
 
     @property

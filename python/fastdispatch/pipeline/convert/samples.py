@@ -1,4 +1,4 @@
-"""Data to try a model with: as the user says, or as the layers behind an input want it."""
+"""Sample data for a model: from the description of the user, or in the shapes and types that its first layers need."""
 
 from __future__ import annotations
 
