@@ -12,7 +12,6 @@ from fastdispatch.text.formats import seconds
 
 ID = "exposed-comm"
 
-_BACKWARD = "torch/_tensor.py:[Tensor]:backward"
 _REPLICA = "torch/nn/parallel/distributed.py:[DistributedDataParallel]:forward"
 _NO_SYNC = "torch/nn/parallel/distributed.py:[DistributedDataParallel]:no_sync"
 
@@ -80,7 +79,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
 
 def _accumulation(steps: Steps, rows: list[int]) -> Iterator[Finding]:
     """Report gradients that are reduced for every micro-batch of a step."""
-    backward = list(steps.named(_BACKWARD))
+    backward = steps.passes
     passes = sum(map(steps.calls, backward))
     replicas = sum(map(steps.calls, steps.named(_REPLICA)))
     reduced = [row for path in backward for row in steps.below(path) if steps.key(row) == "c10d::allreduce_"]

@@ -19,6 +19,11 @@ OTHER, FORWARD, BACKWARD, OPTIMIZER, DATA = range(len(PHASES))
 #: Reads the steps from one to another.
 Part = Callable[[tuple[int, int]], Trace] | None
 
+_PARTS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>", "__torch_function__", "__torch_dispatch__")
+
+#: Functions that start a backward pass.
+BACKWARD_CALLS = {"torch/_tensor.py:[Tensor]:backward", "torch/autograd/__init__.py:[]:backward"}
+
 #: Python functions that only pass a call to a module on.
 PLUMBING = ("_wrapped_call_impl", "_call_impl")
 
@@ -99,6 +104,11 @@ class Steps:
         """The time of a step that is printed: the median."""
         return step_time(self.ranks)
 
+    @cached_property
+    def passes(self) -> list[int]:
+        """Calls on main threads that start a backward pass. A mode may pass the call to the same function again."""
+        return list(self.outermost(lambda row: self.main[row] and self.key(row) in BACKWARD_CALLS))
+
     def key(self, path: int) -> str:
         return self.keys[self.paths["node"][path]]
 
@@ -156,7 +166,8 @@ class Steps:
         return self.kinds[node] == "python" and self.trace.nodes["from"][node] == "project"
 
     def is_part(self, path: int) -> bool:
-        return self.name(path).startswith(("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>"))
+        """Whether a function is part of the one that calls it: a comprehension, or a mode that passes each call on."""
+        return self.name(path).startswith(_PARTS)
 
     def is_torch(self, path: int) -> bool:
         return self.is_python(path) and self.file(path).startswith("torch/")
@@ -166,8 +177,7 @@ class Steps:
         return next((row for row in self.above(path) if self.is_python(row)), -1)
 
     def user(self, path: int) -> int:
-        """The innermost function of the program at or above a path, -1 without. A comprehension is part of the function
-        around it."""
+        """The innermost function of the program at or above a path that is not part of another, -1 without."""
         return next((row for row in (path, *self.above(path)) if self.is_user(row) and not self.is_part(row)), -1)
 
     def named(self, *keys: str) -> Iterator[int]:

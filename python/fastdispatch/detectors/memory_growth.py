@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 ID = "memory-growth"
 
-_BACKWARD = "torch/_tensor.py:[Tensor]:backward"
 _DETACHING = ("item", "detach", "float", "tolist", "numpy")
 
 ADVICE = (
@@ -40,7 +39,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     if blocks is not None and not found:
         yield _finding(steps, Where(blocks.where, blocks.file, blocks.line), None, grown, True, blocks)
     elif grown is not None and not found:
-        backward = next(steps.named(_BACKWARD), -1)
+        backward = next(iter(steps.passes), -1)
         yield _finding(steps, steps.where(max(backward, 0)), None, grown, True)
     elif not found and any(steps.paths["gpu_calls"]):
         yield NotDecided(ID, "memory of the GPU is not recorded")
@@ -97,7 +96,7 @@ def _finding(
 
 def _statements(steps: Steps) -> Iterator[tuple[int, ast.stmt]]:
     """Yield functions of the program and their statements that keep a loss."""
-    users = {steps.user(path) for path in steps.named(_BACKWARD) if steps.every(path)} - {-1}
+    users = {steps.user(path) for path in steps.passes if steps.every(path)} - {-1}
     functions = {steps.paths["node"][user]: user for user in users}
     with_callers = dict(functions)
     for user in users:

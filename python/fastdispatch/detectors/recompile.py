@@ -41,7 +41,7 @@ def find(steps: Steps) -> Iterator[Finding]:
     guard = _condition(guard)
     yield steps.finding(
         ID,
-        f"{whole.name(compiled)} is compiled again in {active} steps",
+        f"{_named(whole, compiled)} is compiled again in {active} steps",
         whole.where(compiled),
         time / whole.count,
         f"{len(again)} recompilations, the last one in step {last}: {seconds(time)} in total without the longest one"
@@ -51,6 +51,14 @@ def find(steps: Steps) -> Iterator[Finding]:
         evidence={"recompilations": len(again), "steps": active, "last_step": last, "ns": round(time), "guard": guard},
         severity="critical" if time >= CRITICAL * steps.step * whole.count else "warning",
     )
+
+
+def _named(steps: Steps, path: int) -> str:
+    """Return the name of a compiled function, or of its caller if its calls are not recorded (a module of PyTorch)."""
+    if steps.is_user(path):
+        return steps.name(path)
+    user = steps.user(path)
+    return "a compiled module" if user < 0 else f"a compiled module that {steps.name(user)} calls"
 
 
 def _condition(guard: str) -> str:

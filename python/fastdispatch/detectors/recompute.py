@@ -17,7 +17,6 @@ ADVICE = "checkpoint only the layers whose activations do not fit into memory, o
 
 ADVICE_LOSSES = "add the losses and call backward() once: shared layers then run backward once"
 
-_BACKWARD = "torch/_tensor.py:[Tensor]:backward"
 _LOSSES = "torch/nn/modules/loss.py:"
 
 
@@ -53,9 +52,7 @@ def _checkpoints(steps: Steps) -> Iterator[Finding]:
 
 def _losses(steps: Steps) -> Iterator[Finding]:
     """Report several backward passes of the program through one forward pass: ``backward(retain_graph=True)``."""
-    backward = [
-        path for path in steps.named(_BACKWARD) if steps.main[path] and steps.is_user(steps.paths["parent"][path])
-    ]
+    backward = [path for path in steps.passes if steps.is_user(steps.paths["parent"][path])]
     passes = sum(map(steps.calls, backward))
     forward = sum(map(steps.calls, steps.outermost(lambda path: _is_trained(steps, path))))
     if not 0.95 <= forward <= passes - 0.95 or not all(map(steps.every, backward)):

@@ -14,9 +14,6 @@ from fastdispatch.read.trace import Trace
 _SAVING = {"save_checkpoint", "_save_checkpoint", "save_pretrained"}
 _SAVE = "torch/serialization.py:[]:save"
 
-#: Functions that start a backward pass.
-_BACKWARD = {"torch/_tensor.py:[Tensor]:backward", "torch/autograd/__init__.py:[]:backward"}
-
 
 @dataclass
 class Activity:
@@ -59,7 +56,7 @@ def backward_passes(trace: Trace) -> float | None:
     if not steps.ranks or trace.reduced is not None:
         return None
     passes: dict[int, float] = {}
-    for path in steps.outermost(lambda row: steps.main[row] and steps.key(row) in _BACKWARD):
+    for path in steps.passes:
         if steps.every(path):
             passes[steps.user(path)] = passes.get(steps.user(path), 0.0) + steps.calls(path)
     zeroed = sum(steps.calls(path) for path in steps.outermost(lambda row: steps.main[row] and _is_zeroing(steps, row)))

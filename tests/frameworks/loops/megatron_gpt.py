@@ -1,4 +1,5 @@
-"""GPT of Megatron core on two pipeline stages, on the CPU. Three functions that require CUDA are replaced."""
+"""GPT of Megatron core on the CPU: two pipeline stages, two tensor-parallel ranks, or two ranks with half of the
+experts each (STAGE=pipeline, tensor, expert). Functions that require CUDA are replaced."""
 
 import contextlib
 import os
@@ -15,6 +16,7 @@ from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
 from megatron.core.pipeline_parallel import get_forward_backward_func
 from megatron.core.tensor_parallel.random import CudaRNGStatesTracker
 from megatron.core.transformer import TransformerConfig
+from megatron.core.transformer.moe import moe_utils
 from torch.overrides import TorchFunctionMode
 
 STEPS, MICRO_BATCHES, SEQUENCE, WORDS = 6, 4, 8, 32
@@ -50,16 +52,25 @@ def forward_step(batches: Iterator[torch.Tensor], model: torch.nn.Module) -> tup
 def main() -> None:
     torch.cuda.current_device = lambda: torch.device("cpu")  # type: ignore[assignment, return-value]
     CudaRNGStatesTracker.fork = no_fork
+    moe_utils.te_general_gemm = None  # undefined without Transformer Engine
     dist.init_process_group("gloo")
-    stages = dist.get_world_size()
-    parallel_state.initialize_model_parallel(pipeline_model_parallel_size=stages)
+    kind, world = os.environ["STAGE"], dist.get_world_size()
+    stages = world if kind == "pipeline" else 1
+    sizes = {"pipeline_model_parallel_size": stages}
+    if kind == "tensor":
+        sizes["tensor_model_parallel_size"] = world
+    if kind == "expert":
+        sizes["expert_model_parallel_size"] = world
+    parallel_state.initialize_model_parallel(**sizes)
     torch.manual_seed(0)
+    experts = {"num_moe_experts": 4, "moe_token_dispatcher_type": "allgather"} if kind == "expert" else {}
     config = TransformerConfig(
         num_layers=2,
         hidden_size=16,
         num_attention_heads=2,
         use_cpu_initialization=True,
-        pipeline_model_parallel_size=stages,
+        **sizes,
+        **experts,
         pipeline_dtype=torch.float32,
         batch_p2p_comm=False,
         hidden_dropout=0.0,
@@ -71,7 +82,7 @@ def main() -> None:
     )
     model = GPTModel(
         config=config,
-        transformer_layer_spec=get_gpt_layer_local_spec(),
+        transformer_layer_spec=get_gpt_layer_local_spec(**({"num_experts": 4} if experts else {})),
         vocab_size=WORDS,
         max_sequence_length=SEQUENCE,
         pre_process=parallel_state.is_pipeline_first_stage(),
@@ -94,7 +105,8 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
         if losses:
-            print("loss", sum(each["loss"].item() for each in losses).hex(), flush=True)
+            loss = sum(each["loss"].item() for each in losses)
+            print(f"loss {loss.hex()}\n", end="", flush=True)  # one write: ranks share the pipe
     dist.destroy_process_group()
 
 
