@@ -31,13 +31,51 @@ is_main(const fd_trace *trace, uint32_t context)
         && strcmp(fd_trace_text(trace, node->name), "main") == 0;
 }
 
-/* Return the time of the main threads; without main threads, the entire
- * recorded time. */
+static bool
+is_autograd(const fd_trace *trace, uint32_t context)
+{
+    static const char prefix[] = "autograd:";
+    const fd_trace_node *node =
+        &trace->nodes.list[trace->contexts.list[context].node];
+    return strncmp(fd_trace_text(trace, node->name), prefix, sizeof prefix - 1)
+        == 0;
+}
+
+/* Return the thread of the context of the optimizer with the longest total; 0
+ * without one. */
+static uint32_t
+optimizing_thread(const fd_totals *totals, const fd_trace *trace)
+{
+    uint32_t thread = 0;
+    uint64_t longest = 0;
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        if ((context->flags & FD_CONTEXT_PHASE) == FD_PHASE_OPTIMIZER
+            && totals->list[i].total > longest) {
+            uint32_t root = i;
+            while (trace->contexts.list[root].parent != 0) {
+                root = trace->contexts.list[root].parent;
+            }
+            if (!is_autograd(trace, root)) {
+                longest = totals->list[i].total;
+                thread = root;
+            }
+        }
+    }
+    return thread;
+}
+
+/* Return the time of the threads that run the optimizer, or without one of the
+ * main threads; without main threads, the entire recorded time. */
 static uint64_t
 whole_of(const fd_totals *totals, const fd_trace *trace)
 {
     uint64_t of_main = 0;
     uint64_t of_all = 0;
+    uint32_t thread = optimizing_thread(totals, trace);
+    if (thread != 0) {
+        return totals->list[thread].total;
+    }
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         if (trace->contexts.list[i].parent == 0) {
             of_all += totals->list[i].total;

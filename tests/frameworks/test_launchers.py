@@ -165,17 +165,39 @@ def test_kubernetes(kind: str, site: Site) -> None:
 
 
 RAY = """
-import os, sys, train, fastdispatch
-rank = sys.argv[1]
-os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE="2", LOCAL_WORLD_SIZE="2", NODE_RANK="0")
-with fastdispatch.CallGraph("out"):
-    train.main()
+import os
+import ray
+import torch
+from ray.train import RunConfig, ScalingConfig
+from ray.train.torch import TorchConfig, TorchTrainer
+
+FOLDER = os.getcwd()
+
+def train_function():
+    import fastdispatch
+    torch.manual_seed(0)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with fastdispatch.CallGraph(os.path.join(FOLDER, "out")):
+        for _ in range(5):
+            model(torch.ones(4, 8)).square().mean().backward()
+            optimizer.step()
+
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+TorchTrainer(
+    train_function,
+    torch_config=TorchConfig(backend="gloo"),
+    scaling_config=ScalingConfig(num_workers=2),
+    run_config=RunConfig(storage_path=FOLDER),
+).fit()
 """
 
 
 def test_ray_train(site: Site) -> None:
-    """The variables that Ray Train sets in two workers. A real Ray takes more than a minute for one training."""
-    (site.folder / "worker.py").write_text(RAY)
-    site.sh("python worker.py 0 & python worker.py 1; wait")
+    """Two workers of a real Ray, which train in a thread. The start of Ray takes more than a minute."""
+    (site.folder / "trainer.py").write_text(RAY)
+    environment = site.environment | {"RAY_AUTH_MODE": "disabled"}
+    subprocess.run([sys.executable, "trainer.py"], cwd=site.folder, env=environment, check=True, timeout=400)
     check(site.folder / "out", [0, 1])
+    assert fastdispatch.load(site.folder / "out").main_role.startswith("TrainingThread")
     assert "ranks 0-1 of 2" in site.sh(blocks("ray")[0])

@@ -28,7 +28,14 @@ def run(arguments: argparse.Namespace) -> None:
 
     incomplete: list[str] = []
     found = position(arguments.path, incomplete.append)
-    groups = grouped([each for each in found.stacks if arguments.threads or each.thread == "main"])
+    with_main = {(each.rank, each.process) for each in found.stacks if each.thread == "main"}
+    groups = grouped(
+        [
+            each
+            for each in found.stacks
+            if arguments.threads or each.thread == "main" or (each.rank, each.process) not in with_main
+        ]
+    )
     if arguments.json:
         document = {"format": "fastdispatch.where", "version": 1, "groups": [group.as_json() for group in groups]}
         print(json.dumps(document | {"collectives": found.collectives}))

@@ -319,7 +319,8 @@ class Diff:
 
 def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
     ranks = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
-    whole = (step_time(ranks) or whole_time(ranks) / steps) if steps else whole_time(ranks)
+    time = whole_time(trace, ranks)
+    whole = (step_time(ranks) or time / steps) if steps else time
     return Side(name, rank, number_of_ranks(ranks), steps, whole, trace.window.text if trace.window is not None else "")
 
 

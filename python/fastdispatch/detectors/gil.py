@@ -59,7 +59,7 @@ def _cpu(steps: Steps) -> tuple[float | None, float | None]:
         if not any(threads.get("cpu", ())):
             return None, None
         for role, cpu, covered in zip(threads["role"], threads["cpu"], threads["covered"], strict=True):
-            if role == "main":
+            if role == steps.trace.main_role:
                 late += max(covered - cpu, 0)
             else:
                 busy += cpu

@@ -22,10 +22,10 @@ def find(steps: Steps) -> Iterator[Finding]:
     """Look at ranks without a normal end: also those without any step."""
     steps = steps.whole
     stuck = [rank for rank in steps.trace.ranks if rank["state"] != "stopped" and rank["open"]["context"]]
-    stacks = {rank["rank"]: _stack(rank) for rank in stuck}
+    stacks = {rank["rank"]: _stack(steps, rank) for rank in stuck}
     waiting = [number for number, stack in stacks.items() if any(map(_is_communication, _keys(steps, stack)))]
     elsewhere = [number for number in stacks if number not in waiting and stacks[number]]
-    old = [rank for rank in stuck if _age(rank) > limits.HANG_STEPS * max(steps.typical, 1)]
+    old = [rank for rank in stuck if _age(steps, rank) > limits.HANG_STEPS * max(steps.typical, 1)]
     groups = compared_groups([steps.trace]) if waiting else []
     sentences = list(differences(groups)) if groups else list(operator_differences([steps.trace])) if waiting else []
     minority = next(filter(None, map(_minority, groups)), [])
@@ -37,7 +37,7 @@ def find(steps: Steps) -> Iterator[Finding]:
         yield _finding(steps, stacks, minority, "; ".join(sentences), others, sentences)
     elif old and steps.typical:
         number = old[0]["rank"]
-        age = _age(old[0])
+        age = _age(steps, old[0])
         proof = (
             f"its last step ended {seconds(age)} before the end of the recording, a step takes {seconds(steps.typical)}"
         )
@@ -77,7 +77,7 @@ def _finding(
         ranks=sorted(ranks),
         evidence={"waiting": sorted(waiting), "stack": _keys(steps, stack), "collectives": sentences},
     )
-    found.share, found.gain_ns = 1.0, max(round(_age(_rank(steps.trace, ranks[0]))), steps.typical)
+    found.share, found.gain_ns = 1.0, max(round(_age(steps, _rank(steps.trace, ranks[0]))), steps.typical)
     return found
 
 
@@ -85,10 +85,10 @@ def _rank(trace: Trace, number: int) -> dict[str, Any]:
     return next(rank for rank in trace.ranks if rank["rank"] == number)
 
 
-def _stack(rank: dict[str, Any]) -> list[int]:
+def _stack(steps: Steps, rank: dict[str, Any]) -> list[int]:
     """Return the open calls of the main thread, outermost first."""
     calls = rank["open"]
-    main = [row for row, role in enumerate(rank["threads"]["role"]) if role == "main"]
+    main = [row for row, role in enumerate(rank["threads"]["role"]) if role == steps.trace.main_role]
     return [
         path for thread, path in zip(calls["thread"], calls["context"], strict=True) if thread in main and path >= 0
     ]
@@ -102,10 +102,10 @@ def _is_communication(key: str) -> bool:
     return key.startswith(("c10d::", "torch/distributed/", "torch.distributed.ddp"))
 
 
-def _age(rank: dict[str, Any]) -> float:
+def _age(steps: Steps, rank: dict[str, Any]) -> float:
     """Return the time from the end of the last step to the latest event of the main thread, ns."""
     ends = rank["latest_steps"]["end"]
     calls = rank["open"]
-    main = [row for row, role in enumerate(rank["threads"]["role"]) if role == "main"]
+    main = [row for row, role in enumerate(rank["threads"]["role"]) if role == steps.trace.main_role]
     ages = [age for thread, age in zip(calls["thread"], calls["age"], strict=True) if thread in main]
     return float(max(ages, default=0) - max(ends)) if ends else 0.0

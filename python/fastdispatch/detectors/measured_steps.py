@@ -67,7 +67,7 @@ class Steps:
     @cached_property
     def main(self) -> list[bool]:
         """Whether each path is on a main thread."""
-        return in_role(self.trace, self.paths, "main")
+        return in_role(self.trace, self.paths, self.trace.main_role)
 
     @cached_property
     def end(self) -> list[int]:

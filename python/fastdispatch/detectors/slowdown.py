@@ -96,7 +96,7 @@ def _cpu(steps: Steps, rank: dict[str, Any], spans: Sequence[tuple[int, ...]]) -
         found = [each for each in trace.ranks if each["rank"] == rank["rank"] and each["window"] is not None]
         for each in found:
             threads = zip(each["threads"]["role"], each["threads"]["cpu"], strict=True)
-            times += [cpu / steps_of(each) for role, cpu in threads if role == "main"]
+            times += [cpu / steps_of(each) for role, cpu in threads if role == trace.main_role]
     return (times[0], times[1]) if len(times) == 2 and all(times) else None
 
 
@@ -168,7 +168,7 @@ def _cpu_of(steps: Steps) -> float:
         cpu
         for rank in steps.ranks
         for role, cpu in zip(rank["threads"]["role"], rank["threads"]["cpu"], strict=True)
-        if role == "main"
+        if role == steps.trace.main_role
     ]
     return sum(times) / max(steps.count, 1) if all(times) else 0.0
 

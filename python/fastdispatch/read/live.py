@@ -236,7 +236,7 @@ def sample(path: str) -> Sample:
     }
     ended = sum(not run_directory.is_live(each) for each in found)
     others = processes(path, trace)
-    return Sample(time.monotonic(), figures, whole_time(trace.ranks), trace.ranks, ended, others)
+    return Sample(time.monotonic(), figures, whole_time(trace, trace.ranks), trace.ranks, ended, others)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ PHASES = ("other", "forward", "backward", "optimizer", "data")
 
 #: Bits of a context's flags with the index in ``PHASES``.
 PHASE_BITS = 7
+_OPTIMIZER = PHASES.index("optimizer")
 
 #: Why the settled steps are not decided, by the verdict of the core (csrc/trace/step_window.h).
 _UNDECIDED = {
@@ -22,6 +24,36 @@ _UNDECIDED = {
 
 #: The fact of a reduced merge that describes its ranks (dataset/reduced.py).
 REDUCED = "reduced"
+
+
+#: Threads of PyTorch that may run a part of the optimizer (hooks of parameters).
+_OF_AUTOGRAD = "autograd:"
+
+
+def thread_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the self time of the threads of each role, ns."""
+    times = Counter[str]()
+    for rank in ranks:
+        for role, time in zip(rank["threads"]["role"], rank["threads"]["self"], strict=True):
+            times[role] += time
+    return dict(times)
+
+
+def main_role(ranks: Iterable[Mapping[str, Any]], contexts: Mapping[str, Sequence[int]], keys: Sequence[str]) -> str:
+    """Return the role of the threads whose time is 100 %: those that run the optimizer, else ``main``, or if it was not
+    recorded the role with most time. ``keys`` are of nodes. csrc/graphs/box_graph.c has the same rule."""
+    roots: list[int] = []  # by context: its outermost one, a thread
+    for row, parent in enumerate(contexts["parent"]):  # a parent comes before its children
+        roots.append(roots[parent] if parent >= 0 else row)
+    optimizers = [
+        (total, keys[contexts["node"][root]])
+        for flags, total, root in zip(contexts["flags"], contexts["total"], roots, strict=True)
+        if flags & PHASE_BITS == _OPTIMIZER and total and not keys[contexts["node"][root]].startswith(_OF_AUTOGRAD)
+    ]
+    if optimizers:
+        return max(optimizers)[1]
+    times = thread_times(ranks)
+    return min(times, key=lambda role: (role != "main", -times[role], role), default="main")
 
 
 @dataclass(frozen=True)

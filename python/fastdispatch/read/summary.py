@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fastdispatch.files import run_directory
+from fastdispatch.read.steps import thread_times
 from fastdispatch.read.trace import Columns, Trace, load
 from fastdispatch.text.formats import grouped, seconds
 
@@ -51,25 +51,9 @@ def share_of_overhead(trace: Trace, index: int) -> float | None:
     return None if cost is None or not recorded else min(cost / recorded, 1.0)
 
 
-def main_role(ranks: Iterable[Mapping[str, Any]]) -> str:
-    """Return the role of the threads whose time is 100 %: ``main``, or if it was not recorded the one with most
-    time."""
-    times = thread_times(ranks)
-    return min(times, key=lambda role: (role != "main", -times[role], role), default="main")
-
-
-def thread_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the self time of the threads of each role, ns."""
-    times = Counter[str]()
-    for rank in ranks:
-        for role, time in zip(rank["threads"]["role"], rank["threads"]["self"], strict=True):
-            times[role] += time
-    return dict(times)
-
-
-def whole_time(ranks: Sequence[Mapping[str, Any]]) -> int:
-    """Return the time of 100 %, ns: that of the main threads."""
-    return thread_times(ranks).get(main_role(ranks), 0)
+def whole_time(trace: Trace, ranks: Sequence[Mapping[str, Any]]) -> int:
+    """Return the time of 100 %, ns: that of the main threads of ``ranks``."""
+    return thread_times(ranks).get(trace.main_role, 0)
 
 
 def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:

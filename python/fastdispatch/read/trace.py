@@ -131,6 +131,12 @@ class Trace(Views):
         percentile, at most 0.8 % off. Empty for other traces."""
         return self.core.spreads()
 
+    @cached_property
+    def main_role(self) -> str:
+        """The role of the threads whose time is 100 %: those that run the optimizer, else ``main``, or if it was not
+        recorded the role with most time."""
+        return steps_of_ranks.main_role(self.ranks, self.contexts, self.nodes["key"])
+
     @property
     def incomplete(self) -> list[str]:
         """One line for each rank whose file is truncated or damaged."""

@@ -92,7 +92,7 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
 
 def _main_time(trace: Trace) -> int:
     """Return the time of the main threads, in which a call that waits for its end has no other work beside it."""
-    columns = zip(trace.contexts["self"], in_role(trace, trace.contexts, "main"), strict=True)
+    columns = zip(trace.contexts["self"], in_role(trace, trace.contexts, trace.main_role), strict=True)
     return sum(own for own, inside in columns if inside)
 
 
@@ -133,7 +133,9 @@ def _row(
         time,
         algorithm,
         None if algorithm is None or factor is None else algorithm * factor,
-        trace.contexts["total"][waits] * calls / whole if waits is not None and path[0] == "main" and whole else None,
+        trace.contexts["total"][waits] * calls / whole
+        if waits is not None and path[0] == trace.main_role and whole
+        else None,
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch.read.missing import missing_ranks
-from fastdispatch.read.steps import PHASE_BITS, PHASES, Part, Window, parts, phase_times, step_times
-from fastdispatch.read.summary import in_role, main_role, mapping, overhead, thread_times
+from fastdispatch.read.steps import PHASE_BITS, PHASES, Part, Window, parts, phase_times, step_times, thread_times
+from fastdispatch.read.summary import in_role, mapping, overhead
 from fastdispatch.read.trace import Columns, Trace
 
 #: Counters of backward time without a forward call.
@@ -153,8 +153,8 @@ def facts(trace: Trace, rank: int | None) -> Facts:
     indexes = [i for i, entry in enumerate(trace.ranks) if rank in (None, entry["rank"])]
     entries = [trace.ranks[i] for i in indexes]
     nodes = trace.table("node", rank)
-    threads = _threads(entries)
-    role = main_role(entries)
+    threads = _threads(entries, trace.main_role)
+    role = trace.main_role
     phases = _phases(trace, rank, entries, role)
     step = step_times(entries)
     return Facts(
@@ -210,7 +210,7 @@ def _why_no_operators(options: dict[str, Any], complete: bool) -> str:
     return "PyTorch was not imported" if complete else "the recording is incomplete"
 
 
-def _threads(entries: list[dict[str, Any]]) -> list[Thread]:
+def _threads(entries: list[dict[str, Any]], main: str) -> list[Thread]:
     counts, cpu = Counter[str](), Counter[str]()
     for entry in entries:
         threads = entry["threads"]
@@ -221,7 +221,7 @@ def _threads(entries: list[dict[str, Any]]) -> list[Thread]:
     found = [
         Thread(role, counts[role], time, cpu[role] if known else None) for role, time in thread_times(entries).items()
     ]
-    return sorted(found, key=lambda thread: (thread.role != "main", -thread.self, thread.role))
+    return sorted(found, key=lambda thread: (thread.role != main, -thread.self, thread.role))
 
 
 def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role: str) -> list[Phase]:

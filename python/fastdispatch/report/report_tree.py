@@ -107,7 +107,9 @@ def tree(
     cut = _Cut(figure, min_share * everything, depth, whole, not all_)
     roots = forest.below([-1])
     keys = trace.nodes["key"]
-    roots.sort(key=lambda group: (keys[forest.figures["node"][group[0]]] != "main", -forest.sum(group, figure)))
+    roots.sort(
+        key=lambda group: (keys[forest.figures["node"][group[0]]] != trace.main_role, -forest.sum(group, figure))
+    )
     rows: list[Branch] = []
     waiting = [(group, 0, passed) for group, passed in reversed([_skip(forest, group, cut) for group in roots])]
     while waiting:

@@ -184,6 +184,25 @@ whole_without_a_main_thread(void)
     EQUAL(p.graph.outside, 30);
 }
 
+/* The thread that runs the optimizer, except one of autograd, is the main
+ * one. */
+static void
+whole_of_the_thread_that_optimizes(void)
+{
+    static const picture_call training[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 900)},
+        {OTHER(0, FD_NODE_THREAD, "worker", 0, 30)},
+        {USER(1, "m.py::train", 1, 10)},
+        {OP(2, "Optimizer.step", 1, 5), .flags = FD_PHASE_OPTIMIZER},
+        {OTHER(0, FD_NODE_THREAD, "autograd:0", 0, 0)},
+        {OP(1, "Optimizer.step", 1, 70), .flags = FD_PHASE_OPTIMIZER},
+    };
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    OK(PICTURE(&p, training));
+    OK(picture_graph(&p));
+    EQUAL(p.graph.whole, 45);
+}
+
 static void
 one_rank_of_two(void)
 {
@@ -232,4 +251,5 @@ RUN(TEST(contraction_keeps_sums), TEST(all_time_is_somewhere),
     TEST(deleted_with_their_edges), TEST(operators_that_python_calls),
     TEST(python_below_operators), TEST(modules_of_a_forward),
     TEST(without_times), TEST(whole_without_a_main_thread),
-    TEST(one_rank_of_two), TEST(present_without_calls))
+    TEST(whole_of_the_thread_that_optimizes), TEST(one_rank_of_two),
+    TEST(present_without_calls))

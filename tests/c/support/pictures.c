@@ -101,7 +101,8 @@ add_call(fd_trace *trace, const picture_call *calls, uint32_t at,
          uint32_t *ids)
 {
     fd_trace_context context = {.parent = ids[caller_of(calls, at)],
-                                .origin = ids[calls[at].origin]};
+                                .origin = ids[calls[at].origin],
+                                .flags = calls[at].flags};
     fd_status status = add_node(trace, &calls[at], &context.node);
     if (status == FD_OK && calls[at].module != NULL) {
         status = add_module(trace, calls[at].module, &context.module);

@@ -22,6 +22,7 @@ typedef struct picture_call {
     const char *module;    /* below the one root module "GPT"; NULL: none */
     uint32_t origin;       /* row, from 1; then this row has no callees */
     uint32_t rank;
+    uint8_t flags; /* FD_CONTEXT_* */
 } picture_call;
 
 /* The start of a row. */
