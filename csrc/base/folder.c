@@ -206,7 +206,7 @@ fd_folder_look(const fd_folder *folder, const char *name, struct stat *info,
     *info = (struct stat){.st_mode = 0};
     if (!fd_folder_is_name(name)) {
         return fd_folder_fail(folder, name, FD_EINVAL, error,
-                              "no name of a file");
+                              "not the name of a file");
     }
     if (fstatat(folder->fd, name, info, AT_SYMLINK_NOFOLLOW) != 0
         && errno != ENOENT) {

@@ -67,8 +67,8 @@ def _counts(steps: Steps, figures: list[RankFigures]) -> tuple[int, str, dict[st
 
 
 def _sizes(steps: Steps, most: RankFigures, least: RankFigures) -> tuple[int, str, dict[str, object]] | None:
-    """Tell larger inputs from a slower machine: the same calls, longer operators of forward and backward, but an
-    optimizer as fast as on the other rank."""
+    """Return the path with larger inputs: equal calls, longer operators of forward and backward, but an optimizer as
+    fast as on the other rank. A slower machine has a slower optimizer, too."""
     waits = waiting(steps)
 
     def time(rank: RankFigures, *phases: int) -> float:
