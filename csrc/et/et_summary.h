@@ -9,7 +9,7 @@
 typedef struct fd_et_traffic {
     uint64_t count;
     uint64_t bytes;
-    int64_t ns; /* from the first begin to the last end, where times are
+    int64_t ns; /* from the first start to the last end, where times are
                  * known */
 } fd_et_traffic;
 

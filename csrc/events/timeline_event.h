@@ -92,7 +92,7 @@ fd_span fd_timeline_argument_text(const fd_timeline_event *event,
 bool fd_timeline_argument(const fd_timeline_event *event, const char *name,
                           uint64_t *number);
 
-/* Return the begin and end of a complete event (phase X); false if it is not
+/* Return the start and end of a complete event (phase X); false if it is not
  * one. */
 bool fd_timeline_interval(const fd_timeline_event *event, int64_t *begin_ns,
                           int64_t *end_ns);

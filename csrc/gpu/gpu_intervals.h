@@ -17,8 +17,8 @@ enum {
 };
 
 typedef struct fd_gpu_interval {
-    void *event;     /* of the begin; goes back to the pool when freed */
-    uint64_t host;   /* tick at which the begin was recorded */
+    void *event;     /* of the start; goes back to the pool when freed */
+    uint64_t host;   /* tick at which the start was recorded */
     int64_t start;   /* tick at which the GPU reached it */
     uint64_t nested; /* ns of the intervals inside it on the same stream */
     uint32_t context;

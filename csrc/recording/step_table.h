@@ -16,8 +16,8 @@ typedef struct fd_steps {
     fd_recording *recording; /* borrowed */
     uint64_t begin;          /* tick at which the running step began */
     uint64_t number;         /* number of the running step */
-    fd_step_sums sums;       /* at the begin of the running step */
-    fd_step_sums window;     /* at the begin of the window */
+    fd_step_sums sums;       /* at the start of the running step */
+    fd_step_sums window;     /* at the start of the window */
     /* Figures of the running step that are measured. Set by the session. */
     bool flops;
     bool communicated;

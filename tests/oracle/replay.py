@@ -286,7 +286,7 @@ class Replay:
         }
 
     def whole(self) -> tuple[int, int]:
-        """Measured and replayed time from the first begin to the last end."""
+        """Measured and replayed time from the first start to the last end."""
         nodes = [node for nodes in self.ranks for node in nodes if self.begin(node) > 0]
         begin = min(map(self.begin, nodes))
         work = [node for node in nodes if not node.root]

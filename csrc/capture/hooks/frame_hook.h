@@ -6,7 +6,7 @@
 
 typedef enum fd_hook {
     FD_HOOK_TIMED,    /* record calls and times */
-    FD_HOOK_TIMELINE, /* also the begin and end of each call */
+    FD_HOOK_TIMELINE, /* also the start and end of each call */
     FD_HOOK_GPU,      /* also GPU timers: timers/call_timers.h */
     FD_HOOK_COUNTED,  /* record calls without times */
     FD_HOOK_WATCHING  /* record nothing, detect ends of steps */

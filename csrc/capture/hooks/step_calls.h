@@ -7,7 +7,7 @@
 #include "capture/frames/code_nodes.h"
 #include "capture/state/session_state.h"
 
-/* Handle the begin and the end of a call whose code has one of
+/* Handle the start and the end of a call whose code has one of
  * FD_CODE_EVENTS. */
 void fd_events_called(fd_thread *thread, uint16_t special);
 void fd_events_returned(fd_thread *thread, uint16_t special);

@@ -1,4 +1,4 @@
-/* Measured figures of operators, at their begin: CallGraph(measure=...). */
+/* Measured figures of operators, at their start: CallGraph(measure=...). */
 #ifndef FD_MEASURED_CALLS_H
 #define FD_MEASURED_CALLS_H
 

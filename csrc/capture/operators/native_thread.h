@@ -35,7 +35,7 @@ fd_native_enter(void)
     return thread;
 }
 
-/* Enter the section for the end of an event. NULL: the begin was not
+/* Enter the section for the end of an event. NULL: the start was not
  * recorded. */
 static inline fd_thread *
 fd_native_reenter(void)

@@ -95,7 +95,7 @@ fd_timers_pause(fd_session *session)
 {
     fd_timer_plan *plan = &session->timers;
     bool over = session->steps.number - plan->first != plan->last;
-    /* Do not count it at the begin of a step. */
+    /* Do not count it at the start of a step. */
     plan->sampled += plan->sampling && over;
     plan->sampling = false;
     if (plan->gpu != NULL) {

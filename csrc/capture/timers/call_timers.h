@@ -16,7 +16,7 @@
 void fd_timer_plan_clear(fd_timer_plan *plan);
 
 /* Return whether Python calls matter in this step: they are timed, or the
- * current stream is read at their begin and end. */
+ * current stream is read at their start and end. */
 static inline bool
 fd_timers_frames(const fd_timer_plan *plan)
 {
@@ -25,11 +25,11 @@ fd_timers_frames(const fd_timer_plan *plan)
             || plan->stream.function != NULL);
 }
 
-/* Store the current stream, at the begin or end of a Python call: see
+/* Store the current stream, at the start or end of a Python call: see
  * current_stream.h. */
 void fd_timers_update_stream(fd_thread *thread);
 
-/* Decide whether to sample the next step, at the begin of a window of the
+/* Decide whether to sample the next step, at the start of a window of the
  * schedule and at the end of a step. Return true if hooks must change. Both
  * functions collect complete intervals, including those of earlier windows.
  * They require the GIL. */

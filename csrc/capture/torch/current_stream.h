@@ -6,7 +6,7 @@
  * threads. If PyTorch lacks that function, it is read with
  * torch._C._cuda_getCurrentRawStream, which Inductor and Triton use and which
  * requires the GIL. Operators run without the GIL, so the latter is called at
- * the begin and end of Python calls; threads without Python calls (of
+ * the start and end of Python calls; threads without Python calls (of
  * autograd) are not timed. */
 #ifndef FD_CURRENT_STREAM_H
 #define FD_CURRENT_STREAM_H

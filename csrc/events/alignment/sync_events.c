@@ -108,7 +108,7 @@ is_async(const fd_timeline_event *event)
     return event->phase == 'b' || event->phase == 'e';
 }
 
-/* Return a key that is equal for the begin and the end of a slice. */
+/* Return a key that is equal for the start and the end of a slice. */
 static uint64_t
 key_of(const fd_timeline_event *event, fd_span name)
 {

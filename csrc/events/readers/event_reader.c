@@ -152,7 +152,7 @@ start_step(fd_timeline_reader *r)
     return fd_scan_mark(scan, r->bare ? '[' : '{');
 }
 
-/* Read a member or the begin of the array of events, which has no value. DONE
+/* Read a member or the start of the array of events, which has no value. DONE
  * at the end of the object. */
 static fd_scan_result
 member_step(fd_timeline_reader *r)

@@ -63,7 +63,7 @@ add_named(fd_perfetto_event *h, char phase, uint32_t category, uint32_t name)
 }
 
 /* Add an event of a slice on a track that is not a thread: in Chrome JSON, an
- * id joins its begin and end. */
+ * id joins its start and end. */
 static fd_status
 put_beside(fd_perfetto_event *h, char phase)
 {

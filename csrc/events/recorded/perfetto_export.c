@@ -136,7 +136,7 @@ put_note(writer *w, uint32_t field, uint64_t value, const char *name)
     fd_proto_message(&w->packets.body, FD_PB_EVENT_NOTE, &w->packets.inner);
 }
 
-/* Write the begin of a job. There are few jobs, so the text is not interned.
+/* Write the start of a job. There are few jobs, so the text is not interned.
  * The caller has put the flows into the body. */
 static void
 write_job(writer *w, const fd_trace_event *event, int64_t time)

@@ -136,7 +136,7 @@ figure_of(const fd_trace_step *step, fd_counter counter)
                                               : step->live;
 }
 
-/* Make the values of a measured figure. Sums count from the begin of their
+/* Make the values of a measured figure. Sums count from the start of their
  * step on, levels from its end. */
 static fd_status
 make_measured(fd_counter_values *values, fd_counter counter,

@@ -3,11 +3,11 @@
  *     Time by phase   [ data | forward    | backward       | optimizer | other ]
  *     GPU 0 marked calls in flight   ▁▂▃▃▂▁    launched, and not yet passed
  *     main: events lost              ▁▁▁▁▁▇    known at its end
- *     FLOPs per step                 ▁▇▇▃      from the begin of each step
+ *     FLOPs per step                 ▁▇▇▃      from the start of each step
  *     Communicated bytes per step    ▁▇▇▃
  *     Allocated bytes at ends of steps ▁▂▃▄
  *
- * Phases are sums over a step, drawn one after the other from its begin: they
+ * Phases are sums over a step, drawn one after the other from its start: they
  * show durations, not positions in time. */
 #ifndef FD_SIDE_TRACKS_H
 #define FD_SIDE_TRACKS_H

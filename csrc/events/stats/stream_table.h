@@ -65,7 +65,7 @@ typedef struct fd_stream_row {
 /* Pairs of a launch and its work. */
 typedef struct fd_gpu_delays {
     uint32_t rank;
-    fd_digest delay; /* from the end of the call to the begin of its work */
+    fd_digest delay; /* from the end of the call to the start of its work */
     fd_digest call;
     uint64_t kernels;       /* pairs whose work is a kernel */
     uint64_t short_kernels; /* kernels shorter than FD_GPU_SHORT */

@@ -1,9 +1,9 @@
 /* The filter of the events of an input by steps and by GPUs.
  *
- *   steps     keeps events that begin between the begin of the first step and
+ *   steps     keeps events that begin between the start of the first step and
  *             the end of the last one; uses the steps of the event's process,
  *             or those of the file if the process has none; an end is kept
- *             with its begin
+ *             with its start
  *   devices   skips the processes and events of other GPUs
  *
  * Metadata rows are kept, except those of processes of other GPUs. */

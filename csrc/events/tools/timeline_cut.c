@@ -126,7 +126,7 @@ take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
                              : FD_OK;
 }
 
-/* Set the bounds from the first begin to the last end of these steps on all
+/* Set the bounds from the first start to the last end of these steps on all
  * ranks. */
 static fd_status
 find_steps(cutting *c)

@@ -227,8 +227,8 @@ by_start(const void *left, const void *right)
     return order != 0 ? order : by_number(left, right);
 }
 
-/* Make steps disjoint: one per number, from its first begin to its last end,
- * at most until the begin of the next. */
+/* Make steps disjoint: one per number, from its first start to its last end,
+ * at most until the start of the next. */
 static void
 tidy_steps(fd_timeline_rank *rank)
 {

@@ -118,7 +118,7 @@ end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
                            : status;
 }
 
-/* End the slices that end at or before the begin of another one. */
+/* End the slices that end at or before the start of another one. */
 static fd_status
 end_until(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {

@@ -57,7 +57,7 @@ piece(walk *w, int64_t start, int64_t end, uint32_t job, uint32_t at)
                                           .part = (uint8_t)part});
 }
 
-/* Return the cause of the begin of a job: the previous job of its rank, or the
+/* Return the cause of the start of a job: the previous job of its rank, or the
  * producer of its input. */
 static uint32_t
 cause_of(const walk *w, uint32_t at)
@@ -83,7 +83,7 @@ turn(fd_pipe_path *path)
     }
 }
 
-/* Trace the path from the job that ends last back to the begin. */
+/* Trace the path from the job that ends last back to the start. */
 static fd_status
 trace_back(walk *w)
 {

@@ -1,7 +1,7 @@
 /* The time of each rank in each iteration of its line: busy, or idle by cause.
  * Each nanosecond is counted once, so that the parts add up exactly.
  *
- *     iteration   from the first begin of a job of the line to the last end
+ *     iteration   from the first start of a job of the line to the last end
  *     busy        in F, B, I and W
  *     waiting     in a transfer until the other end begins; before a job
  *                 until its input is computed; after the last job:

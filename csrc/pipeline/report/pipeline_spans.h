@@ -22,7 +22,7 @@ typedef enum fd_pipe_part {
 
 /* A rank in an iteration. */
 typedef struct fd_pipe_share {
-    /* of the iteration of its line: from the first begin of a job to the last
+    /* of the iteration of its line: from the first start of a job to the last
      * end. Waiting in a transfer is not a start. */
     int64_t start;
     int64_t end;

@@ -42,7 +42,7 @@ fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread)
     return fd_vector_push(&r->flows, flow);
 }
 
-/* The ends of flows: number 2 * flow for the begin, + 1 for the end. Ends at
+/* The ends of flows: number 2 * flow for the start, + 1 for the end. Ends at
  * one call form a list. */
 typedef struct ends {
     fd_map first;   /* hash of a call -> number + 1 of its first end */

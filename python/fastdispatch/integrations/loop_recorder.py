@@ -9,7 +9,7 @@ from fastdispatch.record.callgraph import CallGraph
 
 
 class LoopRecorder:
-    """Makes a CallGraph at the begin of each training. ``graph`` is the latest one, None before the first."""
+    """Makes a CallGraph at the start of each training. ``graph`` is the latest one, None before the first."""
 
     def __init__(self, out: str | os.PathLike[str] | None, options: dict[str, Any]) -> None:
         self.out = out

@@ -14,7 +14,7 @@ from fastdispatch.read.trace import Trace
 #: FD_MEASURE_CUSTOM: recorded for formulas of FLOPs.
 _CUSTOM = 4
 
-#: A tensor, the begin or end of a list, an operand without value, a number, a truth value, or the end of a text that
+#: A tensor, the start or end of a list, an operand without value, a number, a truth value, or the end of a text that
 #: was cut.
 _TOKEN = re.compile(r"([A-Za-z]\w*)\[([\d,]*)\]|\[|\]|_|-?\d+|True|False|\.\.\.")
 

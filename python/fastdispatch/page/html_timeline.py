@@ -132,7 +132,7 @@ def _add_jobs(lanes: _Lanes, jobs: Columns, trace: Trace, index: int, clock: _Cl
 
 
 def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Place each slice in the first row that is free at its begin."""
+    """Place each slice in the first row that is free at its start."""
     free: list[int] = []
     for row in sorted(rows, key=lambda row: row["start"]):
         depth = next((at for at, end in enumerate(free) if end <= row["start"]), len(free))

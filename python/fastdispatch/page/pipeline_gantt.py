@@ -59,7 +59,7 @@ def picture(made: Report) -> str:
     jobs = rows_of(made.jobs)
     parts = [
         *headings(made, {row["part"] for row in spans}, jobs),
-        *time_axis(last - first, "time since its begin", LEFT, WIDTH - RIGHT, TOP - 5, bottom),
+        *time_axis(last - first, "time since its start", LEFT, WIDTH - RIGHT, TOP - 5, bottom),
         text(LEFT, bottom + 54, LINES, class_="small"),
         *names(rows, ranks, spans),
     ]

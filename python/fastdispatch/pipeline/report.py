@@ -120,12 +120,12 @@ class Report:
 
     @cached_property
     def step(self) -> float:
-        """Time from the first begin of a job to the last end, mean of the iterations."""
+        """Time from the first start of a job to the last end, mean of the iterations."""
         return fmean(end - start for start, end in self._windows.values()) if self._windows else 0.0
 
     @cached_property
     def period(self) -> float | None:
-        """Time from the begin of an iteration to the begin of the next; None: no consecutive ones."""
+        """Time from the start of an iteration to the start of the next; None: no consecutive ones."""
         apart = [
             self._windows[line, number + 1][0] - start
             for (line, number), (start, _) in self._windows.items()

@@ -31,7 +31,7 @@ class Engines:
         self._note({"pipeline": {"note": "jobs by rule need calls='frame' or calls='monitor'"}})
 
     def begin(self, what: tuple[str, object]) -> Place | None:
-        """Read the facts at the begin of the first iteration: ``what`` is the engine's name and object, if any."""
+        """Read the facts at the start of the first iteration: ``what`` is the engine's name and object, if any."""
         engine, owner = what
         describe = _DESCRIBE.get(engine)
         if describe is None:

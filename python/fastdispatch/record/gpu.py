@@ -22,7 +22,7 @@ _KINDS = ("ops", "modules", "functions", "jobs")
 
 @dataclass(frozen=True)
 class Gpu:
-    """GPU intervals: time of a stream of CUDA or HIP from the begin of a call to its end (docs/guides/gpu.md).
+    """GPU intervals: time of a stream of CUDA or HIP from the start of a call to its end (docs/guides/gpu.md).
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def head(group: Group, threads: int) -> str:
 
 
 def calls(group: Group, everything: bool) -> Iterator[str]:
-    """Yield calls, outermost first, each with the time since its begin on the first of the ranks."""
+    """Yield calls, outermost first, each with the time since its start on the first of the ranks."""
     shown = list(zip(group.first.calls, group.first.ages, strict=True))
     outer = 0 if everything else max(len(shown) - INNERMOST, 0)
     if outer:

@@ -3,7 +3,7 @@
 #include "base/buffer.h"
 #include "profile/call_slices.h"
 
-/* The walk as text: a( at its begin, ) at its end, with the times. */
+/* The walk as text: a( at its start, ) at its end, with the times. */
 static fd_status
 walk(const fd_trace_event *events, uint32_t count, fd_buffer *to)
 {

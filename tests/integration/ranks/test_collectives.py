@@ -58,7 +58,7 @@ def start_and_wait(tensor: Any) -> None:
 
 
 def slow(folder: Path, rank: int) -> None:
-    """Rank 3 is 0.2 s late in ten all_reduce of 16 MB. Each rank also measures the begin and end of each call."""
+    """Rank 3 is 0.2 s late in ten all_reduce of 16 MB. Each rank also measures the start and end of each call."""
     large = torch.ones(4_000_000)
     stamps = []
     for _ in range(10):

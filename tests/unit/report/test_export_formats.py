@@ -218,7 +218,7 @@ def read_profile(path: Path) -> tuple[Any, dict[tuple[str, ...], list[int]]]:
 
 
 def test_profiles_of_a_running_job_add_up(tmp_path: Path) -> None:
-    """Three exports while it records: each has the calls of its part, and the end of the last as its begin."""
+    """Three exports while it records: each has the calls of its part, and the end of the last as its start."""
     pytest.importorskip("google.protobuf")
     pytest.importorskip("pypprof")
     state, calls = tmp_path / "state.pb.gz", (3, 5, 0)

@@ -139,7 +139,7 @@ kernels_of_a_recording(void)
     static const struct {
         uint64_t id;
         uint64_t parent;
-        int64_t after; /* the begin of linear */
+        int64_t after; /* the start of linear */
         int64_t dur;
     } kernels[] = {{6, 5, 100, 20}, {8, 7, 120, 10}, {9, 5, 130, 10}};
     const fd_et_node *call = traces_find(&et, 5);

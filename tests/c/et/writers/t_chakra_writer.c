@@ -32,7 +32,7 @@ find_attr(const fd_proto_field *node, const char *name, fd_proto_field *value)
     return 0;
 }
 
-/* The n-th message of a file; `*at` starts at its begin. */
+/* The n-th message of a file; `*at` starts at its start. */
 static bool
 next_message(const char **at, const char *end, fd_proto_field *message)
 {

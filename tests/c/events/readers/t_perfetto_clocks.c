@@ -38,7 +38,7 @@ boot(clocks *c, uint32_t id, int64_t value)
                                                                        : -1;
 }
 
-/* Clock 200 of the trace has two snapshots at the begin: 100 is boot time 1000,
+/* Clock 200 of the trace has two snapshots at the start: 100 is boot time 1000,
  * 150 is 1040. Clock 64 of a sequence refers to it: 5 is 110. */
 static void
 a_stair(void)

@@ -112,7 +112,7 @@ what_threads_lost(void)
     SAME(name, "worker: events lost");
 }
 
-/* Sums count from the begin of a step, levels from its end; a step in which a
+/* Sums count from the start of a step, levels from its end; a step in which a
  * figure is not measured has no value. */
 static void
 measured_figures_of_steps(void)
