@@ -59,7 +59,7 @@ typedef struct fitting {
     /* index of the first part of each group; then the end */
     FD_VECTOR(uint32_t) groups;
     FD_VECTOR(uint32_t) order; /* members, parents first */
-    double *last;              /* owned; last begin of each group */
+    double *last;              /* owned; last start of each group */
     double *first;             /* owned; first end of each group */
     double least_weight;       /* weight of the minimum delays */
     double most_weight;        /* weight of the maximum delays */
@@ -343,7 +343,7 @@ place_more(fitting *f, bool *any)
     return FD_OK;
 }
 
-/* Find the last begin and the first end of each collective, by the current
+/* Find the last start and the first end of each collective, by the current
  * estimates. */
 static void
 find_extremes(fitting *f)
@@ -361,7 +361,7 @@ find_extremes(fitting *f)
     }
 }
 
-/* Return the line of the minimum delays after the last begin (side 1), or of
+/* Return the line of the minimum delays after the last start (side 1), or of
  * the maximum delays (side -1), over own time. */
 static fd_clock_line
 edge(fitting *f, const node *n, bool parents, double side)
@@ -506,7 +506,7 @@ refine(fitting *f)
     }
 }
 
-/* Count matched collectives that end before their last begin. */
+/* Count matched collectives that end before their last start. */
 static uint64_t
 violations(const fitting *f, const node *n)
 {

@@ -28,7 +28,7 @@ typedef struct fd_gpu_stream {
     uint32_t room;          /* capacity, a power of two */
     uint32_t head;
     uint32_t tail;
-    uint32_t window; /* window of the latest begin; see fd_gpu_call */
+    uint32_t window; /* window of the latest start; see fd_gpu_call */
     bool reached;    /* whether `latest` is set */
     int64_t latest;  /* host tick of the last timestamp that the GPU reached */
 } fd_gpu_stream;

@@ -22,7 +22,7 @@ typedef struct paddle {
     uint64_t line;
     /* Results of the first pass. */
     uint64_t jobs;
-    int64_t base_ns; /* the earliest begin of a job */
+    int64_t base_ns; /* the earliest start of a job */
     bool has_first_step;
     uint64_t first_step;
     char start[MOST_NAME + 1]; /* the first job type of each step; or "" */

@@ -44,7 +44,7 @@ struct fd_trace_events {
     fd_slices slices;
     fd_streams streams; /* of the rank; `thread` is then an index of a
                          * stream */
-    uint64_t last;      /* ns: time of the latest begin or end */
+    uint64_t last;      /* ns: time of the latest start or end */
     fd_slice_names names;
     fd_buffer *json;            /* owned; all names as JSON strings */
     fd_buffer *json_categories; /* owned; all categories as JSON strings */

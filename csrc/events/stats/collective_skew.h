@@ -25,7 +25,7 @@ typedef struct fd_skew_row {
     uint32_t ranks; /* maximum number of ranks in one collective */
     uint64_t matched;
     uint64_t unmatched; /* collectives that have no match on some rank */
-    fd_digest begin;    /* last begin - first start, ns */
+    fd_digest begin;    /* last start - first start, ns */
     fd_digest end;
     uint64_t worst; /* the largest difference of begins, and the last rank in
                      * it */
