@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.files import run_directory
-from fastdispatch.record import children, rotation
+from fastdispatch.record import children, flop_formulas, rotation
 from fastdispatch.record.calibration import costs
 from fastdispatch.record.children import Process, Rank
 from fastdispatch.record.detail import DETAILS, details_of
@@ -540,20 +540,11 @@ class CallGraph(Recorded):
         if missing:
             self._note({"gpu_missing": missing})
         if "flops" in self._measure:
-            self._note(self._counted_by_formulas())
+            self._note(flop_formulas.counted_at_end(self._load))
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._operators is not None and self._child_of is None:
             self._note({"cost_ns": costs(self._operators.source, *self._cost_options())})
-
-    def _counted_by_formulas(self) -> dict[str, object]:
-        """Return FLOPs of custom operators. Nothing is read without a formula."""
-        from fastdispatch.record import flop_formulas
-
-        try:
-            return flop_formulas.counted(self._load()) if flop_formulas.formulas() else {}
-        except Exception:  # the recording ends without this fact: its operators remain unknown
-            return {}
 
     def _settle(self, session: _core.Session) -> None:
         """Move the finished file to the run directory, under the name of its rank."""

@@ -53,6 +53,14 @@ def counted(trace: Trace) -> dict[str, object]:
     return {"flop_formulas": made} if made else {}
 
 
+def counted_at_end(load: Callable[[], Trace]) -> dict[str, object]:
+    """Return the fact for a recording that ends. It is read only if there is a formula."""
+    try:
+        return counted(load()) if formulas() else {}
+    except Exception:  # the recording ends without this fact: its operators remain unknown
+        return {}
+
+
 def _evaluated(formula: Formula, texts: list[str]) -> dict[str, object]:
     """Apply a formula to each combination of operands until it fails."""
     from fastdispatch.measures.shapes import operands_of

@@ -57,7 +57,7 @@ class Description:
 
 @lru_cache(maxsize=1024)
 def describe(text: str) -> Description:
-    """Read a description; Raises ``Error`` with the place and the fault. Equal descriptions return the same object."""
+    """Read a description. Raises ``Error`` with the place and the fault. Equal descriptions return the same object."""
     reader = _Reader(text)
     found = reader.description(0)
     reader.end()
