@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -19,9 +21,8 @@ class Net(nn.Module):
         return self.head(self.blocks(x).tanh())
 
 
-def main() -> None:
+def train() -> None:
     torch.manual_seed(0)
-    dist.init_process_group("gloo")
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     model = Net()
     for part in (*model.blocks, model):
@@ -33,6 +34,12 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
         print(f"loss {loss.item().hex()}\n", end="", flush=True)  # one write: ranks share the pipe
+
+
+def main() -> None:
+    dist.init_process_group("gloo")
+    train()
+    gc.collect()  # the modules hold the group: a gloo thread alive at the end of Python can abort the process
     dist.destroy_process_group()
 
 
