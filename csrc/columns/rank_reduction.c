@@ -257,18 +257,76 @@ add_scalars(fd_trace_rank *sum, const fd_trace_rank *more)
     }
 }
 
-/* Add the counts that can be summed over ranks. Memory and the latest
- * collectives cannot, and shapes would grow with the number of ranks. */
+/* Return whether a measure is of memory, which is not summed over ranks. */
+static bool
+is_memory(const fd_trace_measure *measure)
+{
+    return measure->kind >= FD_MEASURE_ALLOCATED
+        && measure->kind <= FD_MEASURE_UNFOLLOWED;
+}
+
+/* Return the row of the highest peak of memory; NULL without one. In a sum,
+ * its `other` is the rank. */
+static const fd_trace_measure *
+highest_peak(const fd_trace_rank *rank)
+{
+    const fd_trace_measure *highest = NULL;
+    for (uint32_t i = 0; i < rank->measures.count; i++) {
+        const fd_trace_measure *measure = &rank->measures.list[i];
+        if (measure->kind == FD_MEASURE_PEAK
+            && (highest == NULL || measure->max > highest->max)) {
+            highest = measure;
+        }
+    }
+    return highest;
+}
+
+/* Return whether the memory of a rank replaces that of the sum: the peak is
+ * higher, or equal and of a lower rank. */
+static bool
+is_higher(const fd_trace_rank *sum, const fd_trace_rank *more)
+{
+    const fd_trace_measure *old = highest_peak(sum);
+    const fd_trace_measure *new = highest_peak(more);
+    if (old == NULL || new == NULL) {
+        return new != NULL;
+    }
+    uint64_t rank = more->reduced > 0 ? new->other : more->rank;
+    return new->max > old->max || (new->max == old->max &&rank < old->other);
+}
+
+static void
+remove_memory(fd_trace_rank *sum)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < sum->measures.count; i++) {
+        if (!is_memory(&sum->measures.list[i])) {
+            sum->measures.list[kept++] = sum->measures.list[i];
+        }
+    }
+    sum->measures.count = kept;
+}
+
+/* Add the counts that can be summed over ranks, and store the memory of the
+ * rank with the highest peak. The latest collectives cannot be summed, and
+ * shapes would grow with the number of ranks. */
 static fd_status
 add_measures(fd_trace_rank *sum, const fd_trace_rank *more)
 {
     fd_status status = FD_OK;
+    bool higher = is_higher(sum, more);
+    if (higher) {
+        remove_memory(sum);
+    }
     for (uint32_t i = 0; i < more->measures.count && status == FD_OK; i++) {
-        const fd_trace_measure *measure = &more->measures.list[i];
-        bool summed = measure->kind <= FD_MEASURE_COMM
-                   && measure->kind != FD_MEASURE_SHAPES;
-        if (summed) {
-            status = fd_vector_push(&sum->measures, *measure);
+        fd_trace_measure measure = more->measures.list[i];
+        bool summed = measure.kind <= FD_MEASURE_COMM
+                   && measure.kind != FD_MEASURE_SHAPES;
+        if (measure.kind == FD_MEASURE_PEAK && more->reduced == 0) {
+            measure.other = more->rank;
+        }
+        if (summed || (higher && is_memory(&measure))) {
+            status = fd_vector_push(&sum->measures, measure);
         }
     }
     fd_measures_fold(sum);

@@ -9,67 +9,73 @@ static const struct {
     uint8_t count;
     uint8_t operands; /* number of leading operands, whose sizes are
                          broadcast */
+    uint8_t buffers;  /* see fd_elementwise */
 } counts[] = {
-    {"add", 1, 2},
-    {"sub", 1, 2},
-    {"rsub", 1, 2},
-    {"mul", 1, 2},
-    {"div", 1, 2},
-    {"neg", 1, 1},
-    {"abs", 1, 1},
-    {"pow", 1, 2},
-    {"exp", 1, 1},
-    {"log", 1, 1},
-    {"sqrt", 1, 1},
-    {"rsqrt", 1, 1},
-    {"reciprocal", 1, 1},
-    {"sin", 1, 1},
-    {"cos", 1, 1},
-    {"tanh", 1, 1},
-    {"erf", 1, 1},
-    {"maximum", 1, 2},
-    {"minimum", 1, 2},
-    {"clamp_min", 1, 1},
-    {"relu", 1, 1},
-    {"threshold_backward", 1, 1},
-    {"sum", 1, 1},
-    {"mean", 1, 1},
-    {"lerp", 3, 3},             /* (b - a) * weight + a */
-    {"addcmul", 3, 3},          /* a + value * b * c */
-    {"addcdiv", 3, 3},          /* a + value * b / c */
-    {"sigmoid", 3, 1},          /* 1 / (1 + exp(x)) */
-    {"sigmoid_backward", 3, 1}, /* g * (1 - y) * y */
-    {"tanh_backward", 3, 1},    /* g * (1 - y * y) */
-    {"silu", 4, 1},             /* x / (1 + exp(-x)) */
-    {"silu_backward", 8, 1},    /* sigmoid; g * s * (1 + x * (1 - s)) */
-    {"gelu", 5, 1},             /* x * 0.5 * (1 + erf(x * c)) */
-    {"gelu_backward", 11, 1},   /* cdf 4, density 4, (cdf + x * d) * g 3 */
-    {"_softmax", 5, 1},         /* maximum, difference, exp, sum, quotient */
-    {"_log_softmax", 5, 1},     /* as above, and a difference */
-    {"_softmax_backward_data", 4, 1}, /* product, sum, difference, product */
-    {"_log_softmax_backward_data", 4, 1}, /* sum, exp, product, difference */
-    {"native_layer_norm", 8, 1}, /* mean 1, variance 3, x 2, affine 2 */
-    {"native_group_norm", 8, 1},
-    {"native_batch_norm", 8, 1},
-    {"_fused_rms_norm", 4, 1},             /* squares 2, product 1, weight 1 */
-    {"native_layer_norm_backward", 13, 1}, /* g * w 1, x 2, sums 3, gradient 4,
+    {"add", 1, 2, 0},
+    {"sub", 1, 2, 0},
+    {"rsub", 1, 2, 0},
+    {"mul", 1, 2, 0},
+    {"div", 1, 2, 0},
+    {"neg", 1, 1, 0},
+    {"abs", 1, 1, 0},
+    {"pow", 1, 2, 0},
+    {"exp", 1, 1, 0},
+    {"log", 1, 1, 0},
+    {"sqrt", 1, 1, 0},
+    {"rsqrt", 1, 1, 0},
+    {"reciprocal", 1, 1, 0},
+    {"sin", 1, 1, 0},
+    {"cos", 1, 1, 0},
+    {"tanh", 1, 1, 0},
+    {"erf", 1, 1, 0},
+    {"maximum", 1, 2, 0},
+    {"minimum", 1, 2, 0},
+    {"clamp_min", 1, 1, 0},
+    {"relu", 1, 1, 0},
+    {"threshold_backward", 1, 1, 0},
+    {"sum", 1, 1, 0},
+    {"mean", 1, 1, 0},
+    {"lerp", 3, 3, 0},             /* (b - a) * weight + a */
+    {"addcmul", 3, 3, 0},          /* a + value * b * c */
+    {"addcdiv", 3, 3, 0},          /* a + value * b / c */
+    {"sigmoid", 3, 1, 0},          /* 1 / (1 + exp(x)) */
+    {"sigmoid_backward", 3, 1, 0}, /* g * (1 - y) * y */
+    {"tanh_backward", 3, 1, 0},    /* g * (1 - y * y) */
+    {"silu", 4, 1, 0},             /* x / (1 + exp(-x)) */
+    {"silu_backward", 8, 1, 0},    /* sigmoid; g * s * (1 + x * (1 - s)) */
+    {"gelu", 5, 1, 0},             /* x * 0.5 * (1 + erf(x * c)) */
+    {"gelu_backward", 11, 1, 0},   /* cdf 4, density 4, (cdf + x * d) * g 3 */
+    {"_softmax", 5, 1, 0},     /* maximum, difference, exp, sum, quotient */
+    {"_log_softmax", 5, 1, 0}, /* as above, and a difference */
+    {"_softmax_backward_data", 4, 1,
+     0}, /* product, sum, difference, product */
+    {"_log_softmax_backward_data", 4, 1,
+     0},                            /* sum, exp, product, difference */
+    {"native_layer_norm", 8, 1, 0}, /* mean 1, variance 3, x 2, affine 2 */
+    {"native_group_norm", 8, 1, 0},
+    {"native_batch_norm", 8, 1, 0},
+    {"_fused_rms_norm", 4, 1, 0}, /* squares 2, product 1, weight 1 */
+    {"native_layer_norm_backward", 13, 1,
+     0}, /* g * w 1, x 2, sums 3, gradient 4,
                                               weight 2, bias 1 */
-    {"native_group_norm_backward", 13, 1},
-    {"native_batch_norm_backward", 13, 1},
-    {"embedding_dense_backward", 1, 1},
-    {"_foreach_add", 1, 1},
-    {"_foreach_sub", 1, 1},
-    {"_foreach_mul", 1, 1},
-    {"_foreach_div", 1, 1},
-    {"_foreach_sqrt", 1, 1},
-    {"_foreach_lerp", 3, 1},
-    {"_foreach_addcmul", 3, 1},
-    {"_foreach_addcdiv", 3, 1},
+    {"native_group_norm_backward", 13, 1, 0},
+    {"native_batch_norm_backward", 13, 1, 0},
+    {"embedding_dense_backward", 1, 1, 0},
+    {"_foreach_add", 1, 1, 0},
+    {"_foreach_sub", 1, 1, 0},
+    {"_foreach_mul", 1, 1, 0},
+    {"_foreach_div", 1, 1, 0},
+    {"_foreach_sqrt", 1, 1, 0},
+    {"_foreach_lerp", 3, 1, 0},
+    {"_foreach_addcmul", 3, 1, 0},
+    {"_foreach_addcdiv", 3, 1, 0},
     /* Same counts as the list operators that these replace. */
-    {"_fused_adam", 13, 1},   /* lerp 3, mul 1, addcmul 3, sqrt 1, div 1, add
+    {"_fused_adam", 13, 1, 0},  /* lerp 3, mul 1, addcmul 3, sqrt 1, div 1, add
                                  1, addcdiv 3; without weight decay */
-    {"_fused_adamw", 14, 1},  /* as above, and weight decay */
-    {"_fused_adagrad", 8, 1}, /* addcmul 3, sqrt 1, add 1, addcdiv 3 */
+    {"_fused_adamw", 14, 1, 0}, /* as above, and weight decay */
+    {"_fused_adagrad", 8, 1, 0}, /* addcmul 3, sqrt 1, add 1, addcdiv 3 */
+    {"_fused_sgd", 1, 1, 2},     /* add 1; momentum: mul 1, add 1; without
+                                    weight decay and Nesterov momentum */
 };
 
 /* Return whether `name` is `plain` or its in-place variant. */
@@ -86,14 +92,15 @@ fd_elementwise_of(const char *name)
 {
     static const char prefix[] = "aten::";
     if (strncmp(name, prefix, sizeof prefix - 1) != 0) {
-        return (fd_elementwise){0, 0};
+        return (fd_elementwise){0, 0, 0};
     }
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (is_named(name + sizeof prefix - 1, counts[i].name)) {
-            return (fd_elementwise){counts[i].count, counts[i].operands};
+            return (fd_elementwise){counts[i].count, counts[i].operands,
+                                    counts[i].buffers};
         }
     }
-    return (fd_elementwise){0, 0};
+    return (fd_elementwise){0, 0, 0};
 }
 
 /* Return the number of elements of the tensors in a list, which is also the
@@ -129,7 +136,10 @@ fd_elementwise_flops(fd_elementwise of, fd_operand_list inputs)
     fd_tensor_view tensor;
     fd_operand_list list;
     if (fd_operands_list(inputs, 0, &list)) {
-        return of.count * elements_of_list(list);
+        uint64_t all = of.count * elements_of_list(list);
+        return of.buffers != 0 && fd_operands_list(inputs, 2, &list)
+                 ? all + of.buffers * elements_of_list(list)
+                 : all;
     }
     for (uint32_t i = 0; i < MAX_DIMENSIONS; i++) {
         sizes[i] = 1;

@@ -10,6 +10,8 @@ typedef struct fd_elementwise {
     uint8_t count;    /* operations per element; 0: not in the table */
     uint8_t operands; /* number of leading operands, whose sizes are
                          broadcast */
+    uint8_t buffers;  /* operations per element of the third operand, a list
+                         that may be empty */
 } fd_elementwise;
 
 /* Look up an operator by its name without overload: "aten::add" or, in place,

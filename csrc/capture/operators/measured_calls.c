@@ -14,9 +14,10 @@ static uint32_t
 figures_of(const char *name)
 {
     fd_elementwise of = fd_elementwise_of(name);
-    return of.count != 0 ? ELEMENTWISE | (uint32_t)of.count << 8
-                               | (uint32_t)of.operands << 16
-                         : (fd_flop_is_custom(name) ? UNKNOWN : NO_FORMULA);
+    return of.count != 0
+             ? ELEMENTWISE | (uint32_t)of.count << 8
+                   | (uint32_t)of.operands << 16 | (uint32_t)of.buffers << 24
+             : (fd_flop_is_custom(name) ? UNKNOWN : NO_FORMULA);
 }
 
 /* Return whether the operator that was counted last is still open. */
@@ -61,7 +62,8 @@ count(fd_measure_site *site, fd_operand_list inputs)
         site->kind = FD_MEASURE_ELEMENTWISE;
         site->flops = fd_elementwise_flops(
             (fd_elementwise){(uint8_t)(site->figures >> 8),
-                             (uint8_t)(site->figures >> 16)},
+                             (uint8_t)(site->figures >> 16),
+                             (uint8_t)(site->figures >> 24)},
             inputs);
         break;
     default:

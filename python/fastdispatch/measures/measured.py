@@ -95,11 +95,11 @@ def measured(trace: Trace, rank: int | None = None) -> Measured:
         for (context, _, _), (_, _, sent, received) in sums.items():
             moved[sites.site(context)] += max(sent, received)
         made.figures["communicated"] = {site: each / steps for site, each in moved.items()}
-    _add_memory(trace, entries, sites, made, ranks)
+    _add_memory(trace, entries, sites, made)
     return made
 
 
-def _add_memory(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, made: Measured, ranks: int) -> None:
+def _add_memory(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, made: Measured) -> None:
     found = [device for entry in entries if has_memory(entry) for device in memory_of(trace, entry, sites)[0]]
     allocated = Counter[int]()
     highest: dict[str, DeviceMemory] = {}
@@ -114,7 +114,7 @@ def _add_memory(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, m
             at_peak[sites.site(context)] += path.peak
         made.peaks[name] = {site: value for site, value in at_peak.items() if value}
     if found:
-        made.figures["allocated"] = {site: each / ranks for site, each in allocated.items()}
+        made.figures["allocated"] = {site: each / len(entries) for site, each in allocated.items()}
 
 
 def required(made: Measured, name: str, option: str, shown: str) -> Mapping[int, float]:

@@ -81,9 +81,12 @@ def has_memory(rank: dict[str, Any]) -> bool:
 
 
 def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[list[DeviceMemory], Unfollowed]:
-    """Return the memory of each device of a rank, and what is missing in it. Raises Error without figures."""
+    """Return the memory of each device of a rank, and what is missing in it. A reduced merge has the memory of the rank
+    with the highest peak. Raises Error without figures."""
     if not has_memory(rank):
-        raise Error(_nothing(trace))
+        raise Error(
+            f"--memory: {trace.name} has no figures of memory: record with --measure memory (docs/guides/memory.md)"
+        )
     devices: dict[str, DeviceMemory] = {}
     missing = Unfollowed()
     fates: list[tuple[DeviceMemory, int, int, int]] = []
@@ -98,6 +101,7 @@ def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[lis
         device = devices.setdefault(detail, DeviceMemory(detail, rank["rank"]))
         if kind == "peak":
             device.peak, device.reached = most, context
+            device.rank = other if trace.reduced is not None else device.rank
             continue
         path = device.paths.setdefault(context, PathMemory(context))
         if kind == "allocated":
@@ -115,12 +119,6 @@ def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[lis
         for path in device.paths.values():
             parts.add(path, None, path.peak - sum(path.parts.values()))
     return [devices[name] for name in sorted(devices)], missing
-
-
-def _nothing(trace: Trace) -> str:
-    if trace.reduced is not None:
-        return f"--memory: {trace.name} is a reduced merge of ranks, which has no memory: select one with --rank N"
-    return f"--memory: {trace.name} has no figures of memory: record with --measure memory (docs/guides/memory.md)"
 
 
 class _Parts:

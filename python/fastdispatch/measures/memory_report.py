@@ -10,6 +10,7 @@ from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.memory_figures import PARTS, DeviceMemory, PathMemory, Unfollowed, has_memory, memory_of
 from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.source_calls import Sources, called
+from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import module_pattern
 
@@ -80,7 +81,8 @@ def memory_report(trace: Trace, rank: int | None = None) -> MemoryReport:
     if not devices:
         raise Error(f"--memory: {trace.name}: no blocks were allocated")
     places = Places(trace, sites)
-    return MemoryReport(trace.name, devices[0].rank, len(trace.ranks), [_device(places, d) for d in devices], missing)
+    ranks = number_of_ranks(trace.ranks)
+    return MemoryReport(trace.name, devices[0].rank, ranks, [_device(places, d) for d in devices], missing)
 
 
 def _device(places: Places, device: DeviceMemory) -> DeviceReport:

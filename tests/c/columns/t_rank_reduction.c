@@ -84,4 +84,43 @@ same_in_any_order(void)
     CHECK(memcmp(first.bytes, second.bytes, first.size) == 0);
 }
 
-RUN(TEST(sums), TEST(same_in_any_order))
+/* Add memory: 8 blocks and the peak. */
+static fd_status
+add_memory(fd_trace *trace, uint64_t peak)
+{
+    fd_trace_rank *rank = &trace->ranks.list[0];
+    fd_trace_measure measure = {
+        .context = 1, .kind = FD_MEASURE_ALLOCATED, .count = 8, .sum = peak};
+    fd_status status = fd_vector_push(&rank->measures, measure);
+    measure.kind = FD_MEASURE_PEAK;
+    measure.max = peak;
+    return status == FD_OK ? fd_vector_push(&rank->measures, measure) : status;
+}
+
+/* Memory is that of the rank with the highest peak, of equal ones the
+ * lowest rank. */
+static void
+memory_of_the_highest_peak(void)
+{
+    static const uint64_t peaks[][2] = {{5, 7}, {7, 5}, {6, 6}};
+    static const uint64_t winners[] = {1, 0, 0};
+    for (uint32_t i = 0; i < 3; i++) {
+        CLEAN(fixture_trace_free) fd_trace *a = NULL;
+        CLEAN(fixture_trace_free) fd_trace *b = NULL;
+        CLEAN(fixture_trace_free) fd_trace *sum = NULL;
+        OK(fixture_trace(&a, 0, "run"));
+        OK(fixture_trace(&b, 1, "run"));
+        OK(add_memory(a, peaks[i][0]));
+        OK(add_memory(b, peaks[i][1]));
+        OK(reduced(&sum, a, b));
+        const fd_trace_rank *rank = &sum->ranks.list[0];
+        uint64_t peak = peaks[i][winners[i]];
+        EQUAL(rank->measures.count, 2);
+        EQUAL(rank->measures.list[0].sum, peak);
+        EQUAL(rank->measures.list[0].count, 8);
+        EQUAL(rank->measures.list[1].max, peak);
+        EQUAL(rank->measures.list[1].other, winners[i]);
+    }
+}
+
+RUN(TEST(sums), TEST(same_in_any_order), TEST(memory_of_the_highest_peak))

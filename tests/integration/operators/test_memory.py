@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.dataset.reduced import reduced
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.memory_figures import DeviceMemory, Unfollowed, memory_of
 from fastdispatch.measures.memory_report import memory_report
@@ -264,3 +266,27 @@ print(len(offsets), sum(a != b for a, b in zip(before, during)), words() == befo
 def test_the_slots_are_restored(tmp_path: Path) -> None:
     out = subprocess.run([sys.executable, "-c", SLOTS, tmp_path / "run"], capture_output=True, text=True, check=True)
     assert out.stdout.split() == ["2", "2", "True", "0"]
+
+
+def test_a_reduced_merge_has_the_memory_of_the_rank_with_the_highest_peak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ranks 1 and 2 have equal peaks: the lower one is reported, in any order and grouping."""
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "memory")
+    for rank, steps in enumerate((1, 3, 3, 2)):
+        monkeypatch.setenv("RANK", str(rank))
+        with fastdispatch.CallGraph(tmp_path / "run", measure="memory"):
+            kept = [torch.zeros(LEAK // 4) for _ in range(steps)]
+        del kept
+    ranks = [fastdispatch.load(tmp_path / "run" / f"rank{rank:05}.fd") for rank in range(4)]
+    texts = set()
+    for groups in ([[0, 1, 2, 3]], [[3, 2], [1, 0]], [[2], [0, 3], [1]]):
+        reduced([reduced([ranks[rank] for rank in group]) for group in groups]).dump(tmp_path / "made.json")
+        texts.add((tmp_path / "made.json").read_bytes())
+    assert len(texts) == 1
+    made = memory_report(fastdispatch.load(tmp_path / "made.json"))
+    assert (made.rank, made.ranks, made.devices[0].peak) == (1, 4, 3 * LEAK)
+    assert made.devices == memory_report(ranks[1]).devices
+    assert main(["report", str(tmp_path / "made.json"), "--memory"]) == 0
+    assert "rank 1, the highest of 4 ranks; " in capsys.readouterr().out

@@ -184,23 +184,30 @@ def test_backward_of_norms_and_embeddings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "each"), [("Adam", 3 + 4 + 3 + 3), ("AdamW", 1 + 3 + 4 + 3 + 3), ("Adagrad", 3 + 2 + 3)]
+    ("name", "options", "each", "numbers"),
+    [
+        ("Adam", {}, 3 + 4 + 3 + 3, 2),
+        ("AdamW", {}, 1 + 3 + 4 + 3 + 3, 2),
+        ("Adagrad", {}, 3 + 2 + 3, 2),
+        ("SGD", {}, 1, 0),
+        ("SGD", {"momentum": 0.9}, 2 + 1, 0),
+    ],
 )
-def test_fused_optimizers(name: str, each: int, tmp_path: Path) -> None:
+def test_fused_optimizers(name: str, options: dict[str, float], each: int, numbers: int, tmp_path: Path) -> None:
     """Operations per parameter: moving averages, root, quotient. The operators on lists that they replace have as many;
-    both add 1 to the number of the step, once per tensor."""
+    most add 1 to the number of the step, once per tensor."""
 
     def updated(folder: Path, **how: bool) -> int:
         weights = [ones(2, 3, grad=True), ones(5, grad=True)]
-        optimizer = getattr(torch.optim, name)(weights, **how)
+        optimizer = getattr(torch.optim, name)(weights, lr=0.1, **options, **how)
         for weight in weights:
             weight.grad = torch.ones_like(weight)
         optimizer.step()
         return flops(optimizer.step, folder, "elementwise")
 
-    assert updated(tmp_path / "fused", fused=True) == each * 11 + 2
+    assert updated(tmp_path / "fused", fused=True) == each * 11 + numbers
     if name != "Adagrad":
-        assert updated(tmp_path / "lists", foreach=True) == each * 11 + 2
+        assert updated(tmp_path / "lists", foreach=True) == each * 11 + numbers
 
 
 def test_backward_of_attention(tmp_path: Path) -> None:
