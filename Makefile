@@ -147,14 +147,16 @@ $(CHAKRA)/.install: $(VENV)/bin/python
 	@touch $@
 
 # Packages of the environment below, its PyTorch among them, are visible through the .pth file.
-$(FRAMEWORKS)/.packages: $(VENV)/.tools tests/frameworks/requirements.txt tests/frameworks/with-dependencies.txt tests/frameworks/vision.txt
+$(FRAMEWORKS)/.packages: $(VENV)/.tools tests/frameworks/requirements.txt tests/frameworks/with-dependencies.txt tests/frameworks/vision.txt tests/frameworks/titan.txt
 	@sh docs/examples/system-packages.sh $(PYTHON) mpirun:openmpi-bin
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	echo "import site; site.addsitedir('$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')')" \
 	    > $$($(FRAMEWORKS)/bin/python -c 'import site; print(site.getsitepackages()[0])')/below.pth
 	$(FRAMEWORKS)/bin/pip install -q --no-deps -r tests/frameworks/requirements.txt
 	$(FRAMEWORKS)/bin/pip install -q -r tests/frameworks/with-dependencies.txt
-	$(FRAMEWORKS)/bin/pip install -q --no-deps --target $(FRAMEWORKS)/vision -r tests/frameworks/vision.txt
+	for part in vision titan; do \
+	    $(FRAMEWORKS)/bin/pip install -q --no-deps --upgrade --target $(FRAMEWORKS)/$$part -r tests/frameworks/$$part.txt || exit 1; \
+	done
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/bin/python

@@ -47,6 +47,8 @@ CASES = [
     Case("megatron_gpt", 6, "GPTModel", 2, "pipeline", beside="Softmax"),
     Case("megatron_gpt", 6, "GPTModel", 2, "tensor", beside="Softmax"),
     Case("megatron_gpt", 6, "GPTModel", 2, "expert", beside="Softmax"),
+    Case("torchtitan_llama", 6, "FSDPTransformer", 2, "sharded", packages="titan"),
+    Case("torchtitan_llama", 6, "Transformer", 2, "pipeline", packages="titan"),
     Case("compiled_regions", 8, "Net"),
     Case("vision_transformer", 6, "VisionTransformer", packages="vision"),
     Case("diffusion", 4, "UNet2DModel"),
