@@ -1,5 +1,6 @@
 #include "columns/rank_reduction.h"
 
+#include "columns/deep_paths.h"
 #include "columns/rank_sketch.h"
 #include "columns/stream_tables.h"
 #include "profile/totals.h"
@@ -184,11 +185,7 @@ add_figures(reducing *r, const fd_trace_rank *rank)
         const fd_gpu_figure *more = &rank->gpu.list[i];
         fd_gpu_figure *figure = &r->gpu[more->context];
         figure->context = more->context;
-        figure->calls += more->calls;
-        figure->total += more->total;
-        figure->self += more->self;
-        figure->starved += more->starved;
-        figure->launch_bound += more->launch_bound;
+        fd_gpu_figure_add(figure, more);
     }
 }
 
@@ -235,6 +232,10 @@ add_states(fd_trace_rank *sum, const fd_trace_rank *more)
     sum->timing = sum->timing != 0 && more->timing != 0;
     sum->window.applied = sum->window.applied && more->window.applied;
     sum->incomplete |= more->incomplete;
+    if (more->deepest != 0
+        && (sum->deepest == 0 || more->deepest < sum->deepest)) {
+        sum->deepest = more->deepest;
+    }
     if (more->steps_source > sum->steps_source) {
         sum->steps_source = more->steps_source;
     }
@@ -482,12 +483,15 @@ join(fd_trace *all, const fd_trace *const *traces, size_t count)
 
 fd_status
 fd_ranks_reduce(fd_trace **made, const fd_trace *const *traces, size_t count,
-                const char *about)
+                const char *about, uint32_t limit)
 {
     fd_trace *all = fd_trace_new();
     fd_status status = all != NULL ? join(all, traces, count) : FD_ENOMEM;
     if (status == FD_OK) {
         status = reduce(all);
+    }
+    if (status == FD_OK) {
+        status = fd_deep_paths_fold(&all, limit);
     }
     if (status == FD_OK) {
         status = add_about(all, about);

@@ -9,9 +9,11 @@
 
 /* Make a sorted trace with the sum of all ranks of the traces, which may be
  * such sums themselves. `about` is JSON, the fact "reduced" of the sum; its
- * other facts are those of the lowest rank. FD_ENOMEM is the only failure. */
+ * other facts are those of the lowest rank. `limit` is the number of call
+ * paths from which on the deepest are counted together (deep_paths.h).
+ * FD_ENOMEM is the only failure. */
 fd_status fd_ranks_reduce(fd_trace **made, const fd_trace *const *traces,
-                          size_t count, const char *about);
+                          size_t count, const char *about, uint32_t limit);
 
 /* The fact with the description of the summed ranks. */
 #define FD_REDUCED_FACT "reduced"

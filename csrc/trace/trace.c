@@ -237,6 +237,16 @@ fd_figure_add(fd_figure *figure, const fd_figure *more)
     figure->total_squares += more->total_squares;
 }
 
+void
+fd_gpu_figure_add(fd_gpu_figure *figure, const fd_gpu_figure *more)
+{
+    figure->calls += more->calls;
+    figure->total += more->total;
+    figure->self += more->self;
+    figure->starved += more->starved;
+    figure->launch_bound += more->launch_bound;
+}
+
 static int
 by_number(uint64_t a, uint64_t b)
 {

@@ -297,6 +297,7 @@ typedef struct fd_trace_rank {
     uint32_t rank;
     uint32_t reduced; /* number of ranks in the sum; 0: a single rank */
     uint32_t first;   /* the lowest rank in it */
+    uint32_t deepest; /* depth to which it has all call paths; 0: all */
     uint32_t world;
     uint32_t pid;
     uint32_t state;  /* FD_STATE_*; RUNNING also after a kill */
@@ -375,6 +376,7 @@ void fd_trace_rank_clear(fd_trace_rank *rank);
 
 /* Add `more` to the figure of its context. */
 void fd_figure_add(fd_figure *figure, const fd_figure *more);
+void fd_gpu_figure_add(fd_gpu_figure *figure, const fd_gpu_figure *more);
 
 /* Add up measures with equal context, kind, flags and detail. */
 void fd_measures_fold(fd_trace_rank *rank);

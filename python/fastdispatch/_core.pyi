@@ -493,9 +493,10 @@ class Trace:
     def settled(self) -> Trace:
         """The settled steps of a trace of whole recordings; an equal trace if they are not decided for each rank."""
 
-    def reduced(self, others: tuple[Self, ...], about: str, /) -> Self:
+    def reduced(self, others: tuple[Self, ...], about: str, limit: int, /) -> Self:
         """Sum the ranks of this trace and of others (csrc/columns/rank_reduction.h). ``about``: JSON, the fact
-        ``reduced`` of the result."""
+        ``reduced`` of the result. ``limit``: the number of call paths from which on the deepest are counted
+        together."""
 
     def spreads(self) -> _Columns:
         """Return one row per context of a sum of ranks: context, ranks, and of calls, self and total ``_min``,

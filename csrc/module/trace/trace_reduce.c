@@ -102,10 +102,11 @@ fd_trace_reduced(PyObject *self, PyObject *args)
 {
     PyObject *others;
     const char *about;
+    unsigned int limit;
     fd_trace *made = NULL;
     fd_status status;
-    if (!PyArg_ParseTuple(args, "O!s:reduced", &PyTuple_Type, &others,
-                          &about)) {
+    if (!PyArg_ParseTuple(args, "O!sI:reduced", &PyTuple_Type, &others, &about,
+                          &limit)) {
         return NULL;
     }
     const fd_trace **traces = traces_in(self, others);
@@ -113,8 +114,8 @@ fd_trace_reduced(PyObject *self, PyObject *args)
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-        status = fd_ranks_reduce(&made, traces,
-                                 (size_t)PyTuple_GET_SIZE(others) + 1, about);
+        status = fd_ranks_reduce(
+            &made, traces, (size_t)PyTuple_GET_SIZE(others) + 1, about, limit);
     Py_END_ALLOW_THREADS
     fd_free(traces);
     return status == FD_OK ? fd_trace_object(fd_module_of(self), made)

@@ -307,7 +307,7 @@ static PyMethodDef methods[] = {
      PyDoc_STR("settled($self, /)\n--\n\n"
                "The settled steps of a trace of whole recordings.")},
     {"reduced", fd_trace_reduced, METH_VARARGS,
-     PyDoc_STR("reduced($self, others, about, /)\n--\n\n"
+     PyDoc_STR("reduced($self, others, about, limit, /)\n--\n\n"
                "The ranks of this trace and of others as one.")},
     {"spreads", fd_trace_spreads, METH_NOARGS,
      PyDoc_STR("spreads($self, /)\n--\n\n"

@@ -98,15 +98,19 @@ load_rank_table(const fd_loading *l, fd_span json, const fd_table *table,
 static fd_status
 load_reduced(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
-    static const char *const names[] = {"ranks", "first", "whole", "settled"};
-    fd_span values[4];
-    uint64_t numbers[3] = {0};
+    static const char *const names[] = {"ranks", "first", "whole", "deepest",
+                                        "settled"};
+    fd_span values[5];
+    uint64_t numbers[4] = {0};
     fd_status status = FD_OK;
-    fd_scan_members(of[REDUCED], names, 4, values);
-    for (int i = 0; i < 3 && status == FD_OK; i++) {
-        status =
-            fd_loading_number(l, values[i], names[i],
-                              i < 2 ? UINT32_MAX : UINT64_MAX, &numbers[i]);
+    fd_scan_members(of[REDUCED], names, 5, values);
+    for (int i = 0; i < 4 && status == FD_OK; i++) {
+        bool optional = i == 3 && values[i].from == NULL;
+        if (!optional) {
+            status = fd_loading_number(l, values[i], names[i],
+                                       i == 2 ? UINT64_MAX : UINT32_MAX,
+                                       &numbers[i]);
+        }
     }
     if (status != FD_OK) {
         return status;
@@ -114,7 +118,8 @@ load_reduced(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
     rank->reduced = (uint32_t)numbers[0];
     rank->first = (uint32_t)numbers[1];
     rank->whole = numbers[2];
-    rank->window.applied = fd_span_is(values[3], "true");
+    rank->deepest = (uint32_t)numbers[3];
+    rank->window.applied = fd_span_is(values[4], "true");
     LOAD_INTO(&rank->spreads, of[SPREADS], &fd_spreads_table, "context");
     LOAD_INTO(&rank->buckets, of[BUCKETS], &fd_buckets_table, "context");
     for (uint32_t i = 0; i < rank->buckets.count; i++) {

@@ -18,6 +18,8 @@ from fastdispatch.read.trace import Steps, Trace, load
 #: Recordings in memory at a time.
 AT_ONCE = 16
 
+#: Call paths of a sum. Of more, the deepest are counted together (csrc/columns/deep_paths.h).
+PATHS = 1_000_000
 
 #: Steps that are kept, the latest; and numbers of ranks in a list.
 _STEPS, _LISTED = 256, 64
@@ -124,7 +126,7 @@ def reduced(traces: Sequence[Trace]) -> Trace:
     """Return the ranks of traces, which may be reduced themselves, as one. Raises Error for a rank that is in two."""
     about = combined([about_of(trace) for trace in traces])
     text = json.dumps(about, sort_keys=True, separators=(",", ":"))
-    return Trace(traces[0].core.reduced(tuple(trace.core for trace in traces[1:]), text))
+    return Trace(traces[0].core.reduced(tuple(trace.core for trace in traces[1:]), text, PATHS))
 
 
 def of_many(paths: Sequence[str], steps: Steps) -> Trace:

@@ -103,8 +103,8 @@ class Phase:
 
 @dataclass
 class Special:
-    """A node without a row, or with a remark: ``what`` is folded, asynchronous, compiled or scripted, or unseen (calls
-    without a hook, known from their callees)."""
+    """A node without a row, or with a remark: ``what`` is folded, deep (the deepest call paths of a reduced merge),
+    asynchronous, compiled or scripted, or unseen (calls without a hook, known from their callees)."""
 
     what: str
     where: str
@@ -262,7 +262,9 @@ def _special(trace: Trace, table: Columns) -> list[Special]:
     ):
         if unseen:
             found.append(Special("unseen", where, unseen, total))
-        if kinds[node] == "overflow":
+        if kinds[node] == "overflow" and names[node].startswith("<deep"):
+            found.append(Special("deep", where, calls + resumes, asynchronous or own))
+        elif kinds[node] == "overflow":
             found.append(Special("folded", where, calls + resumes, own))  # as its row in the table has it
         elif asynchronous:
             found.append(Special("asynchronous", where, calls, asynchronous))

@@ -59,6 +59,7 @@ _MISSES = {
 _SPECIAL = {
     "asynchronous": "asynchronous, in no total",
     "compiled": "compiled, opaque: inlined calls are not recorded",
+    "deep": "the deepest of the call paths, which are too many for a reduced merge, counted together",
     "folded": "folded: calls below imports and compilers, counted together",
     "scripted": "scripted, opaque: only operators are recorded",
     "unseen": "constructors that Python 3.13 enters past the hook, known from their callees (minimum number of calls)",

@@ -9,7 +9,7 @@ static fd_status
 reduced(fd_trace **made, const fd_trace *a, const fd_trace *b)
 {
     const fd_trace *const both[] = {a, b};
-    return fd_ranks_reduce(made, both, b != NULL ? 2 : 1, "{}");
+    return fd_ranks_reduce(made, both, b != NULL ? 2 : 1, "{}", UINT32_MAX);
 }
 
 /* Sums, and the ranks with the smallest and the largest value. */

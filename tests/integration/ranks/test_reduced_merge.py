@@ -361,3 +361,24 @@ def test_slow_ranks_of_many_are_compared_with_few_in_memory(
     ]
     assert lines[-1].startswith(f"the first 8 of {RANKS} slow ranks are compared with rank ")
     assert max(read) == 16
+
+
+def test_the_deepest_of_too_many_call_paths_are_counted_together(
+    ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = load_run(ranks[0].parent)
+    monkeypatch.setattr("fastdispatch.dataset.reduced.PATHS", len(whole.contexts["node"]) // 2)
+    loaded = [fastdispatch.load(path) for path in ranks]
+    made = reduced(loaded)
+    parts = [reduced(loaded[9:]), reduced(loaded[4:9]), *loaded[:4]]
+    assert dumped(reduced(parts), tmp_path / "a.json") == dumped(made, tmp_path / "b.json")
+    assert len(made.contexts["node"]) < len(whole.contexts["node"])
+    assert sum(made.contexts["self"]) == sum(whole.contexts["self"])
+    deep = {row for row, node in enumerate(made.contexts["node"]) if made.nodes["key"][node] == "<deep>"}
+    assert deep and not deep & set(made.spreads["context"])
+    assert sum(made.contexts["calls"]) == sum(whole.contexts["calls"])
+    assert main(["report", str(tmp_path / "b.json"), "--all-time"]) == 0
+    assert "too many for a reduced merge, counted together: <deep> (" in capsys.readouterr().out
+    for command in (["html", "-o", str(tmp_path / "page.html")], ["findings"], ["svg", "-o", str(tmp_path / "a.svg")]):
+        assert main([command[0], str(tmp_path / "b.json"), *command[1:]]) == 0
+    assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
