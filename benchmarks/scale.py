@@ -1,4 +1,4 @@
-"""Data sets of many ranks, beside the merge in JSON. The ranks are copies of one recording with times scaled."""
+"""Data sets of many ranks, beside the merge in JSON. The ranks are copies of recordings with times scaled."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from tests import many_ranks
 
 ROOT = Path(__file__).parent.parent
 _GPT = ROOT / "docs" / "examples" / "gpt" / "pretrain.py"
+_RANKS = ROOT / "benchmarks" / "programs" / "ranks.py"
+#: Arguments of this program: 3 000 to 10 000, and about 50 000 call paths per rank.
+_KINDS = (("ddp", 8), ("fsdp", 2), ("pipeline", 8), ("pipeline", 130))
 _MANY = 256  # ranks from which on the size is limited: reduced merges do not grow
 _QUERIES = ("hottest-paths", "slowest-rank", "different-counts", "step-percentiles")
 
@@ -50,6 +53,18 @@ def _record(folder: Path, steps: int) -> Path:
     return folder / "rank00000.fd"
 
 
+def _record_ranks(folder: Path, kind: str, layers: int) -> list[Path]:
+    """Two ranks of a training."""
+    command = [sys.executable, "-m", "fastdispatch", "run", "--out", folder]
+    command += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", _RANKS, kind, str(layers)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return [folder / f"rank{rank:05}.fd" for rank in range(2)]
+
+
+def _paths(source: Path) -> int:
+    return len(fastdispatch.load(source).contexts["node"])
+
+
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
@@ -67,6 +82,21 @@ def _dataset(result: Result, folder: Path, source: Path, ranks: int, bars: bool)
     for name in _QUERIES if bars else ():
         result.add(f"sql {name}, {ranks} ranks", [_run("sql", target, name).seconds], "s", 3)
     return cost.cpu
+
+
+def _kind(result: Result, folder: Path, kind: str, layers: int, ranks: int) -> None:
+    """The data set of one kind of training, and its report."""
+    sources = _record_ranks(folder / "recorded", kind, layers)
+    name = f"{ranks} ranks, {kind} of {layers} layers"
+    many_ranks.write(sources, folder / "ranks", ranks)
+    cost = _run("merge", folder / "ranks", "-o", folder / "run.parquet")
+    report = _run("report", folder / "run.parquet")
+    result.add(f"call paths per rank, {name}", [sum(map(_paths, sources)) / len(sources)], "")
+    result.add(f"data set, {name}", [cost.seconds], "s")
+    result.add(f"data set, {name}, largest process", [cost.megabytes], "MB")
+    result.add(f"data set, {name}, size per rank", [_size(folder / "run.parquet") / ranks / 1e3], "kB")
+    result.add(f"report, {name}", [report.seconds], "s")
+    result.add(f"report, {name}, memory", [report.megabytes], "MB")
 
 
 def _json(result: Result, folder: Path, ranks: int) -> None:
@@ -97,11 +127,13 @@ def measure(effort: Effort) -> Result:
         except subprocess.CalledProcessError:
             result.skip("data sets", "the example does not run here: PyTorch is missing")
             return result
-        paths = len(fastdispatch.load(source).contexts["node"])
-        result.add("call paths per rank", [float(paths)], "")
+        result.add("call paths per rank", [float(_paths(source))], "")
         seconds = [_dataset(result, folder, source, count, count == 4096) for count in ranks]
         exponent = _exponent(ranks, seconds)
         result.add("exponent of the growth of CPU time with ranks", [exponent], "")
         result.add("CPU time of 100 000 ranks by it", [seconds[-1] * (100_000 / ranks[-1]) ** exponent], "s")
         _json(result, folder, ranks[1])
+        for kind, layers in _KINDS[: 1 if effort.quick else None]:
+            with tempfile.TemporaryDirectory(prefix="ranks-", dir=folder) as place:
+                _kind(result, Path(place), kind, layers, ranks[1])
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 RANK, ID, SELF, CALLS = 88, 32, 32, 16
@@ -31,11 +31,12 @@ def scaled(content: bytes, rank: int, world: int, factor: float) -> bytearray:
     return made
 
 
-def write(source: Path, folder: Path, ranks: int) -> list[Path]:
-    """Write recordings of ``ranks`` ranks, with up to 20 % more time outside of steps; return their paths by rank."""
+def write(sources: Path | Sequence[Path], folder: Path, ranks: int) -> list[Path]:
+    """Write recordings of ``ranks`` ranks, of each source in turn, with up to 20 % more time outside of steps; return
+    their paths by rank."""
     folder.mkdir(parents=True, exist_ok=True)
-    content = source.read_bytes()
+    contents = [source.read_bytes() for source in ([sources] if isinstance(sources, Path) else sources)]
     paths = [folder / f"rank{rank:05d}.fd" for rank in range(ranks)]
     for rank, path in enumerate(paths):
-        path.write_bytes(scaled(content, rank, ranks, random.Random(rank).uniform(1.0, 1.2)))
+        path.write_bytes(scaled(contents[rank % len(contents)], rank, ranks, random.Random(rank).uniform(1.0, 1.2)))
     return paths

@@ -19,9 +19,10 @@ torch.set_num_threads(1)
 dist.init_process_group(
     "gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world, timeout=timedelta(seconds=60)
 )
-with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=float(limit)):
+with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=float(limit)) as graph:
     for _ in range(rank + 1):
         torch.ones(3).add_(rank)
+        graph.step()
     dist.barrier()
     if fault == "killed":
         os.kill(os.getpid(), signal.SIGKILL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import tempfile
 import zlib
@@ -14,15 +15,19 @@ from pathlib import Path
 from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.dataset import run_manifest, run_tables
-from fastdispatch.dataset.reduced import reduced
+from fastdispatch.dataset.reduced import About, reduced
 from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.files import inputs
 from fastdispatch.read import privacy
+from fastdispatch.read.rank_rows import RankRow, folded, row_of
 from fastdispatch.read.segments import with_segments
 from fastdispatch.read.trace import PathLike, Trace, load
 
 #: Folder of the parts and names of the sums, of settled steps and of whole recordings.
 FOLDER, SETTLED, WHOLE = "parts", "settled.json.gz", "whole.json.gz"
+
+#: The steps of each rank (read/rank_rows.py), of ranks that send their reduced merge.
+RANKS = "ranks.json.gz"
 
 #: Two thirds of the time of level 6, for 4 % more.
 _LEVEL = 5
@@ -99,27 +104,35 @@ class Parts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._sums: dict[str, Trace | None] = {}
+        self._rows: list[RankRow] = []
 
     @property
     def ranks(self) -> set[int]:
         """The ranks that have been added."""
+        return {rank for first, last in self._about().get("ranks", []) for rank in range(first, last + 1)}
+
+    def _about(self) -> About:
+        """Return the description of the ranks, empty without one."""
         whole = self._sums.get(WHOLE)
-        spans = whole.reduced["ranks"] if whole is not None and whole.reduced is not None else []
-        return {rank for first, last in spans for rank in range(first, last + 1)}
+        return (whole.reduced if whole is not None else None) or {}
 
     def add_recording(self, path: str) -> None:
         whole = load(path)
         settled = Trace(whole.core.settled())
-        self._add({WHOLE: whole, SETTLED: settled if settled.window is not None else None})
+        decided = settled.window is not None
+        self._add({WHOLE: whole, SETTLED: settled if decided else None})
+        self._add_rows(map(row_of, (settled if decided else whole).ranks))
 
     def add(self, contents: Mapping[str, bytes]) -> None:
         """Add what :meth:`contents` returned, on this or another rank."""
-        found: dict[str, Trace | None] = {SETTLED: None}
-        for kind, content in contents.items():
-            part = self._folder / kind
-            part.write_bytes(content)
-            found[kind] = _load(part)
-        self._add(found)
+        for name, content in contents.items():
+            (self._folder / name).write_bytes(content)
+        self._add({kind: _load(self._folder / kind) if kind in contents else None for kind in (SETTLED, WHOLE)})
+        self._add_rows(_load_rows(self._folder / RANKS))
+
+    def _add_rows(self, rows: Iterable[RankRow]) -> None:
+        found = sorted([*self._rows, *rows], key=lambda row: row.rank)
+        self._rows = folded(found, max(self._about()["world"] - 1, found[-1].rank if found else 0))
 
     def _add(self, found: Mapping[str, Trace | None]) -> None:
         """Without settled steps of one rank, the sum has none."""
@@ -140,18 +153,23 @@ class Parts:
                 _save(trace, folder / kind)
             else:
                 (folder / kind).unlink(missing_ok=True)
+        rows = json.dumps([vars(row) for row in self._rows], separators=(",", ":"))
+        _replace(folder / RANKS, gzip.compress(rows.encode(), _LEVEL, mtime=0))
 
     def contents(self) -> dict[str, bytes]:
         """Return the contents of these files."""
         self.write(self._folder)
-        return {kind: (self._folder / kind).read_bytes() for kind, trace in self._sums.items() if trace is not None}
+        kinds = [kind for kind, trace in self._sums.items() if trace is not None]
+        return {name: (self._folder / name).read_bytes() for name in (*kinds, RANKS)}
 
 
 def load_gathered(folder: Path, *, settled: bool) -> Trace | None:
     """Return the reduced merge that ranks have sent (record/gather.py); None if a folder has none."""
     for kind in (SETTLED, WHOLE) if settled else (WHOLE,):
         if (folder / kind).is_file():
-            return _load(folder / kind)
+            made = _load(folder / kind)
+            made.rank_rows = _load_rows(folder / RANKS)
+            return made
     return None
 
 
@@ -173,8 +191,12 @@ def _unpacked(content: bytes) -> Trace:
 
 def _save(trace: Trace, target: Path) -> None:
     """Write a trace as compressed JSON, atomically."""
+    _replace(target, _packed(trace))
+
+
+def _replace(target: Path, content: bytes) -> None:
     partial = target.with_suffix(run_tables.PARTIAL)
-    partial.write_bytes(_packed(trace))
+    partial.write_bytes(content)
     partial.replace(target)
 
 
@@ -184,6 +206,20 @@ def _load(part: Path) -> Trace:
         return _unpacked(part.read_bytes())
     except (OSError, EOFError, zlib.error, ValueError, Error):
         raise Error(f"{part}: damaged: remove the data set and run fastdispatch merge again") from None
+
+
+def _load_rows(file: Path) -> list[RankRow]:
+    """Return the steps of each rank; empty without a file. Raises Error for a damaged one."""
+    try:
+        rows = json.loads(gzip.decompress(file.read_bytes()))
+        return [
+            RankRow(**row | {"place": tuple(row["place"]), "steps": {int(n): t for n, t in row["steps"].items()}})
+            for row in rows
+        ]
+    except FileNotFoundError:
+        return []
+    except (OSError, EOFError, zlib.error, ValueError, TypeError, AttributeError, KeyError):
+        raise Error(f"{file}: damaged: remove it to read the rest") from None
 
 
 def load_reduced(path: PathLike, *, settled: bool) -> Trace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from fastdispatch import _core
@@ -64,8 +65,10 @@ def _gathered(path: PathLike, recordings: int, *, settled: bool) -> Trace | None
         return None
     if made.meta.get("run_id") != run_directory.run_of(Path(path)):
         return None
+    rows = made.rank_rows
     made = Trace(privacy.apply(made.core))
     made.sources = [path]
+    made.rank_rows = rows if privacy.requested() is None else [replace(row, host="") for row in rows]
     return made
 
 
@@ -102,8 +105,8 @@ def load_some(path: PathLike, *, steps: Steps = None) -> Iterator[Trace]:
 
 
 def rank_rows(trace: Trace) -> list[RankRow]:
-    """Return the steps of each rank of a trace, also of a reduced merge of recordings or of a data set; none of a
-    reduced merge that ranks have sent, of a dump of one, or of a data set without DuckDB or with lost files."""
+    """Return the steps of each rank of a trace, also of a reduced merge of recordings, of a data set, or that ranks have
+    sent; none of a dump of one, or of a data set without DuckDB or with lost files."""
     about = trace.reduced
     if about is None:
         return list(map(row_of, trace.ranks))

@@ -51,6 +51,8 @@ def test_the_tree_is_the_merge_of_the_same_files(tmp_path: Path) -> None:
     assert found.reduced is not None and found.reduced["ranks"] == [[0, world - 1]]
     expected = merged(tmp_path, list(range(world)))
     assert dumped(found, tmp_path / "found.json") == dumped(expected, tmp_path / "expected.json")
+    assert run_loading.rank_rows(found) == run_loading.rank_rows(expected)
+    assert [row.rank for row in run_loading.rank_rows(found) if row.steps] == list(range(world))
 
 
 @pytest.mark.parametrize("few", [0, 16], ids=["tree", "recordings"])
