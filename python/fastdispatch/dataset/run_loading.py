@@ -105,8 +105,8 @@ def load_some(path: PathLike, *, steps: Steps = None) -> Iterator[Trace]:
 
 
 def rank_rows(trace: Trace) -> list[RankRow]:
-    """Return the steps of each rank of a trace, also of a reduced merge of recordings, of a data set, or that ranks have
-    sent; none of a dump of one, or of a data set without DuckDB or with lost files."""
+    """Return the steps of each rank of a trace, also of a reduced merge of recordings, of a data set, or of a gathered
+    one; none of a dump of one, or of a data set without DuckDB or with lost files."""
     about = trace.reduced
     if about is None:
         return list(map(row_of, trace.ranks))
