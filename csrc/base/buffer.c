@@ -20,18 +20,18 @@ fd_buffer_grow(fd_buffer *buffer, size_t size)
         buffer->status = FD_ENOMEM;
         return NULL;
     }
-    if (buffer->room - buffer->size < size) {
-        size_t room = buffer->room > 0 ? buffer->room : FIRST_ROOM;
-        while (room - buffer->size < size) {
-            room *= 2;
+    if (buffer->capacity - buffer->size < size) {
+        size_t capacity = buffer->capacity > 0 ? buffer->capacity : FIRST_ROOM;
+        while (capacity - buffer->size < size) {
+            capacity *= 2;
         }
-        char *bytes = fd_realloc(buffer->bytes, room);
+        char *bytes = fd_realloc(buffer->bytes, capacity);
         if (bytes == NULL) {
             buffer->status = FD_ENOMEM;
             return NULL;
         }
         buffer->bytes = bytes;
-        buffer->room = room;
+        buffer->capacity = capacity;
     }
     return buffer->bytes + buffer->size;
 }

@@ -14,7 +14,7 @@
 typedef struct fd_buffer {
     char *bytes; /* owned; not NUL-terminated */
     size_t size;
-    size_t room;
+    size_t capacity;
     fd_status status;
 } fd_buffer;
 
@@ -31,7 +31,8 @@ fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size)
     if (size == 0) {
         return;
     }
-    bool fits = buffer->status == FD_OK && buffer->room - buffer->size >= size;
+    bool fits =
+        buffer->status == FD_OK && buffer->capacity - buffer->size >= size;
     char *to =
         fits ? buffer->bytes + buffer->size : fd_buffer_grow(buffer, size);
     if (to != NULL) {

@@ -18,17 +18,18 @@
  * the last argument, which is a pointer. The row is valid until the next call;
  * NULL if there is no memory. */
 #define fd_row(vector, map, key, ...) \
-    fd_row_find((void **)&(vector)->list, &(vector)->count, &(vector)->room, \
-                sizeof *(vector)->list, (map), (key), (__VA_ARGS__))
+    fd_row_find((void **)&(vector)->list, &(vector)->count, \
+                &(vector)->capacity, sizeof *(vector)->list, (map), (key), \
+                (__VA_ARGS__))
 
 static inline void *
-fd_row_find(void **list, uint32_t *count, uint32_t *room, size_t size,
+fd_row_find(void **list, uint32_t *count, uint32_t *capacity, size_t size,
             fd_map *map, uint64_t key, const void *added)
 {
     uint32_t number = fd_map_get(map, key);
     if (number == 0) {
         number = *count + 1;
-        if (fd_vector_grow(list, *count, room, size, 1) != FD_OK
+        if (fd_vector_grow(list, *count, capacity, size, 1) != FD_OK
             || fd_map_put(map, key, number) != FD_OK) {
             return NULL;
         }

@@ -5,13 +5,13 @@
 enum { FIRST_ROOM = 16 };
 
 fd_status
-fd_vector_grow(void **list, uint32_t count, uint32_t *room, size_t size,
+fd_vector_grow(void **list, uint32_t count, uint32_t *capacity, size_t size,
                size_t more)
 {
-    if (*room - count >= more) {
+    if (*capacity - count >= more) {
         return FD_OK;
     }
-    size_t wanted = *room > 0 ? *room : FIRST_ROOM;
+    size_t wanted = *capacity > 0 ? *capacity : FIRST_ROOM;
     while (wanted - count < more) {
         wanted *= 2;
     }
@@ -23,7 +23,7 @@ fd_vector_grow(void **list, uint32_t count, uint32_t *room, size_t size,
         return FD_ENOMEM;
     }
     *list = grown;
-    *room = (uint32_t)wanted;
+    *capacity = (uint32_t)wanted;
     return FD_OK;
 }
 

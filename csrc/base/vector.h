@@ -17,13 +17,13 @@
     struct { \
         type *list; /* owned */ \
         uint32_t count; \
-        uint32_t room; \
+        uint32_t capacity; \
     }
 
 /* Reserve capacity for `more` elements; evaluates to a status. */
 #define fd_vector_reserve(vector, more) \
     fd_vector_grow((void **)&(vector)->list, (vector)->count, \
-                   &(vector)->room, sizeof *(vector)->list, (more))
+                   &(vector)->capacity, sizeof *(vector)->list, (more))
 
 #define fd_vector_push(vector, ...) \
     ((fd_status)(fd_vector_reserve((vector), 1) == FD_OK \
@@ -33,9 +33,9 @@
 
 #define fd_vector_clear(vector) \
     (fd_free((vector)->list), (vector)->list = NULL, (vector)->count = 0, \
-     (vector)->room = 0)
+     (vector)->capacity = 0)
 
-fd_status fd_vector_grow(void **list, uint32_t count, uint32_t *room,
+fd_status fd_vector_grow(void **list, uint32_t count, uint32_t *capacity,
                          size_t size, size_t more);
 
 /* Sort with a comparison function for qsort. Safe for an empty vector, whose

@@ -318,9 +318,9 @@ static void
 set_next_change(fd_clock_steps *s, int64_t moment, int64_t off)
 {
     double drift = fabs((double)s->map.drift_ppt) * 1e-12;
-    double room = fabs((double)s->step_ns) - fabs((double)off);
-    double later = drift > 0 ? (double)moment + room / drift : INFINITY;
-    s->next_change = room > 0 ? fd_clock_round(later) : moment;
+    double capacity = fabs((double)s->step_ns) - fabs((double)off);
+    double later = drift > 0 ? (double)moment + capacity / drift : INFINITY;
+    s->next_change = capacity > 0 ? fd_clock_round(later) : moment;
 }
 
 fd_clock_steps

@@ -409,7 +409,7 @@ keep_lists(reducing *r)
     }
     sum->buckets.list = r->sketches.buckets.list;
     sum->buckets.count = r->sketches.buckets.count;
-    sum->buckets.room = r->sketches.buckets.room;
+    sum->buckets.capacity = r->sketches.buckets.capacity;
     r->sketches = (fd_sketch_list){.buckets = {NULL, 0, 0}};
     return status;
 }

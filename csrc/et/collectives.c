@@ -445,8 +445,8 @@ find_levels(finding *f)
 fd_status
 fd_et_find_comms(fd_et *et)
 {
-    size_t room = (size_t)et->nodes.count + 1;
-    finding f = {et, fd_calloc(room, 1), fd_calloc(room, 1)};
+    size_t capacity = (size_t)et->nodes.count + 1;
+    finding f = {et, fd_calloc(capacity, 1), fd_calloc(capacity, 1)};
     fd_status status =
         f.levels == NULL || f.claims == NULL ? FD_ENOMEM : FD_OK;
     if (status == FD_OK) {

@@ -224,9 +224,9 @@ fd_et_find_edges(fd_et *et, uint32_t kinds)
         et->nodes.count > 0 && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
     fd_status status = FD_OK;
     if (!written) {
-        size_t room = (size_t)et->nodes.count + 1;
-        uint32_t *walk = fd_malloc(room * sizeof *walk);
-        uint32_t *order = fd_malloc(room * sizeof *order);
+        size_t capacity = (size_t)et->nodes.count + 1;
+        uint32_t *walk = fd_malloc(capacity * sizeof *walk);
+        uint32_t *order = fd_malloc(capacity * sizeof *order);
         status = walk == NULL || order == NULL
                    ? FD_ENOMEM
                    : find_all(et, walk, order, kinds);

@@ -315,7 +315,7 @@ fd_et_renumber(fd_et *et, const uint32_t *order)
     rename_places(et, order, now, moved);
     fd_free(et->nodes.list);
     et->nodes.list = moved;
-    et->nodes.room = count + 1;
+    et->nodes.capacity = count + 1;
     et->faults.renumbered = count;
     fd_free(now);
     fd_map_clear(&et->place_of);

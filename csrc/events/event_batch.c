@@ -11,7 +11,7 @@ enum { CHUNK = 1 << 15 };
 struct fd_batch_chunk {
     fd_batch_chunk *next;
     size_t used;
-    size_t room;
+    size_t capacity;
     char bytes[];
 };
 
@@ -41,7 +41,7 @@ void
 fd_batch_reset(fd_event_batch *batch)
 {
     fd_batch_chunk *kept = batch->chunks;
-    if (kept != NULL && kept->room > CHUNK) {
+    if (kept != NULL && kept->capacity > CHUNK) {
         kept = NULL;
     }
     free_chunks(batch, kept);
@@ -92,14 +92,14 @@ static char *
 make_room(fd_event_batch *batch, size_t size)
 {
     fd_batch_chunk *chunk = batch->chunks;
-    if (chunk == NULL || chunk->room - chunk->used < size) {
-        size_t room = size > CHUNK ? size : CHUNK;
-        chunk = fd_malloc(sizeof *chunk + room);
+    if (chunk == NULL || chunk->capacity - chunk->used < size) {
+        size_t capacity = size > CHUNK ? size : CHUNK;
+        chunk = fd_malloc(sizeof *chunk + capacity);
         if (chunk == NULL) {
             batch->status = FD_ENOMEM;
             return NULL;
         }
-        *chunk = (fd_batch_chunk){.next = batch->chunks, .room = room};
+        *chunk = (fd_batch_chunk){.next = batch->chunks, .capacity = capacity};
         batch->chunks = chunk;
     }
     char *at = chunk->bytes + chunk->used;

@@ -8,11 +8,12 @@ fd_status
 fd_gpu_stream_reserve(fd_gpu_stream *stream)
 {
     uint32_t count = stream->tail - stream->head;
-    if (count < stream->room) {
+    if (count < stream->capacity) {
         return FD_OK;
     }
-    uint32_t room = stream->room == 0 ? FIRST_ROOM : 2 * stream->room;
-    fd_gpu_timestamp *ring = fd_malloc(room * sizeof *ring);
+    uint32_t capacity =
+        stream->capacity == 0 ? FIRST_ROOM : 2 * stream->capacity;
+    fd_gpu_timestamp *ring = fd_malloc(capacity * sizeof *ring);
     if (ring == NULL) {
         return FD_ENOMEM;
     }
@@ -21,7 +22,7 @@ fd_gpu_stream_reserve(fd_gpu_stream *stream)
     }
     fd_free(stream->ring);
     stream->ring = ring;
-    stream->room = room;
+    stream->capacity = capacity;
     stream->head = 0;
     stream->tail = count;
     return FD_OK;

@@ -25,7 +25,7 @@ typedef struct fd_gpu_timestamp {
 typedef struct fd_gpu_stream {
     void *handle;
     fd_gpu_timestamp *ring; /* owned */
-    uint32_t room;          /* capacity, a power of two */
+    uint32_t capacity;      /* capacity, a power of two */
     uint32_t head;
     uint32_t tail;
     uint32_t window; /* window of the latest start; see fd_gpu_call */
@@ -49,19 +49,19 @@ fd_gpu_stream_is_empty(const fd_gpu_stream *stream)
 static inline void
 fd_gpu_stream_put(fd_gpu_stream *stream, fd_gpu_timestamp timestamp)
 {
-    stream->ring[stream->tail++ & (stream->room - 1)] = timestamp;
+    stream->ring[stream->tail++ & (stream->capacity - 1)] = timestamp;
 }
 
 static inline const fd_gpu_timestamp *
 fd_gpu_stream_head(const fd_gpu_stream *stream)
 {
-    return &stream->ring[stream->head & (stream->room - 1)];
+    return &stream->ring[stream->head & (stream->capacity - 1)];
 }
 
 static inline fd_gpu_timestamp
 fd_gpu_stream_pop(fd_gpu_stream *stream)
 {
-    return stream->ring[stream->head++ & (stream->room - 1)];
+    return stream->ring[stream->head++ & (stream->capacity - 1)];
 }
 
 #endif

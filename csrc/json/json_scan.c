@@ -479,13 +479,13 @@ is_plain(fd_span value)
         && memchr(value.from, '\\', fd_span_size(value)) == NULL;
 }
 
-/* Append a word to a C string of `room` bytes. */
+/* Append a word to a C string of `capacity` bytes. */
 static bool
-add_word(fd_span word, char *to, size_t room)
+add_word(fd_span word, char *to, size_t capacity)
 {
     size_t size = strlen(to);
     word = fd_span_inside(word);
-    if (fd_span_size(word) >= room - size) {
+    if (fd_span_size(word) >= capacity - size) {
         return false;
     }
     memcpy(to + size, word.from, fd_span_size(word));
@@ -494,13 +494,13 @@ add_word(fd_span word, char *to, size_t room)
 }
 
 bool
-fd_span_words(fd_span value, char *to, size_t room)
+fd_span_words(fd_span value, char *to, size_t capacity)
 {
     static const char separators[] = ", ";
     fd_scan scan = {.at = value.from, .end = value.to, .forgets = true};
     to[0] = '\0';
     if (is_plain(value)) {
-        return add_word(value, to, room);
+        return add_word(value, to, capacity);
     }
     fd_span name;
     fd_scan_result result = fd_scan_mark(&scan, '{');
@@ -513,11 +513,11 @@ fd_span_words(fd_span value, char *to, size_t room)
             && !(is_plain(name) && is_plain(each)
                  && add_word(
                      (fd_span){separators, separators + (first ? 0 : 2)}, to,
-                     room)
-                 && add_word(name, to, room)
+                     capacity)
+                 && add_word(name, to, capacity)
                  && add_word((fd_span){separators + 1, separators + 2}, to,
-                             room)
-                 && add_word(each, to, room))) {
+                             capacity)
+                 && add_word(each, to, capacity))) {
             result = FD_SCAN_BAD;
         }
     }

@@ -98,8 +98,8 @@ fd_span fd_span_inside(fd_span value);
 
 /* Write a value as plain words: "pipe 1, data 0" for {"pipe":1,"data":0}, a
  * string without its quotes, a number unchanged. Return false and write "" for
- * other values, for escapes and if `room` is too small. */
-bool fd_span_words(fd_span value, char *to, size_t room);
+ * other values, for escapes and if `capacity` is too small. */
+bool fd_span_words(fd_span value, char *to, size_t capacity);
 
 /* Read an unsigned integer. Return false for other values or out of range. */
 bool fd_span_u64(fd_span value, uint64_t *number);

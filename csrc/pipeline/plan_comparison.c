@@ -91,23 +91,23 @@ are_equal(const row *ran, const row *planned)
 }
 
 static int
-say(char *to, size_t room, const row *job)
+say(char *to, size_t capacity, const row *job)
 {
     int size =
-        snprintf(to, room, "%s", fd_job_kind_name((fd_job_kind)job->kind));
-    if (job->micro_batch >= 0 && size < (int)room) {
-        size += snprintf(to + size, room - (size_t)size, " of micro-batch %d",
-                         job->micro_batch);
+        snprintf(to, capacity, "%s", fd_job_kind_name((fd_job_kind)job->kind));
+    if (job->micro_batch >= 0 && size < (int)capacity) {
+        size += snprintf(to + size, capacity - (size_t)size,
+                         " of micro-batch %d", job->micro_batch);
     }
-    if (job->buffer >= 0 && size < (int)room) {
-        size += snprintf(to + size, room - (size_t)size, " in buffer %d",
+    if (job->buffer >= 0 && size < (int)capacity) {
+        size += snprintf(to + size, capacity - (size_t)size, " in buffer %d",
                          job->buffer);
     }
     return size;
 }
 
 static void
-note(char *text, size_t room, int32_t stage, uint32_t at, const row *ran,
+note(char *text, size_t capacity, int32_t stage, uint32_t at, const row *ran,
      const row *planned)
 {
     char done[80] = "nothing";
@@ -118,8 +118,8 @@ note(char *text, size_t room, int32_t stage, uint32_t at, const row *ran,
     if (planned != NULL) {
         say(meant, sizeof meant, planned);
     }
-    snprintf(text, room, "stage %d, job %u: ran %s, planned %s", stage, at + 1,
-             done, meant);
+    snprintf(text, capacity, "stage %d, job %u: ran %s, planned %s", stage,
+             at + 1, done, meant);
 }
 
 /* Realign after a difference: find the recorded job later in the plan, and the
@@ -165,7 +165,7 @@ stage_of(const row *ran, const row *planned, uint32_t stage)
 
 static void
 walk(fd_executed *jobs, uint32_t count, const row_list *ran,
-     const row_list *planned, uint32_t stage, char *text, size_t room)
+     const row_list *planned, uint32_t stage, char *text, size_t capacity)
 {
     uint32_t at = 0;
     uint32_t next = 0;
@@ -178,7 +178,7 @@ walk(fd_executed *jobs, uint32_t count, const row_list *ran,
             continue;
         }
         if (text[0] == '\0') {
-            note(text, room, stage_of(done, meant, stage),
+            note(text, capacity, stage_of(done, meant, stage),
                  done != NULL ? done->place : count, done, meant);
         }
         if (done == NULL) {
@@ -199,7 +199,7 @@ walk(fd_executed *jobs, uint32_t count, const row_list *ran,
 
 static fd_status
 compare_lane(fd_executed *jobs, uint32_t count, const fd_plan *plan,
-             uint32_t stage, const track *lane, char *text, size_t room)
+             uint32_t stage, const track *lane, char *text, size_t capacity)
 {
     row_list ran = {NULL, 0, 0};
     row_list planned = {NULL, 0, 0};
@@ -208,7 +208,7 @@ compare_lane(fd_executed *jobs, uint32_t count, const fd_plan *plan,
         status = rows_of_plan(&planned, plan, stage, lane);
     }
     if (status == FD_OK) {
-        walk(jobs, count, &ran, &planned, stage, text, room);
+        walk(jobs, count, &ran, &planned, stage, text, capacity);
     }
     fd_vector_clear(&ran);
     fd_vector_clear(&planned);
@@ -217,7 +217,7 @@ compare_lane(fd_executed *jobs, uint32_t count, const fd_plan *plan,
 
 fd_status
 fd_executed_compare(fd_executed *jobs, uint32_t count, const fd_plan *plan,
-                    uint32_t stage, char *text, size_t room)
+                    uint32_t stage, char *text, size_t capacity)
 {
     text[0] = '\0';
     for (uint32_t i = 0; i < count; i++) {
@@ -225,11 +225,11 @@ fd_executed_compare(fd_executed *jobs, uint32_t count, const fd_plan *plan,
     }
     if (plan->waiting == FD_WAIT_EACH) {
         track all = {.all = true};
-        return compare_lane(jobs, count, plan, stage, &all, text, room);
+        return compare_lane(jobs, count, plan, stage, &all, text, capacity);
     }
     track compute = {.compute = true};
     fd_status status =
-        compare_lane(jobs, count, plan, stage, &compute, text, room);
+        compare_lane(jobs, count, plan, stage, &compute, text, capacity);
     for (uint32_t global = 0;
          global < fd_plan_globals(plan) && status == FD_OK; global++) {
         if (fd_plan_holder(plan, global) != stage) {
@@ -238,8 +238,8 @@ fd_executed_compare(fd_executed *jobs, uint32_t count, const fd_plan *plan,
         for (uint8_t kind = FD_JOB_SA; kind <= FD_JOB_RG && status == FD_OK;
              kind++) {
             track transfers = {.kind = kind, .stage = (int16_t)global};
-            status =
-                compare_lane(jobs, count, plan, stage, &transfers, text, room);
+            status = compare_lane(jobs, count, plan, stage, &transfers, text,
+                                  capacity);
         }
     }
     return status;

@@ -25,6 +25,6 @@ typedef struct fd_executed {
  * the plan again, and equal jobs are not marked. */
 fd_status fd_executed_compare(fd_executed *jobs, uint32_t count,
                               const fd_plan *plan, uint32_t stage, char *text,
-                              size_t room);
+                              size_t capacity);
 
 #endif

@@ -64,7 +64,7 @@ fd_rows_sum(fd_rows *rows, const fd_trace *trace, const fd_groups *groups,
         return FD_ENOMEM;
     }
     rows->count = groups->list.count;
-    rows->room = rows->count;
+    rows->capacity = rows->count;
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         const fd_total *total = &totals->list[i];
         fd_row *row = &rows->list[groups->of_context[i]];

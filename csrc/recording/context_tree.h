@@ -194,7 +194,7 @@ fd_tree_job_of(const fd_tree *tree, const fd_entry *entry)
 {
     uint64_t offset = entry->owner - (uintptr_t)tree->base;
     return (entry->flags & FD_ENTRY_RANGE) != 0
-                && offset < tree->recording->file.room
+                && offset < tree->recording->file.capacity
              ? (fd_job *)(tree->base + offset)
              : NULL;
 }

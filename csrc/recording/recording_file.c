@@ -61,10 +61,10 @@ map(fd_file *file, fd_error *error)
     int flags = file->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
                              : MAP_SHARED;
     void *base =
-        mmap(NULL, file->room, PROT_READ | PROT_WRITE, flags, file->fd, 0);
+        mmap(NULL, file->capacity, PROT_READ | PROT_WRITE, flags, file->fd, 0);
     if (base == MAP_FAILED) {
         return fd_fail(error, FD_ENOMEM, "cannot map %zu bytes: %s",
-                       file->room, strerror(errno));
+                       file->capacity, strerror(errno));
     }
     file->base = base;
     if (back(file, 0, FD_PAGE) != FD_OK) {
@@ -132,7 +132,7 @@ fill_header(fd_file *file)
     memcpy(header->magic, magic_of(file), sizeof header->magic);
     header->version = FD_FILE_VERSION;
     header->header_bytes = FD_PAGE;
-    header->max_bytes = file->room;
+    header->max_bytes = file->capacity;
     header->pid = (uint32_t)getpid();
     header->file_bytes = FD_PAGE;
     header->liveness = unlocked ? FD_LIVENESS_UNKNOWN : FD_LIVENESS_LOCK;
@@ -143,7 +143,7 @@ begin(fd_file *file, const fd_folder *folder, const char *name, bool is_side,
       size_t max_bytes, fd_error *error)
 {
     *file = (fd_file){.fd = -1,
-                      .room = whole_pages(max_bytes),
+                      .capacity = whole_pages(max_bytes),
                       .folder = {.fd = -1},
                       .is_side = is_side};
     fd_status status =
@@ -240,7 +240,7 @@ fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
     fd_header *header = fd_file_header(file);
     size_t at = header->file_bytes;
     size_t size = whole_pages(bytes);
-    if (size > file->room - at || back(file, at, at + size) != FD_OK) {
+    if (size > file->capacity - at || back(file, at, at + size) != FD_OK) {
         fd_file_count(file, FD_COUNT_DISK_FULL);
         return FD_EFULL;
     }
@@ -258,13 +258,13 @@ fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
     return FD_OK;
 }
 
-/* Replace [from, room) by private zero pages. MAP_FIXED does this in one step,
+/* Replace [from, capacity) by private zero pages. MAP_FIXED does this in one step,
  * so the range is mapped at all times. */
 static void
 cover(const fd_file *file, size_t from)
 {
-    if (from < file->room) {
-        mmap(file->base + from, file->room - from, PROT_READ | PROT_WRITE,
+    if (from < file->capacity) {
+        mmap(file->base + from, file->capacity - from, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     }
 }
@@ -390,7 +390,7 @@ fd_file_clear(fd_file *file)
     }
     let_go(file);
     if (file->base != NULL) {
-        munmap(file->base, file->room);
+        munmap(file->base, file->capacity);
     }
     fd_free(file->path);
     *file = (fd_file){.fd = -1, .folder = {.fd = -1}};

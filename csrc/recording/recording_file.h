@@ -1,7 +1,7 @@
 /* The memory-mapped file below a recording: one address range, reserved at
  * full size, backed chunk by chunk.
  *
- *   base                                   base + room
+ *   base                                   base + capacity
  *   | header | chunk | chunk | ... |  not backed yet  |
  *                                  ^ header->file_bytes
  *
@@ -25,7 +25,7 @@
 
 typedef struct fd_file {
     char *base;       /* the mapping; stays mapped until fd_file_clear */
-    size_t room;      /* bytes of address space, the limit of the file */
+    size_t capacity;  /* bytes of address space, the limit of the file */
     int fd;           /* -1 when in memory */
     char *path;       /* owned; NULL when in memory */
     char *name;       /* last part of the path */
@@ -93,7 +93,7 @@ fd_file_header(const fd_file *file)
 static inline bool
 fd_file_fits(const fd_file *file, size_t bytes)
 {
-    return bytes <= file->room - fd_file_header(file)->file_bytes;
+    return bytes <= file->capacity - fd_file_header(file)->file_bytes;
 }
 
 static inline void *

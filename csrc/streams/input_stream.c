@@ -17,11 +17,11 @@ struct fd_unpacking {
 };
 
 static size_t
-read_file(fd_bytes_in *in, void *to, size_t room)
+read_file(fd_bytes_in *in, void *to, size_t capacity)
 {
     ssize_t got;
     do {
-        got = read(in->fd, to, room);
+        got = read(in->fd, to, capacity);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
         in->trouble = "reading it failed";
@@ -62,11 +62,11 @@ next_member(fd_bytes_in *in, z_stream *stream)
 }
 
 static size_t
-unpack(fd_bytes_in *in, char *to, size_t room)
+unpack(fd_bytes_in *in, char *to, size_t capacity)
 {
     z_stream *stream = &in->unpacking->stream;
     stream->next_out = (unsigned char *)to;
-    stream->avail_out = (unsigned)room;
+    stream->avail_out = (unsigned)capacity;
     while (stream->avail_out > 0) {
         if (stream->avail_in == 0) {
             stream->next_in = in->unpacking->packed;
@@ -92,7 +92,7 @@ unpack(fd_bytes_in *in, char *to, size_t room)
         }
     }
     in->ended = in->ended || stream->avail_out > 0;
-    return room - stream->avail_out;
+    return capacity - stream->avail_out;
 }
 
 /* Make space by dropping the bytes before `at`; if that is not enough, grow
@@ -105,19 +105,19 @@ make_room(fd_bytes_in *in)
     memmove(in->window, in->at, kept);
     in->at = in->window;
     in->end = in->window + kept;
-    if (kept <= in->room / 2) {
+    if (kept <= in->capacity / 2) {
         return true;
     }
-    if (in->room >= in->most) {
-        return kept < in->room;
+    if (in->capacity >= in->most) {
+        return kept < in->capacity;
     }
-    char *window = fd_realloc(in->window, 2 * in->room);
+    char *window = fd_realloc(in->window, 2 * in->capacity);
     if (window == NULL) {
         in->status = FD_ENOMEM;
         return false;
     }
     in->window = window;
-    in->room *= 2;
+    in->capacity *= 2;
     in->at = window;
     in->end = window + kept;
     return true;
@@ -131,9 +131,9 @@ read_more(fd_bytes_in *in)
     }
     size_t kept = (size_t)(in->end - in->window);
     char *to = in->window + kept;
-    size_t room = in->room - kept;
-    size_t got =
-        in->unpacking != NULL ? unpack(in, to, room) : read_file(in, to, room);
+    size_t capacity = in->capacity - kept;
+    size_t got = in->unpacking != NULL ? unpack(in, to, capacity)
+                                       : read_file(in, to, capacity);
     in->end += got;
     in->ended = in->ended || got == 0;
     return got > 0;
@@ -142,9 +142,9 @@ read_more(fd_bytes_in *in)
 bool
 fd_bytes_in_more(fd_bytes_in *in)
 {
-    FD_UNPOISON(in->window, in->room);
+    FD_UNPOISON(in->window, in->capacity);
     bool any = read_more(in);
-    FD_POISON(in->end, in->room - (size_t)(in->end - in->window));
+    FD_POISON(in->end, in->capacity - (size_t)(in->end - in->window));
     return any;
 }
 
@@ -178,9 +178,9 @@ fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error)
         return status;
     }
     in->size = (uint64_t)info.st_size;
-    in->room = fd_budget(BLOCK);
+    in->capacity = fd_budget(BLOCK);
     in->most = fd_budget(FD_BYTES_IN_MOST);
-    in->window = fd_malloc(in->room);
+    in->window = fd_malloc(in->capacity);
     in->at = in->end = in->window;
     return in->window == NULL ? FD_ENOMEM
          : is_packed(in->fd)  ? start_unpacking(in)
@@ -194,7 +194,7 @@ fd_bytes_in_close(fd_bytes_in *in)
         inflateEnd(&in->unpacking->stream);
     }
     fd_free(in->unpacking);
-    FD_UNPOISON(in->window, in->room);
+    FD_UNPOISON(in->window, in->capacity);
     fd_free(in->window);
     if (in->fd >= 0) {
         close(in->fd);

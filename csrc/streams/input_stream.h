@@ -23,7 +23,7 @@ typedef struct fd_bytes_in {
     const char *at;  /* the next byte */
     const char *end; /* end of the content in memory */
     char *window;    /* owned */
-    size_t room;
+    size_t capacity;
     size_t most;     /* limit of the window in bytes */
     uint64_t before; /* content bytes before the window */
     uint64_t read;   /* bytes read from the file; compressed bytes for gzip */

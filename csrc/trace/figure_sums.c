@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Make room for all contexts of a trace. */
+/* Reserve space for all contexts of a trace. */
 static fd_status
 grow(fd_figure_sums *sums, uint32_t contexts)
 {
@@ -52,7 +52,7 @@ fd_figure_sums_move(fd_figure_sums *sums, fd_trace *trace)
         fd_vector_clear(&first->figures);
         first->figures.list = list;
         first->figures.count = kept;
-        first->figures.room = sums->figures.room;
+        first->figures.capacity = sums->figures.capacity;
         sums->figures.list = NULL;
     }
     fd_figure_sums_clear(sums);

@@ -151,16 +151,16 @@ fd_merge_ids_clear(fd_merge_ids *ids)
 
 #define COPY(to, from, field) \
     copy_list((void **)&(to)->field.list, &(to)->field.count, \
-              &(to)->field.room, (from)->field.list, (from)->field.count, \
+              &(to)->field.capacity, (from)->field.list, (from)->field.count, \
               sizeof *(from)->field.list)
 
 static fd_status
-copy_list(void **list, uint32_t *count, uint32_t *room, const void *from,
+copy_list(void **list, uint32_t *count, uint32_t *capacity, const void *from,
           uint32_t from_count, size_t size)
 {
     *list = NULL;
     *count = 0;
-    *room = 0;
+    *capacity = 0;
     if (from_count == 0) {
         return FD_OK;
     }
@@ -170,7 +170,7 @@ copy_list(void **list, uint32_t *count, uint32_t *room, const void *from,
     }
     memcpy(*list, from, from_count * size);
     *count = from_count;
-    *room = from_count;
+    *capacity = from_count;
     return FD_OK;
 }
 

@@ -38,7 +38,7 @@ typedef struct directory {
 } directory;
 
 static fd_status
-read_head(const char *path, void *head, size_t room, size_t *size,
+read_head(const char *path, void *head, size_t capacity, size_t *size,
           fd_error *error)
 {
     int fd;
@@ -46,7 +46,7 @@ read_head(const char *path, void *head, size_t room, size_t *size,
     *size = 0;
     fd_status status = fd_open_to_read(path, &fd, &info, error);
     if (status == FD_OK) {
-        *size = fd_read_at(fd, head, room, 0);
+        *size = fd_read_at(fd, head, capacity, 0);
         close(fd);
     }
     return status;

@@ -115,9 +115,11 @@ positions(fd_operand_list inputs, const fd_tensor_view *input,
         int64_t stride = number_of(inputs, STRIDE, i - 2);
         int64_t reach =
             number_of(inputs, DILATION, i - 2) * (weight->sizes[i] - 1) + 1;
-        int64_t room =
+        int64_t capacity =
             input->sizes[i] + 2 * number_of(inputs, PADDING, i - 2) - reach;
-        product *= stride > 0 && room >= 0 ? (uint64_t)(room / stride + 1) : 0;
+        product *= stride > 0 && capacity >= 0
+                     ? (uint64_t)(capacity / stride + 1)
+                     : 0;
     }
     return product;
 }

@@ -61,14 +61,14 @@ list_key_of(fd_operand_list inputs, uint32_t at)
 /* Store the words of one input and return their number. Return 0 if they do
  * not fit or if the input is a list that cannot be compared. */
 static uint32_t
-store(uint64_t *to, uint32_t room, fd_operand_list inputs, uint32_t at)
+store(uint64_t *to, uint32_t capacity, fd_operand_list inputs, uint32_t at)
 {
     const fd_operand_value *values = inputs.values;
     const fd_tensor_fields *tensor = fd_operand_tensor(&values[at]);
     if (tensor == NULL) {
         list_key list = list_key_of(inputs, at);
         uint32_t need = list.head == OTHER ? 1 : LIST_WORDS;
-        if (list.head == 0 || need > room) {
+        if (list.head == 0 || need > capacity) {
             return 0;
         }
         to[0] = list.head;
@@ -79,7 +79,7 @@ store(uint64_t *to, uint32_t room, fd_operand_list inputs, uint32_t at)
         return need;
     }
     uint32_t need = TENSOR_WORDS + (uint32_t)tensor->dimensions;
-    if (need > room) {
+    if (need > capacity) {
         return 0;
     }
     to[0] = head_of(tensor);

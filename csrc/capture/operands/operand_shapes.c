@@ -103,14 +103,14 @@ typedef struct shapes_text {
 static __attribute__((format(printf, 2, 3))) void
 append(shapes_text *text, const char *format, ...)
 {
-    size_t room = FD_SHAPES_TEXT - ROOM_FOR_END - text->used;
+    size_t capacity = FD_SHAPES_TEXT - ROOM_FOR_END - text->used;
     va_list values;
     va_start(values, format);
     int size = text->cut
                  ? -1
-                 : vsnprintf(text->to + text->used, room, format, values);
+                 : vsnprintf(text->to + text->used, capacity, format, values);
     va_end(values);
-    text->cut |= size < 0 || (size_t)size >= room;
+    text->cut |= size < 0 || (size_t)size >= capacity;
     text->used += text->cut ? 0 : (size_t)size;
 }
 

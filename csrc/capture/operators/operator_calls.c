@@ -18,7 +18,7 @@ keep_schema(fd_recording *recording, const void *schema, const char *name)
 {
     union {
         max_align_t aligned;
-        char room[512]; /* a std::ostringstream has 376 bytes */
+        char capacity[512]; /* a std::ostringstream has 376 bytes */
     } stream;
     fd_cpp_text text;
     fd_torch.begin_stream(&stream);

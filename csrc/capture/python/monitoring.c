@@ -40,18 +40,18 @@ enum { IDS = sizeof ids / sizeof *ids };
 
 /* List the owners of the ids: "5: a, 4: b, 3: coverage, 2: cProfile". */
 static void
-name_owners(PyObject *module, char *text, size_t room)
+name_owners(PyObject *module, char *text, size_t capacity)
 {
     size_t used = 0;
-    for (int i = 0; i < IDS && used < room; i++) {
+    for (int i = 0; i < IDS && used < capacity; i++) {
         PyObject *owner = PyObject_CallMethod(module, "get_tool", "i", ids[i]);
         const char *name = owner != NULL && PyUnicode_Check(owner)
                              ? PyUnicode_AsUTF8(owner)
                              : NULL;
         int size =
-            snprintf(text + used, room - used, "%s%d: %.40s",
+            snprintf(text + used, capacity - used, "%s%d: %.40s",
                      i > 0 ? ", " : "", ids[i], name != NULL ? name : "?");
-        used += size > 0 ? (size_t)size : room;
+        used += size > 0 ? (size_t)size : capacity;
         PyErr_Clear();
         Py_XDECREF(owner);
     }

@@ -26,7 +26,7 @@ typedef struct fd_record_callback {
 typedef struct fd_cpp_text {
     const char *text;
     uint64_t size;
-    uint64_t room[2];
+    uint64_t capacity[2];
 } fd_cpp_text;
 
 typedef struct fd_libtorch {

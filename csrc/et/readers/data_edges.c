@@ -348,12 +348,12 @@ visit(finding *f, const moments *list)
 fd_status
 fd_et_find_data(fd_et *et, const uint32_t *order)
 {
-    size_t room = (size_t)et->nodes.count + 1;
+    size_t capacity = (size_t)et->nodes.count + 1;
     finding f = {.et = et,
-                 .works = fd_calloc(room, sizeof *f.works),
-                 .next = fd_calloc(room, sizeof *f.next)};
+                 .works = fd_calloc(capacity, sizeof *f.works),
+                 .next = fd_calloc(capacity, sizeof *f.next)};
     moments list = {NULL, 0, 0};
-    uint32_t *open = fd_malloc(room * sizeof *open);
+    uint32_t *open = fd_malloc(capacity * sizeof *open);
     fd_status status = open == NULL || f.works == NULL || f.next == NULL
                          ? FD_ENOMEM
                          : list_moments(et, order, open, &list);

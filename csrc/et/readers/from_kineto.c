@@ -94,9 +94,9 @@ static fd_status
 make(making *m)
 {
     fd_kineto *k = m->k;
-    size_t room = (size_t)k->ops.count + 1;
-    uint32_t *open = fd_malloc(room * sizeof *open);
-    m->numbers = fd_malloc(room * sizeof *m->numbers);
+    size_t capacity = (size_t)k->ops.count + 1;
+    uint32_t *open = fd_malloc(capacity * sizeof *open);
+    m->numbers = fd_malloc(capacity * sizeof *m->numbers);
     fd_status status = open != NULL && m->numbers != NULL
                          ? add_root(m, "process")
                          : FD_ENOMEM;

@@ -212,10 +212,10 @@ put_name(fd_et *et, fd_et_node *node, uint32_t call)
     char name[512];
     int size = snprintf(name, sizeof name, "fastdispatch interval: %s",
                         fd_et_text(et, call));
-    size_t room = sizeof name - 1;
-    return fd_text_pool_add_clean(&et->texts, name,
-                                  (size_t)size < room ? (size_t)size : room,
-                                  &node->name);
+    size_t capacity = sizeof name - 1;
+    return fd_text_pool_add_clean(
+        &et->texts, name, (size_t)size < capacity ? (size_t)size : capacity,
+        &node->name);
 }
 
 static fd_status

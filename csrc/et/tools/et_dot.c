@@ -133,8 +133,8 @@ is_drawn(const fd_et_collapsed *collapsed, int kind)
 static fd_status
 put_lines(fd_dot_writer *w, const fd_et_collapsed *collapsed, uint32_t *left)
 {
-    size_t room = (size_t)collapsed->lines.count * FD_ET_KINDS + 1;
-    drawn *list = fd_calloc(room, sizeof *list);
+    size_t capacity = (size_t)collapsed->lines.count * FD_ET_KINDS + 1;
+    drawn *list = fd_calloc(capacity, sizeof *list);
     uint32_t most = collapsed->mode == FD_ET_EACH ? LINES : COLLAPSED_LINES;
     uint32_t count = 0;
     if (list == NULL) {

@@ -150,9 +150,9 @@ skip(const joining *j, const entry **node, const entry *node_end,
     int64_t steps[2] = {1, 1};
     for (int64_t i = 1; i <= MOST_SKIPPED && i - 2 * CONTEXT < best; i++) {
         for (int which = 0; which < 2; which++) {
-            int64_t room = which == 0 ? node_end - *node : op_end - *op;
+            int64_t capacity = which == 0 ? node_end - *node : op_end - *op;
             int64_t count =
-                i >= room
+                i >= capacity
                     ? 0
                     : agreement(j, *node + (which == 0 ? i : 0), node_end,
                                 *op + (which == 1 ? i : 0), op_end);

@@ -409,10 +409,10 @@ take_pings(fd_timeline_sync *sync, fd_span array)
 }
 
 static void
-take_text(fd_span text, char *to, size_t room)
+take_text(fd_span text, char *to, size_t capacity)
 {
     size_t size = text.from == NULL ? 0 : fd_span_size(text);
-    size = size < room ? size : 0; /* a truncated name would be a different
+    size = size < capacity ? size : 0; /* a truncated name would be a different
                                     * name */
     memcpy(to, size > 0 ? text.from : "", size);
     to[size] = '\0';

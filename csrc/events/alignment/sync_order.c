@@ -73,7 +73,7 @@ stride_of(uint32_t count, uint32_t most)
 
 /* Free the unused capacity of a list. */
 static fd_status
-shrink(void **list, uint32_t count, uint32_t *room, size_t size)
+shrink(void **list, uint32_t count, uint32_t *capacity, size_t size)
 {
     void *smaller = count == 0 ? NULL : fd_realloc(*list, count * size);
     if (count > 0 && smaller == NULL) {
@@ -83,7 +83,7 @@ shrink(void **list, uint32_t count, uint32_t *room, size_t size)
         fd_free(*list);
     }
     *list = smaller;
-    *room = count;
+    *capacity = count;
     return FD_OK;
 }
 
@@ -131,10 +131,10 @@ fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most)
     }
     sync->messages.count = kept;
     fd_status status = shrink((void **)&sync->parts.list, sync->parts.count,
-                              &sync->parts.room, sizeof *sync->parts.list);
+                              &sync->parts.capacity, sizeof *sync->parts.list);
     return status == FD_OK
              ? shrink((void **)&sync->messages.list, kept,
-                      &sync->messages.room, sizeof *sync->messages.list)
+                      &sync->messages.capacity, sizeof *sync->messages.list)
              : status;
 }
 

@@ -368,7 +368,7 @@ write_rank(writer *w)
                                        .phases = process_track(w) - 2,
                                        .lanes = w->ids + FIRST_LANE,
                                        .first = w->ids + FIRST_COUNTER,
-                                       .room = COUNTERS};
+                                       .capacity = COUNTERS};
     fd_status status = fd_perfetto_tracks_write(&tracks, w->packets.to);
     if (status == FD_OK) {
         status = fd_streams_make(&w->streams, w->rank);

@@ -148,7 +148,7 @@ write_values(writer *w, const fd_counter_values *values, fd_counter counter)
 {
     const fd_perfetto_tracks *tracks = w->tracks;
     char name[FD_COUNTER_NAME];
-    for (uint32_t i = 0; i < values->count && w->counters < tracks->room;
+    for (uint32_t i = 0; i < values->count && w->counters < tracks->capacity;
          i++) {
         const fd_counter_value *value = &values->list[i];
         if (i == 0 || values->list[i - 1].of != value->of) {

@@ -16,9 +16,9 @@ typedef struct fd_perfetto_tracks {
     uint32_t parent;    /* track of the process */
     uint32_t steps;
     uint32_t phases;
-    uint32_t lanes; /* first track of asynchronous work */
-    uint32_t first; /* first track of the counters */
-    uint32_t room;  /* maximum number of counters */
+    uint32_t lanes;    /* first track of asynchronous work */
+    uint32_t first;    /* first track of the counters */
+    uint32_t capacity; /* maximum number of counters */
 } fd_perfetto_tracks;
 
 /* Append the packets of all these tracks. */

@@ -220,7 +220,7 @@ put(fd_sorter *s, int fd, const head *record, const char *bytes, uint64_t *end,
 static void
 empty_arena(fd_sorter *s)
 {
-    if (s->arena.room / 2 > s->budget) {
+    if (s->arena.capacity / 2 > s->budget) {
         fd_buffer_clear(&s->arena);
     }
     s->arena.size = 0;
@@ -290,10 +290,10 @@ take(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
         size -= part;
         if (size > 0) {
             uint64_t rest = c->to - c->from;
-            size_t room = fd_budget(WINDOW);
-            ssize_t got =
-                pread(s->fd, c->window, rest < room ? (size_t)rest : room,
-                      (off_t)c->from);
+            size_t capacity = fd_budget(WINDOW);
+            ssize_t got = pread(s->fd, c->window,
+                                rest < capacity ? (size_t)rest : capacity,
+                                (off_t)c->from);
             if (got <= 0 && !(got < 0 && errno == EINTR)) {
                 return refused(s, "read", got < 0 ? errno : EIO, error);
             }

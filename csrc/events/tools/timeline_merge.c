@@ -264,9 +264,9 @@ is_second(const merging *m, uint32_t place)
 }
 
 static void
-describe(const fd_timeline_input *input, char *label, size_t room)
+describe(const fd_timeline_input *input, char *label, size_t capacity)
 {
-    snprintf(label, room, "%.160s: %s, %+" PRId64 " ns",
+    snprintf(label, capacity, "%.160s: %s, %+" PRId64 " ns",
              fd_timeline_name(input), fd_timeline_align_name(input->align),
              input->clock.offset_ns);
 }

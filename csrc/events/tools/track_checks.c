@@ -42,7 +42,7 @@ fd_tracks_begin(fd_tracks *tracks)
 }
 
 static uint32_t
-room(const fd_tracks *tracks)
+capacity(const fd_tracks *tracks)
 {
     return tracks->most != 0 ? tracks->most
                              : (uint32_t)fd_budget(FD_TRACKS_RECORDS);
@@ -58,7 +58,7 @@ add(fd_tracks *tracks, fd_track_record record)
     if ((record.track >> 32) % passes != tracks->pass) {
         return FD_OK;
     }
-    if (tracks->records.count >= room(tracks)) {
+    if (tracks->records.count >= capacity(tracks)) {
         tracks->left_out += tracks->passes > 0;
         return tracks->passes > 0 ? fd_map_put(&tracks->cut, record.track, 1)
                                   : FD_OK;
@@ -383,9 +383,10 @@ fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done)
     uint32_t count = tracks->records.count;
     walk w = {.faults = faults};
     fd_status status = FD_OK;
-    if (tracks->passes == 0 && tracks->offered > room(tracks)) {
+    if (tracks->passes == 0 && tracks->offered > capacity(tracks)) {
         /* Parts have unequal sizes: plan with half of the capacity. */
-        tracks->passes = (uint32_t)(2 * tracks->offered / room(tracks)) + 1;
+        tracks->passes =
+            (uint32_t)(2 * tracks->offered / capacity(tracks)) + 1;
         *done = false;
         return FD_OK;
     }

@@ -246,7 +246,7 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(
             args, kwargs, "O!O!|$dpppiddIIppzIIKO:optimize", names,
             &PyList_Type, &machines, &PyList_Type, &bandwidths, &costs->ratio,
-            &straight, &fewer, &true_cut, &memory, &costs->room,
+            &straight, &fewer, &true_cut, &memory, &costs->capacity,
             &costs->optimizer, &costs->in_flight, &request.most_states,
             &second, &gains, &schedule, &request.micro_batches,
             &request.chunks, &effort, &watch)) {

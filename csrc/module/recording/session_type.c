@@ -370,8 +370,8 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
     fd_trace *trace = NULL;
     fd_error error = {""};
     fd_status status = fd_reader_read_memories(
-        &trace, (fd_memory){file->base, file->room},
-        spill != NULL ? (fd_memory){spill->base, spill->room}
+        &trace, (fd_memory){file->base, file->capacity},
+        spill != NULL ? (fd_memory){spill->base, spill->capacity}
                       : (fd_memory){NULL, 0},
         timeline != 0, &error);
     if (status == FD_OK) {

@@ -132,14 +132,14 @@ static fd_status
 copy(fd_cut_regions *r, uint32_t region)
 {
     size_t row = (size_t)FD_CUT_REGION_SETS * r->layers->words;
-    if (r->list.count == r->room) {
-        uint32_t room = r->room > 0 ? 2 * r->room : 64;
-        uint64_t *sets = fd_realloc(r->sets, room * row * sizeof *sets);
+    if (r->list.count == r->capacity) {
+        uint32_t capacity = r->capacity > 0 ? 2 * r->capacity : 64;
+        uint64_t *sets = fd_realloc(r->sets, capacity * row * sizeof *sets);
         if (sets == NULL) {
             return FD_ENOMEM;
         }
         r->sets = sets;
-        r->room = room;
+        r->capacity = capacity;
     }
     fd_cut_region same = r->list.count > 0
                            ? r->list.list[region]
@@ -206,7 +206,7 @@ fd_cut_regions_clear(fd_cut_regions *r)
     fd_free(r->after);
     fd_free(r->sets);
     fd_vector_clear(&r->list);
-    *r = (fd_cut_regions){.room = 0};
+    *r = (fd_cut_regions){.capacity = 0};
 }
 
 static double

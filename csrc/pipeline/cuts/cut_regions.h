@@ -42,7 +42,7 @@ typedef struct fd_cut_regions {
     uint64_t *after;    /* owned; a row per layer: itself and the layers that
                          * depend on it */
     uint64_t *sets;     /* owned; FD_CUT_REGION_SETS rows per region */
-    uint32_t room;      /* capacity of `sets` in regions */
+    uint32_t capacity;  /* capacity of `sets` in regions */
     FD_VECTOR(fd_cut_region) list;
 } fd_cut_regions;
 

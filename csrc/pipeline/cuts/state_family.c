@@ -40,16 +40,17 @@ fd_family_put(fd_state_family *f, uint32_t *place)
             return FD_OK;
         }
     }
-    if (f->count == f->room) {
-        size_t room = f->room > 0 ? (size_t)f->room * 2 : 64;
-        uint64_t *rows = room > UINT32_MAX
-                           ? NULL
-                           : fd_realloc(f->rows, room * words * sizeof *rows);
+    if (f->count == f->capacity) {
+        size_t capacity = f->capacity > 0 ? (size_t)f->capacity * 2 : 64;
+        uint64_t *rows =
+            capacity > UINT32_MAX
+                ? NULL
+                : fd_realloc(f->rows, capacity * words * sizeof *rows);
         if (rows == NULL) {
             return FD_ENOMEM;
         }
         f->rows = rows;
-        f->room = (uint32_t)room;
+        f->capacity = (uint32_t)capacity;
     }
     memcpy(&f->rows[(size_t)f->count * words], f->next,
            words * sizeof *f->next);

@@ -10,7 +10,7 @@ typedef struct fd_state_family {
     const fd_layers *layers;
     uint64_t *rows; /* owned */
     uint32_t count;
-    uint32_t room;
+    uint32_t capacity;
     fd_index index;      /* row -> index + 1 */
     uint64_t *next;      /* owned; a temporary row */
     double *least_times; /* see fd_states, like the next */

@@ -53,10 +53,10 @@ find_any(search *s)
 {
     const fd_states *states = s->request->states;
     double from = s->low;
-    double room =
+    double margin =
         fmin(s->request->cap, states->times[states->count - 1]) - from;
-    for (double share = 1.0 / 256; room > 0 && share <= 1; share *= 4) {
-        double time = from + share * room;
+    for (double share = 1.0 / 256; margin > 0 && share <= 1; share *= 4) {
+        double time = from + share * margin;
         fd_status status = find_below(s, time, time);
         if (status != FD_EINVAL) {
             return status;

@@ -113,7 +113,8 @@ fd_evaluator_fits(const fd_evaluator *evaluator, fd_compiled *compiled,
                   uint32_t rank, const fd_part *parts)
 {
     return evaluator->costs->memory == FD_MEMORY_FREE
-        || fd_compiled_memory(compiled, rank, parts) <= evaluator->costs->room;
+        || fd_compiled_memory(compiled, rank, parts)
+               <= evaluator->costs->capacity;
 }
 
 uint32_t

@@ -236,7 +236,7 @@ fd_optimum_data_parallel(fd_optimum *optimum,
         if ((costs->straight && machines > 1)
             || (costs->memory != FD_MEMORY_FREE
                 && fd_stage_memory(costs, states, whole, machines, 0)
-                       > costs->room)) {
+                       > costs->capacity)) {
             status = FD_EINVAL;
         }
     }

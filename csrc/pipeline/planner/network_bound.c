@@ -202,9 +202,9 @@ extend(ways *w, uint32_t from, uint32_t done, bool forward)
     const fd_cut_region *list = w->list;
     machine_set *to = forward ? w->front : w->back;
     uint32_t machines = w->bound->machines;
-    double room = (machines - done) * w->cap;
-    double begin = list[from].least_time - w->width - (forward ? 0 : room);
-    double end = list[from].most_time + (forward ? room : 0);
+    double margin = (machines - done) * w->cap;
+    double begin = list[from].least_time - w->width - (forward ? 0 : margin);
+    double end = list[from].most_time + (forward ? margin : 0);
     uint32_t at = first_open(w, begin);
     for (; at < w->count && list[w->open[at]].least_time <= end; at++) {
         uint32_t next = w->open[at];
@@ -401,16 +401,17 @@ fd_network_bound_raise(fd_network_bound *b, double most, uint32_t regions,
                        uint64_t effort)
 {
     ways w = {.bound = b, .list = b->regions.list.list};
-    size_t room = (size_t)regions + 1;
-    room = room > b->regions.list.count ? room : b->regions.list.count;
-    w.open = fd_malloc(room * sizeof *w.open);
-    w.order = fd_malloc(room * sizeof *w.order);
-    w.times = fd_malloc(room * sizeof *w.times);
-    w.front = fd_calloc(room, sizeof *w.front);
-    w.back = fd_calloc(room, sizeof *w.back);
-    w.allowed = fd_calloc(room, sizeof *w.allowed);
-    w.completing = fd_calloc(room, sizeof *w.completing);
-    w.transfer = fd_calloc(room, sizeof *w.transfer);
+    size_t capacity = (size_t)regions + 1;
+    capacity =
+        capacity > b->regions.list.count ? capacity : b->regions.list.count;
+    w.open = fd_malloc(capacity * sizeof *w.open);
+    w.order = fd_malloc(capacity * sizeof *w.order);
+    w.times = fd_malloc(capacity * sizeof *w.times);
+    w.front = fd_calloc(capacity, sizeof *w.front);
+    w.back = fd_calloc(capacity, sizeof *w.back);
+    w.allowed = fd_calloc(capacity, sizeof *w.allowed);
+    w.completing = fd_calloc(capacity, sizeof *w.completing);
+    w.transfer = fd_calloc(capacity, sizeof *w.transfer);
     bool made = w.open != NULL && w.order != NULL && w.times != NULL
              && w.front != NULL && w.back != NULL && w.allowed != NULL
              && w.completing != NULL && w.transfer != NULL;

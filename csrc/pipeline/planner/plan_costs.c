@@ -115,11 +115,11 @@ fd_costs_check(const fd_costs *costs, fd_error *error)
         return fd_fail(error, FD_EINVAL, "ratio %g: above 0", costs->ratio);
     }
     if (costs->memory != FD_MEMORY_FREE
-        && !(is_positive(costs->room) && is_share(costs->optimizer))) {
+        && !(is_positive(costs->capacity) && is_share(costs->optimizer))) {
         return fd_fail(error, FD_EINVAL,
                        "memory of %g bytes, %g of optimizer state a byte: "
                        "finite non-negative numbers",
-                       costs->room, costs->optimizer);
+                       costs->capacity, costs->optimizer);
     }
     return FD_OK;
 }

@@ -39,7 +39,7 @@ typedef struct fd_costs {
     bool true_cut; /* each tensor that crosses counts once; all machines of the
                     * level below reduce the gradients of a stage */
     fd_memory_model memory;
-    double room;        /* bytes of memory of a machine */
+    double capacity;    /* bytes of memory of a machine */
     double optimizer;   /* bytes of optimizer state per byte of parameters */
     uint32_t in_flight; /* maximum number of micro-batches; 0: no limit */
 } fd_costs;

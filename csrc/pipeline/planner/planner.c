@@ -164,12 +164,13 @@ report_memory(fd_pipeline *pipeline, const fd_model *model,
             }
             number++;
         }
-        status = fd_fail(error, FD_EINVAL,
-                         "no plan has room in %.4g bytes per machine: without "
-                         "the bound stage %u (%u layers, %.60s to %.60s) "
-                         "lacks %.4g bytes",
-                         costs->room, (unsigned)worst, (unsigned)ends.layers,
-                         ends.first, ends.last, most - costs->room);
+        status =
+            fd_fail(error, FD_EINVAL,
+                    "no plan fits into %.4g bytes per machine: without "
+                    "the bound stage %u (%u layers, %.60s to %.60s) "
+                    "lacks %.4g bytes",
+                    costs->capacity, (unsigned)worst, (unsigned)ends.layers,
+                    ends.first, ends.last, most - costs->capacity);
     }
     fd_optimum_clear(&found);
     return status;
@@ -325,13 +326,13 @@ close_bounds(fd_pipeline *pipeline, const fd_model *model,
 {
     enum { FIRST_REGIONS = 1 << 10 };
     uint64_t row = FD_CUT_REGION_SETS * pipeline->layers.words * sizeof row;
-    uint64_t room = MOST_BYTES / row;
-    room = room < MOST_REGIONS ? room : MOST_REGIONS;
+    uint64_t capacity = MOST_BYTES / row;
+    capacity = capacity < MOST_REGIONS ? capacity : MOST_REGIONS;
     fd_network_bound bound;
     double low = pipeline->best.bound;
     fd_status status = fd_network_bound_make(&bound, model, &pipeline->layers,
                                              &request->costs, low);
-    for (uint64_t most = FIRST_REGIONS; most <= room; most *= 4) {
+    for (uint64_t most = FIRST_REGIONS; most <= capacity; most *= 4) {
         double time = pipeline->best.time;
         if (status != FD_OK || bound.time >= CLOSE * time || bound.exact) {
             break;

@@ -86,7 +86,7 @@ has_room(const fd_level *l, fd_block block, uint32_t machines, uint32_t after)
 {
     return l->costs->memory == FD_MEMORY_FREE
         || fd_stage_memory(l->costs, l->states, block, machines, after)
-               <= l->costs->room;
+               <= l->costs->capacity;
 }
 
 /* Return the minimum number of machines for an amount of work, or one more
@@ -244,7 +244,7 @@ sweep(const fd_level *l, row *r)
 {
     double here = l->states->times[r->state];
     double begin = start_time(l->states, r->start);
-    double room = slack(l->states);
+    double margin = slack(l->states);
     uint32_t next = l->opened;
     for (r->back = 1; next > 0; r->back++) {
         set_bound(l, r);
@@ -252,10 +252,10 @@ sweep(const fd_level *l, row *r)
             return;
         }
         double front = (r->high - r->back) * l->unit;
-        next = open_until(l, next, begin + front * r->bound + room);
+        next = open_until(l, next, begin + front * r->bound + margin);
         while (next > 0 && r->bound >= 0
                && l->open[next - 1].time
-                      >= here - r->back * l->unit * r->bound - room) {
+                      >= here - r->back * l->unit * r->bound - margin) {
             try_cut(l, r, &l->open[--next]);
             ++*l->looked;
         }
@@ -323,18 +323,18 @@ static void
 take_range(const fd_level *l, row *r)
 {
     const fd_states *states = l->states;
-    double room = slack(states);
+    double margin = slack(states);
     double each = l->unit * l->cap;
     double time = states->times[r->state] - start_time(states, r->start);
     bool whole = r->state == states->count - 1;
     r->transfer = machines_for_cut(l, r->state);
-    r->first = machines_for(l, time - room, each);
+    r->first = machines_for(l, time - margin, each);
     r->first = r->first > 0 ? r->first : 1;
     r->last = l->machines;
     if (l->outermost && !whole) {
         double rest =
             states->times[states->count - 1] - states->times[r->state];
-        uint32_t later = machines_for(l, rest - room, each);
+        uint32_t later = machines_for(l, rest - margin, each);
         later = later > r->transfer ? later : r->transfer;
         later = later > 0 ? later : 1;
         r->last = later < l->machines ? l->machines - later : 0;

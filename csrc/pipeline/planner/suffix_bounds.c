@@ -29,7 +29,7 @@ try_block(fd_suffix_bounds *bounds, const fd_suffix_bounds_request *request,
             fd_part_of(costs, request->states, (fd_block){start, state}, used);
         fd_part_lines(lines, &part, request->micro_batches, request->apart);
         if (costs->memory != FD_MEMORY_FREE
-            && part.kept + part.saved > costs->room) {
+            && part.kept + part.saved > costs->capacity) {
             continue;
         }
         for (int line = 0; line < FD_LINES; line++) {

@@ -140,14 +140,14 @@ report_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
                     ? i
                     : worst;
         }
-        double room = request->costs.room;
-        status =
-            fd_fail(error, FD_EINVAL,
-                    "no plan for %s was found that has room in %.4g bytes per "
-                    "machine: without the bound the rank of stage %u lacks "
-                    "%.4g bytes",
-                    fd_schedule_name(request->schedule), room, (unsigned)worst,
-                    stages.stages.list[worst].memory - room);
+        double capacity = request->costs.capacity;
+        status = fd_fail(
+            error, FD_EINVAL,
+            "no plan for %s was found that fits into %.4g bytes per "
+            "machine: without the bound the rank of stage %u lacks "
+            "%.4g bytes",
+            fd_schedule_name(request->schedule), capacity, (unsigned)worst,
+            stages.stages.list[worst].memory - capacity);
     }
     fd_optimum_clear(&stages);
     fd_scheduled_clear(&found);

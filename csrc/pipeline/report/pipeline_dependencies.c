@@ -75,11 +75,11 @@ producer_of(const table *t, const fd_pipe *p, const fd_pipe_job *job)
 fd_status
 fd_pipeline_find_producers(uint32_t *producers, const fd_pipe *p)
 {
-    uint32_t room = 16;
-    while (room / 2 < p->jobs.count) {
-        room *= 2;
+    uint32_t capacity = 16;
+    while (capacity / 2 < p->jobs.count) {
+        capacity *= 2;
     }
-    table t = {fd_calloc(room, sizeof *t.slots), room - 1};
+    table t = {fd_calloc(capacity, sizeof *t.slots), capacity - 1};
     if (t.slots == NULL) {
         return FD_ENOMEM;
     }

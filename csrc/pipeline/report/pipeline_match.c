@@ -65,12 +65,12 @@ slot_of(const end_table *table, const fd_pipe *p, const fd_pipe_job *job,
 static fd_status
 open_table(end_table *table, const fd_pipe *p)
 {
-    uint32_t room = 16;
-    while (room / 2 < p->jobs.count) {
-        room *= 2;
+    uint32_t capacity = 16;
+    while (capacity / 2 < p->jobs.count) {
+        capacity *= 2;
     }
-    table->mask = room - 1;
-    table->slots = fd_calloc(room, sizeof *table->slots);
+    table->mask = capacity - 1;
+    table->slots = fd_calloc(capacity, sizeof *table->slots);
     return table->slots == NULL ? FD_ENOMEM : FD_OK;
 }
 

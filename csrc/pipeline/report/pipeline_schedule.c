@@ -31,8 +31,8 @@ is_same(const fd_pipe_job *job, const fd_plan_job *planned)
 }
 
 static void
-tell(char *text, size_t room, const fd_pipe_rank *rank, const fd_pipe_job *job,
-     const fd_plan_job *planned)
+tell(char *text, size_t capacity, const fd_pipe_rank *rank,
+     const fd_pipe_job *job, const fd_plan_job *planned)
 {
     char has[48] = "nothing more";
     char wants[48] = "nothing more";
@@ -45,15 +45,15 @@ tell(char *text, size_t room, const fd_pipe_rank *rank, const fd_pipe_job *job,
                  fd_pipe_kind_names[planned->kind], planned->micro_batch,
                  planned->stage);
     }
-    snprintf(text, room, "rank %u: %s where the schedule has %s", rank->rank,
-             has, wants);
+    snprintf(text, capacity, "rank %u: %s where the schedule has %s",
+             rank->rank, has, wants);
 }
 
 /* Return whether a rank computed in the order of the plan; if not, describe
  * the difference. */
 static bool
 follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
-        char *text, size_t room)
+        char *text, size_t capacity)
 {
     const fd_pipe_rank *rank = &p->ranks.list[at];
     fd_pipe_cell cell = fd_pipeline_cell(p, at, iteration);
@@ -74,7 +74,7 @@ follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
             return true;
         }
         if (job == NULL || planned == NULL || !is_same(job, planned)) {
-            tell(text, room, rank, job, planned);
+            tell(text, capacity, rank, job, planned);
             return false;
         }
     }

@@ -250,25 +250,25 @@ simulate_other(study *s, fd_schedule schedule, fd_pipe_theory *simulated)
     fd_plan plan;
     fd_status status = fd_plan_make(&plan, &request, NULL);
     uint32_t globals = status == FD_OK ? fd_plan_globals(&plan) : 0;
-    int64_t *room =
-        fd_calloc((size_t)globals * FD_JOB_KINDS + 1, sizeof *room);
-    status = status == FD_OK && room == NULL ? FD_ENOMEM : status;
+    int64_t *capacity =
+        fd_calloc((size_t)globals * FD_JOB_KINDS + 1, sizeof *capacity);
+    status = status == FD_OK && capacity == NULL ? FD_ENOMEM : status;
     fd_replay_prices prices = {.of_kind = {NULL}};
-    for (uint32_t g = 0; g < globals && room != NULL; g++) {
+    for (uint32_t g = 0; g < globals && capacity != NULL; g++) {
         int64_t of[FD_JOB_KINDS];
         price_place(s, fd_plan_holder(&plan, g), of);
         for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
             int kind = common[i];
             bool moves = fd_job_is_transfer((fd_job_kind)kind);
-            room[(size_t)kind * globals + g] =
+            capacity[(size_t)kind * globals + g] =
                 moves ? of[kind] : of[kind] / (int64_t)plan.chunks;
-            prices.of_kind[kind] = &room[(size_t)kind * globals];
+            prices.of_kind[kind] = &capacity[(size_t)kind * globals];
         }
     }
     if (status == FD_OK) {
         status = simulate_priced(simulated, &plan, &prices, found);
     }
-    fd_free(room);
+    fd_free(capacity);
     fd_plan_clear(&plan);
     return status;
 }

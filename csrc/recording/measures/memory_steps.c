@@ -27,7 +27,7 @@ static uint32_t
 count_of(const fd_memory_use *use)
 {
     uint32_t count = atomic_load(&use->count);
-    return count < use->room ? count : use->room;
+    return count < use->capacity ? count : use->capacity;
 }
 
 /* Return the KEPT record of an ALLOCATED record, or NULL if there is no

@@ -11,9 +11,9 @@ fd_status
 fd_memory_init(fd_memory_use *use, fd_recording *recording)
 {
     use->recording = recording;
-    use->room =
+    use->capacity =
         (uint32_t)(recording->limits.max_measures / sizeof(fd_measure));
-    use->records = fd_calloc(use->room, sizeof *use->records);
+    use->records = fd_calloc(use->capacity, sizeof *use->records);
     fd_status status =
         use->records == NULL ? FD_ENOMEM : fd_blocks_init(&use->blocks);
     if (status != FD_OK) {
@@ -28,7 +28,7 @@ fd_memory_clear(fd_memory_use *use)
     fd_blocks_clear(&use->blocks);
     fd_free(use->records);
     use->records = NULL;
-    use->room = 0;
+    use->capacity = 0;
 }
 
 /* Replace both words atomically if they equal `old`. Return whether they
@@ -108,7 +108,7 @@ static void
 list(fd_memory_use *use, const fd_measure *record)
 {
     uint32_t at = atomic_fetch_add(&use->count, 1);
-    if (at < use->room) {
+    if (at < use->capacity) {
         __atomic_store_n(&use->records[at],
                          fd_file_id(&use->recording->file, record),
                          __ATOMIC_RELEASE);

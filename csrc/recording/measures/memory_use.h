@@ -35,7 +35,7 @@ typedef struct fd_memory_use {
                                                   yet */
     uint32_t *records;      /* owned, atomic: ids of ALLOCATED, FREED */
     _Atomic uint32_t count; /* number of `records` */
-    uint32_t room;
+    uint32_t capacity;
     uint64_t ends; /* number of ended steps */
     _Atomic uint64_t lost;
     _Atomic uint64_t lost_bytes;

@@ -86,7 +86,7 @@ load_rank_table(const fd_loading *l, fd_span json, const fd_table *table,
         if (status == FD_OK) { \
             (vector)->list = from.list; \
             (vector)->count = from.count; \
-            (vector)->room = from.count; \
+            (vector)->capacity = from.count; \
         } \
         else { \
             fd_free(from.list); \

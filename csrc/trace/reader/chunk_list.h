@@ -28,7 +28,7 @@ typedef struct fd_chunks {
     char *base;         /* owned; a copy, each record at its offset; bytes that
                          * were not read are 0 */
     size_t size;        /* of the file; grows while a live one is opened */
-    size_t room;        /* allocated bytes of `base` */
+    size_t capacity;    /* allocated bytes of `base` */
     int fd;             /* open until the chunks are closed; -1: no file */
     const char *memory; /* borrowed; the source if there is no file */
     fd_chunks_part part;

@@ -224,7 +224,7 @@ end_of(fd_chunks *chunks)
     atomic_thread_fence(memory_order_acquire);
     if (chunks->fd >= 0 && fstat(chunks->fd, &info) == 0) {
         size_t size = (size_t)info.st_size;
-        chunks->size = size < chunks->room ? size : chunks->room;
+        chunks->size = size < chunks->capacity ? size : chunks->capacity;
     }
     if (end > chunks->size || end < FD_PAGE) {
         chunks->truncated = true;

@@ -40,10 +40,11 @@ open_file(fd_chunks *chunks, const char *path, fd_error *error)
     chunks->writer = fd_writer_of(chunks->fd, &header);
     fstat(chunks->fd, &info);
     chunks->size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
-    chunks->room = chunks->size;
+    chunks->capacity = chunks->size;
     /* A live recording can grow up to its own bound while it is read. */
-    if (chunks->writer != FD_WRITER_GONE && header.max_bytes > chunks->room) {
-        chunks->room = header.max_bytes < most ? header.max_bytes : most;
+    if (chunks->writer != FD_WRITER_GONE
+        && header.max_bytes > chunks->capacity) {
+        chunks->capacity = header.max_bytes < most ? header.max_bytes : most;
     }
     return FD_OK;
 }
@@ -78,9 +79,10 @@ check_header(const fd_chunks *chunks, const char *path, fd_error *error)
 static fd_status
 start(fd_chunks *chunks)
 {
-    size_t room =
-        chunks->side || chunks->room < FD_PAGE ? FD_PAGE : chunks->room;
-    size_t pages = (room + FD_PAGE - 1) / FD_PAGE;
+    size_t capacity = chunks->side || chunks->capacity < FD_PAGE
+                        ? FD_PAGE
+                        : chunks->capacity;
+    size_t pages = (capacity + FD_PAGE - 1) / FD_PAGE;
     chunks->base = fd_calloc(pages, FD_PAGE);
     if (!chunks->side) {
         chunks->by_page = fd_calloc(pages, sizeof *chunks->by_page);
@@ -143,7 +145,7 @@ open_memory(fd_chunks *chunks, const void *base, size_t size, bool side,
 {
     *chunks = (fd_chunks){.memory = base,
                           .size = size,
-                          .room = size,
+                          .capacity = size,
                           .fd = -1,
                           .side = side,
                           .writer = FD_WRITER_LIVES};

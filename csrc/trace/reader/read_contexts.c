@@ -188,7 +188,7 @@ read_figures(fd_reading *r)
     }
     r->rank->figures.list = sums;
     r->rank->figures.count = kept;
-    r->rank->figures.room = count;
+    r->rank->figures.capacity = count;
     return FD_OK;
 }
 

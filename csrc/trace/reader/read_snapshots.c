@@ -293,10 +293,10 @@ read_window(snapshots *s)
     }
     window->figures_from.list = lists[0].list;
     window->figures_from.count = lists[0].count;
-    window->figures_from.room = lists[0].room;
+    window->figures_from.capacity = lists[0].capacity;
     window->figures_to.list = lists[1].list;
     window->figures_to.count = lists[1].count;
-    window->figures_to.room = lists[1].room;
+    window->figures_to.capacity = lists[1].capacity;
     return status;
 }
 

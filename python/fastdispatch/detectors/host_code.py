@@ -63,9 +63,20 @@ ADVICE = (
 
 
 def find(steps: Steps) -> Iterator[Finding | NotDecided]:
-    times = _host_times(steps)
-    shortest = max(limits.HOST_SHARE * steps.short, limits.HOST_MS * 1e6)
-    reported = set(_heaviest(steps, times, shortest))
+    """Report the time that nearly every step has, then what half of the steps have twice as much of: waiting for a lock
+    or a network varies."""
+    minimum = max(limits.HOST_SHARE * steps.short, limits.HOST_MS * 1e6)
+    found = [
+        *_findings(steps, _host_times(steps, _shortest(steps)), minimum, "nearly every step"),
+        *_findings(steps, _host_times(steps, _usual(steps, 2)), 2 * minimum, "half of the steps"),
+    ]
+    undecided = {each.reason: each for each in found if isinstance(each, NotDecided)}
+    yield from (each for each in found if isinstance(each, Finding))
+    yield from undecided.values()
+
+
+def _findings(steps: Steps, times: dict[int, float], minimum: float, which: str) -> Iterator[Finding | NotDecided]:
+    reported = set(_heaviest(steps, times, minimum))
     groups: dict[int, list[int]] = {}
     for path in reported:
         groups.setdefault(steps.paths["node"][path], []).append(path)
@@ -73,20 +84,25 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         if max(rank["world"] for rank in steps.ranks) > 1 and _may_wait(steps, node):
             yield NotDecided(ID, f"{steps.keys[node]} may wait for a collective, which its own time does not show")
             continue
-        yield _finding(steps, paths, [row for path in paths for row in _rows(steps, path, times, reported)], times)
+        rows = [row for path in paths for row in _rows(steps, path, times, reported)]
+        yield _finding(steps, paths, rows, times, which)
 
 
-def _host_times(steps: Steps) -> dict[int, float]:
-    """Return the time of rows of the program's own code without operators, less a bound of the cost of recording: that
-    of nine in ten steps, or of all, on the rank with the longest. A time that few steps have is not in it."""
+def _shortest(steps: Steps) -> dict[int, float]:
+    """Return the time of rows in nine of ten steps, or in all, on the rank with the longest."""
     shortest: dict[int, float] = {}
     for rank in rank_figures(steps):
         for row, time in rank.shortest.items():
             shortest[row] = max(shortest.get(row, 0.0), time)
-    for row, time in _usual(steps):
+    for row, time in _usual(steps, 10).items():
         shortest[row] = max(shortest.get(row, 0.0), time)
+    return shortest
+
+
+def _host_times(steps: Steps, times: dict[int, float]) -> dict[int, float]:
+    """Return the times of rows of the program's own code without operators, less a bound of the cost of recording."""
     found: dict[int, float] = {}
-    for row, time in shortest.items():
+    for row, time in times.items():
         if row not in steps.claimed and _is_host(steps, row):
             callees = sum(map(steps.calls, steps.children[row]))
             operators = sum(steps.calls(child) for child in steps.children[row] if not _is_host(steps, child))
@@ -95,9 +111,10 @@ def _host_times(steps: Steps) -> dict[int, float]:
     return found
 
 
-def _usual(steps: Steps) -> Iterator[tuple[int, float]]:
-    """Yield paths that each step keeps as its heaviest, and the time that nine in ten steps exceed: the first step of a
-    loop lacks what follows the others."""
+def _usual(steps: Steps, part: int) -> dict[int, float]:
+    """Return paths that steps keep as their heaviest, and the time that all but one ``part`` of the steps exceed: the
+    first step of a loop lacks what follows the others."""
+    found: dict[int, float] = {}
     for rank in steps.ranks:
         times: dict[int, Counter[int]] = {}
         for step, row, time in zip(*(rank["step_tops"][name] for name in ("step", "context", "self")), strict=True):
@@ -105,9 +122,10 @@ def _usual(steps: Steps) -> Iterator[tuple[int, float]]:
         count = len(set(rank["step_tops"]["step"]))
         for row, each in times.items():
             absent = count - len(each)
-            rank_of_tenth = count // 10 - absent
-            if rank_of_tenth >= 0 and row < len(steps.paths["node"]):
-                yield row, float(sorted(each.values())[rank_of_tenth])
+            place = count // part - absent
+            if place >= 0 and row < len(steps.paths["node"]):
+                found[row] = max(found.get(row, 0.0), float(sorted(each.values())[place]))
+    return found
 
 
 def _is_host(steps: Steps, row: int) -> bool:
@@ -149,7 +167,7 @@ def _may_wait(steps: Steps, node: int) -> bool:
     return function is None or any(called(call) in _WAITS for call in steps.sources.calls(node))
 
 
-def _finding(steps: Steps, paths: list[int], rows: list[int], times: dict[int, float]) -> Finding:
+def _finding(steps: Steps, paths: list[int], rows: list[int], times: dict[int, float], which: str) -> Finding:
     path = max(paths, key=lambda each: times.get(each, 0.0))
     spent = sum(times[row] for row in rows if row in times)
     mean = sum(map(steps.own, rows))
@@ -166,7 +184,7 @@ def _finding(steps: Steps, paths: list[int], rows: list[int], times: dict[int, f
         where,
         spent,
         f"{often}at least {seconds(spent)} or"
-        f" {percent(spent / steps.step)} of nearly every step (mean {seconds(mean)}) in Python, in C or waiting{most}",
+        f" {percent(spent / steps.step)} of {which} (mean {seconds(mean)}) in Python, in C or waiting{most}",
         ADVICE,
         ranks=ranks_with(steps, paths),
         evidence={"ns_per_step": round(mean), "least_ns": round(spent), "calls_per_step": round(calls, 2)},

@@ -18,11 +18,11 @@ static void
 descend(void *argument)
 {
     descent *d = argument;
-    volatile char room[1 << 20];
-    for (size_t i = 0; i < sizeof room; i += 4096) {
-        room[i] = (char)i;
+    volatile char capacity[1 << 20];
+    for (size_t i = 0; i < sizeof capacity; i += 4096) {
+        capacity[i] = (char)i;
     }
-    const volatile char *here = room;
+    const volatile char *here = capacity;
     fd_segment *own = d->segment;
     d->apart = d->apart && here > own->base && here < own->base + own->bytes
             && (d->above < own->base || d->above >= own->base + own->bytes);
@@ -36,7 +36,7 @@ descend(void *argument)
         d->above = here;
         fd_segment_run(own->next, descend, d);
     }
-    CHECK(room[4096] == (char)4096);
+    CHECK(capacity[4096] == (char)4096);
 }
 
 static void

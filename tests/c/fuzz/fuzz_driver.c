@@ -39,7 +39,7 @@ mutate(const fd_buffer *seed, char *bytes, size_t *size)
     static const char json[] = "[]{},:\"-0129e.\\ufalse\x80\xFF";
     size_t at = somewhere(seed);
     size_t from = somewhere(seed);
-    size_t room = *size - (at < *size ? at : *size);
+    size_t capacity = *size - (at < *size ? at : *size);
     size_t length = next() % 65;
     switch (next() % 7) {
     case 0:
@@ -49,10 +49,10 @@ mutate(const fd_buffer *seed, char *bytes, size_t *size)
         bytes[at] = (char)next();
         break;
     case 2:
-        memcpy(bytes + at, &odd[next() % 8], room < 8 ? room : 8);
+        memcpy(bytes + at, &odd[next() % 8], capacity < 8 ? capacity : 8);
         break;
     case 3:
-        length = length < room ? length : room;
+        length = length < capacity ? length : capacity;
         memcpy(bytes + at, seed->bytes + from,
                length < seed->size - from ? length : seed->size - from);
         break;
@@ -60,7 +60,7 @@ mutate(const fd_buffer *seed, char *bytes, size_t *size)
         bytes[at] = json[next() % (sizeof json - 1)];
         break;
     case 5:
-        memset(bytes + at, (int)next(), length < room ? length : room);
+        memset(bytes + at, (int)next(), length < capacity ? length : capacity);
         break;
     default:
         if (next() % 8 == 0) {

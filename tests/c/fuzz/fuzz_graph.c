@@ -39,7 +39,7 @@ plan(const fd_model *model, bool scheduled, uint32_t machines)
                                              .ratio = 1,
                                              .fewer = true,
                                              .memory = FD_MEMORY_FLUSHED,
-                                             .room = 1e12},
+                                             .capacity = 1e12},
                                    .most_states = 64,
                                    .second = true,
                                    .gains = true,

@@ -79,13 +79,13 @@ events_are_bounded(void)
     for (int i = 0; i < 1000; i++) {
         fd_gpu_figures_add(&figures, &sample);
     }
-    uint32_t room = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
+    uint32_t capacity = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
     EQUAL(figures.events.chunks.count, 1);
     EQUAL(figures.ended, 1000);
     const fd_chunk *chunk = figures.events.chunks.list[0];
-    EQUAL(chunk->used, room);
+    EQUAL(chunk->used, capacity);
     const fd_header *header = fd_file_header(&f.recording->file);
-    EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 1000 - room);
+    EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 1000 - capacity);
     EQUAL(record(&figures, 0)->calls, 1000);
 }
 
@@ -98,18 +98,18 @@ or_the_oldest_are_overwritten(void)
     OK(fixture_open_timeline(&f, &timeline));
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
     fd_gpu_figures_init(&figures, f.recording);
-    uint32_t room = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
-    for (uint32_t i = 0; i < 3 * room + 5; i++) {
+    uint32_t capacity = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
+    for (uint32_t i = 0; i < 3 * capacity + 5; i++) {
         fd_gpu_sample sample = {.event = {.context = 100, .start = i}};
         fd_gpu_figures_add(&figures, &sample);
     }
     CHECK(figures.chunk != NULL);
     const fd_gpu_event *events = fd_chunk_records(figures.chunk);
     EQUAL(figures.chunk->used, 5);
-    EQUAL(figures.chunk->first, 3 * room);
-    EQUAL(events[4].start, 3 * room + 4);
+    EQUAL(figures.chunk->first, 3 * capacity);
+    EQUAL(events[4].start, 3 * capacity + 4);
     const fd_header *header = fd_file_header(&f.recording->file);
-    EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 3 * room);
+    EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 3 * capacity);
 }
 
 RUN(ABSORBS(adds_up), ABSORBS(stores_the_call), ABSORBS(events_are_bounded),

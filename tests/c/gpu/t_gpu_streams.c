@@ -24,7 +24,7 @@ keeps_the_order(void)
         EQUAL(fd_gpu_stream_pop(&stream).interval, popped++);
     }
     EQUAL(popped, put);
-    EQUAL(stream.room, 1024);
+    EQUAL(stream.capacity, 1024);
 }
 
 static void

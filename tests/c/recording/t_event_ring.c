@@ -62,7 +62,8 @@ static bool
 is_in(const fd_file *file, const fd_chunk *chunk)
 {
     const char *at = (const char *)chunk;
-    return chunk != NULL && at > file->base && at < file->base + file->room;
+    return chunk != NULL && at > file->base
+        && at < file->base + file->capacity;
 }
 
 static void

@@ -69,7 +69,7 @@ packets_of_phases_and_counters(void)
                                  .parent = 10,
                                  .phases = 11,
                                  .first = 12,
-                                 .room = 2};
+                                 .capacity = 2};
     OK(fd_perfetto_tracks_write(&tracks, &to));
     EQUAL(to.size, 0);
     fd_trace_step step = {.begin = 100, .end = 160};

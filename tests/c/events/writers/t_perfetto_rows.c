@@ -10,7 +10,7 @@
 /* "B1@10 E1@20": what, on which track, when. */
 static void
 spell_packet(const char *bytes, size_t size, int64_t *time, char *text,
-             size_t room)
+             size_t capacity)
 {
     fd_proto_field f;
     fd_proto_field g;
@@ -32,20 +32,21 @@ spell_packet(const char *bytes, size_t size, int64_t *time, char *text,
     }
     size_t used = strlen(text);
     if (event) {
-        snprintf(text + used, room - used, "%s%c%u@%d", used > 0 ? " " : "",
-                 type == 9 ? 'L' : "?BEIC"[type], (unsigned)track, (int)*time);
+        snprintf(text + used, capacity - used, "%s%c%u@%d",
+                 used > 0 ? " " : "", type == 9 ? 'L' : "?BEIC"[type],
+                 (unsigned)track, (int)*time);
     }
 }
 
 static const char *
-spell(const fd_buffer *to, char *text, size_t room)
+spell(const fd_buffer *to, char *text, size_t capacity)
 {
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(to->bytes, to->size);
     int64_t time = 0;
     text[0] = '\0';
     while (fd_proto_next(&r, &f)) {
-        spell_packet(f.bytes, f.size, &time, text, room);
+        spell_packet(f.bytes, f.size, &time, text, capacity);
     }
     return text;
 }

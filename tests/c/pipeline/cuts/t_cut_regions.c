@@ -77,7 +77,7 @@ regions_contain_all_states(void)
     for (uint32_t seed = 0; seed < 12; seed++) {
         CLEAN(fd_model_clear) fd_model model = {.about = 0};
         CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
-        CLEAN(fd_cut_regions_clear) fd_cut_regions regions = {.room = 0};
+        CLEAN(fd_cut_regions_clear) fd_cut_regions regions = {.capacity = 0};
         OK(random_model(&model, seed, 8));
         OK(fd_layers_make(&layers, &model, NULL));
         OK(fd_cut_regions_make(&regions, &model, &layers));
@@ -98,7 +98,7 @@ order_of_regions(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
-    CLEAN(fd_cut_regions_clear) fd_cut_regions regions = {.room = 0};
+    CLEAN(fd_cut_regions_clear) fd_cut_regions regions = {.capacity = 0};
     OK(random_model(&model, 1, 8));
     OK(fd_layers_make(&layers, &model, NULL));
     OK(fd_cut_regions_make(&regions, &model, &layers));

@@ -46,10 +46,10 @@ what_may_not_be(void)
     CHECK(isinf(fd_evaluator_time(&evaluator, compiled, &chain)));
     evaluator.forbidden = FD_NO_STATE;
     c.costs.memory = FD_MEMORY_FLUSHED;
-    c.costs.room = 7999;
+    c.costs.capacity = 7999;
     /* Two layers of 1000 bytes: weights and gradients, and twice in flight. */
     CHECK(isinf(fd_evaluator_time(&evaluator, compiled, &chain)));
-    c.costs.room = 8000;
+    c.costs.capacity = 8000;
     CHECK(isfinite(fd_evaluator_time(&evaluator, compiled, &chain)));
     fd_evaluator other = {.schedule = FD_SCHEDULE_DEEPSPEED_TRAIN};
     STATUS(fd_evaluator_make(&other, NULL), FD_EINVAL);

@@ -160,7 +160,7 @@ requests_that_exclude_data_parallelism(void)
         request.cut_once = i == 1;
         request.costs.straight = i == 2;
         request.costs.memory = i == 3 ? FD_MEMORY_STASHED : FD_MEMORY_FREE;
-        request.costs.room = -1;
+        request.costs.capacity = -1;
         STATUS(fd_optimum_data_parallel(&optimum, &request), FD_EINVAL);
         EQUAL(optimum.stages.count, 0);
         CHECK(isinf(optimum.time));

@@ -56,8 +56,8 @@ no_plan_is_told(void)
           .bandwidths = {1e9},
           .straight = true,
           .memory = FD_MEMORY_FLUSHED,
-          .room = 4000},
-         "no plan has room in 4000 bytes per machine: without the bound stage "
+          .capacity = 4000},
+         "no plan fits into 4000 bytes per machine: without the bound stage "
          "0 "
          "(2 layers, a to b) lacks 400 bytes"},
         {{.levels = 0}, "0 levels of machines: 1 to 8"},

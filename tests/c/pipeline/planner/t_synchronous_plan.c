@@ -20,7 +20,7 @@ a_step_of_a_schedule(void)
                                              .bandwidths = {1e9},
                                              .straight = true,
                                              .memory = FD_MEMORY_FLUSHED,
-                                             .room = 1e6},
+                                             .capacity = 1e6},
                                    .second = true,
                                    .gains = true,
                                    .schedule = FD_SCHEDULE_1F1B,
@@ -58,10 +58,10 @@ no_plan_is_told(void)
                     .bandwidths = {1e9},
                     .straight = true,
                     .memory = FD_MEMORY_FLUSHED,
-                    .room = 4000},
+                    .capacity = 4000},
           .schedule = FD_SCHEDULE_1F1B,
           .micro_batches = 3},
-         "no plan for 1f1b was found that has room in 4000 bytes per machine: "
+         "no plan for 1f1b was found that fits into 4000 bytes per machine: "
          "without the bound the rank of stage 0 lacks 400 bytes"},
         {{.costs = {.levels = 2, .machines = {2, 2}, .bandwidths = {1e9, 1e9}},
           .schedule = FD_SCHEDULE_1F1B,

@@ -124,14 +124,14 @@ without_room(void)
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 1));
     f.recording->limits.max_measures = 4 * 1024;
-    uint32_t room = (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_measure);
+    uint32_t capacity = (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_measure);
     enter(&f, "all_reduce");
     for (uint64_t i = 1; i <= 2 * FD_LATEST_KEPT; i++) {
         const fd_measure *made = begin(&f, (fd_latest_call){8, 9, i, 1, true});
         OK(made != NULL ? FD_OK : FD_ENOMEM);
         EQUAL(made->count, i);
     }
-    EQUAL(f.main->measures.pool.count, room);
+    EQUAL(f.main->measures.pool.count, capacity);
     const fd_header *header = fd_file_header(&f.recording->file);
     EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 1);
     fd_latest_begin(f.main, &(fd_latest_call){16, 9, 1, 1, false});

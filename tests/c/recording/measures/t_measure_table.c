@@ -74,17 +74,17 @@ what_finds_no_room_is_counted(void)
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 1));
     f.recording->limits.max_measures = 4 * 1024;
-    uint32_t room = (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_measure);
+    uint32_t capacity = (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_measure);
     uint32_t kept = 0;
     for (uint32_t i = 1; i <= 100; i++) {
         kept += fd_measures_at(f.main, key_of(i, FD_MEASURE_FLOPS)) != NULL;
     }
-    EQUAL(kept, room);
+    EQUAL(kept, capacity);
     const fd_header *header = fd_file_header(&f.recording->file);
-    EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 100 - room);
+    EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 100 - capacity);
     CHECK(fd_measures_at(f.main, key_of(100, FD_MEASURE_FLOPS)) == NULL);
     CHECK(fd_measures_at(f.main, key_of(1, FD_MEASURE_FLOPS)) != NULL);
-    EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 101 - room);
+    EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 101 - capacity);
     fd_measure_add(NULL, 1, 1);
 }
 

@@ -45,7 +45,7 @@ figures_and_events(void)
     fixture_stop(&f);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             f.recording->file.room, true, NULL));
+                             f.recording->file.capacity, true, NULL));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->gpu.count, 1);
     EQUAL(rank->gpu.list[0].context, fixture_find(trace, "aten::mm"));
@@ -94,7 +94,7 @@ of_jobs(void)
     fixture_stop(&f);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             f.recording->file.room, true, NULL));
+                             f.recording->file.capacity, true, NULL));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     const fd_trace_job *job = rank->jobs.list;
     EQUAL(rank->jobs.count, 3);

@@ -28,7 +28,7 @@ read(fixture *f, fd_trace **trace)
 {
     fixture_stop(f);
     return fd_reader_read_memory(trace, f->recording->file.base,
-                                 f->recording->file.room, false, NULL);
+                                 f->recording->file.capacity, false, NULL);
 }
 
 /* Unknown kinds and contexts are skipped; two threads of a role add up. */

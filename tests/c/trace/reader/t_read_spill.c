@@ -113,8 +113,8 @@ read_as_one(void)
     CHECK(is_whole(live));
     const fd_file *file = &f.recording->file;
     OK(fd_reader_read_memories(
-        &memory, (fd_memory){file->base, file->room},
-        (fd_memory){file->spill->base, file->spill->room}, true, NULL));
+        &memory, (fd_memory){file->base, file->capacity},
+        (fd_memory){file->spill->base, file->spill->capacity}, true, NULL));
     CHECK(is_whole(memory));
     fixture_clear(&f); /* closed and never stopped */
     OK(fd_reader_read(&killed, "whole.fd", true, NULL));
