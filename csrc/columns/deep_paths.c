@@ -209,7 +209,7 @@ add_gpu(fd_trace_rank *rank)
     rank->gpu.count = kept + 1;
 }
 
-/* Remove the spreads of "<deep>": minimum and maximum over ranks of a sum are
+/* Remove the spreads and ranges of "<deep>": minimum and maximum over ranks of a sum are
  * not those of its parts. */
 static void
 remove_spreads(const fd_trace *trace, fd_trace_rank *rank)
@@ -228,6 +228,13 @@ remove_spreads(const fd_trace *trace, fd_trace_rank *rank)
         }
     }
     rank->buckets.count = kept;
+    for (uint32_t i = 0; i < rank->measures.count; i++) {
+        fd_trace_measure *measure = &rank->measures.list[i];
+        if (is_deep(trace, measure->context)) {
+            measure->ranks = 0;
+            measure->range = (fd_rank_range){.min = 0};
+        }
+    }
 }
 
 static fd_status

@@ -44,22 +44,6 @@ number(const uint64_t sum[2])
     return (double)((wide)sum[1] << 64 | sum[0]);
 }
 
-/* Extend a range; of equal values, the lowest rank is stored. */
-static void
-widen(fd_rank_range *range, const fd_rank_range *more, bool first)
-{
-    if (first || more->min < range->min
-        || (more->min == range->min && more->min_rank < range->min_rank)) {
-        range->min = more->min;
-        range->min_rank = more->min_rank;
-    }
-    if (first || more->max > range->max
-        || (more->max == range->max && more->max_rank < range->max_rank)) {
-        range->max = more->max;
-        range->max_rank = more->max_rank;
-    }
-}
-
 static void
 add_spread(reducing *r, const fd_rank_spread *more)
 {
@@ -67,9 +51,9 @@ add_spread(reducing *r, const fd_rank_spread *more)
     bool first = spread->ranks == 0;
     spread->context = more->context;
     spread->ranks += more->ranks;
-    widen(&spread->calls, &more->calls, first);
-    widen(&spread->self, &more->self, first);
-    widen(&spread->total, &more->total, first);
+    fd_rank_range_widen(&spread->calls, &more->calls, first);
+    fd_rank_range_widen(&spread->self, &more->self, first);
+    fd_rank_range_widen(&spread->total, &more->total, first);
     add_wide(spread->self_squares,
              (wide)more->self_squares[1] << 64 | more->self_squares[0]);
     add_wide(spread->total_squares,
@@ -308,6 +292,21 @@ remove_memory(fd_trace_rank *sum)
     sum->measures.count = kept;
 }
 
+/* Give a measure of one rank its range, or the peak of memory its rank. */
+static void
+describe_rank(fd_trace_measure *measure, uint32_t rank, bool summed)
+{
+    if (measure->kind == FD_MEASURE_PEAK) {
+        measure->other = rank;
+    }
+    if (summed) {
+        bool sent =
+            measure->kind == FD_MEASURE_COMM && measure->other > measure->sum;
+        measure->ranks = 1;
+        measure->range = range_of(sent ? measure->other : measure->sum, rank);
+    }
+}
+
 /* Add the counts that can be summed over ranks, and store the memory of the
  * rank with the highest peak. The latest collectives cannot be summed, and
  * shapes would grow with the number of ranks. */
@@ -323,8 +322,8 @@ add_measures(fd_trace_rank *sum, const fd_trace_rank *more)
         fd_trace_measure measure = more->measures.list[i];
         bool summed = measure.kind <= FD_MEASURE_COMM
                    && measure.kind != FD_MEASURE_SHAPES;
-        if (measure.kind == FD_MEASURE_PEAK && more->reduced == 0) {
-            measure.other = more->rank;
+        if (more->reduced == 0) {
+            describe_rank(&measure, more->rank, summed);
         }
         if (summed || (higher && is_memory(&measure))) {
             status = fd_vector_push(&sum->measures, measure);

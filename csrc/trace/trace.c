@@ -268,6 +268,22 @@ by_measure(const void *left, const void *right)
 }
 
 void
+fd_rank_range_widen(fd_rank_range *range, const fd_rank_range *more,
+                    bool first)
+{
+    if (first || more->min < range->min
+        || (more->min == range->min && more->min_rank < range->min_rank)) {
+        range->min = more->min;
+        range->min_rank = more->min_rank;
+    }
+    if (first || more->max > range->max
+        || (more->max == range->max && more->max_rank < range->max_rank)) {
+        range->max = more->max;
+        range->max_rank = more->max_rank;
+    }
+}
+
+void
 fd_measures_fold(fd_trace_rank *rank)
 {
     fd_trace_measure *list = rank->measures.list;
@@ -286,6 +302,10 @@ fd_measures_fold(fd_trace_rank *rank)
         to->sum += list[i].sum;
         to->max = list[i].max > to->max ? list[i].max : to->max;
         to->other += list[i].other;
+        if (list[i].ranks > 0) {
+            fd_rank_range_widen(&to->range, &list[i].range, to->ranks == 0);
+            to->ranks += list[i].ranks;
+        }
     }
     rank->measures.count = kept + 1;
 }

@@ -117,7 +117,8 @@ typedef struct fd_gpu_figure {
 /* A measured figure of one context; sorted by context, kind, flags and the
  * text of the detail, each combination once. Measures of FD_MEASURE_LATEST are
  * also sorted by count and have begin and end as sum and max, in ns since the
- * start. */
+ * start. In a sum of ranks, `range` is that of `sum` over `ranks` ranks; of
+ * FD_MEASURE_COMM of the larger of `sum` and `other`. */
 typedef struct fd_trace_measure {
     uint32_t context;
     uint32_t kind;   /* FD_MEASURE_* */
@@ -127,6 +128,8 @@ typedef struct fd_trace_measure {
     uint64_t sum;
     uint64_t max;
     uint64_t other;
+    uint32_t ranks; /* 0: no range */
+    fd_rank_range range;
 } fd_trace_measure;
 
 /* A GPU interval in the timeline of a stream. */
@@ -377,6 +380,11 @@ void fd_trace_rank_clear(fd_trace_rank *rank);
 /* Add `more` to the figure of its context. */
 void fd_figure_add(fd_figure *figure, const fd_figure *more);
 void fd_gpu_figure_add(fd_gpu_figure *figure, const fd_gpu_figure *more);
+
+/* Extend a range by another; `first`: the range is empty. Of ranks with equal
+ * values, the lowest is stored. */
+void fd_rank_range_widen(fd_rank_range *range, const fd_rank_range *more,
+                         bool first);
 
 /* Add up measures with equal context, kind, flags and detail. */
 void fd_measures_fold(fd_trace_rank *rank);

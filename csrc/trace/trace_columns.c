@@ -113,6 +113,11 @@ static const fd_column measures[] = {
     FD_COLUMN(fd_trace_measure, "sum", U64, sum),
     FD_COLUMN(fd_trace_measure, "max", U64, max),
     FD_COLUMN(fd_trace_measure, "other", U64, other),
+    FD_COLUMN(fd_trace_measure, "ranks", U32, ranks),
+    FD_COLUMN(fd_trace_measure, "range_min", U64, range.min),
+    FD_COLUMN(fd_trace_measure, "range_max", U64, range.max),
+    FD_COLUMN(fd_trace_measure, "range_min_rank", U32, range.min_rank),
+    FD_COLUMN(fd_trace_measure, "range_max_rank", U32, range.max_rank),
 };
 
 static const fd_column threads[] = {

@@ -162,12 +162,22 @@ static bool
 is_new(const char *where)
 {
     static const char *const names[] = {
-        "modules.parameters", "modules.parameter_bytes",
-        "threads.cpu",        "threads.covered_from",
-        "threads.covered_to", "threads.cpu_from",
-        "threads.cpu_to",     "marks.memory",
-        "latest_steps.flops", "latest_steps.communicated",
+        "modules.parameters",
+        "modules.parameter_bytes",
+        "threads.cpu",
+        "threads.covered_from",
+        "threads.covered_to",
+        "threads.cpu_from",
+        "threads.cpu_to",
+        "marks.memory",
+        "latest_steps.flops",
+        "latest_steps.communicated",
         "latest_steps.live",
+        "measures.ranks",
+        "measures.range_min",
+        "measures.range_max",
+        "measures.range_min_rank",
+        "measures.range_max_rank",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(where, names[i]) == 0) {

@@ -8,10 +8,12 @@ from typing import Any
 from fastdispatch.dataset.run_loading import one_rank, rank_times
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.decide import decide
+from fastdispatch.detectors.measured_ranks import of_measures
 from fastdispatch.detectors.measured_steps import Steps, percent
 from fastdispatch.detectors.model import Finding, Findings, NotDecided, Where
 from fastdispatch.detectors.rank_figures import waiting
 from fastdispatch.detectors.registry import DETECTORS
+from fastdispatch.detectors.skewed_comm import ID as SKEWED_ID
 from fastdispatch.detectors.slow_rank import ADVICE as SLOW
 from fastdispatch.detectors.slow_rank import ID as SLOW_ID
 from fastdispatch.detectors.slow_times import SlowSteps, same_path, slow_steps
@@ -23,7 +25,7 @@ from fastdispatch.read.steps import step_time
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import seconds
 
-_OF_RANKS = (SLOW_ID, UNEQUAL_ID)
+_OF_RANKS = (SLOW_ID, UNEQUAL_ID, SKEWED_ID)
 
 
 def findings_of_ranks(trace: Trace, path: str, sample: Trace | None = None) -> Findings:
@@ -43,7 +45,11 @@ def findings_of_ranks(trace: Trace, path: str, sample: Trace | None = None) -> F
     if reason:
         undecided += [NotDecided(id, reason) for id in _OF_RANKS]
     else:
-        found += _outliers(trace, about)
+        for each in _outliers(trace, about):
+            if isinstance(each, NotDecided):
+                undecided.append(each)
+            else:
+                found.append(each)
     found.sort(key=lambda each: (-each.gain_ns, each.id, each.where.key))
     return Findings(path, step_time(trace.ranks), steps, ranks, found, undecided, missing_ranks(trace.ranks))
 
@@ -56,8 +62,9 @@ def _too_little(about: dict[str, Any], ranks: list[int], steps: int) -> str:
     return ""
 
 
-def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding]:
-    """Yield the path with the most extra time, without communication, and the outermost path with different counts."""
+def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding | NotDecided]:
+    """Yield the path with the most extra time, without communication, the outermost path with different counts, and
+    what differs in measured figures."""
     steps = Steps(trace, None, (), None)
     rows = [dict(zip(trace.spreads, row, strict=True)) for row in zip(*trace.spreads.values(), strict=True)]
     waits = waiting(steps)
@@ -68,8 +75,10 @@ def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding]:
         when = _when(trace, slow, per_rank)
         yield _slow(steps, slow, per_rank, rank_times(trace, slow["context"]), when)
     odd = [row for row in rows if row["calls_min"] != row["calls_max"]]
-    if odd and about["ended"][0] == about["ended"][1]:
+    counted = bool(odd) and about["ended"][0] == about["ended"][1]
+    if counted:
         yield _odd(steps, odd[0], rank_times(trace, odd[0]["context"]))
+    yield from of_measures(steps, flops=not counted)
 
 
 def _is_slow(row: dict[str, int], whole: float) -> bool:

@@ -1,0 +1,107 @@
+"""Findings of a reduced merge from measured figures: ranks with other FLOPs or other communicated bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.skewed_comm import ADVICE as SKEWED
+from fastdispatch.detectors.skewed_comm import ID as SKEWED_ID
+from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
+from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
+from fastdispatch.measures.call_sites import CallSites
+from fastdispatch.measures.flops import measured_steps
+from fastdispatch.read.collectives import SYNCHRONIZING
+from fastdispatch.read.steps import number_of_ranks
+from fastdispatch.text.formats import in_flop, printable, size
+
+
+class _Range(NamedTuple):
+    """A figure of a call path over ranks, per measured step of a rank."""
+
+    path: int
+    detail: str
+    ranks: int
+    mean: float
+    min: float
+    max: float
+    min_rank: int
+    max_rank: int
+
+
+def of_measures(steps: Steps, *, flops: bool) -> Iterator[Finding | NotDecided]:
+    """Yield the collective with the most different bytes, and with ``flops`` the operator with the most different
+    FLOPs."""
+    rank = steps.trace.ranks[0]
+    moved = list(_ranges(rank, "comm"))
+    ended = (steps.trace.reduced or {})["ended"]
+    if ended[0] != ended[1]:
+        yield NotDecided(SKEWED_ID, "ranks ended different numbers of steps")
+        return
+    if not moved:
+        yield NotDecided(SKEWED_ID, "no communication was measured: record with measure='comm'")
+    skewed = [each for each in moved if _is_skewed(steps, each)]
+    if skewed:
+        yield _skewed(steps, max(skewed, key=lambda each: each.max - each.mean))
+    unequal = [each for each in _ranges(rank, "flops") if each.max >= limits.UNEQUAL_CALLS * each.min] if flops else []
+    if unequal:
+        yield _unequal(steps, max(unequal, key=lambda each: each.max - each.mean))
+
+
+def _ranges(rank: dict[str, Any], kind: str) -> Iterator[_Range]:
+    """Yield figures with a range over ranks. All ranks measure nearly as many steps."""
+    per_rank = max(measured_steps([rank]) / number_of_ranks([rank]), 1)
+    names = ("kind", "context", "detail", "ranks", "sum", "other")
+    ends = ("range_min", "range_max", "range_min_rank", "range_max_rank")
+    for of, path, detail, ranks, total, other, low, high, first, last in zip(
+        *(rank["measures"][name] for name in (*names, *ends)), strict=True
+    ):
+        if of == kind and ranks > 1 and path >= 0:
+            mean = (max(total, other) if kind == "comm" else total) / ranks
+            yield _Range(path, detail, ranks, mean / per_rank, low / per_rank, high / per_rank, first, last)
+
+
+def _is_skewed(steps: Steps, moved: _Range) -> bool:
+    enough = moved.max - moved.min >= limits.SKEW_BYTES and moved.max >= limits.SKEW * moved.min
+    return enough and steps.key(moved.path).removeprefix("c10d::") in SYNCHRONIZING
+
+
+def _time(steps: Steps, path: int) -> float:
+    """Return the time of a call path with all below, of a rank and step."""
+    total: int = steps.paths["total"][path]
+    whole = sum(each[0] for each in (steps.trace.reduced or {})["latest"].values())
+    return total / max(whole, 1)
+
+
+def _skewed(steps: Steps, moved: _Range) -> Finding:
+    name = printable(moved.detail.partition(" ")[2].rpartition(":")[0])
+    return steps.finding(
+        SKEWED_ID,
+        f"{steps.key(moved.path)} of group {name} moves {size(round(moved.max))} per step on rank {moved.max_rank},"
+        f" {size(round(moved.min))} on rank {moved.min_rank}",
+        steps.where(moved.path, "all_to_all_single", "all_to_all"),
+        _time(steps, moved.path) * (1 - moved.mean / moved.max),
+        f"the larger of bytes sent and received per step: {size(round(moved.mean))} is the mean of {moved.ranks} ranks;"
+        " all ranks wait for the largest part",
+        SKEWED,
+        ranks=[moved.max_rank],
+        evidence={"bytes_per_step": {str(moved.min_rank): round(moved.min), str(moved.max_rank): round(moved.max)}},
+    )
+
+
+def _unequal(steps: Steps, work: _Range) -> Finding:
+    site = CallSites(steps.trace).site(work.path)
+    return steps.finding(
+        UNEQUAL_ID,
+        f"unequal work: {steps.key(work.path)} of rank {work.max_rank} has {in_flop(work.max)} per step, of rank"
+        f" {work.min_rank} {in_flop(work.min)}",
+        steps.where(site),
+        _time(steps, work.path) * (work.max / work.mean - 1),
+        f"the mean of {work.ranks} ranks is {in_flop(work.mean)}: the inputs of rank {work.max_rank} are larger",
+        UNEQUAL,
+        ranks=[work.max_rank],
+        evidence={"flops_per_step": {str(work.min_rank): round(work.min), str(work.max_rank): round(work.max)}},
+    )

@@ -1,0 +1,100 @@
+"""Measured figures of many ranks: the range over ranks, and the rank with larger inputs or more bytes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.dataset.reduced import reduced
+from fastdispatch.dataset.run_loading import load_run
+from fastdispatch.dataset.write_dataset import write_dataset
+from tests import many_ranks
+
+torch = pytest.importorskip("torch")
+dist = pytest.importorskip("torch.distributed")
+pytest.importorskip("duckdb")
+if not dist.is_available():
+    pytest.skip("PyTorch without torch.distributed", allow_module_level=True)
+
+pytestmark = pytest.mark.torch
+
+RANKS, STEPS, WIDTH = 20, 6, 64
+ODD = 7  # planted: a rank with three times the batch, and ten times the bytes
+BATCH, SENT = 8, 40_000
+
+
+def train(folder: Path, batch: int, sent: int) -> Path:
+    model = torch.nn.Linear(WIDTH, WIDTH)
+    updates = torch.optim.SGD(model.parameters(), lr=0.1)
+    with fastdispatch.CallGraph(folder, measure="flops,comm"):
+        for _ in range(STEPS):
+            updates.zero_grad()
+            model(torch.ones(batch, WIDTH)).sum().backward()
+            dist.all_reduce(torch.ones(sent // 4))
+            updates.step()
+    return folder / "rank00000.fd"
+
+
+@pytest.fixture(scope="module")
+def group() -> Iterator[None]:
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def sources(group: None, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A usual rank and the odd one, with equal call paths."""
+    return [train(tmp_path_factory.mktemp("source"), times * BATCH, share * SENT) for times, share in ((1, 1), (3, 10))]
+
+
+@pytest.fixture(scope="module")
+def equal(sources: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return many_ranks.write(sources[0], tmp_path_factory.mktemp("equal"), RANKS)
+
+
+@pytest.fixture(scope="module")
+def ranks(sources: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The same with the odd rank."""
+    paths = many_ranks.write(sources[0], tmp_path_factory.mktemp("unequal"), RANKS)
+    paths[ODD].write_bytes(many_ranks.scaled(sources[1].read_bytes(), ODD, RANKS, 1.0))
+    return paths
+
+
+def test_the_range_over_ranks_is_exact_in_any_grouping(ranks: list[Path], tmp_path: Path) -> None:
+    loaded = [fastdispatch.load(path) for path in ranks]
+    made = reduced(loaded)
+    texts = set()
+    for parts in ([made], [reduced(loaded[12:]), reduced(loaded[:5]), *loaded[5:12]]):
+        reduced(parts).dump(tmp_path / "made.json")
+        texts.add((tmp_path / "made.json").read_bytes())
+    assert len(texts) == 1
+    [again] = fastdispatch.load(tmp_path / "made.json").ranks
+    assert again["measures"] == made.ranks[0]["measures"]
+    columns = ("kind", "ranks", "range_min", "range_max", "range_min_rank", "range_max_rank", "sum")
+    found = {row[1:] for row in zip(*(again["measures"][name] for name in columns), strict=True) if row[0] == "comm"}
+    assert found == {(RANKS, STEPS * SENT, STEPS * 10 * SENT, 0, ODD, STEPS * SENT * (RANKS - 1 + 10))}
+
+
+@pytest.mark.parametrize("form", ["recordings", "data set"])
+def test_the_odd_rank_is_found(ranks: list[Path], form: str, tmp_path: Path) -> None:
+    run = ranks[0].parent
+    if form == "data set":
+        run = tmp_path / "run.parquet"
+        write_dataset([str(ranks[0].parent)], run)
+    found = {finding.id: finding for finding in fastdispatch.findings(run)}
+    assert found["skewed-comm"].ranks == found["unequal-work"].ranks == [ODD]
+    assert found["skewed-comm"].evidence == {"bytes_per_step": {"0": SENT, str(ODD): 10 * SENT}}
+    flops = 2 * BATCH * WIDTH * WIDTH
+    assert found["unequal-work"].evidence == {"flops_per_step": {"0": flops, str(ODD): 3 * flops}}
+    assert found["unequal-work"].where.file.endswith("test_measured_ranks.py")
+
+
+def test_equal_ranks_have_no_such_finding(equal: list[Path]) -> None:
+    assert load_run(equal[0].parent).reduced is not None
+    made = fastdispatch.findings(equal[0].parent)
+    assert not {"skewed-comm", "unequal-work"} & {finding.id for finding in made}
+    assert not {"skewed-comm", "unequal-work"} & {each.id for each in made.not_decided}
