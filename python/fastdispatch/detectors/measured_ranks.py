@@ -72,8 +72,8 @@ def _is_skewed(steps: Steps, moved: _Range) -> bool:
 def _time(steps: Steps, path: int) -> float:
     """Return the time of a call path with all below, of a rank and step."""
     total: int = steps.paths["total"][path]
-    whole = sum(each[0] for each in (steps.trace.reduced or {})["latest"].values())
-    return total / max(whole, 1)
+    ended: int = sum(each[0] for each in (steps.trace.reduced or {})["latest"].values())
+    return total / max(ended, 1)
 
 
 def _skewed(steps: Steps, moved: _Range) -> Finding:
