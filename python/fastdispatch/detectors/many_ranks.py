@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fastdispatch.dataset.run_loading import one_rank, rank_times
+from fastdispatch.dataset.run_loading import load_run, one_rank, rank_times
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.decide import decide
 from fastdispatch.detectors.measured_ranks import of_measures
@@ -66,19 +66,54 @@ def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding | NotDeci
     """Yield the path with the most extra time, without communication, the outermost path with different counts, and
     what differs in measured figures."""
     steps = Steps(trace, None, (), None)
-    rows = [dict(zip(trace.spreads, row, strict=True)) for row in zip(*trace.spreads.values(), strict=True)]
-    waits = waiting(steps)
     per_rank = max(sum(times[0] for times in about["latest"].values()) / max(trace.ranks[0]["world"], 1), 1)
-    rows = [row for row in rows if steps.main[row["context"]] and not waits[row["context"]]]
+    rows = _rows(steps)
+    if _differ(about):  # as if the slowest rank had the most steps
+        rows = [row | {"self_max": round(row["self_max"] * _fewest(about))} for row in rows]
     slow = max(rows, key=lambda row: row["self_max"] - row["self_median"], default=None)
     if slow is not None and _is_slow(slow, steps.typical * per_rank):
         when = _when(trace, slow, per_rank)
         yield _slow(steps, slow, per_rank, rank_times(trace, slow["context"]), when)
-    odd = [row for row in rows if row["calls_min"] != row["calls_max"]]
-    counted = bool(odd) and about["ended"][0] == about["ended"][1]
-    if counted:
-        yield _odd(steps, odd[0], rank_times(trace, odd[0]["context"]))
-    yield from of_measures(steps, flops=not counted)
+    counts = list(_counts(steps, about))
+    yield from counts
+    yield from of_measures(steps, flops=not counts)
+
+
+def _rows(steps: Steps) -> list[dict[str, int]]:
+    """Return the call paths of main threads without communication, with their spread over ranks."""
+    spreads, waits = steps.trace.spreads, waiting(steps)
+    rows = [dict(zip(spreads, row, strict=True)) for row in zip(*spreads.values(), strict=True)]
+    return [row for row in rows if steps.main[row["context"]] and not waits[row["context"]]]
+
+
+def _differ(about: dict[str, Any]) -> bool:
+    """Return whether the ranks have different settled steps."""
+    return about["window"] is not None and len({times[0] for times in about["latest"].values()}) > 1
+
+
+def _fewest(about: dict[str, Any]) -> float:
+    """Return the mean number of settled steps of a rank as a share of the largest."""
+    ranks: int = sum(last - first + 1 for first, last in about["ranks"])
+    steps: int = sum(times[0] for times in about["latest"].values())
+    most: int = about["window"]["steps"]
+    return min(steps / max(ranks * most, 1), 1.0)
+
+
+def _counts(steps: Steps, about: dict[str, Any]) -> Iterator[Finding | NotDecided]:
+    """Yield the outermost path with different counts. If the ranks have different settled steps, the counts are those
+    of the whole recordings, of paths that settled steps have."""
+    settled = steps.trace
+    if about["ended"][0] != about["ended"][1]:
+        return
+    if _differ(about):
+        if len(settled.sources) != 1:
+            yield NotDecided(UNEQUAL_ID, "the ranks have different settled steps")
+            return
+        steps = Steps(load_run(settled.sources[0]), None, (), None)
+    different = (row for row in _rows(steps) if row["calls_min"] != row["calls_max"])
+    odd = next((row for row in different if same_path(steps.trace, row["context"], settled) is not None), None)
+    if odd is not None:
+        yield _odd(steps, odd, rank_times(steps.trace, odd["context"]))
 
 
 def _is_slow(row: dict[str, int], whole: float) -> bool:
