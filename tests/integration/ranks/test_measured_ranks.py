@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,11 +27,13 @@ ODD = 7  # planted: a rank with three times the batch, and ten times the bytes
 BATCH, SENT = 8, 40_000
 
 
-def train(folder: Path, batch: int, sent: int) -> Path:
+def train(folder: Path, batch: int, sent: int, slow: int = 0) -> Path:
+    """Record a training, whose first steps are ``slow``."""
     model = torch.nn.Linear(WIDTH, WIDTH)
     updates = torch.optim.SGD(model.parameters(), lr=0.1)
     with fastdispatch.CallGraph(folder, measure="flops,comm"):
-        for _ in range(STEPS):
+        for number in range(STEPS):
+            time.sleep(0.3 if number < slow else 0.04)
             updates.zero_grad()
             model(torch.ones(batch, WIDTH)).sum().backward()
             dist.all_reduce(torch.ones(sent // 4))
@@ -98,3 +101,17 @@ def test_equal_ranks_have_no_such_finding(equal: list[Path]) -> None:
     made = fastdispatch.findings(equal[0].parent)
     assert not {"skewed-comm", "unequal-work"} & {finding.id for finding in made}
     assert not {"skewed-comm", "unequal-work"} & {each.id for each in made.not_decided}
+
+
+def test_different_settled_steps_are_no_difference(group: None, tmp_path: Path) -> None:
+    """One rank has fewer settled steps than the others, or two thirds more; its recording is another one, so that its
+    times differ a little."""
+    early, late = (train(tmp_path / f"slow{slow}", BATCH, SENT, slow) for slow in (1, 3))
+    for usual, odd, name in ((early, late, "fewer"), (late, early, "more")):
+        paths = many_ranks.write(usual, tmp_path / name, RANKS)
+        paths[ODD].write_bytes(many_ranks.scaled(odd.read_bytes(), ODD, RANKS, 1.0))
+        counts = {fastdispatch.load(path, steps="settled").ranks[0]["window"]["steps"] for path in paths}
+        assert len(counts) == 2
+        found = {each.id: each for each in fastdispatch.findings(tmp_path / name) if each.ranks == [ODD]}
+        assert not found.keys() - {"slow-rank"}
+        assert all(each.share < 0.4 for each in found.values())
