@@ -3,7 +3,6 @@ comparison of two recordings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +62,6 @@ def train(folder: Path, *, times: int = 1, copies: int = 1, kept: int = 0, measu
             blocks.append(torch.ones(kept, dtype=torch.uint8))
             updates.step()
     return folder
-
-
-@pytest.fixture(scope="module")
-def group() -> Iterator[None]:
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    yield
-    dist.destroy_process_group()
 
 
 @pytest.fixture(scope="module")
