@@ -209,8 +209,8 @@ add_gpu(fd_trace_rank *rank)
     rank->gpu.count = kept + 1;
 }
 
-/* Remove the spreads and ranges of "<deep>": minimum and maximum over ranks of a sum are
- * not those of its parts. */
+/* Remove the spreads and ranges of "<deep>": minimum and maximum over ranks
+ * of a sum are not those of its parts. */
 static void
 remove_spreads(const fd_trace *trace, fd_trace_rank *rank)
 {

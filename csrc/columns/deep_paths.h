@@ -4,9 +4,10 @@
  *
  * The depth of a root is 1, that of another call path is one more than the
  * depth of its caller, or of its forward call if that is deeper. Call paths up
- * to a depth are kept, and so are their callers and forward calls. Sums of sums have the bytes of the sum of
- * all ranks, in any order: a sum keeps the depth, and the figures of "<deep>"
- * are sums only, without a spread over ranks. */
+ * to a depth are kept, and so are their callers and forward calls. Sums of
+ * sums have the bytes of the sum of all ranks, in any order: a sum keeps the
+ * depth, and the figures of "<deep>" are sums only, without a spread over
+ * ranks. */
 #ifndef FD_DEEP_PATHS_H
 #define FD_DEEP_PATHS_H
 

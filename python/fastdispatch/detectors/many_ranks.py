@@ -69,7 +69,7 @@ def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding | NotDeci
     per_rank = max(sum(times[0] for times in about["latest"].values()) / max(trace.ranks[0]["world"], 1), 1)
     rows = _rows(steps)
     if _differ(about):  # as if the slowest rank had the most steps
-        rows = [row | {"self_max": round(row["self_max"] * _fewest(about))} for row in rows]
+        rows = [row | {"self_max": round(row["self_max"] * _mean_share(about))} for row in rows]
     slow = max(rows, key=lambda row: row["self_max"] - row["self_median"], default=None)
     if slow is not None and _is_slow(slow, steps.typical * per_rank):
         when = _when(trace, slow, per_rank)
@@ -91,7 +91,7 @@ def _differ(about: dict[str, Any]) -> bool:
     return about["window"] is not None and len({times[0] for times in about["latest"].values()}) > 1
 
 
-def _fewest(about: dict[str, Any]) -> float:
+def _mean_share(about: dict[str, Any]) -> float:
     """Return the mean number of settled steps of a rank as a share of the largest."""
     ranks: int = sum(last - first + 1 for first, last in about["ranks"])
     steps: int = sum(times[0] for times in about["latest"].values())

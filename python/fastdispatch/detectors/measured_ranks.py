@@ -25,7 +25,8 @@ class _Range(NamedTuple):
     path: int
     detail: str
     ranks: int
-    mean: float
+    sum: float  # mean of the ranks: FLOPs, or bytes sent
+    other: float  # mean of the ranks: bytes of operands, or bytes received
     min: float
     max: float
     min_rank: int
@@ -45,10 +46,10 @@ def of_measures(steps: Steps, *, flops: bool) -> Iterator[Finding | NotDecided]:
         yield NotDecided(SKEWED_ID, "no communication was measured: record with measure='comm'")
     skewed = [each for each in moved if _is_skewed(steps, each)]
     if skewed:
-        yield _skewed(steps, max(skewed, key=lambda each: each.max - each.mean))
+        yield _skewed(steps, max(skewed, key=lambda each: each.max - each.min))
     unequal = [each for each in _ranges(rank, "flops") if each.max >= limits.UNEQUAL_CALLS * each.min] if flops else []
     if unequal:
-        yield _unequal(steps, max(unequal, key=lambda each: each.max - each.mean))
+        yield _unequal(steps, max(unequal, key=lambda each: each.max - each.min))
 
 
 def _ranges(rank: dict[str, Any], kind: str) -> Iterator[_Range]:
@@ -60,8 +61,8 @@ def _ranges(rank: dict[str, Any], kind: str) -> Iterator[_Range]:
         *(rank["measures"][name] for name in (*names, *ends)), strict=True
     ):
         if of == kind and ranks > 1 and path >= 0:
-            mean = (max(total, other) if kind == "comm" else total) / ranks
-            yield _Range(path, detail, ranks, mean / per_rank, low / per_rank, high / per_rank, first, last)
+            means = total / ranks / per_rank, other / ranks / per_rank
+            yield _Range(path, detail, ranks, *means, low / per_rank, high / per_rank, first, last)
 
 
 def _is_skewed(steps: Steps, moved: _Range) -> bool:
@@ -83,8 +84,8 @@ def _skewed(steps: Steps, moved: _Range) -> Finding:
         f"{steps.key(moved.path)} of group {name} moves {size(round(moved.max))} per step on rank {moved.max_rank},"
         f" {size(round(moved.min))} on rank {moved.min_rank}",
         steps.where(moved.path, "all_to_all_single", "all_to_all"),
-        _time(steps, moved.path) * (1 - moved.mean / moved.max),
-        f"the larger of bytes sent and received per step: {size(round(moved.mean))} is the mean of {moved.ranks} ranks;"
+        _time(steps, moved.path) * (1 - max(moved.sum, moved.other) / moved.max),
+        f"{moved.ranks} ranks send {size(round(moved.sum))} and receive {size(round(moved.other))} per step on average;"
         " all ranks wait for the largest part",
         SKEWED,
         ranks=[moved.max_rank],
@@ -99,8 +100,9 @@ def _unequal(steps: Steps, work: _Range) -> Finding:
         f"unequal work: {steps.key(work.path)} of rank {work.max_rank} has {in_flop(work.max)} per step, of rank"
         f" {work.min_rank} {in_flop(work.min)}",
         steps.where(site),
-        _time(steps, work.path) * (work.max / work.mean - 1),
-        f"the mean of {work.ranks} ranks is {in_flop(work.mean)}: the inputs of rank {work.max_rank} are larger",
+        _time(steps, work.path) * (work.max / work.sum - 1),
+        f"the mean of {work.ranks} ranks is {in_flop(work.sum)}: rank {work.max_rank} has larger inputs, or more calls"
+        " in other threads than the main one",
         UNEQUAL,
         ranks=[work.max_rank],
         evidence={"flops_per_step": {str(work.min_rank): round(work.min), str(work.max_rank): round(work.max)}},

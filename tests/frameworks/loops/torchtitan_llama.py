@@ -1,4 +1,4 @@
-"""torchtitan's trainer: a small Llama 3 with fully_shard, or with pipeline stages, on batches of its own data loader.
+"""torchtitan's trainer: a small Llama 3, fully sharded or with pipeline stages, on generated tokens.
 
 torchtitan requires an accelerator. The CPU stands in for it: a module with the functions of ``torch.cuda`` that the
 trainer calls.
