@@ -22,8 +22,8 @@ def _empty_callback_with_inputs() -> Iterator[None]:
         yield
 
 
-# One step in so many is measured; a run has as many steps, of which one is measured.
-_EVERY = 10
+# In long runs one step in so many is measured by default; a run has as many steps, of which one is measured.
+_EVERY = 16
 
 
 def _ours() -> dict[str, tuple[Side, float | None]]:

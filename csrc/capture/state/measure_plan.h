@@ -1,5 +1,5 @@
-/* Selection of what a session measures, in one of every `every` steps:
- * CallGraph(measure=...). */
+/* Selection of what a session measures, and in which steps:
+ * CallGraph(measure=..., every=...). */
 #ifndef FD_MEASURE_PLAN_H
 #define FD_MEASURE_PLAN_H
 
@@ -19,7 +19,8 @@ enum {
 typedef struct fd_measure_plan {
     uint32_t kinds;  /* FD_MEASURING_*; 0: nothing */
     bool ready;      /* whether operands can be read */
-    uint32_t every;  /* measure steps 0, every, 2 * every, ... */
+    uint32_t first;  /* measure this many steps, and after that ... */
+    uint32_t every;  /* ... those whose number is a multiple of this */
     _Atomic bool on; /* whether this step is measured */
     uint64_t began;  /* tick at which the measured step began */
 } fd_measure_plan;

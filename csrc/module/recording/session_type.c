@@ -318,7 +318,8 @@ static PyObject *
 session_measure(PyObject *self, PyObject *args)
 {
     fd_measure_plan *plan = &fd_session_of(self)->measures;
-    if (!PyArg_ParseTuple(args, "II:measure", &plan->kinds, &plan->every)) {
+    if (!PyArg_ParseTuple(args, "III:measure", &plan->kinds, &plan->first,
+                          &plan->every)) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -470,7 +471,7 @@ static PyMethodDef methods[] = {
     {"attach_memory", fd_session_attach_memory, METH_O,
      PyDoc_STR("attach_memory($self, probe, /)\n--\n\nMeasure memory.")},
     {"measure", session_measure, METH_VARARGS,
-     PyDoc_STR("measure($self, kinds, every, /)\n"
+     PyDoc_STR("measure($self, kinds, first, every, /)\n"
                "--\n\nMeasure operators, in some steps.")},
     {"name_group", fd_session_name_group, METH_VARARGS,
      PyDoc_STR("name_group($self, address, text, /)\n"

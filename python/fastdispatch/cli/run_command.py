@@ -74,7 +74,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="also measure operators: flops, memory, comm (communication), shapes, or all",
     )
     parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="measure only one step in N (default: every step)"
+        "--every", type=int, metavar="N", help="measure one step in N (default: the first 32 steps, then one in 16)"
     )
     parser.add_argument(
         "--detail",
@@ -205,7 +205,7 @@ def _set_environment(arguments: argparse.Namespace) -> None:
     options += [f"keep={'+'.join(arguments.keep)}"] if arguments.keep else []
     options += ["children=0"] if arguments.no_children else []
     options += [f"measure={arguments.measure.replace(',', '+')}"] if arguments.measure else []
-    options += [f"every={arguments.every}"] if arguments.every > 1 else []
+    options += [f"every={arguments.every}"] if arguments.every is not None else []
     options += [f"detail={arguments.detail.replace(',', '+')}"] if arguments.detail else []
     options += [f"rotate={arguments.rotate}"] if arguments.rotate else []
     options += [f"keep_mb={arguments.keep_mb}"] if arguments.keep_mb else []

@@ -88,12 +88,17 @@ def group_calls(traces: Iterable[Trace]) -> list[GroupCalls]:
 
 
 def compared_groups(traces: Iterable[Trace]) -> list[GroupCalls]:
-    """Return the groups whose numbers count the collectives of all steps: empty with ``every`` above 1 on a rank, whose
-    threads may begin collectives at the edge of a measured step."""
+    """Return the groups whose numbers count the collectives of all steps: empty if a rank did not measure all steps,
+    because threads may begin collectives at the edge of a measured one."""
     traces = list(traces)
-    options = (mapping(rank["meta"].get("options")) for trace in traces for rank in trace.ranks)
-    every = {mapping(of.get("measure")).get("comm", 1) for of in options}
-    return group_calls(traces) if every <= {1} else []
+    complete = all(_measured_all_steps(rank) for trace in traces for rank in trace.ranks)
+    return group_calls(traces) if complete else []
+
+
+def _measured_all_steps(rank: Mapping[str, Any]) -> bool:
+    options = mapping(rank["meta"].get("options"))
+    first = options.get("measure_first")
+    return mapping(options.get("measure")).get("comm", 1) == 1 or (isinstance(first, int) and rank["steps"] < first)
 
 
 def _rotated(traces: Sequence[Trace]) -> bool:

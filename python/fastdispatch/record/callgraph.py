@@ -38,7 +38,7 @@ from fastdispatch.record.environment import (
 )
 from fastdispatch.record.gpu import PATIENCE_MS, Gpu, gpu_of, why_missing
 from fastdispatch.record.keep import Keep, keep_function
-from fastdispatch.record.measures import bits, measures_of, reads_operands
+from fastdispatch.record.measures import measures_of
 from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
 from fastdispatch.record.option_text import check_options, choice, print_line
@@ -93,7 +93,8 @@ class CallGraph(Recorded):
     measure, every:
         Also count FLOPs of operators (``"flops"``), allocated memory (``"memory"``), bytes of communication
         (``"comm"``) or shapes of operands (``"shapes"``); several names with commas, or ``"all"``. They are counted
-        in steps 0, ``every``, 2 * ``every`` and so on; memory in all steps (docs/concepts/measures.md).
+        in steps 0, ``every``, 2 * ``every`` and so on, by default in the first 32 steps and then in one of 16; memory
+        in all steps (docs/concepts/measures.md).
     detail:
         ``"c_calls"``: also record the C functions that Python code calls; ``"lines"``: also executions and time of the
         source lines of the project; or ``"c_calls,lines"`` (docs/concepts/calls.md).
@@ -144,7 +145,7 @@ class CallGraph(Recorded):
         jobs: bool = False,
         et: bool = False,
         measure: str = "",
-        every: int = 1,
+        every: int | None = None,
         detail: str = "",
         gpu: str | Gpu = "auto",
         keep: Keep | None = None,
@@ -169,7 +170,7 @@ class CallGraph(Recorded):
         self._timing = timing
         self._timeline = timeline_of(timeline, jobs)
         self._et = et
-        self._measure, self._every = measures_of(measure, every, ops), every
+        self._measures = measures_of(measure, every, ops)
         self._detail = details_of(detail, calls)
         # A trace of a few steps needs the kernels of all of them.
         self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)
@@ -179,7 +180,7 @@ class CallGraph(Recorded):
         self._schedule = schedule if steps is None else window(steps)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
         self._on_trace_ready = on_trace_ready
-        self._rotation = rotation.rotation_of(self._arguments, self._measure)
+        self._rotation = rotation.rotation_of(self._arguments, self._measures)
         self._max_mb = max_mb
         self._best_effort = best_effort
         self._children = children
@@ -342,8 +343,7 @@ class CallGraph(Recorded):
     def _attach(self, session: _core.Session) -> None:
         if self._gpu is not None:
             self._gpu.attach(session)
-        if self._measure:
-            session.measure(bits(self._measure), self._every)
+        self._measures.attach(session)
 
     def _note_start(self) -> None:
         cost = costs("off" if self._child_of is not None else self._ops, *self._cost_options())
@@ -412,7 +412,7 @@ class CallGraph(Recorded):
             "timing": self._timing,
             "timeline": None if self._timeline is None else self._timeline.what,
             "et": self._et,
-            "measure": {kind: self._every for kind in self._measure},
+            **self._measures.facts(),
             "detail": list(self._detail),
             "gpu": None if self._gpu is None else self._gpu.text,
             "keep": self._keep is not None,
@@ -429,9 +429,9 @@ class CallGraph(Recorded):
         if self._spawned is not None:
             self._spawned.begins()
         if "torch" in sys.modules and self._ops != "off" and self._operators is None:
-            self._operators = Operators(self._session, self._ops, self._et, reads_operands(self._measure))
+            self._operators = Operators(self._session, self._ops, self._et, self._measures.read_operands())
             self._note({"ops": self._operators.source, "ops_reason": self._operators.reason, "torch": torch_version()})
-        if "torch" in sys.modules and "memory" in self._measure and _current is self:
+        if "torch" in sys.modules and "memory" in self._measures and _current is self:
             attach_memory(self._session)
         distributed = torch_distributed()
         if distributed is not None:
@@ -441,7 +441,7 @@ class CallGraph(Recorded):
             self._start_pings(distributed)
             if self._et:
                 self._note({"process_groups": process_groups(distributed)})
-            if "comm" in self._measure:
+            if "comm" in self._measures:
                 for address, text in named_groups(distributed):
                     self._session.name_group(address, text)
         if self._engines is not None:
@@ -539,7 +539,7 @@ class CallGraph(Recorded):
         missing = "" if self._gpu is None else why_missing()
         if missing:
             self._note({"gpu_missing": missing})
-        if "flops" in self._measure:
+        if "flops" in self._measures:
             self._note(flop_formulas.counted_at_end(self._load))
         if self._pings is not None:
             self._note({"clock": self._pings.end()})

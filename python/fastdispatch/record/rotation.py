@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ class Rotation:
         self.closed = 0
 
 
-def rotation_of(given: Mapping[str, Any], measures: Sequence[str]) -> Rotation | None:
+def rotation_of(given: Mapping[str, Any], measures: Container[str]) -> Rotation | None:
     """Parse the arguments of CallGraph; None without rotation."""
     interval, keep_mb = given["rotate"], given["keep_mb"]
     if keep_mb < 0:

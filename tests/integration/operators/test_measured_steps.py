@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import torch
 
 import fastdispatch
+from fastdispatch.read.collectives import compared_groups
 from tests.training import make_step
 
 Paths = Counter[tuple[str, ...]]
@@ -166,10 +168,18 @@ def test_threads_and_their_backward_while_steps_end(tmp_path: Path) -> None:
     assert paths(some).total() >= 2 * rounds * length * 3
 
 
-def test_asynchronous_records(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("steps", "numbered"), [(20, [20]), (40, [])])
+def test_numbers_of_collectives(steps: int, numbered: list[int], group: None, tmp_path: Path) -> None:
+    """Without ``every``, numbers are compared as long as all steps were measured."""
+    with fastdispatch.CallGraph(tmp_path, measure="comm") as graph:
+        for _ in range(steps):
+            torch.distributed.all_reduce(torch.ones(2))
+            graph.step()
+    assert [of.counts[0] for of in compared_groups([fastdispatch.load(tmp_path)])] == numbered
+
+
+def test_asynchronous_records(group: None, tmp_path: Path) -> None:
     """The work of gloo ends on its own threads, after the edge of the step in which it began."""
-    store = torch.distributed.FileStore(str(tmp_path / "store"), 1)
-    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     data = torch.ones(1 << 16)
 
     def work(step: Step) -> None:
@@ -179,10 +189,7 @@ def test_asynchronous_records(tmp_path: Path) -> None:
             running.wait()
             torch.distributed.all_reduce(data)
 
-    try:
-        always, some = same_as_without_exchange(work, tmp_path)
-    finally:
-        torch.distributed.destroy_process_group()
+    always, some = same_as_without_exchange(work, tmp_path)
     bytes_each = data.numel() * data.element_size()
     assert figure(always, "comm") == (80, 80 * bytes_each)
     assert figure(some, "comm") == (40, 40 * bytes_each)

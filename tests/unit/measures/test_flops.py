@@ -285,17 +285,20 @@ def test_changes_of_inputs_at_one_call_site_are_counted_exactly(measure: str, tm
     ]
 
 
-def test_one_step_in_three(tmp_path: Path) -> None:
-    with fastdispatch.CallGraph(tmp_path, measure="flops", every=3) as graph:
-        for _ in range(7):
+@pytest.mark.parametrize(
+    ("every", "steps", "measured"), [(1, 40, 40), (3, 7, 3), (None, 32, 32), (None, 33, 33), (None, 50, 34)]
+)
+def test_measured_steps(every: int | None, steps: int, measured: int, tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, measure="flops", every=every) as graph:
+        for _ in range(steps):
             ones(2, 3) @ ones(3, 4)
             graph.step()
     rows = fastdispatch.load(tmp_path).ranks[0]["measures"]
     by_kind = {
         kind: (count, total) for kind, count, total in zip(rows["kind"], rows["count"], rows["sum"], strict=True)
     }
-    assert by_kind["flops"] == (3, 3 * 48)
-    assert by_kind["steps"][0] == 3
+    assert by_kind["flops"] == (measured, measured * 48)
+    assert by_kind["steps"][0] == measured
 
 
 def test_results_are_the_same_bit_for_bit(tmp_path: Path) -> None:
