@@ -3,50 +3,74 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
+#include <assert.h>
 #include <stddef.h>
 
-enum { BUCKET = 8, SEARCHED = 4 * BUCKET };
+enum {
+    LINE = 64,
+    NEAR = 4096,
+    NEAR_BITS = 12,
+    PAIR = LINE / sizeof(fd_memory_block),
+    BUCKET = 8,
+    SEARCHED = PAIR + 4 * BUCKET
+};
+
+static_assert(sizeof(fd_memory_block) == LINE / 2, "two blocks per line");
 
 fd_status
 fd_blocks_init(fd_blocks *blocks)
 {
-    blocks->addresses = fd_calloc(FD_BLOCKS, sizeof *blocks->addresses);
-    blocks->list = fd_calloc(FD_BLOCKS, sizeof *blocks->list);
-    if (blocks->addresses == NULL || blocks->list == NULL) {
-        fd_blocks_clear(blocks);
+    *blocks = (fd_blocks){NULL, NULL, NULL};
+    size_t bytes = (NEAR + FD_BLOCKS) * sizeof(fd_memory_block);
+    blocks->memory = fd_calloc(1, bytes + LINE);
+    if (blocks->memory == NULL) {
         return FD_ENOMEM;
     }
+    uintptr_t past = (uintptr_t)blocks->memory % LINE;
+    blocks->near =
+        (fd_memory_block *)((char *)blocks->memory + (LINE - past) % LINE);
+    blocks->far = blocks->near + NEAR;
     return FD_OK;
 }
 
 void
 fd_blocks_clear(fd_blocks *blocks)
 {
-    fd_free(blocks->addresses);
-    fd_free(blocks->list);
-    *blocks = (fd_blocks){NULL, NULL};
+    fd_free(blocks->memory);
+    *blocks = (fd_blocks){NULL, NULL, NULL};
 }
 
 /* Return the i-th slot that an address may use. */
-static size_t
-place(uint64_t address, size_t i)
+static fd_memory_block *
+slot(const fd_blocks *blocks, uint64_t address, size_t i)
 {
-    size_t first = (size_t)fd_hash_word(address) & (FD_BLOCKS / BUCKET - 1);
-    return (first * BUCKET + i) & (FD_BLOCKS - 1);
+    size_t hash = (size_t)fd_hash_word(address);
+    if (i < PAIR) {
+        return &blocks->near[hash % (NEAR / PAIR) * PAIR + i];
+    }
+    size_t bucket = (hash >> NEAR_BITS) % (FD_BLOCKS / BUCKET);
+    return &blocks->far[(bucket * BUCKET + i - PAIR) % FD_BLOCKS];
+}
+
+void
+fd_blocks_prefetch(const fd_blocks *blocks, uint64_t address)
+{
+    if (blocks->memory != NULL) {
+        __builtin_prefetch(slot(blocks, address, 0), 1);
+    }
 }
 
 fd_memory_block *
 fd_blocks_add(fd_blocks *blocks, uint64_t address)
 {
-    for (size_t i = 0; blocks->list != NULL && i < SEARCHED; i++) {
-        size_t at = place(address, i);
+    for (size_t i = 0; blocks->memory != NULL && i < SEARCHED; i++) {
+        fd_memory_block *to = slot(blocks, address, i);
         uint64_t none = 0;
-        uint64_t *to = &blocks->addresses[at];
-        if (__atomic_load_n(to, __ATOMIC_RELAXED) == 0
-            && __atomic_compare_exchange_n(to, &none, address, false,
+        if (__atomic_load_n(&to->address, __ATOMIC_RELAXED) == 0
+            && __atomic_compare_exchange_n(&to->address, &none, address, false,
                                            __ATOMIC_ACQUIRE,
                                            __ATOMIC_RELAXED)) {
-            return &blocks->list[at];
+            return to;
         }
     }
     return NULL;
@@ -55,12 +79,11 @@ fd_blocks_add(fd_blocks *blocks, uint64_t address)
 bool
 fd_blocks_take(fd_blocks *blocks, uint64_t address, fd_memory_block *block)
 {
-    for (size_t i = 0; blocks->list != NULL && i < SEARCHED; i++) {
-        size_t at = place(address, i);
-        uint64_t *from = &blocks->addresses[at];
-        if (__atomic_load_n(from, __ATOMIC_RELAXED) == address) {
-            *block = blocks->list[at];
-            __atomic_store_n(from, 0, __ATOMIC_RELEASE);
+    for (size_t i = 0; blocks->memory != NULL && i < SEARCHED; i++) {
+        fd_memory_block *from = slot(blocks, address, i);
+        if (__atomic_load_n(&from->address, __ATOMIC_RELAXED) == address) {
+            *block = *from;
+            __atomic_store_n(&from->address, 0, __ATOMIC_RELEASE);
             return true;
         }
     }

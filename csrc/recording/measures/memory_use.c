@@ -153,6 +153,7 @@ void
 fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
                     uint32_t device, uint64_t address, uint64_t bytes)
 {
+    fd_blocks_prefetch(&use->blocks, address);
     fd_measure *record =
         record_of(use, tree, context, FD_MEASURE_ALLOCATED, device);
     fd_memory_block *block = NULL;
@@ -165,11 +166,11 @@ fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
         return;
     }
     fd_memory_level old = change(&use->levels[device], bytes);
-    *block =
-        (fd_memory_block){.bytes = bytes,
-                          .peak = old.peak,
-                          .record = fd_file_id(&use->recording->file, record),
-                          .device = device};
+    block->bytes = bytes;
+    block->peak = old.peak;
+    block->record = fd_file_id(&use->recording->file, record);
+    block->context = context & 0xffffffU /* ids have 24 bits */;
+    block->device = (uint8_t)device;
     if (record->count == 0) {
         list(use, record);
     }
@@ -184,14 +185,14 @@ fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
 
 /* Add a freed block to the peak that it was part of, the latest one so far. */
 static void
-add_to_peak(fd_tree *tree, uint32_t phase, const fd_measure *of, uint64_t peak,
-            uint64_t bytes)
+add_to_peak(fd_memory_use *use, fd_tree *tree, uint32_t phase,
+            const fd_memory_block *block, uint64_t peak)
 {
-    fd_measure *record =
-        fd_measures_at(tree, (fd_measure_key){.context = of->context,
-                                              .kind = FD_MEASURE_PEAK_FREED,
-                                              .flags = (uint16_t)phase,
-                                              .detail = of->detail});
+    fd_measure *record = fd_measures_at(
+        tree, (fd_measure_key){.context = block->context,
+                               .kind = FD_MEASURE_PEAK_FREED,
+                               .flags = (uint16_t)phase,
+                               .detail = name_of(use, block->device)});
     if (record == NULL) {
         return;
     }
@@ -201,7 +202,7 @@ add_to_peak(fd_tree *tree, uint32_t phase, const fd_measure *of, uint64_t peak,
         record->max = 0;
         record->mark = peak;
     }
-    fd_measure_add(record, bytes, 0);
+    fd_measure_add(record, block->bytes, 0);
 }
 
 void
@@ -214,9 +215,8 @@ fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
         return;
     }
     fd_memory_level old = change(&use->levels[block.device], -block.bytes);
-    const fd_measure *of = fd_file_record(&use->recording->file, block.record);
     fd_measure *record =
-        record_of(use, tree, of->context, FD_MEASURE_FREED, block.device);
+        record_of(use, tree, block.context, FD_MEASURE_FREED, block.device);
     if (record == NULL) {
         return;
     }
@@ -226,7 +226,7 @@ fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
     }
     add(record, old.peak, block.bytes);
     if (block.peak < old.peak) {
-        add_to_peak(tree, phase, of, old.peak, block.bytes);
+        add_to_peak(use, tree, phase, &block, old.peak);
     }
 }
 

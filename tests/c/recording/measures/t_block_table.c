@@ -2,7 +2,7 @@
 
 #include "recording/measures/block_table.h"
 
-enum { MANY = FD_BLOCKS / 4 };
+enum { MANY = FD_BLOCKS / 4, NEAR = 4096 };
 
 static uint64_t
 address_of(uint64_t i)
@@ -21,13 +21,15 @@ blocks_come_out_as_they_went_in(void)
     for (uint64_t i = 0; i < MANY; i++) {
         fd_memory_block *block = fd_blocks_add(&blocks, address_of(i));
         if (block != NULL) {
-            *block = (fd_memory_block){.bytes = i, .record = (uint32_t)i};
+            block->bytes = i;
+            block->record = (uint32_t)i;
             kept++;
         }
     }
     EQUAL(kept, MANY);
     for (uint64_t i = 0; i < MANY; i++) {
         CHECK(fd_blocks_take(&blocks, address_of(i), &found));
+        EQUAL(found.address, address_of(i));
         EQUAL(found.bytes, i);
         CHECK(!fd_blocks_take(&blocks, address_of(i), &found));
     }
@@ -42,7 +44,7 @@ a_full_table_refuses(void)
     for (uint64_t i = 0; i < 2 * FD_BLOCKS; i++) {
         kept += fd_blocks_add(&blocks, address_of(i)) != NULL;
     }
-    CHECK(kept <= FD_BLOCKS && kept > FD_BLOCKS / 4 * 3);
+    CHECK(kept <= FD_BLOCKS + NEAR && kept > FD_BLOCKS / 4 * 3);
     fd_memory_block found;
     uint64_t taken = 0;
     for (uint64_t i = 0; i < 2 * FD_BLOCKS; i++) {
@@ -51,4 +53,19 @@ a_full_table_refuses(void)
     EQUAL(taken, kept);
 }
 
-RUN(TEST(blocks_come_out_as_they_went_in), TEST(a_full_table_refuses))
+static void
+few_blocks_are_near(void)
+{
+    CLEAN(fd_blocks_clear) fd_blocks blocks;
+    OK(fd_blocks_init(&blocks));
+    uint64_t near = 0;
+    for (uint64_t i = 0; i < NEAR / 8; i++) {
+        fd_blocks_prefetch(&blocks, address_of(i));
+        near += fd_blocks_add(&blocks, address_of(i)) < blocks.far;
+    }
+    CHECK(near > NEAR / 8 - NEAR / 64);
+    EQUAL((uintptr_t)blocks.near % 64, 0);
+}
+
+RUN(TEST(few_blocks_are_near), TEST(blocks_come_out_as_they_went_in),
+    TEST(a_full_table_refuses))
