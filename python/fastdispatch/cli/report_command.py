@@ -194,14 +194,15 @@ def _print_flops(arguments: argparse.Namespace) -> None:
 def _print_comm(arguments: argparse.Namespace) -> None:
     """Print the communication of whole recordings: measures have no figures of single steps."""
     from fastdispatch import load
-    from fastdispatch.report.comm_report import back_end_lines, comm_json, comm_lines, comm_rows, wait_lines
+    from fastdispatch.report.comm_report import back_end_lines, comm_json, comm_lines, comm_rows, step_lines, wait_lines
 
     trace = load(arguments.path)
     rows = comm_rows(trace, shown(arguments.path))
     if arguments.json:
         print(json.dumps(comm_json(trace, rows)))
     else:
-        print("\n".join([*comm_lines(rows[: arguments.top]), *wait_lines(trace), *back_end_lines(trace)]))
+        tables = [*comm_lines(rows[: arguments.top]), *wait_lines(trace), *back_end_lines(trace)]
+        print("\n".join([*step_lines(trace), *tables]))
 
 
 def _print_shapes(arguments: argparse.Namespace) -> None:

@@ -95,8 +95,8 @@ def _add(row: Waits, of: dict[int, Call]) -> None:
 @dataclass
 class BackEnd:
     """Calls of one operator in the records of the back end, summed over ranks: the time from its start on the back
-    end's thread to its completion, also of asynchronous calls. ``bytes``: the larger of sent and received; None if not
-    all calls were measured."""
+    end's thread to its completion, also of asynchronous calls. ``bytes``: the larger of sent and received. With it,
+    calls and time are those of the measured calls; it is None if the records are not those of the operators."""
 
     name: str
     calls: int
@@ -133,11 +133,14 @@ def back_ends(trace: Trace) -> Iterator[BackEnd]:
     columns = (trace.contexts[name] for name in ("node", "calls", "async"))
     for node, count, time in zip(*columns, strict=True):
         key = trace.nodes["key"][node]
-        if key.startswith("gloo:"):
+        if key.startswith(("gloo:", "c10d::")):
             calls[key] += count
             times[key] += time
-    for key in sorted(calls):
+    for key in sorted(key for key in calls if key.startswith("gloo:")):
         operators = _RECORDS.get(key.removeprefix("gloo:"), ())
-        complete = calls[key] == sum(measured[name] for name in operators)
-        moved = sum(bytes_of[name] for name in operators) if complete else None
-        yield BackEnd(key, calls[key], times[key], moved)
+        some = sum(measured[name] for name in operators)
+        if some and calls[key] == sum(calls[f"c10d::{name}"] for name in operators):
+            moved = sum(bytes_of[name] for name in operators)
+            yield BackEnd(key, some, round(times[key] * some / calls[key]), moved)
+        else:
+            yield BackEnd(key, calls[key], times[key], None)

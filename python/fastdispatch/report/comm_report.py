@@ -9,11 +9,13 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.measures.collective_waits import back_ends, uses_device, waits
+from fastdispatch.measures.flops import measured_steps
 from fastdispatch.measures.measured import communicated
+from fastdispatch.read.steps import reduced_of
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.terminal import rounded_share
-from fastdispatch.text.formats import aligned, printable, seconds, size
+from fastdispatch.text.formats import aligned, grouped, printable, seconds, size
 
 #: FD_MEASURE_ASYNC
 _ASYNC = 2
@@ -172,9 +174,28 @@ def _time(trace: Trace, context: int, calls: int) -> int:
     return round(trace.contexts["total"][context] * calls / every) if every else 0
 
 
+def _communicating(trace: Trace) -> list[dict[str, Any]]:
+    return [rank for rank in trace.ranks if "comm" in (rank.get("measures") or {}).get("kind", ())]
+
+
+def _steps(trace: Trace) -> int | None:
+    """Return the number of steps of these ranks together, measured or not; None for a reduced merge."""
+    return None if reduced_of(trace.ranks) else sum(rank["steps"] for rank in _communicating(trace))
+
+
+def step_lines(trace: Trace) -> Iterator[str]:
+    """Yield which steps were measured, if not all."""
+    measured, steps = measured_steps(_communicating(trace)), _steps(trace)
+    if steps is not None and measured < steps:
+        yield f"calls, bytes and times of {grouped(measured)} measured steps of {grouped(steps)} (every=1 measures all)"
+        yield ""
+
+
 def comm_json(trace: Trace, rows: list[CommRow]) -> dict[str, Any]:
     return {
         "schema": "fastdispatch-comm/1",
+        "measured_steps": measured_steps(_communicating(trace)),
+        "steps": _steps(trace),
         "rows": [asdict(row) for row in rows],
         "waits": [vars(row) for row in waits(trace)],
         "back_ends": [asdict(row) for row in back_ends(trace)],

@@ -12,6 +12,7 @@ import torch
 
 import fastdispatch
 from fastdispatch.read.collectives import compared_groups
+from fastdispatch.report.comm_report import comm_json, comm_rows, step_lines
 from tests.training import make_step
 
 Paths = Counter[tuple[str, ...]]
@@ -176,6 +177,20 @@ def test_numbers_of_collectives(steps: int, numbered: list[int], group: None, tm
             torch.distributed.all_reduce(torch.ones(2))
             graph.step()
     assert [of.counts[0] for of in compared_groups([fastdispatch.load(tmp_path)])] == numbered
+
+
+def test_the_report_of_communication_is_of_measured_steps(group: None, tmp_path: Path) -> None:
+    data = torch.ones(1 << 10)
+    with fastdispatch.CallGraph(tmp_path, measure="comm") as graph:
+        for _ in range(50):
+            torch.distributed.all_reduce(data)
+            graph.step()
+    trace = fastdispatch.load(tmp_path)
+    document = comm_json(trace, comm_rows(trace, ""))
+    assert (document["measured_steps"], document["steps"]) == (34, 50)
+    (row,) = document["back_ends"]
+    assert (row["calls"], row["bytes"]) == (34, 34 * 4096)
+    assert next(step_lines(trace)).startswith("calls, bytes and times of 34 measured steps of 50")
 
 
 def test_asynchronous_records(group: None, tmp_path: Path) -> None:
