@@ -176,68 +176,61 @@ convolution_backward(fd_operand_list inputs, uint64_t *flops)
     return true;
 }
 
-/* Query [B, H, Sq, D], key [B, H or fewer, Sk, D], value [..., Sk, Dv]: one
- * product over D for the scores and one over Dv for the weighted values;
- * backward, three over D and two over Dv (the scores again, and the gradients
- * of value, weights, query and key). With a causal mask, half of it. */
 static bool
-attention(fd_operand_list inputs, uint32_t first, uint32_t causal_at,
-          bool backward, uint64_t *flops)
+is_causal(fd_operand_list inputs, uint32_t at, bool *causal)
+{
+    int64_t mask;
+    if (fd_operands_int(inputs, at, &mask)) {
+        *causal = mask != 0;
+        return true;
+    }
+    return fd_operands_bool(inputs, at, causal);
+}
+
+/* Return whether a kernel got lengths of sequences, whose values are on the
+ * device, or a window of keys: both reduce the number of products. */
+static bool
+is_limited(fd_operand_list inputs, fd_attention_layout at)
+{
+    fd_tensor_view lengths;
+    int64_t window;
+    if (at.lengths != 0 && fd_operands_tensor(inputs, at.lengths, &lengths)
+        && lengths.elements > 0) {
+        return true;
+    }
+    for (uint32_t i = 0; at.windows != 0 && i < 2; i++) {
+        if (fd_operands_int(inputs, at.windows + i, &window) && window > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Query [B, H, Sq, D], key [B, H or fewer, Sk, D], value [..., Sk, Dv], or
+ * with the sequence before the heads: one product over D for the scores and
+ * one over Dv for the weighted values; backward, three over D and two over Dv
+ * (the scores again, and the gradients of value, weights, query and key). With
+ * a causal mask, half of it. */
+static bool
+attention(fd_operand_list inputs, fd_attention_layout at, uint64_t *flops)
 {
     fd_tensor_view query;
     fd_tensor_view key;
     fd_tensor_view value;
     bool causal;
-    if (!fd_operands_tensor(inputs, first, &query)
-        || !fd_operands_tensor(inputs, first + 1, &key)
-        || !fd_operands_tensor(inputs, first + 2, &value)
+    if (!fd_operands_tensor(inputs, at.query, &query)
+        || !fd_operands_tensor(inputs, at.query + 1U, &key)
+        || !fd_operands_tensor(inputs, at.query + 2U, &value)
         || query.dimensions != 4 || key.dimensions != 4
-        || !fd_operands_bool(inputs, causal_at, &causal)) {
+        || !is_causal(inputs, at.causal, &causal) || is_limited(inputs, at)) {
         return false;
     }
-    uint64_t width = backward ? 3 * size_at(&query, 1) + 2 * size_at(&value, 1)
-                              : size_at(&query, 1) + size_at(&value, 1);
+    uint64_t width = at.backward
+                       ? 3 * size_at(&query, 1) + 2 * size_at(&value, 1)
+                       : size_at(&query, 1) + size_at(&value, 1);
     *flops = 2 * size_at(&query, 4) * size_at(&query, 3) * size_at(&query, 2)
-           * size_at(&key, 2) * width / (causal ? 2 : 1);
+           * size_at(&key, at.sequence) * width / (causal ? 2 : 1);
     return true;
-}
-
-/* (query, key, value, dropout_p, is_causal, ...) */
-static bool
-flash_attention(fd_operand_list inputs, uint64_t *flops)
-{
-    return attention(inputs, 0, 4, false, flops);
-}
-
-/* (grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, ...) */
-static bool
-cpu_flash_attention_backward(fd_operand_list inputs, uint64_t *flops)
-{
-    return attention(inputs, 1, 7, true, flops);
-}
-
-/* (grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q,
- * max_k, dropout_p, is_causal, ...) */
-static bool
-flash_attention_backward(fd_operand_list inputs, uint64_t *flops)
-{
-    return attention(inputs, 1, 11, true, flops);
-}
-
-/* (query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal,
- * ...), also of cuDNN */
-static bool
-efficient_attention(fd_operand_list inputs, uint64_t *flops)
-{
-    return attention(inputs, 0, 6, false, flops);
-}
-
-/* (grad_out, query, key, value, attn_bias, out, logsumexp, philox_seed,
- * philox_offset, dropout_p, grad_input_mask, is_causal, ...) */
-static bool
-efficient_attention_backward(fd_operand_list inputs, uint64_t *flops)
-{
-    return attention(inputs, 1, 11, true, flops);
 }
 
 /* mkldnn_rnn_layer(input, weight0, weight1, ...): one layer and direction;
@@ -298,50 +291,120 @@ cudnn_rnn_backward(fd_operand_list inputs, uint64_t *flops)
 }
 
 static const fd_flop_formula formulas[] = {
-    {"aten::mm", matrix_product, false},
-    {"aten::bmm", matrix_product, false},
-    {"aten::_int_mm", matrix_product, false},
-    {"aten::_scaled_mm", matrix_product, false},
-    {"aten::addmm", added_product, false},
-    {"aten::_addmm_activation", added_product, false},
-    {"aten::baddbmm", added_product, false},
-    {"aten::addbmm", added_product, false},
-    {"aten::mv", vector_product, false},
-    {"aten::dot", vector_product, false},
-    {"aten::vdot", vector_product, false},
-    {"aten::addmv", added_vector_product, false},
-    {"aten::_grouped_mm", grouped_product, false},
-    {"aten::_scaled_grouped_mm", grouped_product, false},
-    {"aten::convolution", convolution, true},
-    {"aten::convolution_overrideable", convolution, true},
-    {"aten::convolution_backward", convolution_backward, true},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_attention,
-     true},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward",
-     cpu_flash_attention_backward, true},
-    {"aten::_scaled_dot_product_flash_attention", flash_attention, true},
-    {"aten::_scaled_dot_product_flash_attention_backward",
-     flash_attention_backward, true},
-    {"aten::_scaled_dot_product_efficient_attention", efficient_attention,
-     true},
-    {"aten::_scaled_dot_product_efficient_attention_backward",
-     efficient_attention_backward, true},
-    {"aten::_scaled_dot_product_cudnn_attention", efficient_attention, true},
-    {"aten::mkldnn_rnn_layer", rnn_layer, false},
-    {"aten::mkldnn_rnn_layer_backward", rnn_layer_backward, false},
-    {"aten::_cudnn_rnn", cudnn_rnn, false},
-    {"aten::_cudnn_rnn_backward", cudnn_rnn_backward, false},
+    {"aten::mm", matrix_product, false, {0}},
+    {"aten::bmm", matrix_product, false, {0}},
+    {"aten::_int_mm", matrix_product, false, {0}},
+    {"aten::_scaled_mm", matrix_product, false, {0}},
+    {"aten::_scaled_mm_v2", matrix_product, false, {0}},
+    {"aten::addmm", added_product, false, {0}},
+    {"aten::_addmm_activation", added_product, false, {0}},
+    {"aten::baddbmm", added_product, false, {0}},
+    {"aten::addbmm", added_product, false, {0}},
+    {"aten::mv", vector_product, false, {0}},
+    {"aten::dot", vector_product, false, {0}},
+    {"aten::vdot", vector_product, false, {0}},
+    {"aten::addmv", added_vector_product, false, {0}},
+    {"aten::_grouped_mm", grouped_product, false, {0}},
+    {"aten::_scaled_grouped_mm", grouped_product, false, {0}},
+    {"aten::_scaled_grouped_mm_v2", grouped_product, false, {0}},
+    {"aten::convolution", convolution, true, {0}},
+    {"aten::convolution_overrideable", convolution, true, {0}},
+    {"aten::convolution_backward", convolution_backward, true, {0}},
+    {"aten::mkldnn_rnn_layer", rnn_layer, false, {0}},
+    {"aten::mkldnn_rnn_layer_backward", rnn_layer_backward, false, {0}},
+    {"aten::_cudnn_rnn", cudnn_rnn, false, {0}},
+    {"aten::_cudnn_rnn_backward", cudnn_rnn_backward, false, {0}},
+    {"aten::miopen_rnn", cudnn_rnn, false, {0}},
+    {"aten::miopen_rnn_backward", cudnn_rnn_backward, false, {0}},
 };
+
+#define SDPA "aten::_scaled_dot_product_"
+
+/* The comments have the arguments from `query` to the last one of the layout.
+ */
+static const fd_flop_formula attentions[] = {
+    /* query, key, value, dropout_p, is_causal */
+    {SDPA "flash_attention", NULL, true, {0, 2, 4, 0, 0, false}},
+    {SDPA "flash_attention_for_cpu", NULL, true, {0, 2, 4, 0, 0, false}},
+    /* query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal
+     */
+    {SDPA "efficient_attention", NULL, true, {0, 2, 6, 0, 0, false}},
+    {SDPA "cudnn_attention", NULL, true, {0, 2, 6, 0, 0, false}},
+    /* query, key, value, attn_bias, dropout_p, is_causal */
+    {SDPA "fused_attention_overrideable", NULL, true, {0, 2, 5, 0, 0, false}},
+    /* query, key, value, out, logsumexp, dropout_p, is_causal */
+    {SDPA "flash_attention_for_cpu_backward",
+     NULL,
+     true,
+     {1, 2, 7, 0, 0, true}},
+    /* query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k,
+     * dropout_p, is_causal */
+    {SDPA "flash_attention_backward", NULL, true, {1, 2, 11, 0, 0, true}},
+    /* query, key, value, attn_bias, out, logsumexp, philox_seed,
+     * philox_offset, dropout_p, grad_input_mask, is_causal */
+    {SDPA "efficient_attention_backward", NULL, true, {1, 2, 11, 0, 0, true}},
+    /* query, key, value, out, logsumexp, philox_seed, philox_offset,
+     * attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal */
+    {SDPA "cudnn_attention_backward", NULL, true, {1, 2, 14, 0, 0, true}},
+    /* query, key, value, attn_bias, grad_input_mask, out, logsumexp,
+     * cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal */
+    {SDPA "fused_attention_overrideable_backward",
+     NULL,
+     true,
+     {1, 2, 13, 0, 0, true}},
+    /* query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p,
+     * is_causal, return_debug_mask, scale, window_size_left,
+     * window_size_right */
+    {"aten::_flash_attention_forward", NULL, true, {0, 3, 8, 3, 11, false}},
+    /* query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k,
+     * dropout_p, is_causal, rng_state, unused, scale, window_size_left,
+     * window_size_right */
+    {"aten::_flash_attention_backward", NULL, true, {1, 3, 11, 6, 15, true}},
+    /* query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+     * max_seqlen_k, dropout_p, custom_mask_type, compute_log_sumexp, scale,
+     * seqlen_k, window_size */
+    {"aten::_efficient_attention_forward",
+     NULL,
+     true,
+     {0, 3, 9, 4, 13, false}},
+    /* query, key, value, bias, out, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+     * max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset,
+     * custom_mask_type, bias_requires_grad, scale, num_splits_key, window_size
+     */
+    {"aten::_efficient_attention_backward",
+     NULL,
+     true,
+     {1, 3, 14, 6, 18, true}},
+};
+
+static const fd_flop_formula *
+find(const fd_flop_formula *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            return &list[i];
+        }
+    }
+    return NULL;
+}
 
 const fd_flop_formula *
 fd_flop_formula_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
-        if (strcmp(formulas[i].name, name) == 0) {
-            return &formulas[i];
-        }
-    }
-    return NULL;
+    const fd_flop_formula *found =
+        find(formulas, sizeof formulas / sizeof *formulas, name);
+    return found != NULL
+             ? found
+             : find(attentions, sizeof attentions / sizeof *attentions, name);
+}
+
+bool
+fd_flop_formula_count(const fd_flop_formula *formula, fd_operand_list inputs,
+                      uint64_t *flops)
+{
+    return formula->count != NULL
+             ? formula->count(inputs, flops)
+             : attention(inputs, formula->attention, flops);
 }
 
 bool

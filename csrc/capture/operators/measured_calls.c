@@ -51,8 +51,11 @@ count(fd_measure_site *site, fd_operand_list inputs)
     site->flops = 0;
     switch (site->figures & FIGURES) {
     case FORMULA:
-        if (formula->count(inputs, &site->flops)) {
+        if (fd_flop_formula_count(formula, inputs, &site->flops)) {
             site->kind = FD_MEASURE_FLOPS;
+        }
+        else if (formula->count == NULL) { /* of sequences of any length */
+            site->kind = FD_MEASURE_UNKNOWN;
         }
         break;
     case UNKNOWN:
