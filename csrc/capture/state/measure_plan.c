@@ -3,8 +3,8 @@
 void
 fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step)
 {
-    plan->on = plan->kinds != 0
-            && (step < plan->first || step % plan->every == 0);
+    plan->on =
+        plan->kinds != 0 && (step < plan->first || step % plan->every == 0);
     plan->began = fd_clock_ticks();
 }
 
