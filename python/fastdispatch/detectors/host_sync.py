@@ -163,8 +163,10 @@ def _finding(steps: Steps, paths: list[int]) -> Finding:
     around, prints = _around(steps, paths)
     if prints:
         count = sum(map(steps.calls, prints))
-    time = steps.unclaimed(around)
+    loops = {user for user in map(steps.user, paths) if _is_loop(steps, user, paths)}
+    time = steps.unclaimed(around) + sum(steps.own(row) for row in loops - steps.claimed)
     steps.claim(around)
+    steps.claimed |= loops
     operator = steps.key(heaviest)
     calls = ("print", "info", "debug", "write", "format", "repr", "str") if prints else SPELLING.get(operator, ())
     where = steps.where(heaviest, *calls)
@@ -194,6 +196,12 @@ def _finding(steps: Steps, paths: list[int]) -> Finding:
     if found.severity == "info" and (phase != OTHER or count >= 2):
         found.severity = "warning"
     return found
+
+
+def _is_loop(steps: Steps, user: int, paths: list[int]) -> bool:
+    """Return whether each call of a function loops over reads, so that its own time is that of the loop."""
+    reads = sum(steps.calls(path) for path in paths if steps.user(path) == user)
+    return limits.LOOP_OPS * limits.EVERY <= limits.LOOP_OPS * steps.calls(user) <= reads
 
 
 def _around(steps: Steps, paths: list[int]) -> tuple[list[int], list[int]]:

@@ -15,7 +15,7 @@ WARNING, CRITICAL = 0.05, 0.2
 SYNC_SHARE = 0.01
 
 #: input-wait: share of the step and time per step; epochs: a first batch this many times the median, and their share.
-INPUT_SHARE, INPUT_MS = 0.1, 2.0
+INPUT_SHARE, INPUT_MS = 0.05, 2.0
 EPOCH_TIMES, EPOCH_SHARE = 3.0, 0.1
 
 #: gc-pause: share of the step, and the number of steps with a collection.
@@ -94,7 +94,7 @@ STARVED_SHARE = 0.1
 
 #: host-code: share of the step and time in every step; microseconds of a function per operator that it calls;
 #: nanoseconds per other call, at least the cost of recording: own-cost reports many short calls.
-HOST_SHARE, HOST_MS, HOST_US, HOST_CALL_NS = 0.1, 1.0, 10.0, 500.0
+HOST_SHARE, HOST_MS, HOST_US, HOST_CALL_NS = 0.05, 1.0, 10.0, 500.0
 
 #: gil: share of the step in which other threads ran Python.
 GIL_SHARE = 0.02

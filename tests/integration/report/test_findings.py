@@ -54,9 +54,11 @@ def record(name: str, variant: str, folder: Path) -> Path:
     out, ranks = folder / f"{name}-{variant}", program(name).get("RANKS", 1)
     hangs = program(name).get("HANGS", False) and variant == "fault"
     started = []
+    rendezvous = Path(f"{out}.rendezvous")
+    rendezvous.unlink(missing_ok=True)  # FileStore may leave it when both ranks end at the same time
     for rank in range(ranks):
         arguments = [str(PROGRAMS / "record.py"), str(out), name, variant]
-        arguments += [f"{out}.rendezvous", str(rank), str(ranks)] if ranks > 1 else []
+        arguments += [str(rendezvous), str(rank), str(ranks)] if ranks > 1 else []
         imports = ("torch", "torch._dynamo", "torch.distributed", "fastdispatch")
         started.append(warm.start(imports, arguments, processes.environment()))
     if hangs:
