@@ -163,7 +163,7 @@ def _finding(steps: Steps, paths: list[int]) -> Finding:
     around, prints = _around(steps, paths)
     if prints:
         count = sum(map(steps.calls, prints))
-    loops = {user for user in map(steps.user, paths) if _is_loop(steps, user, paths)}
+    loops = {row for path in paths if _is_loop(steps, steps.user(path), paths) for row in _callers(steps, path)}
     time = steps.unclaimed(around) + sum(steps.own(row) for row in loops - steps.claimed)
     steps.claim(around)
     steps.claimed |= loops
@@ -202,6 +202,14 @@ def _is_loop(steps: Steps, user: int, paths: list[int]) -> bool:
     """Return whether each call of a function loops over reads, so that its own time is that of the loop."""
     reads = sum(steps.calls(path) for path in paths if steps.user(path) == user)
     return limits.LOOP_OPS * limits.EVERY <= limits.LOOP_OPS * steps.calls(user) <= reads
+
+
+def _callers(steps: Steps, path: int) -> Iterator[int]:
+    """Yield the calls around a path, up to the one of the function of the program."""
+    for above in steps.above(path):
+        yield above
+        if above == steps.user(path):
+            break
 
 
 def _around(steps: Steps, paths: list[int]) -> tuple[list[int], list[int]]:
