@@ -15,7 +15,8 @@ _MOST = 200  # packages; with more, the page shows the heaviest and computes the
 
 @dataclass
 class _Graph:
-    """Return packages, the heaviest first, and their calls: Graphviz puts the first ones to the left."""
+    """Packages, those that threads call first, then the heaviest, and their calls: Graphviz puts the first ones to the
+    left."""
 
     names: list[str] = field(default_factory=list)
     calls: list[tuple[int, int]] = field(default_factory=list)
@@ -62,6 +63,7 @@ def _graph(nodes: Columns, contexts: Columns) -> _Graph:
         if contexts["parent"][context] >= 0:
             totals[contexts["parent"][context]] += totals[context]
     weight: dict[str, int] = {name: 0 for name in sorted({name for name in drawn if name is not None})}
+    roots = dict(weight)
     calls: dict[tuple[str, str], int] = {}
     for context, parent in enumerate(contexts["parent"]):
         callee = of[context]
@@ -69,9 +71,11 @@ def _graph(nodes: Columns, contexts: Columns) -> _Graph:
         if callee is None or caller == callee:
             continue
         weight[callee] += totals[context]
-        if caller is not None:
+        if caller is None:
+            roots[callee] += totals[context]
+        else:
             calls[caller, callee] = calls.get((caller, callee), 0) + totals[context]
-    names = sorted(weight, key=lambda name: (-weight[name], name))
+    names = sorted(weight, key=lambda name: (-roots[name], -weight[name], name))
     number = {name: at for at, name in enumerate(names)}
     heaviest = sorted(calls, key=lambda ends: (-calls[ends], ends))
     return _Graph(names, [(number[caller], number[callee]) for caller, callee in heaviest])

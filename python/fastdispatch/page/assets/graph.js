@@ -11,6 +11,7 @@ import { hideTip, showTip } from "./tip.js";
 import { grouped as sumsBy, modulesOf, trace, weight } from "./trace.js";
 
 const [WIDTH, HEIGHT, PAD] = [224, 60, 16]; // as in page/html_layout.py; five side by side on a laptop
+const HEAD = 10; // length of the head of an arrow, as in Graphviz
 const LEAST = 0.02; // percent, without a share filter
 const PROJECT = 1; // colour
 const MOST_BOXES = 60;
@@ -110,10 +111,12 @@ function splines(points) {
     return text;
 }
 
+/** Curves through points, with space for the head of the arrow. */
 function curve(points) {
     let text = `M${points[0][0]},${points[0][1]}`;
     for (let i = 1; i < points.length; i++) {
-        const [[x0, y0], [x1, y1]] = [points[i - 1], points[i]];
+        const [[x0, y0], [end, y1]] = [points[i - 1], points[i]];
+        const x1 = i < points.length - 1 ? end : end - Math.sign(end - x0 || 1) * HEAD;
         const bend = Math.abs(x1 - x0) < 1 ? 40 : (x1 - x0) / 2;
         text += ` C${x0 + bend},${y0} ${x1 - bend},${y1} ${x1},${y1}`;
     }
@@ -253,8 +256,8 @@ function draw() {
     const most = made.edges[0]?.value ?? 0;
     const [width, height] = [made.width + 2 * PAD, made.height + 2 * PAD];
     const picture = svg("svg", { viewBox: `${(made.left ?? 0) - PAD} ${(made.top ?? 0) - PAD} ${width} ${height}`, class: made.heavy ? "graph with-path" : "graph", role: "group", "aria-label": "Call graph" },
-        svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" },
-            svg("path", { d: "M0,0.5 L8,4 L0,7.5 z", class: "head" }))),
+        svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 0, refY: 4, markerWidth: HEAD, markerHeight: 12, preserveAspectRatio: "none", markerUnits: "userSpaceOnUse", orient: "auto" },
+            svg("path", { d: "M0,0 L8,4 L0,8 z", class: "head" }))),
         ...made.edges.map((edge, i) => edgeOf(edge, made.routes[i], made.heavy?.ways.has(edge), most)).reverse(),
         ...made.ids.map(boxOf));
     scroller.replaceChildren(picture);

@@ -34,24 +34,27 @@ function text(node) {
     return el("div", {}, ...(figures ? [el("p", { class: "quiet" }, note)] : []), el("pre", { tabindex: "0" }, ...rows));
 }
 
-function shown() {
-    const { node } = state;
+function shown(node) {
     if (node < 0 || node >= trace.nodes.rows) return [el("p", { class: "quiet" }, "Select a function.")];
     if (placeOf(node) === null) return [el("h2", {}, label(node).slice(0, 300)), el("p", { class: "quiet" }, `No Python source: ${trace.nodes.kind[node]}.`)];
     return [el("h2", {}, label(node).slice(0, 300)), places(node), text(node)];
 }
 
-/** Functions with a file that match the search, by file. */
+/** Show the functions with a file that match the search, those of the project first, and return the shown function:
+ * the selected one, or the first. */
 function fill() {
     const matched = matches();
     const { nodes } = trace;
     const time = byNode("time").own;
     const all = Array.from({ length: nodes.rows }, (_, node) => node).filter((node) => nodes.line[node] && (!matched || matched[node]));
-    all.sort((a, b) => Number(sources.texts.has(b)) - Number(sources.texts.has(a)) || time[b] - time[a] || a - b);
+    const first = (node) => 2 * Number(sources.texts.has(node)) + Number(nodes.package[node] === "project");
+    all.sort((a, b) => first(b) - first(a) || time[b] - time[a] || a - b);
+    const chosen = state.node < 0 ? all[0] ?? -1 : state.node;
     list.replaceChildren(
         el("p", { class: "quiet" }, `${counted(all.length, "function")} with a file${all.length > LISTED ? `, the first ${LISTED} shown` : ""}`),
-        ...all.slice(0, LISTED).map((node) => el("button", { type: "button", class: `name entry${node === state.node ? " selected" : ""}`, onclick: () => set({ node }) },
+        ...all.slice(0, LISTED).map((node) => el("button", { type: "button", class: `name entry${node === chosen ? " selected" : ""}`, onclick: () => set({ node }) },
             swatch(node), el("b", {}, label(node).slice(0, 120)), el("span", { class: "quiet" }, `${nodes.file[node].slice(-60)}:${nodes.line[node]}`))));
+    return chosen;
 }
 
 function mount(host) {
@@ -62,9 +65,9 @@ function mount(host) {
 
 function update() {
     const at = list.scrollTop;
-    fill();
+    const node = fill();
     list.scrollTop = at;
-    place.replaceChildren(...shown());
+    place.replaceChildren(...shown(node));
 }
 
 async function load(block) {
