@@ -30,7 +30,8 @@ def find(steps: Steps) -> Iterator[Finding]:
     sentences = list(differences(groups)) if groups else list(operator_differences([steps.trace])) if waiting else []
     minority = next(filter(None, map(_minority, groups)), [])
     if waiting and elsewhere:
-        proof = f"ranks {spans(sorted(waiting))} wait for it in a collective"
+        many = len(waiting) > 1
+        proof = f"rank{'s' * many} {spans(sorted(waiting))} wait{'s' * (not many)} for it in a collective"
         yield _finding(steps, stacks, elsewhere, "; ".join([proof, *sentences]), waiting, sentences)
     elif waiting and minority and all(number in stacks for number in minority):
         others = [number for number in waiting if number not in minority]

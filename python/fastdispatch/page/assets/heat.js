@@ -10,6 +10,7 @@ const PARTS = ["forward", "backward", "optimizer", "data", "communication", "gc"
 const SHORT = { communication: "comm.", optimizer: "optim." };
 const COORDINATES = ["pipe", "data", "model"];
 const [HEAD, LEFT, TALLEST, SHORTEST] = [22, 128, 20, 3]; // pixels
+const NOTABLE = 0.2; // a smaller difference, as part of the maximum, does not get the darkest colour
 const MOST_LINES = 170; // of more ranks each line has several
 
 function column(table, name) {
@@ -109,7 +110,7 @@ class Heat {
                 paint.fillStyle = time === undefined ? ground : shade;
                 paint.fillRect(x, y, Math.max(this.width - (this.width > 4 ? 1 : 0), 1), Math.max(this.height - (this.height > 4 ? 1 : 0), 1));
                 if (time === undefined) return;
-                paint.globalAlpha = most > least ? 0.06 + 0.94 * ((time - least) / (most - least)) : 0.06;
+                paint.globalAlpha = 0.06 + 0.94 * ((time - least) / Math.max(most - least, NOTABLE * most, 1));
                 paint.fillStyle = heat;
                 paint.fillRect(x, y, Math.max(this.width - (this.width > 4 ? 1 : 0), 1), Math.max(this.height - (this.height > 4 ? 1 : 0), 1));
                 const dark = paint.globalAlpha > 0.55;

@@ -82,7 +82,7 @@ function finding(each) {
     const { where } = each;
     return el("li", { class: `finding ${each.severity}` },
         el("div", { class: "place" }, el("span", { class: "badge" }, each.severity), el("b", {}, each.title), ...places(where)),
-        el("p", {}, where.file && where.line ? el("code", {}, `${where.file}:${where.line}`) : "", ` ${each.proof}`,
+        el("p", {}, where.file && where.line ? el("code", {}, `${where.file}:${where.line}`) : "", `${where.file && where.line ? " · " : ""}${each.proof}`,
             each.ranks.length > 0 && trace.ranks.length > 1 ? `; ${each.ranks.length < 9 ? `rank ${each.ranks.join(", ")}` : counted(each.ranks.length, "rank")}` : ""),
         el("p", {}, el("span", { class: "quiet" }, each.gain_ns ? `gain up to ${seconds(each.gain_ns)} per step · ` : "", each.id, ": "), each.advice));
 }

@@ -24,9 +24,19 @@ let drag = null;
 let strip;
 let timer = 0;
 
+/** The time of the steps; without any, of everything. */
+function training() {
+    const { steps, begin, end } = lines;
+    let [from, to] = [end, begin];
+    for (let i = 0; i < steps.rows; i++) {
+        from = Math.min(from, steps.start ? steps.start[i] : 0);
+        to = Math.max(to, steps.end[i]);
+    }
+    return to > from ? { from: Math.max(from, begin), to: Math.min(to, end) } : { from: begin, to: end };
+}
+
 function viewed() {
-    const all = { from: lines.begin, to: lines.end };
-    return state.to > state.from ? { from: lines.begin + state.from, to: lines.begin + state.to } : all;
+    return state.to > state.from ? { from: lines.begin + state.from, to: lines.begin + state.to } : training();
 }
 
 /** Times to pixels and back. */
