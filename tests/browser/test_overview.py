@@ -8,6 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+import torch
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
@@ -45,6 +46,26 @@ def test_the_parts_of_a_step_add_up_to_that_of_the_report(gpt: Path) -> None:
     assert sum(tables["ranks"][part][0] for part in PARTS) == said.step
     by_phase = {phase.phase: phase.per_step for phase in said.phases}
     assert values["parts"]["forward"] == by_phase["forward"] > 0
+
+
+class Squares(torch.utils.data.Dataset[torch.Tensor]):
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return torch.tensor(float(index * index))
+
+
+def test_the_overview_has_the_workers_of_loaders(tmp_path: Path, browser: Browser) -> None:
+    run = tmp_path / "run"
+    with fastdispatch.CallGraph(run) as graph:
+        for _ in torch.utils.data.DataLoader(Squares(), batch_size=2, num_workers=1):
+            graph.step()
+    (tmp_path / "page.html").write_bytes(page(fastdispatch.load(run), str(run), PageOptions()))
+    with opened(browser, tmp_path / "page.html") as shown:
+        text = shown.locator("#view-overview").inner_text()
+        assert "1 DataLoader worker of rank 0 (Squares): " in text and "__getitem__" in text
+        assert "rank 0 waited" in text
 
 
 def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -> None:

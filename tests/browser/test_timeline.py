@@ -84,6 +84,14 @@ def test_all_slices_are_there_and_those_that_can_be_seen_are_drawn(shown: Page, 
     assert 100 < drawn < whole
 
 
+def test_the_view_opens_at_the_steps(shown: Page, gpt: Path) -> None:
+    (steps,) = (rank["latest_steps"] for rank in fastdispatch.load(gpt).ranks)
+    shown.locator("#view-timeline .scroller canvas").focus()
+    shown.keyboard.press("d")  # the address has the window as soon as it has moved
+    begin, end = window(shown)
+    assert end - begin == pytest.approx(steps["end"][-1] - steps["begin"][0], rel=0.01)
+
+
 def test_keys_and_drags_move_the_window(shown: Page) -> None:
     canvas = shown.locator("#view-timeline .scroller canvas")
     canvas.focus()

@@ -55,6 +55,23 @@ def test_the_graph_unfolds_from_packages_to_functions_and_back(gpt: Path, browse
         assert boxes(shown) == packages
 
 
+def test_the_source_view_opens_at_a_function_of_the_project(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=source") as shown:
+        first = shown.locator("#view-source .list .entry").first
+        assert "selected" in str(first.get_attribute("class"))
+        assert "pretrain.py" in first.inner_text()
+        assert shown.locator("#view-source h2").inner_text() == first.locator("b").inner_text()
+        assert shown.locator("#view-source pre").is_visible()
+
+
+def test_calls_lead_to_the_right(gpt: Path, browser: Browser) -> None:
+    """The package that the thread calls is on the left: pytest, which calls the project."""
+    with opened(browser, gpt / "page.html", "view=graph") as shown:
+        left = {label: box(shown, label).bounding_box()["x"] for label in boxes(shown)}
+        assert left["pytest"] == min(left.values())
+        assert left["project"] < left["torch"] < left["aten"]
+
+
 def test_focus_shows_callers_and_callees_to_a_depth(gpt: Path, browser: Browser) -> None:
     trace = fastdispatch.load(gpt)
     node = trace.nodes["key"].index("pretrain.py:[Block]:forward")

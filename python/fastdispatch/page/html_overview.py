@@ -10,10 +10,12 @@ from typing import Any
 from fastdispatch.dataset.run_loading import rank_rows
 from fastdispatch.detectors import Findings
 from fastdispatch.detectors.rank_figures import is_communication
+from fastdispatch.read.processes import processes
 from fastdispatch.read.rank_rows import COORDINATES, RankRow
 from fastdispatch.read.steps import PHASE_BITS, PHASES, number_of_ranks
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.processes_text import lines
 from fastdispatch.report.report_facts import Facts
 from fastdispatch.report.report_paths import paths
 
@@ -38,6 +40,7 @@ def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any
         "parts": split.parts(times, trace.contexts),
         "window": None if about.window is None else about.window.text,
         "findings": [asdict(finding) for finding in found],
+        "processes": list(lines(processes(trace.sources[0], trace))) if len(trace.sources) == 1 else [],
         "not_decided": [asdict(each) for each in found.not_decided],
         "paths": asdict(paths(trace, None, about.whole_role, _PATHS, by_calls=about.whole == 0)),
     }

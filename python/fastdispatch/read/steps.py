@@ -77,7 +77,7 @@ class Window:
         text = f"{span} of {self.ended}"
         if self.settled and self.skipped:
             which = "the first is" if self.skipped == 1 else f"the first {self.skipped} are"
-            slower = f"{self.slower:.2g}"
+            slower = f"{self.slower:.2g}" if self.slower < 100 else f"{self.slower:.0f}"
             why = "times vary" if self.varying else "their times differ" if slower == "1" else f"{slower} times as long"
             text += f" ({which} skipped: {why})"
         return text

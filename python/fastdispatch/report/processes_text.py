@@ -14,12 +14,12 @@ def lines(groups: Sequence[Processes]) -> Iterator[str]:
         if group.kind == "worker":
             yield f"{_count(group, 'DataLoader worker')}{rank} ({group.name}): {_work(group)}"
             if group.waits:
-                times = f"{grouped(group.starts)} time{'s' * (group.starts != 1)} in {seconds(group.starting)}"
                 batches = f"{grouped(group.waits)} batch{'es' * (group.waits != 1)}"
-                yield (
-                    f"  rank {group.rank} waited {seconds(group.waited)} for {batches} of its workers, which it "
-                    f"started {times}"
-                )
+                line = f"  rank {group.rank} waited {seconds(group.waited)} for {batches} of its workers"
+                if group.starts:
+                    times = f"{grouped(group.starts)} time{'s' * (group.starts != 1)}"
+                    line += f", which it started {times} in {seconds(group.starting)}"
+                yield line
         elif group.kind == "subprocess":
             caller = f", started by {group.name}" if group.name else ""
             yield f"{_count(group, 'subprocess')}{rank} not recorded{caller}"

@@ -10,6 +10,17 @@ const FOLDED = 3;
 /** Filled by `take`: start, duration, depth, context, job, open, launch (typed arrays), and lanes. */
 export const lines = { lanes: [], count: 0, begin: 0, end: 1, steps: null, jobs: null, flows: null };
 
+/** The time of the steps; without any, of everything. */
+export function training() {
+    const { steps, begin, end } = lines;
+    let [from, to] = [end, begin];
+    for (let i = 0; i < steps.rows; i++) {
+        from = Math.min(from, steps.start ? steps.start[i] : 0);
+        to = Math.max(to, steps.end[i]);
+    }
+    return to > from ? { from: Math.max(from, begin), to: Math.min(to, end) } : { from: begin, to: end };
+}
+
 /** Tables of the block "data-timeline". */
 export function take({ values, tables }) {
     const { slices, lanes } = tables;

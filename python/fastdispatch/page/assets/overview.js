@@ -102,6 +102,13 @@ function findings() {
     return section;
 }
 
+/** DataLoader workers and other processes of the ranks. */
+function processes() {
+    const { processes: list } = found.values;
+    if (list.length === 0) return null;
+    return el("section", {}, el("h3", {}, "Other processes"), el("ul", { class: "findings" }, ...list.map((text) => el("li", {}, text.trim()))));
+}
+
 /** The end of a path, and the functions of the program above it. */
 function path(row, whole, most) {
     const callers = row.short.slice(0, -1).filter((name) => name !== "<module>");
@@ -137,7 +144,7 @@ function sums(maps) {
 function mount(host) {
     const maps = rankMaps(trace.overview);
     const pages = [hottest(), maps && el("section", {}, el("h3", {}, counted(found.values.rank_count, "rank")), maps)].filter(Boolean);
-    host.append(el("div", { class: "scroller prose wide overview" }, ...head(), bar(), sums(maps), findings(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)));
+    host.append(el("div", { class: "scroller prose wide overview" }, ...head(), bar(), sums(maps), findings(), processes(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)));
 }
 
 async function load(block) {

@@ -2,7 +2,7 @@
 
 import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
 import { counted, seconds, share } from "./format.js";
-import { HEAD, ROW, bubbles, laneAt, laneOf, lines, nodeOf, refold, sliceAt, stack, sumsOf, take, waits } from "./lanes.js";
+import { HEAD, ROW, bubbles, laneAt, laneOf, lines, nodeOf, refold, sliceAt, stack, sumsOf, take, training, waits } from "./lanes.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
 import { Strip } from "./strip.js";
@@ -23,17 +23,6 @@ let pointer = null;
 let drag = null;
 let strip;
 let timer = 0;
-
-/** The time of the steps; without any, of everything. */
-function training() {
-    const { steps, begin, end } = lines;
-    let [from, to] = [end, begin];
-    for (let i = 0; i < steps.rows; i++) {
-        from = Math.min(from, steps.start ? steps.start[i] : 0);
-        to = Math.max(to, steps.end[i]);
-    }
-    return to > from ? { from: Math.max(from, begin), to: Math.min(to, end) } : { from: begin, to: end };
-}
 
 function viewed() {
     return state.to > state.from ? { from: lines.begin + state.from, to: lines.begin + state.to } : training();
