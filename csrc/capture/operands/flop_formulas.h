@@ -13,7 +13,7 @@ typedef bool fd_flop_count(fd_operand_list inputs, uint64_t *flops);
 typedef struct fd_attention_layout {
     uint8_t query;    /* followed by key and value */
     uint8_t sequence; /* dimension of the sequence, from the end: 2 or 3 */
-    uint8_t causal;   /* a bool, or the type of the mask: 0 without one */
+    uint8_t causal;   /* a bool, or the type of the mask; 0: no mask */
     uint8_t lengths;  /* cumulative lengths of sequences; 0: no argument */
     uint8_t windows;  /* numbers that limit the keys of a query; 0: no
                          argument */

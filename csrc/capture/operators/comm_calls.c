@@ -149,7 +149,7 @@ type_text(fd_thread *thread, const comm_operator *what, fd_operand_list inputs,
     return detail_of(thread->session, group, type);
 }
 
-/* Count the call as one of its group, in every step. */
+/* Count the call as one of its group. */
 static void
 add_collective(fd_thread *thread, fd_latest_call *call, uint32_t group)
 {

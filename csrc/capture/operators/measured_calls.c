@@ -54,7 +54,7 @@ count(fd_measure_site *site, fd_operand_list inputs)
         if (fd_flop_formula_count(formula, inputs, &site->flops)) {
             site->kind = FD_MEASURE_FLOPS;
         }
-        else if (formula->count == NULL) { /* of sequences of any length */
+        else if (formula->count == NULL) { /* lengths or windows */
             site->kind = FD_MEASURE_UNKNOWN;
         }
         break;

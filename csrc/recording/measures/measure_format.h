@@ -17,7 +17,7 @@ enum {
                                    group in `detail`: bytes sent; other: bytes
                                    received */
     FD_MEASURE_COLLECTIVES = 7, /* at the root of the calling thread: calls of
-                                   the group in `detail`, in all steps */
+                                   the group in `detail` */
     FD_MEASURE_LATEST = 8,      /* one of the latest of these calls: its number
                                    in the group, begin, end, larger bytes */
     FD_MEASURE_LINES = 9,       /* executions of the source line in `detail`:
