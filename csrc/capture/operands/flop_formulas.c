@@ -199,7 +199,7 @@ is_limited(fd_operand_list inputs, fd_attention_layout at)
         return true;
     }
     for (uint32_t i = 0; at.windows != 0 && i < 2; i++) {
-        if (fd_operands_int(inputs, at.windows + i, &window) && window > 0) {
+        if (fd_operands_int(inputs, at.windows + i, &window) && window >= 0) {
             return true;
         }
     }

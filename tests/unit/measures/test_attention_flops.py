@@ -182,6 +182,12 @@ def test_windows_are_unknown(kernel: Callable[..., object], tmp_path: Path) -> N
     assert figures(work, tmp_path) == {"unknown": (1, 0)}
 
 
+@pytest.mark.parametrize(("right", "expected"), [(0, {"unknown": (1, 0)}), (-1, {"flops": (1, FORWARD * 8 // 10)})])
+def test_only_negative_windows_have_no_limit(right: int, expected: dict[str, tuple[int, int]], tmp_path: Path) -> None:
+    windows = {"window_size_left": -1, "window_size_right": right}
+    assert figures(lambda: flash_kernel(False, None, **windows), tmp_path) == expected
+
+
 def test_scaled_products(tmp_path: Path) -> None:
     """[16, 32] times [32, 64], and the same in two groups of rows."""
     left, right = (torch.empty(rows, 32, device=meta, dtype=torch.float8_e4m3fn) for rows in (16, 64))
