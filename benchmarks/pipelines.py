@@ -48,9 +48,9 @@ def _retime(path: Path, start: bytes, spans: list[tuple[int, int]], whole: int) 
         magic, _, size, kind, record, _, used = struct.unpack_from("<QQQIIII", data, at)
         if magic != 0x6B6E756863646600:
             break
-        for place in range(at + 64, at + 64 + used * record, record) if kind == _JOBS else ():
+        for index in range(at + 64, at + 64 + used * record, record) if kind == _JOBS else ():
             begin, end = spans[job]
-            struct.pack_into("<QQ", data, place, ticks + int(begin * hertz / 1e9), int((end - begin) * hertz / 1e9))
+            struct.pack_into("<QQ", data, index, ticks + int(begin * hertz / 1e9), int((end - begin) * hertz / 1e9))
             job += 1
         at += size
     assert job == len(spans), path

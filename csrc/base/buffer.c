@@ -44,9 +44,9 @@ fd_buffer_clear(fd_buffer *buffer)
 }
 
 void
-fd_buffer_text(fd_buffer *buffer, const char *text)
+fd_buffer_add(fd_buffer *buffer, const void *bytes, size_t size)
 {
-    fd_buffer_bytes(buffer, text, strlen(text));
+    fd_buffer_bytes(buffer, bytes, size);
 }
 
 void
@@ -69,10 +69,14 @@ fd_buffer_u64(fd_buffer *buffer, uint64_t value)
 {
     char digits[20];
     size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0);
+    for (; value >= 10; value /= 100) {
+        uint64_t pair = value % 100;
+        digits[--at] = (char)('0' + pair % 10);
+        digits[--at] = (char)('0' + pair / 10);
+    }
+    if (value > 0 || at == sizeof digits) {
+        digits[--at] = (char)('0' + value);
+    }
     fd_buffer_bytes(buffer, digits + at, sizeof digits - at);
 }
 

@@ -41,7 +41,15 @@ fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size)
     }
 }
 
-void fd_buffer_text(fd_buffer *buffer, const char *text);
+/* Like fd_buffer_bytes, but not inline. */
+void fd_buffer_add(fd_buffer *buffer, const void *bytes, size_t size);
+
+/* Inline, so that the length of a literal is a constant. */
+static inline void
+fd_buffer_text(fd_buffer *buffer, const char *text)
+{
+    fd_buffer_add(buffer, text, strlen(text));
+}
 
 /* Return whether the buffer is within `budget` after `more` bytes. The budget
  * is a soft limit: writes beyond it are safe and grow the buffer. */

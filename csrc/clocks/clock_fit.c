@@ -23,6 +23,9 @@ saturated(wide value)
 static wide
 drifted(const fd_clock_map *map, int64_t ns)
 {
+    if (map->drift_ppt == 0) {
+        return 0;
+    }
     wide product = ((wide)ns - map->at_ns) * map->drift_ppt;
     return (product + (product < 0 ? -TRILLION / 2 : TRILLION / 2)) / TRILLION;
 }

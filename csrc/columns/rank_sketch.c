@@ -125,11 +125,11 @@ uint64_t
 fd_sketch_at(const fd_sketch *sketch, const fd_rank_range *range, double share)
 {
     double exact = share * (double)sketch->ranks;
-    uint64_t place = (uint64_t)exact;
+    uint64_t index = (uint64_t)exact;
     uint64_t seen = 0;
     uint32_t i = 0;
     uint32_t k = 0;
-    place += (double)place < exact || place == 0;
+    index += (double)index < exact || index == 0;
     while (i < sketch->count || k < sketch->both_count) {
         bool own = k == sketch->both_count
                 || (i < sketch->count
@@ -137,7 +137,7 @@ fd_sketch_at(const fd_sketch *sketch, const fd_rank_range *range, double share)
         const fd_rank_bucket *next =
             own ? &sketch->list[i++] : &sketch->both[k++];
         seen += next->ranks;
-        if (seen >= place) {
+        if (seen >= index) {
             uint64_t value =
                 fd_log_bucket_middle((uint16_t)next->bucket, FD_SKETCH_BITS);
             return value < range->min ? range->min

@@ -11,7 +11,7 @@ enum { EFFORT = 64 };
 
 typedef struct ranked {
     uint32_t rank;
-    uint32_t place;
+    uint32_t index;
 } ranked;
 
 typedef FD_VECTOR(ranked) ranked_list;
@@ -82,14 +82,14 @@ prepare(ordering *o, const fd_et *et, const uint32_t *order, uint32_t first)
 }
 
 static fd_status
-visit(ordering *o, int side, uint32_t place)
+visit(ordering *o, int side, uint32_t index)
 {
-    if (o->mark[place] == o->round) {
+    if (o->mark[index] == o->round) {
         return FD_OK;
     }
-    o->mark[place] = o->round;
+    o->mark[index] = o->round;
     o->effort -= o->effort > 0;
-    return fd_vector_push(&o->sides[side], (ranked){o->rank[place], place});
+    return fd_vector_push(&o->sides[side], (ranked){o->rank[index], index});
 }
 
 /* List the nodes that are reached from one end of an edge without passing the
@@ -101,13 +101,13 @@ search(ordering *o, int side, uint32_t begin, uint32_t limit)
     o->sides[side].count = 0;
     fd_status status = visit(o, side, begin);
     for (uint32_t i = 0; i < o->sides[side].count && status == FD_OK; i++) {
-        uint32_t at = o->first[side][o->sides[side].list[i].place];
+        uint32_t at = o->first[side][o->sides[side].list[i].index];
         while (at != 0 && status == FD_OK) {
             const fd_et_edge *edge = &o->edges[at - 1];
-            uint32_t place = side == 0 ? edge->to : edge->from;
-            if (side == 0 ? o->rank[place] <= limit
-                          : o->rank[place] >= limit) {
-                status = visit(o, side, place);
+            uint32_t index = side == 0 ? edge->to : edge->from;
+            if (side == 0 ? o->rank[index] <= limit
+                          : o->rank[index] >= limit) {
+                status = visit(o, side, index);
             }
             at = o->next[side][at - 1];
         }
@@ -148,7 +148,7 @@ reorder(ordering *o)
     count = 0;
     for (int side = 1; side >= 0; side--) {
         for (uint32_t i = 0; i < o->sides[side].count; i++) {
-            o->rank[o->sides[side].list[i].place] = o->ranks[count++];
+            o->rank[o->sides[side].list[i].index] = o->ranks[count++];
         }
     }
 }

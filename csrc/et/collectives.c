@@ -55,13 +55,13 @@ place_of_rank(const char *name)
 {
     static const struct {
         const char *name;
-        uint32_t place;
+        uint32_t index;
     } calls[] = {{"c10d::send", 2},       {"c10d::recv_", 2},
                  {"c10d::broadcast_", 2}, {"c10d::reduce_", 3},
                  {"c10d::gather_", 3},    {"c10d::scatter_", 3}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         if (strcmp(name, calls[i].name) == 0) {
-            return calls[i].place;
+            return calls[i].index;
         }
     }
     return 0;
@@ -84,12 +84,12 @@ read_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
           fd_et_comm *comm)
 {
     fd_span values = text_span(et, call->in.values);
-    uint32_t place = place_of_rank(fd_et_text(et, call->name));
+    uint32_t index = place_of_rank(fd_et_text(et, call->name));
     int32_t number;
-    if (place != 0 && item_number(values, place, &number)) {
+    if (index != 0 && item_number(values, index, &number)) {
         set_peer(comm, type, number);
         if ((type == FD_ET_SEND || type == FD_ET_RECV)
-            && item_number(values, place + 1, &number)) {
+            && item_number(values, index + 1, &number)) {
             comm->tag = comm->tag < 0 ? number : comm->tag;
         }
     }
@@ -151,9 +151,9 @@ read_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
 
 /* Read the facts of a communication from its node or a node around it. */
 static fd_status
-read_node(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
+read_node(fd_et *et, uint32_t index, fd_et_type type, fd_et_comm *comm)
 {
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     uint64_t bytes;
     fd_status status = FD_OK;
     read_attrs(et, node, comm);
@@ -171,9 +171,9 @@ read_node(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
 }
 
 static fd_et_comm_level
-level_of(const fd_et *et, uint32_t place)
+level_of(const fd_et *et, uint32_t index)
 {
-    return fd_et_comm_level_of(fd_et_text(et, et->nodes.list[place].name),
+    return fd_et_comm_level_of(fd_et_text(et, et->nodes.list[index].name),
                                false);
 }
 
@@ -181,14 +181,14 @@ level_of(const fd_et *et, uint32_t place)
  * The parent of a call in PyTorch is any open call of its thread, even the
  * previous one. */
 static uint32_t
-comm_around(const fd_et *et, uint32_t place)
+comm_around(const fd_et *et, uint32_t index)
 {
     static const char calls[] = "c10d::";
-    uint32_t parent = et->nodes.list[place].parent;
+    uint32_t parent = et->nodes.list[index].parent;
     if (parent == 0 || level_of(et, parent - 1) == FD_ET_NO_COMM) {
         return 0;
     }
-    const char *inner = fd_et_text(et, et->nodes.list[place].name);
+    const char *inner = fd_et_text(et, et->nodes.list[index].name);
     const char *outer = fd_et_text(et, et->nodes.list[parent - 1].name);
     bool apart = strncmp(inner, calls, sizeof calls - 1) == 0
               && strncmp(outer, calls, sizeof calls - 1) == 0;
@@ -198,9 +198,9 @@ comm_around(const fd_et *et, uint32_t place)
 /* Return whether `call`, a reference, is one of the communication calls around
  * a node. */
 static bool
-is_around(const fd_et *et, uint32_t call, uint32_t place)
+is_around(const fd_et *et, uint32_t call, uint32_t index)
 {
-    uint32_t at = place + 1;
+    uint32_t at = index + 1;
     for (int i = 0; i < MOST_ABOVE && at != 0 && at != call; i++) {
         at = comm_around(et, at - 1);
     }
@@ -211,15 +211,15 @@ is_around(const fd_et *et, uint32_t call, uint32_t place)
  * of the nodes around it; a kernel of sends and receives has the kind of its
  * call. */
 static fd_et_type
-kind_of(const fd_et *et, uint32_t place, int32_t *coll)
+kind_of(const fd_et *et, uint32_t index, int32_t *coll)
 {
     fd_et_type type = FD_ET_COMP;
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     *coll = -1;
     for (int i = 0; i < MOST_ABOVE; i++) {
-        const char *said = fd_et_attr_text(et, node, "collective_name");
+        const char *name = fd_et_attr_text(et, node, "collective_name");
         fd_et_type found =
-            said[0] != '\0' ? fd_et_comm_type(said, coll) : FD_ET_COMP;
+            name[0] != '\0' ? fd_et_comm_type(name, coll) : FD_ET_COMP;
         if (found == FD_ET_COMP) {
             found = fd_et_comm_type(fd_et_text(et, node->name), coll);
         }
@@ -261,12 +261,12 @@ find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
 /* Collect the facts about a communication from its node and the calls around
  * it, up to the call that started it (`call`, a reference). */
 static fd_status
-read_around(fd_et *et, uint32_t place, uint32_t call, fd_et_type type,
+read_around(fd_et *et, uint32_t index, uint32_t call, fd_et_type type,
             fd_et_comm *comm)
 {
-    bool around = call == 0 || is_around(et, call, place);
-    fd_status status = read_node(et, place, type, comm);
-    uint32_t at = place + 1;
+    bool around = call == 0 || is_around(et, call, index);
+    fd_status status = read_node(et, index, type, comm);
+    uint32_t at = index + 1;
     for (int i = 0; i < MOST_ABOVE && around && status == FD_OK; i++) {
         at = at == call ? 0 : comm_around(et, at - 1);
         if (at == 0) {
@@ -279,26 +279,26 @@ read_around(fd_et *et, uint32_t place, uint32_t call, fd_et_type type,
 }
 
 static fd_status
-describe(fd_et *et, uint32_t place, uint32_t call)
+describe(fd_et *et, uint32_t index, uint32_t call)
 {
     int32_t coll;
-    fd_et_type type = kind_of(et, place, &coll);
+    fd_et_type type = kind_of(et, index, &coll);
     if (type == FD_ET_COMP) {
         return FD_OK;
     }
-    if (fd_et_make_comm(et, place) == NULL) {
+    if (fd_et_make_comm(et, index) == NULL) {
         return FD_ENOMEM;
     }
-    et->nodes.list[place].type = (uint8_t)type;
-    fd_et_comm comm = *fd_et_comm_of(et, &et->nodes.list[place]);
+    et->nodes.list[index].type = (uint8_t)type;
+    fd_et_comm comm = *fd_et_comm_of(et, &et->nodes.list[index]);
     comm.type = coll;
     et->faults.untyped += type == FD_ET_COLL && coll < 0;
-    fd_status status = read_around(et, place, call, type, &comm);
+    fd_status status = read_around(et, index, call, type, &comm);
     if (comm.group == 0 && et->groups.count == 1) {
         comm.group = et->groups.list[0].name;
     }
     find_peer(et, type, &comm);
-    et->comms.list[et->nodes.list[place].comm - 1] = comm;
+    et->comms.list[et->nodes.list[index].comm - 1] = comm;
     return status;
 }
 
@@ -313,9 +313,9 @@ typedef struct finding {
 /* Mark a communication as described by its innermost node, not by the calls
  * around it up to `call`, a reference (0: unknown). */
 static void
-claim(finding *f, uint32_t place, uint32_t call, uint8_t level)
+claim(finding *f, uint32_t index, uint32_t call, uint8_t level)
 {
-    uint32_t at = place + 1;
+    uint32_t at = index + 1;
     for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
         f->levels[at - 1] = FD_ET_NO_COMM;
         f->claims[at - 1] =
@@ -328,9 +328,9 @@ claim(finding *f, uint32_t place, uint32_t call, uint8_t level)
 
 /* Return whether a call around a node contains a node of a higher level. */
 static bool
-is_claimed(const finding *f, uint32_t place, uint8_t level)
+is_claimed(const finding *f, uint32_t index, uint8_t level)
 {
-    uint32_t at = place + 1;
+    uint32_t at = index + 1;
     for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
         if (f->claims[at - 1] > level) {
             return true;
@@ -365,9 +365,9 @@ may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
 
 /* Return the reference of the innermost c10d call around work; 0: no call. */
 static uint32_t
-call_around(const fd_et *et, uint32_t place)
+call_around(const fd_et *et, uint32_t index)
 {
-    uint32_t at = comm_around(et, place);
+    uint32_t at = comm_around(et, index);
     for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
         if (level_of(et, at - 1) == FD_ET_COMM_CALL) {
             return at;
@@ -381,16 +381,16 @@ call_around(const fd_et *et, uint32_t place)
  * with the same kind and tensors and without work, otherwise the enclosing
  * call; 0: no call. */
 static uint32_t
-call_of(const finding *f, uint32_t place)
+call_of(const finding *f, uint32_t index)
 {
     enum { FARTHEST = 4096 };
     const fd_et *et = f->et;
-    const fd_et_node *work = &et->nodes.list[place];
-    uint32_t around = call_around(et, place);
+    const fd_et_node *work = &et->nodes.list[index];
+    uint32_t around = call_around(et, index);
     int32_t coll;
     int32_t its_coll;
     fd_et_type type = fd_et_comm_type(fd_et_text(et, work->name), &coll);
-    for (uint32_t i = place, steps = 0; i-- > 0 && steps < FARTHEST; steps++) {
+    for (uint32_t i = index, steps = 0; i-- > 0 && steps < FARTHEST; steps++) {
         const fd_et_node *call = &et->nodes.list[i];
         if ((f->levels[i] == FD_ET_COMM_CALL || i + 1 == around)
             && fd_et_comm_type(fd_et_text(et, call->name), &its_coll) == type
@@ -509,15 +509,15 @@ fd_et_find_rank(const fd_et *et)
             continue;
         }
         /* Only the other collectives name a root or peer. */
-        const char *said = fd_et_attr_text(et, node, "collective_name");
-        uint32_t place = place_of_group(et, node);
+        const char *name = fd_et_attr_text(et, node, "collective_name");
+        uint32_t index = place_of_group(et, node);
         fd_span values = text_span(et, node->in.values);
-        if (fd_et_comm_type(said, &coll) == FD_ET_COLL
+        if (fd_et_comm_type(name, &coll) == FD_ET_COLL
             && (coll == FD_ET_ALL_REDUCE || coll == FD_ET_ALL_GATHER
                 || coll == FD_ET_REDUCE_SCATTER)
-            && place != 0 && list_item(values, place - 1, &pair)
+            && index != 0 && list_item(values, index - 1, &pair)
             && list_item(pair, 0, &group)
-            && item_number(values, place, &member)) {
+            && item_number(values, index, &member)) {
             int64_t rank =
                 global_rank(et, fd_span_inside(group), (uint32_t)member);
             if (rank >= 0) {

@@ -35,18 +35,18 @@ static fd_status
 check_types(fd_et *et, fd_map *known, uint32_t types, bool *strange)
 {
     enum { GOOD = 1, STRANGE };
-    uint32_t said = fd_map_get(known, (uint64_t)types + 1);
+    uint32_t verdict = fd_map_get(known, (uint64_t)types + 1);
     fd_status status = FD_OK;
-    if (said == 0) {
+    if (verdict == 0) {
         fd_span found = strange_in(fd_et_text(et, types));
-        said = fd_span_size(found) > 0 ? STRANGE : GOOD;
-        status = fd_map_put(known, (uint64_t)types + 1, said);
-        if (said == STRANGE && et->faults.dtype[0] == '\0') {
+        verdict = fd_span_size(found) > 0 ? STRANGE : GOOD;
+        status = fd_map_put(known, (uint64_t)types + 1, verdict);
+        if (verdict == STRANGE && et->faults.dtype[0] == '\0') {
             snprintf(et->faults.dtype, sizeof et->faults.dtype, "%.*s",
                      (int)fd_span_size(found), found.from);
         }
     }
-    *strange = *strange || said == STRANGE;
+    *strange = *strange || verdict == STRANGE;
     return status;
 }
 

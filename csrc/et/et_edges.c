@@ -40,9 +40,9 @@ fd_et_walk(const fd_et *et, uint32_t *order)
 /* Return the thread of a node: the number of the operating system if known,
  * otherwise that of the root above, otherwise PyTorch's. */
 static uint64_t
-thread_key(const fd_et *et, uint32_t place, uint64_t above)
+thread_key(const fd_et *et, uint32_t index, uint64_t above)
 {
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     if (node->thread != 0) {
         return node->thread << 2 | 1;
     }
@@ -60,26 +60,26 @@ typedef struct threads {
 /* Add the program order of a node: it depends on the previous node of its
  * thread. This includes kernels, but no node depends on a kernel. */
 static fd_status
-order_node(fd_et *et, threads *t, uint32_t place)
+order_node(fd_et *et, threads *t, uint32_t index)
 {
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     bool gpu = (node->flags & FD_ET_GPU) != 0;
     if ((node->flags & FD_ET_PROCESS) != 0) {
         return FD_OK;
     }
     uint64_t above = node->parent == 0 ? 0 : t->keys[node->parent - 1];
-    uint64_t key = gpu && above != 0 ? above : thread_key(et, place, above);
-    t->keys[place] = key;
+    uint64_t key = gpu && above != 0 ? above : thread_key(et, index, above);
+    t->keys[index] = key;
     /* The parent is on the thread of its root; work on another thread starts a
      * new sequence. */
     uint32_t last = fd_map_get(&t->last, key);
     fd_status status = FD_OK;
     if (last != 0) {
-        status = fd_et_add_edge(et, last - 1, place,
+        status = fd_et_add_edge(et, last - 1, index,
                                 gpu ? FD_ET_LAUNCH : FD_ET_ORDER);
     }
     if (status == FD_OK && !gpu) {
-        status = fd_map_put(&t->last, key, place + 1);
+        status = fd_map_put(&t->last, key, index + 1);
     }
     return status;
 }
@@ -102,7 +102,7 @@ find_order(fd_et *et, const uint32_t *order)
 typedef struct queued {
     int64_t start;
     int64_t queue;
-    uint32_t place;
+    uint32_t index;
 } queued;
 
 static int
@@ -112,7 +112,7 @@ by_stream(const void *a, const void *b)
     const queued *other = b;
     int order = FD_ORDER(one->queue, other->queue);
     order = order != 0 ? order : FD_ORDER(one->start, other->start);
-    return order != 0 ? order : FD_ORDER(one->place, other->place);
+    return order != 0 ? order : FD_ORDER(one->index, other->index);
 }
 
 static fd_status
@@ -130,8 +130,8 @@ find_streams(fd_et *et)
     fd_vector_sort(&list, by_stream);
     for (uint32_t i = 1; i < list.count && status == FD_OK; i++) {
         if (list.list[i].queue == list.list[i - 1].queue) {
-            status = fd_et_add_edge(et, list.list[i - 1].place,
-                                    list.list[i].place, FD_ET_STREAM);
+            status = fd_et_add_edge(et, list.list[i - 1].index,
+                                    list.list[i].index, FD_ET_STREAM);
         }
     }
     fd_vector_clear(&list);

@@ -15,7 +15,7 @@ fd_et_clear(fd_et *et)
     fd_vector_clear(&et->given);
     fd_vector_clear(&et->edges);
     fd_text_pool_clear(&et->texts);
-    fd_map_clear(&et->place_of);
+    fd_map_clear(&et->index_of);
     *et = (fd_et){.rank = -1};
 }
 
@@ -43,11 +43,11 @@ add_buffer(fd_et *et, fd_buffer *buffer, uint32_t *text)
 }
 
 fd_status
-fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text)
+fd_et_add_json_text(fd_et *et, fd_span inside, uint32_t *text)
 {
-    fd_buffer said = {.bytes = NULL};
-    fd_json_string(inside, &said);
-    return add_buffer(et, &said, text);
+    fd_buffer spelled = {.bytes = NULL};
+    fd_json_string(inside, &spelled);
+    return add_buffer(et, &spelled, text);
 }
 
 /* Append a JSON value without white space outside of its strings. */
@@ -107,9 +107,9 @@ fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to, fd_et_edge_kind kind)
 }
 
 uint32_t
-fd_et_place(const fd_et *et, uint64_t id)
+fd_et_index(const fd_et *et, uint64_t id)
 {
-    return id == UINT64_MAX ? 0 : fd_map_get(&et->place_of, id + 1);
+    return id == UINT64_MAX ? 0 : fd_map_get(&et->index_of, id + 1);
 }
 
 const fd_et_comm *
@@ -119,9 +119,9 @@ fd_et_comm_of(const fd_et *et, const fd_et_node *node)
 }
 
 fd_et_comm *
-fd_et_make_comm(fd_et *et, uint32_t place)
+fd_et_make_comm(fd_et *et, uint32_t index)
 {
-    fd_et_node *node = &et->nodes.list[place];
+    fd_et_node *node = &et->nodes.list[index];
     fd_et_comm none = {
         .type = -1, .src = -1, .dst = -1, .tag = -1, .bytes = -1};
     if (node->comm == 0) {
@@ -152,10 +152,10 @@ fd_et_attr_text(const fd_et *et, const fd_et_node *node, const char *name)
     return attr != NULL ? fd_et_text(et, attr->text) : "";
 }
 
-/* The id of a node and its place before sorting. */
+/* The id of a node and its index before sorting. */
 typedef struct key {
     uint64_t id;
-    uint32_t place;
+    uint32_t index;
 } key;
 
 static int
@@ -164,7 +164,7 @@ by_id(const void *a, const void *b)
     const key *one = a;
     const key *other = b;
     int order = FD_ORDER(one->id, other->id);
-    return order != 0 ? order : FD_ORDER(one->place, other->place);
+    return order != 0 ? order : FD_ORDER(one->index, other->index);
 }
 
 static bool
@@ -187,10 +187,10 @@ rename_duplicates(fd_et *et, key *keys)
     uint64_t next = count > 0 ? keys[count - 1].id : 0;
     for (uint32_t i = 1; i < count; i++) {
         bool same = keys[i].id == keys[i - 1].id
-                 || keys[i].id == et->nodes.list[keys[i - 1].place].id;
-        if (same && et->nodes.list[keys[i].place].id == keys[i].id
+                 || keys[i].id == et->nodes.list[keys[i - 1].index].id;
+        if (same && et->nodes.list[keys[i].index].id == keys[i].id
             && next < UINT64_MAX - 1) {
-            fd_et_node *node = &et->nodes.list[keys[i].place];
+            fd_et_node *node = &et->nodes.list[keys[i].index];
             node->parent_id =
                 node->parent_id == node->id ? next + 1 : node->parent_id;
             node->id = ++next;
@@ -208,8 +208,8 @@ permute(fd_et *et, const key *keys)
     uint32_t *now = fd_malloc(count * sizeof *now);
     if (moved != NULL && now != NULL) {
         for (uint32_t i = 0; i < count; i++) {
-            moved[i] = et->nodes.list[keys[i].place];
-            now[keys[i].place] = i;
+            moved[i] = et->nodes.list[keys[i].index];
+            now[keys[i].index] = i;
         }
         for (uint32_t i = 0; i < et->given.count; i++) {
             et->given.list[i].to = now[et->given.list[i].to];
@@ -239,7 +239,7 @@ sort_nodes(fd_et *et)
     qsort(keys, count, sizeof *keys, by_id);
     rename_duplicates(et, keys);
     for (uint32_t i = 0; i < count; i++) {
-        keys[i].id = et->nodes.list[keys[i].place].id;
+        keys[i].id = et->nodes.list[keys[i].index].id;
     }
     qsort(keys, count, sizeof *keys, by_id);
     fd_status status = permute(et, keys);
@@ -287,13 +287,13 @@ cut_circles(fd_et *et)
 static fd_status
 find_parents(fd_et *et)
 {
-    fd_map_clear(&et->place_of);
+    fd_map_clear(&et->index_of);
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         uint64_t id = et->nodes.list[i].id;
         if (id == UINT64_MAX) {
             continue;
         }
-        fd_status status = fd_map_put(&et->place_of, id + 1, i + 1);
+        fd_status status = fd_map_put(&et->index_of, id + 1, i + 1);
         if (status != FD_OK) {
             return status;
         }
@@ -301,7 +301,7 @@ find_parents(fd_et *et)
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         fd_et_node *node = &et->nodes.list[i];
         node->parent =
-            node->parent_id == node->id ? 0 : fd_et_place(et, node->parent_id);
+            node->parent_id == node->id ? 0 : fd_et_index(et, node->parent_id);
         et->faults.orphans += node->parent == 0 && node->parent_id != node->id
                            && node->parent_id != 0
                            && (node->flags & FD_ET_THREAD) == 0;
@@ -314,7 +314,7 @@ resolve_given(fd_et *et)
 {
     for (uint32_t i = 0; i < et->given.count; i++) {
         const fd_et_given *given = &et->given.list[i];
-        uint32_t from = fd_et_place(et, given->id);
+        uint32_t from = fd_et_index(et, given->id);
         et->faults.dangling += from == 0;
         if (from == 0 || from - 1 == given->to) {
             continue;

@@ -6,7 +6,7 @@
  *     texts   every name, schema, argument list once
  *     edges   (from, to, kinds), sorted by `to` once they are complete
  *
- * A "place" is an index into `nodes`; a "reference" is a place + 1, or 0 for
+ * A "index" is an index into `nodes`; a "reference" is a index + 1, or 0 for
  * no node. Ids are those of the file: any 64-bit number. */
 #ifndef FD_ET_GRAPH_H
 #define FD_ET_GRAPH_H
@@ -125,14 +125,14 @@ typedef struct fd_et_group {
 } fd_et_group;
 
 typedef struct fd_et_edge {
-    uint32_t from; /* places */
+    uint32_t from; /* indexes */
     uint32_t to;
     uint32_t kinds; /* 1 << each */
 } fd_et_edge;
 
 /* A dependency stated by the file, with ids of nodes. */
 typedef struct fd_et_given {
-    uint32_t to; /* place */
+    uint32_t to; /* index */
     uint32_t kinds;
     uint64_t id;
 } fd_et_given;
@@ -167,7 +167,7 @@ typedef struct fd_et {
     FD_VECTOR(fd_et_given) given;
     FD_VECTOR(fd_et_edge) edges;
     fd_text_pool texts;
-    fd_map place_of; /* id + 1 -> place + 1, set by fd_et_finish */
+    fd_map index_of; /* id + 1 -> index + 1, set by fd_et_finish */
     fd_et_faults faults;
     uint32_t schema; /* texts of the file header */
     uint32_t time;
@@ -190,7 +190,7 @@ void fd_et_clear(fd_et *et);
 fd_et_node *fd_et_add(fd_et *et);
 
 /* Add the text of a JSON string, given without its quotes. */
-fd_status fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text);
+fd_status fd_et_add_json_text(fd_et *et, fd_span inside, uint32_t *text);
 
 /* Add a JSON value without the white space around its parts, so that equal
  * lists are equal texts. */
@@ -207,13 +207,13 @@ fd_status fd_et_finish(fd_et *et);
 void fd_et_sort_edges(fd_et *et);
 
 /* Return the reference of the node with an id, or 0. */
-uint32_t fd_et_place(const fd_et *et, uint64_t id);
+uint32_t fd_et_index(const fd_et *et, uint64_t id);
 
 const fd_et_comm *fd_et_comm_of(const fd_et *et, const fd_et_node *node);
 
 /* Return the communication of a node, created if missing, or NULL after a
  * failed allocation. */
-fd_et_comm *fd_et_make_comm(fd_et *et, uint32_t place);
+fd_et_comm *fd_et_make_comm(fd_et *et, uint32_t index);
 
 static inline const char *
 fd_et_text(const fd_et *et, uint32_t id)

@@ -7,21 +7,21 @@
 
 enum { NONE = UINT32_MAX };
 
-/* Ready nodes, the lowest place on top. */
+/* Ready nodes, the lowest index on top. */
 typedef struct heap {
     uint32_t *list;
     uint32_t count;
 } heap;
 
 static void
-heap_push(heap *h, uint32_t place)
+heap_push(heap *h, uint32_t index)
 {
     uint32_t at = h->count++;
-    while (at > 0 && h->list[(at - 1) / 2] > place) {
+    while (at > 0 && h->list[(at - 1) / 2] > index) {
         h->list[at] = h->list[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    h->list[at] = place;
+    h->list[at] = index;
 }
 
 static uint32_t
@@ -124,11 +124,11 @@ sureness(uint32_t kinds)
     return found;
 }
 
-/* Return an edge into `place` from a node that is not in the order yet. */
+/* Return an edge into `index` from a node that is not in the order yet. */
 static uint32_t
-unmet(const sorting *s, uint32_t place)
+unmet(const sorting *s, uint32_t index)
 {
-    for (uint32_t i = s->into[place]; i < s->into[place + 1]; i++) {
+    for (uint32_t i = s->into[index]; i < s->into[index + 1]; i++) {
         if (!s->gone[i] && !s->done[s->et->edges.list[i].from]) {
             return i;
         }
@@ -220,10 +220,10 @@ take_all(sorting *s, uint32_t *order)
             cut_cycle(s, lowest, round++);
             continue;
         }
-        uint32_t place = heap_pop(&s->ready);
-        order[taken++] = place;
-        s->done[place] = true;
-        for (uint32_t i = s->begin[place]; i < s->begin[place + 1]; i++) {
+        uint32_t index = heap_pop(&s->ready);
+        order[taken++] = index;
+        s->done[index] = true;
+        for (uint32_t i = s->begin[index]; i < s->begin[index + 1]; i++) {
             uint32_t edge = s->from[i];
             uint32_t to = et->edges.list[edge].to;
             if (!s->gone[edge] && --s->waits[to] == 0) {
@@ -275,14 +275,14 @@ fd_et_sort_order(fd_et *et, uint32_t *order)
     return status;
 }
 
-/* Replace old places in nodes and edges by new ones. */
+/* Replace old indexes in nodes and edges by new ones. */
 static void
 rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
               fd_et_node *moved)
 {
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         fd_et_node node = et->nodes.list[order[i]];
-        uint32_t origin = fd_et_place(et, node.fw_parent);
+        uint32_t origin = fd_et_index(et, node.fw_parent);
         node.fw_parent = origin != 0 && node.fw_parent != 0
                            ? (uint64_t)now[origin - 1] + 1
                            : 0;
@@ -318,9 +318,9 @@ fd_et_renumber(fd_et *et, const uint32_t *order)
     et->nodes.capacity = count + 1;
     et->faults.renumbered = count;
     fd_free(now);
-    fd_map_clear(&et->place_of);
+    fd_map_clear(&et->index_of);
     for (uint32_t i = 0; i < count; i++) {
-        if (fd_map_put(&et->place_of, (uint64_t)i + 2, i + 1) != FD_OK) {
+        if (fd_map_put(&et->index_of, (uint64_t)i + 2, i + 1) != FD_OK) {
             return FD_ENOMEM;
         }
     }

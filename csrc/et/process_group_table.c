@@ -11,7 +11,7 @@ add_text(fd_et *et, fd_span object, const char *name, uint32_t *text)
     fd_span value;
     *text = 0;
     return fd_scan_find(object, name, &value)
-             ? fd_et_add_said(et, fd_span_inside(value), text)
+             ? fd_et_add_json_text(et, fd_span_inside(value), text)
              : FD_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "events/event_batch.h"
 
+#include "base/hash.h"
 #include "json/json_writer.h"
 
 #include <stdarg.h>
@@ -51,6 +52,7 @@ fd_batch_reset(fd_event_batch *batch)
     }
     batch->items.count = 0;
     batch->next = 0;
+    memset(batch->numbers, 0, sizeof batch->numbers);
 }
 
 static void
@@ -166,11 +168,20 @@ fd_batch_number(fd_event_batch *batch, uint64_t number)
 {
     char text[24];
     size_t at = sizeof text;
-    do {
-        text[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    return fd_batch_text(batch, text + at, sizeof text - at);
+    uint32_t slot = fd_hash_word(number) % 4;
+    if (batch->numbers[slot].text.from != NULL
+        && batch->numbers[slot].number == number) {
+        return batch->numbers[slot].text;
+    }
+    for (uint64_t rest = number; at == sizeof text || rest > 0; rest /= 10) {
+        text[--at] = (char)('0' + rest % 10);
+    }
+    fd_span made = fd_batch_text(batch, text + at, sizeof text - at);
+    if (batch->status == FD_OK) {
+        batch->numbers[slot].number = number;
+        batch->numbers[slot].text = made;
+    }
+    return made;
 }
 
 fd_span

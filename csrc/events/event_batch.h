@@ -19,9 +19,14 @@ typedef struct fd_batch_chunk fd_batch_chunk;
 
 typedef struct fd_event_batch {
     FD_VECTOR(fd_batch_item) items;
-    uint32_t next;             /* index of the next item to read */
-    fd_batch_chunk *chunks;    /* owned; chunks of texts, the latest first */
-    fd_buffer text;            /* the text being composed */
+    uint32_t next;          /* index of the next item to read */
+    fd_batch_chunk *chunks; /* owned; chunks of texts, the latest first */
+    fd_buffer text;         /* the text being composed */
+    struct {
+        uint64_t number;
+        fd_span text; /* absent: unused */
+    } numbers[4];     /* recent numbers of this batch: most events have the ids
+                       * of the previous one */
     fd_timeline_event refused; /* returned by fd_batch_new after a failed
                                 * allocation */
     fd_status status;

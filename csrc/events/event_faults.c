@@ -94,24 +94,24 @@ fd_fault_describe(fd_fault fault, uint64_t count, char text[FD_FAULT_TEXT])
 }
 
 static void
-insert(fd_fault_place *list, fd_fault_place place)
+insert(fd_fault_position *list, fd_fault_position position)
 {
-    for (int i = 0; i < FD_FAULT_PLACES; i++) {
+    for (int i = 0; i < FD_FAULT_POSITIONS; i++) {
         bool before = list[i].event == 0 && list[i].byte == 0;
-        if (before || place.byte < list[i].byte) {
-            fd_fault_place next = list[i];
-            list[i] = place;
-            place = next;
+        if (before || position.byte < list[i].byte) {
+            fd_fault_position next = list[i];
+            list[i] = position;
+            position = next;
         }
     }
 }
 
 void
-fd_faults_add(fd_faults *faults, fd_fault fault, fd_fault_place place)
+fd_faults_add(fd_faults *faults, fd_fault fault, fd_fault_position position)
 {
     faults->count[fault]++;
-    if (place.event != 0 || place.byte != 0) {
-        insert(faults->first[fault], place);
+    if (position.event != 0 || position.byte != 0) {
+        insert(faults->first[fault], position);
     }
 }
 

@@ -52,22 +52,23 @@ enum { FD_FAULT_TEXT = 96 };
 void fd_fault_describe(fd_fault fault, uint64_t count,
                        char text[FD_FAULT_TEXT]);
 
-enum { FD_FAULT_PLACES = 3 };
+enum { FD_FAULT_POSITIONS = 3 };
 
 /* The offset of an event in the content, and its number from 1 on; 0: not
  * known for one event. */
-typedef struct fd_fault_place {
+typedef struct fd_fault_position {
     uint64_t byte;
     uint64_t event;
-} fd_fault_place;
+} fd_fault_position;
 
 typedef struct fd_faults {
     uint64_t count[FD_FAULT_KINDS];
     /* the first ones, in order */
-    fd_fault_place first[FD_FAULT_KINDS][FD_FAULT_PLACES];
+    fd_fault_position first[FD_FAULT_KINDS][FD_FAULT_POSITIONS];
 } fd_faults;
 
-void fd_faults_add(fd_faults *faults, fd_fault fault, fd_fault_place place);
+void fd_faults_add(fd_faults *faults, fd_fault fault,
+                   fd_fault_position position);
 
 /* Add faults without a position. The count saturates, because a damaged
  * recording can have any number. */

@@ -132,8 +132,8 @@ label(fd_timeline_input *input)
     const fd_timeline_survey *survey = &input->survey;
     snprintf(input->label, sizeof input->label, "rank %u%s%s%s%s",
              (unsigned)input->rank, survey->host[0] != '\0' ? " | " : "",
-             survey->host, survey->place[0] != '\0' ? " | " : "",
-             survey->place);
+             survey->host, survey->coordinates[0] != '\0' ? " | " : "",
+             survey->coordinates);
 }
 
 static fd_status

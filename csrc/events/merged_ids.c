@@ -47,20 +47,36 @@ add_process(fd_timeline_ids *ids, fd_span pid, uint32_t *process)
              : fd_timeline_ids_name(ids, *process, pid);
 }
 
+static inline bool
+is_last(const fd_last_id *last, fd_span id)
+{
+    size_t size = fd_span_size(id);
+    return size == last->size && size > 0
+        && memcmp(id.from, last->text, size) == 0;
+}
+
+static void
+remember(fd_last_id *last, fd_span id, uint32_t index)
+{
+    size_t size = fd_span_size(id);
+    last->size = 0;
+    last->index = index;
+    if (size <= sizeof last->text) {
+        memcpy(last->text, id.from, size);
+        last->size = (uint32_t)size;
+    }
+}
+
 fd_status
 fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid, uint32_t *process)
 {
-    size_t size = fd_span_size(pid);
-    if (size == ids->last_size && size > 0
-        && memcmp(pid.from, ids->last, size) == 0) {
-        *process = ids->last_process;
+    if (is_last(&ids->last_pid, pid)) {
+        *process = ids->last_pid.index;
         return FD_OK;
     }
     fd_status status = add_process(ids, pid, process);
-    if (status == FD_OK && size <= sizeof ids->last) {
-        memcpy(ids->last, pid.from, size);
-        ids->last_size = (uint32_t)size;
-        ids->last_process = *process;
+    if (status == FD_OK) {
+        remember(&ids->last_pid, pid, *process);
     }
     return status;
 }
@@ -126,9 +142,8 @@ add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid, uint64_t key,
              : status;
 }
 
-fd_status
-fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
-                       uint32_t *thread)
+static fd_status
+find_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid, uint32_t *thread)
 {
     uint32_t text;
     fd_span inside = fd_span_inside(tid);
@@ -144,7 +159,23 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
         status = add_thread(ids, pid, tid, key, text);
         found = ids->threads.count;
     }
-    *thread = ids->last_thread = found - 1;
+    *thread = found - 1;
+    return status;
+}
+
+fd_status
+fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
+                       uint32_t *thread)
+{
+    if (pid == ids->last_tid_pid && is_last(&ids->last_tid, tid)) {
+        *thread = ids->last_tid.index;
+        return FD_OK;
+    }
+    fd_status status = find_thread(ids, pid, tid, thread);
+    if (status == FD_OK) {
+        ids->last_tid_pid = pid;
+        remember(&ids->last_tid, tid, *thread);
+    }
     return status;
 }
 
@@ -193,7 +224,7 @@ fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id)
         number = fd_hash_word(number) % most;
     }
     bool shared = ids->shares_transfers && fd_is_transfer_id(number);
-    return number * ids->inputs + (shared ? ids->inputs - 1 : ids->place);
+    return number * ids->inputs + (shared ? ids->inputs - 1 : ids->input);
 }
 
 void
@@ -265,8 +296,8 @@ fd_timeline_ids_drop(fd_timeline_ids *ids, const fd_timeline_event *row)
 static int
 by_sort_index(const void *left, const void *right)
 {
-    const fd_timeline_placed *a = left;
-    const fd_timeline_placed *b = right;
+    const fd_timeline_sorted *a = left;
+    const fd_timeline_sorted *b = right;
     int order = FD_ORDER(a->sort_index, b->sort_index);
     return order != 0 ? order : FD_ORDER(a->process, b->process);
 }
@@ -312,15 +343,15 @@ fd_timeline_ids_title(const fd_timeline_ids *ids, fd_span label, fd_span name,
 }
 
 uint32_t
-fd_timeline_ids_place(const fd_timeline_ids *ids, uint32_t place)
+fd_timeline_ids_sort_index(const fd_timeline_ids *ids, uint32_t index)
 {
-    place += ids->first;
-    place = place < FD_TIMELINE_PIDS ? place : FD_TIMELINE_PIDS - 1;
-    return ids->rank * FD_TIMELINE_PIDS + place;
+    index += ids->first;
+    index = index < FD_TIMELINE_PIDS ? index : FD_TIMELINE_PIDS - 1;
+    return ids->rank * FD_TIMELINE_PIDS + index;
 }
 
 static void
-process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t place,
+process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t index,
              fd_span label, fd_buffer *rows)
 {
     const fd_timeline_process *p = &ids->processes.list[process];
@@ -331,7 +362,7 @@ process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t place,
     fd_buffer_text(rows, "\"}}");
     begin_row(rows, "process_sort_index", p->pid, 0);
     fd_buffer_format(rows, "\"sort_index\":%u}}",
-                     (unsigned)fd_timeline_ids_place(ids, place));
+                     (unsigned)fd_timeline_ids_sort_index(ids, index));
 }
 
 fd_status
@@ -342,7 +373,7 @@ fd_timeline_ids_order(const fd_timeline_ids *ids, fd_timeline_order *order)
         const fd_timeline_process *p = &ids->processes.list[i];
         int64_t index = p->sorted ? p->sort_index : INT64_MAX;
         if (p->pid != 0 && !p->dropped
-            && fd_vector_push(order, (fd_timeline_placed){index, i})
+            && fd_vector_push(order, (fd_timeline_sorted){index, i})
                    != FD_OK) {
             return FD_ENOMEM;
         }

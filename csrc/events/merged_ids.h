@@ -45,9 +45,17 @@ typedef struct fd_timeline_thread {
     bool named;
 } fd_timeline_thread;
 
+/* The id found last, as spelled in the input: most events have the ids of the
+ * previous one. */
+typedef struct fd_last_id {
+    char text[24];
+    uint32_t size;
+    uint32_t index;
+} fd_last_id;
+
 typedef struct fd_timeline_ids {
     uint32_t rank;
-    uint64_t place;        /* index of the input */
+    uint64_t input;        /* index of the input */
     uint64_t inputs;       /* number of inputs, plus one if there are transfers
                             * between ranks */
     bool shares_transfers; /* ids of transfers are shared with other inputs */
@@ -65,11 +73,10 @@ typedef struct fd_timeline_ids {
     FD_VECTOR(fd_timeline_process) processes; /* by their index in `pids` */
     uint32_t *spare_tid; /* borrowed: the next unused tid */
     FD_VECTOR(fd_timeline_thread) threads;
-    fd_map thread_of;     /* pid << 32 | text in `tids` + 1 -> index + 1 */
-    uint32_t last_thread; /* index of the thread found last */
-    char last[24];        /* the last pid, as spelled */
-    uint32_t last_size;
-    uint32_t last_process;
+    fd_map thread_of; /* pid << 32 | text in `tids` + 1 -> index + 1 */
+    fd_last_id last_pid;
+    fd_last_id last_tid;
+    uint32_t last_tid_pid;
     fd_buffer scratch;
 } fd_timeline_ids;
 
@@ -105,19 +112,20 @@ void fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id,
 fd_status fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process,
                                fd_span name);
 
-typedef struct fd_timeline_placed {
+typedef struct fd_timeline_sorted {
     int64_t sort_index;
     uint32_t process;
-} fd_timeline_placed;
+} fd_timeline_sorted;
 
-typedef FD_VECTOR(fd_timeline_placed) fd_timeline_order;
+typedef FD_VECTOR(fd_timeline_sorted) fd_timeline_order;
 
 /* Replace `order` (owned by the caller) by all processes in display order. */
 fd_status fd_timeline_ids_order(const fd_timeline_ids *ids,
                                 fd_timeline_order *order);
 
-/* Return the sort index of the process at index `place` of this order. */
-uint32_t fd_timeline_ids_place(const fd_timeline_ids *ids, uint32_t place);
+/* Return the sort index of the process at this index of the order. */
+uint32_t fd_timeline_ids_sort_index(const fd_timeline_ids *ids,
+                                    uint32_t index);
 
 /* Append the name of a process: the label, the program, and the remaining part
  * of its original name, in a uniform spelling. */

@@ -80,15 +80,15 @@ add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
 {
     fd_recording *recording = figures->recording;
     pthread_mutex_lock(&recording->lock);
-    fd_gpu_event *place = room_for_event(figures);
+    fd_gpu_event *to = room_for_event(figures);
     figures->ended++;
-    if (place != NULL) {
-        *place = *event;
+    if (to != NULL) {
+        *to = *event;
         atomic_store_explicit(&figures->chunk->used, figures->chunk->used + 1,
                               memory_order_release);
     }
     pthread_mutex_unlock(&recording->lock);
-    if (place == NULL) {
+    if (to == NULL) {
         fd_file_count(&recording->file, FD_COUNT_GPU_EVENTS_LOST);
     }
 }

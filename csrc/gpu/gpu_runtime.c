@@ -6,7 +6,7 @@
 typedef enum api { CUDA_RUNTIME, CUDA_DRIVER, HIP_RUNTIME } api;
 
 typedef struct wanted {
-    size_t place;         /* offset in fd_gpu_runtime */
+    size_t offset;        /* offset in fd_gpu_runtime */
     const char *names[3]; /* name in each API; NULL: not available, optional */
 } wanted;
 
@@ -63,7 +63,8 @@ look_up(fd_gpu_runtime *runtime, void *library, const char *name, api kind,
         if (symbol != NULL && address == NULL) {
             return fd_fail(error, FD_EINVAL, "%s has no %s", name, symbol);
         }
-        memcpy((char *)runtime + functions[i].place, &address, sizeof address);
+        memcpy((char *)runtime + functions[i].offset, &address,
+               sizeof address);
     }
     return FD_OK;
 }

@@ -129,7 +129,7 @@ fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to)
         return false;
     }
     wide shift = ns;
-    for (int place = NS_PLACES; place < d.places; place++) {
+    for (int index = NS_PLACES; index < d.places; index++) {
         shift *= 10;
     }
     print(to, d.value + shift, d.places);
@@ -139,7 +139,14 @@ fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to)
 void
 fd_decimal_milli(int64_t value, fd_buffer *to)
 {
-    print(to, value, NS_PLACES);
+    uint64_t number = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    unsigned rest = (unsigned)(number % 1000);
+    const char decimals[] = {'.', (char)('0' + rest / 100),
+                             (char)('0' + rest / 10 % 10),
+                             (char)('0' + rest % 10)};
+    fd_buffer_bytes(to, "-", value < 0);
+    fd_buffer_u64(to, number / 1000);
+    fd_buffer_bytes(to, decimals, sizeof decimals);
 }
 
 bool

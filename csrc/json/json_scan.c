@@ -32,16 +32,6 @@ fd_scan_clear(fd_scan *scan)
     fd_vector_clear(&scan->repairs);
 }
 
-void
-fd_scan_space(fd_scan *scan)
-{
-    const char *at = scan->at;
-    while (at < scan->end && fd_json_is_space(*at)) {
-        at++;
-    }
-    scan->at = at;
-}
-
 static fd_scan_result
 repair(fd_scan *scan, const char *from, size_t size, const char *good)
 {
@@ -159,12 +149,11 @@ odd_byte(fd_scan *scan)
     return repair(scan, at, 1, "\xEF\xBF\xBD");
 }
 
+/* Scan the rest of a string, from its first special byte on. */
 static fd_scan_result
-string(fd_scan *scan)
+rest_of_string(fd_scan *scan)
 {
-    scan->at++;
     for (;;) {
-        scan->at = find_odd(scan->at, scan->end);
         if (scan->at == scan->end) {
             return FD_SCAN_CUT;
         }
@@ -176,7 +165,19 @@ string(fd_scan *scan)
         if (result != FD_SCAN_OK) {
             return result;
         }
+        scan->at = find_odd(scan->at, scan->end);
     }
+}
+
+static inline fd_scan_result
+string(fd_scan *scan)
+{
+    scan->at = find_odd(scan->at + 1, scan->end);
+    if (scan->at < scan->end && *scan->at == '"') {
+        scan->at++;
+        return FD_SCAN_OK;
+    }
+    return rest_of_string(scan);
 }
 
 static bool
@@ -265,8 +266,8 @@ scalar(fd_scan *scan)
                            : FD_SCAN_BAD;
 }
 
-fd_scan_result
-fd_scan_mark(fd_scan *scan, char wanted)
+static inline fd_scan_result
+mark(fd_scan *scan, char wanted)
 {
     fd_scan_space(scan);
     if (scan->at == scan->end) {
@@ -279,10 +280,16 @@ fd_scan_mark(fd_scan *scan, char wanted)
     return FD_SCAN_OK;
 }
 
+fd_scan_result
+fd_scan_mark(fd_scan *scan, char wanted)
+{
+    return mark(scan, wanted);
+}
+
 static fd_scan_result
 name_and_colon(fd_scan *scan, fd_span *name)
 {
-    fd_scan_result result = fd_scan_mark(scan, '"');
+    fd_scan_result result = mark(scan, '"');
     if (result != FD_SCAN_OK) {
         return result;
     }
@@ -290,7 +297,7 @@ name_and_colon(fd_scan *scan, fd_span *name)
     result = string(scan);
     name->to = scan->at - 1;
     if (result == FD_SCAN_OK) {
-        result = fd_scan_mark(scan, ':');
+        result = mark(scan, ':');
     }
     if (result == FD_SCAN_OK) {
         fd_scan_space(scan);
@@ -309,7 +316,7 @@ fd_scan_member(fd_scan *scan, bool first, fd_span *name)
         scan->at++;
         return FD_SCAN_DONE;
     }
-    fd_scan_result result = first ? FD_SCAN_OK : fd_scan_mark(scan, ',');
+    fd_scan_result result = first ? FD_SCAN_OK : mark(scan, ',');
     return result == FD_SCAN_OK ? name_and_colon(scan, name) : result;
 }
 
@@ -393,7 +400,7 @@ fd_scan_element(fd_scan *scan, bool first, fd_span *value)
         scan->at++;
         return FD_SCAN_DONE;
     }
-    fd_scan_result result = first ? FD_SCAN_OK : fd_scan_mark(scan, ',');
+    fd_scan_result result = first ? FD_SCAN_OK : mark(scan, ',');
     fd_scan_space(scan);
     value->from = scan->at;
     result = result == FD_SCAN_OK ? fd_scan_value(scan) : result;
@@ -449,13 +456,6 @@ fd_scan_copy(const fd_scan *scan, fd_span part, fd_buffer *to)
         }
     }
     fd_buffer_bytes(to, at, (size_t)(part.to - at));
-}
-
-bool
-fd_span_is(fd_span span, const char *text)
-{
-    size_t size = strlen(text);
-    return fd_span_size(span) == size && memcmp(span.from, text, size) == 0;
 }
 
 bool

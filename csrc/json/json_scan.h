@@ -55,9 +55,20 @@ typedef struct fd_scan {
 void fd_scan_begin(fd_scan *scan, const char *at, const char *end);
 void fd_scan_clear(fd_scan *scan);
 
-/* Skip space or a value: advance `at` past it. After a fault, `at` is at or
- * after the fault. */
-void fd_scan_space(fd_scan *scan);
+/* Skip space. Most calls find none, between the tokens of compact JSON. */
+static inline void
+fd_scan_space(fd_scan *scan)
+{
+    const char *at = scan->at;
+    while (at < scan->end && (unsigned char)*at <= ' '
+           && fd_json_is_space(*at)) {
+        at++;
+    }
+    scan->at = at;
+}
+
+/* Skip a value: advance `at` past it. After a fault, `at` is at or after the
+ * fault. */
 fd_scan_result fd_scan_value(fd_scan *scan);
 
 /* Skip space, then the character `wanted`; fail at other characters. */
@@ -89,7 +100,14 @@ fd_span_size(fd_span span)
     return (size_t)(span.to - span.from);
 }
 
-bool fd_span_is(fd_span span, const char *text);
+/* Inline, so that the length of a literal is a constant. */
+static inline bool
+fd_span_is(fd_span span, const char *text)
+{
+    size_t size = strlen(text);
+    return fd_span_size(span) == size && memcmp(span.from, text, size) == 0;
+}
+
 bool fd_span_begins(fd_span span, const char *prefix);
 
 /* Return the content of a string without its quotes; return other values

@@ -153,12 +153,25 @@ fd_json_put_digits(fd_json_writer *w, const char *key, const char *printed)
     }
 }
 
+/* Return whether "%.17g" prints the digits of an integer. */
+static bool
+is_integer(double value)
+{
+    const double exact = 1LL << 53;
+    return value > -exact && value < exact && trunc(value) == value
+        && (value != 0 || !signbit(value));
+}
+
 void
 fd_json_put_double(fd_json_writer *w, const char *key, double value)
 {
     char text[32];
     if (!isfinite(value)) {
         fd_json_put_null(w, key);
+        return;
+    }
+    if (is_integer(value)) {
+        fd_json_put_i64(w, key, (int64_t)value);
         return;
     }
     snprintf(text, sizeof text, "%.17g", value);

@@ -119,15 +119,15 @@ kind_of(const comparison *c, const fd_trace_job *job)
 /* Return the job of this kind with this number in the plan of a process. Past
  * the last one, return NULL and set `*count` to their number. */
 static const fd_plan_job *
-planned_job(comparison *c, uint32_t place, fd_job_kind kind, uint32_t number,
+planned_job(comparison *c, uint32_t index, fd_job_kind kind, uint32_t number,
             uint32_t *count)
 {
     const fd_plan *plan = &c->plan;
     cursor *at = &c->cursors[kind];
     if (at->at == 0 || number < at->seen) {
-        *at = (cursor){.at = plan->first[place]};
+        *at = (cursor){.at = plan->first[index]};
     }
-    for (; at->at < plan->first[place + 1]; at->at++) {
+    for (; at->at < plan->first[index + 1]; at->at++) {
         const fd_plan_job *job = &plan->jobs.list[at->at];
         if (job->kind == kind && at->seen++ == number) {
             at->seen--; /* the next search begins with this job */
@@ -144,15 +144,15 @@ number_job(comparison *c, fd_trace_job *job)
 {
     uint32_t ordinal = job->ordinal;
     fd_job_kind kind = kind_of(c, job);
-    int64_t place = number_of(c->iteration->place);
+    int64_t index = number_of(c->iteration->position);
     uint32_t count = 0;
     job->ordinal = 0;
-    if (ordinal == 0 || !c->planned || place < 0 || place >= c->plan.stages
+    if (ordinal == 0 || !c->planned || index < 0 || index >= c->plan.stages
         || kind == FD_JOB_KINDS) {
         return;
     }
     const fd_plan_job *planned =
-        planned_job(c, (uint32_t)place, kind, ordinal - 1, &count);
+        planned_job(c, (uint32_t)index, kind, ordinal - 1, &count);
     if (planned == NULL) {
         job->micro_batch = ordinal - count;
         return;
@@ -197,13 +197,13 @@ collect(comparison *c, uint32_t end)
     return status;
 }
 
-/* Return the place of this process in the plan: as recorded, or the holder of
+/* Return the position of this process in the plan: as recorded, or the holder of
  * the recorded jobs; -1: unknown. */
 static int64_t
-place_of(const comparison *c)
+index_of(const comparison *c)
 {
-    if (c->iteration->place != 0) {
-        return number_of(c->iteration->place);
+    if (c->iteration->position != 0) {
+        return number_of(c->iteration->position);
     }
     for (uint32_t i = 0; i < c->executed.count; i++) {
         int16_t stage = c->executed.list[i].stage;
@@ -237,13 +237,13 @@ compare(comparison *c, uint32_t end)
         return FD_OK;
     }
     fd_status status = collect(c, end);
-    int64_t place = status == FD_OK ? place_of(c) : -1;
-    if (place < 0 || place >= c->plan.stages
+    int64_t index = status == FD_OK ? index_of(c) : -1;
+    if (index < 0 || index >= c->plan.stages
         || c->executed.count > MOST_EXECUTED) {
         return status;
     }
     status = fd_executed_compare(c->executed.list, c->executed.count, &c->plan,
-                                 (uint32_t)place, text, sizeof text);
+                                 (uint32_t)index, text, sizeof text);
     for (uint32_t i = 0; i < c->executed.count && status == FD_OK; i++) {
         if (c->executed.list[i].unplanned) {
             c->rank->jobs.list[c->places.list[i]].flags |= FD_JOB_UNPLANNED;

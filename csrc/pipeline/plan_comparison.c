@@ -15,7 +15,7 @@ typedef struct row {
     int16_t stage;
     int32_t micro_batch;
     int32_t buffer;
-    uint32_t place; /* index in the recorded jobs */
+    uint32_t index; /* index in the recorded jobs */
     uint32_t parts; /* 2: a W directly after its I */
 } row;
 
@@ -39,7 +39,7 @@ add(row_list *rows, row made)
         && last->stage == made.stage
         && last->micro_batch == made.micro_batch) {
         last->kind = FD_JOB_B;
-        last->parts = made.place - last->place + 1;
+        last->parts = made.index - last->index + 1;
         return FD_OK;
     }
     return fd_vector_push(rows, made);
@@ -149,7 +149,7 @@ static void
 mark(fd_executed *jobs, const row *ran)
 {
     for (uint32_t i = 0; i < ran->parts; i++) {
-        jobs[ran->place + i].unplanned = true;
+        jobs[ran->index + i].unplanned = true;
     }
 }
 
@@ -179,7 +179,7 @@ walk(fd_executed *jobs, uint32_t count, const row_list *ran,
         }
         if (text[0] == '\0') {
             note(text, capacity, stage_of(done, meant, stage),
-                 done != NULL ? done->place : count, done, meant);
+                 done != NULL ? done->index : count, done, meant);
         }
         if (done == NULL) {
             return;

@@ -11,7 +11,8 @@ typedef struct adding {
     const fd_diff_side *side;
     const fd_merge_ids *ids; /* borrowed */
     fd_totals totals;
-    uint32_t *place; /* owned; by context of `into`: index of its figure + 1 */
+    uint32_t
+        *figure_of; /* owned; by context of `into`: index of its figure + 1 */
 } adding;
 
 static bool
@@ -34,11 +35,11 @@ add_figure(adding *a, fd_trace_rank *rank, uint32_t context)
     if (figure.calls + figure.resumes + figure.self == 0) {
         return FD_OK;
     }
-    if (a->place[to] != 0) {
-        fd_figure_add(&rank->figures.list[a->place[to] - 1], &figure);
+    if (a->figure_of[to] != 0) {
+        fd_figure_add(&rank->figures.list[a->figure_of[to] - 1], &figure);
         return FD_OK;
     }
-    a->place[to] = rank->figures.count + 1;
+    a->figure_of[to] = rank->figures.count + 1;
     return fd_vector_push(&rank->figures, figure);
 }
 
@@ -46,8 +47,8 @@ static fd_status
 add_figures(adding *a, fd_trace_rank *rank)
 {
     fd_status status = FD_OK;
-    a->place = fd_calloc(a->into->contexts.count, sizeof *a->place);
-    if (a->place == NULL) {
+    a->figure_of = fd_calloc(a->into->contexts.count, sizeof *a->figure_of);
+    if (a->figure_of == NULL) {
         return FD_ENOMEM;
     }
     for (uint32_t i = 1; i < a->side->trace->contexts.count && status == FD_OK;
@@ -130,7 +131,7 @@ add_side(fd_trace *into, const fd_diff_side *side, const fd_merge_ids *ids,
         status = add_rank(&a, number);
     }
     fd_totals_clear(&a.totals);
-    fd_free(a.place);
+    fd_free(a.figure_of);
     return status;
 }
 

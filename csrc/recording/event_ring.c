@@ -37,19 +37,19 @@ append(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
 {
     fd_chunk *chunk;
     size_t bytes = next_bytes(ring);
-    fd_file *place = file_with_room(ring, timeline, file, bytes);
-    if (place == NULL || fd_vector_reserve(&ring->chunks, 1) != FD_OK) {
+    fd_file *target = file_with_room(ring, timeline, file, bytes);
+    if (target == NULL || fd_vector_reserve(&ring->chunks, 1) != FD_OK) {
         return NULL;
     }
-    if (fd_file_chunk(place, ring->kind, ring->record_bytes, bytes,
+    if (fd_file_chunk(target, ring->kind, ring->record_bytes, bytes,
                       ring->owner, &chunk)
         != FD_OK) {
-        if (place != file) {
+        if (target != file) {
             fd_file_count(file, FD_COUNT_DISK_FULL);
         }
         return NULL;
     }
-    timeline->bytes += place == file ? bytes : 0;
+    timeline->bytes += target == file ? bytes : 0;
     chunk->first = written;
     ring->chunks.list[ring->chunks.count++] = chunk;
     return chunk;

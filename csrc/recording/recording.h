@@ -14,7 +14,7 @@ fd_limits fd_limits_of(size_t max_mb);
 
 /* Start a recording under a name in a folder, or in memory if `name` is NULL.
  * An existing recording is kept as the previous one:
- * recording/recording_place.h. */
+ * recording/recording_names.h. */
 fd_status fd_recording_open_in(fd_recording **recording,
                                const fd_folder *folder, const char *name,
                                const fd_limits *limits, fd_error *error);

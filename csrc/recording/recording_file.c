@@ -171,8 +171,8 @@ fd_file_publish(fd_file *file, fd_error *error)
 {
     fd_status status = FD_OK;
     if (file->temporary[0] != '\0') {
-        status = fd_place_take(&file->folder, file->temporary, file->name,
-                               magic_of(file), error);
+        status = fd_recording_publish(&file->folder, file->temporary,
+                                      file->name, magic_of(file), error);
     }
     if (status == FD_OK) {
         file->temporary[0] = '\0';
@@ -327,7 +327,7 @@ fd_file_finish(fd_file *file)
     if (file->folder.fd >= 0) {
         cover(file, fd_file_header(file)->file_bytes);
         if (!file->is_side && has_name(file)) {
-            fd_place_settle(&file->folder, file->name);
+            fd_recording_drop_previous(&file->folder, file->name);
         }
         unlock(file);
         let_go(file);
@@ -338,7 +338,7 @@ void
 fd_file_abandon(fd_file *file)
 {
     if (file->folder.fd >= 0 && has_name(file)) {
-        fd_place_leave(&file->folder, file->name);
+        fd_recording_withdraw(&file->folder, file->name);
     }
     fd_file_detach(file);
 }
@@ -355,11 +355,11 @@ fd_file_save(const fd_file *file, const fd_folder *folder, const char *name,
     status = fd_new_file_write(&made, file->base,
                                fd_file_header(file)->file_bytes, error);
     if (status == FD_OK) {
-        status =
-            fd_place_take(folder, made.temporary, name, FD_FILE_MAGIC, error);
+        status = fd_recording_publish(folder, made.temporary, name,
+                                      FD_FILE_MAGIC, error);
     }
     if (status == FD_OK) {
-        fd_place_settle(folder, name);
+        fd_recording_drop_previous(folder, name);
     }
     fd_new_file_drop(&made);
     return status;

@@ -18,7 +18,7 @@
 #define FD_RECORDING_FILE_H
 
 #include "base/status.h"
-#include "recording/recording_place.h"
+#include "recording/recording_names.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ typedef struct fd_file {
 fd_status fd_file_begin(fd_file *file, const fd_folder *folder,
                         const char *name, size_t max_bytes, fd_error *error);
 
-/* Rename the file to its final name (fd_place_take). Return FD_ECONFLICT if a
+/* Rename the file to its final name (fd_recording_publish). Return FD_ECONFLICT if a
  * live process records under that name. */
 fd_status fd_file_publish(fd_file *file, fd_error *error);
 

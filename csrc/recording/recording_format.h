@@ -389,7 +389,7 @@ typedef struct fd_job {
     uint32_t processes;
     uint64_t object;    /* writer: the object that opened it */
     uint32_t iteration; /* plus 1 */
-    uint32_t place;     /* of an iteration: index of this process, plus 1 */
+    uint32_t position;  /* of an iteration: index of this process, plus 1 */
     uint32_t iteration_flags; /* FD_ITERATION_* */
     uint32_t unused;
     uint64_t unused2[2];

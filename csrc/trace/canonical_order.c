@@ -9,8 +9,8 @@
 /* The state of one pass over ids that are sorted by content. */
 typedef struct sorting {
     const fd_trace *trace;
-    const uint32_t *node_place; /* the new id of each node */
-    const uint32_t *module_place;
+    const uint32_t *node_order; /* the new id of each node */
+    const uint32_t *module_order;
     const uint64_t *identity; /* of each context, independent of ids */
 } sorting;
 
@@ -80,25 +80,25 @@ by_context(const void *left, const void *right, void *context)
     uint32_t k = *(const uint32_t *)right;
     const fd_trace_context *a = &s->trace->contexts.list[i];
     const fd_trace_context *b = &s->trace->contexts.list[k];
-    int order = by_number(s->node_place[a->node], s->node_place[b->node]);
+    int order = by_number(s->node_order[a->node], s->node_order[b->node]);
     if (order == 0) {
         order =
-            by_number(s->module_place[a->module], s->module_place[b->module]);
+            by_number(s->module_order[a->module], s->module_order[b->module]);
     }
     return order != 0 ? order : by_number(s->identity[i], s->identity[k]);
 }
 
-/* Sort the used ids, 0 first. place[id] is the new position of each, 0 for
+/* Sort the used ids, 0 first. order[id] is the new position of each, 0 for
  * unused ones. `used` NULL: all are used. *count becomes their number. */
 static fd_status
 sorted_ids(uint32_t *count, const bool *used,
            int (*compare)(const void *, const void *, void *), sorting *s,
-           uint32_t **ids, uint32_t **place)
+           uint32_t **ids, uint32_t **order)
 {
     uint32_t left = 1;
     *ids = fd_calloc(*count, sizeof **ids);
-    *place = fd_calloc(*count, sizeof **place);
-    if (*ids == NULL || *place == NULL) {
+    *order = fd_calloc(*count, sizeof **order);
+    if (*ids == NULL || *order == NULL) {
         return FD_ENOMEM;
     }
     for (uint32_t i = 1; i < *count; i++) {
@@ -108,7 +108,7 @@ sorted_ids(uint32_t *count, const bool *used,
     }
     qsort_r(*ids + 1, left - 1, sizeof **ids, compare, s);
     for (uint32_t i = 1; i < left; i++) {
-        (*place)[(*ids)[i]] = i;
+        (*order)[(*ids)[i]] = i;
     }
     *count = left;
     return FD_OK;
@@ -124,8 +124,8 @@ identities(const sorting *s)
     uint64_t *identity = fd_calloc(trace->contexts.count, sizeof *identity);
     for (uint32_t i = 1; identity != NULL && i < trace->contexts.count; i++) {
         const fd_trace_context *context = &trace->contexts.list[i];
-        uint64_t own = (uint64_t)s->node_place[context->node] << 32
-                     | s->module_place[context->module];
+        uint64_t own = (uint64_t)s->node_order[context->node] << 32
+                     | s->module_order[context->module];
         identity[i] =
             fd_hash_next(fd_hash_next(identity[context->parent], own),
                          identity[context->origin]);
@@ -211,10 +211,10 @@ by_mark_figure(const void *a, const void *b)
 }
 
 static void
-sort_mark_figures(fd_mark_figure *list, uint32_t count, const uint32_t *place)
+sort_mark_figures(fd_mark_figure *list, uint32_t count, const uint32_t *index)
 {
     for (uint32_t i = 0; i < count; i++) {
-        list[i].context = place[list[i].context];
+        list[i].context = index[list[i].context];
     }
     sort_rows(list, count, sizeof *list, by_mark_figure);
 }
@@ -239,10 +239,10 @@ by_measure(const void *left, const void *right, void *context)
 }
 
 static void
-sort_measures(fd_trace *trace, fd_trace_rank *rank, const uint32_t *place)
+sort_measures(fd_trace *trace, fd_trace_rank *rank, const uint32_t *index)
 {
     for (uint32_t i = 0; i < rank->measures.count; i++) {
-        rank->measures.list[i].context = place[rank->measures.list[i].context];
+        rank->measures.list[i].context = index[rank->measures.list[i].context];
     }
     if (rank->measures.count > 0) {
         qsort_r(rank->measures.list, rank->measures.count,
@@ -277,13 +277,13 @@ by_bucket(const void *left, const void *right)
 }
 
 static void
-renumber_spreads(fd_trace_rank *rank, const uint32_t *place)
+renumber_spreads(fd_trace_rank *rank, const uint32_t *index)
 {
     for (uint32_t i = 0; i < rank->spreads.count; i++) {
-        rank->spreads.list[i].context = place[rank->spreads.list[i].context];
+        rank->spreads.list[i].context = index[rank->spreads.list[i].context];
     }
     for (uint32_t i = 0; i < rank->buckets.count; i++) {
-        rank->buckets.list[i].context = place[rank->buckets.list[i].context];
+        rank->buckets.list[i].context = index[rank->buckets.list[i].context];
     }
     sort_rows(rank->spreads.list, rank->spreads.count,
               sizeof *rank->spreads.list, by_spread);
@@ -292,45 +292,45 @@ renumber_spreads(fd_trace_rank *rank, const uint32_t *place)
 }
 
 static void
-renumber_rank(fd_trace_rank *rank, const uint32_t *place)
+renumber_rank(fd_trace_rank *rank, const uint32_t *index)
 {
-    renumber_spreads(rank, place);
+    renumber_spreads(rank, index);
     for (uint32_t i = 0; i < rank->figures.count; i++) {
-        rank->figures.list[i].context = place[rank->figures.list[i].context];
+        rank->figures.list[i].context = index[rank->figures.list[i].context];
     }
     sort_rows(rank->figures.list, rank->figures.count,
               sizeof *rank->figures.list, by_figure);
     fd_step_window *window = &rank->window;
     sort_mark_figures(window->figures_from.list, window->figures_from.count,
-                      place);
+                      index);
     sort_mark_figures(window->figures_to.list, window->figures_to.count,
-                      place);
+                      index);
     for (uint32_t i = 0; i < rank->gpu.count; i++) {
-        rank->gpu.list[i].context = place[rank->gpu.list[i].context];
+        rank->gpu.list[i].context = index[rank->gpu.list[i].context];
     }
     sort_rows(rank->gpu.list, rank->gpu.count, sizeof *rank->gpu.list,
               by_gpu_figure);
     for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
         fd_trace_gpu_event *event = &rank->gpu_events.list[i];
-        event->context = place[event->context];
+        event->context = index[event->context];
     }
     for (uint32_t i = 0; i < rank->threads.count; i++) {
-        rank->threads.list[i].root = place[rank->threads.list[i].root];
+        rank->threads.list[i].root = index[rank->threads.list[i].root];
     }
     for (uint32_t i = 0; i < rank->open.count; i++) {
-        rank->open.list[i].context = place[rank->open.list[i].context];
+        rank->open.list[i].context = index[rank->open.list[i].context];
     }
     for (uint32_t i = 0; i < rank->tops.count; i++) {
-        rank->tops.list[i].context = place[rank->tops.list[i].context];
+        rank->tops.list[i].context = index[rank->tops.list[i].context];
     }
     for (uint32_t i = 0; i < rank->events.count; i++) {
         fd_trace_event *event = &rank->events.list[i];
         if (fd_event_has_context(event)) {
-            event->context = place[event->context];
+            event->context = index[event->context];
         }
     }
     for (uint32_t i = 0; i < rank->jobs.count; i++) {
-        rank->jobs.list[i].context = place[rank->jobs.list[i].context];
+        rank->jobs.list[i].context = index[rank->jobs.list[i].context];
     }
 }
 
@@ -351,18 +351,18 @@ move(void *list, uint32_t count, size_t size, const uint32_t *ids)
 }
 
 static void
-renumber(fd_trace *trace, const sorting *s, const uint32_t *place)
+renumber(fd_trace *trace, const sorting *s, const uint32_t *index)
 {
     for (uint32_t i = 0; i < trace->contexts.count; i++) {
         fd_trace_context *context = &trace->contexts.list[i];
-        context->parent = place[context->parent];
-        context->origin = place[context->origin];
-        context->node = s->node_place[context->node];
-        context->module = s->module_place[context->module];
+        context->parent = index[context->parent];
+        context->origin = index[context->origin];
+        context->node = s->node_order[context->node];
+        context->module = s->module_order[context->module];
     }
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        renumber_rank(&trace->ranks.list[i], place);
-        sort_measures(trace, &trace->ranks.list[i], place);
+        renumber_rank(&trace->ranks.list[i], index);
+        sort_measures(trace, &trace->ranks.list[i], index);
     }
 }
 
@@ -371,7 +371,7 @@ sort_contexts(fd_trace *trace, sorting *s)
 {
     uint32_t count = trace->contexts.count;
     uint32_t *siblings = NULL;
-    uint32_t *place = NULL;
+    uint32_t *index = NULL;
     uint32_t *order = fd_malloc(count * sizeof *order);
     uint64_t *identity = identities(s);
     fd_status status = FD_ENOMEM;
@@ -379,7 +379,7 @@ sort_contexts(fd_trace *trace, sorting *s)
         goto done;
     }
     s->identity = identity;
-    status = sorted_ids(&count, NULL, by_context, s, &siblings, &place);
+    status = sorted_ids(&count, NULL, by_context, s, &siblings, &index);
     if (status == FD_OK) {
         status = depth_first(trace, siblings, order);
     }
@@ -389,14 +389,14 @@ sort_contexts(fd_trace *trace, sorting *s)
     }
     if (status == FD_OK) {
         for (uint32_t i = 0; i < count; i++) {
-            place[order[i]] = i;
+            index[order[i]] = i;
         }
-        renumber(trace, s, place);
+        renumber(trace, s, index);
     }
 done:
     fd_free(identity);
     fd_free(order);
-    fd_free(place);
+    fd_free(index);
     fd_free(siblings);
     return status;
 }
@@ -460,18 +460,18 @@ sort_shared(fd_trace *trace, sorting *s, const bool *used_nodes,
     uint32_t node_count = trace->nodes.count;
     uint32_t module_count = trace->modules.count;
     uint32_t *nodes = NULL;
-    uint32_t *node_place = NULL;
+    uint32_t *node_order = NULL;
     uint32_t *modules = NULL;
-    uint32_t *module_place = NULL;
+    uint32_t *module_order = NULL;
     fd_status status =
-        sorted_ids(&node_count, used_nodes, by_node, s, &nodes, &node_place);
+        sorted_ids(&node_count, used_nodes, by_node, s, &nodes, &node_order);
     if (status == FD_OK) {
         status = sorted_ids(&module_count, used_modules, by_module, s,
-                            &modules, &module_place);
+                            &modules, &module_order);
     }
     if (status == FD_OK) {
-        s->node_place = node_place;
-        s->module_place = module_place;
+        s->node_order = node_order;
+        s->module_order = module_order;
         status = sort_contexts(trace, s);
     }
     if (status == FD_OK) {
@@ -482,12 +482,12 @@ sort_shared(fd_trace *trace, sorting *s, const bool *used_nodes,
     }
     for (uint32_t i = 0; i < trace->modules.count && status == FD_OK; i++) {
         fd_trace_module *module = &trace->modules.list[i];
-        module->parent = module_place[module->parent];
+        module->parent = module_order[module->parent];
     }
     fd_free(nodes);
-    fd_free(node_place);
+    fd_free(node_order);
     fd_free(modules);
-    fd_free(module_place);
+    fd_free(module_order);
     return status;
 }
 

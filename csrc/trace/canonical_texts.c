@@ -58,9 +58,9 @@ mark(uint32_t *text, void *used)
 }
 
 static void
-renumber(uint32_t *text, void *place)
+renumber(uint32_t *text, void *renumbered)
 {
-    *text = ((const uint32_t *)place)[*text];
+    *text = ((const uint32_t *)renumbered)[*text];
 }
 
 static int
@@ -96,10 +96,10 @@ fd_sort_texts(fd_trace *trace)
     uint32_t count = trace->texts.texts.count + 1;
     bool *used = fd_calloc(count, sizeof *used);
     uint32_t *ids = fd_malloc(count * sizeof *ids);
-    uint32_t *place = fd_calloc(count, sizeof *place);
+    uint32_t *index = fd_calloc(count, sizeof *index);
     fd_text_pool sorted = {.bytes = {.bytes = NULL}};
     fd_status status = FD_ENOMEM;
-    if (used == NULL || ids == NULL || place == NULL) {
+    if (used == NULL || ids == NULL || index == NULL) {
         goto done;
     }
     each_text(trace, mark, used);
@@ -108,10 +108,10 @@ fd_sort_texts(fd_trace *trace)
     for (uint32_t i = 0; i < left && status == FD_OK; i++) {
         status = fd_text_pool_add(
             &sorted, fd_text_pool_get(&trace->texts, ids[i]),
-            fd_text_pool_size(&trace->texts, ids[i]), &place[ids[i]]);
+            fd_text_pool_size(&trace->texts, ids[i]), &index[ids[i]]);
     }
     if (status == FD_OK) {
-        each_text(trace, renumber, place);
+        each_text(trace, renumber, index);
         fd_text_pool_clear(&trace->texts);
         trace->texts = sorted;
         sorted = (fd_text_pool){.bytes = {.bytes = NULL}};
@@ -120,6 +120,6 @@ done:
     fd_text_pool_clear(&sorted);
     fd_free(used);
     fd_free(ids);
-    fd_free(place);
+    fd_free(index);
     return status;
 }

@@ -28,7 +28,8 @@ by_segment(const void *left, const void *right)
  * + 1; or NULL after a failed allocation. The context is the first field of an
  * element. */
 static uint32_t *
-places_of(const fd_trace *trace, const void *list, uint32_t count, size_t size)
+modules_of(const fd_trace *trace, const void *list, uint32_t count,
+           size_t size)
 {
     uint32_t *places = fd_calloc(trace->contexts.count, sizeof *places);
     for (uint32_t i = 0; places != NULL && i < count; i++) {
@@ -43,8 +44,8 @@ static fd_status
 add_figures(const fd_trace *trace, fd_trace_rank *to,
             const fd_trace_rank *more)
 {
-    uint32_t *places = places_of(trace, to->figures.list, to->figures.count,
-                                 sizeof *to->figures.list);
+    uint32_t *places = modules_of(trace, to->figures.list, to->figures.count,
+                                  sizeof *to->figures.list);
     fd_status status = places != NULL ? FD_OK : FD_ENOMEM;
     for (uint32_t i = 0; status == FD_OK && i < more->figures.count; i++) {
         const fd_figure *from = &more->figures.list[i];
@@ -65,7 +66,7 @@ static fd_status
 add_gpu(const fd_trace *trace, fd_trace_rank *to, const fd_trace_rank *more)
 {
     uint32_t *places =
-        places_of(trace, to->gpu.list, to->gpu.count, sizeof *to->gpu.list);
+        modules_of(trace, to->gpu.list, to->gpu.count, sizeof *to->gpu.list);
     fd_status status = places != NULL ? FD_OK : FD_ENOMEM;
     for (uint32_t i = 0; status == FD_OK && i < more->gpu.count; i++) {
         const fd_gpu_figure *from = &more->gpu.list[i];

@@ -272,12 +272,12 @@ by_value(const void *left, const void *right)
 /* Return whether the means of all intervals from the mark on are close to
  * their median. */
 static bool
-is_settled(const fd_trace_rank *rank, uint32_t place)
+is_settled(const fd_trace_rank *rank, uint32_t index)
 {
     double means[MOST_MARKS];
     double sorted[MOST_MARKS];
     uint32_t count = 0;
-    for (uint32_t i = place; i < rank->marks.count && count < MOST_MARKS;
+    for (uint32_t i = index; i < rank->marks.count && count < MOST_MARKS;
          i++) {
         means[count] = mean_time(rank, i, i + 1);
         sorted[count] = means[count];
@@ -304,16 +304,16 @@ first_settled(const fd_trace_rank *rank, fd_settling *verdict)
 {
     uint32_t count = rank->marks.count;
     uint64_t steps = rank->marks.list[count - 1].steps;
-    uint32_t place = 1;
+    uint32_t index = 1;
     *verdict = FD_SETTLING_DONE;
-    while (place < count && rank->marks.list[place - 1].steps <= steps / 2) {
-        if (is_settled(rank, place)) {
-            return place;
+    while (index < count && rank->marks.list[index - 1].steps <= steps / 2) {
+        if (is_settled(rank, index)) {
+            return index;
         }
-        place++;
+        index++;
     }
     *verdict = FD_SETTLING_VARYING;
-    return place > 1 ? place - 1 : 1;
+    return index > 1 ? index - 1 : 1;
 }
 
 fd_settled

@@ -270,7 +270,7 @@ typedef struct fd_trace_iteration {
     uint32_t micro_batches; /* number + 1, like the next ones; 0: unknown */
     uint32_t stages;
     uint32_t processes;
-    uint32_t place;
+    uint32_t position;               /* of this process among them */
     char schedule[FD_SCHEDULE_NAME]; /* truncated if longer */
 } fd_trace_iteration;
 

@@ -270,7 +270,7 @@ class Folder:
         """As :func:`writer`. :class:`Error` if the file is not a recording."""
 
     def move(self, name: str, folder: Folder, target: str, /) -> None:
-        """Move a finished recording and its side file (csrc/recording/recording_place.h)."""
+        """Move a finished recording and its side file (csrc/recording/recording_names.h)."""
 
     def lock(self, name: str, /) -> bool:
         """Acquire the lock of this name; False at once if another process has it."""
@@ -534,11 +534,11 @@ class Trace:
     ) -> dict[str, Any]:
         """Compare a step of this trace with one of another (csrc/profile/profile_diff.h); times in ns.
 
-        ``rows``: columns key, kind, said (bits: new, gone, calls, slower, faster), and with _before and _after calls,
-        self, total, backward, async, gpu, spread (of self, by module of total). ``calls``: caller (-1: the outside),
-        callee (rows), said, calls_before, calls_after. ``steps`` and ``whole`` (time of a step) of each, ``speed``:
-        the common change of all times, removed unless ``same_speed``. ``threshold``: a share. ``ArgumentError`` for an
-        invalid ``by``."""
+        ``rows``: columns key, kind, changes (bits: new, gone, calls, slower, faster), and with _before and _after
+        calls, self, total, backward, async, gpu, spread (of self, by module of total). ``calls``: caller (-1: the
+        outside), callee (rows), changes, calls_before, calls_after. ``steps`` and ``whole`` (time of a step) of
+        each, ``speed``: the common change of all times, removed unless ``same_speed``. ``threshold``: a share.
+        ``ArgumentError`` for an invalid ``by``."""
 
     def joined(self, after: Self, pairs: list[tuple[int, int]], /) -> Self:
         """Join two traces into one with two ranks per pair (of ranks, -1: all): 0 before, 1 after, 2 before, ... Paths

@@ -63,7 +63,7 @@ def themes() -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-def test_packages_are_told_apart(vision: str) -> None:
+def test_packages_are_distinguishable(vision: str) -> None:
     found = seen(palette(), vision)
     assert len(found) == 8
     for one, other in combinations(found, 2):
@@ -71,7 +71,7 @@ def test_packages_are_told_apart(vision: str) -> None:
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-def test_changes_are_told_apart(vision: str) -> None:
+def test_changes_are_distinguishable(vision: str) -> None:
     """More differs from less, both from no change, and small changes from large ones."""
     found = seen(palette(r"tone-[\w-]+"), vision)
     assert len(found) == 7

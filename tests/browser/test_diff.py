@@ -58,7 +58,7 @@ def rows(shown: Page) -> dict[str, list[str]]:
     return {name: found.nth(at).locator("td").all_inner_texts() for at, name in enumerate(names)}
 
 
-def test_the_table_comes_first_with_what_changed_most(shown: Page) -> None:
+def test_the_table_is_first_with_the_largest_changes(shown: Page) -> None:
     assert shown.locator("h1").inner_text().endswith("monday.json \u2192 tuesday.json")
     cells = rows(shown)
     assert set(list(cells)[:2]) == {"new_now", "gone_since"}
@@ -71,17 +71,17 @@ def test_the_table_comes_first_with_what_changed_most(shown: Page) -> None:
     assert cells["Model.same"][0] == cells["Model.same"][2] == ""
 
 
-def test_what_changed_can_be_asked_for(shown: Page) -> None:
-    shown.select_option("#said", "changed")
+def test_filter_by_change(shown: Page) -> None:
+    shown.select_option("#changes", "changed")
     assert set(rows(shown)) == {"new_now", "gone_since", "Model.slow"}
-    shown.select_option("#said", "slower")
+    shown.select_option("#changes", "slower")
     assert set(rows(shown)) == {"Model.slow", "new_now"}
-    assert "said=slower" in shown.url
+    assert "changes=slower" in shown.url
     shown.select_option("#weight", "calls")
     assert rows(shown)["new_now"][2] == "+2 \u25b2 new"
 
 
-def test_a_flame_has_both_and_says_which_way(shown: Page, compared: tuple[Path, Diff]) -> None:
+def test_a_flame_shows_both_and_the_direction(shown: Page, compared: tuple[Path, Diff]) -> None:
     """Colours of the frames, and stripes that rise or fall."""
     look(shown, view="flame", theme="light")
     colours = painted(shown, "#view-flame .scroller canvas")
@@ -146,7 +146,7 @@ def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, template: Path, brow
         assert "91 ms \u2192 121 ms" in shown.locator(".tip").inner_text()
 
 
-def test_source_of_what_is_there(tmp_path: Path, template: Path, browser: Browser) -> None:
+def test_source_of_present_files(tmp_path: Path, template: Path, browser: Browser) -> None:
     """Removed functions have no source, and do not hide the source of others."""
     sides = [
         recorded(template, tmp_path / "before.json", 20, "gone_since", 3),

@@ -58,6 +58,6 @@ def test_equal_input_gives_equal_bytes(large: Path) -> None:
     assert page(fastdispatch.load(path), "large.json", PageOptions()) == large.read_bytes()
 
 
-def test_a_page_that_is_too_large_is_refused(large: Path) -> None:
+def test_a_page_above_the_limit_is_rejected(large: Path) -> None:
     with pytest.raises(fastdispatch.Error, match=r"large\.json: the page would be .* MB: raise --max-mb"):
         page(fastdispatch.load(large.with_suffix(".json")), "large.json", PageOptions(most=10**5))

@@ -98,7 +98,7 @@ def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -
         assert shown.locator("#view-flame .crumb").count() > 2
 
 
-def test_sums_of_many_ranks_are_called_so(gpt: Path, browser: Browser, tmp_path: Path) -> None:
+def test_sums_of_many_ranks_are_named(gpt: Path, browser: Browser, tmp_path: Path) -> None:
     many_ranks.write(gpt / "rank00000.fd", tmp_path / "run", MANY + 1)
     (tmp_path / "page.html").write_bytes(page(load_run(tmp_path / "run", steps="settled"), "run", PageOptions()))
     with opened(browser, tmp_path / "page.html") as shown:
@@ -111,7 +111,7 @@ def test_sums_of_many_ranks_are_called_so(gpt: Path, browser: Browser, tmp_path:
         assert "sums of" not in shown.locator("#view-overview").inner_text()
 
 
-def test_a_finding_leads_to_its_place(gpt: Path, browser: Browser) -> None:
+def test_a_finding_links_to_its_location(gpt: Path, browser: Browser) -> None:
     trace = fastdispatch.load(gpt)
     key = "pretrain.py:[Block]:forward"
     path = ["pretrain.py:[]:pretrain", "pretrain.py:[]:train_step", key, "aten::add"]
@@ -217,7 +217,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
     return folder
 
 
-def test_communication_is_a_part_of_its_own(ranks: Path) -> None:
+def test_communication_is_a_separate_part(ranks: Path) -> None:
     trace = fastdispatch.load(ranks / "ranks.json")
     values, _ = block_of(trace, facts(trace, None), findings(trace))
     assert values["per"] == "recording"
@@ -226,7 +226,7 @@ def test_communication_is_a_part_of_its_own(ranks: Path) -> None:
     assert sum(values["parts"].values()) == facts(trace, None).whole
 
 
-def test_a_question_for_a_process_group_is_no_communication(tmp_path: Path, template: Path) -> None:
+def test_queries_of_process_groups_are_not_communication(tmp_path: Path, template: Path) -> None:
     """A DataLoader asks whether there are other ranks, also in a training of one process."""
     dump = Dump(template)
     step = dump.call(dump.call(-1, 7, "", "", "main", ""), 1, "train.py", "", "step", "project", line=3, own=1000)

@@ -27,7 +27,7 @@ def test_the_page_is_small(gpt: Path) -> None:
     assert (gpt / "page.html").stat().st_size < 10**6
 
 
-def test_search_says_how_many_and_what_share(gpt: Path, browser: Browser) -> None:
+def test_search_shows_count_and_share(gpt: Path, browser: Browser) -> None:
     trace = fastdispatch.load(gpt)
     nodes = [node for node, key in enumerate(trace.nodes["key"]) if "aten::linear" in key]
     with opened(browser, gpt / "page.html") as shown:
@@ -105,7 +105,7 @@ def test_the_table_is_filtered_and_copied(gpt: Path, browser: Browser) -> None:
         assert "below 10 % not shown" in shown.locator("#view-table").inner_text()
 
 
-def test_the_address_opens_the_page_as_it_was(gpt: Path, browser: Browser) -> None:
+def test_the_address_restores_the_view(gpt: Path, browser: Browser) -> None:
     node = node_of(gpt, "pretrain.py:[Attention]:forward")
     state = f"view=table&weight=backward&query=forward&package=project&node={node}&sort=calls&theme=dark"
     with opened(browser, gpt / "page.html", state) as shown:
@@ -170,14 +170,14 @@ def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> N
         assert shown.pdf(format="A4", landscape=True).startswith(b"%PDF")
 
 
-def test_about_says_what_was_recorded(gpt: Path, browser: Browser) -> None:
+def test_about_states_the_recording(gpt: Path, browser: Browser) -> None:
     with opened(browser, gpt / "page.html", "view=about") as shown:
         text = shown.locator("#view-about").inner_text()
         for word in ("Nothing was dropped", "torch", "2.13", "Overhead", "Attributed to forward calls", "100 %"):
             assert word in text
 
 
-def test_scripts_are_modules_of_our_own() -> None:
+def test_scripts_are_modules_of_the_page() -> None:
     folder = Path(__file__).parents[2] / "python/fastdispatch/page/assets"
     for file in folder.glob("*.js"):
         text = file.read_text()

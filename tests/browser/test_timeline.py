@@ -184,7 +184,7 @@ def test_a_timeline_without_room_is_thinned_out(gpt: Path, browser: Browser) -> 
         assert "slices of the timeline, shorter than all shown" in shown.locator("#view-about").inner_text()
 
 
-def test_without_a_timeline_there_is_no_such_view(gpt: Path, browser: Browser) -> None:
+def test_no_view_without_a_timeline(gpt: Path, browser: Browser) -> None:
     file = gpt / "still.html"
     file.write_bytes(page(fastdispatch.load(gpt), str(gpt), PageOptions()))
     with opened(browser, file, "view=timeline") as shown:

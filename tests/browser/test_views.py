@@ -101,7 +101,7 @@ def test_the_graph_walks_by_keyboard(gpt: Path, browser: Browser) -> None:
         assert "package project" in shown.evaluate("document.activeElement.ariaLabel")
 
 
-def test_the_heaviest_path_and_what_is_hidden(gpt: Path, browser: Browser) -> None:
+def test_the_heaviest_path_and_hidden_functions(gpt: Path, browser: Browser) -> None:
     with opened(browser, gpt / "page.html", "view=graph&heaviest=1") as shown:
         assert shown.locator("#view-graph .box.heaviest").count() >= 2
         assert (
@@ -115,7 +115,7 @@ def test_the_heaviest_path_and_what_is_hidden(gpt: Path, browser: Browser) -> No
         assert shown.locator("#view-graph .box:not(.unlit) .label").all_text_contents() == ["aten"]
 
 
-def test_without_graphviz_the_page_has_a_layout_of_its_own(
+def test_the_page_computes_a_layout_without_graphviz(
     gpt: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(html_layout, "packages", lambda nodes, contexts: {})
@@ -218,7 +218,7 @@ def test_modules_are_the_tree_of_the_model(gpt: Path, browser: Browser) -> None:
         assert rows.count() == len(table["where"])
 
 
-def test_source_has_the_place_and_the_text(gpt: Path, browser: Browser) -> None:
+def test_source_has_the_location_and_the_text(gpt: Path, browser: Browser) -> None:
     node = fastdispatch.load(gpt).nodes["key"].index("pretrain.py:[Block]:forward")
     with opened(browser, gpt / "page.html", f"view=source&node={node}") as shown:
         text = shown.locator("#view-source pre").inner_text()
@@ -228,7 +228,7 @@ def test_source_has_the_place_and_the_text(gpt: Path, browser: Browser) -> None:
         assert link.startswith(f"vscode://file{Path(pretrain.__file__).resolve()}:")
 
 
-def test_without_source_there_is_no_text(gpt: Path, browser: Browser) -> None:
+def test_no_text_without_source(gpt: Path, browser: Browser) -> None:
     made = page(fastdispatch.load(gpt), str(gpt), PageOptions())
     file = gpt / "no-source.html"
     file.write_bytes(made)
@@ -278,7 +278,7 @@ def test_ranks_have_a_strip_and_the_slowest_is_named(browser: Browser, template:
         assert "itself 20 \u00b5s" in shown.locator("#details").inner_text()
 
 
-def test_modules_are_those_of_the_rank_that_is_chosen(gpt: Path, browser: Browser, tmp_path: Path) -> None:
+def test_modules_of_the_selected_rank(gpt: Path, browser: Browser, tmp_path: Path) -> None:
     fastdispatch.load(gpt).dump(tmp_path / "ranks.json")
     document = json.loads((tmp_path / "ranks.json").read_text())
     more = deepcopy(document["ranks"][0]) | {"rank": 1, "id": f"{1:032x}"}

@@ -39,13 +39,13 @@ def write_pair(folder: Path, operators: int, steps: int = 2) -> tuple[Path, Path
     for step in range(steps):
         label, label_rf, begin = number, rf_id, time
         number, rf_id = number + 1, rf_id + 1
-        for place in range(operators // steps):
-            name = NAMES[place % len(NAMES)]
-            collective = place == operators // steps - 1
+        for index in range(operators // steps):
+            name = NAMES[index % len(NAMES)]
+            collective = index == operators // steps - 1
             out = [number + 1, number + 2, 0, 2048, 4, "cuda:0"]
             nodes.append(node(number, label, name, rf_id, f"{name}(Tensor x) -> Tensor", ([last], [out])))
             args = {"External id": rf_id, "Record function id": rf_id, "Ev Idx": rf_id}
-            kernel = "ncclDevKernel_AllReduce_Sum_f32" if collective else f"void kernel_{place % 40}<float>(int)"
+            kernel = "ncclDevKernel_AllReduce_Sum_f32" if collective else f"void kernel_{index % 40}<float>(int)"
             events += [
                 slice_of("cpu_op", name, time, 9.5, **args),
                 slice_of(

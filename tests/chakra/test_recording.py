@@ -62,7 +62,7 @@ def names(nodes: list[Node]) -> Counter[str]:
     return Counter(node["name"] for node in nodes)
 
 
-def test_the_public_linker_takes_our_two_files(run: Run) -> None:
+def test_the_public_linker_reads_both_files(run: Run) -> None:
     ours = nodes_of(run.et)
     assert names(run.linked) - names(ours) == {STAND_IN: STEPS}
     assert not names(ours) - names(run.linked)
@@ -73,7 +73,7 @@ def test_the_public_linker_takes_our_two_files(run: Run) -> None:
     assert names(nodes_of(run.et.parent / "ours.json")) == names(run.linked)
 
 
-def test_the_public_converter_takes_what_it_made(run: Run) -> None:
+def test_the_public_converter_reads_the_linked_trace(run: Run) -> None:
     theirs = decode(converted(run.output, run.output.with_suffix(".et")))
     made = et_convert(run.output, run.output.with_name("ours.et"))
     ours = decode(run.output.with_name("ours.et"))
@@ -203,7 +203,7 @@ def test_hta_analyses_the_ranks(run: Run) -> None:
     assert Counter(found["names"]) == calls + Counter(steps) + Counter({"cudaLaunchKernel": STEPS})
 
 
-def test_the_public_tools_take_kernels_of_ours(tmp_path: Path) -> None:
+def test_the_public_tools_read_recorded_kernels(tmp_path: Path) -> None:
     """A training that believes in two GPUs: as many kernels by name, below the same calls, and no stand-in."""
     folder = standin.build(tmp_path)
     processes.run("gpu_training.py", folder, folder / "out", "traces", "libcudart.so.13")

@@ -34,7 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(et, kineto, linked, chakra, converted(linked, folder / "public.et"))
 
 
-def test_generated_code_reads_what_we_wrote(files: Files) -> None:
+def test_generated_code_reads_written_traces(files: Files) -> None:
     """Field by field: what protobuf decodes of the .et is what stands in the JSON of the same graph."""
     nodes = decode(files.chakra)
     wanted = json.loads(files.linked.read_text())["nodes"]
@@ -79,7 +79,7 @@ def test_our_dependencies_contain_the_converters(files: Files) -> None:
     assert sum(node["start"] > 0 for node in ours.values()) == len(ours) - 1 + (ours[1]["start"] > 0)
 
 
-def test_the_public_linker_takes_the_pair_as_we_do(files: Files, tmp_path: Path) -> None:
+def test_the_public_linker_agrees_on_pairs(files: Files, tmp_path: Path) -> None:
     output = tmp_path / "theirs.json"
     theirs = linked(files.et, files.kineto, output)
     ours = json.loads(files.linked.read_text())["nodes"]
@@ -105,7 +105,7 @@ def test_jsonizer_and_visualizer_take_our_file(files: Files, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("schema", ["1.0.1-chakra.0.0.4", "1.0.4-chakra.0.0.4"])
-def test_what_the_converter_refuses(schema: str, files: Files, tmp_path: Path) -> None:
+def test_traces_that_the_converter_rejects(schema: str, files: Files, tmp_path: Path) -> None:
     text = files.et.read_text().replace("1.1.1-chakra.0.0.4", schema)
     source = tmp_path / "et.json"
     source.write_text(text)

@@ -202,11 +202,11 @@ def not_of(first: Event) -> Change:
 def variants(trace: Trace, kept: set[int]) -> Iterator[tuple[str, Trace]]:
     """Yield traces that give our figures what HTA reads, with the reason of a difference that vanishes."""
     events = trace["traceEvents"]
-    work = [place for place, event in enumerate(events) if event.get("cat") in GPU]
+    work = [index for index, event in enumerate(events) if event.get("cat") in GPU]
     skipped = len(work) - len(kept.intersection(work))
 
     def with_change(change: Change) -> Trace:
-        changed = [change(event) for place, event in enumerate(events) if place in kept]
+        changed = [change(event) for index, event in enumerate(events) if index in kept]
         return {**trace, "traceEvents": [event for event in changed if event is not None]}
 
     yield "HTA reads times as floating-point numbers", trace
@@ -244,7 +244,7 @@ def overlaps(trace: Trace, kept: set[int]) -> float:
     """Return the sum of the negative gaps between work of a stream, in the order of begins."""
     ends: dict[int, float] = {}
     found = 0.0
-    events = [event for place, event in enumerate(trace["traceEvents"]) if place in kept and event.get("cat") in GPU]
+    events = [event for index, event in enumerate(trace["traceEvents"]) if index in kept and event.get("cat") in GPU]
     for event in sorted(events, key=lambda event: event["ts"]):
         stream = stream_of(event)
         found += min(0.0, event["ts"] - ends.get(stream, event["ts"]))
@@ -254,7 +254,7 @@ def overlaps(trace: Trace, kept: set[int]) -> float:
 
 def launched_first(trace: Trace, kept: set[int]) -> Trace:
     """Return the trace with a launch at its first event for each kernel and copy that has none."""
-    events = [event for place, event in enumerate(trace["traceEvents"]) if place in kept]
+    events = [event for index, event in enumerate(trace["traceEvents"]) if index in kept]
     launched = {event.get("args", {}).get("correlation") for event in events if is_call(event)}
     made = []
     for number, event in enumerate(events):

@@ -26,7 +26,7 @@ def differences(plain: Result, recorded: Result) -> list[tuple[str, str, str]]:
     return [(one.test, one.plain, one.recorded) for one in found]
 
 
-def test_equal_outcomes_are_no_difference() -> None:
+def test_equal_outcomes_do_not_differ() -> None:
     plain = result("exit status 1", a="ok", b="failed", c="skipped")
     assert differences(plain, result("exit status 1", a="ok", b="failed", c="skipped")) == []
 
@@ -45,7 +45,7 @@ def test_an_exit_status_that_no_test_explains_is_a_difference() -> None:
     ]
 
 
-def test_a_process_that_is_killed_is_one_difference_and_the_test_that_ran() -> None:
+def test_a_killed_process_counts_once_with_its_test() -> None:
     recorded = result("killed by SIGSEGV", a="ok", b="not finished")
     assert differences(result(a="ok", b="ok", c="ok", d="ok"), recorded) == [
         ("test_x (process)", "ended", "killed by SIGSEGV"),
@@ -112,7 +112,7 @@ def test_rows_of_the_document(tmp_path: Path) -> None:
     assert [one.test for one in found if known[0].explains(one)] == ["test_x.A.f"]
 
 
-def test_the_document_explains_tests_that_are_run() -> None:
+def test_the_document_explains_only_existing_tests() -> None:
     listed = modules(short=False)
     assert len(listed) == len(set(listed))
     assert set(modules(short=True)) < set(listed)

@@ -11,10 +11,10 @@ from pathlib import Path
 from distributed import Client, LocalCluster
 
 from fastdispatch.dataset import write_dataset
-from fastdispatch.dataset.group_writer import Written, write_group
+from fastdispatch.dataset.group_writer import WrittenGroup, write_group
 
 
-def killing_once(folder: Path, name: str, sources: list[object]) -> Written:
+def killing_once(folder: Path, name: str, sources: list[object]) -> WrittenGroup:
     try:
         Path(sys.argv[3]).touch(exist_ok=False)
     except FileExistsError:

@@ -43,11 +43,11 @@ def main(out: str, stages: int, batches: int, planted: dict[str, int]) -> None:
     rows = [row for row in pipeline.plan("deepspeed-train", stages, batches).rows if row.rank == stage]
     with fastdispatch.CallGraph(out, jobs=True, ops="off", timeline=True) as graph:
         for step in range(STEPS):
-            for place, row in enumerate(rows):
+            for index, row in enumerate(rows):
                 word = "receive" if row.kind in ("RA", "RG") else WORDS.get(row.kind, row.kind)
                 mb = None if row.mb < 0 else row.mb
                 with fastdispatch.job(word, mb, stage=stage, peer=None if row.peer < 0 else row.peer):
-                    if planted.get("die") == stage and step == STEPS - 1 and place == len(rows) // 2:
+                    if planted.get("die") == stage and step == STEPS - 1 and index == len(rows) // 2:
                         os._exit(9)
                     work(row)
             graph.step()

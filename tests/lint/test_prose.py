@@ -1,4 +1,4 @@
-"""Plain English in pages, comments, docstrings and messages.
+"""Plain English in pages, comments, docstrings, messages and names of tests.
 
 ``python -m tests.lint.test_prose [FOLDER...]`` prints the findings.
 """
@@ -79,11 +79,18 @@ def markdown(text: str) -> Iterator[tuple[int, str]]:
         line += part.count("\n")
 
 
+def words(name: str) -> str:
+    """A name as a sentence: reports of tests show it."""
+    return name.replace("_", " ")
+
+
 def c_texts(text: str) -> Iterator[tuple[int, str]]:
     for match in re.finditer(r'/\*.*?\*/|//[^\n]*|(?:"(?:\\.|[^"\\\n])*"\s*)+', text, re.S):
         if match[0][0] == "/" or not re.search(r"#\s*include\s*$", text[: match.start()]):
             plain = re.sub(r"\n\s*\*", "\n", match[0]) if match[0][0] == "/" else re.sub(r'"\s*"', "", match[0])
             yield text.count("\n", 0, match.start()) + 1, plain.strip('/*" \n')
+    for match in re.finditer(r"^static void\n(\w+)\(void\)", text, re.M):  # a test
+        yield text.count("\n", 0, match.start()) + 2, words(match[1])
 
 
 def python_texts(text: str) -> Iterator[tuple[int, str]]:
@@ -95,6 +102,8 @@ def python_texts(text: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, "".join(map(str, parts))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
             yield node.lineno, node.value
+        elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            yield node.lineno, words(node.name.removeprefix("test_"))
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string.lstrip("#: ")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -70,7 +72,7 @@ def package(module: str) -> str:
     return module.split(".")[1]
 
 
-def test_every_package_has_a_place() -> None:
+def test_every_package_has_a_layer() -> None:
     assert {package(module) for module in MODULES if module not in BESIDE} == set(ORDER)
 
 
@@ -92,3 +94,19 @@ def test_no_cycle_of_imports_between_files() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_names_of_classes_and_modules_are_unique() -> None:
+    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
+    classes = Counter(node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    aliases = Counter(
+        target.id
+        for tree in trees.values()
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and re.fullmatch(r"_?[A-Z][a-z]\w*", target.id)
+    )
+    assert {kind: count for kind, count in (classes + aliases).items() if count > 1} == {}
+    stems = Counter(path.stem for path in MODULES.values() if path.stem not in ("__init__", "__main__"))
+    assert {stem: count for stem, count in stems.items() if count > 1} == {}

@@ -157,11 +157,11 @@ def _plan_time(
     model: Model, chain: list[State], shares: list[int], bandwidth: float, compression: float | None
 ) -> float:
     times = []
-    for place, count in enumerate(shares):
-        block = chain[place + 1] - chain[place]
+    for index, count in enumerate(shares):
+        block = chain[index + 1] - chain[index]
         times.append((model.time(block) + 4 * (count - 1) * model.parameters(block) / (bandwidth * count)) / count)
-        if compression is not None and place > 0:
-            for state in (chain[place], chain[place + 1])[: 1 if chain[place + 1] == model.whole else 2]:
+        if compression is not None and index > 0:
+            for state in (chain[index], chain[index + 1])[: 1 if chain[index + 1] == model.whole else 2]:
                 times.append(2 * model.cut(state, False) / (bandwidth * count * compression))
     return max(times)
 
@@ -173,14 +173,14 @@ def recomputed(graph: Graph, stages: list[dict], bandwidth: float, compression: 
     assert all(stage_of[id] is not None for id in model.nodes)
     assert all(stage_of[first] <= stage_of[second] for first, second in graph.edges), "an edge goes backwards"
     times = []
-    for place, stage in enumerate(stages):
-        block = frozenset(id for id in model.nodes if stage_of[id] == place)
-        before = frozenset(id for id in model.nodes if stage_of[id] < place)
+    for index, stage in enumerate(stages):
+        block = frozenset(id for id in model.nodes if stage_of[id] == index)
+        before = frozenset(id for id in model.nodes if stage_of[id] < index)
         assert len(block) == stage["layers"]
         count = stage["replicas"]
         times.append((model.time(block) + 4 * (count - 1) * model.parameters(block) / (bandwidth * count)) / count)
-        if compression is not None and place > 0:
-            for state in (before, before | block)[: 1 if place + 1 == len(stages) else 2]:
+        if compression is not None and index > 0:
+            for state in (before, before | block)[: 1 if index + 1 == len(stages) else 2]:
                 times.append(2 * model.cut(state, true_cut) / (bandwidth * count * compression))
     return max(times)
 

@@ -67,12 +67,12 @@ call_on_pipeline(fd_thread *thread, const fd_job_site *site,
                         ? NULL
                         : fd_session_call(session, thread,
                                           pipeline->on_pipeline, argument);
-    long long place;
+    long long position;
     long long processes;
     long long stages;
     if (facts != NULL && PyTuple_Check(facts)
-        && PyArg_ParseTuple(facts, "LLL", &place, &processes, &stages)) {
-        take(&pipeline->place, place);
+        && PyArg_ParseTuple(facts, "LLL", &position, &processes, &stages)) {
+        take(&pipeline->position, position);
         take(&pipeline->processes, processes);
         take(&pipeline->stages, stages);
     }

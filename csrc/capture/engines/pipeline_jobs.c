@@ -55,7 +55,7 @@ static uint32_t
 count(fd_engine_pipeline *pipeline, uint32_t node, fd_found_job *job)
 {
     bool ordered = pipeline->stages > pipeline->processes && job->stage < 0
-                && pipeline->place >= 0 && job->planned != FD_JOB_KINDS;
+                && pipeline->position >= 0 && job->planned != FD_JOB_KINDS;
     job->micro_batch = counted(pipeline, node, job->stage);
     return ordered ? plus_one(job->micro_batch) : 0;
 }
@@ -64,9 +64,9 @@ static void
 settle_stage(const fd_engine_pipeline *pipeline, fd_found_job *job)
 {
     bool chunks = pipeline->stages > pipeline->processes;
-    if (job->stage < 0 && pipeline->place >= 0
+    if (job->stage < 0 && pipeline->position >= 0
         && (job->chunk >= 0 || !chunks)) {
-        job->stage = pipeline->place
+        job->stage = pipeline->position
                    + (job->chunk > 0 ? job->chunk * pipeline->processes : 0);
     }
     if (job->chunk < 0 && job->stage >= 0 && chunks
@@ -138,7 +138,7 @@ fd_pipeline_describe(fd_recording *recording,
     job->micro_batches = plus_one(pipeline->micro_batches);
     job->stages = plus_one(pipeline->stages);
     job->processes = plus_one(pipeline->processes);
-    job->place = plus_one(pipeline->place);
+    job->position = plus_one(pipeline->position);
     job->iteration_flags |= pipeline->own_order
                               ? FD_ITERATION_KNOWN | FD_ITERATION_OWN_ORDER
                               : FD_ITERATION_KNOWN;

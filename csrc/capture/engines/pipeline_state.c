@@ -9,7 +9,7 @@ fd_pipeline_new(void)
     if (pipeline != NULL) {
         pipeline->stages = -1;
         pipeline->processes = -1;
-        pipeline->place = -1;
+        pipeline->position = -1;
         pipeline->micro_batches = -1;
     }
     return pipeline;

@@ -70,7 +70,7 @@ typedef struct fd_engine_pipeline {
     bool changed;   /* whether facts have changed since the last on_change */
     int64_t stages; /* global stages: those of all processes, with chunks */
     int64_t processes;
-    int64_t place; /* index of this process among them */
+    int64_t position; /* index of this process among them */
     int64_t micro_batches;
     char name[FD_PIPELINE_TEXT]; /* name of the engine's schedule class */
     uint64_t step; /* step of the counts, outside of iterations */

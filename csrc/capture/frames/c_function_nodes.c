@@ -98,19 +98,21 @@ module_of_function(PyObject *module, char name[MODULE_NAME])
 /* Find the package of a module by the file of its outermost module. Modules
  * without a file are built into the interpreter. */
 static void
-place_of(const fd_session *session, const char *module, fd_place *place)
+package_of(const fd_session *session, const char *module,
+           fd_file_package *found)
 {
     char outermost[MODULE_NAME];
     snprintf(outermost, sizeof outermost, "%.*s", (int)strcspn(module, "."),
              module);
-    PyObject *found =
+    PyObject *imported =
         PyDict_GetItemString(PyImport_GetModuleDict(), outermost);
     PyObject *file =
-        found != NULL && PyModule_Check(found)
-            ? PyDict_GetItemString(PyModule_GetDict(found), "__file__")
+        imported != NULL && PyModule_Check(imported)
+            ? PyDict_GetItemString(PyModule_GetDict(imported), "__file__")
             : NULL;
     PyObject *text = fd_utf8_text_of(file);
-    fd_paths_place(&session->paths, fd_utf8(text, "<frozen builtins>"), place);
+    fd_paths_package(&session->paths, fd_utf8(text, "<frozen builtins>"),
+                     found);
     Py_XDECREF(text);
     PyErr_Clear();
 }
@@ -121,7 +123,7 @@ add_node(const fd_session *session, const fd_c_target *target, bool *added)
     char module[MODULE_NAME];
     char qualified[MODULE_NAME];
     const char *name = target->method->ml_name;
-    fd_place place;
+    fd_file_package found;
     if (target->type != NULL) {
         const PyTypeObject *owner =
             defining_class(target->type, target->method);
@@ -133,16 +135,16 @@ add_node(const fd_session *session, const fd_c_target *target, bool *added)
         module_of_function(target->module, module);
         snprintf(qualified, sizeof qualified, "%s", name);
     }
-    place_of(session, module, &place);
+    package_of(session, module, &found);
     fd_node_spec spec = {
         .kind = FD_NODE_C,
-        .from = place.from,
+        .from = found.from,
         .file = module,
         .class_name =
             target->type != NULL ? fd_class_name(target->type) : NULL,
         .name = name,
         .qualified = qualified,
-        .package = place.package,
+        .package = found.package,
     };
     return fd_recording_node(session->recording, &spec, added);
 }

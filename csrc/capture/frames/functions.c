@@ -43,23 +43,23 @@ add_node(fd_thread *thread, const PyCodeObject *code, const PyTypeObject *type,
                          fd_utf8_text_of(code->co_qualname)};
     const char *file = fd_utf8(texts[0], "");
     const char *qualified = fd_utf8(texts[2], "");
-    fd_place place;
-    fd_paths_place(&session->paths, file, &place);
+    fd_file_package found;
+    fd_paths_package(&session->paths, file, &found);
     uint32_t flags = fd_rules_node(file, qualified);
     if (!session->fold) {
         flags &= ~(uint32_t)FD_NODE_FOLD;
     }
     fd_node_spec spec = {
         .kind = FD_NODE_PYTHON,
-        .from = place.from,
-        .strip = place.strip,
+        .from = found.from,
+        .strip = found.strip,
         .flags = flags,
         .line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
         .file = file,
         .class_name = type != NULL ? fd_class_name(type) : NULL,
         .name = fd_utf8(texts[1], ""),
         .qualified = qualified,
-        .package = place.package,
+        .package = found.package,
     };
     uint32_t node = fd_recording_node(session->recording, &spec, added);
     for (int i = 0; i < 3; i++) {
@@ -139,13 +139,13 @@ fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
     if ((known->special & FD_CODE_BODY) == 0) {
         return false;
     }
-    fd_place place;
+    fd_file_package found;
     fd_guard guard = fd_guard_enter(thread);
     PyObject *file = fd_utf8_text_of(code->co_filename);
-    fd_paths_place(&thread->session->paths, fd_utf8(file, ""), &place);
+    fd_paths_package(&thread->session->paths, fd_utf8(file, ""), &found);
     Py_XDECREF(file);
     fd_guard_leave(&guard);
-    return place.from == FD_FROM_USER;
+    return found.from == FD_FROM_USER;
 }
 
 bool

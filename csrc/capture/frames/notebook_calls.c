@@ -19,13 +19,13 @@ is_kernel(const char *file)
 static fd_owner
 find_owner(fd_thread *thread, const PyCodeObject *code)
 {
-    fd_place place;
+    fd_file_package found;
     fd_guard guard = fd_guard_enter(thread);
     PyObject *text = fd_utf8_text_of(code->co_filename);
     const char *file = fd_utf8(text, "");
-    fd_paths_place(&thread->session->paths, file, &place);
+    fd_paths_package(&thread->session->paths, file, &found);
     fd_owner owner = is_kernel(file)            ? FD_KERNEL
-                   : place.from == FD_FROM_USER ? FD_PROGRAM
+                   : found.from == FD_FROM_USER ? FD_PROGRAM
                                                 : FD_LIBRARY;
     Py_XDECREF(text);
     fd_guard_leave(&guard);

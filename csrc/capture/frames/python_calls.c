@@ -41,9 +41,9 @@ context_of(fd_tree *tree, fd_context *caller, const fd_function *function,
 static uint32_t *
 recent_slot(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
-    uint64_t place =
+    uint64_t index =
         (uint64_t)fd_tree_id(tree, tree->current) << 32 | known->id;
-    uint64_t hash = fd_hash_next(fd_hash_word(place), (uintptr_t)type);
+    uint64_t hash = fd_hash_next(fd_hash_word(index), (uintptr_t)type);
     return &tree->recent[hash % FD_TREE_RECENT];
 }
 

@@ -350,7 +350,7 @@ evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing,
               fd_thread *thread)
 {
     deep_call call = {state, frame, throwing, NULL};
-    fd_stack_place before = fd_thread_next_segment(thread, state);
+    fd_stack_position before = fd_thread_next_segment(thread, state);
     if (thread->segment == before.segment) {
         return evaluate_unhooked(state, frame, throwing);
     }

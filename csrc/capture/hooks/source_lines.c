@@ -159,13 +159,13 @@ is_foreign(PyObject *code)
     if (thread == NULL || thread->busy || session == NULL) {
         return false;
     }
-    fd_place place;
+    fd_file_package found;
     fd_guard guard = fd_guard_enter(thread);
     PyObject *file = fd_utf8_text_of(((PyCodeObject *)code)->co_filename);
-    fd_paths_place(&session->paths, fd_utf8(file, ""), &place);
+    fd_paths_package(&session->paths, fd_utf8(file, ""), &found);
     Py_XDECREF(file);
     fd_guard_leave(&guard);
-    return place.from != FD_FROM_USER;
+    return found.from != FD_FROM_USER;
 }
 
 /* Return the result of a callback: disable the events at this location in

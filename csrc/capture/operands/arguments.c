@@ -146,9 +146,9 @@ static bool
 is_default(const parameters *p, int at)
 {
     Py_ssize_t count = p->defaults != NULL ? PyTuple_GET_SIZE(p->defaults) : 0;
-    Py_ssize_t place = at - (p->code->co_argcount - count);
-    return place >= 0 && place < count
-        && PyTuple_GET_ITEM(p->defaults, place)
+    Py_ssize_t index = at - (p->code->co_argcount - count);
+    return index >= 0 && index < count
+        && PyTuple_GET_ITEM(p->defaults, index)
                == fd_unboxed(fd_frame_local(p->frame, at));
 }
 

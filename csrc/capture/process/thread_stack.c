@@ -21,10 +21,10 @@ limits_of(const fd_segment *segment)
     return fd_stack_limits_of(segment->bottom, segment->base + segment->bytes);
 }
 
-fd_stack_place
+fd_stack_position
 fd_thread_next_segment(fd_thread *thread, PyThreadState *state)
 {
-    fd_stack_place before = {thread->segment, thread->stack_low, {0, 0, 0}};
+    fd_stack_position before = {thread->segment, thread->stack_low, {0, 0, 0}};
     fd_segment **next =
         before.segment == NULL ? &thread->segments : &before.segment->next;
     if (*next == NULL && !has_greenlets(thread)) {
@@ -41,7 +41,7 @@ fd_thread_next_segment(fd_thread *thread, PyThreadState *state)
 /* One unused segment is kept for reuse. */
 void
 fd_thread_previous_segment(fd_thread *thread, PyThreadState *state,
-                           const fd_stack_place *before)
+                           const fd_stack_position *before)
 {
     fd_stack_limits_swap(state, before->limits);
     fd_segment_free(thread->segment->next);

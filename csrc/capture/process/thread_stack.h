@@ -6,18 +6,19 @@
 #include "capture/process/thread.h"
 
 /* A C stack, and the address below which it is nearly used up. */
-typedef struct fd_stack_place {
+typedef struct fd_stack_position {
     fd_segment *segment;
     const char *low;
     fd_stack_limits limits; /* CPython's own limits */
-} fd_stack_place;
+} fd_stack_position;
 
 /* Select the next segment, as thread->segment, for the next call of a thread
  * whose stack is nearly used up. Return the previous stack, to be passed to
  * fd_thread_previous_segment after the call. If there is no further segment,
  * nothing changes. Requires the GIL. */
-fd_stack_place fd_thread_next_segment(fd_thread *thread, PyThreadState *state);
+fd_stack_position fd_thread_next_segment(fd_thread *thread,
+                                         PyThreadState *state);
 void fd_thread_previous_segment(fd_thread *thread, PyThreadState *state,
-                                const fd_stack_place *before);
+                                const fd_stack_position *before);
 
 #endif

@@ -87,7 +87,7 @@ abandoned(fd_classes *classes)
 /* Return a slot for a new class and set `id` to its id there. Return 0 if
  * there is no space. */
 static uint32_t
-place_of(fd_classes *classes, uint32_t *id)
+index_of(fd_classes *classes, uint32_t *id)
 {
     uint32_t slot = abandoned(classes);
     if (slot != 0) {
@@ -114,7 +114,7 @@ static uint32_t
 enter(fd_classes *classes, PyTypeObject *type, PyObject *reference)
 {
     uint32_t id = 0;
-    uint32_t slot = place_of(classes, &id);
+    uint32_t slot = index_of(classes, &id);
     if (slot == 0
         || fd_map_put(&classes->by_type, (uintptr_t)type, id) != FD_OK) {
         Py_DECREF(reference);

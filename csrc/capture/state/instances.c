@@ -61,7 +61,7 @@ enclosing(const fd_instances *instances, const fd_tree *tree,
 static uint32_t
 name(fd_instances *instances, fd_tree *tree, PyObject *self)
 {
-    char path[FD_PLACE_NAME];
+    char path[FD_FINDER_PATH];
     const char *class_name = fd_class_name(Py_TYPE(self));
     const fd_context *from = tree->current;
     bool sought = true;

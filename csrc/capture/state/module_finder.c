@@ -12,18 +12,18 @@ enum {
 };
 
 static void
-clear(fd_places *places)
+clear(fd_found_modules *modules)
 {
-    fd_map_clear(&places->at);
-    fd_vector_clear(&places->list);
-    fd_vector_clear(&places->names);
-    *places = (fd_places){.holder = 0};
+    fd_map_clear(&modules->at);
+    fd_vector_clear(&modules->list);
+    fd_vector_clear(&modules->names);
+    *modules = (fd_found_modules){.holder = 0};
 }
 
 void
 fd_finder_clear(fd_finder *finder)
 {
-    for (int i = 0; i < FD_PLACES; i++) {
+    for (int i = 0; i < FD_FINDER_HOLDERS; i++) {
         clear(&finder->kept[i]);
     }
     clear(&finder->small);
@@ -47,35 +47,36 @@ children_of(const fd_finder *finder, PyObject *module)
 /* Add a module and return its index. Return 0 if it is already known, or if
  * there is no space. */
 static uint32_t
-add_text(fd_places *places, const PyObject *module, PyObject *text,
+add_text(fd_found_modules *modules, const PyObject *module, PyObject *text,
          uint32_t below)
 {
     Py_ssize_t size;
     const char *name = PyUnicode_AsUTF8AndSize(text, &size);
-    uint32_t place = places->list.count;
-    if (name == NULL || size >= FD_PLACE_NAME
-        || fd_map_get(&places->at, (uintptr_t)module) != 0
-        || fd_vector_reserve(&places->list, 1) != FD_OK
-        || fd_vector_reserve(&places->names, (size_t)size + 1) != FD_OK
-        || fd_map_put(&places->at, (uintptr_t)module, place) != FD_OK) {
+    uint32_t index = modules->list.count;
+    if (name == NULL || size >= FD_FINDER_PATH
+        || fd_map_get(&modules->at, (uintptr_t)module) != 0
+        || fd_vector_reserve(&modules->list, 1) != FD_OK
+        || fd_vector_reserve(&modules->names, (size_t)size + 1) != FD_OK
+        || fd_map_put(&modules->at, (uintptr_t)module, index) != FD_OK) {
         PyErr_Clear();
         return 0;
     }
-    memcpy(places->names.list + places->names.count, name, (size_t)size + 1);
-    places->list.list[place] =
-        (fd_place_below){(uintptr_t)module, places->names.count, below};
-    places->names.count += (uint32_t)size + 1;
-    places->list.count++;
-    return place;
+    memcpy(modules->names.list + modules->names.count, name, (size_t)size + 1);
+    modules->list.list[index] =
+        (fd_found_module){(uintptr_t)module, modules->names.count, below};
+    modules->names.count += (uint32_t)size + 1;
+    modules->list.count++;
+    return index;
 }
 
 static uint32_t
-add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
+add(fd_found_modules *modules, const PyObject *module, PyObject *key,
+    uint32_t below)
 {
     PyObject *text = fd_utf8_text_of(key);
-    uint32_t place = text != NULL ? add_text(places, module, text, below) : 0;
+    uint32_t index = text != NULL ? add_text(modules, module, text, below) : 0;
     Py_XDECREF(text);
-    return place;
+    return index;
 }
 
 /* Walk the modules below a module, depth first. A module that occurs several
@@ -84,8 +85,8 @@ static void
 walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
      int depth)
 {
-    fd_places *places = &finder->small;
-    PyObject *children = depth < FD_PLACE_DEPTH && *visits < MAX_VISITS
+    fd_found_modules *modules = &finder->small;
+    PyObject *children = depth < FD_FINDER_DEPTH && *visits < MAX_VISITS
                            ? children_of(finder, module)
                            : NULL;
     Py_ssize_t at = 0;
@@ -95,10 +96,11 @@ walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
     while (children != NULL && *visits < MAX_VISITS
            && PyDict_Next(children, &at, &key, &child)) {
         ++*visits;
-        uint32_t place = child != Py_None ? add(places, child, key, below) : 0;
-        if (place != 0) {
+        uint32_t index =
+            child != Py_None ? add(modules, child, key, below) : 0;
+        if (index != 0) {
             Py_INCREF(child);
-            walk(finder, visits, child, place, depth + 1);
+            walk(finder, visits, child, index, depth + 1);
             Py_DECREF(child);
         }
     }
@@ -111,7 +113,7 @@ static bool
 is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
          const PyObject *wanted, int depth)
 {
-    PyObject *children = depth < FD_PLACE_DEPTH && *visits < MAX_VISITS
+    PyObject *children = depth < FD_FINDER_DEPTH && *visits < MAX_VISITS
                            ? children_of(finder, module)
                            : NULL;
     Py_ssize_t at = 0;
@@ -134,11 +136,11 @@ is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
 
 /* Append a name to the path. Return false if it becomes too long. */
 static bool
-append(char path[FD_PLACE_NAME], size_t *used, const char *name)
+append(char path[FD_FINDER_PATH], size_t *used, const char *name)
 {
     size_t size = strlen(name);
     size_t point = *used > 0;
-    if (*used + point + size >= FD_PLACE_NAME) {
+    if (*used + point + size >= FD_FINDER_PATH) {
         return false;
     }
     if (point != 0) {
@@ -180,45 +182,45 @@ child_named(PyObject *children, const char *name, uintptr_t address)
 /* Follow the recorded path through the current modules of the holder. Return
  * whether it still leads to `wanted`. */
 static bool
-path_reaches(const fd_finder *finder, const fd_places *places,
-             PyObject *holder, uint32_t place, const PyObject *wanted,
-             char path[FD_PLACE_NAME])
+path_reaches(const fd_finder *finder, const fd_found_modules *modules,
+             PyObject *holder, uint32_t index, const PyObject *wanted,
+             char path[FD_FINDER_PATH])
 {
-    uint32_t chain[FD_PLACE_DEPTH];
+    uint32_t chain[FD_FINDER_DEPTH];
     int depth = 0;
     size_t used = 0;
-    for (; place != 0 && depth < FD_PLACE_DEPTH;
-         place = places->list.list[place].below) {
-        chain[depth++] = place;
+    for (; index != 0 && depth < FD_FINDER_DEPTH;
+         index = modules->list.list[index].below) {
+        chain[depth++] = index;
     }
     PyObject *module = holder;
     while (depth > 0 && module != NULL) {
-        const fd_place_below *at = &places->list.list[chain[--depth]];
-        const char *name = &places->names.list[at->name];
+        const fd_found_module *at = &modules->list.list[chain[--depth]];
+        const char *name = &modules->names.list[at->name];
         PyObject *children = children_of(finder, module);
         module = children != NULL && append(path, &used, name)
                    ? child_named(children, name, at->module)
                    : NULL;
     }
-    return place == 0 && module == wanted;
+    return index == 0 && module == wanted;
 }
 
 static bool
-finds(const fd_finder *finder, const fd_places *places, PyObject *holder,
-      PyObject *wanted, char path[FD_PLACE_NAME])
+finds(const fd_finder *finder, const fd_found_modules *modules,
+      PyObject *holder, PyObject *wanted, char path[FD_FINDER_PATH])
 {
-    uint32_t place = fd_map_get(&places->at, (uintptr_t)wanted);
-    return place != 0
-        && path_reaches(finder, places, holder, place, wanted, path);
+    uint32_t index = fd_map_get(&modules->at, (uintptr_t)wanted);
+    return index != 0
+        && path_reaches(finder, modules, holder, index, wanted, path);
 }
 
 /* Return the cache entry of the holder, or the oldest one. */
-static fd_places *
-places_of(fd_finder *finder, const PyObject *holder)
+static fd_found_modules *
+modules_of(fd_finder *finder, const PyObject *holder)
 {
-    fd_places *oldest = &finder->kept[0];
-    for (int i = 0; i < FD_PLACES; i++) {
-        fd_places *at = &finder->kept[i];
+    fd_found_modules *oldest = &finder->kept[0];
+    for (int i = 0; i < FD_FINDER_HOLDERS; i++) {
+        fd_found_modules *at = &finder->kept[i];
         if (at->holder == (uintptr_t)holder) {
             return at;
         }
@@ -231,12 +233,12 @@ places_of(fd_finder *finder, const PyObject *holder)
 static void
 build(fd_finder *finder, PyObject *holder)
 {
-    fd_places *places = &finder->small;
-    static const fd_place_below root = {0, 0, 0};
+    fd_found_modules *modules = &finder->small;
+    static const fd_found_module root = {0, 0, 0};
     uint64_t visits = 0;
-    clear(places);
-    if (fd_vector_push(&places->list, root) == FD_OK) {
-        places->holder = (uintptr_t)holder;
+    clear(modules);
+    if (fd_vector_push(&modules->list, root) == FD_OK) {
+        modules->holder = (uintptr_t)holder;
         walk(finder, &visits, holder, 0, 0);
     }
     finder->visits += visits;
@@ -244,16 +246,16 @@ build(fd_finder *finder, PyObject *holder)
 
 /* Move the result of the latest walk to the cache, unless it is small. */
 static void
-keep(fd_finder *finder, fd_places *places)
+keep(fd_finder *finder, fd_found_modules *modules)
 {
-    fd_places made = finder->small;
+    fd_found_modules made = finder->small;
     if (made.list.count <= FEW) {
         return;
     }
     made.used = finder->searches;
-    clear(places);
-    *places = made;
-    finder->small = (fd_places){.holder = 0};
+    clear(modules);
+    *modules = made;
+    finder->small = (fd_found_modules){.holder = 0};
 }
 
 /* Return whether a module that is not cached has been added below the
@@ -280,14 +282,14 @@ may_walk(const fd_finder *finder, bool known)
 
 fd_finding
 fd_finder_path(fd_finder *finder, PyObject *holder, PyObject *wanted,
-               char path[FD_PLACE_NAME])
+               char path[FD_FINDER_PATH])
 {
-    fd_places *places = places_of(finder, holder);
-    bool known = places->holder == (uintptr_t)holder;
+    fd_found_modules *modules = modules_of(finder, holder);
+    bool known = modules->holder == (uintptr_t)holder;
     finder->searches++;
     if (known) {
-        places->used = finder->searches;
-        if (finds(finder, places, holder, wanted, path)) {
+        modules->used = finder->searches;
+        if (finds(finder, modules, holder, wanted, path)) {
             return FD_FOUND;
         }
     }
@@ -303,6 +305,6 @@ fd_finder_path(fd_finder *finder, PyObject *holder, PyObject *wanted,
     }
     build(finder, holder);
     bool found = finds(finder, &finder->small, holder, wanted, path);
-    keep(finder, places);
+    keep(finder, modules);
     return found ? FD_FOUND : FD_NOT_BELOW;
 }

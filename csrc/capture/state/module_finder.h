@@ -18,30 +18,31 @@
 #include "base/vector.h"
 
 enum {
-    FD_PLACES = 16,      /* maximum holders in the cache */
-    FD_PLACE_DEPTH = 32, /* maximum containers between two forwards */
-    FD_PLACE_NAME = 512  /* maximum bytes of a path */
+    FD_FINDER_HOLDERS = 16, /* maximum holders in the cache */
+    FD_FINDER_DEPTH = 32,   /* maximum containers between two forwards */
+    FD_FINDER_PATH = 512    /* maximum bytes of a path */
 };
 
-typedef struct fd_place_below {
+typedef struct fd_found_module {
     uintptr_t module; /* address of the module */
     uint32_t name;    /* offset in `names` */
     uint32_t below;   /* index of its parent; 0: the holder */
-} fd_place_below;
+} fd_found_module;
 
 /* The modules below one holder. */
-typedef struct fd_places {
+typedef struct fd_found_modules {
     uintptr_t holder; /* address of the holder; 0: unused */
     uint64_t used;    /* number of the search that last used it */
     fd_map at;        /* address of a module -> index */
-    FD_VECTOR(fd_place_below) list; /* index 0 is the holder */
-    FD_VECTOR(char) names;          /* NUL-terminated names */
-} fd_places;
+    FD_VECTOR(fd_found_module) list; /* index 0 is the holder */
+    FD_VECTOR(char) names;           /* NUL-terminated names */
+} fd_found_modules;
 
 typedef struct fd_finder {
-    fd_places kept[FD_PLACES];
-    fd_places small; /* result of the latest walk, if it found few modules */
-    PyObject *key;   /* owned: "_modules"; NULL before the first walk */
+    fd_found_modules kept[FD_FINDER_HOLDERS];
+    fd_found_modules
+        small;     /* result of the latest walk, if it found few modules */
+    PyObject *key; /* owned: "_modules"; NULL before the first walk */
     uint64_t searches;
     uint64_t visits; /* number of modules visited by all walks */
 } fd_finder;
@@ -56,6 +57,6 @@ typedef enum fd_finding {
 
 /* Find the path from `holder` to `wanted`, with dots between names. */
 fd_finding fd_finder_path(fd_finder *finder, PyObject *holder,
-                          PyObject *wanted, char path[FD_PLACE_NAME]);
+                          PyObject *wanted, char path[FD_FINDER_PATH]);
 
 #endif

@@ -61,28 +61,28 @@ fd_paths_add(fd_paths *paths, const char *prefix, uint8_t from)
 }
 
 static void
-set_package(fd_place *place, const char *name, size_t size)
+set_package(fd_file_package *found, const char *name, size_t size)
 {
-    snprintf(place->package, sizeof place->package, "%.*s", (int)size, name);
+    snprintf(found->package, sizeof found->package, "%.*s", (int)size, name);
 }
 
 /* Set the package to the first component: "torch" of "torch/nn/functional.py",
  * "six" of "six.py". */
 static void
-first_component(fd_place *place, const char *relative)
+first_component(fd_file_package *found, const char *relative)
 {
     size_t size = strcspn(relative, "/");
     if (relative[size] == '\0' && size > 3
         && strcmp(relative + size - 3, ".py") == 0) {
         size -= 3;
     }
-    set_package(place, relative, size);
+    set_package(found, relative, size);
 }
 
 /* Recognise the folder of a framework in the path: it is the package, and the
  * path before it is stripped. */
 static bool
-in_framework(const char *file, fd_place *place)
+in_framework(const char *file, fd_file_package *found)
 {
     for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
         size_t size = strlen(frameworks[i]);
@@ -90,8 +90,8 @@ in_framework(const char *file, fd_place *place)
              at = strstr(at + 1, frameworks[i])) {
             if (at > file && at[-1] == '/' && at[size] == '/'
                 && at - file <= UINT16_MAX) {
-                place->strip = (uint16_t)(at - file);
-                set_package(place, frameworks[i], size);
+                found->strip = (uint16_t)(at - file);
+                set_package(found, frameworks[i], size);
                 return true;
             }
         }
@@ -111,30 +111,30 @@ last_two_components(const char *file)
 }
 
 static void
-place_generated(const char *file, fd_place *place)
+package_generated(const char *file, fd_file_package *found)
 {
     bool frozen = strncmp(file, "<frozen ", 8) == 0;
     if (strncmp(file, "<ipython-input-", 15) == 0) {
         return; /* a notebook cell: belongs to the program */
     }
-    place->from = frozen ? FD_FROM_STDLIB : FD_FROM_GENERATED;
-    snprintf(place->package, sizeof place->package, "%s",
+    found->from = frozen ? FD_FROM_STDLIB : FD_FROM_GENERATED;
+    snprintf(found->package, sizeof found->package, "%s",
              frozen ? "stdlib" : "generated");
 }
 
 /* Recognise files of the compiler, whose folders and names differ between
  * runs. */
 static bool
-place_compiled(const char *file, fd_place *place)
+package_compiled(const char *file, fd_file_package *found)
 {
     const char *name = strrchr(file, '/');
     if (strstr(file, "/torchinductor_") == NULL || name == NULL
         || name - file >= UINT16_MAX) {
         return false;
     }
-    place->from = FD_FROM_GENERATED;
-    place->strip = (uint16_t)(name + 1 - file);
-    snprintf(place->package, sizeof place->package, "generated");
+    found->from = FD_FROM_GENERATED;
+    found->strip = (uint16_t)(name + 1 - file);
+    snprintf(found->package, sizeof found->package, "generated");
     return true;
 }
 
@@ -151,27 +151,28 @@ longest(const fd_paths *paths, const char *file)
 }
 
 void
-fd_paths_place(const fd_paths *paths, const char *file, fd_place *place)
+fd_paths_package(const fd_paths *paths, const char *file,
+                 fd_file_package *found)
 {
-    *place = (fd_place){.from = FD_FROM_USER, .package = "project"};
+    *found = (fd_file_package){.from = FD_FROM_USER, .package = "project"};
     if (file[0] == '<') {
-        place_generated(file, place);
+        package_generated(file, found);
         return;
     }
-    if (place_compiled(file, place)) {
+    if (package_compiled(file, found)) {
         return;
     }
     const fd_prefix *prefix = longest(paths, file);
     size_t strip = prefix != NULL ? prefix->size : last_two_components(file);
-    place->strip = strip <= UINT16_MAX ? (uint16_t)strip : 0;
-    place->from = prefix != NULL ? prefix->from : FD_FROM_USER;
-    if (place->from == FD_FROM_SITE) {
-        first_component(place, file + strip);
+    found->strip = strip <= UINT16_MAX ? (uint16_t)strip : 0;
+    found->from = prefix != NULL ? prefix->from : FD_FROM_USER;
+    if (found->from == FD_FROM_SITE) {
+        first_component(found, file + strip);
     }
-    else if (place->from == FD_FROM_STDLIB) {
-        snprintf(place->package, sizeof place->package, "stdlib");
+    else if (found->from == FD_FROM_STDLIB) {
+        snprintf(found->package, sizeof found->package, "stdlib");
     }
     else {
-        in_framework(file, place);
+        in_framework(file, found);
     }
 }

@@ -18,11 +18,11 @@ typedef struct fd_paths {
     FD_VECTOR(fd_prefix) prefixes; /* longest first */
 } fd_paths;
 
-typedef struct fd_place {
+typedef struct fd_file_package {
     uint16_t strip; /* length of the machine-dependent prefix */
     uint8_t from;   /* FD_FROM_* */
     char package[64];
-} fd_place;
+} fd_file_package;
 
 /* Add a prefix unless it exists; append a '/' if it is missing. */
 fd_status fd_paths_add(fd_paths *paths, const char *prefix, uint8_t from);
@@ -30,6 +30,7 @@ void fd_paths_clear(fd_paths *paths);
 
 /* Find the longest matching prefix of a file. Files without a prefix belong to
  * the user and keep their last two components. */
-void fd_paths_place(const fd_paths *paths, const char *file, fd_place *place);
+void fd_paths_package(const fd_paths *paths, const char *file,
+                      fd_file_package *found);
 
 #endif

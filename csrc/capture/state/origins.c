@@ -110,16 +110,16 @@ fd_origins_fit(const fd_file *file, uint32_t id, const char *name)
 static fd_origin
 exact(const fd_ring *ring, uint64_t number)
 {
-    uint64_t place = number & ring->mask;
+    uint64_t index = number & ring->mask;
     uint64_t entry =
-        atomic_load_explicit(&ring->entries[place], memory_order_acquire);
+        atomic_load_explicit(&ring->entries[index], memory_order_acquire);
     if ((uint32_t)(entry >> 32) != (uint32_t)number) {
         return (fd_origin){0, 0};
     }
     uint64_t start =
         ring->starts == NULL
             ? 0
-            : atomic_load_explicit(&ring->starts[place], memory_order_relaxed);
+            : atomic_load_explicit(&ring->starts[index], memory_order_relaxed);
     return (fd_origin){(uint32_t)entry, start};
 }
 

@@ -45,12 +45,12 @@ fd_ring *fd_origins_ring(fd_origins *origins, pthread_mutex_t *lock,
 static inline void
 fd_ring_put(fd_ring *ring, uint64_t number, uint32_t context, uint64_t start)
 {
-    uint64_t place = number & ring->mask;
+    uint64_t slot = number & ring->mask;
     if (__builtin_expect(ring->starts != NULL, false)) {
-        atomic_store_explicit(&ring->starts[place], start,
+        atomic_store_explicit(&ring->starts[slot], start,
                               memory_order_relaxed);
     }
-    atomic_store_explicit(&ring->entries[place], number << 32 | context,
+    atomic_store_explicit(&ring->entries[slot], number << 32 | context,
                           memory_order_release);
 }
 

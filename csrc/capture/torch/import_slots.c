@@ -16,7 +16,7 @@ enum { CALLED = R_AARCH64_JUMP_SLOT, LOADED = R_AARCH64_GLOB_DAT };
 typedef struct search {
     const char *library;
     const char *symbol;
-    uint64_t place;
+    uint64_t address;
     bool sealed;
 } search;
 
@@ -116,7 +116,7 @@ look(struct dl_phdr_info *info, size_t size, void *context)
         if (offset == 0) {
             offset = offset_in(&of, of.data, of.data_bytes, wanted->symbol);
         }
-        wanted->place = offset == 0 ? 0 : info->dlpi_addr + offset;
+        wanted->address = offset == 0 ? 0 : info->dlpi_addr + offset;
         wanted->sealed = is_sealed(info, offset);
     }
     return 1;
@@ -126,7 +126,7 @@ static bool
 protect(const fd_import_slot *slot, int access)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t at = (uintptr_t)slot->place & ~(page - 1);
+    uintptr_t at = (uintptr_t)slot->address & ~(page - 1);
     return !slot->sealed || mprotect((void *)at, page, access) == 0;
 }
 
@@ -136,16 +136,16 @@ fd_import_slot_set(fd_import_slot *slot, const char *library,
 {
     search wanted = {.library = library, .symbol = symbol};
     dl_iterate_phdr(look, &wanted);
-    if (wanted.place == 0) {
+    if (wanted.address == 0) {
         return false;
     }
-    fd_import_slot made = {.place = (_Atomic(void *) *)wanted.place,
+    fd_import_slot made = {.address = (_Atomic(void *) *)wanted.address,
                            .function = function,
                            .sealed = wanted.sealed};
     if (!protect(&made, PROT_READ | PROT_WRITE)) {
         return false;
     }
-    made.before = atomic_exchange(made.place, function);
+    made.before = atomic_exchange(made.address, function);
     protect(&made, PROT_READ);
     *slot = made;
     return true;
@@ -154,13 +154,13 @@ fd_import_slot_set(fd_import_slot *slot, const char *library,
 void
 fd_import_slot_restore(fd_import_slot *slot)
 {
-    if (slot->place == NULL) {
+    if (slot->address == NULL) {
         return;
     }
     void *function = slot->function;
     if (protect(slot, PROT_READ | PROT_WRITE)) {
-        atomic_compare_exchange_strong(slot->place, &function, slot->before);
+        atomic_compare_exchange_strong(slot->address, &function, slot->before);
         protect(slot, PROT_READ);
     }
-    slot->place = NULL;
+    slot->address = NULL;
 }

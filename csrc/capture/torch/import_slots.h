@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef struct fd_import_slot {
-    _Atomic(void *) *place; /* NULL: not exchanged */
+    _Atomic(void *) *address; /* NULL: not exchanged */
     void *before;
     void *function; /* function in the slot until it is restored */
     bool sealed;    /* the page is read-only */

@@ -12,19 +12,19 @@
 enum { MOST = FD_BYTES_IN_MOST / 2, LONGEST = 10 };
 
 /* An attribute of a message. */
-typedef struct said {
+typedef struct attribute {
     fd_span name;
     uint32_t field; /* field of the value; 0: no value */
     uint64_t number;
     fd_span bytes;
-} said;
+} attribute;
 
 static bool
-read_attr(const fd_proto_field *message, said *attr)
+read_attr(const fd_proto_field *message, attribute *attr)
 {
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(message->bytes, message->size);
-    *attr = (said){.name = {"", ""}};
+    *attr = (attribute){.name = {"", ""}};
     while (fd_proto_next(&r, &f)) {
         fd_span bytes = {f.bytes, f.bytes + f.size};
         if (f.number == FD_CHAKRA_ATTR_NAME) {
@@ -99,7 +99,7 @@ find_slot(const attr_slot *slots, size_t count, fd_span name)
 /* Store an attribute in a field; a text instead of a number, or the reverse,
  * is a fault. */
 static fd_status
-fill(fd_et *et, char *record, const attr_slot *slot, const said *attr)
+fill(fd_et *et, char *record, const attr_slot *slot, const attribute *attr)
 {
     char *to = record + slot->at;
     uint32_t text;
@@ -138,7 +138,7 @@ last_node(fd_et *et)
 }
 
 static fd_status
-keep(fd_et *et, const said *attr)
+keep(fd_et *et, const attribute *attr)
 {
     fd_et_attr kept = {.field = attr->field, .number = attr->number};
     fd_status status = add_text(et, attr->name, &kept.name);
@@ -151,7 +151,7 @@ keep(fd_et *et, const said *attr)
 }
 
 static fd_status
-take_attr(fd_et *et, const said *attr, fd_span *kinds)
+take_attr(fd_et *et, const attribute *attr, fd_span *kinds)
 {
     const attr_slot *slot = find_slot(
         node_slots, sizeof node_slots / sizeof *node_slots, attr->name);
@@ -231,7 +231,7 @@ static fd_status
 take_field(fd_et *et, const fd_proto_field *f, fd_span *kinds)
 {
     fd_et_node *node = last_node(et);
-    said attr;
+    attribute attr;
     switch (f->number) {
     case FD_CHAKRA_NAME:
         return add_text(et, (fd_span){f->bytes, f->bytes + f->size},
@@ -309,7 +309,7 @@ read_node(fd_et *et, const char *bytes, size_t size, bool *bad)
 }
 
 static fd_status
-take_head_attr(fd_et *et, const said *attr)
+take_head_attr(fd_et *et, const attribute *attr)
 {
     uint32_t *text = fd_span_is(attr->name, "schema") ? &et->schema
                    : fd_span_is(attr->name, "time")   ? &et->time
@@ -355,7 +355,7 @@ static fd_status
 read_head(fd_et *et, const char *bytes, size_t size)
 {
     fd_proto_field f;
-    said attr;
+    attribute attr;
     fd_proto_reader r = fd_proto_read(bytes, size);
     fd_status status = FD_OK;
     while (status == FD_OK && fd_proto_next(&r, &f)) {

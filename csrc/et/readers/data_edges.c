@@ -24,7 +24,7 @@ typedef struct finding {
     uint32_t *next;  /* ... and per work, of the next one; NOT_WORK for other
                       * nodes */
     FD_VECTOR(storage) list;
-    fd_map places; /* id of a storage + 1 -> index in the list + 1 */
+    fd_map indexes; /* id of a storage + 1 -> index in the list + 1 */
 } finding;
 
 static storage *
@@ -34,7 +34,7 @@ storage_of(finding *f, uint64_t id, fd_status *status)
         return NULL;
     }
     storage *found =
-        fd_row(&f->list, &f->places, id + 1, &(storage){.writer = 0});
+        fd_row(&f->list, &f->indexes, id + 1, &(storage){.writer = 0});
     *status = found != NULL ? *status : FD_ENOMEM;
     return found;
 }
@@ -74,9 +74,9 @@ waited(const fd_et *et, uint32_t from, uint32_t to)
 /* Remember a reader. The last reader of a thread implies earlier ones by
  * program order. */
 static void
-remember(const fd_et *et, storage *s, uint32_t place)
+remember(const fd_et *et, storage *s, uint32_t index)
 {
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     uint32_t slot = 0;
     for (uint32_t i = 0; i < READERS; i++) {
         uint32_t reader = s->readers[i];
@@ -87,7 +87,7 @@ remember(const fd_et *et, storage *s, uint32_t place)
             break;
         }
     }
-    s->readers[slot] = place + 1;
+    s->readers[slot] = index + 1;
 }
 
 static bool
@@ -105,10 +105,10 @@ has_storage(const fd_et *et, uint32_t values, uint64_t id)
 }
 
 static fd_status
-read_inputs(finding *f, uint32_t place)
+read_inputs(finding *f, uint32_t index)
 {
     fd_et *et = f->et;
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
     uint32_t values = node->in.values;
     uint32_t out = node->out.values;
@@ -123,43 +123,43 @@ read_inputs(finding *f, uint32_t place)
         if (s == NULL) {
             continue;
         }
-        if (s->writer != 0 && waited(et, s->writer - 1, place)) {
-            status = fd_et_add_edge(et, s->writer - 1, place, FD_ET_DATA);
+        if (s->writer != 0 && waited(et, s->writer - 1, index)) {
+            status = fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
         }
         /* A call does not wait for its own write. */
         if (!mutates || !has_storage(et, out, tensor.storage)) {
-            remember(et, s, place);
+            remember(et, s, index);
         }
     }
     return status;
 }
 
 static fd_status
-write_storage(finding *f, storage *s, uint32_t place)
+write_storage(finding *f, storage *s, uint32_t index)
 {
     fd_et *et = f->et;
     fd_status status = FD_OK;
-    if (s->writer != 0 && within(et, s->writer - 1, place)) {
+    if (s->writer != 0 && within(et, s->writer - 1, index)) {
         return FD_OK; /* an enclosed call wrote it */
     }
-    if (s->writer != 0 && waited(et, s->writer - 1, place)) {
-        status = fd_et_add_edge(et, s->writer - 1, place, FD_ET_DATA);
+    if (s->writer != 0 && waited(et, s->writer - 1, index)) {
+        status = fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
     }
     for (uint32_t i = 0; i < READERS && status == FD_OK; i++) {
         uint32_t reader = s->readers[i];
-        if (reader != 0 && reader - 1 < place
-            && waited(et, reader - 1, place)) {
-            status = fd_et_add_edge(et, reader - 1, place, FD_ET_DATA);
+        if (reader != 0 && reader - 1 < index
+            && waited(et, reader - 1, index)) {
+            status = fd_et_add_edge(et, reader - 1, index, FD_ET_DATA);
         }
     }
-    *s = (storage){.writer = place + 1};
+    *s = (storage){.writer = index + 1};
     return status;
 }
 
 /* Add writes of the tensors of a list, except those that are also in `unless`
  * (0: empty). */
 static fd_status
-write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
+write_list(finding *f, uint32_t index, uint32_t list, uint32_t unless)
 {
     fd_et *et = f->et;
     const char *at = fd_et_text(et, list);
@@ -172,7 +172,7 @@ write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
             continue;
         }
         storage *s = storage_of(f, tensor.storage, &status);
-        status = s != NULL ? write_storage(f, s, place) : status;
+        status = s != NULL ? write_storage(f, s, index) : status;
     }
     return status;
 }
@@ -181,25 +181,25 @@ write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
  * written, unless the schema declares it: "Tensor(a!)". Receive buffers are
  * always written. */
 static fd_status
-write_outputs(finding *f, uint32_t place)
+write_outputs(finding *f, uint32_t index)
 {
     const fd_et *et = f->et;
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
     bool receives = node->comm != 0
                  && (node->type == FD_ET_COLL || node->type == FD_ET_RECV);
     fd_status status =
-        receives ? write_list(f, place, node->in.values, 0) : FD_OK;
+        receives ? write_list(f, index, node->in.values, 0) : FD_OK;
     return status != FD_OK
              ? status
-             : write_list(f, place, node->out.values,
+             : write_list(f, index, node->out.values,
                           mutates || receives ? 0 : node->in.values);
 }
 
 static bool
-touches(const fd_et *et, uint32_t place)
+touches(const fd_et *et, uint32_t index)
 {
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     return (node->flags & FD_ET_GPU) == 0
         && (node->schema != 0 || node->comm != 0);
 }
@@ -223,25 +223,25 @@ find_works(finding *f)
 }
 
 static bool
-is_visited(const finding *f, uint32_t place)
+is_visited(const finding *f, uint32_t index)
 {
-    return touches(f->et, place) && f->next[place] == NOT_WORK;
+    return touches(f->et, index) && f->next[index] == NOT_WORK;
 }
 
 static fd_status
-enter(finding *f, uint32_t place)
+enter(finding *f, uint32_t index)
 {
-    return is_visited(f, place) ? read_inputs(f, place) : FD_OK;
+    return is_visited(f, index) ? read_inputs(f, index) : FD_OK;
 }
 
 static fd_status
-leave(finding *f, uint32_t place)
+leave(finding *f, uint32_t index)
 {
-    if (!is_visited(f, place)) {
+    if (!is_visited(f, index)) {
         return FD_OK;
     }
-    fd_status status = write_outputs(f, place);
-    uint32_t work = f->works[place];
+    fd_status status = write_outputs(f, index);
+    uint32_t work = f->works[index];
     while (work != 0 && status == FD_OK) {
         status = read_inputs(f, work - 1);
         status = status == FD_OK ? write_outputs(f, work - 1) : status;
@@ -254,17 +254,17 @@ leave(finding *f, uint32_t place)
 typedef struct moment {
     int64_t time;
     uint32_t number; /* number in the order of calls */
-    uint32_t place;
+    uint32_t index;
     bool end;
 } moment;
 
 typedef FD_VECTOR(moment) moments;
 
 static fd_status
-note(const fd_et *et, moments *list, uint32_t place, bool end)
+note(const fd_et *et, moments *list, uint32_t index, bool end)
 {
-    const fd_et_node *node = &et->nodes.list[place];
-    moment at = {end ? fd_et_end(node) : node->start_ns, list->count, place,
+    const fd_et_node *node = &et->nodes.list[index];
+    moment at = {end ? fd_et_end(node) : node->start_ns, list->count, index,
                  end};
     return fd_vector_push(list, at);
 }
@@ -309,7 +309,7 @@ order_by_id(moments *list)
     int64_t last = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         moment *at = &list->list[i];
-        last = !at->end || at->place > last ? at->place : last;
+        last = !at->end || at->index > last ? at->index : last;
         at->time = last;
     }
 }
@@ -340,7 +340,7 @@ visit(finding *f, const moments *list)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < list->count && status == FD_OK; i++) {
         const moment *at = &list->list[i];
-        status = at->end ? leave(f, at->place) : enter(f, at->place);
+        status = at->end ? leave(f, at->index) : enter(f, at->index);
     }
     return status;
 }
@@ -367,6 +367,6 @@ fd_et_find_data(fd_et *et, const uint32_t *order)
     fd_free(f.next);
     fd_vector_clear(&list);
     fd_vector_clear(&f.list);
-    fd_map_clear(&f.places);
+    fd_map_clear(&f.indexes);
     return status;
 }

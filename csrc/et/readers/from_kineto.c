@@ -33,9 +33,9 @@ add_root(making *m, const char *what)
 }
 
 static fd_status
-add_op(making *m, uint32_t place, uint64_t parent)
+add_op(making *m, uint32_t index, uint64_t parent)
 {
-    fd_kineto_op *op = &m->k->ops.list[place];
+    fd_kineto_op *op = &m->k->ops.list[index];
     fd_et_node *node = fd_et_add(m->et);
     if (node == NULL) {
         return FD_ENOMEM;
@@ -46,8 +46,8 @@ add_op(making *m, uint32_t place, uint64_t parent)
     node->tid = m->threads;
     node->name = op->name;
     node->in = op->in;
-    m->numbers[place] = op->rf_id;
-    node->rf_id = op->rf_id = (uint64_t)place + 1;
+    m->numbers[index] = op->rf_id;
+    node->rf_id = op->rf_id = (uint64_t)index + 1;
     return FD_OK;
 }
 

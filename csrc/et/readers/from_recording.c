@@ -40,7 +40,7 @@ typedef struct making {
     FD_VECTOR(uint32_t) in_ids;   /* ids of the tensors in calls ... */
     FD_VECTOR(uint32_t) of_ids;   /* ... and of their storages */
     FD_VECTOR(uint64_t) node_ids; /* ids of the calls */
-    fd_map places;                /* id of a record -> index of the call + 1 */
+    fd_map indexes;               /* id of a record -> index of the call + 1 */
     FD_VECTOR(root) roots;
     fd_map threads; /* record of a thread + 1 -> index of its root + 1 */
     fd_map forward; /* thread and autograd's number -> id of a node */
@@ -106,16 +106,16 @@ static uint32_t
 enclosing(const making *m, uint32_t parent)
 {
     enum { DEEPEST = 1024 };
-    uint32_t place = fd_map_get(&m->places, parent);
-    for (int i = 0; place == 0 && parent != 0 && i < DEEPEST; i++) {
+    uint32_t index = fd_map_get(&m->indexes, parent);
+    for (int i = 0; index == 0 && parent != 0 && i < DEEPEST; i++) {
         const fd_op_call *raw =
             fd_chunks_record(&m->file, FD_CHUNK_OP_CALLS, parent);
         parent = raw != NULL && (raw->flags & FD_OP_CALL_MODULE) != 0
                    ? raw->parent
                    : 0;
-        place = fd_map_get(&m->places, parent);
+        index = fd_map_get(&m->indexes, parent);
     }
-    return parent != 0 ? place : 0;
+    return parent != 0 ? index : 0;
 }
 
 static fd_status
@@ -143,7 +143,7 @@ find_moments(making *m)
     for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
         const fd_op_call *raw = m->calls.list[i].raw;
         uint64_t id = (uint64_t)((const char *)raw - m->file.base);
-        status = fd_map_put(&m->places, id / FD_ID_UNIT, i + 1);
+        status = fd_map_put(&m->indexes, id / FD_ID_UNIT, i + 1);
         if (status == FD_OK) {
             status =
                 fd_vector_push(&m->moments, (moment){raw->start, i, 0, BEGIN});
@@ -223,8 +223,8 @@ give_thread(making *m, const fd_op_call *raw)
 static uint64_t
 root_of(const making *m, const fd_op_call *raw)
 {
-    uint32_t place = fd_map_get(&m->threads, (uint64_t)raw->thread + 1);
-    return m->roots.list[place - 1].id;
+    uint32_t index = fd_map_get(&m->threads, (uint64_t)raw->thread + 1);
+    return m->roots.list[index - 1].id;
 }
 
 static fd_status
@@ -368,14 +368,14 @@ put_side(making *m, fd_words words, fd_operand_ids ids, fd_et_io *io)
 }
 
 static fd_status
-put_call(making *m, uint32_t place)
+put_call(making *m, uint32_t index)
 {
-    fd_tensor_call *call = &m->calls.list[place];
+    fd_tensor_call *call = &m->calls.list[index];
     fd_et_node *node = fd_et_add(m->et);
     if (node == NULL) {
         return FD_ENOMEM;
     }
-    node->id = m->node_ids.list[place];
+    node->id = m->node_ids.list[index];
     put_numbers(m, call, node);
     fd_status status = put_name(m, call, node);
     if (status == FD_OK && m->anonymizer != NULL) {
@@ -393,7 +393,7 @@ put_call(making *m, uint32_t place)
 }
 
 /* Set the groups of calls, once groups have their final names. `first` is the
- * place of the first call. */
+ * index of the first call. */
 static fd_status
 put_groups(making *m, uint32_t first)
 {
@@ -507,7 +507,7 @@ clear(making *m)
     fd_vector_clear(&m->node_ids);
     fd_free(m->tensor_ids);
     fd_free(m->storage_ids);
-    fd_map_clear(&m->places);
+    fd_map_clear(&m->indexes);
     fd_vector_clear(&m->roots);
     fd_map_clear(&m->threads);
     fd_map_clear(&m->forward);

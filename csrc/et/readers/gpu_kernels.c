@@ -150,17 +150,17 @@ resume(const sweep *s, opened *below, uint32_t inner)
 static fd_status
 leave(sweep *s, uint32_t call)
 {
-    uint32_t place = s->open.count - 1;
-    while (s->open.list[place].call != call) {
-        place--;
+    uint32_t index = s->open.count - 1;
+    while (s->open.list[index].call != call) {
+        index--;
     }
-    opened gone = s->open.list[place];
+    opened gone = s->open.list[index];
     s->open.count--;
-    for (uint32_t i = place; i < s->open.count; i++) {
+    for (uint32_t i = index; i < s->open.count; i++) {
         s->open.list[i] = s->open.list[i + 1];
     }
-    if (place > 0 && place == s->open.count) {
-        resume(s, &s->open.list[place - 1], call);
+    if (index > 0 && index == s->open.count) {
+        resume(s, &s->open.list[index - 1], call);
     }
     if (gone.any) {
         return FD_OK;
@@ -243,7 +243,7 @@ put_facts(fd_et *et, fd_et_node *node, int64_t launch_ns)
 }
 
 fd_status
-fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t place,
+fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index,
                  fd_et_kernel_times times)
 {
     fd_et_node *node = fd_et_add(et);
@@ -251,7 +251,7 @@ fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t place,
         return FD_ENOMEM;
     }
     uint32_t attrs = node->attrs;
-    const fd_et_node *call = &et->nodes.list[place];
+    const fd_et_node *call = &et->nodes.list[index];
     *node = *call;
     node->attrs = attrs;
     node->attr_count = 0;

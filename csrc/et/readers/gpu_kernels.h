@@ -36,8 +36,8 @@ typedef struct fd_et_kernel_times { /* ns */
     int64_t end;
 } fd_et_kernel_times;
 
-/* Add a node below the call at this place, with the operands of the call. */
+/* Add a node below the call at this index, with the operands of the call. */
 fd_status fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel,
-                           uint32_t place, fd_et_kernel_times times);
+                           uint32_t index, fd_et_kernel_times times);
 
 #endif

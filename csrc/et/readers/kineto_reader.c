@@ -97,7 +97,7 @@ add_text(fd_et *et, fd_span value, uint32_t *text)
         return fd_text_pool_add_clean(&et->texts, inside.from,
                                       fd_span_size(inside), text);
     }
-    return fd_et_add_said(et, inside, text);
+    return fd_et_add_json_text(et, inside, text);
 }
 
 static fd_kineto_wait

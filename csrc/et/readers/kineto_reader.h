@@ -14,7 +14,7 @@ typedef struct fd_kineto_op {
     int64_t seq;    /* autograd's number; -1: unknown */
     uint32_t name;  /* text */
     fd_et_io in;    /* position in the file */
-    uint32_t place; /* reference of its node, once it is linked */
+    uint32_t index; /* reference of its node, once it is linked */
 } fd_kineto_op;
 
 typedef struct fd_kineto_kernel {
@@ -29,7 +29,7 @@ typedef struct fd_kineto_kernel {
     uint32_t category;
     uint32_t group;
     uint32_t dtype;
-    uint32_t place; /* reference of its node */
+    uint32_t index; /* reference of its node */
 } fd_kineto_kernel;
 
 typedef enum fd_kineto_wait {

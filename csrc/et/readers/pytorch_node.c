@@ -218,7 +218,7 @@ fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
         return fd_text_pool_add(&et->texts, inside.from, fd_span_size(inside),
                                 text);
     }
-    return fd_et_add_said(et, inside, text);
+    return fd_et_add_json_text(et, inside, text);
 }
 
 /* Add a JSON value, repaired if necessary. */

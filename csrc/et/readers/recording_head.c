@@ -46,8 +46,8 @@ fd_et_put_recording_head(fd_et *et, const fd_chunks *file)
     fd_status status =
         fd_text_pool_add_clean(&et->texts, text, size, &et->time);
     if (status == FD_OK && host != NULL) {
-        fd_span said = {host->bytes, host->bytes + host->size};
-        status = fd_et_add_said(et, fd_span_inside(said), &et->host);
+        fd_span spelled = {host->bytes, host->bytes + host->size};
+        status = fd_et_add_json_text(et, fd_span_inside(spelled), &et->host);
     }
     if (status == FD_OK && groups != NULL) {
         status = fd_et_add_groups(

@@ -44,7 +44,8 @@ static fd_status
 add_text(fd_et *et, fd_span value, uint32_t *text)
 {
     bool quoted = value.from != NULL && *value.from == '"';
-    return quoted ? fd_et_add_said(et, fd_span_inside(value), text) : FD_OK;
+    return quoted ? fd_et_add_json_text(et, fd_span_inside(value), text)
+                  : FD_OK;
 }
 
 /* Read the ids of a list; only the first one if `first` is not NULL. */

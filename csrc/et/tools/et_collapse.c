@@ -24,10 +24,10 @@ add_node(fd_et_box *box, const fd_et_node *node)
 
 static uint64_t
 key_of(const fd_et_collapsed *collapsed, const fd_et_node *node,
-       uint32_t place)
+       uint32_t index)
 {
     if (collapsed->mode == FD_ET_EACH) {
-        return (uint64_t)place + 1;
+        return (uint64_t)index + 1;
     }
     uint32_t parent = collapsed->mode == FD_ET_BY_PARENT && node->parent != 0
                         ? collapsed->box_of[node->parent - 1] + 1

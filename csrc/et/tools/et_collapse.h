@@ -15,7 +15,7 @@ typedef enum fd_et_collapse_mode {
 } fd_et_collapse_mode;
 
 typedef struct fd_et_box {
-    uint32_t node; /* place of its first node */
+    uint32_t node; /* index of its first node */
     uint64_t count;
     int64_t ns;  /* total time of nodes with times */
     bool others; /* contains several names */

@@ -126,16 +126,16 @@ what_differs(const fd_et_signature *a, const fd_et_signature *b)
 }
 
 static fd_status
-note_changed(fd_et_diff *diff, const fd_et_match_side sides[2], uint32_t place)
+note_changed(fd_et_diff *diff, const fd_et_match_side sides[2], uint32_t index)
 {
-    uint32_t match = sides[0].matches[place] - 1;
-    uint32_t signatures[] = {sides[0].signatures[place],
+    uint32_t match = sides[0].matches[index] - 1;
+    uint32_t signatures[] = {sides[0].signatures[index],
                              sides[1].signatures[match]};
     const fd_et_diff_change change = {
         .signatures = {signatures[0], signatures[1]},
         .what = what_differs(&diff->signatures.list[signatures[0] - 1],
                              &diff->signatures.list[signatures[1] - 1]),
-        .id = {sides[0].et->nodes.list[place].id,
+        .id = {sides[0].et->nodes.list[index].id,
                sides[1].et->nodes.list[match].id}};
     fd_et_diff_change *row =
         fd_row(&diff->changed, &diff->changed_rows,
@@ -168,12 +168,12 @@ compare_signatures(fd_et_diff *diff, const fd_et_match_side sides[2])
  * trace. Return NULL after a failed allocation. */
 static fd_et_diff_only *
 only_row(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at,
-         uint32_t place)
+         uint32_t index)
 {
-    const fd_et_node *node = &side->et->nodes.list[place];
+    const fd_et_node *node = &side->et->nodes.list[index];
     const fd_et_diff_only added = {
         .side = at,
-        .name = side->names[place],
+        .name = side->names[index],
         .parent = node->parent == 0 ? 0 : side->names[node->parent - 1],
         .id = node->id};
     return fd_row(&diff->only, &diff->only_rows[at],

@@ -76,16 +76,16 @@ widen(fd_et_step *step, fd_et_version version, int64_t begin, int64_t end)
 }
 
 static void
-add_node(const fd_et_sim_rank *rank, uint32_t place, fd_et_version version,
+add_node(const fd_et_sim_rank *rank, uint32_t index, fd_et_version version,
          fd_et_step *step)
 {
     if (version == FD_ET_MEASURED) {
-        widen(step, version, rank->nodes[place].measured,
-              fd_et_measured_end(rank, place));
+        widen(step, version, rank->nodes[index].measured,
+              fd_et_measured_end(rank, index));
     }
     else {
-        widen(step, version, rank->nodes[place].start,
-              fd_et_simulated_end(rank, place));
+        widen(step, version, rank->nodes[index].start,
+              fd_et_simulated_end(rank, index));
     }
 }
 
@@ -133,7 +133,7 @@ add_steps(const fd_et_simulation *simulation, fd_et_version version,
 
 /* Add a part of the path to the entry of its name and rank. */
 static fd_status
-add_entry(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
+add_entry(fd_et_estimate *e, fd_map *indexes, const fd_et *et, uint32_t rank,
           uint32_t name, int64_t ns)
 {
     uint32_t text = 0;
@@ -149,7 +149,7 @@ add_entry(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
         return status;
     }
     fd_et_path_entry *entry =
-        fd_row(&e->path, places, (uint64_t)rank << 32 | (text + 1),
+        fd_row(&e->path, indexes, (uint64_t)rank << 32 | (text + 1),
                &(fd_et_path_entry){.name = text, .rank = rank});
     if (entry == NULL) {
         return FD_ENOMEM;
@@ -172,9 +172,9 @@ by_length(const void *a, const void *b)
 /* Return the name for time between calls: that of the operator around them; 0
  * outside of operators, where Python runs. */
 static uint32_t
-own_time_of(const fd_et *et, uint32_t place)
+own_time_of(const fd_et *et, uint32_t index)
 {
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     bool runs = node->scope != USER_SCOPE
              && (node->flags & (FD_ET_THREAD | FD_ET_PROCESS)) == 0;
     return runs ? node->name : 0;
@@ -183,7 +183,7 @@ own_time_of(const fd_et *et, uint32_t place)
 typedef struct path_walk {
     const fd_et_simulation *simulation;
     fd_et_estimate *e;
-    fd_map places;
+    fd_map indexes;
     fd_et_ref at;
     int64_t until; /* time after this is accounted for */
 } path_walk;
@@ -195,7 +195,7 @@ go(path_walk *g, fd_et_ref to, int64_t since, uint32_t name)
 {
     const fd_et *et = g->simulation->ranks[g->at.rank].et;
     int64_t until = since < g->until ? since : g->until;
-    fd_status status = add_entry(g->e, &g->places, et, g->at.rank, name,
+    fd_status status = add_entry(g->e, &g->indexes, et, g->at.rank, name,
                                  fd_minus(g->until, until));
     g->until = until;
     g->at = to;
@@ -207,9 +207,9 @@ static fd_status
 step_back(path_walk *g)
 {
     const fd_et_sim_rank *rank = &g->simulation->ranks[g->at.rank];
-    uint32_t place = g->at.place - 1;
-    const fd_et_sim_node *node = &rank->nodes[place];
-    const fd_et_node *call = &rank->et->nodes.list[place];
+    uint32_t index = g->at.index - 1;
+    const fd_et_sim_node *node = &rank->nodes[index];
+    const fd_et_node *call = &rank->et->nodes.list[index];
     const fd_et_sim_node *kernel =
         node->synced != 0 ? &rank->nodes[node->synced - 1] : NULL;
     if (kernel != NULL && kernel->end > node->start
@@ -221,9 +221,9 @@ step_back(path_walk *g)
         && fd_et_simulated_end(rank, node->last - 1) <= g->until) {
         return go(g, (fd_et_ref){g->at.rank, node->last},
                   fd_et_simulated_end(rank, node->last - 1),
-                  own_time_of(rank->et, place));
+                  own_time_of(rank->et, index));
     }
-    if (node->late.place != 0 && node->begun <= g->until) {
+    if (node->late.index != 0 && node->begun <= g->until) {
         return go(g, node->late, node->begun, call->name);
     }
     fd_status status = go(g, g->at, node->start, call->name);
@@ -245,7 +245,7 @@ find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
                    .until = simulation->end};
     uint32_t rank = g.at.rank;
     fd_status status = FD_OK;
-    while (status == FD_OK && g.at.place != 0) {
+    while (status == FD_OK && g.at.index != 0) {
         rank = g.at.rank;
         status = step_back(&g);
     }
@@ -254,7 +254,7 @@ find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
         g.at.rank = rank;
         status = go(&g, g.at, simulation->measured_begin, 0);
     }
-    fd_map_clear(&g.places);
+    fd_map_clear(&g.indexes);
     fd_vector_sort(&e->path, by_length);
     return status;
 }

@@ -35,10 +35,10 @@ map_nodes(linking *l)
 }
 
 static void
-join(linking *l, fd_kineto_op *op, uint32_t place)
+join(linking *l, fd_kineto_op *op, uint32_t index)
 {
     fd_et *et = l->et;
-    fd_et_node *node = &et->nodes.list[place];
+    fd_et_node *node = &et->nodes.list[index];
     if (node->name != op->name) {
         if (l->link->renamed++ == 0) {
             snprintf(l->link->example, sizeof l->link->example,
@@ -56,7 +56,7 @@ join(linking *l, fd_kineto_op *op, uint32_t place)
     node->start_ns = op->start;
     node->dur_ns = op->dur;
     node->thread = op->thread;
-    op->place = place + 1;
+    op->index = index + 1;
     l->link->linked++;
 }
 
@@ -66,13 +66,13 @@ join_ops(linking *l)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < l->k->ops.count && status == FD_OK; i++) {
         fd_kineto_op *op = &l->k->ops.list[i];
-        uint32_t place =
-            op->rf_id == 0 ? op->place : fd_map_get(&l->by_rf, op->rf_id);
-        l->link->by_order += op->rf_id == 0 && place != 0;
-        l->link->unnumbered += op->rf_id == 0 && place == 0;
-        l->link->only_kineto += op->rf_id != 0 && place == 0;
-        if (place != 0) {
-            join(l, op, place - 1);
+        uint32_t index =
+            op->rf_id == 0 ? op->index : fd_map_get(&l->by_rf, op->rf_id);
+        l->link->by_order += op->rf_id == 0 && index != 0;
+        l->link->unnumbered += op->rf_id == 0 && index == 0;
+        l->link->only_kineto += op->rf_id != 0 && index == 0;
+        if (index != 0) {
+            join(l, op, index - 1);
         }
         if (op->external != 0) {
             status = fd_map_put(&l->by_external, op->external, i + 1);
@@ -135,7 +135,7 @@ find_around(linking *l, uint32_t *open)
                    || (k->ops.list[op].thread == thread
                        && k->ops.list[op].start <= call->start))) {
             if (k->ops.list[op].thread == thread
-                && k->ops.list[op].place != 0) {
+                && k->ops.list[op].index != 0) {
                 open[depth++] = op;
             }
             op++;
@@ -196,11 +196,11 @@ launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
         op = fd_map_get(&l->by_external, kernel->external);
         l->link->by_external += op != 0;
     }
-    uint32_t place = op == 0 ? 0 : l->k->ops.list[op - 1].place;
-    if (place != 0 && call == 0) {
-        *when = l->et->nodes.list[place - 1].start_ns;
+    uint32_t index = op == 0 ? 0 : l->k->ops.list[op - 1].index;
+    if (index != 0 && call == 0) {
+        *when = l->et->nodes.list[index - 1].start_ns;
     }
-    return place;
+    return index;
 }
 
 static fd_status
@@ -230,7 +230,7 @@ add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
     node->device = kernel->device;
     node->name = kernel->name;
     node->category = kernel->category;
-    kernel->place = et->nodes.count;
+    kernel->index = et->nodes.count;
     l->link->alone += parent == 0;
     if (kernel->group == 0 && kernel->elements < 0) {
         return FD_OK;
@@ -274,7 +274,7 @@ add_kernels(linking *l)
 
 typedef struct timed {
     int64_t key;
-    uint32_t place;
+    uint32_t index;
 } timed;
 
 static int
@@ -283,7 +283,7 @@ by_key(const void *a, const void *b)
     const timed *one = a;
     const timed *other = b;
     int order = FD_ORDER(one->key, other->key);
-    return order != 0 ? order : FD_ORDER(one->place, other->place);
+    return order != 0 ? order : FD_ORDER(one->index, other->index);
 }
 
 /* Sort and number by time; every node precedes its children, even if clocks
@@ -309,7 +309,7 @@ number_by_time(linking *l)
     if (status == FD_OK) {
         qsort(list, count, sizeof *list, by_key);
         for (uint32_t i = 0; i < count; i++) {
-            order[i] = list[i].place;
+            order[i] = list[i].index;
         }
         status = fd_et_renumber(et, order);
         et->faults.renumbered = 0;

@@ -66,7 +66,7 @@ fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
                            .peer = node->type == FD_ET_SEND ? comm->dst
                                                             : comm->src,
                            .tag = comm->tag,
-                           .place = i};
+                           .index = i};
         status = copy_text(ranks, et, comm->group, &call.group);
         if (status == FD_OK) {
             status = copy_text(ranks, et, node->name, &call.name);
@@ -209,7 +209,7 @@ compare_groups(fd_et_ranks *ranks)
 
 /* Return the index of a rank + 1; 0: its trace is missing. */
 static uint32_t
-place_of(const fd_et_ranks *ranks, int64_t rank)
+index_of(const fd_et_ranks *ranks, int64_t rank)
 {
     for (uint32_t i = 0; i < ranks->ranks.count; i++) {
         if (ranks->ranks.list[i].rank == rank) {
@@ -283,7 +283,7 @@ compare_messages(fd_et_ranks *ranks)
             if (call->type == FD_ET_COLL) {
                 continue;
             }
-            uint32_t peer = call->peer < 0 ? 0 : place_of(ranks, call->peer);
+            uint32_t peer = call->peer < 0 ? 0 : index_of(ranks, call->peer);
             ranks->unknown += call->peer < 0;
             if (peer == 0) {
                 continue;

@@ -16,7 +16,7 @@ typedef struct fd_et_call {
     int32_t coll;  /* Chakra's number; -1: unknown */
     int32_t peer;  /* peer of a message; -1: unknown */
     int32_t tag;
-    uint32_t place; /* place of the node in its trace */
+    uint32_t index; /* index of the node in its trace */
     uint32_t match; /* equal for matching calls of all ranks; 0: no match */
 } fd_et_call;
 

@@ -15,10 +15,10 @@ is_root(const fd_et_node *node)
 }
 
 int64_t
-fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t place)
+fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t index)
 {
-    const fd_et_node *node = &rank->et->nodes.list[place];
-    return fd_plus(rank->nodes[place].measured,
+    const fd_et_node *node = &rank->et->nodes.list[index];
+    return fd_plus(rank->nodes[index].measured,
                    is_root(node) ? 0 : node->dur_ns);
 }
 
@@ -26,36 +26,36 @@ fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t place)
  * enclosed node or of the kernel that it waited for, plus own time. Return
  * false if one of these nodes is not before `limit`. */
 static bool
-end_point(const fd_et_sim_rank *rank, uint32_t place, uint32_t limit,
+end_point(const fd_et_sim_rank *rank, uint32_t index, uint32_t limit,
           fd_et_point *point)
 {
     point->lag = 0;
-    while (place < limit) {
-        const fd_et_sim_node *node = &rank->nodes[place];
+    while (index < limit) {
+        const fd_et_sim_node *node = &rank->nodes[index];
         uint32_t inner = node->synced != 0 ? node->synced : node->last;
         if (inner == 0) {
-            point->end = place + 1;
+            point->end = index + 1;
             return true;
         }
-        int64_t own = fd_minus(fd_et_measured_end(rank, place),
+        int64_t own = fd_minus(fd_et_measured_end(rank, index),
                                fd_et_measured_end(rank, inner - 1));
         point->lag =
-            fd_plus(point->lag, fd_et_scaled(own, rank->factors[place]));
+            fd_plus(point->lag, fd_et_scaled(own, rank->factors[index]));
         if (node->synced != 0) {
             point->end = node->synced;
-            point->start = place + 1;
+            point->start = index + 1;
             return true;
         }
-        place = inner - 1;
+        index = inner - 1;
     }
     return false;
 }
 
 int64_t
-fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t place)
+fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t index)
 {
     fd_et_point point = {.start = 0};
-    if (!end_point(rank, place, UINT32_MAX, &point)) {
+    if (!end_point(rank, index, UINT32_MAX, &point)) {
         return INT64_MIN;
     }
     int64_t end = rank->nodes[point.end - 1].end;
@@ -247,26 +247,26 @@ ready_of(const fd_et_sim_rank *rank, uint32_t first, uint32_t end)
 
 /* Set the measured start of a node, and `last` of the enclosing call. */
 static void
-place_node(fd_et_sim_rank *rank, uint32_t place, uint32_t first, uint32_t end)
+place_node(fd_et_sim_rank *rank, uint32_t index, uint32_t first, uint32_t end)
 {
-    const fd_et_node *node = &rank->et->nodes.list[place];
-    rank->nodes[place].measured = node->start_ns;
+    const fd_et_node *node = &rank->et->nodes.list[index];
+    rank->nodes[index].measured = node->start_ns;
     if ((node->flags & FD_ET_TIMED) == 0 || node->start_ns <= 0) {
         /* unknown: later than all others */
-        rank->nodes[place].measured = INT64_MAX;
+        rank->nodes[index].measured = INT64_MAX;
         int64_t ready = ready_of(rank, first, end);
-        rank->nodes[place].measured = ready == INT64_MIN ? 0 : ready;
+        rank->nodes[index].measured = ready == INT64_MIN ? 0 : ready;
     }
-    if (node->parent == 0 || node->parent > place || fd_et_is_gpu(node)) {
+    if (node->parent == 0 || node->parent > index || fd_et_is_gpu(node)) {
         return;
     }
     uint32_t around = node->parent - 1;
     const fd_et_node *call = &rank->et->nodes.list[around];
     if (!is_root(call) && !fd_et_communicates(call)
         && call->thread == node->thread
-        && fd_et_measured_end(rank, place)
+        && fd_et_measured_end(rank, index)
                <= fd_et_measured_end(rank, around)) {
-        rank->nodes[around].last = place + 1;
+        rank->nodes[around].last = index + 1;
     }
 }
 

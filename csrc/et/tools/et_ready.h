@@ -5,10 +5,10 @@
 
 #include "et/et_graph.h"
 
-/* A node of a rank; place 0: no node. */
+/* A node of a rank; index 0: no node. */
 typedef struct fd_et_ref {
     uint32_t rank;
-    uint32_t place; /* a reference */
+    uint32_t index; /* a reference */
 } fd_et_ref;
 
 typedef struct fd_et_sim_node {
@@ -56,8 +56,8 @@ void fd_et_measure(fd_et_sim_rank *rank);
 
 /* Return the end of a node with all nodes that it encloses on its thread: the
  * measured end, and the end in the last simulation. */
-int64_t fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t place);
-int64_t fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t place);
+int64_t fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t index);
+int64_t fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t index);
 
 static inline bool
 fd_et_is_gpu(const fd_et_node *node)
@@ -79,9 +79,9 @@ fd_et_scaled(int64_t ns, double factor)
 
 /* Return the end of the range of edges into a node that starts at `edge`. */
 static inline uint32_t
-fd_et_edges_end(const fd_et *et, uint32_t place, uint32_t edge)
+fd_et_edges_end(const fd_et *et, uint32_t index, uint32_t edge)
 {
-    while (edge < et->edges.count && et->edges.list[edge].to == place) {
+    while (edge < et->edges.count && et->edges.list[edge].to == index) {
         edge++;
     }
     return edge;

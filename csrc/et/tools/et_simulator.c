@@ -58,9 +58,9 @@ find_members(fd_et_simulation *s, const fd_et_ranks *ranks)
         const fd_et_rank *rank = &ranks->ranks.list[r];
         for (uint32_t i = 0; i < rank->calls.count; i++) {
             const fd_et_call *call = &rank->calls.list[i];
-            s->ranks[r].nodes[call->place].match = call->match;
+            s->ranks[r].nodes[call->index].match = call->match;
             s->members[s->first[call->match + 1]++] =
-                (fd_et_ref){r, call->place + 1};
+                (fd_et_ref){r, call->index + 1};
         }
     }
     return FD_OK;
@@ -103,10 +103,10 @@ factor_of(const fd_et *et, const fd_et_node *node, const fd_et_changes *c)
 
 /* Return the factor of the call around a node. */
 static double
-factor_around(const fd_et_sim_rank *rank, uint32_t place)
+factor_around(const fd_et_sim_rank *rank, uint32_t index)
 {
-    uint32_t parent = rank->et->nodes.list[place].parent;
-    return parent == 0 || parent > place ? 1 : rank->factors[parent - 1];
+    uint32_t parent = rank->et->nodes.list[index].parent;
+    return parent == 0 || parent > index ? 1 : rank->factors[parent - 1];
 }
 
 /* Set the factors of nodes: that of an operator applies to all nodes it
@@ -134,11 +134,11 @@ static bool
 waits_for(const fd_et_simulation *s, fd_et_ref one, fd_et_ref other)
 {
     const fd_et_sim_rank *rank = &s->ranks[one.rank];
-    const fd_et_node *node = &rank->et->nodes.list[one.place - 1];
+    const fd_et_node *node = &rank->et->nodes.list[one.index - 1];
     const fd_et_comm *comm = fd_et_comm_of(rank->et, node);
-    uint32_t match = rank->nodes[one.place - 1].match;
-    if (fd_et_measured_end(rank, one.place - 1)
-        < s->ranks[other.rank].nodes[other.place - 1].measured) {
+    uint32_t match = rank->nodes[one.index - 1].match;
+    if (fd_et_measured_end(rank, one.index - 1)
+        < s->ranks[other.rank].nodes[other.index - 1].measured) {
         return false;
     }
     /* The root is a rank in the group, which equals the global rank only if
@@ -174,7 +174,7 @@ find_gathers(fd_et_simulation *s, uint32_t next)
             for (uint32_t k = s->first[m]; k < s->first[m + 1] && all; k++) {
                 all = k == i || waits_for(s, me, s->members[k]);
             }
-            s->ranks[me.rank].nodes[me.place - 1].all = all;
+            s->ranks[me.rank].nodes[me.index - 1].all = all;
             any = any || all;
         }
         s->gathers[m] = any ? next++ : 0;
@@ -217,7 +217,7 @@ fd_et_sim_make(fd_et_simulation *s, const fd_et *traces, uint32_t count,
 static uint32_t
 arrival_of(const fd_et_simulation *s, fd_et_ref at)
 {
-    return s->ranks[at.rank].first_job + 2 * (at.place - 1);
+    return s->ranks[at.rank].first_job + 2 * (at.index - 1);
 }
 
 static fd_status
@@ -232,10 +232,10 @@ add_dependency(fd_et_simulation *s, uint32_t job, int64_t lag,
 
 /* Add the arrival of a node, after all its edges. */
 static fd_status
-add_arrival(fd_et_simulation *s, uint32_t r, uint32_t place, uint32_t *edge)
+add_arrival(fd_et_simulation *s, uint32_t r, uint32_t index, uint32_t *edge)
 {
     const fd_et_sim_rank *rank = &s->ranks[r];
-    uint32_t end = fd_et_edges_end(rank->et, place, *edge);
+    uint32_t end = fd_et_edges_end(rank->et, index, *edge);
     fd_status status = fd_sim_add_job(&s->jobs, s->jobs.jobs.count);
     for (; *edge < end && status == FD_OK; ++*edge) {
         fd_et_point point;
@@ -258,7 +258,7 @@ add_arrival(fd_et_simulation *s, uint32_t r, uint32_t place, uint32_t *edge)
 static bool
 is_same(fd_et_ref one, fd_et_ref other)
 {
-    return one.rank == other.rank && one.place == other.place;
+    return one.rank == other.rank && one.index == other.index;
 }
 
 /* Add the completion of a node, after its arrival and the arrivals it waits
@@ -266,7 +266,7 @@ is_same(fd_et_ref one, fd_et_ref other)
 static fd_status
 add_completion(fd_et_simulation *s, fd_et_ref me)
 {
-    const fd_et_sim_node *node = &s->ranks[me.rank].nodes[me.place - 1];
+    const fd_et_sim_node *node = &s->ranks[me.rank].nodes[me.index - 1];
     fd_status status = fd_sim_add_job(&s->jobs, s->jobs.jobs.count);
     if (status == FD_OK) {
         status =
@@ -339,8 +339,8 @@ order_jobs(fd_et_simulation *s)
             r--;
         }
         uint32_t job = s->jobs.next[r];
-        uint32_t place = (job - s->ranks[r].first_job) / 2;
-        s->ranks[r].nodes[place].alone = true;
+        uint32_t index = (job - s->ranks[r].first_job) / 2;
+        s->ranks[r].nodes[index].alone = true;
         s->jobs.jobs.list[job].count = 1; /* only its own arrival */
         s->broken++;
     }
@@ -350,7 +350,7 @@ order_jobs(fd_et_simulation *s)
 static int64_t
 measured_arrival(const fd_et_simulation *s, fd_et_ref me)
 {
-    const fd_et_sim_node *node = &s->ranks[me.rank].nodes[me.place - 1];
+    const fd_et_sim_node *node = &s->ranks[me.rank].nodes[me.index - 1];
     int64_t last = node->measured;
     if (node->match == 0 || node->alone) {
         return last;
@@ -358,7 +358,7 @@ measured_arrival(const fd_et_simulation *s, fd_et_ref me)
     for (uint32_t i = s->first[node->match]; i < s->first[node->match + 1];
          i++) {
         fd_et_ref at = s->members[i];
-        int64_t other = s->ranks[at.rank].nodes[at.place - 1].measured;
+        int64_t other = s->ranks[at.rank].nodes[at.index - 1].measured;
         if (other > last && waits_for(s, me, at)) {
             last = other;
         }
@@ -372,11 +372,11 @@ static int64_t
 length_of(const fd_et_simulation *s, fd_et_ref me, const fd_et_changes *c)
 {
     const fd_et_sim_rank *rank = &s->ranks[me.rank];
-    uint32_t place = me.place - 1;
-    double factor = rank->factors[place];
-    int64_t end = fd_et_measured_end(rank, place);
-    if (!fd_et_communicates(&rank->et->nodes.list[place])) {
-        int64_t length = fd_minus(end, rank->nodes[place].measured);
+    uint32_t index = me.index - 1;
+    double factor = rank->factors[index];
+    int64_t end = fd_et_measured_end(rank, index);
+    if (!fd_et_communicates(&rank->et->nodes.list[index])) {
+        int64_t length = fd_minus(end, rank->nodes[index].measured);
         return fd_et_scaled(length, factor);
     }
     int64_t sent = fd_minus(end, measured_arrival(s, me));
@@ -389,16 +389,16 @@ length_of(const fd_et_simulation *s, fd_et_ref me, const fd_et_changes *c)
  * call around it, for nodes on a thread. Without dependencies, return the
  * measured start. */
 static int64_t
-delay_of(const fd_et_simulation *s, uint32_t r, uint32_t place)
+delay_of(const fd_et_simulation *s, uint32_t r, uint32_t index)
 {
     const fd_et_sim_rank *rank = &s->ranks[r];
-    const fd_et_sim_node *node = &rank->nodes[place];
-    if (s->jobs.jobs.list[rank->first_job + 2 * place].count == 0) {
+    const fd_et_sim_node *node = &rank->nodes[index];
+    if (s->jobs.jobs.list[rank->first_job + 2 * index].count == 0) {
         return node->measured;
     }
-    return fd_et_is_gpu(&rank->et->nodes.list[place])
+    return fd_et_is_gpu(&rank->et->nodes.list[index])
              ? node->delay
-             : fd_et_scaled(node->delay, factor_around(rank, place));
+             : fd_et_scaled(node->delay, factor_around(rank, index));
 }
 
 static fd_status
@@ -476,7 +476,7 @@ find_end(fd_et_simulation *s)
             }
         }
     }
-    if (s->last.place == 0) {
+    if (s->last.index == 0) {
         s->end = s->measured_begin; /* there are only roots */
     }
 }

@@ -15,18 +15,18 @@ typedef struct writing {
 } writing;
 
 static int64_t
-start_of(const writing *w, uint32_t place)
+start_of(const writing *w, uint32_t index)
 {
-    return w->starts != NULL ? w->starts[place]
-                             : w->et->nodes.list[place].start_ns;
+    return w->starts != NULL ? w->starts[index]
+                             : w->et->nodes.list[index].start_ns;
 }
 
 /* Return the length of a node. In a computed layout it is its own time, and
  * its children follow it. */
 static int64_t
-length_of(const writing *w, uint32_t place)
+length_of(const writing *w, uint32_t index)
 {
-    const fd_et_node *node = &w->et->nodes.list[place];
+    const fd_et_node *node = &w->et->nodes.list[index];
     return w->starts != NULL ? node->self_ns : node->dur_ns;
 }
 
@@ -74,9 +74,9 @@ put_args(writing *w, const fd_et_node *node)
 }
 
 static void
-put_slice(writing *w, uint32_t place)
+put_slice(writing *w, uint32_t index)
 {
-    const fd_et_node *node = &w->et->nodes.list[place];
+    const fd_et_node *node = &w->et->nodes.list[index];
     bool gpu = (node->flags & FD_ET_GPU) != 0;
     const char *cat = fd_et_text(w->et, node->category);
     cat = cat[0] != '\0'    ? cat
@@ -84,8 +84,8 @@ put_slice(writing *w, uint32_t place)
         : node->schema != 0 ? "cpu_op"
                             : "user_annotation";
     begin(w, "X", row_of(node));
-    fd_json_put_milli(&w->json, "ts", start_of(w, place));
-    fd_json_put_milli(&w->json, "dur", length_of(w, place));
+    fd_json_put_milli(&w->json, "ts", start_of(w, index));
+    fd_json_put_milli(&w->json, "dur", length_of(w, index));
     fd_json_put_text(&w->json, "cat", cat);
     fd_et_put_text(&w->json, "name", w->et, node->name);
     put_args(w, node);

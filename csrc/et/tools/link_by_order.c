@@ -21,7 +21,7 @@ typedef struct entry {
     uint64_t thread;
     int64_t seq; /* autograd's number; -1: unknown */
     uint32_t name;
-    uint32_t place; /* of the node, or of the operator */
+    uint32_t index; /* of the node, or of the operator */
     bool found;     /* matched with the other trace */
 } entry;
 
@@ -30,7 +30,7 @@ typedef struct side {
     FD_VECTOR(thread) threads;
 } side;
 
-/* The range of places of the node of an operator: after the nodes of operators
+/* The range of indexes of the node of an operator: after the nodes of operators
  * that started clearly before it, and before those of later ones. */
 typedef struct bound {
     uint32_t first;
@@ -50,7 +50,7 @@ by_thread(const void *a, const void *b)
     const entry *one = a;
     const entry *other = b;
     int order = FD_ORDER(one->thread, other->thread);
-    return order != 0 ? order : FD_ORDER(one->place, other->place);
+    return order != 0 ? order : FD_ORDER(one->index, other->index);
 }
 
 static int
@@ -59,7 +59,7 @@ by_name(const void *a, const void *b)
     const entry *one = a;
     const entry *other = b;
     int order = FD_ORDER(one->name, other->name);
-    return order != 0 ? order : FD_ORDER(one->place, other->place);
+    return order != 0 ? order : FD_ORDER(one->index, other->index);
 }
 
 static int
@@ -119,9 +119,9 @@ list_ops(const fd_kineto *k, side *s)
 static bool
 equal(const joining *j, const entry *node, const entry *op)
 {
-    const bound *b = &j->bounds[op->place];
-    return node->name == op->name && node->place >= b->first
-        && node->place < b->end
+    const bound *b = &j->bounds[op->index];
+    return node->name == op->name && node->index >= b->first
+        && node->index < b->end
         && (node->seq < 0 || op->seq < 0 || node->seq == op->seq);
 }
 
@@ -170,7 +170,7 @@ skip(const joining *j, const entry **node, const entry *node_end,
 static void
 store(joining *j, const entry *node, const entry *op)
 {
-    j->k->ops.list[op->place].place = node->place + 1;
+    j->k->ops.list[op->index].index = node->index + 1;
     j->nodes.calls.list[node - j->nodes.calls.list].found = true;
     j->ops.calls.list[op - j->ops.calls.list].found = true;
 }
@@ -199,7 +199,7 @@ align(joining *j, const thread *of_nodes, const thread *of_ops, bool stores)
     return count;
 }
 
-/* Find the range of places of each operator; nodes and operators are sorted by
+/* Find the range of indexes of each operator; nodes and operators are sorted by
  * start. */
 static void
 find_bounds(joining *j)
@@ -209,8 +209,8 @@ find_bounds(joining *j)
     for (uint32_t i = 0, at = 0; i < k->ops.count; i++) {
         int64_t before = k->ops.list[i].start - UNORDERED_NS;
         for (; k->ops.list[at].start < before; at++) {
-            uint32_t place = k->ops.list[at].place;
-            first = place > first ? place : first;
+            uint32_t index = k->ops.list[at].index;
+            first = index > first ? index : first;
         }
         j->bounds[i].first = first;
     }
@@ -218,8 +218,8 @@ find_bounds(joining *j)
     for (uint32_t i = k->ops.count, at = k->ops.count; i-- > 0;) {
         int64_t after = k->ops.list[i].start + UNORDERED_NS;
         for (; k->ops.list[at - 1].start > after; at--) {
-            uint32_t place = k->ops.list[at - 1].place;
-            end = place != 0 && place - 1 < end ? place - 1 : end;
+            uint32_t index = k->ops.list[at - 1].index;
+            end = index != 0 && index - 1 < end ? index - 1 : end;
         }
         j->bounds[i].end = end;
     }
@@ -278,7 +278,7 @@ keep_missing(side *s)
 
 /* Match work of other threads, which an execution trace can assign to the
  * thread of its caller: the n-th node of a name is the n-th operator of the
- * other threads, within its range of places. */
+ * other threads, within its range of indexes. */
 static void
 find_work(joining *j)
 {
@@ -287,10 +287,10 @@ find_work(joining *j)
         const entry *op = &j->ops.calls.list[i];
         const entry *node = j->nodes.calls.list + at;
         const entry *end = j->nodes.calls.list + j->nodes.calls.count;
-        uint32_t first = j->bounds[op->place].first;
+        uint32_t first = j->bounds[op->index].first;
         while (node < end
                && (node->name < op->name
-                   || (node->name == op->name && node->place < first))) {
+                   || (node->name == op->name && node->index < first))) {
             node++;
         }
         if (node < end && equal(j, node, op)) {

@@ -5,7 +5,7 @@
 
 #include "et/readers/kineto_reader.h"
 
-/* Set `place` of the matched operators. Do nothing if an operator has a
+/* Set `index` of the matched operators. Do nothing if an operator has a
  * number. The order of `kineto->ops` changes. */
 fd_status fd_et_link_by_order(const fd_et *et, fd_kineto *kineto);
 

@@ -6,14 +6,14 @@ typedef struct ended {
     int64_t launched;
     uint64_t correlation;
     int64_t queue;
-    uint32_t place;
+    uint32_t index;
 } ended;
 
 /* A node of a thread. */
 typedef struct begun {
     uint64_t thread;
     int64_t start;
-    uint32_t place;
+    uint32_t index;
 } begun;
 
 typedef struct waits {
@@ -87,7 +87,7 @@ list_kernels(waits *w)
             fd_plus(kernel->start, kernel->dur),
             call == 0 ? kernel->start : w->k->calls.list[call - 1].start,
             kernel->correlation, fd_et_queue(kernel->device, kernel->stream),
-            kernel->place - 1};
+            kernel->index - 1};
         status = fd_vector_push(&w->by_end, each);
         if (status == FD_OK) {
             status = fd_vector_push(&w->by_stream, each);
@@ -130,7 +130,7 @@ next_node(const waits *w, uint64_t thread, int64_t time)
         high = before ? high : middle;
     }
     return low < w->nodes.count && w->nodes.list[low].thread == thread
-             ? w->nodes.list[low].place + 1
+             ? w->nodes.list[low].index + 1
              : 0;
 }
 
@@ -177,7 +177,7 @@ wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
             || (!device && queue >= 0 && kernel->queue != queue)) {
             continue;
         }
-        status = fd_et_add_edge(w->et, kernel->place, to, FD_ET_SYNC);
+        status = fd_et_add_edge(w->et, kernel->index, to, FD_ET_SYNC);
         seen[count++] = kernel->queue;
         if (!device) {
             break;
@@ -192,7 +192,7 @@ wait_for_copy(waits *w, const fd_kineto_call *call, uint32_t to)
     for (uint32_t i = 0; i < w->k->kernels.count; i++) {
         const fd_kineto_kernel *kernel = &w->k->kernels.list[i];
         if (kernel->correlation == call->correlation) {
-            return fd_et_add_edge(w->et, kernel->place - 1, to, FD_ET_SYNC);
+            return fd_et_add_edge(w->et, kernel->index - 1, to, FD_ET_SYNC);
         }
     }
     return FD_OK;
@@ -254,8 +254,8 @@ find_events(waits *w)
             || w->by_stream.list[to].queue != queue) {
             continue;
         }
-        status = fd_et_add_edge(w->et, w->by_stream.list[from - 1].place,
-                                w->by_stream.list[to].place, FD_ET_EVENT);
+        status = fd_et_add_edge(w->et, w->by_stream.list[from - 1].index,
+                                w->by_stream.list[to].index, FD_ET_EVENT);
     }
     return status;
 }

@@ -45,12 +45,12 @@ levels_clear(levels *l)
 }
 
 static uint32_t
-parent_of(const fd_et *et, uint32_t place)
+parent_of(const fd_et *et, uint32_t index)
 {
-    return et->nodes.list[place].parent;
+    return et->nodes.list[index].parent;
 }
 
-/* Sort places by depth. In `calls`, parents precede children. */
+/* Sort indexes by depth. In `calls`, parents precede children. */
 static void
 sort_by_depth(levels *l, const fd_et *et, const uint32_t *calls,
               uint32_t *depths)
@@ -111,15 +111,15 @@ typedef struct search {
 } search;
 
 static uint64_t
-key_of(const fd_et_match_side *side, const uint32_t *numbers, uint32_t place,
+key_of(const fd_et_match_side *side, const uint32_t *numbers, uint32_t index,
        bool second)
 {
-    uint32_t parent = parent_of(side->et, place);
+    uint32_t parent = parent_of(side->et, index);
     if (parent != 0 && side->matches[parent - 1] == 0) {
         return 0;
     }
     parent = parent != 0 && second ? side->matches[parent - 1] : parent;
-    return (uint64_t)(parent + 1) << 32 | numbers[place];
+    return (uint64_t)(parent + 1) << 32 | numbers[index];
 }
 
 static fd_status
@@ -131,12 +131,12 @@ queue_second(search *s, uint32_t depth, bool by_signature)
     fd_status status = FD_OK;
     for (uint32_t i = l->ends[depth];
          i-- > level_begin(l, depth) && status == FD_OK;) {
-        uint32_t place = l->order[i];
+        uint32_t index = l->order[i];
         uint64_t key =
-            side->matches[place] != 0 ? 0 : key_of(side, numbers, place, true);
+            side->matches[index] != 0 ? 0 : key_of(side, numbers, index, true);
         if (key != 0) {
-            s->next[place] = fd_map_get(&s->first, key);
-            status = fd_map_put(&s->first, key, place + 1);
+            s->next[index] = fd_map_get(&s->first, key);
+            status = fd_map_put(&s->first, key, index + 1);
         }
     }
     return status;
@@ -151,14 +151,14 @@ match_first(search *s, uint32_t depth, bool by_signature)
     fd_status status = FD_OK;
     for (uint32_t i = level_begin(l, depth);
          i < l->ends[depth] && status == FD_OK; i++) {
-        uint32_t place = l->order[i];
-        uint64_t key = side->matches[place] != 0
+        uint32_t index = l->order[i];
+        uint64_t key = side->matches[index] != 0
                          ? 0
-                         : key_of(side, numbers, place, false);
+                         : key_of(side, numbers, index, false);
         uint32_t match = key == 0 ? 0 : fd_map_get(&s->first, key);
         if (match != 0) {
-            side->matches[place] = match;
-            s->sides[1].matches[match - 1] = place + 1;
+            side->matches[index] = match;
+            s->sides[1].matches[match - 1] = index + 1;
             status = fd_map_put(&s->first, key, s->next[match - 1]);
         }
     }

@@ -149,16 +149,16 @@ pack_varint(fd_buffer *to, uint64_t value)
 
 /* Write `data_deps`; append their kinds to `part`, for the attribute. */
 static void
-put_deps(writing *w, uint32_t place)
+put_deps(writing *w, uint32_t index)
 {
     const fd_et *et = w->et;
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     w->part.size = 0;
     if (node->parent != 0) {
         pack_varint(&w->packed, et->nodes.list[node->parent - 1].id);
         fd_proto_message(&w->node, FD_CHAKRA_CTRL_DEPS, &w->packed);
     }
-    for (; w->edge < et->edges.count && et->edges.list[w->edge].to == place;
+    for (; w->edge < et->edges.count && et->edges.list[w->edge].to == index;
          w->edge++) {
         const fd_et_edge *edge = &et->edges.list[w->edge];
         uint8_t kinds = (uint8_t)edge->kinds;
@@ -317,15 +317,15 @@ micros(int64_t ns, int64_t up)
 }
 
 static void
-put_node(writing *w, uint32_t place)
+put_node(writing *w, uint32_t index)
 {
     const fd_et *et = w->et;
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     fd_proto_number(&w->node, FD_CHAKRA_ID, node->id);
     fd_proto_bytes(&w->node, FD_CHAKRA_NAME, fd_et_text(et, node->name),
                    fd_text_pool_size(&et->texts, node->name));
     fd_proto_number(&w->node, FD_CHAKRA_TYPE, node->type);
-    put_deps(w, place);
+    put_deps(w, index);
     put_kinds(w);
     if ((node->flags & FD_ET_TIMED) != 0) {
         fd_proto_number(&w->node, FD_CHAKRA_START, micros(node->start_ns, 0));

@@ -229,16 +229,16 @@ put_list(writing *w, const char *key, uint32_t text)
 /* Write an operator or range. Readers join by Kineto's "External id" or the
  * execution trace's "Record function id": both are the same number. */
 static void
-put_call(writing *w, uint32_t place)
+put_call(writing *w, uint32_t index)
 {
     const fd_et *et = w->et;
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     begin(w, node->scope == 7 ? "user_annotation" : "cpu_op",
           fd_et_text(et, node->name), et->pid, row_of(node), node->start_ns,
           node->dur_ns);
     fd_json_put_u64(&w->json, "External id", node->rf_id);
     fd_json_put_u64(&w->json, "Record function id", node->rf_id);
-    fd_json_put_u64(&w->json, "Ev Idx", place);
+    fd_json_put_u64(&w->json, "Ev Idx", index);
     if (node->seq >= 0) {
         fd_json_put_i64(&w->json, "Sequence number", node->seq);
         fd_json_put_u64(&w->json, "Fwd thread id", node->fw_tid);
@@ -358,16 +358,16 @@ put_kernel(writing *w, const fd_et_node *node)
 
 /* Write a flow from the operator that created an autograd node to the node. */
 static void
-put_arrow(writing *w, uint32_t place)
+put_arrow(writing *w, uint32_t index)
 {
-    const fd_et_node *to = &w->et->nodes.list[place];
-    uint32_t from = to->fw_parent == 0 ? 0 : fd_et_place(w->et, to->fw_parent);
+    const fd_et_node *to = &w->et->nodes.list[index];
+    uint32_t from = to->fw_parent == 0 ? 0 : fd_et_index(w->et, to->fw_parent);
     if (from == 0 || !is_event(&w->et->nodes.list[from - 1])) {
         return;
     }
     const fd_et_node *ends[] = {&w->et->nodes.list[from - 1], to};
     for (int i = 0; i < 2; i++) {
-        put_end(w, "fwdbwd", i == 0, (uint64_t)place + 1, w->et->pid,
+        put_end(w, "fwdbwd", i == 0, (uint64_t)index + 1, w->et->pid,
                 row_of(ends[i]), ends[i]->start_ns);
     }
 }

@@ -191,14 +191,14 @@ put_edges(writing *w, const char *key, fd_et_edge_kind kind, uint32_t first)
 /* Write one list of ids per kind of edge. Readers derive edges of other kinds
  * themselves. */
 static void
-put_waits(writing *w, uint32_t place)
+put_waits(writing *w, uint32_t index)
 {
     const fd_et *et = w->et;
-    while (w->edge < et->edges.count && et->edges.list[w->edge].to < place) {
+    while (w->edge < et->edges.count && et->edges.list[w->edge].to < index) {
         w->edge++; /* the edge of an omitted node */
     }
     uint32_t first = w->edge;
-    while (w->edge < et->edges.count && et->edges.list[w->edge].to == place) {
+    while (w->edge < et->edges.count && et->edges.list[w->edge].to == index) {
         w->edge++;
     }
     put_edges(w, "sync_dep", FD_ET_SYNC, first);
@@ -235,9 +235,9 @@ put_linked(writing *w, const fd_et_node *node)
 }
 
 static void
-put_node(writing *w, uint32_t place)
+put_node(writing *w, uint32_t index)
 {
-    const fd_et_node *node = &w->et->nodes.list[place];
+    const fd_et_node *node = &w->et->nodes.list[index];
     fd_json_line(&w->json);
     fd_json_begin_object(&w->json, NULL);
     fd_json_put_u64(&w->json, "id", node->id);
@@ -250,7 +250,7 @@ put_node(writing *w, uint32_t place)
     put_side(w, "outputs", &node->out);
     put_attrs(w, node);
     put_linked(w, node);
-    put_waits(w, place);
+    put_waits(w, index);
     fd_json_end_object(&w->json);
 }
 

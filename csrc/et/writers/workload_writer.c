@@ -9,17 +9,17 @@ typedef struct writing {
 } writing;
 
 static void
-put_deps(writing *w, uint32_t place)
+put_deps(writing *w, uint32_t index)
 {
     const fd_et *et = w->et;
-    const fd_et_node *node = &et->nodes.list[place];
+    const fd_et_node *node = &et->nodes.list[index];
     fd_json_begin_array(&w->json, "ctrlDeps");
     if (node->parent != 0) {
         fd_json_put_u64(&w->json, NULL, et->nodes.list[node->parent - 1].id);
     }
     fd_json_end_array(&w->json);
     fd_json_begin_array(&w->json, "data_deps");
-    for (; w->edge < et->edges.count && et->edges.list[w->edge].to == place;
+    for (; w->edge < et->edges.count && et->edges.list[w->edge].to == index;
          w->edge++) {
         uint32_t from = et->edges.list[w->edge].from;
         fd_json_put_u64(&w->json, NULL, et->nodes.list[from].id);
@@ -55,16 +55,16 @@ put_comm(writing *w, const fd_et_node *node)
 }
 
 static void
-put_node(writing *w, uint32_t place)
+put_node(writing *w, uint32_t index)
 {
-    const fd_et_node *node = &w->et->nodes.list[place];
+    const fd_et_node *node = &w->et->nodes.list[index];
     int64_t ns = (node->flags & FD_ET_TIMED) != 0 ? known(node->self_ns) : 0;
     fd_json_line(&w->json);
     fd_json_begin_object(&w->json, NULL);
     fd_json_put_u64(&w->json, "Id", node->id);
     fd_et_put_text(&w->json, "Name", w->et, node->name);
     fd_json_put_u64(&w->json, "NodeType", node->type);
-    put_deps(w, place);
+    put_deps(w, index);
     fd_json_put_i64(&w->json, "runtime", fd_plus(ns, 500) / 1000);
     fd_json_put_bool(&w->json, "is_cpu_op", (node->flags & FD_ET_GPU) == 0);
     put_comm(w, node);

@@ -123,10 +123,10 @@ accept_hosts(aligning *a)
  * not state their clock: it is the same if their hosts have the same name and
  * their collectives and messages do not contradict it. */
 static bool
-is_same_host(const aligning *a, uint32_t place, const fd_clock_fit *fit,
+is_same_host(const aligning *a, uint32_t index, const fd_clock_fit *fit,
              fd_clock_fit *better)
 {
-    const fd_timeline_survey *own = &a->inputs[place]->survey;
+    const fd_timeline_survey *own = &a->inputs[index]->survey;
     const fd_timeline_survey *other = &a->inputs[a->reference]->survey;
     if (own->sync.host[0] == '\0' || own->sync.has_boot || !own->has_base
         || !other->has_base || strcmp(own->sync.host, other->sync.host) != 0) {

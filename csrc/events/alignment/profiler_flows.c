@@ -11,12 +11,12 @@ fd_profiler_flows_clear(fd_profiler_flows *flows)
 
 void
 fd_profiler_flows_begin(fd_profiler_flows *flows, fd_profiler_flows_side side,
-                        uint64_t place, const fd_clock_map *clock)
+                        uint64_t index, const fd_clock_map *clock)
 {
     if (side != FD_PROFILER_FLOWS_ENDS) {
         fd_map_clear(&flows->started);
         flows->starts.count = 0;
-        flows->place = place;
+        flows->input = index;
     }
     flows->side = side;
     flows->clock = *clock;
@@ -48,13 +48,13 @@ starts(fd_profiler_flows *flows, uint64_t number, int64_t ns)
 static bool
 ends(fd_profiler_flows *flows, uint64_t number, int64_t ns, int64_t *later)
 {
-    uint32_t place = fd_map_get(&flows->started, number);
-    if (place == 0 || flows->starts.list[place - 1] == FD_TIED) {
+    uint32_t index = fd_map_get(&flows->started, number);
+    if (index == 0 || flows->starts.list[index - 1] == FD_TIED) {
         return false;
     }
-    int64_t start = flows->starts.list[place - 1];
+    int64_t start = flows->starts.list[index - 1];
     *later = start >= ns ? start - ns + 1 : 0;
-    flows->starts.list[place - 1] = FD_TIED;
+    flows->starts.list[index - 1] = FD_TIED;
     return true;
 }
 

@@ -28,7 +28,7 @@ typedef enum fd_profiler_flows_side {
 
 typedef struct fd_profiler_flows {
     fd_profiler_flows_side side;
-    uint64_t place;     /* index of the recording: the flows use its ids */
+    uint64_t input;     /* index of the recording: the flows use its ids */
     fd_clock_map clock; /* of the current input */
     fd_map started;     /* number -> index in `starts` + 1 */
     FD_VECTOR(int64_t) starts; /* ns, shifted; FD_TIED: the flow has its end */
@@ -36,9 +36,9 @@ typedef struct fd_profiler_flows {
 
 void fd_profiler_flows_clear(fd_profiler_flows *flows);
 
-/* Begin the input with index `place`. */
+/* Begin the input with index `input`. */
 void fd_profiler_flows_begin(fd_profiler_flows *flows,
-                             fd_profiler_flows_side side, uint64_t place,
+                             fd_profiler_flows_side side, uint64_t input,
                              const fd_clock_map *clock);
 
 /* Return whether a flow starts or ends at this event. The spans of `arrow` are

@@ -27,9 +27,9 @@ hash_of(uint64_t seed, fd_span text)
                             fd_hash_bytes(text.from, fd_span_size(text)));
 }
 
-/* Return element `place` of an array. */
+/* Return element `index` of an array. */
 static fd_span
-element(fd_span array, uint32_t place)
+element(fd_span array, uint32_t index)
 {
     fd_span none = {NULL, NULL};
     fd_span value = none;
@@ -39,7 +39,7 @@ element(fd_span array, uint32_t place)
     }
     fd_scan_begin(&scan, array.from, array.to);
     fd_scan_result result = fd_scan_mark(&scan, '[');
-    for (uint32_t i = 0; i <= place && result == FD_SCAN_OK; i++) {
+    for (uint32_t i = 0; i <= index && result == FD_SCAN_OK; i++) {
         result = i > 0 ? fd_scan_mark(&scan, ',') : result;
         fd_scan_space(&scan);
         value.from = scan.at;

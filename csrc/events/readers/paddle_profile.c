@@ -35,7 +35,7 @@ typedef struct profile {
     FD_VECTOR(row) rows;
     FD_VECTOR(span) steps;        /* steps of all rows, with aligned times */
     FD_VECTOR(span) common;       /* steps of all rows combined */
-    FD_VECTOR(uint32_t) place_of; /* for each step, its index in `common` */
+    FD_VECTOR(uint32_t) index_of; /* for each step, its index in `common` */
     int64_t base_ns;
     uint64_t jobs;
     fd_error *error;
@@ -123,7 +123,7 @@ distance(const span *a, const span *b)
  * row without some step does not shift the others. If the times do not
  * overlap, return the same index. */
 static uint32_t
-place_of(const profile *p, const row *r, uint32_t step, const row *reference)
+index_of(const profile *p, const row *r, uint32_t step, const row *reference)
 {
     const span *own = &p->steps.list[r->first];
     const span *other = &p->steps.list[reference->first];
@@ -168,11 +168,11 @@ join_steps(profile *p)
         const row *r = &p->rows.list[i];
         for (uint32_t j = 0; j < r->count && status == FD_OK; j++) {
             const span *own = &p->steps.list[r->first + j];
-            uint32_t place = place_of(p, r, j, reference);
-            span *all = &p->common.list[place];
+            uint32_t index = index_of(p, r, j, reference);
+            span *all = &p->common.list[index];
             all->begin = own->begin < all->begin ? own->begin : all->begin;
             all->end = own->end > all->end ? own->end : all->end;
-            status = fd_vector_push(&p->place_of, place);
+            status = fd_vector_push(&p->index_of, index);
         }
     }
     return status;
@@ -298,8 +298,8 @@ write_args(const profile *p, const row *r, fd_span args, fd_buffer *to)
     uint64_t own =
         known ? number - p->steps.list[r->first].number : UINT64_MAX;
     if (known && own < r->count) {
-        uint32_t place = p->place_of.list[r->first + (uint32_t)own];
-        number = p->common.list[place].number;
+        uint32_t index = p->index_of.list[r->first + (uint32_t)own];
+        number = p->common.list[index].number;
         fd_json_put_u64(&w, "step", number);
     }
     fd_json_end_object(&w);
@@ -481,6 +481,6 @@ fd_timeline_paddle_profile(const fd_timeline_request *request,
     fd_vector_clear(&p.rows);
     fd_vector_clear(&p.steps);
     fd_vector_clear(&p.common);
-    fd_vector_clear(&p.place_of);
+    fd_vector_clear(&p.index_of);
     return status;
 }

@@ -42,9 +42,9 @@ key_of(uint64_t uuid)
 fd_perfetto_track *
 fd_perfetto_track_of(fd_perfetto_tables *t, uint64_t uuid, fd_status *status)
 {
-    uint32_t place = t->last_track;
-    if (place != 0 && t->tracks.list[place - 1].uuid == uuid) {
-        return &t->tracks.list[place - 1];
+    uint32_t index = t->last_track;
+    if (index != 0 && t->tracks.list[index - 1].uuid == uuid) {
+        return &t->tracks.list[index - 1];
     }
     if (t->tracks.count >= fd_budget(FD_PERFETTO_MOST_TRACKS)
         && fd_map_get(&t->track_of, key_of(uuid)) == 0) {
@@ -64,10 +64,10 @@ fd_perfetto_track_of(fd_perfetto_tables *t, uint64_t uuid, fd_status *status)
 const fd_perfetto_track *
 fd_perfetto_parent(const fd_perfetto_tables *t, const fd_perfetto_track *track)
 {
-    uint32_t place = track->parent == 0
+    uint32_t index = track->parent == 0
                        ? 0
                        : fd_map_get(&t->track_of, key_of(track->parent));
-    return place == 0 ? NULL : &t->tracks.list[place - 1];
+    return index == 0 ? NULL : &t->tracks.list[index - 1];
 }
 
 bool
@@ -137,9 +137,9 @@ fd_perfetto_keep_text(fd_perfetto_tables *t, const char *text, size_t size,
 static fd_perfetto_from *
 sequence_of(fd_perfetto_tables *t, uint32_t id, fd_status *status)
 {
-    uint32_t place = t->last_sequence;
-    if (place != 0 && t->sequences.list[place - 1].id == id) {
-        return &t->sequences.list[place - 1];
+    uint32_t index = t->last_sequence;
+    if (index != 0 && t->sequences.list[index - 1].id == id) {
+        return &t->sequences.list[index - 1];
     }
     if (t->sequences.count >= fd_budget(FD_PERFETTO_MOST_SEQUENCES)
         && fd_map_get(&t->sequence_of, (uint64_t)id + 1) == 0) {

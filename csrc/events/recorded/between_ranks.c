@@ -13,7 +13,7 @@ typedef struct finding {
 } finding;
 
 static fd_status
-add_recording(finding *f, const fd_timeline_input *input, uint32_t place,
+add_recording(finding *f, const fd_timeline_input *input, uint32_t index,
               fd_error *error)
 {
     fd_trace *trace = NULL;
@@ -35,7 +35,7 @@ add_recording(finding *f, const fd_timeline_input *input, uint32_t place,
         if (status == FD_OK) {
             status = fd_transfers_add(&f->search, trace, &trace->ranks.list[0],
                                       &window);
-            f->made->places[place] = f->search.ranks.count;
+            f->made->indexes[index] = f->search.ranks.count;
         }
     }
     fd_trace_free(trace);
@@ -60,11 +60,11 @@ fd_timeline_between_find(fd_timeline_between *between,
                          const fd_timeline_inputs *inputs, fd_error *error)
 {
     finding f = {.made = between};
-    *between = (fd_timeline_between){.places = NULL};
-    between->places =
-        fd_calloc((size_t)inputs->count + 1, sizeof *between->places);
+    *between = (fd_timeline_between){.indexes = NULL};
+    between->indexes =
+        fd_calloc((size_t)inputs->count + 1, sizeof *between->indexes);
     fd_status status =
-        between->places == NULL ? FD_ENOMEM : add_all(&f, inputs, error);
+        between->indexes == NULL ? FD_ENOMEM : add_all(&f, inputs, error);
     if (status == FD_OK && f.any) {
         status = fd_transfers_find(&between->transfers, &f.search);
     }
@@ -79,20 +79,20 @@ void
 fd_timeline_between_clear(fd_timeline_between *between)
 {
     fd_transfers_clear(&between->transfers);
-    fd_free(between->places);
-    *between = (fd_timeline_between){.places = NULL};
+    fd_free(between->indexes);
+    *between = (fd_timeline_between){.indexes = NULL};
 }
 
 bool
 fd_timeline_between_of(const fd_timeline_between *between, uint32_t input,
                        fd_transfers *transfers)
 {
-    if (between->places == NULL || between->places[input] == 0) {
+    if (between->indexes == NULL || between->indexes[input] == 0) {
         return false;
     }
     *transfers = (fd_transfers){
         .ends = between->transfers.ends,
-        .first = &between->transfers.first[between->places[input] - 1],
+        .first = &between->transfers.first[between->indexes[input] - 1],
         .lent = true};
     return true;
 }

@@ -14,7 +14,7 @@ typedef struct fd_timeline_between {
     fd_transfers transfers; /* owned; of all recordings with jobs */
     /* owned; by input, its index among the recordings + 1; 0: the input is not
      * a recording. NULL: no transfers */
-    uint32_t *places;
+    uint32_t *indexes;
 } fd_timeline_between;
 
 /* Find all transfers. The clocks and the steps of the inputs must be known.

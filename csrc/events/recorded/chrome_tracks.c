@@ -26,13 +26,13 @@ fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank, bool thread,
 }
 
 void
-fd_chrome_place(fd_event_batch *batch, const fd_trace_rank *rank, bool thread,
-                uint32_t tid, uint32_t place)
+fd_chrome_sort_index(fd_event_batch *batch, const fd_trace_rank *rank,
+                     bool thread, uint32_t tid, uint32_t index)
 {
     fd_timeline_event row = begin_row(
         batch, rank,
         thread ? "\"thread_sort_index\"" : "\"process_sort_index\"", tid);
-    row.args = fd_batch_number_object(batch, "sort_index", place);
+    row.args = fd_batch_number_object(batch, "sort_index", index);
     fd_batch_event(batch, &row);
 }
 
@@ -51,8 +51,8 @@ fd_chrome_phases(const fd_chrome_tracks *tracks, fd_event_batch *batch)
         static const char name[] = "Time by phase";
         fd_chrome_row(batch, tracks->rank, true, tracks->phases, name,
                       sizeof name - 1);
-        fd_chrome_place(batch, tracks->rank, true, tracks->phases,
-                        tracks->place);
+        fd_chrome_sort_index(batch, tracks->rank, true, tracks->phases,
+                             tracks->sort_index);
     }
     for (uint32_t i = 0; i < slices.count; i++) {
         const fd_phase_slice *slice = &slices.list[i];

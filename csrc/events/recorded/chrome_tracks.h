@@ -11,15 +11,15 @@
  * thread. */
 void fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank,
                    bool thread, uint32_t tid, const char *text, size_t size);
-void fd_chrome_place(fd_event_batch *batch, const fd_trace_rank *rank,
-                     bool thread, uint32_t tid, uint32_t place);
+void fd_chrome_sort_index(fd_event_batch *batch, const fd_trace_rank *rank,
+                          bool thread, uint32_t tid, uint32_t sort_index);
 
 typedef struct fd_chrome_tracks {
     const fd_trace *trace;
     const fd_trace_rank *rank;
     const fd_clock_map *clock;
-    uint32_t phases; /* track number of the phases */
-    uint32_t place;  /* sort index */
+    uint32_t phases;     /* track number of the phases */
+    uint32_t sort_index; /* sort index */
 } fd_chrome_tracks;
 
 /* Add the slices of the phases. */

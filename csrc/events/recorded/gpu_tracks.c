@@ -67,7 +67,7 @@ call_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
 
 static fd_status
 add(fd_streams *streams, const fd_trace_rank *rank,
-    const fd_trace_gpu_event *event, uint32_t place)
+    const fd_trace_gpu_event *event, uint32_t index)
 {
     fd_stream_track *last =
         streams->tracks.count > 0
@@ -75,24 +75,24 @@ add(fd_streams *streams, const fd_trace_rank *rank,
             : NULL;
     if (last == NULL || last->device != event->device
         || last->stream != event->stream) {
-        fd_stream_track track = {event->device, event->stream, place, 0};
+        fd_stream_track track = {event->device, event->stream, index, 0};
         if (fd_vector_push(&streams->tracks, track) != FD_OK) {
             return FD_ENOMEM;
         }
         last = &streams->tracks.list[streams->tracks.count - 1];
     }
     last->count++;
-    streams->events[place] = (fd_trace_event){.start = event->start,
+    streams->events[index] = (fd_trace_event){.start = event->start,
                                               .duration = event->duration,
                                               .context = event->context,
                                               .kind = FD_EVENT_CALL};
     uint32_t call = call_of(rank, event);
     if (call != FD_NO_SLICE && rank->events.list[call].kind == FD_EVENT_JOB) {
-        streams->events[place].kind = FD_EVENT_JOB;
-        streams->events[place].context = rank->events.list[call].context;
+        streams->events[index].kind = FD_EVENT_JOB;
+        streams->events[index].context = rank->events.list[call].context;
     }
     if (call != FD_NO_SLICE && streams->of_calls[call] == 0) {
-        streams->flows[place] = ++streams->flow_count;
+        streams->flows[index] = ++streams->flow_count;
         streams->of_calls[call] = streams->flow_count;
     }
     return FD_OK;

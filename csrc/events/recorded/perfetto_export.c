@@ -279,9 +279,9 @@ write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
     write_thread_track(w, thread);
     while (fd_slices_next(&slices, &edge)) {
         const fd_trace_event *event = &events[edge.event];
-        uint32_t place = (uint32_t)(event - w->rank->events.list);
+        uint32_t index = (uint32_t)(event - w->rank->events.list);
         if (edge.begins) {
-            write_flows(w, place);
+            write_flows(w, index);
         }
         else {
             write_arrival(w, event);
@@ -329,17 +329,17 @@ set_clock(writer *w)
 {
     const fd_export_options *options = w->options;
     const fd_trace_rank *first = &w->trace->ranks.list[0];
-    uint32_t place = (uint32_t)(w->rank - first);
+    uint32_t index = (uint32_t)(w->rank - first);
     const fd_clock_map zero = fd_export_clock_of(w->trace, options, 0);
     int64_t boot = (int64_t)first->start.boottime_ns;
     int64_t real = (int64_t)first->start.realtime_ns;
     int64_t off = FD_CLOCK_UNKNOWN;
     if (options->clocks != NULL) {
         real = options->clocks_base_ns + fd_clock_apply(&zero, 0);
-        off = options->clocks[place].uncertainty_ns;
+        off = options->clocks[index].uncertainty_ns;
     }
     w->clock = (fd_perfetto_clock){
-        .map = fd_export_clock_of(w->trace, options, place),
+        .map = fd_export_clock_of(w->trace, options, index),
         .step_ns = fd_perfetto_step(off),
         .has_base = true,
         .base_ns = fd_minus(real, boot)};

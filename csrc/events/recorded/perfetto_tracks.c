@@ -87,26 +87,26 @@ typedef FD_VECTOR(lane) lane_list;
 static fd_status
 write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
 {
-    uint32_t place = 0;
+    uint32_t index = 0;
     uint64_t end = event->start + event->duration;
-    while (place < lanes->count && lanes->list[place].free > event->start) {
-        place++;
+    while (index < lanes->count && lanes->list[index].free > event->start) {
+        index++;
     }
-    if (place < lanes->count) {
-        w->packets.ticks = lanes->list[place].ticks;
+    if (index < lanes->count) {
+        w->packets.ticks = lanes->list[index].ticks;
     }
     else {
         if (fd_vector_push(lanes, (lane){.free = 0}) != FD_OK) {
             return FD_ENOMEM;
         }
-        begin_track(w, w->tracks->lanes + place, "Asynchronous work", false);
+        begin_track(w, w->tracks->lanes + index, "Asynchronous work", false);
     }
     const fd_slice_names *names = w->tracks->names;
     put_slice(w, "async",
               fd_text_pool_get(&names->names,
                                names->of_context[event->context].name),
               event->start, end);
-    lanes->list[place] = (lane){end, w->packets.ticks};
+    lanes->list[index] = (lane){end, w->packets.ticks};
     return FD_OK;
 }
 

@@ -42,7 +42,7 @@ known_of(const fd_trace *trace, const fd_trace_rank *rank,
 {
     const char *json = fd_rank_fact(trace, rank, "coordinates");
     json = json != NULL && json[0] == '{' ? json : "{}";
-    return (fd_pipe_known){.place = coordinate(json, "pipe"),
+    return (fd_pipe_known){.position = coordinate(json, "pipe"),
                            .data = coordinate(json, "data"),
                            .model = coordinate(json, "model"),
                            .clock = *clock};

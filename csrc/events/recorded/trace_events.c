@@ -89,7 +89,7 @@ static void
 put_track(writer *w, uint32_t tid, const char *name)
 {
     fd_chrome_row(w->batch, w->rank, true, tid, name, strlen(name));
-    fd_chrome_place(w->batch, w->rank, true, tid, tid);
+    fd_chrome_sort_index(w->batch, w->rank, true, tid, tid);
 }
 
 static fd_timeline_event
@@ -294,7 +294,7 @@ rank_part(writer *w)
     w->clock = fd_export_clock_of(w->trace, &w->options, w->at);
     fd_rank_label(w->trace, w->rank, &label);
     fd_chrome_row(w->batch, w->rank, false, 0, label.bytes, label.size);
-    fd_chrome_place(w->batch, w->rank, false, 0, w->rank->rank);
+    fd_chrome_sort_index(w->batch, w->rank, false, 0, w->rank->rank);
     put_lost(w, 'p', steps_track(w),
              w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals", 0);
     fd_status status = label.status;

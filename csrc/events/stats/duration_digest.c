@@ -83,13 +83,13 @@ uint64_t
 fd_digest_at(const fd_digest *digest, double share)
 {
     double exact = share * (double)digest->count;
-    uint64_t place = (uint64_t)exact;
+    uint64_t index = (uint64_t)exact;
     uint64_t seen = 0;
-    place += (double)place < exact || place == 0;
+    index += (double)index < exact || index == 0;
     for (uint32_t i = 0; i < digest->buckets.count; i++) {
         fd_digest_bucket each = digest->buckets.list[i];
         seen += each.count;
-        if (seen >= place) {
+        if (seen >= index) {
             uint64_t value = fd_log_bucket_middle(
                 each.bucket, FD_DIGEST_BITS - digest->widened);
             return value < digest->least ? digest->least

@@ -221,7 +221,7 @@ renew_keys(fd_timeline_slices *slices)
 static fd_status
 begin(fd_timeline_slices *slices, uint64_t key, const fd_slice *slice)
 {
-    uint32_t place = slices->free;
+    uint32_t index = slices->free;
     fd_status status = FD_OK;
     if (slices->open_count >= fd_budget(FD_SLICES_OPEN)) {
         slices->endless++;
@@ -230,37 +230,37 @@ begin(fd_timeline_slices *slices, uint64_t key, const fd_slice *slice)
     if (slices->last.count >= fd_budget(MOST_KEYS)) {
         status = renew_keys(slices);
     }
-    if (status == FD_OK && place == 0) {
+    if (status == FD_OK && index == 0) {
         status = fd_vector_push(&slices->open, (fd_slice_open){.key = 0});
-        place = slices->open.count;
+        index = slices->open.count;
     }
     else if (status == FD_OK) {
-        slices->free = slices->open.list[place - 1].below;
+        slices->free = slices->open.list[index - 1].below;
     }
     if (status != FD_OK) {
         return status;
     }
-    slices->open.list[place - 1] =
+    slices->open.list[index - 1] =
         (fd_slice_open){*slice, key, fd_map_get(&slices->last, key)};
     slices->open_count++;
-    return fd_map_put(&slices->last, key, place);
+    return fd_map_put(&slices->last, key, index);
 }
 
 static bool
 end(fd_timeline_slices *slices, uint64_t key, int64_t time, fd_slice *slice)
 {
-    uint32_t place = fd_map_get(&slices->last, key);
-    if (place == 0) {
+    uint32_t index = fd_map_get(&slices->last, key);
+    if (index == 0) {
         slices->endless++;
         return false;
     }
-    fd_slice_open *open = &slices->open.list[place - 1];
+    fd_slice_open *open = &slices->open.list[index - 1];
     *slice = open->slice;
     slice->end = time > slice->start ? time : slice->start;
     /* replaces a value: cannot fail */
     fd_map_put(&slices->last, key, open->below);
     *open = (fd_slice_open){.below = slices->free};
-    slices->free = place;
+    slices->free = index;
     slices->open_count--;
     return true;
 }
@@ -295,12 +295,12 @@ fd_timeline_slices_take(fd_timeline_slices *slices,
 {
     char phase = event->phase;
     bool async = phase == 'b' || phase == 'e';
-    uint64_t place = slices->events++;
+    uint64_t index = slices->events++;
     *whole = false;
     if (!async && phase != 'X' && phase != 'B' && phase != 'E') {
         return FD_OK;
     }
-    *slice = (fd_slice){.place = place,
+    *slice = (fd_slice){.number = index,
                         .start = event->start,
                         .step = FD_NO_STEP,
                         .stage = FD_NO_STEP,

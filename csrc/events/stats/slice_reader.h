@@ -24,8 +24,8 @@ enum {
 #define FD_SLICES_TIME (INT64_MAX / 2)
 
 typedef struct fd_slice {
-    uint64_t place; /* number of the event that began it, from 0 on */
-    int64_t start;  /* ns, on the clock of the file */
+    uint64_t number; /* number of the event that began it, from 0 on */
+    int64_t start;   /* ns, on the clock of the file */
     int64_t end;
     int64_t step;     /* number of a step; step of a job; else FD_NO_STEP */
     int64_t stage;    /* stage of a job; else FD_NO_STEP */

@@ -165,26 +165,26 @@ tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
 }
 
 static fd_kernel_kinds *
-kernels_of(counting *c, uint32_t place)
+kernels_of(counting *c, uint32_t index)
 {
     fd_status status = FD_OK;
-    while (status == FD_OK && c->kernels.count <= place) {
+    while (status == FD_OK && c->kernels.count <= index) {
         status = fd_vector_push(&c->kernels, (fd_kernel_kinds){.any = false});
     }
-    return status == FD_OK ? &c->kernels.list[place] : NULL;
+    return status == FD_OK ? &c->kernels.list[index] : NULL;
 }
 
 /* Add a kernel or a copy. */
 static fd_status
-take_activity(counting *c, uint32_t place, const fd_slice *slice)
+take_activity(counting *c, uint32_t index, const fd_slice *slice)
 {
     fd_stats *stats = c->stats;
-    uint32_t rank = c->outline.ranks.list[place].rank;
+    uint32_t rank = c->outline.ranks.list[index].rank;
     bool copies = (slice->kind & FD_IS_COPY) != 0;
     fd_gpu_activity activity = {
         slice->gpu.correlation, slice->start, slice->end,    slice->gpu.device,
         slice->gpu.stream,      rank,         slice->thread, copies};
-    fd_kernel_kinds *kernels = kernels_of(c, place);
+    fd_kernel_kinds *kernels = kernels_of(c, index);
     if (kernels == NULL) {
         return FD_ENOMEM;
     }
@@ -226,9 +226,9 @@ take_transfer(counting *c, uint32_t rank, const fd_slice *slice)
 }
 
 static fd_status
-take_facts(counting *c, uint32_t place, const fd_slice *slice)
+take_facts(counting *c, uint32_t index, const fd_slice *slice)
 {
-    uint32_t rank = c->outline.ranks.list[place].rank;
+    uint32_t rank = c->outline.ranks.list[index].rank;
     fd_status status = FD_OK;
     if (slice->kind & FD_IS_RUNTIME && slice->gpu.correlation != 0) {
         fd_gpu_launch launch = {slice->gpu.correlation, slice->start,
@@ -236,7 +236,7 @@ take_facts(counting *c, uint32_t place, const fd_slice *slice)
         return fd_stream_table_launch(&c->stats->streams, &launch);
     }
     if (slice->kind & (FD_IS_KERNEL | FD_IS_COPY)) {
-        status = take_activity(c, place, slice);
+        status = take_activity(c, index, slice);
     }
     return status == FD_OK && slice->kind & FD_IS_COMMUNICATION
              ? take_transfer(c, rank, slice)
@@ -247,11 +247,11 @@ static fd_status
 take_slice(counting *c, fd_slice *slice)
 {
     fd_stats *stats = c->stats;
-    uint32_t place = c->outline.processes.list[slice->process].rank;
-    if (place >= c->outline.ranks.count) {
+    uint32_t index = c->outline.processes.list[slice->process].rank;
+    if (index >= c->outline.ranks.count) {
         return FD_OK; /* of the profiler itself */
     }
-    const fd_timeline_rank *rank = &c->outline.ranks.list[place];
+    const fd_timeline_rank *rank = &c->outline.ranks.list[index];
     if (!fd_timeline_wants(c->request->ranks, c->request->rank_count,
                            rank->rank)) {
         return FD_OK;
@@ -259,12 +259,12 @@ take_slice(counting *c, fd_slice *slice)
     fd_slice_move(slice, &c->file->clock);
     fd_status status = tally_slice(c, rank, slice);
     if (status == FD_OK) {
-        status = fd_lanes_add(&stats->lanes, place, slice->thread,
+        status = fd_lanes_add(&stats->lanes, index, slice->thread,
                               work_of(basis_of(rank->kinds), slice->kind),
                               slice->start, slice->end);
     }
     if (status == FD_OK) {
-        status = take_facts(c, place, slice);
+        status = take_facts(c, index, slice);
     }
     if (status == FD_OK && is_matched(rank->kinds, slice->kind)) {
         fd_collective collective = {slice->group, slice->start, slice->end,
@@ -345,12 +345,12 @@ read_file(counting *c, take_item *take)
 }
 
 static fd_status
-add_steps(counting *c, uint32_t place)
+add_steps(counting *c, uint32_t index)
 {
     fd_stats *stats = c->stats;
-    const fd_timeline_rank *rank = &c->outline.ranks.list[place];
+    const fd_timeline_rank *rank = &c->outline.ranks.list[index];
     fd_rank_work work;
-    fd_status status = fd_lanes_of_rank(&stats->lanes, place, &work);
+    fd_status status = fd_lanes_of_rank(&stats->lanes, index, &work);
     fd_stats_step step = {.rank = rank->rank,
                           .number = FD_NO_STEP,
                           .start = rank->first,
@@ -365,9 +365,9 @@ add_steps(counting *c, uint32_t place)
             step.end = next->end;
         }
     }
-    if (status == FD_OK && place < c->kernels.count
-        && c->kernels.list[place].any) {
-        fd_kernel_kinds *kernels = &c->kernels.list[place];
+    if (status == FD_OK && index < c->kernels.count
+        && c->kernels.list[index].any) {
+        fd_kernel_kinds *kernels = &c->kernels.list[index];
         kernels->rank = rank->rank;
         status = fd_kernel_kinds_measure(kernels, &work);
         if (status == FD_OK) {
@@ -381,10 +381,10 @@ add_steps(counting *c, uint32_t place)
 /* Add a rank. `lost`: damaged regions of its files, if they have only this
  * rank. */
 static fd_status
-add_rank(counting *c, uint32_t place, uint64_t lost)
+add_rank(counting *c, uint32_t index, uint64_t lost)
 {
     fd_stats *stats = c->stats;
-    const fd_timeline_rank *rank = &c->outline.ranks.list[place];
+    const fd_timeline_rank *rank = &c->outline.ranks.list[index];
     for (uint32_t i = 0; i < stats->ranks.count; i++) {
         if (stats->ranks.list[i].rank == rank->rank) {
             return fd_fail(c->error, FD_ECONFLICT,
@@ -399,7 +399,7 @@ add_rank(counting *c, uint32_t place, uint64_t lost)
                          .places_lost = rank->places_lost + lost,
                          .steps = rank->steps.count};
     fd_status status = fd_vector_push(&stats->ranks, row);
-    return status == FD_OK ? add_steps(c, place) : status;
+    return status == FD_OK ? add_steps(c, index) : status;
 }
 
 static fd_status

@@ -57,7 +57,7 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         fd_span_words(value, survey->host, FD_TIMELINE_NAME);
     }
     else if (fd_span_is(key, "coordinates")) {
-        fd_span_words(value, survey->place, FD_TIMELINE_NAME);
+        fd_span_words(value, survey->coordinates, FD_TIMELINE_NAME);
     }
     else if (fd_span_is(key, "distributedInfo")) {
         survey->has_rank =
@@ -66,9 +66,9 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         bool known =
             find_number(value, "world_size", FD_TIMELINE_RANKS, &number);
         survey->world = known ? (uint32_t)number : 0;
-        fd_span place;
-        if (fd_scan_find(value, "coordinates", &place)) {
-            fd_span_words(place, survey->place, FD_TIMELINE_NAME);
+        fd_span words;
+        if (fd_scan_find(value, "coordinates", &words)) {
+            fd_span_words(words, survey->coordinates, FD_TIMELINE_NAME);
         }
     }
 }

@@ -15,12 +15,12 @@ enum { FD_TIMELINE_NAME = 96 };
 
 typedef struct fd_timeline_survey {
     bool is_trace;
-    const char *program;          /* the program that wrote the file; "":
+    const char *program;                /* the program that wrote the file; "":
                                    * unknown */
-    const char *format;           /* the format of the file */
-    char host[FD_TIMELINE_NAME];  /* "": unknown; so for `place` */
-    char place[FD_TIMELINE_NAME]; /* "pipe 1, data 0" */
-    bool has_rank;                /* the file states its rank in
+    const char *format;                 /* the format of the file */
+    char host[FD_TIMELINE_NAME];        /* "": unknown; so for `coordinates` */
+    char coordinates[FD_TIMELINE_NAME]; /* "pipe 1, data 0" */
+    bool has_rank;                      /* the file states its rank in
                                    * distributedInfo */
     uint32_t rank;
     uint32_t world; /* 0: unknown */

@@ -19,27 +19,27 @@ fd_overlaps_clear(fd_overlaps *overlaps)
 /* Return the position of a slice among the open ones. Of slices that begin at
  * the same time, the longest is the outermost. */
 static uint32_t
-place_of(const fd_overlap_thread *open, fd_overlap_slice slice)
+index_of(const fd_overlap_thread *open, fd_overlap_slice slice)
 {
-    uint32_t place = open->count;
-    while (place > 0 && open->list[place - 1].start == slice.start
-           && open->list[place - 1].end < slice.end) {
-        place--;
+    uint32_t index = open->count;
+    while (index > 0 && open->list[index - 1].start == slice.start
+           && open->list[index - 1].end < slice.end) {
+        index--;
     }
-    return place;
+    return index;
 }
 
 static fd_status
-insert(fd_overlap_thread *open, uint32_t place, fd_overlap_slice slice)
+insert(fd_overlap_thread *open, uint32_t index, fd_overlap_slice slice)
 {
     if (open->count >= fd_budget(MOST_OPEN)) {
         return FD_OK;
     }
     fd_status status = fd_vector_push(open, slice);
-    if (status == FD_OK && place + 1 < open->count) {
-        memmove(&open->list[place + 1], &open->list[place],
-                (open->count - 1 - place) * sizeof slice);
-        open->list[place] = slice;
+    if (status == FD_OK && index + 1 < open->count) {
+        memmove(&open->list[index + 1], &open->list[index],
+                (open->count - 1 - index) * sizeof slice);
+        open->list[index] = slice;
     }
     return status;
 }
@@ -53,12 +53,12 @@ add(fd_overlaps *overlaps, fd_overlap_thread *open, fd_overlap_slice slice)
     while (open->count > 0 && open->list[open->count - 1].end <= slice.start) {
         open->count--;
     }
-    uint32_t place = place_of(open, slice);
-    if (place > 0 && open->list[place - 1].end < slice.end) {
+    uint32_t index = index_of(open, slice);
+    if (index > 0 && open->list[index - 1].end < slice.end) {
         overlaps->count++;
         return FD_OK;
     }
-    return insert(open, place, slice);
+    return insert(open, index, slice);
 }
 
 fd_status

@@ -15,7 +15,7 @@ static const char PHASES[] = "XBEiIRCMstfbneSTpFPNODVvc(),=";
 typedef struct process {
     uint32_t name;   /* in `names`; 0: no name */
     bool has_events; /* except metadata rows */
-    fd_fault_place first;
+    fd_fault_position first;
     bool has_step;
     uint64_t step; /* number of the step that began last */
     int64_t step_start;
@@ -44,9 +44,9 @@ typedef struct checking {
 } checking;
 
 static void
-fault(checking *c, fd_fault what, fd_fault_place place)
+fault(checking *c, fd_fault what, fd_fault_position position)
 {
-    fd_faults_add(&c->check->faults, what, place);
+    fd_faults_add(&c->check->faults, what, position);
 }
 
 static bool
@@ -79,12 +79,12 @@ find_process(checking *c, fd_span pid, process **found)
 
 static fd_status
 name_process(checking *c, const fd_timeline_event *event, process *of,
-             fd_fault_place place)
+             fd_fault_position position)
 {
     fd_span name;
     uint32_t id;
     if (!fd_timeline_find(event, "name", &name) || *name.from != '"') {
-        fault(c, FD_FAULT_METADATA, place);
+        fault(c, FD_FAULT_METADATA, position);
         return FD_OK;
     }
     fd_span text = fd_span_inside(name);
@@ -95,16 +95,16 @@ name_process(checking *c, const fd_timeline_event *event, process *of,
     fd_status status =
         fd_text_pool_add(&c->names, text.from, fd_span_size(text), &id);
     if (status == FD_OK && of->name != 0 && of->name != id) {
-        fault(c, FD_FAULT_TWO_NAMES, place);
+        fault(c, FD_FAULT_TWO_NAMES, position);
     }
     of->name = id;
-    of->first = of->first.event == 0 ? place : of->first;
+    of->first = of->first.event == 0 ? position : of->first;
     return status;
 }
 
 static fd_status
 check_row(checking *c, const fd_timeline_event *event, process *of,
-          fd_fault_place place)
+          fd_fault_position position)
 {
     static const char *const rows[][2] = {
         {"thread_name", "name"},
@@ -117,12 +117,12 @@ check_row(checking *c, const fd_timeline_event *event, process *of,
         return FD_OK;
     }
     if (fd_span_is(what, "process_name") && of != NULL) {
-        return name_process(c, event, of, place);
+        return name_process(c, event, of, position);
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (fd_span_is(what, rows[i][0])
             && !fd_timeline_find(event, rows[i][1], &value)) {
-            fault(c, FD_FAULT_METADATA, place);
+            fault(c, FD_FAULT_METADATA, position);
         }
     }
     return FD_OK;
@@ -131,7 +131,7 @@ check_row(checking *c, const fd_timeline_event *event, process *of,
 /* Check that steps are numbered in time order. */
 static void
 check_step(checking *c, const fd_timeline_event *event, process *of,
-           fd_fault_place place)
+           fd_fault_position position)
 {
     static const char nothing[] = "";
     uint64_t step;
@@ -147,7 +147,7 @@ check_step(checking *c, const fd_timeline_event *event, process *of,
         && (step < of->step
                 ? event->start > of->step_start
                 : step > of->step && event->start < of->step_start)) {
-        fault(c, FD_FAULT_STEPS, place);
+        fault(c, FD_FAULT_STEPS, position);
     }
     of->has_step = true;
     of->step = step;
@@ -179,82 +179,84 @@ counts(fd_span args)
 
 /* Check one event by itself. */
 static void
-check_event(checking *c, const fd_timeline_event *event, fd_fault_place place)
+check_event(checking *c, const fd_timeline_event *event,
+            fd_fault_position position)
 {
     char phase = event->phase;
     if (phase == 0 || strchr(PHASES, phase) == NULL) {
-        fault(c, FD_FAULT_PHASE, place);
+        fault(c, FD_FAULT_PHASE, position);
         return;
     }
     if (strchr("XBibCMs", phase) != NULL
         && (!fd_timeline_named(event)
             || fd_span_size(fd_span_inside(event->name)) == 0)) {
-        fault(c, FD_FAULT_NAME, place);
+        fault(c, FD_FAULT_NAME, position);
     }
     if (event->pid.from == NULL) {
-        fault(c, FD_FAULT_PID, place);
+        fault(c, FD_FAULT_PID, position);
     }
     if ((event->pid.from != NULL && !is_small_number(event->pid))
         || (event->tid.from != NULL && !is_small_number(event->tid))) {
-        fault(c, FD_FAULT_TEXT_ID, place);
+        fault(c, FD_FAULT_TEXT_ID, position);
     }
     if (phase == 'M') {
         return;
     }
     if (!event->has_start) {
-        fault(c, FD_FAULT_TIME, place);
+        fault(c, FD_FAULT_TIME, position);
     }
     else if (event->start < 0) {
-        fault(c, FD_FAULT_NEGATIVE, place);
+        fault(c, FD_FAULT_NEGATIVE, position);
     }
     if (phase == 'X' && (!event->has_duration || event->duration < 0)) {
-        fault(c, FD_FAULT_DURATION, place);
+        fault(c, FD_FAULT_DURATION, position);
     }
     if (strchr("stfbneSTpF", phase) != NULL
         && fd_timeline_id(event).from == NULL) {
-        fault(c, FD_FAULT_ID, place);
+        fault(c, FD_FAULT_ID, position);
     }
     if (phase == 'C' && !counts(fd_timeline_args(event))) {
-        fault(c, FD_FAULT_COUNTER, place);
+        fault(c, FD_FAULT_COUNTER, position);
     }
 }
 
 static fd_status
-first_look(checking *c, const fd_timeline_event *event, fd_fault_place place)
+first_look(checking *c, const fd_timeline_event *event,
+           fd_fault_position position)
 {
     process *of;
-    check_event(c, event, place);
+    check_event(c, event, position);
     fd_status status = find_process(c, event->pid, &of);
     if (status != FD_OK) {
         return status;
     }
     if (event->phase == 'M') {
-        return check_row(c, event, of, place);
+        return check_row(c, event, of, position);
     }
     if (of != NULL && !of->has_events) {
         of->has_events = true;
-        of->first = place;
+        of->first = position;
     }
     if (event->phase == 'X' && event->has_start) {
-        check_step(c, event, of, place);
+        check_step(c, event, of, position);
     }
     return FD_OK;
 }
 
 static fd_status
-take_rank(checking *c, fd_span row, fd_fault_place place)
+take_rank(checking *c, fd_span row, fd_fault_position position)
 {
     fd_span value;
     uint64_t rank;
     if (!fd_scan_find(row, "rank", &value) || !fd_span_u64(value, &rank)
         || rank >= FD_TIMELINE_RANKS || !fd_scan_find(row, "offset_ns", &value)
         || !fd_scan_find(row, "align", &value) || *value.from != '"') {
-        fault(c, FD_FAULT_RANKS, place);
+        fault(c, FD_FAULT_RANKS, position);
         return FD_OK;
     }
     for (uint32_t i = 0; i < c->ranks.count; i++) {
         if (c->ranks.list[i].rank == rank) {
-            fault(c, FD_FAULT_RANKS, place);
+            fault(c, FD_FAULT_RANKS, position);
             return FD_OK;
         }
     }
@@ -280,9 +282,9 @@ take_member(checking *c, const fd_timeline_reader *reader)
          && *row.from == '{';
          first = false) {
         c->has_ranks = true;
-        fd_fault_place place = {
+        fd_fault_position position = {
             reader->begin + (uint64_t)(row.from - reader->value.from), 0};
-        status = take_rank(c, row, place);
+        status = take_rank(c, row, position);
     }
     return status;
 }
@@ -291,10 +293,10 @@ static fd_status
 take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
 {
     const fd_timeline_event *event = &reader->event;
-    fd_fault_place place = {reader->begin, is_event ? ++c->events : 0};
+    fd_fault_position position = {reader->begin, is_event ? ++c->events : 0};
     if (c->tracks.pass == 0 && c->tracks.passes == 0) {
         for (uint32_t i = 0; i < reader->repairs; i++) {
-            fault(c, FD_FAULT_REPAIR, place);
+            fault(c, FD_FAULT_REPAIR, position);
         }
         if (!is_event) {
             return take_member(c, reader);
@@ -304,8 +306,9 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
         return FD_OK;
     }
     fd_status status =
-        c->tracks.passes == 0 ? first_look(c, event, place) : FD_OK;
-    return status == FD_OK ? fd_tracks_add(&c->tracks, event, place) : status;
+        c->tracks.passes == 0 ? first_look(c, event, position) : FD_OK;
+    return status == FD_OK ? fd_tracks_add(&c->tracks, event, position)
+                           : status;
 }
 
 static fd_status
@@ -409,7 +412,7 @@ check_processes(checking *c)
     }
     for (uint32_t i = 0; i < c->ranks.count; i++) {
         if (!c->ranks.list[i].there) {
-            fault(c, FD_FAULT_RANKS, (fd_fault_place){0, 0});
+            fault(c, FD_FAULT_RANKS, (fd_fault_position){0, 0});
         }
     }
 }

@@ -44,7 +44,7 @@ typedef struct cutting {
     bool had_events;
     bool any; /* an item was written at the current level */
     bool bare;
-    uint64_t place; /* number of the current event */
+    uint64_t number; /* number of the current event */
     uint64_t done;
     uint64_t reported;
     fd_error *error;
@@ -74,19 +74,19 @@ read_all(cutting *c, take_item *take)
     fd_timeline_item item;
     fd_cut_result *cut = c->cut;
     const char *path = c->request->path;
-    c->place = 0;
+    c->number = 0;
     fd_status status =
         fd_timeline_reader_open(&reader, path, c->request->privacy, c->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take(c, &reader, item == FD_TIMELINE_EVENT);
-        c->place += item == FD_TIMELINE_EVENT;
+        c->number += item == FD_TIMELINE_EVENT;
         if (status == FD_OK) {
             status = report(c, &reader);
         }
     }
     status = status == FD_OK ? reader.status : status;
-    cut->events = c->place;
+    cut->events = c->number;
     cut->lost = reader.lost;
     cut->lost_bytes = reader.lost_bytes;
     c->bare = reader.bare;
@@ -197,23 +197,23 @@ overlaps(const cutting *c, int64_t start, int64_t end)
 }
 
 static fd_status
-mark(cutting *c, uint64_t place)
+mark(cutting *c, uint64_t index)
 {
     fd_status status = FD_OK;
-    while (status == FD_OK && c->keep.count <= place / 64) {
+    while (status == FD_OK && c->keep.count <= index / 64) {
         status = fd_vector_push(&c->keep, 0);
     }
     if (status == FD_OK) {
-        c->keep.list[place / 64] |= UINT64_C(1) << place % 64;
+        c->keep.list[index / 64] |= UINT64_C(1) << index % 64;
     }
     return status;
 }
 
 static bool
-is_marked(const cutting *c, uint64_t place)
+is_marked(const cutting *c, uint64_t index)
 {
-    return place / 64 < c->keep.count
-        && (c->keep.list[place / 64] >> place % 64 & 1) != 0;
+    return index / 64 < c->keep.count
+        && (c->keep.list[index / 64] >> index % 64 & 1) != 0;
 }
 
 static uint64_t
@@ -274,16 +274,16 @@ take_pairs(cutting *c, const fd_timeline_reader *reader, bool is_event)
         return FD_OK;
     }
     uint64_t alone = c->slices.endless;
-    c->slices.events = c->place;
+    c->slices.events = c->number;
     fd_status status =
         fd_timeline_slices_take(&c->slices, event, &slice, &whole);
     if (status == FD_OK && whole && overlaps(c, slice.start, slice.end)) {
-        status = mark(c, slice.place);
-        return status == FD_OK ? mark(c, c->place) : status;
+        status = mark(c, slice.number);
+        return status == FD_OK ? mark(c, c->number) : status;
     }
     return status == FD_OK && c->slices.endless > alone
                 && overlaps(c, event->start, event->start)
-             ? mark(c, c->place)
+             ? mark(c, c->number)
              : status;
 }
 
@@ -295,7 +295,7 @@ mark_open(cutting *c)
     for (uint32_t i = 0; i < c->slices.open.count && status == FD_OK; i++) {
         const fd_slice_open *open = &c->slices.open.list[i];
         if (open->key != 0 && open->slice.start < c->cut->to_ns) {
-            status = mark(c, open->slice.place);
+            status = mark(c, open->slice.number);
         }
     }
     return status;
@@ -309,7 +309,7 @@ is_kept(cutting *c, const fd_timeline_event *event)
         return true;
     }
     if (is_paired(phase)) {
-        return is_marked(c, c->place);
+        return is_marked(c, c->number);
     }
     if (!event->has_start || phase == 0) {
         c->cut->timeless++;

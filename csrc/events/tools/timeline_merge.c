@@ -163,7 +163,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     }
     m->events += m->native != NULL || m->text->size > before;
     if (status == FD_OK && m->native == NULL) {
-        status = fd_overlaps_add(&m->overlaps, event, ids->last_thread);
+        status = fd_overlaps_add(&m->overlaps, event, ids->last_tid.index);
     }
     if (status == FD_OK && m->sorter != NULL) {
         return put_aside(m, before, time_of(event, &input->clock));
@@ -181,10 +181,10 @@ copy_profiler_flow(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     if (!fd_profiler_flows_find(&m->profiler_flows, event, &arrow)) {
         return FD_OK;
     }
-    uint64_t place = ids->place;
-    ids->place = m->profiler_flows.place;
+    uint64_t index = ids->input;
+    ids->input = m->profiler_flows.input;
     fd_status status = copy_event(m, input, ids, &arrow);
-    ids->place = place;
+    ids->input = index;
     input->events--;
     input->arrows++;
     return status;
@@ -257,10 +257,10 @@ program_beside(const fd_timeline_input *input)
 
 /* Return whether the previous input has the same rank. */
 static bool
-is_second(const merging *m, uint32_t place)
+is_second(const merging *m, uint32_t index)
 {
-    fd_timeline_input *const *at = m->inputs.list + place;
-    return place > 0 && at[-1]->rank == at[0]->rank;
+    fd_timeline_input *const *at = m->inputs.list + index;
+    return index > 0 && at[-1]->rank == at[0]->rank;
 }
 
 static void
@@ -308,27 +308,27 @@ end_text(merging *m, fd_timeline_ids *ids)
 /* Return the side of flows. A recording precedes the other trace of
  * its rank. */
 static fd_profiler_flows_side
-side_of(const merging *m, uint32_t place)
+side_of(const merging *m, uint32_t index)
 {
-    const fd_timeline_input *input = m->inputs.list[place];
+    const fd_timeline_input *input = m->inputs.list[index];
     if (!input->beside) {
         return FD_PROFILER_FLOWS_NOTHING;
     }
-    return is_second(m, place) ? FD_PROFILER_FLOWS_ENDS
+    return is_second(m, index) ? FD_PROFILER_FLOWS_ENDS
                                : FD_PROFILER_FLOWS_STARTS;
 }
 
 /* Open an input. `transfers` must stay valid while the input is read. */
 static fd_status
-open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
+open_input(merging *m, uint32_t index, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
 {
     fd_status status =
-        fd_timeline_input_open(m->inputs.list[place], reader, m->error);
+        fd_timeline_input_open(m->inputs.list[index], reader, m->error);
     ids->shares_transfers =
         status == FD_OK
         && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
-        && fd_timeline_between_of(&m->between, place, transfers);
+        && fd_timeline_between_of(&m->between, index, transfers);
     if (ids->shares_transfers) {
         fd_timeline_recording_transfers(&reader->maker, transfers);
     }
@@ -336,25 +336,25 @@ open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
 }
 
 static fd_status
-copy_input(merging *m, uint32_t place)
+copy_input(merging *m, uint32_t index)
 {
-    fd_timeline_input *input = m->inputs.list[place];
+    fd_timeline_input *input = m->inputs.list[index];
     fd_timeline_reader reader;
     fd_timeline_filter filter = {.request = m->request,
                                  .windows = input->windows};
     fd_timeline_ids ids = {.rank = input->rank,
-                           .place = place,
+                           .input = index,
                            .inputs =
-                               m->inputs.count + (m->between.places != NULL),
+                               m->inputs.count + (m->between.indexes != NULL),
                            .label = input->label,
                            .program = program_beside(input),
                            .named_durations = m->request->named_durations,
-                           .first = is_second(m, place) ? m->processes : 0,
+                           .first = is_second(m, index) ? m->processes : 0,
                            .spare_pid = &m->spare_pid,
                            .spare_tid = &m->spare_tid};
-    fd_profiler_flows_begin(&m->profiler_flows, side_of(m, place), place,
+    fd_profiler_flows_begin(&m->profiler_flows, side_of(m, index), index,
                             &input->clock);
-    fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", place > 0 ? ",\n" : "",
+    fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", index > 0 ? ",\n" : "",
                      (unsigned)input->rank, input->beside ? " " : "",
                      ids.program);
     if (m->native != NULL) {
@@ -362,7 +362,7 @@ copy_input(merging *m, uint32_t place)
             m->native, strcmp(input->survey.format, FD_PERFETTO_FORMAT) == 0);
     }
     fd_transfers transfers;
-    fd_status status = open_input(m, place, &reader, &ids, &transfers);
+    fd_status status = open_input(m, index, &reader, &ids, &transfers);
     if (status == FD_OK) {
         status = copy_items(m, input, &reader, &ids, &filter);
     }

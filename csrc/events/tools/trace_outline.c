@@ -265,8 +265,8 @@ share_steps(fd_timeline_outline *outline)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < outline->steps.count && status == FD_OK; i++) {
         const fd_timeline_step *step = &outline->steps.list[i];
-        uint32_t place = outline->processes.list[step->process].rank;
-        fd_timeline_rank *rank = &outline->ranks.list[place];
+        uint32_t index = outline->processes.list[step->process].rank;
+        fd_timeline_rank *rank = &outline->ranks.list[index];
         bool counts = (rank->kinds & FD_IS_GPU_STEP) != 0
                         ? step->gpu
                         : step->process + 1 == rank->steps_of;

@@ -15,7 +15,7 @@ typedef struct open_slice {
     int64_t end; /* INT64_MAX: a B without a known end */
     uint64_t name;
     bool profiled;
-    fd_fault_place place;
+    fd_fault_position position;
 } open_slice;
 
 typedef struct walk {
@@ -83,12 +83,13 @@ thread_track(const fd_timeline_event *event)
 
 fd_status
 fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
-              fd_fault_place place)
+              fd_fault_position position)
 {
     char phase = event->phase;
     fd_track_record record = {.time = event->start,
-                              .event = place.event,
-                              .byte = place.byte & ((UINT64_C(1) << 55) - 1),
+                              .event = position.event,
+                              .byte =
+                                  position.byte & ((UINT64_C(1) << 55) - 1),
                               .what = (unsigned char)phase};
     if (!event->has_start || phase == 0) {
         return FD_OK;
@@ -172,11 +173,11 @@ close_top(walk *w, int64_t time)
 }
 
 static void
-overlap(walk *w, bool profiled, fd_fault_place place)
+overlap(walk *w, bool profiled, fd_fault_position position)
 {
     fd_faults_add(w->faults,
                   profiled ? FD_FAULT_PROFILER_OVERLAP : FD_FAULT_OVERLAP,
-                  place);
+                  position);
 }
 
 /* Close the complete slices that ended before `time`. */
@@ -189,22 +190,22 @@ close_ended(walk *w, int64_t time)
 }
 
 static fd_status
-begin_slice(walk *w, const fd_track_record *record, fd_fault_place place)
+begin_slice(walk *w, const fd_track_record *record, fd_fault_position position)
 {
     bool whole = record->what == 'X';
     open_slice slice = {whole ? record->end : INT64_MAX, (uint64_t)record->end,
-                        record->profiled, place};
+                        record->profiled, position};
     close_ended(w, record->time);
     if (whole && w->open.count > 0
         && w->open.list[w->open.count - 1].end < record->end) {
-        overlap(w, record->profiled, place);
+        overlap(w, record->profiled, position);
         return FD_OK;
     }
     return fd_vector_push(&w->open, slice);
 }
 
 static void
-end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
+end_slice(walk *w, const fd_track_record *record, fd_fault_position position)
 {
     close_ended(w, record->time);
     uint32_t at = w->open.count;
@@ -213,12 +214,12 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
     }
     uint64_t name = (uint64_t)record->end;
     if (at == 0) {
-        fd_faults_add(w->faults, FD_FAULT_END, place);
+        fd_faults_add(w->faults, FD_FAULT_END, position);
         return;
     }
     if (name != 0 && w->open.list[at - 1].name != 0
         && w->open.list[at - 1].name != name) {
-        fd_faults_add(w->faults, FD_FAULT_END_NAME, place);
+        fd_faults_add(w->faults, FD_FAULT_END_NAME, position);
         return;
     }
     bool crosses = at < w->open.count; /* a complete slice still runs */
@@ -226,7 +227,8 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
         crosses = crosses || w->open.list[i].end < record->time;
     }
     if (crosses) {
-        overlap(w, w->open.list[at - 1].profiled, w->open.list[at - 1].place);
+        overlap(w, w->open.list[at - 1].profiled,
+                w->open.list[at - 1].position);
     }
     memmove(&w->open.list[at - 1], &w->open.list[at],
             (w->open.count - at) * sizeof *w->open.list);
@@ -245,10 +247,10 @@ is_inside(walk *w, int64_t time)
     return w->any_closed && w->closed >= time;
 }
 
-static fd_fault_place
-place_of(const fd_track_record *record)
+static fd_fault_position
+position_of(const fd_track_record *record)
 {
-    return (fd_fault_place){record->byte, record->event};
+    return (fd_fault_position){record->byte, record->event};
 }
 
 /* Return whether a slice begins at the same time in a later record. */
@@ -273,24 +275,24 @@ walk_thread(walk *w, const fd_track_record *list, uint32_t count)
         slices += list[i].what == 'X' || list[i].what == 'B';
     }
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        fd_fault_place place = place_of(&list[i]);
+        fd_fault_position position = position_of(&list[i]);
         switch (list[i].what) {
         case 'X':
         case 'B':
             slices--;
-            status = begin_slice(w, &list[i], place);
+            status = begin_slice(w, &list[i], position);
             break;
         case 'E':
-            end_slice(w, &list[i], place);
+            end_slice(w, &list[i], position);
             break;
         case POINT:
             if (!is_inside(w, list[i].time) && !begins_at(list, i, count)) {
-                fd_faults_add(w->faults, FD_FAULT_FLOW_SLICE, place);
+                fd_faults_add(w->faults, FD_FAULT_FLOW_SLICE, position);
             }
             break;
         case BEFORE_NEXT:
             if (slices == 0) {
-                fd_faults_add(w->faults, FD_FAULT_FLOW_SLICE, place);
+                fd_faults_add(w->faults, FD_FAULT_FLOW_SLICE, position);
             }
             break;
         default:
@@ -299,7 +301,7 @@ walk_thread(walk *w, const fd_track_record *list, uint32_t count)
     }
     for (uint32_t i = 0; i < w->open.count; i++) {
         if (w->open.list[i].end == INT64_MAX) {
-            fd_faults_add(w->faults, FD_FAULT_BEGIN, w->open.list[i].place);
+            fd_faults_add(w->faults, FD_FAULT_BEGIN, w->open.list[i].position);
         }
     }
     return status;
@@ -310,19 +312,19 @@ walk_flow(fd_faults *faults, const fd_track_record *list, uint32_t count)
 {
     bool open = false;
     bool ended = false;
-    fd_fault_place start = {0, 0};
+    fd_fault_position start = {0, 0};
     for (uint32_t i = 0; i < count; i++) {
-        fd_fault_place place = place_of(&list[i]);
+        fd_fault_position position = position_of(&list[i]);
         if (list[i].what == 's') {
             if (open && !ended) {
                 fd_faults_add(faults, FD_FAULT_FLOW_END, start);
             }
             open = true;
             ended = false;
-            start = place;
+            start = position;
         }
         else if (!open) {
-            fd_faults_add(faults, FD_FAULT_FLOW_START, place);
+            fd_faults_add(faults, FD_FAULT_FLOW_START, position);
         }
         else {
             ended = true;
@@ -339,19 +341,21 @@ walk_async(walk *w, const fd_track_record *list, uint32_t count)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        fd_fault_place place = place_of(&list[i]);
+        fd_fault_position position = position_of(&list[i]);
         if (list[i].what == 'b') {
-            status = fd_vector_push(&w->open, (open_slice){.place = place});
+            status =
+                fd_vector_push(&w->open, (open_slice){.position = position});
         }
         else if (w->open.count > 0) {
             w->open.count--;
         }
         else {
-            fd_faults_add(w->faults, FD_FAULT_ASYNC_END, place);
+            fd_faults_add(w->faults, FD_FAULT_ASYNC_END, position);
         }
     }
     for (uint32_t i = 0; i < w->open.count; i++) {
-        fd_faults_add(w->faults, FD_FAULT_ASYNC_BEGIN, w->open.list[i].place);
+        fd_faults_add(w->faults, FD_FAULT_ASYNC_BEGIN,
+                      w->open.list[i].position);
     }
     return status;
 }

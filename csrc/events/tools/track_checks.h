@@ -5,7 +5,7 @@
  * collected and sorted first. This takes several `passes` over the file, with
  * a part of the tracks in each, so that memory stays bounded.
  *
- *     record   track | time | end | place: what, number | byte      40 bytes */
+ *     record   track | time | end | position: what, number | byte      40 bytes */
 #ifndef FD_TRACK_CHECKS_H
 #define FD_TRACK_CHECKS_H
 
@@ -43,7 +43,7 @@ void fd_tracks_clear(fd_tracks *tracks);
 void fd_tracks_begin(fd_tracks *tracks);
 
 fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
-                        fd_fault_place place);
+                        fd_fault_position position);
 
 /* End a pass. `*done` is false if another pass is needed. Faults of each track
  * are reported once. */

@@ -20,11 +20,12 @@ typedef struct writing {
     fd_buffer *to;
 } writing;
 
-static void
+/* Inline, so that the length of the key is a constant. */
+static inline __attribute__((always_inline)) void
 put(writing *w, const char *key, fd_span value)
 {
     if (value.from != NULL) {
-        fd_buffer_text(w->to, key);
+        fd_buffer_bytes(w->to, key, strlen(key));
         fd_buffer_bytes(w->to, value.from, fd_span_size(value));
     }
 }
@@ -115,16 +116,16 @@ put_duration(writing *w)
 static fd_status
 put_thread(writing *w)
 {
-    uint32_t place;
+    uint32_t index;
     const fd_timeline_event *event = w->event;
     if (w->ids == NULL || event->tid.from == NULL) {
         put(w, ",\"tid\":", event->tid);
         return FD_OK;
     }
     uint32_t pid = w->ids->processes.list[w->process].pid;
-    fd_status status = fd_timeline_ids_thread(w->ids, pid, event->tid, &place);
+    fd_status status = fd_timeline_ids_thread(w->ids, pid, event->tid, &index);
     if (status == FD_OK) {
-        fd_timeline_thread *thread = &w->ids->threads.list[place];
+        fd_timeline_thread *thread = &w->ids->threads.list[index];
         thread->named =
             thread->named
             || (event->phase == 'M'

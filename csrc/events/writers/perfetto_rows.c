@@ -203,17 +203,17 @@ fd_status
 fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
                   int64_t end, const void *body, size_t size)
 {
-    uint32_t place;
+    uint32_t index;
     fd_status status = end_before(l, begin);
     if (status == FD_OK) {
-        status = find_lane(l, thread, begin, end, &place);
+        status = find_lane(l, thread, begin, end, &index);
     }
     if (status != FD_OK) {
         return status;
     }
-    fd_perfetto_lane *lane = &l->lanes.list[place];
+    fd_perfetto_lane *lane = &l->lanes.list[index];
     if (push(lane, end) != FD_OK
-        || fd_vector_push(&l->endings, (fd_perfetto_ending){end, place})
+        || fd_vector_push(&l->endings, (fd_perfetto_ending){end, index})
                != FD_OK) {
         return FD_ENOMEM;
     }

@@ -59,7 +59,7 @@ put_texts(sending *s, const fd_perfetto_pool *from, uint32_t field)
 }
 
 static void
-put_process(sending *s, uint32_t process, uint32_t place)
+put_process(sending *s, uint32_t process, uint32_t index)
 {
     const fd_perfetto_process *p = &s->w->processes.list[process];
     fd_buffer *text = &s->w->scratch;
@@ -75,7 +75,7 @@ put_process(sending *s, uint32_t process, uint32_t place)
     const fd_native_process put = {
         .track = p->track,
         .pid = s->ids->processes.list[process].pid,
-        .sort_index = fd_timeline_ids_place(s->ids, place),
+        .sort_index = fd_timeline_ids_sort_index(s->ids, index),
         .name = made(s, text),
         .labels = {{s->label, s->label + strlen(s->label)},
                    fd_text_pool_span(&s->w->stored, p->labels)}};
@@ -188,8 +188,8 @@ put_event(sending *s, const fd_sorted *item)
 {
     const char *at = item->bytes + 1;
     const char *end = item->bytes + item->size;
-    uint32_t place = (uint32_t)number(&at);
-    uint32_t lane = (place >> 1) + (place & 1 ? s->w->threads.count : 0);
+    uint32_t index = (uint32_t)number(&at);
+    uint32_t lane = (index >> 1) + (index & 1 ? s->w->threads.count : 0);
     int64_t duration = (int64_t)number(&at);
     size_t size = (size_t)(end - at);
     int64_t time = item->key;
@@ -202,15 +202,15 @@ put_event(sending *s, const fd_sorted *item)
     case FD_PERFETTO_END:
         return fd_perfetto_end(&s->lanes, lane, time, at, size);
     case FD_PERFETTO_INSTANT:
-        return fd_perfetto_mark(&s->lanes, place, FD_PB_TYPE_INSTANT, time, at,
+        return fd_perfetto_mark(&s->lanes, index, FD_PB_TYPE_INSTANT, time, at,
                                 size);
     case FD_PERFETTO_COUNTER:
-        return fd_perfetto_mark(&s->lanes, place, FD_PB_TYPE_COUNTER, time, at,
+        return fd_perfetto_mark(&s->lanes, index, FD_PB_TYPE_COUNTER, time, at,
                                 size);
     case FD_PERFETTO_LEGACY:
         break;
     }
-    return fd_perfetto_mark(&s->lanes, place, 0, time, at, size);
+    return fd_perfetto_mark(&s->lanes, index, 0, time, at, size);
 }
 
 /* Skip events before time 0. */
@@ -264,7 +264,7 @@ forget_input(fd_perfetto_writer *w)
     fd_text_pool_clear(&w->stored);
     fd_text_pool_clear(&w->series);
     w->processes.count = w->threads.count = w->counters.count = 0;
-    w->named.count = w->places.count = 0;
+    w->named.count = w->outputs.count = 0;
     w->global = 0;
     w->skipped = 0;
     w->waits = false;

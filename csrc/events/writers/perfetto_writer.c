@@ -55,7 +55,7 @@ fd_perfetto_writer_free(fd_perfetto_writer *w)
         fd_vector_clear(&w->threads);
         fd_vector_clear(&w->counters);
         fd_vector_clear(&w->named);
-        fd_vector_clear(&w->places);
+        fd_vector_clear(&w->outputs);
         fd_buffer_clear(&w->record);
         fd_buffer_clear(&w->body);
         fd_buffer_clear(&w->scratch);
@@ -514,12 +514,12 @@ take(storing *t)
 static fd_status
 find_native(storing *t, const fd_perfetto_event *native)
 {
-    fd_perfetto_place place;
-    fd_status status = fd_perfetto_place_of(t->w, t->ids, native->tables,
-                                            native->track, &place);
-    t->process = place.process;
-    t->lane = place.lane;
-    t->track = place.track;
+    fd_output_track output;
+    fd_status status = fd_output_track_of(t->w, t->ids, native->tables,
+                                          native->track, &output);
+    t->process = output.process;
+    t->lane = output.lane;
+    t->track = output.track;
     return status;
 }
 

@@ -46,12 +46,12 @@ typedef struct fd_perfetto_named {
 } fd_perfetto_named;
 
 /* A track of a native input, by its index there. */
-typedef struct fd_perfetto_place {
+typedef struct fd_output_track {
     bool known;
     uint32_t process;
     uint32_t lane;
     uint32_t track;
-} fd_perfetto_place;
+} fd_output_track;
 
 /* A record of the sorter: its kind, a number (FD_PERFETTO_LANE of a slice, the
  * track of an instant or counter), the duration of a complete slice, and the
@@ -67,7 +67,7 @@ typedef enum fd_perfetto_what {
 } fd_perfetto_what;
 
 /* The lane of a thread or of a named track, by its index. */
-#define FD_PERFETTO_LANE(place, named) ((uint32_t)(place) << 1 | (named))
+#define FD_PERFETTO_LANE(index, named) ((uint32_t)(index) << 1 | (named))
 
 struct fd_perfetto_writer {
     fd_bytes_out *out;
@@ -83,7 +83,7 @@ struct fd_perfetto_writer {
     fd_text_pool series;
     FD_VECTOR(fd_perfetto_one_series) counters; /* by index in `series` */
     FD_VECTOR(fd_perfetto_named) named;
-    FD_VECTOR(fd_perfetto_place) places;
+    FD_VECTOR(fd_output_track) outputs;
     uint32_t global; /* track of global instants; 0: no track yet */
     uint64_t skipped;
     bool waits; /* `record` is not in the sorter yet: flows may be added
@@ -104,11 +104,10 @@ fd_status fd_perfetto_thread_of(fd_perfetto_writer *writer,
 
 /* Find the process, lane and track of a track of a native input; its ancestors
  * get track numbers too. FD_EFULL: too many. */
-fd_status fd_perfetto_place_of(fd_perfetto_writer *writer,
-                               fd_timeline_ids *ids,
-                               const fd_perfetto_tables *tables,
-                               const fd_perfetto_track *track,
-                               fd_perfetto_place *place);
+fd_status fd_output_track_of(fd_perfetto_writer *writer, fd_timeline_ids *ids,
+                             const fd_perfetto_tables *tables,
+                             const fd_perfetto_track *track,
+                             fd_output_track *output);
 
 /* Move the pending record to the sorter. */
 fd_status fd_perfetto_writer_flush(fd_perfetto_writer *writer,

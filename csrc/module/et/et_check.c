@@ -34,9 +34,9 @@ static const fd_table ranks_table =
 
 /* Return the row of a call of a rank; its values are None if `call` is 0. */
 static PyObject *
-call_row(const fd_et_ranks *ranks, uint32_t place, uint32_t call)
+call_row(const fd_et_ranks *ranks, uint32_t index, uint32_t call)
 {
-    const fd_et_rank *rank = &ranks->ranks.list[place];
+    const fd_et_rank *rank = &ranks->ranks.list[index];
     PyObject *row = call != 0
                       ? fd_record(&call_table, &rank->calls.list[call - 1],
                                   &ranks->texts)

@@ -8,10 +8,10 @@
 #include "module/progress_binding.h"
 
 static PyObject *
-place_rows(const fd_fault_place *places)
+position_rows(const fd_fault_position *places)
 {
     PyObject *list = PyList_New(0);
-    for (int i = 0; list != NULL && i < FD_FAULT_PLACES; i++) {
+    for (int i = 0; list != NULL && i < FD_FAULT_POSITIONS; i++) {
         if (places[i].byte == 0 && places[i].event == 0) {
             break;
         }
@@ -39,7 +39,7 @@ fault_rows(const fd_faults *faults)
                                 "broken", text->broken ? Py_True : Py_False,
                                 "count", (unsigned long long)faults->count[i],
                                 "what", what, "remedy", text->remedy, "first",
-                                place_rows(faults->first[i])));
+                                position_rows(faults->first[i])));
     }
     return list;
 }

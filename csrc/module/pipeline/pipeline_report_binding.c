@@ -38,16 +38,17 @@ take_known(arguments *a, PyObject *list)
         return false;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        int place;
+        int index;
         int data;
         int model;
-        if (!PyArg_Parse(PyList_GET_ITEM(list, i), "(iii)", &place, &data,
+        if (!PyArg_Parse(PyList_GET_ITEM(list, i), "(iii)", &index, &data,
                          &model)) {
             return false;
         }
-        a->known[i] = (fd_pipe_known){.place = place > INT16_MAX ? -1 : place,
-                                      .data = data,
-                                      .model = model};
+        a->known[i] =
+            (fd_pipe_known){.position = index > INT16_MAX ? -1 : index,
+                            .data = data,
+                            .model = model};
     }
     return true;
 }

@@ -29,7 +29,7 @@ fd_pipeline_ranks_py(const fd_pipe_report *report)
 {
     static const fd_column columns[] = {
         FD_COLUMN(fd_pipe_rank, "rank", U32, rank),
-        FD_COLUMN(fd_pipe_rank, "stage", I32, place),
+        FD_COLUMN(fd_pipe_rank, "stage", I32, position),
         FD_COLUMN(fd_pipe_rank, "line", U32, line),
         FD_COLUMN(fd_pipe_rank, "data", I32, data),
         FD_COLUMN(fd_pipe_rank, "model", I32, model),

@@ -1,5 +1,5 @@
 /* fastdispatch._core.Folder: an open run directory. The implementation is in
- * base/folder.h and recording/recording_place.h. */
+ * base/folder.h and recording/recording_names.h. */
 #include "module/recording/folder_type.h"
 
 #include "base/buffer.h"
@@ -7,7 +7,7 @@
 #include "base/new_file.h"
 #include "module/errors.h"
 #include "module/state.h"
-#include "recording/recording_place.h"
+#include "recording/recording_names.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -233,10 +233,9 @@ folder_writer(PyObject *self, PyObject *argument)
     fd_error error = {""};
     PyObject *name = name_in(argument);
     const fd_folder *folder = name != NULL ? folder_of(self) : NULL;
-    fd_status status =
-        folder != NULL
-            ? fd_place_look(folder, PyBytes_AS_STRING(name), &writer, &error)
-            : FD_OK;
+    fd_status status = folder != NULL ? fd_recording_lookup(
+                           folder, PyBytes_AS_STRING(name), &writer, &error)
+                                      : FD_OK;
     Py_XDECREF(name);
     return folder == NULL  ? NULL
          : status != FD_OK ? fd_raise(fd_module_of(self), status, &error)
@@ -260,8 +259,8 @@ folder_move(PyObject *self, PyObject *args)
     fd_status status = FD_OK;
     if (to != NULL) {
         Py_BEGIN_ALLOW_THREADS
-            status = fd_place_move(folder, PyBytes_AS_STRING(name), to,
-                                   PyBytes_AS_STRING(target), &error);
+            status = fd_recording_move(folder, PyBytes_AS_STRING(name), to,
+                                       PyBytes_AS_STRING(target), &error);
         Py_END_ALLOW_THREADS
     }
     Py_DECREF(name);

@@ -8,14 +8,14 @@
 PyObject *
 fd_session_save(PyObject *self, PyObject *args)
 {
-    PyObject *place;
+    PyObject *holder;
     PyObject *name;
     fd_error error = {""};
-    if (!PyArg_ParseTuple(args, "OO&:save", &place, PyUnicode_FSConverter,
+    if (!PyArg_ParseTuple(args, "OO&:save", &holder, PyUnicode_FSConverter,
                           &name)) {
         return NULL;
     }
-    const fd_folder *folder = fd_folder_in(fd_module_of(self), place);
+    const fd_folder *folder = fd_folder_in(fd_module_of(self), holder);
     fd_status status = FD_OK;
     if (folder != NULL) {
         status = fd_file_save(&fd_session_of(self)->recording->file, folder,

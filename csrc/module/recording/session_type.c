@@ -45,13 +45,13 @@ optional(PyObject *value)
 /* Create an object with an open session. `path` may be None; it is a name if a
  * folder is given. */
 static PyObject *
-session_opened(PyTypeObject *type, PyObject *path, PyObject *place, int max_mb,
-               int timing)
+session_opened(PyTypeObject *type, PyObject *path, PyObject *holder,
+               int max_mb, int timing)
 {
     PyObject *bytes = NULL;
     const fd_folder *folder = NULL;
-    if (place != Py_None) {
-        folder = fd_folder_in(PyType_GetModule(type), place);
+    if (holder != Py_None) {
+        folder = fd_folder_in(PyType_GetModule(type), holder);
         if (folder == NULL) {
             return NULL;
         }

@@ -15,7 +15,7 @@
 static const fd_column row_columns[] = {
     FD_COLUMN(fd_diff_row, "key", TEXT, key),
     FD_COLUMN_OF_NAMES(fd_diff_row, "kind", U8, kind, fd_kind_names),
-    FD_COLUMN(fd_diff_row, "said", U8, changes),
+    FD_COLUMN(fd_diff_row, "changes", U8, changes),
     SIDE("calls", calls),
     SIDE("self", self),
     SIDE("total", total),
@@ -30,7 +30,7 @@ static const fd_table rows_table =
 static const fd_column call_columns[] = {
     FD_COLUMN(fd_diff_call, "caller", INDEX, caller),
     FD_COLUMN(fd_diff_call, "callee", INDEX, callee),
-    FD_COLUMN(fd_diff_call, "said", U8, changes),
+    FD_COLUMN(fd_diff_call, "changes", U8, changes),
     FD_COLUMN(fd_diff_call, "calls_before", DOUBLE, calls[0]),
     FD_COLUMN(fd_diff_call, "calls_after", DOUBLE, calls[1]),
 };

@@ -33,14 +33,14 @@ choose_all(fd_export_options *options, const char *style, const char *weight,
     int of_style = choose("style", style, styles);
     int of_weight = of_style < 0 ? -1 : choose("weight", weight, weights);
     int of_ops = of_weight < 0 ? -1 : choose("ops", ops, operators);
-    int place = of_ops < 0 ? -1 : choose("durations", durations, places);
-    if (place < 0) {
+    int index = of_ops < 0 ? -1 : choose("durations", durations, places);
+    if (index < 0) {
         return false;
     }
     options->style = (fd_export_style)of_style;
     options->weight = (fd_export_weight)of_weight;
     options->ops = (fd_export_ops)of_ops;
-    options->durations = (fd_export_durations)place;
+    options->durations = (fd_export_durations)index;
     return true;
 }
 

@@ -44,7 +44,7 @@ note_step(const fd_state_family *f, const uint64_t *state)
 static fd_status
 follow(fd_state_family *f, uint32_t state)
 {
-    uint32_t place;
+    uint32_t index;
     bool any = false;
     fd_status status = FD_OK;
     for (uint32_t c = 0; c < f->layers->count && status == FD_OK; c++) {
@@ -52,7 +52,7 @@ follow(fd_state_family *f, uint32_t state)
             any = true;
             fd_family_join(f, fd_family_row(f, state), c);
             note_step(f, fd_family_row(f, state));
-            status = fd_family_put(f, &place);
+            status = fd_family_put(f, &index);
         }
     }
     if (!any && status == FD_OK) {
@@ -60,7 +60,7 @@ follow(fd_state_family *f, uint32_t state)
         if (source < f->layers->count) {
             fd_family_join(f, fd_family_row(f, state), source);
             note_step(f, fd_family_row(f, state));
-            status = fd_family_put(f, &place);
+            status = fd_family_put(f, &index);
         }
     }
     return status;
@@ -343,9 +343,9 @@ add_region(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
                 fd_bits_add(f->next, i);
             }
         }
-        uint32_t place;
+        uint32_t index;
         if (fd_family_has(f, work, f->next)) {
-            status = fd_family_put(f, &place);
+            status = fd_family_put(f, &index);
         }
     }
     return status;
@@ -415,8 +415,8 @@ note_start(const fd_state_family *f)
 static fd_status
 find_all(fd_state_family *f, uint32_t most, bool *complete)
 {
-    uint32_t place;
-    fd_status status = fd_family_begin(f, &place);
+    uint32_t index;
+    fd_status status = fd_family_begin(f, &index);
     uint32_t at = 0;
     if (status != FD_OK) {
         return status;

@@ -26,7 +26,7 @@ fd_family_index(fd_state_family *f)
 }
 
 fd_status
-fd_family_put(fd_state_family *f, uint32_t *place)
+fd_family_put(fd_state_family *f, uint32_t *index)
 {
     uint32_t words = f->layers->words;
     uint64_t hash = fd_hash_bytes(f->next, words * sizeof *f->next);
@@ -36,7 +36,7 @@ fd_family_put(fd_state_family *f, uint32_t *place)
         if (memcmp(fd_family_row(f, found - 1), f->next,
                    words * sizeof *f->next)
             == 0) {
-            *place = found - 1;
+            *index = found - 1;
             return FD_OK;
         }
     }
@@ -54,7 +54,7 @@ fd_family_put(fd_state_family *f, uint32_t *place)
     }
     memcpy(&f->rows[(size_t)f->count * words], f->next,
            words * sizeof *f->next);
-    *place = f->count++;
+    *index = f->count++;
     return fd_index_add(&f->index, hash, f->count);
 }
 
@@ -96,12 +96,12 @@ fd_family_join(const fd_state_family *f, const uint64_t *state, uint32_t layer)
 }
 
 fd_status
-fd_family_begin(fd_state_family *f, uint32_t *place)
+fd_family_begin(fd_state_family *f, uint32_t *index)
 {
     memset(f->next, 0, f->layers->words * sizeof *f->next);
     uint32_t source = fd_family_source(f, f->next);
     fd_family_join(f, f->next, source);
-    return fd_family_put(f, place);
+    return fd_family_put(f, index);
 }
 
 /* Add all layers of `set` that may follow `work` to it. */

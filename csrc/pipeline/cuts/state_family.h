@@ -26,7 +26,7 @@ fd_family_row(const fd_state_family *family, uint32_t state)
 }
 
 /* Find or add the row `next`, and set its index. */
-fd_status fd_family_put(fd_state_family *family, uint32_t *place);
+fd_status fd_family_put(fd_state_family *family, uint32_t *index);
 
 /* Rebuild the index after rows were removed. */
 fd_status fd_family_index(fd_state_family *family);
@@ -44,7 +44,7 @@ void fd_family_join(const fd_state_family *family, const uint64_t *state,
                     uint32_t layer);
 
 /* Add the first state, a single source. */
-fd_status fd_family_begin(fd_state_family *family, uint32_t *place);
+fd_status fd_family_begin(fd_state_family *family, uint32_t *index);
 
 /* Return whether a set is a state that smaller states lead to. `work` is
  * memory for one set. */

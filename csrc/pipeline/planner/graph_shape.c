@@ -117,14 +117,14 @@ fd_shape_compress(fd_model *to, const fd_model *from)
     uint32_t count = from->nodes.count;
     uint32_t branches = 1;
     uint32_t *head = fd_calloc((size_t)count + 1, sizeof *head);
-    uint32_t *place = fd_calloc((size_t)count + 1, sizeof *place);
-    fd_status status = head == NULL || place == NULL ? FD_ENOMEM : FD_OK;
+    uint32_t *index = fd_calloc((size_t)count + 1, sizeof *index);
+    fd_status status = head == NULL || index == NULL ? FD_ENOMEM : FD_OK;
     if (status == FD_OK) {
         find_runs(from, head);
     }
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         if (head[i] == i) {
-            place[i] = to->nodes.count;
+            index[i] = to->nodes.count;
             status = add_run(to, from, head, i, &branches);
         }
     }
@@ -134,11 +134,11 @@ fd_shape_compress(fd_model *to, const fd_model *from)
         uint32_t b = head[edge.to];
         if (a != b) {
             status = fd_vector_push(&to->edges,
-                                    (fd_model_edge){place[a], place[b]});
+                                    (fd_model_edge){index[a], index[b]});
         }
     }
     fd_free(head);
-    fd_free(place);
+    fd_free(index);
     return status == FD_OK ? fd_model_close(to, NULL) : status;
 }
 

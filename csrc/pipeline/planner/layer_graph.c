@@ -45,12 +45,12 @@ uint32_t
 fd_model_find(const fd_model *model, const char *id, size_t size)
 {
     fd_probe probe = fd_index_probe(&model->ids, fd_hash_bytes(id, size));
-    uint32_t place;
-    while ((place = fd_index_next(&model->ids, &probe)) != 0) {
+    uint32_t index;
+    while ((index = fd_index_next(&model->ids, &probe)) != 0) {
         const char *other =
-            fd_model_text(model, model->nodes.list[place - 1].id);
+            fd_model_text(model, model->nodes.list[index - 1].id);
         if (strlen(other) == size && memcmp(other, id, size) == 0) {
-            return place - 1;
+            return index - 1;
         }
     }
     return model->nodes.count;

@@ -38,7 +38,7 @@ wrong(const reading *r, const char *what, span field)
 
 /* Return the first or last occurrence of `text`, or NULL. */
 static const char *
-place_of(span within, const char *text, bool last)
+position_of(span within, const char *text, bool last)
 {
     size_t size = strlen(text);
     const char *found = NULL;
@@ -71,7 +71,7 @@ from(span text, const char *begin)
 static span
 next_part(span *rest, const char *mark)
 {
-    const char *end = place_of(*rest, mark, false);
+    const char *end = position_of(*rest, mark, false);
     span part = end == NULL ? *rest : until(*rest, end);
     *rest = end == NULL ? from(*rest, rest->from + rest->size)
                         : from(*rest, end + strlen(mark));
@@ -180,8 +180,8 @@ read_node(const reading *r, span line)
                           .forward_spread = FD_UNKNOWN,
                           .backward_spread = FD_UNKNOWN,
                           .saved = FD_UNKNOWN};
-    const char *first = place_of(line, between, false);
-    const char *meta = place_of(line, figures, true);
+    const char *first = position_of(line, between, false);
+    const char *meta = position_of(line, figures, true);
     if (first == NULL || meta == NULL) {
         return wrong(r,
                      "neither a node 'ID -- NAME -- "
@@ -193,7 +193,7 @@ read_node(const reading *r, span line)
                      line);
     }
     span text = from(line, meta + strlen(between));
-    const char *staged = place_of(text, stage, false);
+    const char *staged = position_of(text, stage, false);
     fd_status status = FD_OK;
     if (staged != NULL) {
         status = read_stage(r, from(text, staged + strlen(stage)), &node);
@@ -210,7 +210,7 @@ read_node(const reading *r, span line)
 static fd_status
 read_edge(reading *r, span line)
 {
-    const char *middle = place_of(line, between, false);
+    const char *middle = position_of(line, between, false);
     if (middle == NULL) {
         return wrong(r, "an edge is '<TAB>ID -- ID'", line);
     }

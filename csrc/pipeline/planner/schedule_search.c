@@ -299,10 +299,10 @@ may_follow(const search *s, uint32_t start, uint32_t state)
 
 /* Extend a node by each possible next block, in the order of time. */
 static void
-expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
+expand(search *s, uint32_t index, fd_compiled *compiled, load *loads)
 {
     const fd_states *states = s->states;
-    const node at = s->nodes.list[place];
+    const node at = s->nodes.list[index];
     uint32_t whole = states->count - 1;
     bool last = at.parts + 1u == s->evaluator.chunks * at.ranks;
     double before = at.state == FD_NO_STATE ? 0 : states->times[at.state];
@@ -324,7 +324,7 @@ expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
              used++) {
             uint32_t taken = at.parts < at.ranks ? used : 0;
             node new = {.bound = at.bound,
-                        .parent = place,
+                        .parent = index,
                         .state = state,
                         .parts = (uint16_t)(at.parts + 1),
                         .ranks = at.ranks,

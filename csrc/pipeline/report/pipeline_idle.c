@@ -59,8 +59,8 @@ count(sweep *s, int64_t end, fd_pipe_part part, uint32_t job,
     }
     s->share->parts[part] += end - s->time;
     if (for_rank != FD_NO_PIPE_JOB && s->share->chosen) {
-        uint32_t place = (uint32_t)s->p->ranks.list[for_rank].place;
-        s->idle->waits[(size_t)s->at * s->p->stages + place] += end - s->time;
+        uint32_t index = (uint32_t)s->p->ranks.list[for_rank].position;
+        s->idle->waits[(size_t)s->at * s->p->stages + index] += end - s->time;
     }
     if (s->idle->drawn == (int32_t)s->iteration && s->status == FD_OK) {
         s->status = fd_vector_push(

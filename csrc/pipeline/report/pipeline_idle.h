@@ -35,7 +35,7 @@ typedef struct fd_pipe_interval {
 
 typedef struct fd_pipe_idle {
     fd_pipe_share *shares; /* owned; parallel to the cells of the pipeline */
-    int64_t *waits;        /* owned; rank x place: ns of waiting in chosen
+    int64_t *waits;        /* owned; rank x position: ns of waiting in chosen
                      * iterations */
     uint32_t *producers;   /* owned; see fd_pipeline_find_producers */
     FD_VECTOR(fd_pipe_interval) intervals; /* of the iteration `drawn` */

@@ -58,8 +58,8 @@ follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
     const fd_pipe_rank *rank = &p->ranks.list[at];
     fd_pipe_cell cell = fd_pipeline_cell(p, at, iteration);
     uint32_t i = cell.first;
-    uint32_t j = plan->first[rank->place];
-    uint32_t past = plan->first[rank->place + 1];
+    uint32_t j = plan->first[rank->position];
+    uint32_t past = plan->first[rank->position + 1];
     for (;; i++, j++) {
         while (i < cell.end && !fd_pipe_computes(&p->jobs.list[i])) {
             i++;
@@ -98,10 +98,10 @@ try_schedule(fd_pipe_schedule *found, const fd_pipe *p,
     found->known = status == FD_OK;
     for (uint32_t i = 0; i < p->ranks.count && found->known; i++) {
         fd_pipe_cell cell = fd_pipeline_cell(p, i, drawn);
-        int32_t place = p->ranks.list[i].place;
-        if (place >= 0 && cell.end > cell.first) {
+        int32_t index = p->ranks.list[i].position;
+        if (index >= 0 && cell.end > cell.first) {
             found->known =
-                (uint32_t)place < found->plan.stages
+                (uint32_t)index < found->plan.stages
                 && follows(p, &found->plan, i, drawn, found->difference,
                            sizeof found->difference);
         }

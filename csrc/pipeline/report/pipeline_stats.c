@@ -100,14 +100,14 @@ fill_stages(fd_pipe *p)
         none = p->jobs.list[i].stage < 0;
     }
     for (uint32_t i = 0; i < p->ranks.count; i++) {
-        none = none && p->ranks.list[i].place < 0;
+        none = none && p->ranks.list[i].position < 0;
     }
     p->guessed = none && p->jobs.count > 0;
     for (uint32_t i = 0; i < p->ranks.count; i++) {
         fd_pipe_rank *rank = &p->ranks.list[i];
         int32_t stage = only_stage(p, rank);
         if (stage == -1) {
-            stage = p->guessed ? (int32_t)i : rank->place;
+            stage = p->guessed ? (int32_t)i : rank->position;
         }
         for (uint32_t j = rank->first; j < rank->end && stage >= 0; j++) {
             if (p->jobs.list[j].stage < 0) {
@@ -132,9 +132,9 @@ count_stages(fd_pipe *p)
                 lowest = job->stage;
             }
         }
-        rank->place = rank->place >= 0 ? rank->place : lowest;
-        if (rank->place >= (int32_t)p->stages) {
-            p->stages = (uint32_t)rank->place + 1;
+        rank->position = rank->position >= 0 ? rank->position : lowest;
+        if (rank->position >= (int32_t)p->stages) {
+            p->stages = (uint32_t)rank->position + 1;
         }
     }
     p->globals = (uint32_t)(most + 1);
@@ -179,7 +179,7 @@ aim(fd_pipe *p, fd_pipe_job *job)
 }
 
 /* Find the lines: ranks that differ only in the pipeline coordinate; without
- * coordinates, the k-th rank of each place is in line k. */
+ * coordinates, the k-th rank of each position is in line k. */
 static void
 find_lines(fd_pipe *p)
 {
@@ -199,7 +199,7 @@ find_lines(fd_pipe *p)
                 line = found ? before->line : line;
             }
             else {
-                line += before->place == rank->place;
+                line += before->position == rank->position;
             }
         }
         if (known && !found) {

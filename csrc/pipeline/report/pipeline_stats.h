@@ -7,7 +7,7 @@
  *
  * A line is a set of ranks with each stage once; replicas of a stage (data
  * parallel copies) are in different lines, without transfers between lines.
- * The place of a rank in its line is its lowest global stage. */
+ * The position of a rank in its line is its lowest global stage. */
 #ifndef FD_PIPELINE_STATS_H
 #define FD_PIPELINE_STATS_H
 
@@ -57,8 +57,8 @@ typedef struct fd_pipe_job {
 
 typedef struct fd_pipe_rank {
     uint32_t rank;
-    int32_t place; /* in its line; -1: no stage */
-    int32_t data;  /* coordinates; -1: unknown */
+    int32_t position; /* in its line; -1: no stage */
+    int32_t data;     /* coordinates; -1: unknown */
     int32_t model;
     uint32_t line;
     uint32_t first; /* index of its first job */

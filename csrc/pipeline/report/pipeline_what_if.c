@@ -121,18 +121,18 @@ theories(study *s)
 }
 
 static fd_status
-faster(study *s, uint32_t place)
+faster(study *s, uint32_t index)
 {
     const fd_plan *plan = &s->found->plan;
     take_base(s);
-    for (uint32_t i = plan->first[place]; i < plan->first[place + 1]; i++) {
+    for (uint32_t i = plan->first[index]; i < plan->first[index + 1]; i++) {
         if (fd_job_is_compute((fd_job_kind)plan->jobs.list[i].kind)) {
             s->times[i] -= s->times[i] / 10;
         }
     }
     return add_simulated(s,
                          (fd_pipe_if){.change = FD_IF_FASTER,
-                                      .stage = (int32_t)place,
+                                      .stage = (int32_t)index,
                                       .to = -1,
                                       .layer = -1},
                          s->found->posted);
@@ -205,15 +205,15 @@ doubled(study *s)
     return status == FD_EINVAL ? FD_OK : status;
 }
 
-/* Set the times of a place for a micro-batch in all its chunks, by kind. B is
+/* Set the times of a position for a micro-batch in all its chunks, by kind. B is
  * the sum of I and W; if they are not separate, each is half of it. */
 static void
-price_place(study *s, uint32_t place, int64_t of[FD_JOB_KINDS])
+price_line(study *s, uint32_t index, int64_t of[FD_JOB_KINDS])
 {
     const fd_pipe_schedule *found = s->found;
     memset(of, 0, FD_JOB_KINDS * sizeof *of);
     for (uint32_t g = 0; g < s->globals; g++) {
-        if (fd_plan_holder(&found->plan, g) != place) {
+        if (fd_plan_holder(&found->plan, g) != index) {
             continue;
         }
         for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
@@ -256,7 +256,7 @@ simulate_other(study *s, fd_schedule schedule, fd_pipe_theory *simulated)
     fd_replay_prices prices = {.of_kind = {NULL}};
     for (uint32_t g = 0; g < globals && capacity != NULL; g++) {
         int64_t of[FD_JOB_KINDS];
-        price_place(s, fd_plan_holder(&plan, g), of);
+        price_line(s, fd_plan_holder(&plan, g), of);
         for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
             int kind = common[i];
             bool moves = fd_job_is_transfer((fd_job_kind)kind);

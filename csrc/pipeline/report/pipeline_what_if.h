@@ -6,8 +6,8 @@
 #include "pipeline/report/pipeline_schedule.h"
 
 typedef enum fd_if_change {
-    FD_IF_FASTER,     /* the computations of a place take 9/10 of the time */
-    FD_IF_BALANCED,   /* all global stages compute equally long */
+    FD_IF_FASTER,   /* the computations of a position take 9/10 of the time */
+    FD_IF_BALANCED, /* all global stages compute equally long */
     FD_IF_OVERLAPPED, /* transfers run in parallel to the work */
     FD_IF_DOUBLED,    /* twice the micro-batches; the result is half of such a
                        * step */
@@ -20,10 +20,10 @@ extern const char *const fd_if_names[FD_IF_CHANGES];
 
 typedef struct fd_pipe_if {
     fd_if_change change;
-    int32_t stage;        /* FASTER: a place; MOVED: a global stage; otherwise
+    int32_t stage; /* FASTER: a position; MOVED: a global stage; otherwise
                            * -1 */
-    int32_t to;           /* MOVED: a global stage */
-    int32_t layer;        /* MOVED */
+    int32_t to;    /* MOVED: a global stage */
+    int32_t layer; /* MOVED */
     fd_schedule schedule; /* SCHEDULE */
     int64_t saves;        /* ns saved per step; negative: the step is longer */
 } fd_pipe_if;

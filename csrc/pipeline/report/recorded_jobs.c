@@ -79,7 +79,7 @@ fd_pipe_read_rank(fd_pipe *p, const fd_trace *trace, const fd_trace_rank *rank,
                   const fd_pipe_known *known)
 {
     fd_pipe_rank made = {.rank = rank->rank,
-                         .place = known->place,
+                         .position = known->position,
                          .data = known->data,
                          .model = known->model,
                          .killed = rank->state == FD_STATE_KILLED

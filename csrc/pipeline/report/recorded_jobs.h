@@ -8,7 +8,7 @@
 
 /* Facts of a rank in addition to its jobs. */
 typedef struct fd_pipe_known {
-    int32_t place; /* -1: unknown, like the next numbers */
+    int32_t position; /* -1: unknown, like the next numbers */
     int32_t data;
     int32_t model;
     int64_t unsure;     /* maximum error of its clock in ns */

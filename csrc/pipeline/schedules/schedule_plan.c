@@ -41,9 +41,9 @@ fd_schedule_named(const char *name)
 uint32_t
 fd_plan_holder(const fd_plan *plan, uint32_t global)
 {
-    uint32_t place = global % plan->stages;
+    uint32_t index = global % plan->stages;
     bool back = plan->schedule == FD_SCHEDULE_ZB_V && global >= plan->stages;
-    return back ? plan->stages - 1 - place : place;
+    return back ? plan->stages - 1 - index : index;
 }
 
 static fd_status

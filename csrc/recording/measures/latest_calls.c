@@ -43,7 +43,7 @@ next_of(fd_tree *tree, fd_latest *of, fd_measure_key key)
 static bool
 is_waiting(const fd_tree *tree)
 {
-    static const char place[] = "torch/distributed/distributed_c10d.py";
+    static const char module[] = "torch/distributed/distributed_c10d.py";
     const fd_file *file = &tree->recording->file;
     uint32_t depth = fd_tree_depth(tree);
     const fd_entry *caller = depth >= 2 ? &tree->stack[depth - 2] : NULL;
@@ -55,7 +55,7 @@ is_waiting(const fd_tree *tree)
     const fd_node *node = fd_file_record(file, context->node);
     const char *path = fd_strings_text(file, node->file);
     return node->kind == FD_NODE_PYTHON
-        && strcmp(path + node->strip, place) == 0;
+        && strcmp(path + node->strip, module) == 0;
 }
 
 static void

@@ -79,13 +79,13 @@ static fd_scan_result
 find_part(fd_dump_parts *parts)
 {
     fd_bytes_in *in = &parts->in;
-    fd_dump_part place;
+    fd_dump_part one;
     fd_span text;
     int part = 0;
     if (peek(in) != '"') {
         return in->at == in->end ? FD_SCAN_CUT : FD_SCAN_BAD;
     }
-    fd_scan_result result = value(in, &place, &text);
+    fd_scan_result result = value(in, &one, &text);
     while (result == FD_SCAN_OK && part < FD_DUMP_PARTS
            && !fd_span_is(fd_span_inside(text), NAMES[part])) {
         part++;
@@ -97,10 +97,10 @@ find_part(fd_dump_parts *parts)
         return find_ranks(parts);
     }
     if (result == FD_SCAN_OK) {
-        result = value(in, &place, &text);
+        result = value(in, &one, &text);
     }
     if (result == FD_SCAN_OK && part < FD_DUMP_PARTS) {
-        parts->parts[part] = place;
+        parts->parts[part] = one;
     }
     return result;
 }

@@ -4,7 +4,7 @@
 #define FD_CHUNK_LIST_H
 
 #include "base/vector.h"
-#include "recording/recording_place.h"
+#include "recording/recording_names.h"
 
 #include <stdbool.h>
 

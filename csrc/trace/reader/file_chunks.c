@@ -220,7 +220,7 @@ fd_chunks_record(const fd_chunks *chunks, uint32_t kind, uint32_t id)
 }
 
 uint32_t
-fd_chunks_place(const fd_chunks *chunks, uint32_t kind, uint32_t id)
+fd_chunks_index(const fd_chunks *chunks, uint32_t kind, uint32_t id)
 {
     uint32_t index;
     const fd_chunk_view *view = find_record(chunks, kind, id, &index);

@@ -40,7 +40,7 @@ const void *fd_chunks_record(const fd_chunks *chunks, uint32_t kind,
 
 /* Return the number of that record among all records of its kind in the order
  * of the list, from 1; 0 if the id is invalid. */
-uint32_t fd_chunks_place(const fd_chunks *chunks, uint32_t kind, uint32_t id);
+uint32_t fd_chunks_index(const fd_chunks *chunks, uint32_t kind, uint32_t id);
 
 /* Return the string of an id if its bytes lie within the chunk, otherwise
  * NULL. */

@@ -97,11 +97,11 @@ find_calls(const fd_reading *r, const ends *e, fd_trace_flow *found)
             &e->first, hash_of(event->start, event->context, event->thread));
         for (; end != 0; end = e->next[end - 1]) {
             int side = (end - 1) % 2;
-            uint32_t *place = side == 0 ? &found[(end - 1) / 2].from
+            uint32_t *index = side == 0 ? &found[(end - 1) / 2].from
                                         : &found[(end - 1) / 2].to;
-            if (*place == UINT32_MAX
+            if (*index == UINT32_MAX
                 && is_end(&r->flows.list[(end - 1) / 2], side, event)) {
-                *place = i;
+                *index = i;
             }
         }
     }

@@ -54,7 +54,7 @@ add_iteration(fd_reading *r, const fd_job *job)
                                .micro_batches = job->micro_batches,
                                .stages = job->stages,
                                .processes = job->processes,
-                               .place = job->place};
+                               .position = job->position};
     if (name != NULL) {
         snprintf(made.schedule, sizeof made.schedule, "%.*s", (int)name->size,
                  name->bytes);

@@ -96,13 +96,13 @@ static void
 add_thread(const snapshots *s, const fd_snapshot *snapshot,
            const fd_snapshot_thread *thread)
 {
-    uint32_t place =
-        fd_chunks_place(&s->r->file, FD_CHUNK_THREADS, thread->thread);
+    uint32_t index =
+        fd_chunks_index(&s->r->file, FD_CHUNK_THREADS, thread->thread);
     uint64_t pending =
         thread->context != 0 ? pending_ticks(snapshot, thread->last) : 0;
     s->states[fd_reading_raw(s->r, thread->context)].self += pending;
-    s->covered[place] = thread->covered + pending;
-    s->cpu[place] = thread->cpu;
+    s->covered[index] = thread->covered + pending;
+    s->cpu[index] = thread->cpu;
 }
 
 static void

@@ -11,15 +11,15 @@ sum_trees(const fd_reading *r, fd_map *places, uint64_t *ticks)
             || (record->flags & FD_CONTEXT_ASYNC) != 0) {
             continue;
         }
-        uint32_t place = fd_map_get(places, owner);
-        if (place == 0) {
-            place = places->count + 1;
-            fd_status status = fd_map_put(places, owner, place);
+        uint32_t index = fd_map_get(places, owner);
+        if (index == 0) {
+            index = places->count + 1;
+            fd_status status = fd_map_put(places, owner, index);
             if (status != FD_OK) {
                 return status;
             }
         }
-        ticks[place] += record->self;
+        ticks[index] += record->self;
     }
     return FD_OK;
 }

@@ -87,7 +87,7 @@ fd_reading_ns(const fd_reading *r, uint64_t ticks)
 static inline uint32_t
 fd_reading_raw(const fd_reading *r, uint32_t id)
 {
-    return fd_chunks_place(&r->file, FD_CHUNK_CONTEXTS, id);
+    return fd_chunks_index(&r->file, FD_CHUNK_CONTEXTS, id);
 }
 
 /* Return the context of the trace for a context of the file, or 0 if it was

@@ -56,7 +56,7 @@ _NO_THREAD = "can't start new thread"
 _NO_LIBRARY = ("failed to map segment", "cannot allocate memory", "Cannot allocate memory")
 
 
-class _Parser(argparse.ArgumentParser):
+class _ArgumentParser(argparse.ArgumentParser):
     """Print each mistake as one line."""
 
     def error(self, message: str) -> NoReturn:
@@ -81,7 +81,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    top = _Parser(prog="fastdispatch", description="Record a PyTorch training run and inspect its call graph.")
+    top = _ArgumentParser(prog="fastdispatch", description="Record a PyTorch training run and inspect its call graph.")
     top.add_argument("--version", action="version", version=f"fastdispatch {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:

@@ -105,7 +105,7 @@ class SvgFile(OutputFile):
         return made
 
 
-class Picture(OutputFile):
+class PictureFile(OutputFile):
     """An image drawn by Graphviz, or its source."""
 
     def __new__(cls, text: str) -> Self:

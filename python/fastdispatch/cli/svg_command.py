@@ -10,7 +10,7 @@ from fastdispatch import Trace
 from fastdispatch._core import Error
 from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import percent, whole
-from fastdispatch.cli.paths import OutputFile, Picture, add_input, add_output
+from fastdispatch.cli.paths import OutputFile, PictureFile, add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.compare.gate import matches
 from fastdispatch.files.output import write
@@ -21,7 +21,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "svg", help="draw the call graph", description="Draw the call graph as SVG, PDF or PNG."
     )
     output = "write the image to FILE (.svg, .png or .pdf), or its Graphviz source (.dot)"
-    add_options(parser, Picture, output, default="callgraph.svg")
+    add_options(parser, PictureFile, output, default="callgraph.svg")
     parser.set_defaults(function=run)
 
 

@@ -17,11 +17,11 @@ from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
 
 #: Bits of the C core, in their order (csrc/profile/profile_diff.h).
-SAID = ("new", "gone", "calls", "slower", "faster", "collection")
+CHANGES = ("new", "gone", "calls", "slower", "faster", "collection")
 
 FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")
 
-By = Literal["node", "module", "package"]
+CompareBy = Literal["node", "module", "package"]
 
 _TOP = 20
 
@@ -39,12 +39,12 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Row:
+class DiffRow:
     """A function, operator, ... of at least one side."""
 
     key: str
     kind: str
-    said: frozenset[str]
+    changes: frozenset[str]
     calls: Pair
     self: Pair
     total: Pair
@@ -55,28 +55,28 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         figures = {name: getattr(self, "asynchronous" if name == "async" else name) for name in FIGURES}
-        said = sorted(self.said - {"collection"}, key=SAID.index)
-        return {"key": self.key, "kind": self.kind, "said": said} | {
+        changes = sorted(self.changes - {"collection"}, key=CHANGES.index)
+        return {"key": self.key, "kind": self.kind, "changes": changes} | {
             name: [pair.before, pair.after] for name, pair in figures.items()
         }
 
 
 @dataclass(frozen=True)
-class Call:
+class DiffCall:
     """Calls between a caller (None: the outside) and a callee, on at least one side."""
 
-    caller: Row | None
-    callee: Row
-    said: frozenset[str]
+    caller: DiffRow | None
+    callee: DiffRow
+    changes: frozenset[str]
     calls: Pair
 
     @property
     def follows(self) -> bool:
         """Whether the number per call of the caller is unchanged: then the caller changed, not this. Calls of operators
         follow from their arguments."""
-        if self.caller is None or self.caller.said & {"new", "gone"}:
+        if self.caller is None or self.caller.changes & {"new", "gone"}:
             return True
-        if "calls" in self.caller.said and self.caller.kind in ("op", "autograd"):
+        if "calls" in self.caller.changes and self.caller.kind in ("op", "autograd"):
             return True
         before, after = self.caller.calls.before, self.caller.calls.after
         return bool(before and after) and abs(self.calls.before / before - self.calls.after / after) < 1e-9
@@ -85,7 +85,7 @@ class Call:
         return {
             "caller": self.caller.key if self.caller else None,
             "callee": self.callee.key,
-            "said": sorted(self.said, key=SAID.index),
+            "changes": sorted(self.changes, key=CHANGES.index),
             "calls": [self.calls.before, self.calls.after],
         }
 
@@ -107,7 +107,7 @@ def diff(
     before: Trace | PathLike | Sequence[PathLike],
     after: Trace | PathLike | Sequence[PathLike],
     *,
-    by: By = "node",
+    by: CompareBy = "node",
     threshold: float = 0.1,
     rank: int | None = None,
     steps: Steps = "settled",
@@ -193,45 +193,45 @@ class Diff:
         return abs(self.speed - 1) >= 0.02
 
     @cached_property
-    def _all_rows(self) -> list[Row]:
+    def _all_rows(self) -> list[DiffRow]:
         columns = self.found["rows"]
         return [
-            Row(
+            DiffRow(
                 columns["key"][i],
                 columns["kind"][i],
-                _said(columns["said"][i]),
+                _changes(columns["changes"][i]),
                 *(Pair(columns[f"{name}_before"][i], columns[f"{name}_after"][i]) for name in FIGURES),
             )
             for i in range(len(columns["key"]))
         ]
 
     @cached_property
-    def _all_calls(self) -> list[Call]:
+    def _all_calls(self) -> list[DiffCall]:
         rows, columns = self._all_rows, self.found["calls"]
         return [
-            Call(rows[caller] if caller >= 0 else None, rows[callee], _said(said), Pair(before, after))
-            for caller, callee, said, before, after in zip(*columns.values(), strict=True)
+            DiffCall(rows[caller] if caller >= 0 else None, rows[callee], _changes(changes), Pair(before, after))
+            for caller, callee, changes, before, after in zip(*columns.values(), strict=True)
         ]
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[DiffRow]:
         """The compared rows: all but garbage collections, which happen at any moment."""
-        return [row for row in self._all_rows if "collection" not in row.said]
+        return [row for row in self._all_rows if "collection" not in row.changes]
 
     @cached_property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[DiffCall]:
         """Calls without those of garbage collections and below them."""
-        return [call for call in self._all_calls if "collection" not in call.said]
+        return [call for call in self._all_calls if "collection" not in call.changes]
 
     @cached_property
-    def collections(self) -> list[Row]:
+    def collections(self) -> list[DiffRow]:
         """Garbage collections by generation: not compared."""
-        return [row for row in self._all_rows if "collection" in row.said]
+        return [row for row in self._all_rows if "collection" in row.changes]
 
     @cached_property
-    def collection_calls(self) -> list[Call]:
+    def collection_calls(self) -> list[DiffCall]:
         """Calls of garbage collections and below them: not compared."""
-        return [call for call in self._all_calls if "collection" in call.said]
+        return [call for call in self._all_calls if "collection" in call.changes]
 
     def joined(self, ranks: Sequence[int] = ()) -> _core.Trace:
         """Return both as one trace: rank 0 is before and 1 after, and so on in pairs for each common one of
@@ -240,7 +240,7 @@ class Diff:
         wanted = [(self.sides[0].rank, self.sides[1].rank), *((rank, rank) for rank in ranks)]
         return before.core.joined(after.core, [(before.index(one), after.index(other)) for one, other in wanted])
 
-    def time(self, row: Row) -> Pair:
+    def time(self, row: DiffRow) -> Pair:
         """Return the compared time: self time, for modules total time, corrected for the speed of the machine."""
         pair = row.total if self.by == "module" else row.self
         return Pair(pair.before * self.speed, pair.after)
@@ -255,11 +255,11 @@ class Diff:
         """How the time of a step changed, in a sentence."""
         return verdict(self)
 
-    def effect(self, changed: Row | Call) -> float:
+    def effect(self, changed: DiffRow | DiffCall) -> float:
         """Return the time that a step has more or less by a change, ns: of a new or removed row all below it, of a
         call its number times the mean time of such calls."""
-        if isinstance(changed, Row):
-            whole = changed.said & {"new", "gone"}
+        if isinstance(changed, DiffRow):
+            whole = changed.changes & {"new", "gone"}
             pair = Pair(changed.total.before * self.speed, changed.total.after) if whole else self.time(changed)
             return abs(pair.change)
         callee, number = changed.callee, changed.calls.change
@@ -270,14 +270,14 @@ class Diff:
         )
         return abs(number) * total / calls if calls else 0.0
 
-    def changed(self) -> list[Row]:
+    def changed(self) -> list[DiffRow]:
         """Return rows that are new, gone, slower or faster, the largest effect first."""
-        found = [row for row in self.rows if row.said - {"calls"}]
+        found = [row for row in self.rows if row.changes - {"calls"}]
         return sorted(found, key=lambda row: (-self.effect(row), row.key))
 
-    def changed_calls(self) -> list[Call]:
+    def changed_calls(self) -> list[DiffCall]:
         """Return calls whose number per call of the caller changed, the largest effect first."""
-        found = [call for call in self.calls if call.said and not call.follows]
+        found = [call for call in self.calls if call.changes and not call.follows]
         return sorted(found, key=lambda call: (-self.effect(call), -abs(call.calls.change), call.callee.key))
 
     def own_keys(self) -> set[str]:
@@ -324,11 +324,11 @@ def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
     return Side(name, rank, number_of_ranks(ranks), steps, whole, trace.window.text if trace.window is not None else "")
 
 
-def _said(bits: int) -> frozenset[str]:
+def _changes(bits: int) -> frozenset[str]:
     return frozenset(_names(bits))
 
 
 def _names(bits: int) -> Iterator[str]:
-    for place, name in enumerate(SAID):
-        if bits >> place & 1:
+    for index, name in enumerate(CHANGES):
+        if bits >> index & 1:
             yield name

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.diff_text import lines
-from fastdispatch.compare.gate import Broken, Budget, noise
+from fastdispatch.compare.gate import Budget, ExceededLimit, noise
 
 
-def markdown(diff: Diff, budget: Budget | None, broken: list[Broken], *, top: int | None) -> Iterator[str]:
+def markdown(diff: Diff, budget: Budget | None, broken: list[ExceededLimit], *, top: int | None) -> Iterator[str]:
     """Yield the result of the gate, exceeded limits, the verdict and the changes by their effect on the step."""
     yield f"### fastdispatch: {_title(budget, broken)}"
     yield ""
@@ -28,13 +28,13 @@ def _code(text: str) -> str:
     return f"`{escaped}`"
 
 
-def _title(budget: Budget | None, broken: list[Broken]) -> str:
+def _title(budget: Budget | None, broken: list[ExceededLimit]) -> str:
     if budget is None:
         return "comparison"
     return f"{len(broken)} limit{'s' * (len(broken) != 1)} exceeded" if broken else "gate passed"
 
 
-def _limits(budget: Budget, broken: list[Broken]) -> Iterator[str]:
+def _limits(budget: Budget, broken: list[ExceededLimit]) -> Iterator[str]:
     if broken:
         yield "| limit | exceeded by |"
         yield "|---|---|"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastdispatch.compare.diff import Call, Diff, Row
-from fastdispatch.compare.gate import Broken, Budget, per
+from fastdispatch.compare.diff import Diff, DiffCall, DiffRow
+from fastdispatch.compare.gate import Budget, ExceededLimit, per
 from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size
 
 
@@ -15,10 +15,10 @@ def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
     yield from head(diff)
     calls, rows = diff.changed_calls(), diff.changed()
     shown_by_call = {call.callee.key for call in calls[:top]}
-    rows = [row for row in rows if row.key not in shown_by_call or row.said & {"slower", "faster"}]
-    shown: list[Call | Row] = [*calls[:top], *rows[:top]]
+    rows = [row for row in rows if row.key not in shown_by_call or row.changes & {"slower", "faster"}]
+    shown: list[DiffCall | DiffRow] = [*calls[:top], *rows[:top]]
     shown.sort(key=lambda change: -diff.effect(change))
-    cells = (call_cells(diff, each) if isinstance(each, Call) else row_cells(diff, each) for each in shown)
+    cells = (call_cells(diff, each) if isinstance(each, DiffCall) else row_cells(diff, each) for each in shown)
     yield from aligned(cells, indent=" ")
     yield from measured_lines(diff, top)
     hidden = len(calls) + len(rows) - len(calls[:top]) - len(rows[:top])
@@ -66,19 +66,19 @@ def sign(change: float) -> str:
     return "+" if change > 0 else "-"
 
 
-def call_cells(diff: Diff, call: Call) -> tuple[str, str]:
+def call_cells(diff: Diff, call: DiffCall) -> tuple[str, str]:
     count = f"{sign(call.calls.change)} {abs(call.calls.change):.4g} calls{per(diff)}"
-    word = "  (new)" if "new" in call.said else "  (gone)" if "gone" in call.said else ""
+    word = "  (new)" if "new" in call.changes else "  (gone)" if "gone" in call.changes else ""
     effect = diff.effect(call)
     word += f"   {sign(call.calls.change)} {seconds(effect)}{per(diff)}" if effect else ""
     return count, f"{call.caller.key if call.caller else '<outside>'} -> {call.callee.key}{word}"
 
 
-def row_cells(diff: Diff, row: Row) -> tuple[str, str]:
+def row_cells(diff: Diff, row: DiffRow) -> tuple[str, str]:
     time = diff.time(row)
     of = "total" if diff.by == "module" else "self"
-    if "new" in row.said or "gone" in row.said:
-        what = f"{sign(time.change)} {'new' if 'new' in row.said else 'gone'}"
+    if "new" in row.changes or "gone" in row.changes:
+        what = f"{sign(time.change)} {'new' if 'new' in row.changes else 'gone'}"
         calls = row.calls.after or row.calls.before
         total = "" if diff.by == "module" else f", {seconds(diff.effect(row))} total"
         return what, f"{row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}"
@@ -88,12 +88,12 @@ def row_cells(diff: Diff, row: Row) -> tuple[str, str]:
     return growth, f"{row.key}   {between}, spread {seconds(spread)}"
 
 
-def collection_text(diff: Diff, row: Row) -> str:
+def collection_text(diff: Diff, row: DiffRow) -> str:
     calls = f"{row.calls.before:.4g} -> {row.calls.after:.4g} calls{per(diff)}"
     return f"{row.key} {calls}, {seconds(row.total.before)} -> {seconds(row.total.after)}{per(diff)}"
 
 
-def gate_lines(budget: Budget, broken: list[Broken]) -> Iterator[str]:
+def gate_lines(budget: Budget, broken: list[ExceededLimit]) -> Iterator[str]:
     for one in broken:
         yield f" ! {one.text}   {budget.path}:{one.line}"
     yield f"gate: {len(broken)} limit{'s' * (len(broken) != 1)} exceeded" if broken else "gate: passed"

@@ -9,7 +9,7 @@ from fastdispatch.read.plumbing import plumbing
 from fastdispatch.text.formats import seconds
 
 if TYPE_CHECKING:
-    from fastdispatch.compare.diff import Call, Diff, Pair, Row
+    from fastdispatch.compare.diff import Diff, DiffCall, DiffRow, Pair
     from fastdispatch.compare.diff_measured import MeasuredChange
 
 #: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
@@ -118,12 +118,12 @@ def _short(key: str, line: int = 0) -> str:
     return f"{f'{owner}.' if owner else ''}{name} ({file}{f':{line}' if line else ''})"
 
 
-def _edge(call: Call) -> str:
-    word = "new" if "new" in call.said else "gone" if "gone" in call.said else f"{call.calls.change:+.4g} calls"
+def _edge(call: DiffCall) -> str:
+    word = "new" if "new" in call.changes else "gone" if "gone" in call.changes else f"{call.calls.change:+.4g} calls"
     return f"{_short(call.callee.key)} {'is' if word in ('new', 'gone') else 'has'} {word}"
 
 
-def _cause(diff: Diff, change: float) -> Row | None:
+def _cause(diff: Diff, change: float) -> DiffRow | None:
     """Return the innermost function of the program that explains most of the change: among those with most of the
     largest change the one that takes the shortest time."""
     step = max(abs(side.whole) for side in diff.sides)
@@ -132,13 +132,13 @@ def _cause(diff: Diff, change: float) -> Row | None:
     return _innermost(diff, "total", change, abs(change) / 2)
 
 
-def _origin(diff: Diff, row: Row, part: float) -> Row | None:
+def _origin(diff: Diff, row: DiffRow, part: float) -> DiffRow | None:
     """Return the innermost function whose forward calls caused most of the change ``part`` of ``row``, if it is a
     change of autograd time."""
     return _innermost(diff, "backward", part, _MOST * abs(part)) if abs(row.backward.change) > 0 else None
 
 
-def _innermost(diff: Diff, figure: str, change: float, minimum: float) -> Row | None:
+def _innermost(diff: Diff, figure: str, change: float, minimum: float) -> DiffRow | None:
     """Return the function of the program with the shortest time among those with most of the largest change of
     ``figure`` in the direction of ``change``; None if the largest change is below ``minimum``."""
     own = diff.own_keys()
@@ -151,7 +151,7 @@ def _innermost(diff: Diff, figure: str, change: float, minimum: float) -> Row | 
     close = [row for row, time in same if abs(time) >= _MOST * largest]
     depth = _depths(diff)  # functions that never return have the time of the whole step
 
-    def order(row: Row) -> tuple[float, int, str]:
+    def order(row: DiffRow) -> tuple[float, int, str]:
         time: Pair = getattr(row, figure)
         return max(time.before, time.after), -depth.get(row.key, 0), row.key
 
@@ -172,12 +172,12 @@ def _depths(diff: Diff) -> dict[str, int]:
     return found
 
 
-def _is_part(row: Row) -> bool:
+def _is_part(row: DiffRow) -> bool:
     """Whether a function is a comprehension or generator expression, a part of the function around it."""
     return row.key.endswith(_PARTS)
 
 
-def _reasons(diff: Diff, row: Row, part: float) -> list[Call]:
+def _reasons(diff: Diff, row: DiffRow, part: float) -> list[DiffCall]:
     """Return changed calls that the function makes itself or in a comprehension, the most expensive first. Functions
     that only pass a call on are named if there are no others."""
     sign = 1 if part > 0 else -1
@@ -185,7 +185,7 @@ def _reasons(diff: Diff, row: Row, part: float) -> list[Call]:
     found = [
         call
         for call in diff.calls
-        if "calls" in call.said
+        if "calls" in call.changes
         and call.calls.change * sign > 0
         and not _is_part(call.callee)
         and call.callee is not row

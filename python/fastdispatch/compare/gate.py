@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.compare.diff import Diff, Row
+from fastdispatch.compare.diff import Diff, DiffRow
 from fastdispatch.files.regular import read_text
 from fastdispatch.measures.measured import measured, required
 from fastdispatch.read.steps import step_times
@@ -40,7 +40,7 @@ _QUARTILES, _MEDIAN = 1.349, 1.2533
 
 
 @dataclass(frozen=True)
-class Broken:
+class ExceededLimit:
     """A line of a budget that is exceeded, and by what."""
 
     text: str
@@ -84,7 +84,7 @@ class Budget:
                     return number
         return 1
 
-    def broken(self, diff: Diff) -> list[Broken]:
+    def broken(self, diff: Diff) -> list[ExceededLimit]:
         """Yield exceeded lines in the order step, measured figures, calls, times, operators, forbidden calls."""
         return [
             *self._step(diff),
@@ -95,16 +95,16 @@ class Budget:
             *self._forbidden(diff),
         ]
 
-    def _step(self, diff: Diff) -> list[Broken]:
+    def _step(self, diff: Diff) -> list[ExceededLimit]:
         allowed = self.content.get("step")
         before, after = (side.whole for side in diff.sides)
         if allowed is None or not before or after <= before * (1 + allowed / 100):
             return []
         spread = noise(diff)
         text = f"; noise of the median {spread:.1%}" if spread is not None else ""
-        return [Broken(f"{after / before - 1:+.1%} per step, {allowed} % allowed{text}", self._line("step"))]
+        return [ExceededLimit(f"{after / before - 1:+.1%} per step, {allowed} % allowed{text}", self._line("step"))]
 
-    def _measured(self, diff: Diff) -> list[Broken]:
+    def _measured(self, diff: Diff) -> list[ExceededLimit]:
         found = []
         for key in _WORDS:
             if key not in self.content:
@@ -113,7 +113,7 @@ class Budget:
             for words, before, after in self._figures(diff, key):
                 if after > before * (1 + allowed / 100):
                     growth = f"{after / before - 1:+.1%}" if before else f"{after:g}"
-                    found.append(Broken(f"{growth} {words}, {allowed:g} % allowed", self._line(key)))
+                    found.append(ExceededLimit(f"{growth} {words}, {allowed:g} % allowed", self._line(key)))
         return found
 
     def _figures(self, diff: Diff, key: str) -> list[tuple[str, float, float]]:
@@ -128,35 +128,39 @@ class Budget:
         before, after = (one.total(name) for one in sides)
         return [(_WORDS[key], before, after)]
 
-    def _calls(self, diff: Diff) -> list[Broken]:
+    def _calls(self, diff: Diff) -> list[ExceededLimit]:
         found = []
         for glob, allowed in self.content.get("calls", {}).items():
             rows = diff.collections if names_collections(glob) else diff.rows
             calls = sum(row.calls.after for row in matching(rows, glob))
             if calls != allowed:
-                found.append(Broken(f"{calls:g} calls{per(diff)} of {glob}, {allowed:g} expected", self._line(glob)))
+                found.append(
+                    ExceededLimit(f"{calls:g} calls{per(diff)} of {glob}, {allowed:g} expected", self._line(glob))
+                )
         return found
 
-    def _times(self, diff: Diff) -> list[Broken]:
+    def _times(self, diff: Diff) -> list[ExceededLimit]:
         """Check only rows that are slower than the spread of steps explains."""
         found = []
         for glob, allowed in self.content.get("time", {}).items():
             for row in matching(diff.rows, glob):
                 time = diff.time(row)
-                if "slower" in row.said and time.after > time.before * (1 + allowed / 100):
+                if "slower" in row.changes and time.after > time.before * (1 + allowed / 100):
                     growth = f"{time.after / time.before - 1:+.0%}" if time.before else "all"
                     spread = max(row.spread.before * diff.speed, row.spread.after)
                     text = f"; spread of steps {seconds(spread)}" if spread else ""
-                    found.append(Broken(f"{growth} time  {row.key}, {allowed:g} % allowed{text}", self._line(glob)))
+                    found.append(
+                        ExceededLimit(f"{growth} time  {row.key}, {allowed:g} % allowed{text}", self._line(glob))
+                    )
         return found
 
-    def _operators(self, diff: Diff) -> list[Broken]:
+    def _operators(self, diff: Diff) -> list[ExceededLimit]:
         if self.content.get("new_operators", True):
             return []
-        new = [row for row in diff.rows if row.kind in ("op", "autograd") and "new" in row.said]
-        return [Broken(f"{row.key} is new", self._line("new_operators")) for row in new]
+        new = [row for row in diff.rows if row.kind in ("op", "autograd") and "new" in row.changes]
+        return [ExceededLimit(f"{row.key} is new", self._line("new_operators")) for row in new]
 
-    def _forbidden(self, diff: Diff) -> list[Broken]:
+    def _forbidden(self, diff: Diff) -> list[ExceededLimit]:
         found = []
         for edge in self.content.get("forbid", []):
             caller, callee = (glob.strip() for glob in edge.split(" -> ", 1))
@@ -164,7 +168,7 @@ class Budget:
                 above = call.caller.key if call.caller else ""
                 if call.calls.after > 0 and matches(caller, above) and matches(callee, call.callee.key):
                     text = f"{call.calls.after:g} calls{per(diff)}  {above or '<outside>'} -> {call.callee.key}"
-                    found.append(Broken(text, self._line(edge)))
+                    found.append(ExceededLimit(text, self._line(edge)))
         return found
 
     @property
@@ -172,7 +176,7 @@ class Budget:
         """Whether a limit depends on times; limits of calls are exact."""
         return "step" in self.content or bool(self.content.get("time"))
 
-    def as_json(self, broken: list[Broken], diff: Diff) -> dict[str, Any]:
+    def as_json(self, broken: list[ExceededLimit], diff: Diff) -> dict[str, Any]:
         return {
             "path": self.path,
             "broken": [{"line": one.line, "text": one.text} for one in broken],
@@ -203,7 +207,7 @@ def names_collections(glob: str) -> bool:
     return glob.startswith("gc:")
 
 
-def matching(rows: list[Row], glob: str) -> list[Row]:
+def matching(rows: list[DiffRow], glob: str) -> list[DiffRow]:
     return [row for row in rows if matches(glob, row.key)]
 
 

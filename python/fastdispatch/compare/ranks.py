@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch.dataset.run_loading import load_each, load_some
-from fastdispatch.read.rank_rows import place_of, rank_name
+from fastdispatch.read.rank_rows import coordinates_of, rank_name
 from fastdispatch.read.steps import step_time
 from fastdispatch.read.trace import PathLike, Steps, Trace, reporting_incomplete
 
@@ -45,13 +45,13 @@ def times(trace: Trace) -> list[RankTimes]:
             if is_communication(where)
         )
         meta = rank["meta"]
-        name = rank_name(rank["rank"], str(meta.get("host") or ""), place_of(meta.get("coordinates")))
+        name = rank_name(rank["rank"], str(meta.get("host") or ""), coordinates_of(meta.get("coordinates")))
         found.append(RankTimes(rank["rank"], step_time([rank]) or rank["recorded"] / steps, waits / steps, name))
     return found
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RankVerdict:
     """``slow`` ranks of all, a sentence for each, and the ``typical`` rank."""
 
     slow: list[int]
@@ -71,7 +71,7 @@ def _median_without(values: list[float], value: float) -> float:
     return (values[low + (low >= at)] + values[high + (high >= at)]) / 2
 
 
-def judge(found: list[RankTimes]) -> Verdict:
+def judge(found: list[RankTimes]) -> RankVerdict:
     """Find slow ranks. A rank that others wait for arrives last, so its own collectives are short. Without
     communication the longer time decides."""
     slow, sentences = [], []
@@ -91,10 +91,10 @@ def judge(found: list[RankTimes]) -> Verdict:
             slow.append(one.rank)
             sentences.append(f"{name} is slow: {one.whole / 1e6:.3g} ms per step, other ranks {wholes / 1e6:.3g} ms")
     rest = sorted((one for one in found if one.rank not in slow), key=lambda one: one.whole) or found
-    return Verdict(slow, sentences, rest[len(rest) // 2].rank, len(found))
+    return RankVerdict(slow, sentences, rest[len(rest) // 2].rank, len(found))
 
 
-def judged(path: PathLike, steps: Steps) -> tuple[Verdict, Trace]:
+def judged(path: PathLike, steps: Steps) -> tuple[RankVerdict, Trace]:
     """Find the slow ranks of a run, with the recordings of few of many ranks in memory. Returns also a trace with the
     typical rank and at least the first ``COMPARED`` slow ones. Raises Error for invalid inputs."""
     found: list[RankTimes] = []

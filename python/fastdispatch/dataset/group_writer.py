@@ -8,17 +8,17 @@ from pathlib import Path
 
 from fastdispatch._core import Error
 from fastdispatch.dataset import engine, reduced_parts, run_tables
-from fastdispatch.dataset.run_manifest import Group, Recorded
+from fastdispatch.dataset.run_manifest import PartGroup, RecordedRank
 from fastdispatch.files.inputs import Source, local_copy, rank_in_header
 from fastdispatch.read import privacy
 from fastdispatch.read.trace import Trace, load, reporting_incomplete
 
 
 @dataclass
-class Written:
+class WrittenGroup:
     """A written group, None if no input could be read; refused inputs with their reasons."""
 
-    group: Group | None
+    group: PartGroup | None
     refused: dict[str, str] = field(default_factory=dict)
 
 
@@ -27,7 +27,7 @@ def files_of(name: str) -> set[str]:
     return {*(f"{table}/{name}.parquet" for table in run_tables.PER_RANK), reduced_parts.part_of_whole(name)}
 
 
-def write_group(folder: Path, name: str, sources: list[Source]) -> Written:
+def write_group(folder: Path, name: str, sources: list[Source]) -> WrittenGroup:
     """Write the tables of a group. An input that cannot be read, or does not fit to the others, is refused."""
     with ExitStack() as copies, reporting_incomplete(None):
         local: dict[str, Source] = {}
@@ -39,17 +39,17 @@ def write_group(folder: Path, name: str, sources: list[Source]) -> Written:
                 refused[privacy.shown(source.path)] = str(error).replace(source.path, privacy.shown(source.path))
         trace, kept = _load(local, refused)
         if trace is None:
-            return Written(None, refused)
+            return WrittenGroup(None, refused)
         reduced_parts.write_parts(folder, name, trace)
         _write(folder, name, trace)
     run = str(trace.meta.get("run_id") or "")
     damage = {rank["rank"]: "; ".join(rank["notes"]) or "damaged" for rank in trace.ranks if not rank["complete"]}
     inputs = [
-        Recorded(privacy.shown(source.path), source.bytes, source.changed, rank, damage.get(rank, ""))
+        RecordedRank(privacy.shown(source.path), source.bytes, source.changed, rank, damage.get(rank, ""))
         for rank, source in sorted(kept.items())
     ]
     world = max(rank["world"] for rank in trace.ranks)
-    return Written(Group(name, run, inputs, world), refused)
+    return WrittenGroup(PartGroup(name, run, inputs, world), refused)
 
 
 def _load(local: dict[str, Source], refused: dict[str, str]) -> tuple[Trace | None, dict[int, Source]]:

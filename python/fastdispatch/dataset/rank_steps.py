@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from fastdispatch.dataset.query import Run, rows, scan
 from fastdispatch.read.columns import ArrowTable
-from fastdispatch.read.rank_rows import STEPS, Place, RankRow, RankTime, folded, place_of
+from fastdispatch.read.rank_rows import STEPS, Coordinates, RankRow, RankTime, coordinates_of, folded
 from fastdispatch.read.steps import PHASES
 
 #: The times that :func:`fastdispatch.read.steps.phase_times` has of each rank: the shares of phases in the middle half
@@ -42,12 +42,14 @@ def rank_times(path: str | os.PathLike[str], contexts: ArrowTable, context: int)
     places = _places(run)
     times = dict(rows(run.sql(f"SELECT rank, self FROM figures JOIN contexts USING (path) WHERE id = {context}")))
     found = rows(run.sql("SELECT rank, host FROM ranks ORDER BY rank"))
-    return [RankTime(rank, host or "", places.get(rank, place_of(None)), times.get(rank, 0)) for rank, host in found]
+    return [
+        RankTime(rank, host or "", places.get(rank, coordinates_of(None)), times.get(rank, 0)) for rank, host in found
+    ]
 
 
-def _places(run: Run) -> dict[int, Place]:
+def _places(run: Run) -> dict[int, Coordinates]:
     found = rows(run.sql("SELECT rank, value FROM facts WHERE key = 'coordinates'"))
-    return {rank: place_of(json.loads(value)) for rank, value in found}
+    return {rank: coordinates_of(json.loads(value)) for rank, value in found}
 
 
 def _rows(run: Run, kept: str) -> Iterator[RankRow]:
@@ -56,6 +58,6 @@ def _rows(run: Run, kept: str) -> Iterator[RankRow]:
     latest = {rank: times for rank, *times in rows(run.sql(_LATEST.format(kept=kept)))}
     for rank, host in rows(run.sql("SELECT rank, host FROM ranks ORDER BY rank")):
         numbers, times = latest.get(rank, ([], []))
-        place = places.get(rank, place_of(None))
+        place = places.get(rank, coordinates_of(None))
         of_phases = dict(zip(PHASES, map(int, phases.get(rank, [0] * len(PHASES))), strict=True))
         yield RankRow(rank, host or "", place, of_phases, dict(zip(numbers, times, strict=True)))

@@ -19,7 +19,7 @@ _LARGEST = 256 << 20
 
 
 @dataclass
-class Recorded:
+class RecordedRank:
     """One input: its path as given, its size and time of change when it was read, its rank, and its faults."""
 
     path: str
@@ -30,12 +30,12 @@ class Recorded:
 
 
 @dataclass
-class Group:
+class PartGroup:
     """Ranks whose rows are in one file per table."""
 
     name: str
     run: str  # "" if the recordings do not have it
-    inputs: list[Recorded]
+    inputs: list[RecordedRank]
     world: int = 0  # ranks of the run; 0: unknown
 
 
@@ -43,7 +43,7 @@ class Group:
 class RunManifest:
     """All groups, and inputs that are in no group with the reason."""
 
-    groups: list[Group] = field(default_factory=list)
+    groups: list[PartGroup] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -100,7 +100,7 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def group_of(found: dict[str, Any]) -> Group:
+def group_of(found: dict[str, Any]) -> PartGroup:
     """Return a group that was written as JSON. Raises KeyError or TypeError for other values."""
-    inputs = [Recorded(**one) for one in found["inputs"]]
-    return Group(found["name"], found["run"], inputs, int(found["world"]))
+    inputs = [RecordedRank(**one) for one in found["inputs"]]
+    return PartGroup(found["name"], found["run"], inputs, int(found["world"]))

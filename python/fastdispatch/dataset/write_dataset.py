@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from fastdispatch._core import Error
 from fastdispatch.dataset import engine, part_results, reduced_parts, run_manifest, run_tables
-from fastdispatch.dataset.group_writer import Written, files_of, write_group
-from fastdispatch.dataset.run_manifest import Group, RunManifest
+from fastdispatch.dataset.group_writer import WrittenGroup, files_of, write_group
+from fastdispatch.dataset.run_manifest import PartGroup, RunManifest
 from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.files.inputs import Source, find
 from fastdispatch.read import privacy
@@ -162,7 +162,7 @@ def _plan(folder: Path, manifest: RunManifest, sources: list[Source]) -> list[_T
     return list(_groups(folder, [source for path, source in given.items() if path not in known]))
 
 
-def _fault(folder: Path, group: Group, given: dict[str, Source]) -> str:
+def _fault(folder: Path, group: PartGroup, given: dict[str, Source]) -> str:
     """Return why a group must be written again; "" if it is as its recordings are."""
     for one in group.inputs:
         now = given.get(one.path)
@@ -189,7 +189,7 @@ def _task(folder: Path, group: list[Source]) -> _Task:
     return _Task(folder, name, tuple(group), privacy.current())
 
 
-def _step(task: _Task) -> Written:
+def _step(task: _Task) -> WrittenGroup:
     with privacy.private(task.privacy):
         return write_group(task.folder, task.name, list(task.sources))
 
@@ -209,7 +209,7 @@ def _run(folder: Path, manifest: RunManifest, tasks: list[_Task], runner: str, p
             progress(done, len(tasks))
 
 
-def _results(folder: Path, tasks: list[_Task], runner: str) -> Iterator[tuple[_Task, Written]]:
+def _results(folder: Path, tasks: list[_Task], runner: str) -> Iterator[tuple[_Task, WrittenGroup]]:
     """Yield each task with its result: those of a job array first."""
     left = []
     for task in tasks:
@@ -221,7 +221,7 @@ def _results(folder: Path, tasks: list[_Task], runner: str) -> Iterator[tuple[_T
     yield from RUNNERS[runner](_step, left)
 
 
-def _accept(manifest: RunManifest, written: Written, task: _Task) -> None:
+def _accept(manifest: RunManifest, written: WrittenGroup, task: _Task) -> None:
     """Add a group, unless it is of another run or has ranks that are there already."""
     group = written.group
     assert group is not None

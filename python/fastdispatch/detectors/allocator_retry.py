@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, number
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number
 from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.read.summary import mapping
 
@@ -17,7 +17,7 @@ ADVICE = (
 )
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     retries = {rank["rank"]: _retries(rank["meta"]) for rank in steps.ranks}
     known = {rank: count for rank, count in retries.items() if count is not None}
     if not known:

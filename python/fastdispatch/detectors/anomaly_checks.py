@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastdispatch.detectors.measured_steps import Steps, number, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.text.formats import seconds
 
@@ -14,7 +14,7 @@ _STACKS = "torch/fx/traceback.py:[]:format_stack"
 ADVICE = "use torch.autograd.detect_anomaly() to look for the cause of a NaN only, and switch it off for training"
 
 
-def anomaly_checks(steps: Steps, id: str) -> Iterator[Finding]:
+def anomaly_checks(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
     """Yield the finding that anomaly detection is on in every step."""
     checked = {
         steps.paths["parent"][path]

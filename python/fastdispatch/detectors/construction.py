@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.input_wait import starts_of_every_step
-from fastdispatch.detectors.measured_steps import BACKWARD, DATA, Steps, counted, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, MeasuredSteps, counted, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.text.formats import seconds
 
@@ -38,7 +38,7 @@ _INIT = "__init__"
 ADVICE = "construct it once before the loop"
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     found: dict[tuple[int, str], list[int]] = {}
     for path in steps.outermost(lambda row: _is_constructor(steps, row)):
         kind = _kind(steps, path)
@@ -54,7 +54,7 @@ def find(steps: Steps) -> Iterator[Finding]:
         yield _finding(steps, kind, paths[:constructed], paths, time)
 
 
-def _is_constructor(steps: Steps, path: int) -> bool:
+def _is_constructor(steps: MeasuredSteps, path: int) -> bool:
     """Whether a path is an outermost constructor that the program calls in every step."""
     if steps.name(path) != _INIT or not steps.main[path] or path in steps.claimed or not steps.every(path):
         return False
@@ -62,7 +62,7 @@ def _is_constructor(steps: Steps, path: int) -> bool:
     return steps.phase(path) not in (BACKWARD, DATA) and steps.is_user(parent) and steps.calls(path) >= limits.EVERY
 
 
-def _kind(steps: Steps, path: int) -> Kind | None:
+def _kind(steps: MeasuredSteps, path: int) -> Kind | None:
     """Return the kind of the constructed object, by its own constructor: that of its base class is called by it, or is
     it. The constructor of a base class comes before those of its parts."""
     name = steps.trace.nodes["class"][steps.paths["node"][path]]
@@ -74,12 +74,12 @@ def _kind(steps: Steps, path: int) -> Kind | None:
     return None
 
 
-def _has_parameters(steps: Steps, paths: list[int]) -> bool:
+def _has_parameters(steps: MeasuredSteps, paths: list[int]) -> bool:
     """Whether modules have parameters: operators write their first values."""
     return any(steps.paths["ops"][path] for path in paths)
 
 
-def _finding(steps: Steps, kind: Kind, paths: list[int], claimed: list[int], time: float) -> Finding:
+def _finding(steps: MeasuredSteps, kind: Kind, paths: list[int], claimed: list[int], time: float) -> Finding:
     heaviest = max(paths, key=steps.total)
     name = steps.trace.nodes["class"][steps.paths["node"][heaviest]]
     caller = steps.user(steps.paths["parent"][heaviest])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fastdispatch._core import Error
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Part, Steps, percent, steps_of
+from fastdispatch.detectors.measured_steps import MeasuredSteps, PartLoader, percent, steps_of
 from fastdispatch.detectors.model import Finding, Findings, NotDecided
 from fastdispatch.detectors.registry import DETECTORS, WITHOUT_STEPS, Detect
 from fastdispatch.read.missing import missing_ranks
@@ -14,11 +14,11 @@ from fastdispatch.read.trace import Trace
 
 
 def decide(
-    trace: Trace, path: str, whole: Trace | None = None, workers: Sequence[Trace] = (), part: Part = None
+    trace: Trace, path: str, whole: Trace | None = None, workers: Sequence[Trace] = (), part: PartLoader = None
 ) -> Findings:
     """Return the findings of a trace. ``whole``: the same recording with all steps, if ``trace`` is reduced;
     ``workers``: recordings of its DataLoader workers; ``part`` reads the recording reduced to some steps."""
-    steps = Steps(trace, whole, workers, part)
+    steps = MeasuredSteps(trace, whole, workers, part)
     reason = _too_little(steps)
     found: list[Finding] = []
     undecided: list[NotDecided] = []
@@ -35,7 +35,7 @@ def decide(
     return Findings(path, steps.typical, steps.count, steps.numbers, found, undecided, missing_ranks(trace.ranks))
 
 
-def _run(id: str, detect: Detect, steps: Steps) -> list[Finding | NotDecided]:
+def _run(id: str, detect: Detect, steps: MeasuredSteps) -> list[Finding | NotDecided]:
     """Run a detector. Its failure on an unusual recording must not hide the other findings, nor a report."""
     found: list[Finding | NotDecided] = []
     try:
@@ -47,7 +47,7 @@ def _run(id: str, detect: Detect, steps: Steps) -> list[Finding | NotDecided]:
     return found
 
 
-def _too_little(steps: Steps) -> str:
+def _too_little(steps: MeasuredSteps) -> str:
     """Return why nothing can be decided about steps, "" if it can."""
     if not steps.ranks:
         return "no training step was recorded"
@@ -61,7 +61,7 @@ def _too_little(steps: Steps) -> str:
     return ""
 
 
-def _covered(steps: Steps) -> float:
+def _covered(steps: MeasuredSteps) -> float:
     """Return the share of the step in known paths: not in calls without room, nor in damaged parts."""
     lost = sum(
         steps.own(row)

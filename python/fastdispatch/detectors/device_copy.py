@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import FORWARD, OTHER, Steps, counted, number, percent
+from fastdispatch.detectors.measured_steps import FORWARD, OTHER, MeasuredSteps, counted, number, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.detectors.weight_copy import weight_copies
 from fastdispatch.text.formats import seconds
@@ -34,13 +34,13 @@ ADVICE = (
 ADVICE_CASTS = "keep the cache of torch.autocast on, and enter it once per step, so that a weight is cast once"
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from weight_copies(steps, ID)
     yield from _copies(steps)
     yield from _casts(steps)
 
 
-def _copies(steps: Steps) -> Iterator[Finding]:
+def _copies(steps: MeasuredSteps) -> Iterator[Finding]:
     copies: dict[int, list[int]] = {}
     for path in range(len(steps.paths["node"])):
         if _is_copy(steps, path) and steps.user(path) >= 0:
@@ -69,7 +69,7 @@ def _copies(steps: Steps) -> Iterator[Finding]:
         )
 
 
-def _is_copy(steps: Steps, path: int) -> bool:
+def _is_copy(steps: MeasuredSteps, path: int) -> bool:
     """Whether a path is a copy that a function of the program makes in most steps."""
     if steps.key(path) not in _TOP or steps.kind(path) != "op" or not steps.main[path] or path in steps.claimed:
         return False
@@ -81,7 +81,7 @@ def _is_copy(steps: Steps, path: int) -> bool:
     return steps.key(path) in _COPIES or any(steps.key(row) in _COPIES for row in steps.below(path))
 
 
-def _casts(steps: Steps) -> Iterator[Finding]:
+def _casts(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report casts of autocast that are repeated for each call of a module in a step."""
     for path in range(len(steps.paths["node"])):
         if steps.paths["module"][path] < 0 or steps.calls(path) < 1.5 or not steps.every(path) or path in steps.claimed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.text.formats import grouped, seconds
 
@@ -21,7 +21,7 @@ _BYTES = 8
 _COMPLEX = {f"aten::{name}" for name in ("complex", "view_as_complex", "view_as_real", "real", "imag", "_conj")}
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     modules = steps.trace.modules
     sizes = list(zip(modules["parameters"], modules["parameter_bytes"], strict=True))
     double = {row for row, (elements, size) in enumerate(sizes) if elements and size == _BYTES * elements}
@@ -46,7 +46,7 @@ def find(steps: Steps) -> Iterator[Finding]:
     )
 
 
-def _operators(steps: Steps, path: int) -> float:
+def _operators(steps: MeasuredSteps, path: int) -> float:
     """Return the time per step of the operators below a path, and of its backward."""
     below = sum(steps.own(row) for row in steps.below(path) if steps.kind(row) == "op")
     return below + steps.backward(path)

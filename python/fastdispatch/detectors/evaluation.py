@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, Steps, counted, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, MeasuredSteps, counted, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.text.formats import seconds
 
@@ -20,7 +20,7 @@ _EVAL = re.compile(r"torch/nn/modules/module\.py:\[[^]]*\]:eval$")
 ADVICE = "evaluate every N steps or once per epoch, on fewer batches, with larger batches and torch.inference_mode()"
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     trained = _trained(steps)
     groups: dict[int, list[int]] = {}
     for path in steps.outermost(lambda row: _is_forward_only(steps, row, trained)):
@@ -36,13 +36,13 @@ def find(steps: Steps) -> Iterator[Finding]:
                 yield _finding(steps, paths, rows, time)
 
 
-def _trained(steps: Steps) -> set[int]:
+def _trained(steps: MeasuredSteps) -> set[int]:
     """Return the modules whose forward has a backward pass."""
     modules = steps.paths["module"]
     return {modules[row] for row, time in enumerate(steps.paths["backward"]) if modules[row] >= 0 and time}
 
 
-def _is_forward_only(steps: Steps, path: int, trained: set[int]) -> bool:
+def _is_forward_only(steps: MeasuredSteps, path: int, trained: set[int]) -> bool:
     """Whether a path is a forward pass without a backward pass, in most steps, of a model that is also trained."""
     modules = steps.paths["module"]
     if modules[path] < 0 or not steps.main[path] or steps.phase(path) != FORWARD or steps.activity(path) < 0.5:
@@ -53,7 +53,7 @@ def _is_forward_only(steps: Steps, path: int, trained: set[int]) -> bool:
     return any(modules[row] in trained for row in rows)
 
 
-def _function(steps: Steps, path: int) -> int:
+def _function(steps: MeasuredSteps, path: int) -> int:
     """Return the outermost function of the program around a forward pass that trains nothing; else the innermost one;
     -1 without."""
     found = -1
@@ -65,11 +65,11 @@ def _function(steps: Steps, path: int) -> int:
     return found
 
 
-def _trains(steps: Steps, path: int) -> bool:
+def _trains(steps: MeasuredSteps, path: int) -> bool:
     return any(steps.phase(row) in (BACKWARD, OPTIMIZER) or steps.paths["backward"][row] for row in steps.below(path))
 
 
-def _evaluates(steps: Steps, paths: list[int]) -> bool:
+def _evaluates(steps: MeasuredSteps, paths: list[int]) -> bool:
     """Whether functions evaluate: they, or their callers, switch the model to evaluation in most steps, or their names
     state it. A policy that plays, or a second model, does not."""
     for path in paths:
@@ -82,14 +82,14 @@ def _evaluates(steps: Steps, paths: list[int]) -> bool:
     return False
 
 
-def _rows(steps: Steps, path: int, trained: set[int]) -> list[int]:
+def _rows(steps: MeasuredSteps, path: int, trained: set[int]) -> list[int]:
     """Return the rows of an evaluation: all of its function, or the forward passes of one that also trains."""
     if not _trains(steps, path):
         return [path]
     return list(steps.outermost(lambda row: _is_forward_only(steps, row, trained), path + 1, steps.end[path]))
 
 
-def _finding(steps: Steps, paths: list[int], rows: list[int], time: float) -> Finding:
+def _finding(steps: MeasuredSteps, paths: list[int], rows: list[int], time: float) -> Finding:
     path = max(paths, key=steps.total)
     inline = _trains(steps, path)
     caller = path if inline else steps.user(steps.paths["parent"][path])

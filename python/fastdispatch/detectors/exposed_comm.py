@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, Steps, number, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import rank_figures, waiting
 from fastdispatch.text.formats import seconds
@@ -45,7 +45,7 @@ ADVICE_BARRIER = (
 ADVICE = "overlap it with backward (DistributedDataParallel, async_op=True), reduce less often, or send less (bfloat16)"
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if max((rank["world"] for rank in steps.ranks), default=1) < 2:
         yield NotDecided(ID, "one rank")
         return
@@ -77,7 +77,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     )
 
 
-def _accumulation(steps: Steps, rows: list[int]) -> Iterator[Finding]:
+def _accumulation(steps: MeasuredSteps, rows: list[int]) -> Iterator[Finding]:
     """Report gradients that are reduced for every micro-batch of a step."""
     backward = steps.passes
     passes = sum(map(steps.calls, backward))
@@ -104,7 +104,7 @@ def _accumulation(steps: Steps, rows: list[int]) -> Iterator[Finding]:
     )
 
 
-def _loops(steps: Steps) -> Iterator[Finding]:
+def _loops(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report functions of the program that call many collectives in a step."""
     loops: dict[int, list[int]] = {}
     for row, node in enumerate(steps.paths["node"]):
@@ -130,7 +130,7 @@ def _loops(steps: Steps) -> Iterator[Finding]:
         )
 
 
-def _barriers(steps: Steps) -> Iterator[Finding]:
+def _barriers(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report barriers in functions of the program in every step."""
     for row, node in enumerate(steps.paths["node"]):
         if steps.keys[node] not in _BARRIERS or not steps.main[row] or row in steps.claimed:
@@ -152,7 +152,7 @@ def _barriers(steps: Steps) -> Iterator[Finding]:
         )
 
 
-def _outer(steps: Steps, path: int, user: int) -> int:
+def _outer(steps: MeasuredSteps, path: int, user: int) -> int:
     """Return the outermost path below ``user`` that leads to a path."""
     outer = path
     for above in steps.above(path):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, number, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.text.formats import seconds
 
@@ -20,7 +20,7 @@ ADVICE = (
 )
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if not any("gc" in rank["meta"] for rank in steps.ranks):
         yield NotDecided(ID, "collections were not recorded")
         return
@@ -54,5 +54,5 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     )
 
 
-def _below(steps: Steps, path: int) -> str:
+def _below(steps: MeasuredSteps, path: int) -> str:
     return steps.key(steps.paths["parent"][path])

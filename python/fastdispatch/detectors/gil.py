@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.text.formats import seconds
 
@@ -14,7 +14,7 @@ ID = "gil"
 ADVICE = "move the work of the thread to a process, or to code that releases the GIL"
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     roots = [row for row, parent in enumerate(steps.paths["parent"]) if parent < 0 and not steps.main[row]]
     python = {row: _python(steps, row) for row in roots if _users(steps, row)}
     heaviest = max(python, key=lambda row: python[row], default=-1)
@@ -41,17 +41,17 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     )
 
 
-def _users(steps: Steps, root: int) -> list[int]:
+def _users(steps: MeasuredSteps, root: int) -> list[int]:
     """Return the functions of the program in a thread: threads of libraries alone cannot be moved."""
     return [row for row in range(root, steps.end[root]) if steps.is_user(row)]
 
 
-def _python(steps: Steps, root: int) -> float:
+def _python(steps: MeasuredSteps, root: int) -> float:
     """Return the own time of Python functions of a thread."""
     return sum(steps.own(row) for row in range(root, steps.end[root]) if steps.is_python(row))
 
 
-def _cpu(steps: Steps) -> tuple[float | None, float | None]:
+def _cpu(steps: MeasuredSteps) -> tuple[float | None, float | None]:
     """Return per step the CPU time of other threads, and how long main threads were not on the CPU."""
     busy = late = 0.0
     for rank in steps.ranks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fastdispatch.detectors.measured_steps import Steps, counted, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, counted, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.read.compilations import compilations
 from fastdispatch.text.formats import seconds
@@ -24,7 +24,7 @@ ADVICE = (
 )
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     breaks: dict[tuple[str, int], list[int]] = {}
     for path, node in enumerate(steps.paths["node"]):
         found = _RESUME.match(steps.trace.nodes["name"][node])
@@ -56,7 +56,7 @@ def find(steps: Steps) -> Iterator[Finding]:
         )
 
 
-def _claim_reason(steps: Steps, broken: int) -> None:
+def _claim_reason(steps: MeasuredSteps, broken: int) -> None:
     """Claim the operators outside of the compiled regions: they run there because of the break."""
     steps.claim(
         row for row in steps.children[broken] if steps.key(row) in ("aten::item", "aten::is_nonzero", "aten::nonzero")

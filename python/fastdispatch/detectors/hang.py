@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.read.collectives import GroupCalls, compared_groups, differences, operator_differences
 from fastdispatch.read.trace import Trace
@@ -18,7 +18,7 @@ ID = "hang"
 ADVICE = "fastdispatch stacks prints the stacks of all ranks; look at the rank that is not in the collective first"
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     """Look at ranks without a normal end: also those without any step."""
     steps = steps.whole
     stuck = [rank for rank in steps.trace.ranks if rank["state"] != "stopped" and rank["open"]["context"]]
@@ -58,7 +58,12 @@ def _minority(group: GroupCalls) -> list[int]:
 
 
 def _finding(
-    steps: Steps, stacks: dict[int, list[int]], ranks: list[int], proof: str, waiting: list[int], sentences: list[str]
+    steps: MeasuredSteps,
+    stacks: dict[int, list[int]],
+    ranks: list[int],
+    proof: str,
+    waiting: list[int],
+    sentences: list[str],
 ) -> Finding:
     stack = stacks[ranks[0]]
     path = stack[-1]
@@ -86,7 +91,7 @@ def _rank(trace: Trace, number: int) -> dict[str, Any]:
     return next(rank for rank in trace.ranks if rank["rank"] == number)
 
 
-def _stack(steps: Steps, rank: dict[str, Any]) -> list[int]:
+def _stack(steps: MeasuredSteps, rank: dict[str, Any]) -> list[int]:
     """Return the open calls of the main thread, outermost first."""
     calls = rank["open"]
     main = [row for row, role in enumerate(rank["threads"]["role"]) if role == steps.trace.main_role]
@@ -95,7 +100,7 @@ def _stack(steps: Steps, rank: dict[str, Any]) -> list[int]:
     ]
 
 
-def _keys(steps: Steps, stack: list[int]) -> list[str]:
+def _keys(steps: MeasuredSteps, stack: list[int]) -> list[str]:
     return [steps.key(path) for path in stack]
 
 
@@ -103,7 +108,7 @@ def _is_communication(key: str) -> bool:
     return key.startswith(("c10d::", "torch/distributed/", "torch.distributed.ddp"))
 
 
-def _age(steps: Steps, rank: dict[str, Any]) -> float:
+def _age(steps: MeasuredSteps, rank: dict[str, Any]) -> float:
     """Return the time from the end of the last step to the latest event of the main thread, ns."""
     ends = rank["latest_steps"]["end"]
     calls = rank["open"]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, Steps, counted, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps, counted, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import is_communication, rank_figures, ranks_with
 from fastdispatch.read.source_calls import called, inside
@@ -62,7 +62,7 @@ ADVICE = (
 )
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     """Report the time that nearly every step has, then what half of the steps have twice as much of: waiting for a lock
     or a network varies."""
     minimum = max(limits.HOST_SHARE * steps.short, limits.HOST_MS * 1e6)
@@ -75,7 +75,9 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     yield from undecided.values()
 
 
-def _findings(steps: Steps, times: dict[int, float], minimum: float, which: str) -> Iterator[Finding | NotDecided]:
+def _findings(
+    steps: MeasuredSteps, times: dict[int, float], minimum: float, which: str
+) -> Iterator[Finding | NotDecided]:
     reported = set(_heaviest(steps, times, minimum))
     groups: dict[int, list[int]] = {}
     for path in reported:
@@ -88,7 +90,7 @@ def _findings(steps: Steps, times: dict[int, float], minimum: float, which: str)
         yield _finding(steps, paths, rows, times, which)
 
 
-def _shortest(steps: Steps) -> dict[int, float]:
+def _shortest(steps: MeasuredSteps) -> dict[int, float]:
     """Return the time of rows in nine of ten steps, or in all, on the rank with the longest."""
     shortest: dict[int, float] = {}
     for rank in rank_figures(steps):
@@ -99,7 +101,7 @@ def _shortest(steps: Steps) -> dict[int, float]:
     return shortest
 
 
-def _host_times(steps: Steps, times: dict[int, float]) -> dict[int, float]:
+def _host_times(steps: MeasuredSteps, times: dict[int, float]) -> dict[int, float]:
     """Return the times of rows of the program's own code without operators, less a bound of the cost of recording."""
     found: dict[int, float] = {}
     for row, time in times.items():
@@ -111,7 +113,7 @@ def _host_times(steps: Steps, times: dict[int, float]) -> dict[int, float]:
     return found
 
 
-def _usual(steps: Steps, part: int) -> dict[int, float]:
+def _usual(steps: MeasuredSteps, part: int) -> dict[int, float]:
     """Return paths that steps keep as their heaviest, and the time that all but one ``part`` of the steps exceed: the
     first step of a loop lacks what follows the others."""
     found: dict[int, float] = {}
@@ -128,7 +130,7 @@ def _usual(steps: Steps, part: int) -> dict[int, float]:
     return found
 
 
-def _is_host(steps: Steps, row: int) -> bool:
+def _is_host(steps: MeasuredSteps, row: int) -> bool:
     """Whether the own time of a row is that of the program: of its functions, and of others that call no operator on
     its behalf. PyTorch's own functions belong to operators."""
     if not steps.main[row] or steps.paths["async"][row] or steps.phase(row) in (BACKWARD, DATA, OPTIMIZER):
@@ -142,7 +144,7 @@ def _is_host(steps: Steps, row: int) -> bool:
     return not steps.paths["ops"][row] and steps.user(row) >= 0
 
 
-def _heaviest(steps: Steps, times: dict[int, float], minimum: float) -> Iterator[int]:
+def _heaviest(steps: MeasuredSteps, times: dict[int, float], minimum: float) -> Iterator[int]:
     """Yield the innermost functions of the program with enough time, callees first; a caller has the rest."""
     rest: dict[int, float] = {}
     for row in range(len(steps.paths["node"]) - 1, -1, -1):
@@ -154,7 +156,7 @@ def _heaviest(steps: Steps, times: dict[int, float], minimum: float) -> Iterator
             rest[parent] = rest.get(parent, 0.0) + rest[row]
 
 
-def _rows(steps: Steps, path: int, times: dict[int, float], reported: Iterable[int]) -> Iterator[int]:
+def _rows(steps: MeasuredSteps, path: int, times: dict[int, float], reported: Iterable[int]) -> Iterator[int]:
     """Yield a path and the rows below it whose time is a part of it."""
     yield path
     for child in steps.children[path]:
@@ -162,12 +164,12 @@ def _rows(steps: Steps, path: int, times: dict[int, float], reported: Iterable[i
             yield from _rows(steps, child, times, reported)
 
 
-def _may_wait(steps: Steps, node: int) -> bool:
+def _may_wait(steps: MeasuredSteps, node: int) -> bool:
     function = steps.sources.function(node)
     return function is None or any(called(call) in _WAITS for call in steps.sources.calls(node))
 
 
-def _finding(steps: Steps, paths: list[int], rows: list[int], times: dict[int, float], which: str) -> Finding:
+def _finding(steps: MeasuredSteps, paths: list[int], rows: list[int], times: dict[int, float], which: str) -> Finding:
     path = max(paths, key=lambda each: times.get(each, 0.0))
     spent = sum(times[row] for row in rows if row in times)
     mean = sum(map(steps.own, rows))
@@ -191,7 +193,7 @@ def _finding(steps: Steps, paths: list[int], rows: list[int], times: dict[int, f
     )
 
 
-def _line(steps: Steps, path: int, times: dict[int, float], spent: float) -> int:
+def _line(steps: MeasuredSteps, path: int, times: dict[int, float], spent: float) -> int:
     """Return the line of a call that explains the time of a function: of the callee with half of it, or a slow function
     that was not recorded; else that of its only ``with``. Return 0 without one."""
     node = steps.paths["node"][path]

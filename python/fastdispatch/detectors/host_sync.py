@@ -13,7 +13,7 @@ from fastdispatch.detectors.measured_steps import (
     FORWARD,
     OPTIMIZER,
     OTHER,
-    Steps,
+    MeasuredSteps,
     counted,
     number,
     percent,
@@ -80,7 +80,7 @@ ADVICE = (
 )
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from anomaly_checks(steps, ID)
     reads: dict[int, list[int]] = {}
     for path in reads_of_program(steps):
@@ -93,7 +93,7 @@ def find(steps: Steps) -> Iterator[Finding]:
     yield from _copies(steps, set(reported))
 
 
-def _copies(steps: Steps, known: set[int]) -> Iterator[Finding]:
+def _copies(steps: MeasuredSteps, known: set[int]) -> Iterator[Finding]:
     """Report ``.cpu()``, ``.numpy()`` and ``.tolist()`` in every step, by the source: on a CPU no operator runs."""
     seen: set[int] = set()
     for path, node in enumerate(steps.paths["node"]):
@@ -120,7 +120,7 @@ def _copies(steps: Steps, known: set[int]) -> Iterator[Finding]:
         )
 
 
-def reads_of_program(steps: Steps) -> Iterator[int]:
+def reads_of_program(steps: MeasuredSteps) -> Iterator[int]:
     """Yield the outermost operators with a synchronizing one at or below, as the program called them."""
     found: set[int] = set()
     nodes = {node for node, key in enumerate(steps.keys) if key in SYNCHRONIZING or key in WAITING}
@@ -138,7 +138,7 @@ def reads_of_program(steps: Steps) -> Iterator[int]:
                 yield top
 
 
-def _is_of_program(steps: Steps, path: int) -> bool:
+def _is_of_program(steps: MeasuredSteps, path: int) -> bool:
     """Return whether the program reads a value, not PyTorch: an optimizer reads its step, a sampler its seed."""
     if steps.phase(path) in (DATA, OPTIMIZER):
         return False
@@ -148,7 +148,7 @@ def _is_of_program(steps: Steps, path: int) -> bool:
     return steps.key(path) in WAITING or not steps.is_torch(caller) or steps.file(caller) in OF_TENSOR
 
 
-def _is_reported(steps: Steps, paths: list[int]) -> bool:
+def _is_reported(steps: MeasuredSteps, paths: list[int]) -> bool:
     of_input = steps.phase(paths[0]) == OTHER and makes_input(steps, steps.user(paths[0]))  # input is on the CPU
     if any(steps.every(path) for path in paths) and not of_input:
         return True
@@ -156,7 +156,7 @@ def _is_reported(steps: Steps, paths: list[int]) -> bool:
     return steps.unclaimed(around) >= limits.SYNC_SHARE * steps.step and sum(map(steps.activity, paths)) >= 0.5
 
 
-def _finding(steps: Steps, paths: list[int]) -> Finding:
+def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
     heaviest = max(paths, key=lambda path: (steps.paths["calls"][path], steps.paths["total"][path]))
     user = steps.user(heaviest)
     count = sum(map(steps.calls, paths))
@@ -198,13 +198,13 @@ def _finding(steps: Steps, paths: list[int]) -> Finding:
     return found
 
 
-def _is_loop(steps: Steps, user: int, paths: list[int]) -> bool:
+def _is_loop(steps: MeasuredSteps, user: int, paths: list[int]) -> bool:
     """Return whether each call of a function loops over reads, so that its own time is that of the loop."""
     reads = sum(steps.calls(path) for path in paths if steps.user(path) == user)
     return limits.LOOP_OPS * limits.EVERY <= limits.LOOP_OPS * steps.calls(user) <= reads
 
 
-def _callers(steps: Steps, path: int) -> Iterator[int]:
+def _callers(steps: MeasuredSteps, path: int) -> Iterator[int]:
     """Yield the calls around a path, up to the one of the function of the program."""
     for above in steps.above(path):
         yield above
@@ -212,7 +212,7 @@ def _callers(steps: Steps, path: int) -> Iterator[int]:
             break
 
 
-def _around(steps: Steps, paths: list[int]) -> tuple[list[int], list[int]]:
+def _around(steps: MeasuredSteps, paths: list[int]) -> tuple[list[int], list[int]]:
     """Return the paths whose time reads of values take: with the rest of their loop, and with the calls that format
     tensors, which are also returned."""
     prints = sorted({_printing(steps, path, steps.user(path)) for path in paths} - {-1})
@@ -220,7 +220,7 @@ def _around(steps: Steps, paths: list[int]) -> tuple[list[int], list[int]]:
     return list(steps.outermost(around.__contains__)), prints
 
 
-def _printing(steps: Steps, path: int, user: int) -> int:
+def _printing(steps: MeasuredSteps, path: int, user: int) -> int:
     """Return the call of the program that formats a tensor and reads values for it; -1 for other reads."""
     outer, formats = path, False
     for above in steps.above(path):
@@ -230,14 +230,14 @@ def _printing(steps: Steps, path: int, user: int) -> int:
     return outer if formats else -1
 
 
-def _library(steps: Steps, path: int) -> str:
+def _library(steps: MeasuredSteps, path: int) -> str:
     """Return the function of a library that reads on behalf of the program, as part of a sentence."""
     caller = steps.caller(path)
     outside = caller >= 0 and not steps.is_user(caller) and not steps.is_torch(caller)
     return f", in {steps.key(caller)}" if outside else ""
 
 
-def _loop(steps: Steps, paths: list[int]) -> Iterator[int]:
+def _loop(steps: MeasuredSteps, paths: list[int]) -> Iterator[int]:
     """Yield the other operators of a loop around the reads: called as often as they are, by the same function."""
     for path in paths:
         parent = steps.paths["parent"][path]

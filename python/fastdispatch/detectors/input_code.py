@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, Steps
+from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, MeasuredSteps
 
 #: Names of functions that make input, for loops without a DataLoader.
 MAKES_INPUT = re.compile(
@@ -16,7 +16,7 @@ _RESULTS = {"model", "net", "module", "optimizer", "loss", "losses", "logits", "
 _RESULTS |= {"prediction", "predictions", "scores", "grad", "grads", "gradients"}
 
 
-def makes_input(steps: Steps, path: int) -> bool:
+def makes_input(steps: MeasuredSteps, path: int) -> bool:
     """Whether a function makes input, by its name; not one that trains, nor one with the model or its results."""
     if not MAKES_INPUT.search(steps.name(path).lower()):
         return False

@@ -14,7 +14,7 @@ from fastdispatch.detectors.measured_steps import (
     FORWARD,
     OPTIMIZER,
     OTHER,
-    Steps,
+    MeasuredSteps,
     counted,
     kept,
     percent,
@@ -47,23 +47,23 @@ ADVICE_STARTS = "call iter() once before the loop, or loop over the DataLoader; 
 ADVICE_EPOCHS = "use persistent_workers=True, or one endless sampler, so that workers are not started for each epoch"
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     roots = list(steps.outermost(lambda path: steps.main[path] and steps.phase(path) == DATA))
     yield from _starts(steps)
     yield from _every_step(steps, roots)
     yield from _first_of_epochs(steps)
 
 
-def _outer_starts(steps: Steps, *keys: str) -> Iterator[int]:
+def _outer_starts(steps: MeasuredSteps, *keys: str) -> Iterator[int]:
     """Yield the constructors of iterators without those of their base class."""
     return steps.outermost(set(steps.named(*keys)).__contains__)
 
 
-def _is_next_index(steps: Steps, path: int) -> bool:
+def _is_next_index(steps: MeasuredSteps, path: int) -> bool:
     return steps.name(path) == "_next_index" and steps.file(path) == "torch/utils/data/dataloader.py"
 
 
-def starts_of_every_step(steps: Steps) -> list[int]:
+def starts_of_every_step(steps: MeasuredSteps) -> list[int]:
     """Return the paths that start the iterator of a DataLoader in every step, and those that follow from it: its
     sampler begins again, and the step waits for new worker processes. Return none for an iterator per epoch."""
     starts = [path for path in _outer_starts(steps, *_STARTS) if steps.main[path] and steps.every(path)]
@@ -75,7 +75,7 @@ def starts_of_every_step(steps: Steps) -> list[int]:
     return [*starts, *(row for row in range(len(steps.main)) if _is_next_index(steps, row))] if starts else []
 
 
-def _starts(steps: Steps) -> Iterator[Finding]:
+def _starts(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report the iterator of a DataLoader that each step starts again: ``next(iter(loader))``."""
     paths = starts_of_every_step(steps)
     if not paths:
@@ -96,7 +96,7 @@ def _starts(steps: Steps) -> Iterator[Finding]:
     )
 
 
-def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
+def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding]:
     loaders = [path for path in roots if steps.activity(path) >= 0.5]
     for paths in (loaders, *([path] for path in _own_input(steps))):
         time = steps.unclaimed(paths)
@@ -138,7 +138,7 @@ def _every_step(steps: Steps, roots: list[int]) -> Iterator[Finding]:
         )
 
 
-def _title(steps: Steps, blamed: int, waits: bool, of_worker: Blame | None) -> str:
+def _title(steps: MeasuredSteps, blamed: int, waits: bool, of_worker: Blame | None) -> str:
     if of_worker is not None:
         return f"the loop waits for worker processes of the loader, mostly for {of_worker.name}"
     if waits:
@@ -155,11 +155,11 @@ class Blame:
     proof: str
 
 
-def _in_workers(steps: Steps) -> Blame | None:
+def _in_workers(steps: MeasuredSteps) -> Blame | None:
     """Return what the workers do, by their own recordings."""
     best: tuple[float, Blame] | None = None
     for trace in steps.workers:
-        worker = Steps(trace)
+        worker = MeasuredSteps(trace)
         fetches = list(worker.named(*_FETCH))
         if not fetches:
             continue
@@ -173,7 +173,7 @@ def _in_workers(steps: Steps) -> Blame | None:
     return None if best is None else best[1]
 
 
-def _usual(steps: Steps) -> float:
+def _usual(steps: MeasuredSteps) -> float:
     """Return the mean time of a step in loaders, without the longest one per start of an iterator."""
     waits = sorted(wait for rank in steps.ranks for (wait,) in kept(rank, "data"))
     starts = sum(steps.paths["calls"][path] for path in _outer_starts(steps, *_STARTS))
@@ -181,7 +181,7 @@ def _usual(steps: Steps) -> float:
     return sum(usual) / len(usual) if usual else 0.0
 
 
-def _own_input(steps: Steps) -> Iterator[int]:
+def _own_input(steps: MeasuredSteps) -> Iterator[int]:
     """Yield functions of the program that make input without a DataLoader: generators that the loop resumes, and
     functions with a telling name, without any training below."""
 
@@ -197,7 +197,7 @@ def _own_input(steps: Steps) -> Iterator[int]:
     return steps.outermost(is_input)
 
 
-def _blamed(steps: Steps, path: int) -> int:
+def _blamed(steps: MeasuredSteps, path: int) -> int:
     """Follow the heaviest callee down to the innermost function of the program with most of the time."""
     blamed, whole = path, steps.total(path)
     while True:
@@ -210,7 +210,7 @@ def _blamed(steps: Steps, path: int) -> int:
             blamed = path
 
 
-def _first_of_epochs(steps: Steps) -> Iterator[Finding]:
+def _first_of_epochs(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report slow first batches, which the median hides."""
     steps = steps.whole
     waits = [wait for rank in steps.ranks for (wait,) in kept(rank, "data")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.text.formats import seconds
 
@@ -14,7 +14,7 @@ ID = "launch-bound"
 ADVICE = "launch fewer, larger kernels: torch.compile, CUDA graphs, fused optimizers, larger micro-batches"
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     starved, busy = steps.paths["gpu_starved"], steps.paths["gpu_total"]
     roots = [row for row, parent in enumerate(steps.paths["parent"]) if parent < 0]
     whole = sum(busy[row] for row in roots) + sum(starved[row] for row in roots)

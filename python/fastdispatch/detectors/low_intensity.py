@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, number, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flops import has_flops, measured_steps
@@ -43,7 +43,7 @@ class _Figures:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if not has_flops(steps.ranks):
         yield NotDecided(ID, "no FLOPs were measured: record with measure='flops'")
         return
@@ -71,12 +71,12 @@ def _rate(figures: _Figures) -> float:
     return figures.rate
 
 
-def _length(steps: Steps, user: int, chain: _Figures) -> float:
+def _length(steps: MeasuredSteps, user: int, chain: _Figures) -> float:
     """Return the operators of the forward pass per call of the function."""
     return chain.forward / max(steps.calls(user), 1.0)
 
 
-def _operators(steps: Steps, sites: CallSites) -> list[_Figures]:
+def _operators(steps: MeasuredSteps, sites: CallSites) -> list[_Figures]:
     """Return the measured paths of main threads and backward, without the optimizer and claimed time."""
     measured = max(measured_steps(steps.ranks), 1)
     found: dict[int, _Figures] = {}
@@ -93,7 +93,7 @@ def _operators(steps: Steps, sites: CallSites) -> list[_Figures]:
     return [figures for figures in found.values() if figures.time]
 
 
-def _chains(steps: Steps, sites: CallSites, operators: list[_Figures]) -> dict[int, _Figures]:
+def _chains(steps: MeasuredSteps, sites: CallSites, operators: list[_Figures]) -> dict[int, _Figures]:
     """Return the operators by the function of the program that calls them, or whose forward pass causes them."""
     found: dict[int, _Figures] = {}
     for each in operators:
@@ -103,7 +103,7 @@ def _chains(steps: Steps, sites: CallSites, operators: list[_Figures]) -> dict[i
     return found
 
 
-def _finding(steps: Steps, user: int, chain: _Figures, best: _Figures) -> Finding:
+def _finding(steps: MeasuredSteps, user: int, chain: _Figures, best: _Figures) -> Finding:
     length = _length(steps, user, chain)
     return steps.finding(
         ID,

@@ -9,7 +9,7 @@ from fastdispatch.dataset.run_loading import load_run, one_rank, rank_times
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.decide import decide
 from fastdispatch.detectors.measured_ranks import of_measures
-from fastdispatch.detectors.measured_steps import Steps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding, Findings, NotDecided, Where
 from fastdispatch.detectors.rank_figures import waiting
 from fastdispatch.detectors.registry import DETECTORS
@@ -65,7 +65,7 @@ def _too_little(about: dict[str, Any], ranks: list[int], steps: int) -> str:
 def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding | NotDecided]:
     """Yield the path with the most extra time, without communication, the outermost path with different counts, and
     what differs in measured figures."""
-    steps = Steps(trace, None, (), None)
+    steps = MeasuredSteps(trace, None, (), None)
     per_rank = max(sum(times[0] for times in about["latest"].values()) / max(trace.ranks[0]["world"], 1), 1)
     rows = _rows(steps)
     if _differ(about):  # as if the slowest rank had the most steps
@@ -79,7 +79,7 @@ def _outliers(trace: Trace, about: dict[str, Any]) -> Iterator[Finding | NotDeci
     yield from of_measures(steps, flops=not counts)
 
 
-def _rows(steps: Steps) -> list[dict[str, int]]:
+def _rows(steps: MeasuredSteps) -> list[dict[str, int]]:
     """Return the call paths of main threads without communication, with their spread over ranks."""
     spreads, waits = steps.trace.spreads, waiting(steps)
     rows = [dict(zip(spreads, row, strict=True)) for row in zip(*spreads.values(), strict=True)]
@@ -99,7 +99,7 @@ def _mean_share(about: dict[str, Any]) -> float:
     return min(steps / max(ranks * most, 1), 1.0)
 
 
-def _counts(steps: Steps, about: dict[str, Any]) -> Iterator[Finding | NotDecided]:
+def _counts(steps: MeasuredSteps, about: dict[str, Any]) -> Iterator[Finding | NotDecided]:
     """Yield the outermost path with different counts. If the ranks have different settled steps, the counts are those
     of the whole recordings, of paths that settled steps have."""
     settled = steps.trace
@@ -109,7 +109,7 @@ def _counts(steps: Steps, about: dict[str, Any]) -> Iterator[Finding | NotDecide
         if len(settled.sources) != 1:
             yield NotDecided(UNEQUAL_ID, "the ranks have different settled steps")
             return
-        steps = Steps(load_run(settled.sources[0]), None, (), None)
+        steps = MeasuredSteps(load_run(settled.sources[0]), None, (), None)
     different = (row for row in _rows(steps) if row["calls_min"] != row["calls_max"])
     odd = next((row for row in different if same_path(steps.trace, row["context"], settled) is not None), None)
     if odd is not None:
@@ -124,7 +124,7 @@ def _is_slow(row: dict[str, int], whole: float) -> bool:
     )
 
 
-def _where(steps: Steps, row: dict[str, int]) -> Where:
+def _where(steps: MeasuredSteps, row: dict[str, int]) -> Where:
     return steps.where(row["context"])
 
 
@@ -142,7 +142,9 @@ def _when(trace: Trace, row: dict[str, int], per_rank: float) -> SlowSteps | Non
     return slow_steps(one.ranks[one.index(row["self_max_rank"])], context, usual, row["self_max"] / per_rank - usual)
 
 
-def _slow(steps: Steps, row: dict[str, int], per_rank: float, times: list[RankTime], when: SlowSteps | None) -> Finding:
+def _slow(
+    steps: MeasuredSteps, row: dict[str, int], per_rank: float, times: list[RankTime], when: SlowSteps | None
+) -> Finding:
     rank, extra = row["self_max_rank"], (row["self_max"] - row["self_median"]) / per_rank
     key = steps.key(row["context"])
     alike = common(times, rank)
@@ -163,7 +165,7 @@ def _slow(steps: Steps, row: dict[str, int], per_rank: float, times: list[RankTi
     )
 
 
-def _odd(steps: Steps, row: dict[str, int], times: list[RankTime]) -> Finding:
+def _odd(steps: MeasuredSteps, row: dict[str, int], times: list[RankTime]) -> Finding:
     least, most = row["calls_min_rank"], row["calls_max_rank"]
     total = sum(steps.paths["calls"][row["context"] : row["context"] + 1])
     rank = most if total - row["calls_min"] * row["ranks"] <= row["calls_max"] * row["ranks"] - total else least

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.skewed_comm import ADVICE as SKEWED
 from fastdispatch.detectors.skewed_comm import ID as SKEWED_ID
@@ -33,7 +33,7 @@ class _Range(NamedTuple):
     max_rank: int
 
 
-def of_measures(steps: Steps, *, flops: bool) -> Iterator[Finding | NotDecided]:
+def of_measures(steps: MeasuredSteps, *, flops: bool) -> Iterator[Finding | NotDecided]:
     """Yield the collective with the most different bytes, and with ``flops`` the operator with the most different
     FLOPs."""
     rank = steps.trace.ranks[0]
@@ -65,19 +65,19 @@ def _ranges(rank: dict[str, Any], kind: str) -> Iterator[_Range]:
             yield _Range(path, detail, ranks, *means, low / per_rank, high / per_rank, first, last)
 
 
-def _is_skewed(steps: Steps, moved: _Range) -> bool:
+def _is_skewed(steps: MeasuredSteps, moved: _Range) -> bool:
     enough = moved.max - moved.min >= limits.SKEW_BYTES and moved.max >= limits.SKEW * moved.min
     return enough and steps.key(moved.path).removeprefix("c10d::") in SYNCHRONIZING
 
 
-def _time(steps: Steps, path: int) -> float:
+def _time(steps: MeasuredSteps, path: int) -> float:
     """Return the time of a call path with all below, of a rank and step."""
     total: int = steps.paths["total"][path]
     ended: int = sum(each[0] for each in (steps.trace.reduced or {})["latest"].values())
     return total / max(ended, 1)
 
 
-def _skewed(steps: Steps, moved: _Range) -> Finding:
+def _skewed(steps: MeasuredSteps, moved: _Range) -> Finding:
     name = printable(moved.detail.partition(" ")[2].rpartition(":")[0])
     return steps.finding(
         SKEWED_ID,
@@ -93,7 +93,7 @@ def _skewed(steps: Steps, moved: _Range) -> Finding:
     )
 
 
-def _unequal(steps: Steps, work: _Range) -> Finding:
+def _unequal(steps: MeasuredSteps, work: _Range) -> Finding:
     site = CallSites(steps.trace).site(work.path)
     return steps.finding(
         UNEQUAL_ID,

@@ -17,7 +17,7 @@ from fastdispatch.text.formats import grouped
 OTHER, FORWARD, BACKWARD, OPTIMIZER, DATA = range(len(PHASES))
 
 #: Reads the steps from one to another.
-Part = Callable[[tuple[int, int]], Trace] | None
+PartLoader = Callable[[tuple[int, int]], Trace] | None
 
 _PARTS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>", "__torch_function__", "__torch_dispatch__")
 
@@ -28,14 +28,14 @@ BACKWARD_CALLS = {"torch/_tensor.py:[Tensor]:backward", "torch/autograd/__init__
 PLUMBING = ("_wrapped_call_impl", "_call_impl")
 
 
-class Steps:
+class MeasuredSteps:
     """The steps of all ranks of a trace. A path is a row of ``paths``; its figures are per step unless named otherwise.
 
     Paths are depth first: the paths below ``i`` are the rows from ``i + 1`` to ``end[i]``.
     """
 
     def __init__(
-        self, trace: Trace, whole: Trace | None = None, workers: Sequence[Trace] = (), part: Part = None
+        self, trace: Trace, whole: Trace | None = None, workers: Sequence[Trace] = (), part: PartLoader = None
     ) -> None:
         """``trace``: reduced to the settled steps, if they are decided; ``whole``: all of it, None if ``trace`` is;
         ``workers``: recordings of DataLoader workers; ``part`` reads the recording reduced to some steps."""
@@ -56,9 +56,9 @@ class Steps:
         self.claimed: set[int] = set()
 
     @cached_property
-    def whole(self) -> Steps:
+    def whole(self) -> MeasuredSteps:
         """All steps of the recording, with set-up."""
-        return self if self.whole_trace is self.trace else Steps(self.whole_trace, part=self.part)
+        return self if self.whole_trace is self.trace else MeasuredSteps(self.whole_trace, part=self.part)
 
     @cached_property
     def numbers(self) -> list[int]:

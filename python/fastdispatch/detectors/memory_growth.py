@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.memory_use import Growth, growth, has_memory
 from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.measures.memory_figures import has_memory as of_paths
@@ -27,7 +27,7 @@ ADVICE = (
 )
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     """Report memory that grows with the steps, and statements of the source that keep the loss with its graph."""
     ranks = [rank for rank in steps.whole.ranks if has_memory(rank)]
     grown = max(filter(None, map(growth, ranks)), key=lambda each: each.per_step, default=None)
@@ -47,7 +47,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         yield NotDecided(ID, f"the memory of fewer than {limits.GROWTH_STEPS} steps was recorded")
 
 
-def _blocks(steps: Steps) -> MemoryRow | None:
+def _blocks(steps: MeasuredSteps) -> MemoryRow | None:
     """Return the call path whose live blocks grow most, if memory was measured (docs/guides/memory.md)."""
     if not any(of_paths(rank) for rank in steps.whole.ranks):
         return None
@@ -59,7 +59,7 @@ def _blocks(steps: Steps) -> MemoryRow | None:
 
 
 def _finding(
-    steps: Steps,
+    steps: MeasuredSteps,
     where: Where,
     statement: ast.stmt | None,
     grown: Growth | None,
@@ -94,7 +94,7 @@ def _finding(
     )
 
 
-def _statements(steps: Steps) -> Iterator[tuple[int, ast.stmt]]:
+def _statements(steps: MeasuredSteps) -> Iterator[tuple[int, ast.stmt]]:
     """Yield functions of the program and their statements that keep a loss."""
     users = {steps.user(path) for path in steps.passes if steps.every(path)} - {-1}
     functions = {steps.paths["node"][user]: user for user in users}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, number, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.read.summary import HOOKED, mapping
 from fastdispatch.text.formats import seconds
@@ -15,7 +15,7 @@ ID = "own-cost"
 ADVICE = "record fewer calls (--keep), no operators (--ops off) or fewer steps (--steps); counts stay exact"
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     costs = mapping(steps.ranks[0]["meta"].get("cost_ns"))
     if not costs:
         yield NotDecided(ID, "the cost of a call was not measured")

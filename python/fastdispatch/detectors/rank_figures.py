@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, steps_of
+from fastdispatch.detectors.measured_steps import MeasuredSteps, steps_of
 from fastdispatch.read.trace import Columns
 
 _ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
@@ -15,7 +15,7 @@ _ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
 @dataclass
 class RankFigures:
     """Figures of one rank per step: its main thread in total, of which it waits in collectives and transfers; ``paths``
-    as in ``Steps``, summed over its steps, ``shortest`` the own time of each in the step in which it was shortest."""
+    as in ``MeasuredSteps``, summed over its steps, ``shortest`` the own time of each in its shortest step."""
 
     rank: int
     steps: int
@@ -46,13 +46,13 @@ def is_communication(key: str) -> bool:
     )[0] in ("gloo", "nccl", "mpi", "ucc", "xccl")
 
 
-def waiting(steps: Steps) -> list[bool]:
+def waiting(steps: MeasuredSteps) -> list[bool]:
     """Return for each path whether its own time is communication or waiting for it."""
     nodes = [key == _ENGINE or is_communication(key) for key in steps.keys]
     return [nodes[node] for node in steps.paths["node"]]
 
 
-def rank_figures(steps: Steps) -> list[RankFigures]:
+def rank_figures(steps: MeasuredSteps) -> list[RankFigures]:
     """Return the figures of every rank with steps, without set-up, threads of backends and claimed time."""
     found = []
     waits = waiting(steps)
@@ -71,7 +71,7 @@ def rank_figures(steps: Steps) -> list[RankFigures]:
     return found
 
 
-def ranks_with(steps: Steps, paths: Iterable[int]) -> list[int]:
+def ranks_with(steps: MeasuredSteps, paths: Iterable[int]) -> list[int]:
     """Return the ranks in which paths take at least half of the time per step that they take in any rank."""
     rows = list(paths)
     times = {}
@@ -82,7 +82,7 @@ def ranks_with(steps: Steps, paths: Iterable[int]) -> list[int]:
     return [number for number, time in times.items() if time >= max(times.values()) / 2]
 
 
-def _shortest(steps: Steps, index: int, count: int) -> dict[int, float]:
+def _shortest(steps: MeasuredSteps, index: int, count: int) -> dict[int, float]:
     """Return the shortest own time of the paths that ran in every step of a rank."""
     figures = steps.trace.core.figures(index)
     columns = (figures[name] for name in ("context", "steps", "self_min"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding
 from fastdispatch.read.compilations import compilations
 from fastdispatch.text.formats import seconds
@@ -25,7 +25,7 @@ ADVICE = (
 )
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     whole = steps.whole  # compilations are rare: also those of the first steps count
     compiles = list(whole.named(_COMPILES))
     regions = {node: REGION.match(key) for node, key in enumerate(whole.keys) if key.startswith("Torch-Compiled")}
@@ -53,7 +53,7 @@ def find(steps: Steps) -> Iterator[Finding]:
     )
 
 
-def _named(steps: Steps, path: int) -> str:
+def _named(steps: MeasuredSteps, path: int) -> str:
     """Return the name of a compiled function, or of its caller if its calls are not recorded (a module of PyTorch)."""
     if steps.is_user(path):
         return steps.name(path)
@@ -66,7 +66,7 @@ def _condition(guard: str) -> str:
     return guard.partition("  # ")[0].strip()
 
 
-def _times(steps: Steps, paths: set[int]) -> tuple[int, int, float]:
+def _times(steps: MeasuredSteps, paths: set[int]) -> tuple[int, int, float]:
     """Return in how many steps the paths ran, the number of the last one, and their time without the longest step of
     each: the first compilation."""
     active, last, time = 0, 0, 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, Steps, counted, number, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, MeasuredSteps, counted, number, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.measures.call_sites import CHECKPOINTS, RECOMPUTE
 from fastdispatch.text.formats import seconds
@@ -20,17 +20,17 @@ ADVICE_LOSSES = "add the losses and call backward() once: shared layers then run
 _LOSSES = "torch/nn/modules/loss.py:"
 
 
-def is_recomputed(steps: Steps, path: int) -> bool:
+def is_recomputed(steps: MeasuredSteps, path: int) -> bool:
     """Return whether a path is forward that runs again during backward."""
     return steps.phase(path) == BACKWARD and (steps.key(path) == RECOMPUTE or steps.paths["module"][path] >= 0)
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from _checkpoints(steps)
     yield from _losses(steps)
 
 
-def _checkpoints(steps: Steps) -> Iterator[Finding]:
+def _checkpoints(steps: MeasuredSteps) -> Iterator[Finding]:
     paths = list(steps.outermost(lambda path: steps.activity(path) >= 0.5 and is_recomputed(steps, path)))
     time = steps.unclaimed(paths)
     if not paths or time < limits.RECOMPUTE_SHARE * steps.step:
@@ -50,7 +50,7 @@ def _checkpoints(steps: Steps) -> Iterator[Finding]:
     )
 
 
-def _losses(steps: Steps) -> Iterator[Finding]:
+def _losses(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report several backward passes of the program through one forward pass: ``backward(retain_graph=True)``."""
     backward = [path for path in steps.passes if steps.is_user(steps.paths["parent"][path])]
     passes = sum(map(steps.calls, backward))
@@ -78,7 +78,7 @@ def _losses(steps: Steps) -> Iterator[Finding]:
     )
 
 
-def _is_trained(steps: Steps, path: int) -> bool:
+def _is_trained(steps: MeasuredSteps, path: int) -> bool:
     """Return whether a path is a forward pass of a module that is trained, not of a loss."""
     return (
         steps.paths["module"][path] >= 0

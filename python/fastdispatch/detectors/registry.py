@@ -32,10 +32,10 @@ from fastdispatch.detectors import (
     unequal_work,
     unfused_optimizer,
 )
-from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
 
-Detect = Callable[[Steps], Iterable[Finding | NotDecided]]
+Detect = Callable[[MeasuredSteps], Iterable[Finding | NotDecided]]
 
 #: Identifier and function of each detector.
 DETECTORS: dict[str, Detect] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import mean
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, steps_of
+from fastdispatch.detectors.measured_steps import MeasuredSteps, steps_of
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.measures.flops import measured_steps
 from fastdispatch.measures.measured import communicated
@@ -21,7 +21,7 @@ ADVICE = "give all ranks the same part: a loss that balances the experts, a capa
 _Moved = dict[tuple[int, str], dict[int, float]]
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if len(steps.ranks) < 2:
         yield NotDecided(ID, "one rank")
         return
@@ -36,7 +36,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
             steps.claimed.add(path)
 
 
-def _moved(steps: Steps) -> _Moved:
+def _moved(steps: MeasuredSteps) -> _Moved:
     """Return the bytes of collectives in which all ranks take part in the same way."""
     found: _Moved = {}
     for rank in steps.ranks:
@@ -48,7 +48,7 @@ def _moved(steps: Steps) -> _Moved:
     return found
 
 
-def _finding(steps: Steps, path: int, group: str, ranks: dict[int, float]) -> Finding:
+def _finding(steps: MeasuredSteps, path: int, group: str, ranks: dict[int, float]) -> Finding:
     most = max(ranks, key=lambda rank: ranks[rank])
     least = min(ranks, key=lambda rank: ranks[rank])
     name = printable(group.rpartition(":")[0])

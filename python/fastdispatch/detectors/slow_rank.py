@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import RankFigures, rank_figures, waiting
 from fastdispatch.text.formats import seconds
@@ -18,7 +18,7 @@ ADVICE = (
 )
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if len(steps.ranks) < 2:
         yield NotDecided(ID, "one rank")
         return
@@ -58,7 +58,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
         )
 
 
-def _path(steps: Steps, one: RankFigures, others: list[RankFigures], waits: list[bool]) -> tuple[int, float]:
+def _path(steps: MeasuredSteps, one: RankFigures, others: list[RankFigures], waits: list[bool]) -> tuple[int, float]:
     """Return the function of the program with most extra time on a rank: its own, and of operators it calls."""
     extra: dict[int, float] = {}
     for row, main in enumerate(steps.main):

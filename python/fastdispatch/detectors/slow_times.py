@@ -65,7 +65,7 @@ def slow_steps(rank: Mapping[str, Any], context: int, usual: float, extra: float
     )
 
 
-_Call = tuple[str, int, str]
+_CallKey = tuple[str, int, str]
 
 
 def same_path(trace: Trace, context: int, other: Trace) -> int | None:
@@ -82,9 +82,9 @@ def same_path(trace: Trace, context: int, other: Trace) -> int | None:
     )
 
 
-def _path(trace: Trace, context: int) -> list[_Call]:
+def _path(trace: Trace, context: int) -> list[_CallKey]:
     nodes, modules, contexts = trace.nodes, trace.modules, trace.contexts
-    path: list[_Call] = []
+    path: list[_CallKey] = []
     while context >= 0:
         node, module = contexts["node"][context], contexts["module"][context]
         path.append((nodes["key"][node], nodes["line"][node], modules["path"][module] if module >= 0 else ""))
@@ -92,5 +92,5 @@ def _path(trace: Trace, context: int) -> list[_Call]:
     return path
 
 
-def _origin(trace: Trace, context: int) -> list[_Call]:
+def _origin(trace: Trace, context: int) -> list[_CallKey]:
     return _path(trace, trace.contexts["origin"][context])

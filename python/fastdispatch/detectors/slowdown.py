@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import DATA, Steps, number, percent, steps_of
+from fastdispatch.detectors.measured_steps import DATA, MeasuredSteps, number, percent, steps_of
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.text.formats import seconds
 
@@ -21,7 +21,7 @@ _MOST_RANKS = 8
 ADVICE = "look for a list, cache, graph or set of hooks that each step extends and later steps traverse"
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     for each in _by_time(steps):
         yield each
         if isinstance(each, Finding):
@@ -29,7 +29,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     yield from _by_calls(steps)
 
 
-def _by_time(steps: Steps) -> Iterator[Finding | NotDecided]:
+def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     decided = False
     asked, steps = steps, steps.whole
     for rank in steps.ranks:
@@ -77,14 +77,14 @@ def _by_time(steps: Steps) -> Iterator[Finding | NotDecided]:
         yield NotDecided(ID, f"fewer than {limits.GROWTH_STEPS} steps")
 
 
-def _claim(asked: Steps, whole: Steps, path: int) -> None:
+def _claim(asked: MeasuredSteps, whole: MeasuredSteps, path: int) -> None:
     """Claim the time of a path of the whole recording: the same calls of the same function of the program."""
     user = whole.user(path)
     rows = asked.named(whole.key(path))
     asked.claim([row for row in rows if user < 0 or asked.key(max(asked.user(row), 0)) == whole.key(user)])
 
 
-def _cpu(steps: Steps, rank: dict[str, Any], spans: Sequence[tuple[int, ...]]) -> tuple[float, float] | None:
+def _cpu(steps: MeasuredSteps, rank: dict[str, Any], spans: Sequence[tuple[int, ...]]) -> tuple[float, float] | None:
     """Return the CPU time per step of the main thread of a rank in the first and last third of the steps; None if it is
     unknown."""
     third = len(spans) // 3
@@ -100,13 +100,13 @@ def _cpu(steps: Steps, rank: dict[str, Any], spans: Sequence[tuple[int, ...]]) -
     return (times[0], times[1]) if len(times) == 2 and all(times) else None
 
 
-def _by_calls(steps: Steps) -> Iterator[Finding]:
+def _by_calls(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report a function of the program that later steps call more often than earlier ones: counts have no noise."""
     whole = steps.whole
     if steps.part is None or whole.longest < limits.GROWTH_STEPS or len(whole.ranks) > _MOST_RANKS:
         return
     third = whole.longest // 3
-    parts = [Steps(steps.part((i * third + 1, (i + 1) * third))) for i in range(3)]
+    parts = [MeasuredSteps(steps.part((i * third + 1, (i + 1) * third))) for i in range(3)]
     if any(part.trace.window is None for part in parts):
         return
     calls = [_calls(part) for part in parts]
@@ -141,7 +141,7 @@ def _by_calls(steps: Steps) -> Iterator[Finding]:
     )
 
 
-def _everywhere(steps: Steps, parts: Sequence[Steps], times: Sequence[float]) -> Finding:
+def _everywhere(steps: MeasuredSteps, parts: Sequence[MeasuredSteps], times: Sequence[float]) -> Finding:
     """Return the finding that the CPU time of steps grows, although their calls do not: their data does."""
     first, last = parts[0], parts[2]
     before: dict[str, float] = {}
@@ -162,7 +162,7 @@ def _everywhere(steps: Steps, parts: Sequence[Steps], times: Sequence[float]) ->
     )
 
 
-def _cpu_of(steps: Steps) -> float:
+def _cpu_of(steps: MeasuredSteps) -> float:
     """Return the CPU time of main threads per step, 0 if it is unknown."""
     times = [
         cpu
@@ -173,7 +173,7 @@ def _cpu_of(steps: Steps) -> float:
     return sum(times) / max(steps.count, 1) if all(times) else 0.0
 
 
-def _calls(steps: Steps) -> dict[str, float]:
+def _calls(steps: MeasuredSteps) -> dict[str, float]:
     """Return the calls per step of functions of the program, and of operators that they call, in every step."""
     found = Counter[str]()
     for row, main in enumerate(steps.main):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastdispatch._core import Error
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.text.formats import seconds
 
@@ -15,7 +15,7 @@ ID = "stage-imbalance"
 ADVICE = "move layers to other stages: fastdispatch pipeline partition prints a better split"
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     from fastdispatch.pipeline.report import report
 
     try:

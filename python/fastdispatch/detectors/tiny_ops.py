@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import DATA, FORWARD, OTHER, PLUMBING, Steps, number, percent
+from fastdispatch.detectors.measured_steps import DATA, FORWARD, OTHER, PLUMBING, MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.text.formats import seconds
 
@@ -37,12 +37,12 @@ ADVICE_MODULE = "use one call over the whole sequence (nn.LSTM or nn.GRU instead
 ADVICE_ZERO = "use zero_grad(set_to_none=True), the default: it drops the gradients instead of writing zeros"
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from _loops(steps)
     yield from _zeros(steps)
 
 
-def _loops(steps: Steps) -> Iterator[Finding]:
+def _loops(steps: MeasuredSteps) -> Iterator[Finding]:
     loops: dict[int, list[int]] = {}
     for path in range(len(steps.paths["node"])):
         caller = _caller(steps, path)
@@ -62,7 +62,7 @@ def _loops(steps: Steps) -> Iterator[Finding]:
         yield _finding(steps, open_, ops, gain)
 
 
-def _matters(steps: Steps, gain: float, ops: float) -> bool:
+def _matters(steps: MeasuredSteps, gain: float, ops: float) -> bool:
     """Whether a loop has a part of the time of a step, or a part of its operators and some time."""
     if gain >= limits.TINY_SHARE * steps.step:
         return True
@@ -71,7 +71,7 @@ def _matters(steps: Steps, gain: float, ops: float) -> bool:
     return gain >= limits.TINY_LEAST * steps.step and ops >= limits.TINY_OPS * every
 
 
-def _caller(steps: Steps, path: int) -> int:
+def _caller(steps: MeasuredSteps, path: int) -> int:
     """Return the function of the program that calls an operator, a module, or a function of PyTorch with operators; -1
     for other paths."""
     caller = steps.paths["parent"][path]
@@ -85,11 +85,11 @@ def _caller(steps: Steps, path: int) -> int:
     return caller if caller >= 0 and steps.is_user(caller) else -1
 
 
-def _is_module(steps: Steps, path: int) -> bool:
+def _is_module(steps: MeasuredSteps, path: int) -> bool:
     return steps.is_python(path) and steps.paths["module"][path] >= 0 and steps.name(path) not in PLUMBING
 
 
-def _is_function(steps: Steps, path: int) -> bool:
+def _is_function(steps: MeasuredSteps, path: int) -> bool:
     """Whether a path is a function of PyTorch that calls operators on behalf of the program."""
     return (
         steps.is_torch(path)
@@ -100,12 +100,12 @@ def _is_function(steps: Steps, path: int) -> bool:
     )
 
 
-def _again(steps: Steps, path: int, caller: int) -> float:
+def _again(steps: MeasuredSteps, path: int, caller: int) -> float:
     """Return how often one call of a function repeats a path."""
     return float(steps.paths["calls"][path] / max(steps.paths["calls"][caller], steps.paths["steps"][caller], 1))
 
 
-def _of_loop(steps: Steps, caller: int, paths: list[int]) -> list[int]:
+def _of_loop(steps: MeasuredSteps, caller: int, paths: list[int]) -> list[int]:
     """Return the repeated paths that a loop over elements, parameters or time has; not those of a loop over layers or
     micro-batches."""
     most = max(_again(steps, path, caller) for path in paths)
@@ -123,31 +123,31 @@ def _of_loop(steps: Steps, caller: int, paths: list[int]) -> list[int]:
     return paths if sum(_operators(steps, path, caller) for path in paths) >= limits.LOOP_OPS else []
 
 
-def _operators(steps: Steps, path: int, caller: int) -> float:
+def _operators(steps: MeasuredSteps, path: int, caller: int) -> float:
     """Return the operators of a path per call of the function: those below an operator do not count."""
     again = _again(steps, path, caller)
     return again if steps.kind(path) == "op" else again * steps.paths["ops"][path] / steps.paths["calls"][path]
 
 
-def _public(steps: Steps, path: int) -> str:
+def _public(steps: MeasuredSteps, path: int) -> str:
     """Return the name of an operator, or of a function without the wrappers around it."""
     while steps.is_python(path) and steps.name(path).startswith("_") and steps.children[path]:
         path = max(steps.children[path], key=steps.total)
     return steps.name(path) if steps.is_python(path) else steps.key(path)
 
 
-def _backwards(steps: Steps, caller: int) -> float:
+def _backwards(steps: MeasuredSteps, caller: int) -> float:
     """Return how often one call of a function runs backward, at most."""
     return max((_again(steps, row, caller) for row in steps.below(caller) if steps.key(row) == _BACKWARD), default=0.0)
 
 
-def _modules(steps: Steps, caller: int) -> set[int]:
+def _modules(steps: MeasuredSteps, caller: int) -> set[int]:
     """Return the modules that a function calls."""
     modules = steps.paths["module"]
     return {modules[row] for row in steps.outermost(lambda row: modules[row] >= 0, caller + 1, steps.end[caller])}
 
 
-def _finding(steps: Steps, paths: list[int], ops: float, gain: float) -> Finding:
+def _finding(steps: MeasuredSteps, paths: list[int], ops: float, gain: float) -> Finding:
     heaviest = max(paths, key=steps.total)
     caller = _caller(steps, heaviest)
     module = _is_module(steps, heaviest)
@@ -174,7 +174,7 @@ def _finding(steps: Steps, paths: list[int], ops: float, gain: float) -> Finding
     )
 
 
-def _line(steps: Steps, paths: list[int]) -> int:
+def _line(steps: MeasuredSteps, paths: list[int]) -> int:
     """Return the line of the heaviest repeated call or expression that the source shows, else that of its loop."""
     order = sorted(paths, key=steps.total, reverse=True)
     node = steps.paths["node"][steps.user(_caller(steps, order[0]))]
@@ -182,7 +182,7 @@ def _line(steps: Steps, paths: list[int]) -> int:
     return steps.sources.repeated(node, names)
 
 
-def _spellings(steps: Steps, path: int) -> list[str]:
+def _spellings(steps: MeasuredSteps, path: int) -> list[str]:
     """Return names in the source for an operator, a function or a module (its attribute, or its class)."""
     if not _is_module(steps, path):
         return [_public(steps, path).removeprefix("aten::").rstrip("_")]
@@ -190,7 +190,7 @@ def _spellings(steps: Steps, path: int) -> list[str]:
     return [attribute, steps.trace.nodes["class"][steps.paths["node"][path]].lower()]
 
 
-def _zeros(steps: Steps) -> Iterator[Finding]:
+def _zeros(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report gradients that are set to zero instead of None."""
     nodes = {node for node, name in enumerate(steps.trace.nodes["name"]) if name == "zero_grad"}
     zeros = {"aten::zero_", "aten::_foreach_zero_"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, Steps, number
+from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, MeasuredSteps, number
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import RankFigures, rank_figures, waiting
 from fastdispatch.text.formats import seconds
@@ -16,7 +16,7 @@ ID = "unequal-work"
 ADVICE = "give all ranks the same amount: equal batches (drop_last, DistributedSampler), sequences sorted into buckets"
 
 
-def find(steps: Steps) -> Iterator[Finding | NotDecided]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if len(steps.ranks) < 2:
         yield NotDecided(ID, "one rank")
         return
@@ -44,7 +44,7 @@ def find(steps: Steps) -> Iterator[Finding | NotDecided]:
     )
 
 
-def _counts(steps: Steps, figures: list[RankFigures]) -> tuple[int, str, dict[str, object]] | None:
+def _counts(steps: MeasuredSteps, figures: list[RankFigures]) -> tuple[int, str, dict[str, object]] | None:
     """Return the heaviest function of the program that one rank calls more often per step than another."""
     best: tuple[float, int, list[float]] | None = None
     for row, main in enumerate(steps.main):
@@ -66,7 +66,7 @@ def _counts(steps: Steps, figures: list[RankFigures]) -> tuple[int, str, dict[st
     return row, f"calls of {steps.key(row)} per step: {counts}", {"calls_per_step": by_rank}
 
 
-def _sizes(steps: Steps, most: RankFigures, least: RankFigures) -> tuple[int, str, dict[str, object]] | None:
+def _sizes(steps: MeasuredSteps, most: RankFigures, least: RankFigures) -> tuple[int, str, dict[str, object]] | None:
     """Return the path with larger inputs: equal calls, longer operators of forward and backward, but an optimizer as
     fast as on the other rank. A slower machine has a slower optimizer, too."""
     waits = waiting(steps)

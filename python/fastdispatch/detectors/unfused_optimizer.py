@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import Steps, number, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.read.source_calls import called, keyword
 from fastdispatch.text.formats import seconds
@@ -18,7 +18,7 @@ _SINGLE = re.compile(r"_single_tensor_\w+$")
 ADVICE = "give the optimizer fused=True or foreach=True: a few operators then update all parameters"
 
 
-def find(steps: Steps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding]:
     single = {node for node, name in enumerate(steps.trace.nodes["name"]) if _SINGLE.match(name)}
     paths = [path for path, node in enumerate(steps.paths["node"]) if node in single and steps.activity(path) >= 0.5]
     time = steps.unclaimed(paths)
@@ -46,7 +46,7 @@ def find(steps: Steps) -> Iterator[Finding]:
     )
 
 
-def _selected(steps: Steps) -> tuple[str, str, int] | None:
+def _selected(steps: MeasuredSteps) -> tuple[str, str, int] | None:
     """Return key, file and line of the function that makes an optimizer with foreach=False."""
     steps = steps.whole  # optimizers are made before the first step
     made = {

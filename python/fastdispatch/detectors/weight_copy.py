@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, DATA, Steps, counted, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, MeasuredSteps, counted, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.text.formats import seconds
 
@@ -20,7 +20,7 @@ ADVICE = (
 )
 
 
-def weight_copies(steps: Steps, id: str) -> Iterator[Finding]:
+def weight_copies(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
     """Yield findings of functions of the program that copy whole models in every step."""
     found: dict[tuple[int, str], list[int]] = {}
     for path in steps.outermost(lambda row: _verb(steps, row) != ""):
@@ -46,7 +46,7 @@ def weight_copies(steps: Steps, id: str) -> Iterator[Finding]:
         )
 
 
-def _verb(steps: Steps, path: int) -> str:
+def _verb(steps: MeasuredSteps, path: int) -> str:
     """Return how a path copies weights, "" for other paths."""
     if not steps.main[path] or not steps.is_python(path) or steps.phase(path) in (BACKWARD, DATA):
         return ""
@@ -60,5 +60,5 @@ def _verb(steps: Steps, path: int) -> str:
     return ""
 
 
-def _is_reported(steps: Steps, path: int) -> bool:
+def _is_reported(steps: MeasuredSteps, path: int) -> bool:
     return steps.every(path) or (steps.activity(path) >= 0.5 and steps.total(path) >= limits.COPY_SHARE * steps.step)

@@ -96,7 +96,7 @@ def locked(folder: _core.Folder, best_effort: bool = False) -> Iterator[None]:
         folder.unlock()
 
 
-class Place:
+class RecordingFile:
     """Name of this process's recording in the run directory. On a network file system the file is in ``local`` until it
     is finished."""
 
@@ -121,31 +121,31 @@ class Place:
         return self.shown / self.name
 
     def session(self, **options: Any) -> _core.Session:
-        """Return a session that records to this place."""
+        """Return a session that records to this file."""
         if self.local is not None:
             return _core.Session(self.local_name, folder=self.local, **options)
         return _core.Session(self.name, folder=self.folder, **options)
 
 
 @contextmanager
-def claimed(out: str | os.PathLike[str], rank: int, best_effort: bool = False) -> Iterator[Place]:
-    """Yield the place to record: ``out/rankNNNNN.fd``, with the process id if another process uses that name.
+def claimed(out: str | os.PathLike[str], rank: int, best_effort: bool = False) -> Iterator[RecordingFile]:
+    """Yield the file to record to: ``out/rankNNNNN.fd``, with the process id if another process uses that name.
 
     One process at a time creates and registers its file here. Raises Error if the directory cannot be written or,
     without ``best_effort``, if another file has the name.
     """
     folder = open_folder(out)
     with locked(folder, best_effort):
-        place = Place(folder, Path(out), free_name(folder, rank, best_effort), began=time.time_ns())
-        place_locally(place)
-        yield place
+        file = RecordingFile(folder, Path(out), free_name(folder, rank, best_effort), began=time.time_ns())
+        keep_locally(file)
+        yield file
 
 
-def place_locally(place: Place) -> None:
+def keep_locally(file: RecordingFile) -> None:
     """Keep the recording out of a network file system until it is finished."""
-    if network_file_system(Path(place.folder.path)) is not None:
-        place.local = _core.Folder("/dev/shm" if os.access("/dev/shm", os.W_OK) else temporary_folder())
-        place.local_name = f"fastdispatch-{os.getuid()}-{os.getpid()}-{place.name}"
+    if network_file_system(Path(file.folder.path)) is not None:
+        file.local = _core.Folder("/dev/shm" if os.access("/dev/shm", os.W_OK) else temporary_folder())
+        file.local_name = f"fastdispatch-{os.getuid()}-{os.getpid()}-{file.name}"
 
 
 def temporary_folder() -> str:
@@ -209,48 +209,48 @@ def segments(folder: _core.Folder, recording: str) -> list[str]:
         return []
 
 
-def settle_child(place: Place) -> None:
+def settle_child(file: RecordingFile) -> None:
     """Move the finished recording of a process that is not a rank. Raises Error if it cannot be moved."""
-    if place.local is not None:
-        place.local.move(place.local_name, place.folder, place.name)
+    if file.local is not None:
+        file.local.move(file.local_name, file.folder, file.name)
 
 
-def register_again(place: Place | None, rank: int, world: int, run: str) -> str | None:
+def register_again(file: RecordingFile | None, rank: int, world: int, run: str) -> str | None:
     """Change the entry of a recording in the manifest: it belongs to another run than at its start. Returns a line for
     the user, if any."""
-    if place is None:
+    if file is None:
         return None
-    with locked(place.folder, best_effort=True):
-        return register(place.folder, place.name, rank, world, run, again=True)
+    with locked(file.folder, best_effort=True):
+        return register(file.folder, file.name, rank, world, run, again=True)
 
 
-def settle(place: Place, rank: int, world: int, run: str) -> str | None:
-    """Move a finished recording to its place, under the name of its rank. Returns a line for the user, if any. Raises
-    Error if the recording cannot be moved."""
-    if place.local is None and place.name == recording_name(rank):
+def settle(file: RecordingFile, rank: int, world: int, run: str) -> str | None:
+    """Move a finished recording to the run directory, under the name of its rank. Returns a line for the user, if any.
+    Raises Error if the recording cannot be moved."""
+    if file.local is None and file.name == recording_name(rank):
         return None
-    with locked(place.folder, best_effort=True):
-        kept = place.local is None and place.name.endswith(".fd")
+    with locked(file.folder, best_effort=True):
+        kept = file.local is None and file.name.endswith(".fd")
         names = [recording_name(rank)] if kept else chain([recording_name(rank)], own_names(rank))
-        target = next((name for name in names if _is_left(place, name)), place.name)
-        if place.local is not None:
-            place.local.move(place.local_name, place.folder, target)
-        elif target != place.name:
-            place.folder.move(place.name, place.folder, target)
-        place.name = target
-        return register(place.folder, place.name, rank, world, run, again=True)
+        target = next((name for name in names if _is_left(file, name)), file.name)
+        if file.local is not None:
+            file.local.move(file.local_name, file.folder, target)
+        elif target != file.name:
+            file.folder.move(file.name, file.folder, target)
+        file.name = target
+        return register(file.folder, file.name, rank, world, run, again=True)
 
 
-def _is_left(place: Place, name: str) -> bool:
+def _is_left(file: RecordingFile, name: str) -> bool:
     """Return whether a name is free at the end: a recording that ended before this one began may be replaced, that of
     another process of the same rank in this run must not."""
-    if not _is_free(place.folder, name):
+    if not _is_free(file.folder, name):
         return False
-    head = place.folder.read(name, 184)
+    head = file.folder.read(name, 184)
     if head is None:
         return True
     times = (int.from_bytes(head[at : at + 8], "little") for at in (144, 176))  # realtime_ns of start and stop
-    return max(times) < place.began
+    return max(times) < file.began
 
 
 def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: int, run: str) -> Path:
@@ -269,11 +269,11 @@ def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: 
 
     above = temporary_folder()
     try:
-        place = Path(tempfile.mkdtemp(prefix="fastdispatch-", dir=above))
+        own = Path(tempfile.mkdtemp(prefix="fastdispatch-", dir=above))
     except OSError as error:
         raise Error(f"{above}: cannot make a folder: {error.strerror}") from None
-    session.save(_core.Folder(place), recording_name(rank))
-    return place / recording_name(rank)
+    session.save(_core.Folder(own), recording_name(rank))
+    return own / recording_name(rank)
 
 
 def _read(folder: _core.Folder) -> tuple[dict[str, Any], str | None]:

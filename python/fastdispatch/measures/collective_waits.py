@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fastdispatch.read.collectives import SYNCHRONIZING, Call, GroupCalls, group_calls
+from fastdispatch.read.collectives import SYNCHRONIZING, CollectiveCall, GroupCalls, group_calls
 from fastdispatch.read.trace import Trace
 
 #: Back ends whose functions return before the transfer: only the device waits.
@@ -70,7 +70,7 @@ def _reason(group: GroupCalls, device: bool) -> str:
     return "" if group.comparable() else NUMBERS
 
 
-def _undecided(group: GroupCalls, of: dict[int, Call]) -> str:
+def _undecided(group: GroupCalls, of: dict[int, CollectiveCall]) -> str:
     calls = list(of.values())
     if len(of) != group.size or len({call.operator for call in calls}) != 1:
         return RANKS
@@ -81,7 +81,7 @@ def _undecided(group: GroupCalls, of: dict[int, Call]) -> str:
     return ENDS if any(call.end is None for call in calls) else ""
 
 
-def _add(row: Waits, of: dict[int, Call]) -> None:
+def _add(row: Waits, of: dict[int, CollectiveCall]) -> None:
     last = max(of, key=lambda rank: of[rank].begin)
     begun = of[last].begin
     waited = sum(begun - call.begin for call in of.values())

@@ -84,12 +84,14 @@ def measured(trace: Trace, rank: int | None = None) -> Measured:
     ranks = number_of_ranks(entries)
     steps = measured_steps(entries) or ranks
     made = Measured(measured_steps(entries) > 0, {}, {})
+    sums = communicated(entries)
+    if not (sums or has_flops(entries) or any(map(has_memory, entries))):
+        return made
     sites = CallSites(trace)
     if has_flops(entries):
         found = flops_of(trace, rank).sites
         made.figures["flops"] = {site: work.flops / steps for site, work in found.items() if work.flops}
         made.figures["bytes"] = {site: work.bytes / steps for site, work in found.items() if work.bytes}
-    sums = communicated(entries)
     if sums:
         moved = Counter[int]()
         for (context, _, _), (_, _, sent, received) in sums.items():

@@ -23,7 +23,7 @@ _GROUPS = {"autograd": "autograd", "range": "ranges", "job": "jobs", "thread": "
 
 
 @dataclass(frozen=True)
-class Weight:
+class PageWeight:
     """A figure of contexts. ``inclusive``: its column includes callees."""
 
     id: str
@@ -35,15 +35,15 @@ class Weight:
 
 
 WEIGHTS = (
-    Weight("time", "Time", "ns", "self", False, "Time in Python and in operators, with waiting."),
-    Weight("gpu", "GPU time", "ns", "gpu_self", False, "Time of GPU intervals, in sampled steps."),
-    Weight("backward", "Backward time", "ns", "backward", True, "Autograd time caused by forward calls."),
-    Weight("calls", "Calls", "count", "calls", False, "Calls, of functions and operators alike."),
-    Weight("ops", "Operators", "count", "ops", True, "Calls of operators."),
-    Weight("async", "Asynchronous time", "ns", "async", False, "Work that ends by itself, such as collectives."),
-    Weight("starved", "GPU starved", "ns", "gpu_starved", True, "Idle time of streams, in sampled steps."),
-    Weight("gpu_calls", "GPU intervals", "count", "gpu_calls", False, "Intervals on a GPU, in sampled steps."),
-    Weight("resumes", "Resumes", "count", "resumes", False, "Resumes of generators and coroutines."),
+    PageWeight("time", "Time", "ns", "self", False, "Time in Python and in operators, with waiting."),
+    PageWeight("gpu", "GPU time", "ns", "gpu_self", False, "Time of GPU intervals, in sampled steps."),
+    PageWeight("backward", "Backward time", "ns", "backward", True, "Autograd time caused by forward calls."),
+    PageWeight("calls", "Calls", "count", "calls", False, "Calls, of functions and operators alike."),
+    PageWeight("ops", "Operators", "count", "ops", True, "Calls of operators."),
+    PageWeight("async", "Asynchronous time", "ns", "async", False, "Work that ends by itself, such as collectives."),
+    PageWeight("starved", "GPU starved", "ns", "gpu_starved", True, "Idle time of streams, in sampled steps."),
+    PageWeight("gpu_calls", "GPU intervals", "count", "gpu_calls", False, "Intervals on a GPU, in sampled steps."),
+    PageWeight("resumes", "Resumes", "count", "resumes", False, "Resumes of generators and coroutines."),
 )
 
 
@@ -99,7 +99,7 @@ def places(found: Columns) -> Columns:
     return kept
 
 
-def figure(found: Columns, weight: Weight) -> list[int]:
+def figure(found: Columns, weight: PageWeight) -> list[int]:
     column = found[weight.column]
     return own(found["parent"], column) if weight.inclusive else column
 
@@ -126,7 +126,7 @@ def about(trace: Trace, path: str, found: Facts) -> dict[str, Any]:
 def weights(table: Columns, whole: int, more: Sequence[MeasuredWeight] = ()) -> list[dict[str, Any]]:
     """Return non-empty weights. ``whole`` is the value of 100 % of the time; of other weights it is their sum."""
     used = []
-    every: list[Weight | MeasuredWeight] = [*WEIGHTS, *more]
+    every: list[PageWeight | MeasuredWeight] = [*WEIGHTS, *more]
     for weight in every:
         everything = sum(table[weight.id])
         if everything:

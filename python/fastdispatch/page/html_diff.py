@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
-from fastdispatch.compare.diff import SAID, Diff
+from fastdispatch.compare.diff import CHANGES, Diff
 from fastdispatch.compare.diff_text import lines
 from fastdispatch.page import html_data, html_source
 from fastdispatch.page.html import PageOptions, bounded
@@ -77,8 +77,8 @@ def _core(
     diff: Diff, joined: Trace, path: str, kept: Columns, ranks: list[int]
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     named = html_data.nodes(joined)
-    said = {(row.key, row.kind): sum(1 << SAID.index(word) for word in row.said) for row in diff.rows}
-    named["said"] = [said.get(node, 0) for node in zip(named["key"], named["kind"], strict=True)]
+    changes = {(row.key, row.kind): sum(1 << CHANGES.index(word) for word in row.changes) for row in diff.rows}
+    named["changes"] = [changes.get(node, 0) for node in zip(named["key"], named["kind"], strict=True)]
     weights = [
         weight
         for weight in html_data.WEIGHTS
@@ -94,7 +94,7 @@ def _core(
             "names": _named(diff),
             "per": "per step" if diff.by_step else "in total",
             "threshold": diff.threshold,
-            "said": SAID,
+            "changes": CHANGES,
             "factors": {weight.id: _factors(diff, _steps(diff, None), weight.id) for weight in weights},
             "ranks": [
                 {

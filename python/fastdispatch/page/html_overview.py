@@ -32,7 +32,7 @@ _MOST_FIGURES = 2_000_000
 
 def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return values and tables of the block "data-overview"."""
-    split = _Split(trace, about.whole_role)
+    split = _PhaseSplit(trace, about.whole_role)
     times = {phase.phase: phase.per_step if about.step else phase.self for phase in about.phases}
     values = {
         "per": "step" if about.step else "recording",
@@ -49,7 +49,7 @@ def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any
     return values, {"ranks": _ranks(trace, rows, split), "steps": _steps(rows)}
 
 
-class _Split:
+class _PhaseSplit:
     """Own time of the main threads by phase, and which paths are communication or garbage collections."""
 
     def __init__(self, trace: Trace, role: str) -> None:
@@ -92,7 +92,7 @@ class _Split:
         return parts
 
 
-def _ranks(trace: Trace, rows: Sequence[RankRow], split: _Split) -> Columns:
+def _ranks(trace: Trace, rows: Sequence[RankRow], split: _PhaseSplit) -> Columns:
     """Return rank, host, coordinates and parts of each row; of a reduced merge the parts are phases."""
     parts = _parts_of_phases(rows) if trace.reduced is not None else _parts_of_ranks(trace, rows, split)
     return {
@@ -107,7 +107,7 @@ def _parts_of_phases(rows: Sequence[RankRow]) -> list[dict[str, int]]:
     return [dict.fromkeys(PARTS, 0) | row.phases for row in rows]
 
 
-def _parts_of_ranks(trace: Trace, rows: Sequence[RankRow], split: _Split) -> list[dict[str, int]]:
+def _parts_of_ranks(trace: Trace, rows: Sequence[RankRow], split: _PhaseSplit) -> list[dict[str, int]]:
     detailed = len(trace.ranks) * len(trace.contexts["node"]) <= _MOST_FIGURES
     found = []
     for index, row in enumerate(rows):

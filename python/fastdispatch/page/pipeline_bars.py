@@ -45,8 +45,8 @@ def picture(graph: Graph) -> str:
         text(LEFT, 28, "Cost of layers", class_="title"),
         text(LEFT + 132, 28, f"{note}; the line: cumulative share of all layers", class_="note"),
     ]
-    for place, panel in enumerate(panels):
-        parts += _panel(panel, runs, TOP + place * (TALL + GAP) + 24)
+    for index, panel in enumerate(panels):
+        parts += _panel(panel, runs, TOP + index * (TALL + GAP) + 24)
     return document(WIDTH, height, "Cost of layers", parts, style=STYLE)
 
 
@@ -64,9 +64,9 @@ def _panel(panel: Panel, runs: list[list[Node]], top: float) -> Iterator[str]:
         yield line(LEFT, y, WIDTH - RIGHT, y, class_="grid")
         yield text(LEFT - 8, y + 4, _figure(panel, most * share), class_="small", text_anchor="end")
         yield text(WIDTH - RIGHT + 8, y + 4, f"{share:.0%}", class_="small")
-    for place, (run, parts) in enumerate(zip(runs, panel.heights, strict=True)):
+    for index, (run, parts) in enumerate(zip(runs, panel.heights, strict=True)):
         if most > 0 and sum(parts) > 0:
-            yield _bar(panel, run, parts, LEFT + place * wide, wide, top + TALL, TALL / most)
+            yield _bar(panel, run, parts, LEFT + index * wide, wide, top + TALL, TALL / most)
     if total > 0:
         sums = enumerate(accumulate(whole), 1)
         points = " ".join(f"{LEFT + at * wide:.1f},{top + TALL * (1 - up_to / total):.1f}" for at, up_to in sums)

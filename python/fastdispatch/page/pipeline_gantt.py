@@ -8,8 +8,8 @@ from textwrap import wrap
 from fastdispatch._core import Error
 from fastdispatch.page.plan_svg import KINDS, PATTERNS, colours, job_box
 from fastdispatch.page.svg_markup import document, dots, group, legend, line, rect, stripes, text, time_axis
-from fastdispatch.pipeline.report import Report, Row, rows_of
-from fastdispatch.pipeline.sentences import percent
+from fastdispatch.pipeline.report import PipelineReport, rows_of
+from fastdispatch.pipeline.sentences import Row, percent
 from fastdispatch.text.formats import seconds
 
 WIDTH, LEFT, RIGHT, TOP, ROW, GAP = 1240, 92, 128, 84, 34, 8
@@ -39,13 +39,13 @@ LINED = (
 LINES = "number and colour: the micro-batch; line below a row: the critical path; arrows: transfers"
 
 
-def picture(made: Report) -> str:
+def picture(made: PipelineReport) -> str:
     """Return SVG of the middle iteration, in the line of ranks that took longest.
 
     Raises :class:`fastdispatch.Error` if there is nothing to draw, or too much.
     """
     rows = [row for row in made.ranks if row["line"] == made.drawn_line and row["stage"] >= 0]
-    ranks = {row["rank"]: place for place, row in enumerate(sorted(rows, key=lambda row: (row["stage"], row["rank"])))}
+    ranks = {row["rank"]: index for index, row in enumerate(sorted(rows, key=lambda row: (row["stage"], row["rank"])))}
     spans = [row for row in rows_of(made.intervals) if row["rank"] in ranks]
     if not spans:
         raise Error("nothing to draw: no iteration of a pipeline was recorded")
@@ -73,17 +73,17 @@ def picture(made: Report) -> str:
     return document(WIDTH, height, title(made), parts, patterns=[*PATTERNS, *LINED])
 
 
-def top(place: int) -> int:
-    return TOP + place * (ROW + GAP)
+def top(index: int) -> int:
+    return TOP + index * (ROW + GAP)
 
 
-def title(made: Report) -> str:
+def title(made: PipelineReport) -> str:
     name = made.engine["engine"] if made.engine is not None else "pipeline"
     schedule = made.schedule["name"] or "unknown schedule"
     return f"{name}: {schedule}, {made.stages} stages, {made.schedule['micro_batches']} micro-batches"
 
 
-def headings(made: Report, used: set[str], jobs: Sequence[Row]) -> Iterator[str]:
+def headings(made: PipelineReport, used: set[str], jobs: Sequence[Row]) -> Iterator[str]:
     yield text(LEFT, 26, title(made), class_="title")
     x = float(LEFT)
     entries = [
@@ -114,7 +114,7 @@ def names(rows: Sequence[Row], ranks: dict[int, int], spans: Sequence[Row]) -> I
         yield text(WIDTH - RIGHT + 10, middle + 5, f"{percent(share)} · {row['in_flight']}", class_="small")
 
 
-def box(made: Report, row: Row, jobs: Sequence[Row], x: float, width: float, y: float) -> str:
+def box(made: PipelineReport, row: Row, jobs: Sequence[Row], x: float, width: float, y: float) -> str:
     job = jobs[row["job"]] if row["job"] >= 0 else None
     if row["part"] == "busy" and job is not None:
         chunk = job["stage"] // made.stages
@@ -135,7 +135,7 @@ def tip(row: Row, job: Row | None) -> str:
     return f"{what}: {took}{why}{whom}{slack}"
 
 
-def arrows(made: Report, ranks: dict[int, int], first: int, scale: float) -> Iterator[str]:
+def arrows(made: PipelineReport, ranks: dict[int, int], first: int, scale: float) -> Iterator[str]:
     for row in made.transfers:
         if not row["local"] and row["sender"] in ranks and row["receiver"] in ranks:
             sender, receiver = top(ranks[row["sender"]]), top(ranks[row["receiver"]])
@@ -145,7 +145,7 @@ def arrows(made: Report, ranks: dict[int, int], first: int, scale: float) -> Ite
             yield line(x1, y1, x2, y2, stroke="#37474f", stroke_width=1.1, stroke_opacity=0.8)
 
 
-def path(made: Report, ranks: dict[int, int], first: int, scale: float) -> Iterator[str]:
+def path(made: PipelineReport, ranks: dict[int, int], first: int, scale: float) -> Iterator[str]:
     for piece in rows_of(made.path):
         if piece["rank"] in ranks:
             y = top(ranks[piece["rank"]]) + ROW + 2.5

@@ -49,7 +49,7 @@ def draw(made: Plan, replay: Replay) -> str:
         *(_box(job, replay, at, scale, made) for job, at in boxes),
         *_arrows(made, replay, scale),
         *_legend(made, kinds, bottom + 36),
-        *(text(_LEFT, bottom + 80 + 17 * place, caption) for place, caption in enumerate(words)),
+        *(text(_LEFT, bottom + 80 + 17 * index, caption) for index, caption in enumerate(words)),
     ]
     return document(width, height, _title(made), parts, patterns=PATTERNS)
 

@@ -80,10 +80,10 @@ def time_axis(span: int, words: str, left: float, right: float, top: float, bott
     """Yield a grid of times in nanoseconds, and below it their numbers and ``words`` with the unit."""
     unit, size = next(((unit, size) for unit, size in _UNITS if span >= 2 * size), _UNITS[-1])
     between = tick(span / 10)
-    for place in range(int(span / between) + 1):
-        x = left + place * between * (right - left) / max(span, 1)
+    for index in range(int(span / between) + 1):
+        x = left + index * between * (right - left) / max(span, 1)
         yield line(x, top, x, bottom, class_="grid")
-        yield text(x, bottom + 16, f"{place * between / size:g}", text_anchor="middle")
+        yield text(x, bottom + 16, f"{index * between / size:g}", text_anchor="middle")
     yield line(left, bottom, right, bottom, class_="axis")
     yield text((left + right) / 2, bottom + 36, f"{words}, {unit}", text_anchor="middle")
 

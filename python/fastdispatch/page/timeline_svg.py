@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fastdispatch.page import svg_markup
 from fastdispatch.page.svg_markup import document, element, group, legend, rect, text, time_axis
-from fastdispatch.report.timeline_figures import Row, Stats, own
+from fastdispatch.report.timeline_figures import FigureRow, Stats, own
 from fastdispatch.text.formats import grouped, seconds
 
 WIDTH, LEFT, RIGHT, TOP = 1160, 84, 24, 116
@@ -45,8 +45,8 @@ def picture(made: Stats) -> str:
         *time_axis(last - first, "time since the first step", LEFT, WIDTH - RIGHT, TOP - 6, bottom + 4),
         *numbers(rows, first, scale),
     ]
-    for place, rank in enumerate(ranks):
-        top = TOP + place * height
+    for index, rank in enumerate(ranks):
+        top = TOP + index * height
         size = f"font-size:{12 if height >= 14 else 10}px"
         parts.append(text(LEFT - 8, top + height / 2 + 4, f"rank {rank}", text_anchor="end", style=size))
         for row in rows:
@@ -57,7 +57,7 @@ def picture(made: Stats) -> str:
     return document(WIDTH, bottom + 62, f"Steps of {len(ranks)} ranks", parts, style=STYLE, patterns=PATTERNS)
 
 
-def window(made: Stats) -> tuple[list[Row], str]:
+def window(made: Stats) -> tuple[list[FigureRow], str]:
     """Return the rows to draw and a note on omitted ones. Ranks without steps have one bar."""
     if not made.steps:
         return [{**row, "step": None} for row in made.ranks], "no steps in these traces: one bar for the time of a rank"
@@ -94,7 +94,7 @@ def headings(made: Stats, note: str, marks: bool) -> Iterator[str]:
         yield text(x + 18, 55, "straggler: own work 10 % above the median")
 
 
-def other(row: Row) -> int:
+def other(row: FigureRow) -> int:
     return int(row["busy"] - row["compute"] - row["exposed"])
 
 
@@ -103,7 +103,7 @@ def triangle(x: float, y: float, size: float = 11) -> str:
     return f"M{x:.1f},{y:.1f} l{half:.1f},{size:.1f} h{-2 * half:.1f} z"
 
 
-def bar(row: Row, x: float, width: float, top: float, height: float, slow: bool) -> Iterator[str]:
+def bar(row: FigureRow, x: float, width: float, top: float, height: float, slow: bool) -> Iterator[str]:
     """Yield a bar, from below: compute, exposed communication, copies, idle."""
     whole = max(row["duration"], 1)
     wide = max(width, 0.5)
@@ -120,14 +120,14 @@ def bar(row: Row, x: float, width: float, top: float, height: float, slow: bool)
         yield element("path", class_="mark", d=mark, stroke="#fff")
 
 
-def words(row: Row, slow: bool) -> str:
+def words(row: FigureRow, slow: bool) -> str:
     name = "all time" if row["step"] is None else f"step {row['step']}"
     figures = ", ".join(f"{key} {seconds(row[key])}" for key in ("compute", "communication", "exposed", "idle"))
     mark = f"; straggler, own work {seconds(own(row))}" if slow else ""
     return f"rank {row['rank']}, {name}: {seconds(row['duration'])}; {figures}{mark}"
 
 
-def numbers(rows: Sequence[Row], first: int, scale: float) -> Iterator[str]:
+def numbers(rows: Sequence[FigureRow], first: int, scale: float) -> Iterator[str]:
     """Yield the numbers of steps above the bars of the first rank, as many as fit."""
     free = 0.0
     rank = min(row["rank"] for row in rows)

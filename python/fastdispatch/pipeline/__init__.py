@@ -13,7 +13,8 @@ from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_pa
 from fastdispatch.pipeline.optimize import Optimum, optimize
 from fastdispatch.pipeline.partition import partition
 from fastdispatch.pipeline.plan import SCHEDULES, Job, Plan, Replay, TrainStep, plan
-from fastdispatch.pipeline.report import Report, report
+from fastdispatch.pipeline.report import PipelineReport as Report
+from fastdispatch.pipeline.report import report
 from fastdispatch.pipeline.rules import rule
 
 __all__ = [

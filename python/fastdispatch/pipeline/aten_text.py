@@ -23,7 +23,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 _LAST = 2**63 - 1  # of a slice without an end
 
 
-class _Untold(Exception):
+class _NoText(Exception):
     """An argument that is not plain data."""
 
 
@@ -53,11 +53,11 @@ def parameters(schema: str) -> tuple[_Parameter, ...]:
 
 def _parts(text: str) -> list[str]:
     parts, depth, last = [], 0, 0
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")
         if letter == "," and not depth:
-            parts.append(text[last:place].strip())
-            last = place + 1
+            parts.append(text[last:index].strip())
+            last = index + 1
     return [*parts, text[last:].strip()] if text.strip() else []
 
 
@@ -113,7 +113,7 @@ class CallText:
         """Return the call as text; empty if an argument is not plain data, or is a parameter."""
         try:
             return self._special() or self._written()
-        except _Untold:
+        except _NoText:
             return ""
 
     def _special(self) -> str:
@@ -138,12 +138,12 @@ class CallText:
         """Return the call of a loss, whose function has other parameters than its operator."""
         name = _LOSSES.get(self._base, self._base)
         if not hasattr(torch.nn.functional, name):
-            raise _Untold
+            raise _NoText
         texts = []
-        for place, (each, value) in enumerate(self._by_place):
+        for index, (each, value) in enumerate(self._by_place):
             reduction = each.name == "reduction" and value in (0, 1, 2)
             text = repr(_REDUCTIONS[value]) if reduction else self._text(value, each.kind)
-            texts.append(text if place < 2 else f"{each.name}={text}")
+            texts.append(text if index < 2 else f"{each.name}={text}")
         return f"torch.nn.functional.{name}({', '.join(texts)})"
 
     def _written(self) -> str:
@@ -157,7 +157,7 @@ class CallText:
         for module, path in ((torch, "torch"), (torch.nn.functional, "torch.nn.functional")):
             if hasattr(module, self._base):
                 return f"{path}.{self._base}({', '.join([*texts, *named])})"
-        raise _Untold
+        raise _NoText
 
     def _text(self, value: Any, kind: str = "") -> str:
         if is_tensor(value):
@@ -168,15 +168,15 @@ class CallText:
             return repr(value)
         if isinstance(value, int):
             return _enumerated(value, kind.rstrip("?"))
-        raise _Untold
+        raise _NoText
 
     def _tensor(self, fact: Mapping[str, Any]) -> str:
         if self._is_number(fact):
             if fact["value"] is None:
-                raise _Untold
+                raise _NoText
             return repr(fact["value"])
         if not self._is_edge(fact):
-            raise _Untold
+            raise _NoText
         self._count += 1
         return f"%{self._count - 1}"
 
@@ -200,7 +200,7 @@ def _shown(value: Any, kind: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         try:
             return _enumerated(value, kind.rstrip("?"))
-        except _Untold:
+        except _NoText:
             return "..."
     return "..." if isinstance(value, dict) else repr(value)
 
@@ -208,10 +208,10 @@ def _shown(value: Any, kind: str) -> str:
 def _enumerated(value: int, kind: str) -> str:
     if kind == "ScalarType":
         if value >= len(_DTYPES):
-            raise _Untold
+            raise _NoText
         return f"torch.{_DTYPES[value]}"
     if kind == "MemoryFormat":
         if value >= len(_FORMATS):
-            raise _Untold
+            raise _NoText
         return f"torch.{_FORMATS[value]}"
     return str(value)

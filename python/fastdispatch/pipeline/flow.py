@@ -56,8 +56,8 @@ def flow(trace: Trace, *, all: bool = False) -> Flow:
     stages_of = [_stages(rank) for rank in trace.ranks]
     by_stage = any(stages_of)
     edges: dict[tuple[str, str], Edge] = {}
-    for place, rank in enumerate(trace.ranks):
-        stages = stages_of[place] if by_stage else [rank["rank"]]
+    for index, rank in enumerate(trace.ranks):
+        stages = stages_of[index] if by_stage else [rank["rank"]]
         for caller, callee, calls, total in _edges(trace, rank["rank"], all):
             edge = edges.setdefault((caller, callee), Edge(caller, callee))
             edge.stages.update(stages)

@@ -274,12 +274,12 @@ class _Run:
         if fact["at"] in self._parameters:
             self._owned.add(fact["storage"])
 
-    def add_saved(self, place: int, call: _Call) -> None:
+    def add_saved(self, index: int, call: _Call) -> None:
         """Note the tensors that a call in the backward of a layer reads."""
         for fact in _tensors(call.inputs):
             storage = fact["storage"]
             if storage in self._stored and storage not in self._owned and "value" not in fact:
-                self._kept[storage] = min(place, self._kept.get(storage, place))
+                self._kept[storage] = min(index, self._kept.get(storage, index))
 
     def settle(self) -> None:
         for storage, place in self._kept.items():
@@ -305,8 +305,8 @@ def _placed(facts: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any,
         for key, each in facts["dict"]:
             yield from _placed(each, (*path, key))
     elif isinstance(facts, (dict, list)):
-        for place, each in enumerate(facts if isinstance(facts, list) else facts.get("tuple", [])):
-            yield from _placed(each, (*path, place))
+        for index, each in enumerate(facts if isinstance(facts, list) else facts.get("tuple", [])):
+            yield from _placed(each, (*path, index))
 
 
 def _within(rows: list[tuple[str, Owned]], path: str) -> Iterator[tuple[str, Owned]]:
@@ -319,7 +319,7 @@ def _within(rows: list[tuple[str, Owned]], path: str) -> Iterator[tuple[str, Own
             yield name[len(start) :], each
 
 
-class _Untold(Exception):
+class _NotRecorded(Exception):
     """An argument that is not plain data."""
 
 
@@ -331,20 +331,20 @@ def _arguments(by_place: list[Any], by_name: list[Any], is_edge: Any) -> str:
         nonlocal count
         if is_tensor(fact):
             if not is_edge(fact):
-                raise _Untold
+                raise _NotRecorded
             count += 1
             return f"%{count - 1}"
         if isinstance(fact, list):
             return f"[{', '.join(map(text, fact))}]"
         if isinstance(fact, dict):
             if "tuple" not in fact:
-                raise _Untold
+                raise _NotRecorded
             return f"({''.join(f'{text(each)}, ' for each in fact['tuple'])})".replace(", )", ",)")
         return repr(fact)
 
     try:
         texts = [*map(text, by_place), *(f"{key}={text(value)}" for key, value in by_name)]
-    except _Untold:
+    except _NotRecorded:
         return ""
     plain = not by_name and all(map(is_tensor, by_place))
     return "" if plain else f"({', '.join(texts)})"

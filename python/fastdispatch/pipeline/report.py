@@ -14,7 +14,7 @@ from typing import Any
 from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.pipeline.plan import SCHEDULES
-from fastdispatch.pipeline.sentences import notes, sentences
+from fastdispatch.pipeline.sentences import Row, notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
@@ -36,7 +36,7 @@ CAUSES = (
 )
 #: The causes that are waits for another rank.
 WAITING = ("warm_up", "steady", "cool_down")
-#: Changes in ``Report.what_if``.
+#: Changes in ``PipelineReport.what_if``.
 CHANGES = (
     "stage_faster",
     "balanced",
@@ -46,7 +46,6 @@ CHANGES = (
     "move_layer",
 )
 
-Row = dict[str, Any]
 
 #: Current and former names of fields. Reports have both.
 _FORMER = {
@@ -61,7 +60,7 @@ def _with_former_names(row: Row) -> Row:
     return row | {old: row[new] for new, old in _FORMER.items() if new in row}
 
 
-class Report:
+class PipelineReport:
     """The analysis of a recorded pipeline. Times are nanoseconds. Made by :func:`report`."""
 
     def __init__(
@@ -409,7 +408,7 @@ def report(
     *,
     iterations: tuple[int, int] | None = None,
     strict: bool = False,
-) -> Report:
+) -> PipelineReport:
     """Analyze the time of a pipeline.
 
     Parameters
@@ -447,7 +446,7 @@ def report(
             raise Error(f"no pipeline engine found: the recording has no jobs; {why}")
         phases = phases_of(trace)
         notes.append("DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model")
-    return Report(made, engine, facts, [*notes, *_engine_notes(facts), *_missing(trace, made)], phases)
+    return PipelineReport(made, engine, facts, [*notes, *_engine_notes(facts), *_missing(trace, made)], phases)
 
 
 def phases_of(trace: Trace) -> list[Row]:

@@ -21,7 +21,7 @@ _SLOW_LINK = 1.5
 _MOST = 3
 
 
-class Figures(Protocol):
+class FigureTable(Protocol):
     """The figures of a report that sentences use."""
 
     stages: int
@@ -54,7 +54,7 @@ class Figures(Protocol):
     def counts(self) -> Row: ...
 
 
-def sentences(made: Figures) -> Iterator[str]:
+def sentences(made: FigureTable) -> Iterator[str]:
     if not made.table:
         return
     yield _bubble(made)
@@ -70,7 +70,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %" if abs(share) < 0.0995 else f"{100 * share:.1f} %"
 
 
-def _bubble(made: Figures) -> str:
+def _bubble(made: FigureTable) -> str:
     text = (
         f"a step takes {seconds(made.step)}, of which stages are idle {percent(made.bubble_of_total)} "
         f"(bubble: {percent(made.bubble_of_total)} of the total, {percent(made.bubble_of_ideal)} of the ideal time)"
@@ -84,7 +84,7 @@ def _bubble(made: Figures) -> str:
     return text
 
 
-def _waits(made: Figures) -> Iterator[str]:
+def _waits(made: FigureTable) -> Iterator[str]:
     pairs = sorted(
         ((wait / row["time"], row["stage"], other) for row in made.table for other, wait in row["waits_for"].items()),
         reverse=True,
@@ -100,7 +100,7 @@ def _waits(made: Figures) -> Iterator[str]:
             move = None
 
 
-def _slow_stage(made: Figures) -> Iterator[str]:
+def _slow_stage(made: FigureTable) -> Iterator[str]:
     slowest = max(made.table, key=lambda row: row["busy"])
     if len(made.table) > 1 and slowest["imbalance"] is not None and slowest["imbalance"] >= _SLOW:
         yield (
@@ -109,7 +109,7 @@ def _slow_stage(made: Figures) -> Iterator[str]:
         )
 
 
-def _slow_links(made: Figures) -> Iterator[str]:
+def _slow_links(made: FigureTable) -> Iterator[str]:
     """Find slow senders: all their transfers, in both directions, take longer than those of others. A few slow
     transfers have other causes, such as a busy machine."""
     by_sender: dict[int, list[float]] = {}
@@ -139,19 +139,19 @@ _OWN = {
 }
 
 
-def _own_idle(made: Figures) -> Iterator[str]:
+def _own_idle(made: FigureTable) -> Iterator[str]:
     for cause, words in _OWN.items():
         worst = max(made.table, key=lambda row: row[cause] / row["time"])
         if worst[cause] >= _LEAST * worst["time"]:
             yield f"stage {worst['stage']} spends {percent(worst[cause] / worst['time'])} of the step {words}"
 
 
-def _best(made: Figures, change: str) -> Row | None:
+def _best(made: FigureTable, change: str) -> Row | None:
     found = [row for row in made.what_if if row["change"] == change and row["share"] >= _SAVES]
     return found[0] if found else None
 
 
-def _changes(made: Figures) -> Iterator[str]:
+def _changes(made: FigureTable) -> Iterator[str]:
     overlap = _best(made, "overlapped_transfers")
     if made.schedule["name"] is not None and made.schedule["blocking"]:
         text = "no transfer overlaps with computation: both ends wait"
@@ -165,14 +165,14 @@ def _changes(made: Figures) -> Iterator[str]:
             yield f"largest saving: {row['words']}, {percent(row['share'])} of a step"
 
 
-def _replicas(made: Figures) -> Iterator[str]:
+def _replicas(made: FigureTable) -> Iterator[str]:
     for row in made.replicas:
         if row["of_median"] is not None and row["of_median"] >= _SLOW:
             copy = f"rank {row['slowest']} is the slowest copy of stage {row['stage']}"
             yield f"{copy}: {row['of_median']:.2f} times the median"
 
 
-def notes(made: Figures, raw: dict[str, Any]) -> Iterator[str]:
+def notes(made: FigureTable, raw: dict[str, Any]) -> Iterator[str]:
     if raw["guessed"]:
         yield "no job names its stage: ranks are used as stages, in their order"
     places = set(raw["ranks"]["stage"])
@@ -189,7 +189,7 @@ def notes(made: Figures, raw: dict[str, Any]) -> Iterator[str]:
         yield f"the order of jobs matches no known schedule{why}: jobs are counted, without theory and estimates"
 
 
-def _ends(made: Figures, raw: dict[str, Any]) -> Iterator[str]:
+def _ends(made: FigureTable, raw: dict[str, Any]) -> Iterator[str]:
     for rank, killed in zip(raw["ranks"]["rank"], raw["ranks"]["killed"], strict=True):
         if killed:
             yield f"rank {rank} did not end its recording: it was killed or still runs"
@@ -209,7 +209,7 @@ def _job(job: Row) -> str:
     return text + (f" with stage {job['peer']}" if job["peer"] >= 0 else "")
 
 
-def _clocks(made: Figures) -> Iterator[str]:
+def _clocks(made: FigureTable) -> Iterator[str]:
     for row in made.ranks:
         if row["unsure_ns"] < 0:
             yield f"clock of rank {row['rank']}: not aligned, no transfers in both directions bound it"
@@ -222,7 +222,7 @@ def _clocks(made: Figures) -> Iterator[str]:
         yield f"{made.counts['early']} transfers were received before they were sent: clocks are off by that"
 
 
-def _left_out(made: Figures) -> Iterator[str]:
+def _left_out(made: FigureTable) -> Iterator[str]:
     recorded = sorted(set(made.shares["iteration"]))
     out = [number for number in recorded if number not in made.iterations]
     if out:

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 
 
 @dataclass
-class Time:
+class ModuleTime:
     """Time of a module or function, summed over ranks, in nanoseconds."""
 
     calls: int = 0
@@ -34,7 +34,7 @@ class Time:
 
 
 @dataclass(frozen=True)
-class Row:
+class NumberedModules:
     """Modules with numbers as names in one module: a pipeline, ``nn.Sequential`` or ``ModuleList``."""
 
     parent: int  # row of Trace.modules
@@ -43,7 +43,7 @@ class Row:
     modules: dict[int, int]  # number -> row of Trace.modules
 
 
-class Times:
+class ModuleTimes:
     """Times of modules and functions in a recording. The slowest step of each path is replaced by the mean of the
     others: it is mostly the first one, which loads libraries and allocates."""
 
@@ -71,15 +71,15 @@ class Times:
         return found
 
     @cached_property
-    def modules(self) -> dict[int, Time]:
+    def modules(self) -> dict[int, ModuleTime]:
         """By row of ``Trace.modules``. Recursive calls of a module are part of the outermost."""
-        times: dict[int, Time] = defaultdict(Time)
+        times: dict[int, ModuleTime] = defaultdict(ModuleTime)
         for context, module in enumerate(self.contexts["module"]):
             if module >= 0 and not self._is_inside(context, module):
                 self._add(times[module], context)
         return times
 
-    def function(self, code: CodeType, caller: int) -> Time:
+    def function(self, code: CodeType, caller: int) -> ModuleTime:
         """Return the time of the function with this code in calls by the forward of module ``caller``."""
         nodes = self.trace.nodes
         selected = {
@@ -87,13 +87,13 @@ class Times:
             for node, (name, line, file) in enumerate(zip(nodes["name"], nodes["line"], nodes["file"], strict=True))
             if name == code.co_name and line == code.co_firstlineno and file and code.co_filename.endswith(file)
         }
-        time = Time()
+        time = ModuleTime()
         for context, node in enumerate(self.contexts["node"]):
             if node in selected and self.nearest[context] == caller:
                 self._add(time, context)
         return time
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[NumberedModules]:
         """Return all rows of numbered modules, those of DeepSpeed's ``PipelineModule`` first, then by time."""
         modules = self.trace.modules
         found: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
@@ -104,10 +104,10 @@ class Times:
         rows = []
         for (parent, prefix), members in found.items():
             above = modules["path"][parent] if parent >= 0 else ""
-            rows.append(Row(parent, prefix, ".".join(part for part in (above, prefix) if part), members))
+            rows.append(NumberedModules(parent, prefix, ".".join(part for part in (above, prefix) if part), members))
         return sorted(rows, key=self._order)
 
-    def _order(self, row: Row) -> tuple[bool, int]:
+    def _order(self, row: NumberedModules) -> tuple[bool, int]:
         pipeline = row.parent >= 0 and self.trace.modules["class"][row.parent] == "PipelineModule"
         times = [self.modules[module] for module in row.modules.values()]
         return not pipeline, -sum(time.forward + time.backward for time in times)
@@ -118,7 +118,7 @@ class Times:
             above = self.contexts["parent"][above]
         return bool(above >= 0)
 
-    def _add(self, time: Time, context: int) -> None:
+    def _add(self, time: ModuleTime, context: int) -> None:
         columns = self.contexts
         time.backward += columns["backward"][context]
         if self.inside_autograd[context]:
@@ -158,13 +158,13 @@ def times_of(layers: Layers, trace: Trace) -> tuple[list[int], list[str]]:
     return weights, []
 
 
-def _times(trace: Trace) -> Times:
+def _times(trace: Trace) -> ModuleTimes:
     if not any(rank["timing"] for rank in trace.ranks):
         raise Error("the recording has counts and no times: record with timing=True")
-    return Times(trace)
+    return ModuleTimes(trace)
 
 
-def _choose(rows: Sequence[Row], within: str | None) -> Row:
+def _choose(rows: Sequence[NumberedModules], within: str | None) -> NumberedModules:
     if not rows:
         raise Error("no layers in the recording: it has no call of a PipelineModule, nn.Sequential or ModuleList")
     if within is None:
@@ -176,7 +176,7 @@ def _choose(rows: Sequence[Row], within: str | None) -> Row:
     raise Error(f"no layers within {within!r} in the recording: layers exist within {known}")
 
 
-def _notes(trace: Trace, row: Row, names: Sequence[str | None]) -> list[str]:
+def _notes(trace: Trace, row: NumberedModules, names: Sequence[str | None]) -> list[str]:
     notes = []
     missing = [at for at, name in enumerate(names) if name is None]
     if missing:
@@ -195,7 +195,7 @@ def _notes(trace: Trace, row: Row, names: Sequence[str | None]) -> list[str]:
     return notes
 
 
-def _match(layers: Layers, times: Times) -> Row:
+def _match(layers: Layers, times: ModuleTimes) -> NumberedModules:
     """Return the row of modules with the classes of these layers."""
     classes = times.trace.modules["class"]
     wrong = "it has no numbered modules"
@@ -212,7 +212,7 @@ def _match(layers: Layers, times: Times) -> Row:
     raise Error(f"the recording is not one of these layers: {wrong}")
 
 
-def _mean(item: Any, at: int, layers: Layers, times: Times, row: Row) -> int:
+def _mean(item: Any, at: int, layers: Layers, times: ModuleTimes, row: NumberedModules) -> int:
     """Return the time of the layer at place ``at``."""
     run = getattr(item, "forward_fn", None) if is_spec(item) else item
     if is_module(item) or run is None:
@@ -228,7 +228,7 @@ def _mean(item: Any, at: int, layers: Layers, times: Times, row: Row) -> int:
     return times.function(code, row.parent).mean if isinstance(code, CodeType) else 0
 
 
-def _module(item: Any, at: int, layers: Layers, times: Times, row: Row) -> int | None:
+def _module(item: Any, at: int, layers: Layers, times: ModuleTimes, row: NumberedModules) -> int | None:
     key = getattr(item, "key", None) if is_spec(item) else None
     if key is not None:
         modules = times.trace.modules
@@ -237,5 +237,5 @@ def _module(item: Any, at: int, layers: Layers, times: Times, row: Row) -> int |
                 return module
         return None
     # A module with several places was named by the first.
-    first = next(place for place, other in enumerate(layers.items) if other is item) if is_module(item) else at
+    first = next(index for index, other in enumerate(layers.items) if other is item) if is_module(item) else at
     return row.modules.get(first)

@@ -60,26 +60,26 @@ class Makers:
             self._makers[value] = len(self.layers) - 1
         return self._makers[value]
 
-    def gives(self, place: int, value: Hashable, path: tuple[Any, ...], bytes: int, dtype: str) -> None:
+    def gives(self, index: int, value: Hashable, path: tuple[Any, ...], bytes: int, dtype: str) -> None:
         """Set the producer of a value, at this path in its result."""
-        layer = self.layers[place]
+        layer = self.layers[index]
         layer.outputs.append(bytes)
         layer.dtypes.append(dtype)
-        self._makers[value] = place
+        self._makers[value] = index
         self._items.pop(value, None)
         if path:
-            self._items[value] = (place, path, bytes)
+            self._items[value] = (index, path, bytes)
 
-    def gives_inside(self, place: int, value: Hashable) -> None:
+    def gives_inside(self, index: int, value: Hashable) -> None:
         """Set the producer of a value that may not be in its result."""
-        self._makers[value] = place
+        self._makers[value] = index
         self._items.pop(value, None)
 
-    def _take_out(self, place: int, path: tuple[Any, ...], bytes: int) -> int:
+    def _take_out(self, index: int, path: tuple[Any, ...], bytes: int) -> int:
         """Return the node of one of several outputs, with one node per item of its path."""
-        found = place
+        found = index
         for depth in range(1, len(path) + 1):
-            key = (place, path[:depth])
+            key = (index, path[:depth])
             if key not in self._taken_out:
                 sizes = [bytes] if depth == len(path) else []
                 self.layers.append(Watched(f"__getitem__({path[depth - 1]!r})", [found], outputs=sizes))
@@ -97,11 +97,11 @@ def graph_of(shape: list[Watched], timed: list[list[Watched]], about: Mapping[st
             )
     seen: dict[Hashable, str] = {}
     nodes = []
-    for place, layer in enumerate(shape):
-        id = f"node{place + 1}"
+    for index, layer in enumerate(shape):
+        id = f"node{index + 1}"
         unique, known = _facts(layer, id, seen)
-        forward = [layers[place].forward for layers in timed]
-        backward = [layers[place].backward for layers in timed]
+        forward = [layers[index].forward for layers in timed]
+        backward = [layers[index].backward for layers in timed]
         nodes.append(
             Node(
                 id,
@@ -116,7 +116,7 @@ def graph_of(shape: list[Watched], timed: list[list[Watched]], about: Mapping[st
                 about=known,
             )
         )
-    edges = [(f"node{first + 1}", f"node{place + 1}") for place, layer in enumerate(shape) for first in layer.inputs]
+    edges = [(f"node{first + 1}", f"node{index + 1}") for index, layer in enumerate(shape) for first in layer.inputs]
     return Graph(nodes, edges, {"steps": len(timed), **(about or {})})
 
 

@@ -25,7 +25,7 @@ COUNTED = "numbers of collectives are counted from the start of the recordings"
 
 
 @dataclass(frozen=True)
-class Call:
+class CollectiveCall:
     """A collective of one rank; times in ns of the host's monotonic clock, ``end`` None if it is unknown."""
 
     context: int
@@ -52,7 +52,7 @@ class GroupCalls:
     name: str
     size: int
     counts: dict[int, int] = field(default_factory=dict)
-    calls: dict[int, dict[int, Call]] = field(default_factory=dict)
+    calls: dict[int, dict[int, CollectiveCall]] = field(default_factory=dict)
     hosts: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -117,7 +117,7 @@ def _add_rank(groups: dict[str, GroupCalls], trace: Trace, rank: dict[str, Any])
         elif kind == "latest":
             element, _, text = detail.partition(" ")
             start = rank["start_monotonic"]
-            call = Call(
+            call = CollectiveCall(
                 context,
                 trace.nodes["key"][trace.contexts["node"][context]].removeprefix("c10d::"),
                 element,

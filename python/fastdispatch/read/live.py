@@ -31,16 +31,16 @@ _AT_ONCE = 64
 
 def recordings(path: str) -> list[Path]:
     """Return the recordings of a run directory, by rank, or the one file. Raises Error if none exists."""
-    place = Path(path)
-    if place.is_dir():
-        found = [place / entry["file"] for entry in run_directory.entries(place)] or sorted(place.glob("rank*.fd"))
+    given = Path(path)
+    if given.is_dir():
+        found = [given / entry["file"] for entry in run_directory.entries(given)] or sorted(given.glob("rank*.fd"))
         found = [each for each in found if each.is_file()]
         if not found:
             raise Error(f"{path}: no recording in this folder")
         return found
-    if not place.is_file():
+    if not given.is_file():
         raise Error(f"{path}: no such recording or run directory")
-    return [place]
+    return [given]
 
 
 def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:
@@ -176,7 +176,7 @@ def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]
 
 
 @dataclass(frozen=True)
-class Group:
+class StackGroup:
     """Threads with equal stacks."""
 
     stacks: list[Stack]
@@ -189,16 +189,16 @@ class Group:
         return {"ranks": [one.rank for one in self.stacks], "stacks": [one.as_json() for one in self.stacks]}
 
 
-def grouped(found: list[Stack]) -> list[Group]:
+def grouped(found: list[Stack]) -> list[StackGroup]:
     """Group by equal calls and state, the largest group last: in a hang, the small groups matter."""
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[Stack]] = {}
     for stack in found:
         kind = stack.process.rpartition("-")[0].rstrip("0123456789")
         groups.setdefault((stack.state, kind, stack.thread, stack.calls), []).append(stack)
-    return [Group(each) for each in sorted(groups.values(), key=lambda each: (len(each), each[0].rank))]
+    return [StackGroup(each) for each in sorted(groups.values(), key=lambda each: (len(each), each[0].rank))]
 
 
-class Figures(NamedTuple):
+class LiveFigures(NamedTuple):
     """Calls, self and total time (ns) of a function so far."""
 
     kind: str
@@ -207,7 +207,7 @@ class Figures(NamedTuple):
     total: int
 
 
-_NONE = Figures("", 0, 0, 0)
+_NONE = LiveFigures("", 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class Sample:
     """Figures of a run, by key, at one moment (of the monotonic clock, s)."""
 
     at: float
-    figures: dict[str, Figures]
+    figures: dict[str, LiveFigures]
     whole: int  # ns of 100 %: time of the main threads
     ranks: list[dict[str, Any]]
     ended: int  # recordings that have stopped or whose process is gone
@@ -230,7 +230,7 @@ def sample(path: str) -> Sample:
     kinds = trace.nodes["kind"]
     columns = (table[name] for name in ("where", "node", "calls", "self", "total"))
     figures = {
-        where: Figures(kinds[node], calls, own, total)
+        where: LiveFigures(kinds[node], calls, own, total)
         for where, node, calls, own, total in zip(*columns, strict=True)
         if kinds[node] != "thread"
     }

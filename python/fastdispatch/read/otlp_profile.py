@@ -50,7 +50,7 @@ def _functions(nodes: Columns, strings: _Strings) -> Iterator[bytes]:
     yield message(3, b"")
     for key, name, file, line in zip(nodes["key"], nodes["qualified"], nodes["file"], nodes["line"], strict=True):
         texts = [strings.row(name or key), strings.row(key), strings.row(file)]
-        yield message(3, b"".join(number(place + 1, row) for place, row in enumerate(texts)) + number(4, line))
+        yield message(3, b"".join(number(index + 1, row) for index, row in enumerate(texts)) + number(4, line))
 
 
 def _locations(nodes: Columns) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ _SHOWN = 3  # functions called by those
 
 
 @dataclass
-class Work:
+class WorkerTimes:
     """A function of the workers of a group: calls and total time (ns)."""
 
     key: str
@@ -41,9 +41,9 @@ class Processes:
     count: int = 0
     live: int = 0
     recorded: int = 0
-    items: list[Work] = field(default_factory=list)  # of a dataset
-    collate: list[Work] = field(default_factory=list)
-    inside: list[Work] = field(default_factory=list)  # called by the functions of `items`, the longest
+    items: list[WorkerTimes] = field(default_factory=list)  # of a dataset
+    collate: list[WorkerTimes] = field(default_factory=list)
+    inside: list[WorkerTimes] = field(default_factory=list)  # called by the functions of `items`, the longest
     idle: int = 0  # waiting for the rank
     waits: int = 0  # of the rank for batches of all its workers
     waited: int = 0
@@ -116,7 +116,7 @@ def processes(path: PathLike, ranks: Trace) -> list[Processes]:
     return [*found, *_subprocesses(ranks)]
 
 
-class _Paths:
+class _ProcessPaths:
     """Functions of a trace by call path."""
 
     def __init__(self, trace: Trace) -> None:
@@ -139,11 +139,11 @@ class _Paths:
             above = self.contexts["parent"][above]
         return bool(above < 0)
 
-    def add(self, to: list[Work], context: int) -> None:
+    def add(self, to: list[WorkerTimes], context: int) -> None:
         key = self.key(context)
         work = next((each for each in to if each.key == key), None)
         if work is None:
-            work = Work(key)
+            work = WorkerTimes(key)
             to.append(work)
         work.calls += self.contexts["calls"][context]
         if self.outermost(context):
@@ -156,7 +156,7 @@ def _add(group: Processes, trace: Trace, fact: dict[str, Any], live: bool) -> No
     group.recorded += trace.ranks[0]["recorded"]
     if fact["kind"] != "worker":
         return
-    paths = _Paths(trace)
+    paths = _ProcessPaths(trace)
     parents: dict[int, list[int]] = defaultdict(list)
     for at, parent in enumerate(trace.contexts["parent"]):
         parents[parent].append(at)
@@ -194,7 +194,7 @@ def _of_loaders(table: Columns, name: str) -> tuple[int, int]:
 
 def _subprocesses(ranks: Trace) -> list[Processes]:
     """Return the processes that ``subprocess`` started, by the first caller outside of the standard library."""
-    paths = _Paths(ranks)
+    paths = _ProcessPaths(ranks)
     found: dict[str, int] = defaultdict(int)
     for at in paths.named(["__init__"]):
         if paths.key(at) == "subprocess.py:[Popen]:__init__":

@@ -17,17 +17,17 @@ STEPS = 64
 #: Rows of a run. Of more ranks each row has several.
 MOST = 4096
 
-Place = tuple[int, ...]
+Coordinates = tuple[int, ...]
 
 
 @dataclass
 class RankRow:
     """Time of each phase in a step and of each of the latest steps, ns. A row of several neighbours (``ranks``) has the
-    maximum of each figure, and the rank, the host and the place of the first one."""
+    maximum of each figure, and the rank, the host and the coordinates of the first one."""
 
     rank: int
     host: str
-    place: Place  # by coordinate; -1: unknown
+    place: Coordinates  # by coordinate; -1: unknown
     phases: dict[str, int]
     steps: dict[int, int]  # by number
     ranks: int = 1
@@ -46,12 +46,12 @@ class RankTime:
 
     rank: int
     host: str
-    place: Place
+    place: Coordinates
     time: int
 
     @property
     def name(self) -> str:
-        """The rank with its host and its place: ``rank 17 on node2 (pipe 1, data 0)``."""
+        """The rank with its host and its coordinates: ``rank 17 on node2 (pipe 1, data 0)``."""
         return rank_name(self.rank, self.host, self.place)
 
 
@@ -71,22 +71,22 @@ def common(times: Sequence[RankTime], slow: int) -> str:
     return ""
 
 
-def place_of(coordinates: Any) -> Place:
-    """Return the place of a rank from its fact ``coordinates``."""
+def coordinates_of(coordinates: Any) -> Coordinates:
+    """Return the coordinates of a rank from its fact ``coordinates``."""
     found = coordinates if isinstance(coordinates, dict) else {}
     numbers = [found.get(name) for name in COORDINATES]
     return tuple(number if isinstance(number, int) and 0 <= number < 2**31 else -1 for number in numbers)
 
 
-def named(place: Place) -> str:
-    """Return a place as text, "" for an unknown one: ``pipe 1, data 0``."""
-    return ", ".join(f"{name} {number}" for name, number in zip(COORDINATES, place, strict=True) if number >= 0)
+def named(coordinates: Coordinates) -> str:
+    """Return coordinates as text, "" if they are unknown: ``pipe 1, data 0``."""
+    return ", ".join(f"{name} {number}" for name, number in zip(COORDINATES, coordinates, strict=True) if number >= 0)
 
 
-def rank_name(rank: int, host: str, place: Place) -> str:
-    """Return a rank with its host and its place: ``rank 17 on node2 (pipe 1, data 0)``."""
+def rank_name(rank: int, host: str, coordinates: Coordinates) -> str:
+    """Return a rank with its host and its coordinates: ``rank 17 on node2 (pipe 1, data 0)``."""
     where = f" on {host}" if host else ""
-    return f"rank {rank}{where}" + (f" ({text})" if (text := named(place)) else "")
+    return f"rank {rank}{where}" + (f" ({text})" if (text := named(coordinates)) else "")
 
 
 def row_of(rank: Mapping[str, Any]) -> RankRow:
@@ -94,7 +94,7 @@ def row_of(rank: Mapping[str, Any]) -> RankRow:
     meta, latest = rank["meta"], rank["latest_steps"]
     steps = {latest["number"][row]: sum(latest[name][row] for name in PHASES) for row in kept_steps(rank)[-STEPS:]}
     return RankRow(
-        rank["rank"], str(meta.get("host") or ""), place_of(meta.get("coordinates")), phase_times([rank]), steps
+        rank["rank"], str(meta.get("host") or ""), coordinates_of(meta.get("coordinates")), phase_times([rank]), steps
     )
 
 

@@ -18,7 +18,7 @@ from fastdispatch import _core
 from fastdispatch.files import run_directory
 from fastdispatch.record import children, flop_formulas, rotation
 from fastdispatch.record.calibration import costs
-from fastdispatch.record.children import Process, Rank
+from fastdispatch.record.children import ParentRank, Process
 from fastdispatch.record.detail import DETAILS, details_of
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import (
@@ -27,10 +27,10 @@ from fastdispatch.record.environment import (
     facts,
     is_failing,
     named_groups,
-    place_facts,
     prefixes,
     process_groups,
     rank_and_world,
+    rank_facts,
     ranks_of_environment,
     run_id,
     torch_distributed,
@@ -186,7 +186,7 @@ class CallGraph(Recorded):
         self._children = children
         self._gather = gather
         self._forks = 0
-        self._child_of: Rank | None = None  # of another process of a rank: the recording of that rank
+        self._child_of: ParentRank | None = None  # of another process of a rank: the recording of that rank
         self._process: Process | None = None  # this process
         self._spawned: Spawned | None = None  # until its name is known
         self._session: _core.Session | None = None
@@ -198,7 +198,7 @@ class CallGraph(Recorded):
         self._region: _core.label | None = None  # if another graph is recording
         self._rank, self._world, self._run_id = 0, 1, ""
         self._joined = False  # a process group
-        self._place: run_directory.Place | None = None  # place of the recording; None in memory
+        self._file: run_directory.RecordingFile | None = None  # file of the recording; None in memory
         self._saved: Path | None = None  # file of a recording that was kept in memory
         self._refused = ""  # reason for recording in memory although a directory was given
         self._start_folder = ""  # current directory at the start, base of relative paths
@@ -326,9 +326,9 @@ class CallGraph(Recorded):
         """The file of this process; ``None`` in memory and without a recording. For a recording that had to be kept in
         memory, after its end: the file to which it was written."""
         recorder = self._recorder
-        if recorder is None or (recorder._place is None and recorder._saved is None):
+        if recorder is None or (recorder._file is None and recorder._saved is None):
             return None
-        path = recorder._saved or recorder._place.path  # type: ignore[union-attr]
+        path = recorder._saved or recorder._file.path  # type: ignore[union-attr]
         return str(path if recorder._start_folder == current_folder() else recorder._start_folder / path)
 
     @property
@@ -351,8 +351,8 @@ class CallGraph(Recorded):
 
     def _open_segment(self, before: _core.Session | None) -> _core.Session:
         """Open the first file, or that after ``before``."""
-        assert self._place is not None
-        session = self._place.session(**self._session_options())
+        assert self._file is not None
+        session = self._file.session(**self._session_options())
         if self._rotation is not None:
             earlier = () if before is None else (before,)
             session.rotate(self._rotation.seconds, partial(rotation.next_segment, self), *earlier)
@@ -381,18 +381,18 @@ class CallGraph(Recorded):
             return _core.Session(None, **self._session_options())
         self._start_folder = current_folder()
         if self._child_of is not None and self._process is not None:
-            self._place = children.place(self._child_of, self._process)
-            return self._place.session(**self._session_options())
+            self._file = children.recording_file(self._child_of, self._process)
+            return self._file.session(**self._session_options())
         trouble: str | None
         try:
-            with run_directory.claimed(self._out, self._rank, self._best_effort) as place:
-                self._place = place
+            with run_directory.claimed(self._out, self._rank, self._best_effort) as file:
+                self._file = file
                 session = self._open_segment(None)
-                trouble = run_directory.register(place.folder, place.name, self._rank, self._world, self._run_id)
+                trouble = run_directory.register(file.folder, file.name, self._rank, self._world, self._run_id)
         except _core.Error as error:
             if not self._best_effort:
                 raise
-            self._place, self._refused = None, str(error)
+            self._file, self._refused = None, str(error)
             session = _core.Session(None, **self._session_options())
             trouble = f"{error}: recording in memory, to be written at the end"
         self._say(trouble)
@@ -452,12 +452,12 @@ class CallGraph(Recorded):
         if self._joined or self._child_of is not None:
             return
         self._joined = True
-        self._note(place_facts())
+        self._note(rank_facts())
         agreed = None if "FASTDISPATCH_RUN_ID" in os.environ else agreed_run_id(self._run_id)
         if agreed is not None and agreed != self._run_id:
             self._run_id = agreed
             self._note({"run_id": agreed})
-            self._say(run_directory.register_again(self._place, self._rank, self._world, agreed))
+            self._say(run_directory.register_again(self._file, self._rank, self._world, agreed))
             self._announce()
 
     def _start_pings(self, distributed: ModuleType) -> None:
@@ -485,17 +485,17 @@ class CallGraph(Recorded):
         rank = self._child_of
         return rank is not None and (self._rank, self._world) == (rank.rank, rank.world)
 
-    def _as_rank(self) -> Rank | None:
+    def _as_rank(self) -> ParentRank | None:
         """Return this recording as that of the rank to which children belong; None if they are not recorded."""
         if self._child_of is not None or not self._children:
             return self._child_of
-        if self._place is None:
+        if self._file is None:
             return None
-        place = self._place
-        local = (place.folder, place.name) if place.local is None else (place.local, place.local_name)
+        file = self._file
+        local = (file.folder, file.name) if file.local is None else (file.local, file.local_name)
         id = run_directory.recording_id(*local)
-        path = os.path.abspath(place.folder.path)
-        return Rank(path, place.name, id.hex(), self._rank, self._world, self._run_id) if id else None
+        path = os.path.abspath(file.folder.path)
+        return ParentRank(path, file.name, id.hex(), self._rank, self._world, self._run_id) if id else None
 
     def _announce(self) -> None:
         rank = self._as_rank()
@@ -503,7 +503,7 @@ class CallGraph(Recorded):
             options = {"calls": self._calls, "ops": self._ops, "timing": int(self._timing)}
             children.announce(rank, options | {"max_mb": self._max_mb, "detail": "+".join(self._detail)})
 
-    def _follow(self, rank: Rank, process: Process) -> None:
+    def _follow(self, rank: ParentRank, process: Process) -> None:
         """Start as the recording of another process of a rank."""
         self._child_of, self._process, self._ranks = rank, process, None
         self.start()
@@ -511,9 +511,9 @@ class CallGraph(Recorded):
     def _discard(self) -> None:
         """Stop without a recording."""
         self.stop()
-        if self._place is not None and self._place.name.rpartition("-")[2] == str(os.getpid()):
+        if self._file is not None and self._file.name.rpartition("-")[2] == str(os.getpid()):
             with contextlib.suppress(_core.Error):
-                self._place.folder.remove(self._place.name)
+                self._file.folder.remove(self._file.name)
 
     # -- ending ------------------------------------------------------------------------------------------------------
 
@@ -524,7 +524,7 @@ class CallGraph(Recorded):
         if self._gather:
             from fastdispatch.record.gather import LIMIT, gather_finished
 
-            gather_finished(self._place, self._run_id, LIMIT if self._gather == 1 else self._gather)
+            gather_finished(self._file, self._run_id, LIMIT if self._gather == 1 else self._gather)
         self._warn()
 
     def _ready(self) -> None:
@@ -549,21 +549,21 @@ class CallGraph(Recorded):
     def _settle(self, session: _core.Session) -> None:
         """Move the finished file to the run directory, under the name of its rank."""
         try:
-            if self._place is not None and self._is_child:
-                run_directory.settle_child(self._place)
-            elif self._place is not None:
-                name = self._place.name
-                self._say(run_directory.settle(self._place, self._rank, self._world, self._run_id))
-                children.settle(self._place.folder, name, self._place.name, self._place.began)
-                rotation.settle(self._place, name)
+            if self._file is not None and self._is_child:
+                run_directory.settle_child(self._file)
+            elif self._file is not None:
+                name = self._file.name
+                self._say(run_directory.settle(self._file, self._rank, self._world, self._run_id))
+                children.settle(self._file.folder, name, self._file.name, self._file.began)
+                rotation.settle(self._file, name)
             elif self._refused and self._out is not None:
                 self._saved = run_directory.save(session, self._out, self._rank, self._world, self._run_id)
                 print_line(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
         except _core.Error as error:
-            if self._place is None:
+            if self._file is None:
                 print_line(f"the recording is lost: {error}")
             else:
-                where = session.path if self._place.local is not None else self._place.path
+                where = session.path if self._file.local is not None else self._file.path
                 print_line(f"the recording stays at {where}: {error}")
 
     def _stop_at_exit(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from fastdispatch import _core
 from fastdispatch.files import run_directory
 from fastdispatch.record import callgraph, children
-from fastdispatch.record.children import Process, Rank
+from fastdispatch.record.children import ParentRank, Process
 
 #: Children of one process to record, apart from DataLoader workers: a server may fork for every request.
 _MOST_CHILDREN = 256
@@ -30,7 +30,7 @@ def _after_fork() -> None:
     rank = graph._as_rank() if graph._children else None
     atexit.unregister(graph._stop_at_exit)
     _inherited.append(graph._session)
-    graph._session = graph._place = None
+    graph._session = graph._file = None
     process = children.forked() if rank is not None else None
     if rank is None or process is None or (process.kind != "worker" and graph._forks >= _MOST_CHILDREN):
         return
@@ -80,7 +80,7 @@ class Spawned:
         self._pid = os.getpid()
 
     def record(self) -> None:
-        rank = Rank.of_environment() if callgraph._current is None else None
+        rank = ParentRank.of_environment() if callgraph._current is None else None
         if rank is not None:
             callgraph.CallGraph(rank.folder, **self._options)._follow(rank, Process("process", "process"))
         if callgraph._current is not None:
@@ -90,7 +90,7 @@ class Spawned:
         """Name the recording of this process, or start that of a process that the fork server has forked."""
         with contextlib.suppress(Exception):  # the process is then recorded without a name, or not at all
             process = children.started_process()
-            rank = Rank.of_environment() if process is not None else None
+            rank = ParentRank.of_environment() if process is not None else None
             if process is None or rank is None:
                 return
             if callgraph._current is not None:
@@ -101,18 +101,18 @@ class Spawned:
                 _stop_with_multiprocessing(graph)
 
 
-def _become(graph: callgraph.CallGraph, rank: Rank, process: Process) -> None:
+def _become(graph: callgraph.CallGraph, rank: ParentRank, process: Process) -> None:
     """Give a recording the name of its process, which was not known at the start. One that was started as a rank stays
     one, except for a worker."""
     graph._spawned = None
-    if graph._place is None or (graph._child_of is None and process.kind != "worker"):
+    if graph._file is None or (graph._child_of is None and process.kind != "worker"):
         return
-    place, name = graph._place, children.name_of(rank, process)
-    if place.local is None:
-        place.folder.move(place.name, place.folder, name)
+    file, name = graph._file, children.name_of(rank, process)
+    if file.local is None:
+        file.folder.move(file.name, file.folder, name)
     if graph._child_of is None:
-        run_directory.forget(place.folder, place.name)
-    place.name = name
+        run_directory.forget(file.folder, file.name)
+    file.name = name
     graph._child_of, graph._process = rank, process
     graph._note({"process": process.note(rank)})
 

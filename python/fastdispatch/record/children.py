@@ -31,7 +31,7 @@ _WORKER = ("torch.utils.data._utils.worker", "_worker_loop")
 
 
 @dataclass(frozen=True)
-class Rank:
+class ParentRank:
     """The recording of a rank to which its other processes belong."""
 
     folder: str  # absolute
@@ -42,7 +42,7 @@ class Rank:
     run: str
 
     @classmethod
-    def of_environment(cls) -> Rank | None:
+    def of_environment(cls) -> ParentRank | None:
         """Return the rank that spawned this process; None if it does not record any more."""
         try:
             rank = cls(**json.loads(os.environ[PARENT]))
@@ -63,7 +63,7 @@ class Process:
     name: str
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def note(self, rank: Rank) -> dict[str, Any]:
+    def note(self, rank: ParentRank) -> dict[str, Any]:
         """Return the fact ``process`` of its recording."""
         return {"kind": self.kind, "name": self.name, "of": rank.id, "parent": os.getppid()} | self.facts
 
@@ -140,17 +140,17 @@ def _plain(name: str) -> str:
     return re.sub(r"\W+", "_", name, flags=re.ASCII)[:40] or "process"
 
 
-def name_of(rank: Rank, process: Process) -> str:
+def name_of(rank: ParentRank, process: Process) -> str:
     """Return the name of the file of this process."""
     return f"{rank.name}.{process.name}-{os.getpid()}"
 
 
-def place(rank: Rank, process: Process) -> run_directory.Place:
-    """Return the place of this process's recording. The oldest ended recordings of its name are removed."""
+def recording_file(rank: ParentRank, process: Process) -> run_directory.RecordingFile:
+    """Return the file of this process's recording. The oldest ended recordings of its name are removed."""
     folder = _core.Folder(rank.folder)
     _make_room(folder, f"{rank.name}.{process.name}-")
-    found = run_directory.Place(folder, Path(rank.folder), name_of(rank, process), began=time.time_ns())
-    run_directory.place_locally(found)
+    found = run_directory.RecordingFile(folder, Path(rank.folder), name_of(rank, process), began=time.time_ns())
+    run_directory.keep_locally(found)
     return found
 
 
@@ -188,7 +188,7 @@ def _writer(folder: _core.Folder, name: str) -> str | None:
         return "unknown"
 
 
-def announce(rank: Rank | None, options: Mapping[str, object] | None) -> None:
+def announce(rank: ParentRank | None, options: Mapping[str, object] | None) -> None:
     """Let processes that multiprocessing spawns find this recording: in the environment that they inherit, not in
     ``os.environ`` of the program. With None they do not any more."""
     variables = {PARENT: None if rank is None else rank.as_text()}

@@ -47,10 +47,10 @@ def own_address(host: str) -> str:
     recording does not contain them.
     """
     why: OSError | None = None
-    for family, kind, _, _, place in _socket.getaddrinfo(host, DISCARD, 0, _socket.SOCK_DGRAM):
+    for family, kind, _, _, target in _socket.getaddrinfo(host, DISCARD, 0, _socket.SOCK_DGRAM):
         probe = _socket.socket(family, kind)
         try:
-            probe.connect(place)
+            probe.connect(target)
             return str(probe.getsockname()[0])
         except OSError as error:
             why = error
@@ -100,8 +100,8 @@ class Pings:
             if self._ended:
                 return
             self._server = server = _core.ClockServer(address, token)
-        place = (self._boot_id, str(server.port), token.hex(), address)
-        store.set(f"{self._key}/{self._rank}", "\n".join(place))
+        facts = (self._boot_id, str(server.port), token.hex(), address)
+        store.set(f"{self._key}/{self._rank}", "\n".join(facts))
 
     def _search(self, store: Any) -> None:
         key = f"{self._key}/{self._peer}"
@@ -114,8 +114,8 @@ class Pings:
         if not self._ended:
             self._connect(store.get(key).split(b"\n"))
 
-    def _connect(self, place: list[bytes]) -> None:
-        host, port, token, address = place
+    def _connect(self, facts: list[bytes]) -> None:
+        host, port, token, address = facts
         if host.decode() == self._boot_id:
             return  # one clock: the difference is 0
         with self._lock:

@@ -13,7 +13,7 @@ from typing import Any
 _LISTED = 50
 _LONGEST = 300  # characters of a reason
 
-_Place = tuple[str, str, int]
+_Location = tuple[str, str, int]
 
 
 class Compiler:
@@ -35,18 +35,19 @@ class Compiler:
         seen = [each for each in _metrics(utils) if (getattr(each, "start_time", None) or 0.0) >= self._began]
         if not seen and not breaks:
             return None
-        again = Counter((_place(each), _guard(each)) for each in seen if getattr(each, "recompile_reason", None))
+        again = Counter((_location(each), _guard(each)) for each in seen if getattr(each, "recompile_reason", None))
         return {
             "compilations": max(_frames(utils) - self._frames, len(seen)),
             "listed": len(seen),  # Dynamo keeps the latest ones
             "ns": sum(map(_duration, seen)),
             "functions": _functions(seen)[:_LISTED],
             "recompilations": [
-                _at(place) | {"guard": guard, "count": count} for (place, guard), count in again.most_common(_LISTED)
+                _at(location) | {"guard": guard, "count": count}
+                for (location, guard), count in again.most_common(_LISTED)
             ],
             "graph_breaks": [
-                _at(place) | {"reason": reason, "count": count}
-                for (place, reason), count in breaks.most_common(_LISTED)
+                _at(location) | {"reason": reason, "count": count}
+                for (location, reason), count in breaks.most_common(_LISTED)
             ],
         }
 
@@ -67,12 +68,12 @@ def _metrics(utils: Any) -> list[Any]:
     return list(getattr(utils, "get_compilation_metrics", list)())
 
 
-def _place(metrics: Any) -> _Place:
+def _location(metrics: Any) -> _Location:
     return str(metrics.co_name or ""), str(metrics.co_filename or ""), int(metrics.co_firstlineno or 0)
 
 
-def _at(place: _Place) -> dict[str, Any]:
-    return dict(zip(("function", "file", "line"), place, strict=True))
+def _at(location: _Location) -> dict[str, Any]:
+    return dict(zip(("function", "file", "line"), location, strict=True))
 
 
 def _duration(metrics: Any) -> int:
@@ -86,17 +87,17 @@ def _guard(metrics: Any) -> str:
     return str(metrics.recompile_reason).splitlines()[0][:_LONGEST].partition(": ")[2]
 
 
-def _break(reason: Any) -> tuple[_Place, str]:
+def _break(reason: Any) -> tuple[_Location, str]:
     text = str(reason.reason).strip().splitlines() or [""]
     frames = getattr(reason, "user_stack", None)
-    place = (frames[-1].name, frames[-1].filename, frames[-1].lineno or 0) if frames else ("", "", 0)
-    return place, text[0][:_LONGEST]
+    location = (frames[-1].name, frames[-1].filename, frames[-1].lineno or 0) if frames else ("", "", 0)
+    return location, text[0][:_LONGEST]
 
 
 def _functions(seen: list[Any]) -> list[dict[str, Any]]:
     """Return the compiled functions, by time."""
-    counts: Counter[_Place] = Counter(map(_place, seen))
-    times: Counter[_Place] = Counter()
+    counts: Counter[_Location] = Counter(map(_location, seen))
+    times: Counter[_Location] = Counter()
     for each in seen:
-        times[_place(each)] += _duration(each)
-    return [_at(place) | {"compilations": counts[place], "ns": ns} for place, ns in times.most_common()]
+        times[_location(each)] += _duration(each)
+    return [_at(location) | {"compilations": counts[location], "ns": ns} for location, ns in times.most_common()]

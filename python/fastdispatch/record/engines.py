@@ -14,7 +14,7 @@ from fastdispatch import _core
 
 _VERSIONS = {"deepspeed": "deepspeed", "torch": "torch", "megatron": "megatron.core"}
 
-Place = tuple[int, int, int]  # this process, processes, stages with chunks; -1: unknown
+PipelinePosition = tuple[int, int, int]  # this process, processes, stages with chunks; -1: unknown
 
 
 class Engines:
@@ -30,20 +30,20 @@ class Engines:
         """Note why the recording has no jobs: no calls are recorded."""
         self._note({"pipeline": {"note": "jobs by rule need calls='frame' or calls='monitor'"}})
 
-    def begin(self, what: tuple[str, object]) -> Place | None:
+    def begin(self, what: tuple[str, object]) -> PipelinePosition | None:
         """Read the facts at the start of the first iteration: ``what`` is the engine's name and object, if any."""
         engine, owner = what
         describe = _DESCRIBE.get(engine)
         if describe is None:
             return None
         try:
-            place, coordinates, self._facts = describe(owner)
+            position, coordinates, self._facts = describe(owner)
         except Exception as error:  # attributes of another version; the program must not fail
             self._facts = {"note": f"the facts of the engine could not be read: {error!r}"}
             return None
         if coordinates:
             self._note({"coordinates": coordinates})
-        return place
+        return position
 
     def look(self) -> None:
         """Store the facts, after an iteration with new ones or at the end of the recording."""
@@ -102,7 +102,7 @@ def _defines(names: Mapping[str, object], parts: list[str]) -> bool:
     return isinstance(found, type) and _defines(vars(found), parts[1:])
 
 
-Described = tuple[Place | None, dict[str, int], dict[str, Any]]
+Described = tuple[PipelinePosition | None, dict[str, int], dict[str, Any]]
 
 
 def _deepspeed(engine: Any) -> Described:
@@ -178,14 +178,14 @@ def _megatron(model: Any) -> Described:
     state = sys.modules.get("megatron.core.parallel_state")
     if state is None or not state.model_parallel_is_initialized():
         return None, {}, {}
-    place, processes = state.get_pipeline_model_parallel_rank(), state.get_pipeline_model_parallel_world_size()
+    position, processes = state.get_pipeline_model_parallel_rank(), state.get_pipeline_model_parallel_world_size()
     chunks = state.get_virtual_pipeline_model_parallel_world_size() or 1
     coordinates = {
-        "pipe": place,
+        "pipe": position,
         "data": state.get_data_parallel_rank(),
         "model": state.get_tensor_model_parallel_rank(),
     }
-    held = [place + chunk * processes for chunk in range(chunks)]
+    held = [position + chunk * processes for chunk in range(chunks)]
     known: dict[str, Any] = {"held": held}
     if model is not None:
         parts = [_unwrapped(part) for part in (model if isinstance(model, list) else [model])]
@@ -194,7 +194,7 @@ def _megatron(model: Any) -> Described:
         known["tied"] = {"embedding": [0, processes * chunks - 1]} if shared else {}
         layout = getattr(getattr(parts[0], "config", None), "pipeline_model_parallel_layout", None)
         known |= {} if layout is None else {"layout": str(layout)}
-    return (place, processes, processes * chunks), coordinates, known
+    return (position, processes, processes * chunks), coordinates, known
 
 
 def _decoder_layers(stage: int, module: Any) -> dict[str, Any]:

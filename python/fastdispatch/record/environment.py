@@ -33,15 +33,15 @@ def rank_and_world() -> tuple[int, int]:
     distributed = torch_distributed()
     if distributed is not None:
         return distributed.get_rank(), distributed.get_world_size()
-    place = launchers.place()
-    return place.rank, place.world
+    process = launchers.process_rank()
+    return process.rank, process.world
 
 
-def place_facts() -> dict[str, object]:
+def rank_facts() -> dict[str, object]:
     """Return the rank on this host, None if unknown, and the source of the rank."""
-    place = launchers.place()
-    source = place.source if torch_distributed() is None else "torch.distributed"
-    return {"local_rank": place.local_rank, "rank_source": source or None}
+    process = launchers.process_rank()
+    source = process.source if torch_distributed() is None else "torch.distributed"
+    return {"local_rank": process.local_rank, "rank_source": source or None}
 
 
 def run_id() -> str:
@@ -152,7 +152,7 @@ def facts() -> dict[str, object]:
         "kernel": os.uname().release,
         "command": [sys.executable, *sys.orig_argv[1:]],
         "folder": os.getcwd(),
-    } | place_facts()
+    } | rank_facts()
 
 
 def ranks_of_environment() -> list[int] | None:

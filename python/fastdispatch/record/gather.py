@@ -39,21 +39,21 @@ _POLL = 0.02  # seconds
 _number = count()
 
 
-def gather_finished(place: run_directory.Place | None, run: str, limit: float) -> None:
+def gather_finished(file: run_directory.RecordingFile | None, run: str, limit: float) -> None:
     """Send the finished recording, if torch.distributed is initialised; warn if it fails or ranks are missing. Every
     rank calls it, even without a file."""
     distributed = torch_distributed()
     if distributed is None:
         return
     try:
-        missing = _gather(distributed, place, run, limit)
+        missing = _gather(distributed, file, run, limit)
     except (AttributeError, OSError, RuntimeError, Error) as error:
         missing = f"the recordings were not gathered: {error}"
     if missing:
         warnings.warn(f"fastdispatch: {missing}", RuntimeWarning, stacklevel=4)
 
 
-def _gather(distributed: ModuleType, place: run_directory.Place | None, run: str, limit: float) -> str:
+def _gather(distributed: ModuleType, file: run_directory.RecordingFile | None, run: str, limit: float) -> str:
     """Return a sentence about missing ranks on rank 0, and about this one if it could not send."""
     rank, world = distributed.get_rank(), distributed.get_world_size()
     begin = time.monotonic()
@@ -63,11 +63,11 @@ def _gather(distributed: ModuleType, place: run_directory.Place | None, run: str
     if rank not in present:
         return f"gather: rank {rank} stopped later than the limit of {limit:g} s"
     if world > FEW:
-        got = _tree(exchange, place, present, rank)
+        got = _tree(exchange, file, present, rank)
     elif rank == 0:
-        got = {0} | _take_recordings(exchange, place, present, run)
+        got = {0} | _take_recordings(exchange, file, present, run)
     else:
-        return "" if exchange.send(_recordings(place)) else "gather: rank 0 did not receive the recording in time"
+        return "" if exchange.send(_recordings(file)) else "gather: rank 0 did not receive the recording in time"
     return "" if rank else _missing(got, world)
 
 
@@ -103,17 +103,17 @@ def _next_ready(exchange: StoreExchange, waiting: set[int]) -> int | None:
 # -- few ranks ---------------------------------------------------------------------------------------------------------
 
 
-def _recordings(place: run_directory.Place | None) -> dict[str, bytes]:
+def _recordings(file: run_directory.RecordingFile | None) -> dict[str, bytes]:
     """Return the finished file of this rank, its side file and its segments, by their endings."""
-    if place is None:
+    if file is None:
         return {}
-    names = [place.name, place.name + run_directory.SIDE, *run_directory.segments(place.folder, place.name)]
-    found = {name.removeprefix(place.name): place.folder.read(name, 1 << 62) for name in names}
+    names = [file.name, file.name + run_directory.SIDE, *run_directory.segments(file.folder, file.name)]
+    found = {name.removeprefix(file.name): file.folder.read(name, 1 << 62) for name in names}
     return {ending: content for ending, content in found.items() if content is not None}
 
 
 def _take_recordings(
-    exchange: StoreExchange, place: run_directory.Place | None, present: list[int], run: str
+    exchange: StoreExchange, file: run_directory.RecordingFile | None, present: list[int], run: str
 ) -> set[int]:
     """Store the recordings of other ranks, one rank in memory at a time; return the ranks that have sent theirs."""
     waiting, got = set(present) - {0}, set()
@@ -121,14 +121,14 @@ def _take_recordings(
         found = exchange.receive(rank)
         if found is not None:
             got.add(rank)
-        if place is not None and found:
-            _store(place, rank, found, run)
+        if file is not None and found:
+            _store(file, rank, found, run)
     return got
 
 
-def _store(place: run_directory.Place, rank: int, found: dict[str, bytes], run: str) -> None:
+def _store(file: run_directory.RecordingFile, rank: int, found: dict[str, bytes], run: str) -> None:
     """Store a recording unless it exists: ranks may share a disk. It replaces that of a previous run."""
-    folder, name, content = place.folder, run_directory.recording_name(rank), found[""]
+    folder, name, content = file.folder, run_directory.recording_name(rank), found[""]
     with run_directory.locked(folder, best_effort=True):
         here = [name, *(entry["file"] for entry in run_directory.entries(Path(folder.path)))]
         if content[32:48] in (run_directory.recording_id(folder, each) for each in here):
@@ -145,7 +145,7 @@ def _store(place: run_directory.Place, rank: int, found: dict[str, bytes], run: 
         finally:
             folder.remove(arriving)
             folder.remove(arriving + run_directory.SIDE)
-        sent: dict[str, Any] = load(place.shown / name).ranks[0]
+        sent: dict[str, Any] = load(file.shown / name).ranks[0]
         writer = {"host": sent["meta"].get("host") or "", "pid": sent["pid"]}
         run_directory.register(folder, name, sent["rank"], sent["world"], run, **writer)
 
@@ -153,7 +153,7 @@ def _store(place: run_directory.Place, rank: int, found: dict[str, bytes], run: 
 # -- many ranks --------------------------------------------------------------------------------------------------------
 
 
-def _tree(exchange: StoreExchange, place: run_directory.Place | None, present: list[int], rank: int) -> set[int]:
+def _tree(exchange: StoreExchange, file: run_directory.RecordingFile | None, present: list[int], rank: int) -> set[int]:
     """Add up the reduced merges of this rank and of those below it, and send the sum to the rank above; rank 0 writes
     it. Return the ranks in it."""
     from fastdispatch.dataset.reduced_parts import Parts
@@ -162,8 +162,8 @@ def _tree(exchange: StoreExchange, place: run_directory.Place | None, present: l
     waiting = set(present[_BELOW * at + 1 : _BELOW * at + 1 + _BELOW])
     with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
         parts = Parts(Path(name))
-        if place is not None:
-            parts.add_recording(str(place.path.absolute() if place.local is None else place.path))
+        if file is not None:
+            parts.add_recording(str(file.path.absolute() if file.local is None else file.path))
         while (below := _next_ready(exchange, waiting)) is not None:
             found = exchange.receive(below)
             if found:
@@ -172,8 +172,8 @@ def _tree(exchange: StoreExchange, place: run_directory.Place | None, present: l
             if not exchange.send(parts.contents()):
                 raise Error("the parent rank did not receive the recordings in time")
             return set()
-        if place is not None and parts.ranks:
-            target = Path(place.folder.path) / run_directory.GATHERED
+        if file is not None and parts.ranks:
+            target = Path(file.folder.path) / run_directory.GATHERED
             target.mkdir(exist_ok=True)
             parts.write(target)
     return parts.ranks

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
-    """The place of a process in its job: rank and world size, rank on its host (None: unknown), source of the rank."""
+class ProcessRank:
+    """A process of a job: rank and world size, rank on its host (None: unknown), source of the rank."""
 
     rank: int
     world: int
@@ -64,25 +64,25 @@ def _integer(names: Sequence[str], environment: Mapping[str, str]) -> int | None
     return None
 
 
-def place(environment: Mapping[str, str] = os.environ) -> Place:
-    """Return the place of this process from the variables of its launcher; rank 0 of 1 without one."""
+def process_rank(environment: Mapping[str, str] = os.environ) -> ProcessRank:
+    """Return the rank of this process from the variables of its launcher; rank 0 of 1 without one."""
     for rank_name, worlds, locals_ in _VARIABLES:
         rank = _integer([rank_name], environment)
         if rank is not None:
             world = _integer(worlds, environment) or 1
             # A program that sets RANK itself may leave the local rank to its launcher.
             local = _integer([*locals_, *_LOCAL], environment)
-            return Place(rank, max(world, rank + 1), local, rank_name)
+            return ProcessRank(rank, max(world, rank + 1), local, rank_name)
     world = _integer(["WORLD_SIZE"], environment) or 1
     local, host = _integer(["LOCAL_RANK"], environment), _integer(_HOST, environment) or 0
     per_host = _integer(_PER_HOST, environment)
     if local is not None and (host == 0 or per_host is not None):
         rank = host * (per_host or 0) + local
-        return Place(rank, max(world, rank + 1), local, "LOCAL_RANK")
+        return ProcessRank(rank, max(world, rank + 1), local, "LOCAL_RANK")
     rank = _integer([_POD], environment)
     if rank is not None:
-        return Place(rank, max(world, rank + 1), local, _POD)
-    return Place(0, max(world, 1), local, "")
+        return ProcessRank(rank, max(world, rank + 1), local, _POD)
+    return ProcessRank(0, max(world, 1), local, "")
 
 
 def is_launcher(arguments: Sequence[str] | None = None) -> bool:

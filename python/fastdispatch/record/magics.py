@@ -14,13 +14,13 @@ from fastdispatch.record.option_text import options_of
 _DESCRIPTION = "Record the cell and display its report, which is the result of the cell: a CallGraph."
 
 
-class _Parser(argparse.ArgumentParser):
+class _MagicParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise _core.Error(f"%%fastdispatch: {message}: {self.format_usage().strip()}")
 
 
 def parser() -> argparse.ArgumentParser:
-    made = _Parser(prog="%%fastdispatch", description=_DESCRIPTION, add_help=False)
+    made = _MagicParser(prog="%%fastdispatch", description=_DESCRIPTION, add_help=False)
     made.add_argument("-o", "--output", default="fastdispatch-out", metavar="DIR", help="the run directory")
     made.add_argument("--memory", action="store_true", help="record in memory, without a run directory")
     made.add_argument("--name", metavar="NAME", help="also assign the CallGraph to this variable")

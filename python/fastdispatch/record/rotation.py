@@ -65,8 +65,8 @@ def next_segment(graph: CallGraph) -> None:
 
     If the next file cannot be created, the recording ends with this segment.
     """
-    place, old, rotation = graph._place, graph._session, graph._rotation
-    if place is None or old is None or rotation is None:
+    file, old, rotation = graph._file, graph._session, graph._rotation
+    if file is None or old is None or rotation is None:
         return
     old.stop()
     if graph._runtime is not None:
@@ -74,10 +74,10 @@ def next_segment(graph: CallGraph) -> None:
         graph._runtime.carry(old)
     old.finish()
     rotation.closed += 1
-    name = f"{place.name}{SEGMENT}{rotation.closed:05d}"
+    name = f"{file.name}{SEGMENT}{rotation.closed:05d}"
     closed = False
     try:
-        _close(place, name)
+        _close(file, name)
         closed = True
         graph._session = graph._open_segment(old)
         _begin(graph, graph._session)
@@ -85,8 +85,8 @@ def next_segment(graph: CallGraph) -> None:
         _end(graph, name if closed and graph._session is old else "")
         graph._say(f"the recording ended: the next segment could not be created: {error}")
         return
-    _remove_others(place)
-    _prune(place, rotation.bytes)
+    _remove_others(file)
+    _prune(file, rotation.bytes)
 
 
 def _begin(graph: CallGraph, session: Session) -> None:
@@ -102,11 +102,11 @@ def _begin(graph: CallGraph, session: Session) -> None:
     session.start()
 
 
-def _close(place: run_directory.Place, name: str) -> None:
-    if place.local is not None:
-        place.local.move(place.local_name, place.folder, name)
+def _close(file: run_directory.RecordingFile, name: str) -> None:
+    if file.local is not None:
+        file.local.move(file.local_name, file.folder, name)
     else:
-        place.folder.move(place.name, place.folder, name)
+        file.folder.move(file.name, file.folder, name)
 
 
 def _end(graph: CallGraph, last: str) -> None:
@@ -118,36 +118,36 @@ def _end(graph: CallGraph, last: str) -> None:
     callgraph._current = None
     children.announce(None, None)
     atexit.unregister(graph._stop_at_exit)
-    place, session = graph._place, graph._session
-    assert place is not None and session is not None
+    file, session = graph._file, graph._session
+    assert file is not None and session is not None
     with contextlib.suppress(Error):
         session.stop()
         session.finish()
-        if place.local is None:
+        if file.local is None:
             if last:
-                place.folder.move(last, place.folder, place.name)
+                file.folder.move(last, file.folder, file.name)
             graph._settle(session)
 
 
-def settle(place: run_directory.Place, before: str) -> None:
+def settle(file: run_directory.RecordingFile, before: str) -> None:
     """Rename the segments of a finished recording with it, and remove those of an earlier one."""
-    id = run_directory.recording_id(place.folder, place.name)
-    if before != place.name:
-        for name in run_directory.segments(place.folder, before):
-            if run_directory.recording_id(place.folder, name) == id:
-                place.folder.move(name, place.folder, place.name + name.removeprefix(before))
-    _remove_others(place)
+    id = run_directory.recording_id(file.folder, file.name)
+    if before != file.name:
+        for name in run_directory.segments(file.folder, before):
+            if run_directory.recording_id(file.folder, name) == id:
+                file.folder.move(name, file.folder, file.name + name.removeprefix(before))
+    _remove_others(file)
 
 
-def _remove_others(place: run_directory.Place) -> None:
+def _remove_others(file: run_directory.RecordingFile) -> None:
     """Remove segments of an earlier recording, if it has been replaced: no previous recording is left."""
-    found = run_directory.segments(place.folder, place.name)
-    folder = place.folder
-    here = folder if place.local is None else place.local
-    id = run_directory.recording_id(here, place.name if place.local is None else place.local_name)
-    id = id or run_directory.recording_id(folder, place.name)
+    found = run_directory.segments(file.folder, file.name)
+    folder = file.folder
+    here = folder if file.local is None else file.local
+    id = run_directory.recording_id(here, file.name if file.local is None else file.local_name)
+    id = id or run_directory.recording_id(folder, file.name)
     try:
-        if not found or id is None or folder.writer(place.name + run_directory.PREVIOUS) is not None:
+        if not found or id is None or folder.writer(file.name + run_directory.PREVIOUS) is not None:
             return
         for name in found:
             if run_directory.recording_id(folder, name) != id and folder.writer(name) == "gone":
@@ -156,13 +156,13 @@ def _remove_others(place: run_directory.Place) -> None:
         return
 
 
-def _prune(place: run_directory.Place, most: int) -> None:
+def _prune(file: run_directory.RecordingFile, most: int) -> None:
     """Remove the oldest segments that exceed the bound."""
     left = most
-    for name in reversed(run_directory.segments(place.folder, place.name) if most else []):
+    for name in reversed(run_directory.segments(file.folder, file.name) if most else []):
         try:
-            left -= (Path(place.folder.path) / name).stat().st_size
-            if left < 0 and place.folder.writer(name) == "gone":
-                place.folder.remove(name)
+            left -= (Path(file.folder.path) / name).stat().st_size
+            if left < 0 and file.folder.writer(name) == "gone":
+                file.folder.remove(name)
         except (Error, OSError):
             continue

@@ -8,8 +8,8 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.pipeline.report import CAUSES, Report, Row
-from fastdispatch.pipeline.sentences import percent
+from fastdispatch.pipeline.report import CAUSES, PipelineReport
+from fastdispatch.pipeline.sentences import Row, percent
 from fastdispatch.read.steps import PHASES
 from fastdispatch.report.terminal import print_parts, section, share, table, width_of
 from fastdispatch.text.formats import grouped, printable, seconds
@@ -17,12 +17,12 @@ from fastdispatch.text.formats import grouped, printable, seconds
 _MOST = 12
 
 
-def print_report(made: Report, file: IO[str], change: str | None = None) -> None:
+def print_report(made: PipelineReport, file: IO[str], change: str | None = None) -> None:
     """Print sentences, then tables. ``change``: only these rows of the estimates."""
     print_parts(parts(made, change), file, width_of(file))
 
 
-def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
+def parts(made: PipelineReport, change: str | None) -> Iterator[Text | Table]:
     if change is not None:
         yield changes([row for row in made.what_if if row["change"] == change])
         return
@@ -50,7 +50,7 @@ def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
         yield Text(printable(line), style="dim")
 
 
-def head(made: Report) -> str:
+def head(made: PipelineReport) -> str:
     if made.phases:
         return f"DeepSpeed without a pipeline: {len(made.phases)} rank{'s' if len(made.phases) != 1 else ''}"
     engine = made.engine
@@ -67,7 +67,7 @@ def head(made: Report) -> str:
     )
 
 
-def stages(made: Report) -> Table:
+def stages(made: PipelineReport) -> Table:
     causes = [cause for cause in CAUSES if any(row[cause] for row in made.table)]
     names = ["stage", "ranks", "busy", "of mean", "idle", *(cause.replace("_", "-") for cause in causes)]
     rows = [
@@ -88,7 +88,7 @@ def listed(numbers: Sequence[int]) -> str:
     return ",".join(map(str, numbers[:4])) + (f",... {len(numbers)}" if len(numbers) > 4 else "")
 
 
-def bubbles(made: Report) -> Table:
+def bubbles(made: PipelineReport) -> Table:
     rows = []
     if made.schedule["name"] is not None:
         for key, words in (
@@ -102,7 +102,7 @@ def bubbles(made: Report) -> Table:
     return table(["", "step", "of total", "of ideal"], rows, words=("",))
 
 
-def holdings(made: Report) -> Table:
+def holdings(made: PipelineReport) -> Table:
     names = ["stage", "micro-batches in flight", "planned", "buffers", "bytes", "layers", "tied"]
     rows = [
         [
@@ -130,7 +130,7 @@ def _span(row: Row) -> str:
     return f"{row['first']} to {row['end'] - 1}" if row["end"] > row["first"] else "none"
 
 
-def links(made: Report) -> Table:
+def links(made: PipelineReport) -> Table:
     slowest = sorted(made.links, key=lambda row: -row["transfer"]) if len(made.links) > _MOST else made.links
     rows = [
         [
@@ -146,7 +146,7 @@ def links(made: Report) -> Table:
     return table(["stage", "count", "bytes", "median transfer", "sender waited", "receiver waited"], rows)
 
 
-def critical(made: Report) -> Table:
+def critical(made: PipelineReport) -> Table:
     rows = [
         [f"stage {row['stage']}", row["part"].replace("_", "-"), seconds(row["ns"]), percent(row["share"])]
         for row in made.critical[:_MOST]
@@ -154,7 +154,7 @@ def critical(made: Report) -> Table:
     return table(["where", "what", "time", "share"], rows, words=("where", "what"))
 
 
-def replicas(made: Report) -> Table:
+def replicas(made: PipelineReport) -> Table:
     rows = [
         [str(row["stage"]), str(rank["rank"]), seconds(rank["busy"]), seconds(rank["idle"])]
         for row in made.replicas

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fastdispatch.read.processes import Processes, Work
+from fastdispatch.read.processes import Processes, WorkerTimes
 from fastdispatch.text.formats import grouped, seconds
 
 
@@ -42,5 +42,5 @@ def _work(group: Processes) -> str:
     return ", ".join(parts) or "no item"
 
 
-def _of(work: Work) -> str:
+def _of(work: WorkerTimes) -> str:
     return f"{work.key.rpartition(':')[2]} {seconds(work.total)} in {grouped(work.calls)} calls"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, Steps
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps
 from fastdispatch.detectors.recompute import is_recomputed
 from fastdispatch.read.trace import Trace
 
@@ -26,7 +26,7 @@ class Activity:
 
 def activities(trace: Trace) -> list[Activity]:
     """Return the recognised activities of a trace with steps; a call is part of one of them."""
-    steps = Steps(trace)
+    steps = MeasuredSteps(trace)
     if not steps.ranks or trace.reduced is not None:
         return []
     rules: dict[str, Callable[[int], bool]] = {
@@ -52,7 +52,7 @@ def activities(trace: Trace) -> list[Activity]:
 def backward_passes(trace: Trace) -> float | None:
     """Return the backward passes of a step if gradients accumulate over several, else None: one function starts all of
     them, in every step, and sets the gradients to zero less often."""
-    steps = Steps(trace)
+    steps = MeasuredSteps(trace)
     if not steps.ranks or trace.reduced is not None:
         return None
     passes: dict[int, float] = {}
@@ -64,15 +64,15 @@ def backward_passes(trace: Trace) -> float | None:
     return most if most >= 1.5 and zeroed < 0.75 * most else None
 
 
-def _is_zeroing(steps: Steps, path: int) -> bool:
+def _is_zeroing(steps: MeasuredSteps, path: int) -> bool:
     return steps.is_python(path) and steps.name(path) == "zero_grad"
 
 
-def _is_saving(steps: Steps, path: int) -> bool:
+def _is_saving(steps: MeasuredSteps, path: int) -> bool:
     return steps.is_python(path) and (steps.key(path) == _SAVE or steps.name(path) in _SAVING)
 
 
-def _is_evaluation(steps: Steps, path: int) -> bool:
+def _is_evaluation(steps: MeasuredSteps, path: int) -> bool:
     """Whether a function of a few steps runs modules without a backward pass, and no other part of training."""
     if not steps.is_python(path) or not 0 < steps.activity(path) < 0.5 or steps.phase(path) in (BACKWARD, DATA):
         return False

@@ -27,7 +27,7 @@ _SCRIPTED = {"RecursiveScriptModule", "TopLevelTracedModule", "ScriptModule"}
 
 
 @dataclass
-class Rank:
+class RankFacts:
     """One process. Times in nanoseconds; ``overhead`` is the cost of recording, None without calibration."""
 
     rank: int
@@ -128,7 +128,7 @@ class OpenCall:
 class Facts:
     """Everything around the rows of a report."""
 
-    ranks: list[Rank]
+    ranks: list[RankFacts]
     whole: int  # nanoseconds of 100 %: the main threads of the ranks
     whole_role: str
     threads: list[Thread]
@@ -181,14 +181,14 @@ def facts(trace: Trace, rank: int | None) -> Facts:
     )
 
 
-def _rank(trace: Trace, index: int) -> Rank:
+def _rank(trace: Trace, index: int) -> RankFacts:
     entry = trace.ranks[index]
     meta = entry["meta"]
     options = mapping(meta.get("options"))
     command = meta.get("command")
     cost = overhead(trace, index)
     counters = entry["counters"] | {"events_lost": sum(entry["threads"]["events_lost"])}
-    return Rank(
+    return RankFacts(
         **{name: entry[name] for name in ("rank", "world", "pid", "complete", "state", "timing", "recorded")},
         **{name: entry[name] for name in ("steps_source", "file_bytes", "notes")},
         steps=entry["steps"] if entry["window"] is None else entry["marks"]["steps"][-1],

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from fastdispatch._core import Error
 from fastdispatch.read.trace import Columns, Group, Trace
-from fastdispatch.report.report_rows import Row, row, wrappers
+from fastdispatch.report.report_rows import ReportRow, row, wrappers
 
 _LISTED = 8
 
@@ -32,7 +32,7 @@ class Neighbours:
     """Callers or callees (``side``) of ``of``, the most expensive first."""
 
     side: str
-    of: Row
+    of: ReportRow
     rows: list[Neighbour]
     more: int
 

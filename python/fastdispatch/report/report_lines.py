@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from fastdispatch.report import compiler_text, processes_text
-from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special, Thread
+from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Listing
 from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size, spans
@@ -148,7 +148,7 @@ def foot(report: Report) -> Iterator[str]:
     yield from lines
 
 
-def _ranks(ranks: Sequence[Rank]) -> str:
+def _ranks(ranks: Sequence[RankFacts]) -> str:
     if not ranks:
         return "no rank recorded"
     numbers = [rank.rank for rank in ranks]
@@ -169,7 +169,7 @@ def _reduced(about: Mapping[str, Any]) -> str:
     return f"ranks {shown} of {about['world']}, {number} steps, {', '.join(states)}"
 
 
-def _steps(ranks: Sequence[Rank]) -> str:
+def _steps(ranks: Sequence[RankFacts]) -> str:
     counts = {rank.steps for rank in ranks}
     source = next((rank.steps_source for rank in ranks if rank.steps_source != "none"), "none")
     if source == "none":
@@ -178,7 +178,7 @@ def _steps(ranks: Sequence[Rank]) -> str:
     return f"{number} step{'' if counts == {1} else 's'} ({_STEP_ENDS[source]})"
 
 
-def _states(ranks: Sequence[Rank]) -> str:
+def _states(ranks: Sequence[RankFacts]) -> str:
     found: dict[str, list[int]] = {}
     for rank in ranks:
         found.setdefault(rank.state, []).append(rank.rank)
@@ -187,7 +187,7 @@ def _states(ranks: Sequence[Rank]) -> str:
     return ", ".join(f"{state}: rank {spans(sorted(numbers))}" for state, numbers in found.items())
 
 
-def _command(ranks: Sequence[Rank]) -> str:
+def _command(ranks: Sequence[RankFacts]) -> str:
     """Return the program of the run, without interpreter and recorder."""
     words = ranks[0].command[1:] if ranks else []
     script = next((i for i, word in enumerate(words) if word.endswith(".py")), None)
@@ -333,7 +333,7 @@ def _special_item(special: Special) -> str:
     return f"{special.where} ({grouped(special.calls)} calls{time})"
 
 
-def _missing(ranks: Iterable[Rank]) -> Iterator[str]:
+def _missing(ranks: Iterable[RankFacts]) -> Iterator[str]:
     counts: dict[str, dict[int, int]] = {}
     for rank in ranks:
         for name, count in rank.dropped.items():

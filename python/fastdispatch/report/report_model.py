@@ -21,7 +21,7 @@ from fastdispatch.report.report_tree import Branch, tree
 
 SCHEMA = "fastdispatch-report/1"
 
-By = Group | Literal["phase"]
+GroupBy = Group | Literal["phase"]
 
 #: Sort keys of recordings without times.
 _UNTIMED = ("calls", "ops", "flops", "bytes", "comm", "allocated")
@@ -31,7 +31,7 @@ _UNTIMED = ("calls", "ops", "flops", "bytes", "comm", "allocated")
 class ReportOptions:
     """Options of a report."""
 
-    by: By = "function"  # phase: not for callers and callees
+    by: GroupBy = "function"  # phase: not for callers and callees
     sort: str = "total"
     top: int | None = None
     hide: bool = True

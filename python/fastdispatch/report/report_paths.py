@@ -68,11 +68,11 @@ class _Places:
             self.list.append(_Place(above, node, pattern, 0, 0, set()))
         return place
 
-    def nodes(self, place: int) -> list[int]:
+    def nodes(self, index: int) -> list[int]:
         found = []
-        while place:
-            found.append(self.list[place].node)
-            place = self.list[place].above
+        while index:
+            found.append(self.list[index].node)
+            index = self.list[index].above
         return found[::-1]
 
 

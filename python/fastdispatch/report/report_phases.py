@@ -9,13 +9,13 @@ from fastdispatch.read.steps import PHASE_BITS, PHASES, step_phases
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_facts import Facts
-from fastdispatch.report.report_rows import Hidden, Listing, Row
+from fastdispatch.report.report_rows import Hidden, Listing, ReportRow
 
 _SUMS = ("calls", "resumes", "self", "async", "gpu_calls", "gpu_self", "gpu_starved")
 
 
 def phase_listing(trace: Trace, rank: int | None, facts: Facts, column: str) -> Listing:
-    """Return a row per non-empty phase, sorted by ``column`` of :class:`Row`. Each call is in one phase: total is
+    """Return a row per non-empty phase, sorted by ``column`` of :class:`ReportRow`. Each call is in one phase: total is
     self."""
     sums = _sums(trace, rank, facts.whole_role)
     rows = [_row(trace, rank, phase.phase, phase.per_step, sums[PHASES.index(phase.phase)]) for phase in facts.phases]
@@ -42,9 +42,9 @@ def _sums(trace: Trace, rank: int | None, role: str) -> list[Counter[str]]:
     return sums
 
 
-def _row(trace: Trace, rank: int | None, phase: str, per_step: int, sums: Counter[str]) -> Row:
+def _row(trace: Trace, rank: int | None, phase: str, per_step: int, sums: Counter[str]) -> ReportRow:
     of_steps = step_phases(entry for entry in trace.ranks if rank in (None, entry["rank"]))[phase]
-    return Row(
+    return ReportRow(
         where=phase,
         kind="phase",
         package="",

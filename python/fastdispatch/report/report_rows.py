@@ -43,7 +43,7 @@ class Modules:
 
 
 @dataclass
-class Row:
+class ReportRow:
     """Sums of one group. Times in nanoseconds; ``where`` is the printed key."""
 
     where: str
@@ -89,7 +89,7 @@ class Listing:
     """The listed rows, and the number of others. ``measured``: sums of the measured figures, of one rank and, if
     ``by_step``, of one step (allocated bytes: of the recording)."""
 
-    rows: list[Row]
+    rows: list[ReportRow]
     more: int
     hidden: Hidden
     measured: dict[str, float] = field(default_factory=dict)
@@ -144,10 +144,10 @@ def _sums(trace: Trace, by: Group, found: Measured, rows: int) -> Columns:
     return {name: [of.get(index, 0.0) for index in range(rows)] for name, of in sums.items()}
 
 
-def row(trace: Trace, table: Columns, index: int) -> Row:
+def row(trace: Trace, table: Columns, index: int) -> ReportRow:
     node = table["node"][index]
     nodes = trace.nodes
-    return Row(
+    return ReportRow(
         **{name: table[name][index] for name in ("where", "instances", "calls", "resumes", "ops", "self", "total")},
         kind=nodes["kind"][node],
         package=nodes["package"][node],
@@ -229,7 +229,7 @@ def wrappers(trace: Trace, by: Group, rank: int | None, table: Columns, whole: i
     }
 
 
-def _add_parameters(trace: Trace, rows: Iterable[Row]) -> None:
+def _add_parameters(trace: Trace, rows: Iterable[ReportRow]) -> None:
     """Group instances by pattern: nested instances differ in their number of parts."""
     modules = trace.modules
     elements, sizes = Counter[str](), Counter[str]()
@@ -243,7 +243,9 @@ def _add_parameters(trace: Trace, rows: Iterable[Row]) -> None:
         row.parameters, row.parameter_bytes = elements[row.where], sizes[row.where]
 
 
-def _add_places(trace: Trace, rank: int | None, table: Columns, chosen: Sequence[int], rows: Iterable[Row]) -> None:
+def _add_places(
+    trace: Trace, rank: int | None, table: Columns, chosen: Sequence[int], rows: Iterable[ReportRow]
+) -> None:
     """Fill in the modules and threads of the functions of ``rows``."""
     contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
     nodes, keys, paths = contexts["node"], trace.nodes["key"], trace.modules["path"]

@@ -101,7 +101,7 @@ def shape_report(trace: Trace, *, rank: int | None, sort: str, top: int | None, 
     """Return the ``top`` rows (None: all) by ``sort``; without ``everything`` those with several shapes, and none of
     operators inside others."""
     found = shapes_of(trace, rank)
-    paths = _Paths(trace)
+    paths = _ShapePaths(trace)
     outer = [row for row in found.paths if trace.contexts["parent"][row] not in found.paths]
     made = {row: paths.row(row, found.paths[row]) for row in found.paths}
     several = [row for row in outer if made[row].shapes + bool(made[row].beyond) > 1]
@@ -132,7 +132,7 @@ def shape_report(trace: Trace, *, rank: int | None, sort: str, top: int | None, 
     )
 
 
-class _Paths:
+class _ShapePaths:
     def __init__(self, trace: Trace) -> None:
         contexts, nodes = trace.contexts, trace.nodes
         self._parents: list[int] = contexts["parent"]

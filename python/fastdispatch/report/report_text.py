@@ -15,7 +15,7 @@ from fastdispatch.report.report_find import Neighbours
 from fastdispatch.report.report_lines import foot, head, hidden_line
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_paths import HotPath, Paths
-from fastdispatch.report.report_rows import Row
+from fastdispatch.report.report_rows import ReportRow
 from fastdispatch.report.report_tree import Branch
 from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, table, width_of
 from fastdispatch.text.formats import grouped, in_flop, printable, seconds, size
@@ -74,7 +74,7 @@ class _Drawing:
         )
         return Text(folded, style=style)
 
-    def listing(self, rows: Sequence[Row]) -> Table:
+    def listing(self, rows: Sequence[ReportRow]) -> Table:
         options = self.report.options
         figures = self.calls(rows)
         figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
@@ -100,7 +100,7 @@ class _Drawing:
             figures.append(("unseen", [grouped(row.unseen_calls) if row.unseen_calls else "" for row in rows]))
         return self.table(figures, [self.where(row.where, self.suffix(row)) for row in rows])
 
-    def measured(self, rows: Sequence[Row]) -> list[tuple[str, list[str]]]:
+    def measured(self, rows: Sequence[ReportRow]) -> list[tuple[str, list[str]]]:
         """Return the measured figures: FLOPs and bytes of a step and rank, and in wide terminals, or sorted by them,
         those that operators read."""
         sort = self.report.options.sort
@@ -157,7 +157,7 @@ class _Drawing:
         cells = zip(*(values for _, values in figures), folded, strict=True)
         return table([*names, "where"], list(cells), ("where",), gap=self.gap)
 
-    def calls(self, rows: Sequence[Row] | Sequence[Branch]) -> list[tuple[str, list[str]]]:
+    def calls(self, rows: Sequence[ReportRow] | Sequence[Branch]) -> list[tuple[str, list[str]]]:
         figures = [("calls", [grouped(row.calls) for row in rows])]
         if self.width >= _WIDEST and any(row.resumes for row in rows):
             figures.append(("resumes", [grouped(row.resumes) if row.resumes else "" for row in rows]))
@@ -179,7 +179,7 @@ class _Drawing:
             return seconds(nanoseconds)
         return rounded_share(min(nanoseconds / whole, 1.0))
 
-    def suffix(self, row: Row) -> str:
+    def suffix(self, row: ReportRow) -> str:
         """Return the modules of a function, their number, and other threads."""
         if self.report.options.by == "module":
             return f"x {row.instances}" if row.instances > 1 else ""

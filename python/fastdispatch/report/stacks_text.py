@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.collectives import COUNTED
-from fastdispatch.read.live import Group
+from fastdispatch.read.live import StackGroup
 from fastdispatch.text.formats import aligned, printable, seconds, spans
 
 INNERMOST = 12
 
 
-def lines(groups: list[Group], incomplete: Sequence[str] = (), *, everything: bool) -> Iterator[str]:
+def lines(groups: list[StackGroup], incomplete: Sequence[str] = (), *, everything: bool) -> Iterator[str]:
     """Yield the stacks as lines. ``incomplete``: lines about recordings that are truncated or damaged."""
     yield from map(printable, incomplete)
     if not groups:
@@ -21,7 +21,7 @@ def lines(groups: list[Group], incomplete: Sequence[str] = (), *, everything: bo
         yield from calls(group, everything)
 
 
-def head(group: Group, threads: int) -> str:
+def head(group: StackGroup, threads: int) -> str:
     first = group.first
     ages = sorted(stack.age for stack in group.stacks)
     long = seconds(ages[0]) if len(ages) == 1 else f"{seconds(ages[0])} to {seconds(ages[-1])}"
@@ -40,7 +40,7 @@ def head(group: Group, threads: int) -> str:
     return f"rank{plural} {ranks}{of}{thread}{state}: {step}, for {long} in {first.calls[-1]}"
 
 
-def calls(group: Group, everything: bool) -> Iterator[str]:
+def calls(group: StackGroup, everything: bool) -> Iterator[str]:
     """Yield calls, outermost first, each with the time since its start on the first of the ranks."""
     shown = list(zip(group.first.calls, group.first.ages, strict=True))
     outer = 0 if everything else max(len(shown) - INNERMOST, 0)

@@ -16,7 +16,7 @@ SCHEMA = "fastdispatch-timeline-stats/1"
 #: A rank is marked as the straggler of a step when its own work takes this much longer than the median of the ranks.
 MARKED = 1.1
 
-Row = dict[str, Any]
+FigureRow = dict[str, Any]
 
 
 @dataclass
@@ -27,28 +27,28 @@ class Stats:
 
     base_ns: int | None
     relative_error: float
-    files: list[Row]
-    ranks: list[Row]
-    stages: list[Row]
-    steps: list[Row]
-    stragglers: list[Row]
-    jobs: list[Row]
-    categories: list[Row]
-    names: list[Row]
-    collectives: list[Row]
-    gpus: list[Row]
-    streams: list[Row]
-    launches: list[Row]
-    copies: list[Row]
-    messages: list[Row]
-    limits: Row
-    bounds: Row
+    files: list[FigureRow]
+    ranks: list[FigureRow]
+    stages: list[FigureRow]
+    steps: list[FigureRow]
+    stragglers: list[FigureRow]
+    jobs: list[FigureRow]
+    categories: list[FigureRow]
+    names: list[FigureRow]
+    collectives: list[FigureRow]
+    gpus: list[FigureRow]
+    streams: list[FigureRow]
+    launches: list[FigureRow]
+    copies: list[FigureRow]
+    messages: list[FigureRow]
+    limits: FigureRow
+    bounds: FigureRow
 
-    def as_json(self) -> Row:
+    def as_json(self) -> FigureRow:
         return {"schema": SCHEMA, "unit": "ns", **vars(self)}
 
 
-def stats(made: Row) -> Stats:
+def stats(made: FigureRow) -> Stats:
     """Build the model from the result of ``_core.timeline_stats``."""
     for row in (*made["names"], *made["categories"], *made["jobs"], *made["collectives"], *made["messages"]):
         for key in row.keys() & {"name", "category", "type", "group"}:
@@ -118,13 +118,13 @@ def unescaped(text: str) -> str:
         return text
 
 
-def complete(row: Row) -> None:
+def complete(row: FigureRow) -> None:
     row["duration"] = row["end"] - row["start"]
     row["idle"] = row["duration"] - row["busy"]
     row["overlap"] = row["communication"] - row["exposed"]
 
 
-def spreads(made: Row) -> Iterator[Row]:
+def spreads(made: FigureRow) -> Iterator[FigureRow]:
     """Yield the figures inside of rows."""
     for rows, keys in (
         ("collectives", ("begin", "end")),
@@ -136,15 +136,15 @@ def spreads(made: Row) -> Iterator[Row]:
             yield from (row[key] for key in keys)
 
 
-def kinds(row: Row) -> Row:
+def kinds(row: FigureRow) -> FigureRow:
     """Turn the times of exactly these kinds, by sets, into times of each kind and of each overlap."""
     times, of = row.pop("times"), row["kinds"]
-    for place, kind in enumerate(of):
-        kind["time"] = sum(time for chosen, time in enumerate(times) if chosen >> place & 1)
-        kind["alone"] = times[1 << place]
-    sets = [[place for place in range(len(of)) if chosen >> place & 1] for chosen in range(len(times))]
+    for index, kind in enumerate(of):
+        kind["time"] = sum(time for chosen, time in enumerate(times) if chosen >> index & 1)
+        kind["alone"] = times[1 << index]
+    sets = [[index for index in range(len(of)) if chosen >> index & 1] for chosen in range(len(times))]
     row["overlaps"] = [
-        {"kinds": [of[place]["kind"] for place in places], "time": time}
+        {"kinds": [of[index]["kind"] for index in places], "time": time}
         for places, time in zip(sets, times, strict=True)
         if len(places) > 1
     ]
@@ -154,18 +154,18 @@ def kinds(row: Row) -> Row:
     return row
 
 
-def idle(row: Row) -> Row:
+def idle(row: FigureRow) -> FigureRow:
     row["duration"] = row["end"] - row["start"]
     row["idle"] = row["duration"] - row["busy"]
     return row
 
 
-def mean_bandwidth(row: Row) -> Row:
+def mean_bandwidth(row: FigureRow) -> FigureRow:
     row["bytes_per_s"] = per_second(row.pop("timed_bytes"), row.pop("timed"))
     return row
 
 
-def bandwidths(row: Row) -> Row:
+def bandwidths(row: FigureRow) -> FigureRow:
     """Add the algorithm bandwidth and the bus bandwidth of nccl-tests, None where unknown."""
     factor = row.pop("bus_factor")
     row["algorithm_bytes_per_s"] = per_second(row["timed_bytes"], row["time"])
@@ -178,13 +178,13 @@ def per_second(count: int, nanoseconds: int) -> float | None:
     return count * 1e9 / nanoseconds if nanoseconds else None
 
 
-def by_stage(ranks: list[Row], jobs: list[Row]) -> list[Row]:
+def by_stage(ranks: list[FigureRow], jobs: list[FigureRow]) -> list[FigureRow]:
     """Group ranks with jobs of the same pipeline stages."""
     stages: dict[int, set[int]] = {}
     for job in jobs:
         if job["stage"] is not None:
             stages.setdefault(job["rank"], set()).add(job["stage"])
-    groups: dict[tuple[int, ...], list[Row]] = {}
+    groups: dict[tuple[int, ...], list[FigureRow]] = {}
     for row in ranks:
         if row["rank"] in stages:
             groups.setdefault(tuple(sorted(stages[row["rank"]])), []).append(row)
@@ -194,7 +194,7 @@ def by_stage(ranks: list[Row], jobs: list[Row]) -> list[Row]:
     ]
 
 
-def straggler(step: int, rows: list[Row]) -> Row:
+def straggler(step: int, rows: list[FigureRow]) -> FigureRow:
     """Find the rank that ended last, and the rank with most own work, compared with the others."""
     ends, work = [row["end"] for row in rows], [own(row) for row in rows]
     last = max(rows, key=lambda row: (row["end"], -row["rank"]))
@@ -214,10 +214,10 @@ def straggler(step: int, rows: list[Row]) -> Row:
     }
 
 
-def own(row: Row) -> int:
+def own(row: FigureRow) -> int:
     """Return the time of own work: busy time without exposed communication."""
     return int(row["busy"] - row["exposed"])
 
 
-def total(rows: Iterable[Row], key: str) -> int:
+def total(rows: Iterable[FigureRow], key: str) -> int:
     return sum(row[key] for row in rows)

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.report.terminal import section, share, table
-from fastdispatch.report.timeline_figures import Row, Stats
+from fastdispatch.report.timeline_figures import FigureRow, Stats
 from fastdispatch.text.formats import grouped, seconds, size
 
 
@@ -32,11 +32,11 @@ def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
         yield from section("Bytes of communication", messages(made.messages))
 
 
-def title(text: str, rows: Sequence[Row], top: int, what: str) -> str:
+def title(text: str, rows: Sequence[FigureRow], top: int, what: str) -> str:
     return f"{text}: {top} of {grouped(len(rows))}, {what}" if len(rows) > top else text
 
 
-def gpus(rows: Sequence[Row]) -> Table:
+def gpus(rows: Sequence[FigureRow]) -> Table:
     cells = []
     for row in rows:
         for kind in row["kinds"]:
@@ -61,7 +61,7 @@ def gpus(rows: Sequence[Row]) -> Table:
     return table(["rank", "count", "total", "time", "share", "alone", "kind"], cells, ["kind"])
 
 
-def kernels(rows: Sequence[Row], top: int) -> Table:
+def kernels(rows: Sequence[FigureRow], top: int) -> Table:
     whole = sum(row["total"] for row in rows)
     cells = [
         [
@@ -82,7 +82,7 @@ def number(value: int | None) -> str:
     return "" if value is None else str(value)
 
 
-def streams(rows: Sequence[Row], limit: int) -> Table:
+def streams(rows: Sequence[FigureRow], limit: int) -> Table:
     columns = ["rank", "device", "stream", "count", "time", "busy", "idle", "host wait", "kernel wait", "other wait"]
     columns += ["queue max", "mean", "empty", f"at {grouped(limit)}"]
     cells = []
@@ -105,7 +105,7 @@ def streams(rows: Sequence[Row], limit: int) -> Table:
     return table(columns, cells)
 
 
-def launches(rows: Sequence[Row]) -> Table:
+def launches(rows: Sequence[FigureRow]) -> Table:
     columns = ["rank", "count", "delay p50", "p95", "max", "late", "call p50", "p95", "max", "slow"]
     columns += ["short kernels", "shorter than call"]
     cells = [
@@ -128,7 +128,7 @@ def rate(value: float | None) -> str:
     return "" if value is None else f"{size(round(value))}/s"
 
 
-def copies(rows: Sequence[Row]) -> Table:
+def copies(rows: Sequence[FigureRow]) -> Table:
     cells = [
         [
             str(row["rank"]),
@@ -144,7 +144,7 @@ def copies(rows: Sequence[Row]) -> Table:
     return table(["rank", "count", "bytes", "time", "bandwidth", "p50", "max", "kind"], cells, ["kind"])
 
 
-def messages(rows: Sequence[Row]) -> Table:
+def messages(rows: Sequence[FigureRow]) -> Table:
     cells = [
         [
             number(row["members"]),

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.report.terminal import print_parts, section, share, table, width_of
-from fastdispatch.report.timeline_figures import Row, Stats, total
+from fastdispatch.report.timeline_figures import FigureRow, Stats, total
 from fastdispatch.report.timeline_gpu_text import gpu_parts
 from fastdispatch.text.formats import counted, grouped, printable, seconds, spans
 
@@ -107,7 +107,7 @@ def stages(made: Stats) -> Table:
 def steps(made: Stats, top: int) -> Table:
     """Return the table of the longest steps, in order."""
     chosen = sorted(sorted(made.stragglers, key=lambda row: -row["duration"])[:top], key=lambda row: row["step"])
-    by_step: dict[int, list[Row]] = {}
+    by_step: dict[int, list[FigureRow]] = {}
     for row in made.steps:
         by_step.setdefault(row["step"], []).append(row)
     several = any(row["ranks"] > 1 for row in chosen)
@@ -128,11 +128,11 @@ def steps(made: Stats, top: int) -> Table:
 FIGURES = ("count", "total", "mean", "p50", "p95", "p99", "max")
 
 
-def figures(row: Row) -> list[str]:
+def figures(row: FigureRow) -> list[str]:
     return [grouped(row["count"]), *(seconds(row[key]) for key in FIGURES[1:])]
 
 
-def jobs(rows: Sequence[Row]) -> Table:
+def jobs(rows: Sequence[FigureRow]) -> Table:
     cells = [
         [str(row["rank"]), "" if row["stage"] is None else str(row["stage"]), *figures(row), row["type"]]
         for row in rows
@@ -140,13 +140,13 @@ def jobs(rows: Sequence[Row]) -> Table:
     return table(["rank", "stage", *FIGURES, "job"], cells, ["job"])
 
 
-def names(rows: Sequence[Row]) -> Table:
+def names(rows: Sequence[FigureRow]) -> Table:
     return table(
         [*FIGURES, "category", "name"], [[*figures(r), r["category"], r["name"]] for r in rows], ["category", "name"]
     )
 
 
-def collectives(rows: Sequence[Row]) -> Table:
+def collectives(rows: Sequence[FigureRow]) -> Table:
     columns = [
         "matched",
         "ranks",

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from fastdispatch.detectors.host_sync import reads_of_program
-from fastdispatch.detectors.measured_steps import Steps
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.read.compilations import compilations
 from fastdispatch.read.trace import Trace
 
@@ -19,7 +19,7 @@ class CountedCalls:
         """``function``: the name of the test, at which paths begin."""
         self.trace = trace
         self.function = function
-        self.steps = Steps(trace)
+        self.steps = MeasuredSteps(trace)
 
     @cached_property
     def operators(self) -> dict[str, int]:
@@ -50,9 +50,9 @@ class CountedCalls:
         """The functions of the program from the test to a call, and the call."""
         rows = [row, *(above for above in self.steps.above(row) if self.steps.is_user(above))]
         names = [self.steps.key(each) for each in rows]
-        for place, each in enumerate(rows):
+        for index, each in enumerate(rows):
             if self.steps.name(each) == self.function:
-                names = names[: place + 1]
+                names = names[: index + 1]
                 break
         return " -> ".join(reversed(names))
 

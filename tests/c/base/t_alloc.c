@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 
 static void
-counts_what_is_in_use(void)
+counts_bytes_in_use(void)
 {
     size_t before = fd_alloc_in_use();
     char *block = fd_malloc(1000);
@@ -64,5 +64,5 @@ fails_after(void)
     CHECK(kept);
 }
 
-RUN(TEST(counts_what_is_in_use), TEST(nothing_is_a_block),
+RUN(TEST(counts_bytes_in_use), TEST(nothing_is_a_block),
     TEST(impossible_sizes), TEST(fails_after))

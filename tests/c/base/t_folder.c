@@ -18,7 +18,7 @@ mode_of(const char *path)
 }
 
 static void
-made_with_what_is_above(void)
+created_with_parents(void)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     fd_error error = {""};
@@ -125,7 +125,7 @@ names_that_lead_elsewhere(void)
 }
 
 static void
-names_are_given(void)
+renames(void)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     OK(fd_folder_open(&folder, "renames", true, NULL));
@@ -213,7 +213,6 @@ reading_by_a_path(void)
     SAME(error.text, "absent: No such file or directory");
 }
 
-RUN(TEST(made_with_what_is_above), TEST(permissions), TEST(not_regular_files),
-    TEST(names_that_lead_elsewhere), TEST(names_are_given),
-    TEST(descriptors_are_high), TEST(closed_by_the_program),
-    TEST(reading_by_a_path))
+RUN(TEST(created_with_parents), TEST(permissions), TEST(not_regular_files),
+    TEST(names_that_lead_elsewhere), TEST(renames), TEST(descriptors_are_high),
+    TEST(closed_by_the_program), TEST(reading_by_a_path))

@@ -61,7 +61,7 @@ every_byte_counts(void)
 /* A text with another number of NULs has another hash; texts need not be
  * aligned. */
 static void
-size_and_place(void)
+size_and_position(void)
 {
     char bytes[24] = "";
     CHECK(fd_hash_bytes(bytes, 8) != fd_hash_bytes(bytes, 9));
@@ -73,7 +73,7 @@ size_and_place(void)
 /* The vectors of the paper and of its reference program: key 00 to 0f, input
  * 00, 01, ... */
 static void
-known_answers(void)
+known_values(void)
 {
     fd_sip_key key = {UINT64_C(0x0706050403020100),
                       UINT64_C(0x0f0e0d0c0b0a0908)};
@@ -96,4 +96,4 @@ the_key_counts(void)
 }
 
 RUN(TEST(words_spread), TEST(order_of_words_matters), TEST(every_byte_counts),
-    TEST(size_and_place), TEST(known_answers), TEST(the_key_counts))
+    TEST(size_and_position), TEST(known_values), TEST(the_key_counts))

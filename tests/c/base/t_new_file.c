@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static void
-appears_as_a_whole(void)
+appears_complete(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     fd_new_file file;
@@ -56,4 +56,4 @@ reports_the_reason(void)
     SAME(error.text, "/dev/null: cannot write: not a regular file");
 }
 
-RUN(TEST(appears_as_a_whole), TEST(leaves_nothing), TEST(reports_the_reason))
+RUN(TEST(appears_complete), TEST(leaves_nothing), TEST(reports_the_reason))

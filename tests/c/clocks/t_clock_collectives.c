@@ -163,7 +163,7 @@ a_straggler(void)
 }
 
 static void
-what_is_stated_is_true(void)
+stated_errors_hold(void)
 {
     uint64_t state = 3;
     scene s;
@@ -233,5 +233,5 @@ nothing_in_common(void)
 }
 
 RUN(TEST(within_5_us), ONCE(within_5_us_of_any_delay), TEST(a_straggler),
-    TEST(what_is_stated_is_true), TEST(through_other_members),
+    TEST(stated_errors_hold), TEST(through_other_members),
     TEST(groups_that_look_alike), TEST(nothing_in_common))

@@ -86,7 +86,7 @@ look_in_child(fd_ping_thread *threads, int kept[MANY][2])
 }
 
 static void
-a_child_has_none(void)
+no_thread_in_a_child(void)
 {
     fd_ping_thread threads[MANY];
     int kept[MANY][2];
@@ -109,4 +109,4 @@ a_child_has_none(void)
     EQUAL(WEXITSTATUS(status), 0);
 }
 
-RUN(ONCE(starts_and_ends), ONCE(several), ONCE(a_child_has_none))
+RUN(ONCE(starts_and_ends), ONCE(several), ONCE(no_thread_in_a_child))

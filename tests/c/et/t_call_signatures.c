@@ -17,7 +17,7 @@ numbers(void)
     uint32_t signatures = diff.signatures.count;
     OK(fd_et_find_signatures(&diff, &again));
     EQUAL(diff.signatures.count, signatures);
-    uint32_t sum = fd_et_place(&et, 9) - 1;
+    uint32_t sum = fd_et_index(&et, 9) - 1;
     EQUAL(side.signatures[sum], again.signatures[sum]);
     const fd_et_signature *signature =
         &diff.signatures.list[side.signatures[sum] - 1];
@@ -27,7 +27,7 @@ numbers(void)
     SAME(fd_text_pool_get(&diff.texts, signature->comm),
          "ALL_REDUCE 24 bytes, group 0");
     signature =
-        &diff.signatures.list[side.signatures[fd_et_place(&et, 20) - 1] - 1];
+        &diff.signatures.list[side.signatures[fd_et_index(&et, 20) - 1] - 1];
     SAME(fd_text_pool_get(&diff.texts, signature->comm),
          "SEND 24 bytes, group 0, to rank 1");
 }

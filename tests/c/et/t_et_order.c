@@ -42,8 +42,8 @@ renumbered(void)
     EQUAL(traces_edge(&et, 1, 2), 1);
     EQUAL(traces_edge(&et, 2, 3), 1);
     EQUAL(traces_edge(&et, 3, 4), 1);
-    EQUAL(fd_et_place(&et, 4), 4);
-    EQUAL(fd_et_place(&et, 13), 0);
+    EQUAL(fd_et_index(&et, 4), 4);
+    EQUAL(fd_et_index(&et, 13), 0);
 }
 
 /* The edge with the lowest certainty is dropped. A cycle of derived edges alone

@@ -11,11 +11,11 @@ first_places(void)
     static const uint64_t bytes[] = {50, 10, 40, 30, 20};
     for (uint64_t i = 0; i < 5; i++) {
         fd_faults_add(&faults, FD_FAULT_TIME,
-                      (fd_fault_place){bytes[i], i + 1});
+                      (fd_fault_position){bytes[i], i + 1});
     }
-    fd_faults_add(&faults, FD_FAULT_DAMAGE, (fd_fault_place){0, 0});
+    fd_faults_add(&faults, FD_FAULT_DAMAGE, (fd_fault_position){0, 0});
     EQUAL(faults.count[FD_FAULT_TIME], 5);
-    const fd_fault_place *first = faults.first[FD_FAULT_TIME];
+    const fd_fault_position *first = faults.first[FD_FAULT_TIME];
     EQUAL(first[0].byte, 10);
     EQUAL(first[0].event, 2);
     EQUAL(first[1].byte, 20);
@@ -27,9 +27,9 @@ static void
 notes_break_nothing(void)
 {
     fd_faults faults = {.count = {0}};
-    fd_faults_add(&faults, FD_FAULT_TEXT_ID, (fd_fault_place){1, 1});
+    fd_faults_add(&faults, FD_FAULT_TEXT_ID, (fd_fault_position){1, 1});
     EQUAL(fd_faults_broken(&faults), 0);
-    fd_faults_add(&faults, FD_FAULT_OVERLAP, (fd_fault_place){1, 1});
+    fd_faults_add(&faults, FD_FAULT_OVERLAP, (fd_fault_position){1, 1});
     EQUAL(fd_faults_broken(&faults), 1);
 }
 

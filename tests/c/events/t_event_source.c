@@ -35,7 +35,7 @@ recognized_by_their_first_bytes(void)
 }
 
 static void
-what_cannot_be_opened(void)
+unreadable_files(void)
 {
     CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
     fd_error error = {""};
@@ -43,4 +43,4 @@ what_cannot_be_opened(void)
     SAME(error.text, "absent: No such file or directory");
 }
 
-RUN(TEST(recognized_by_their_first_bytes), TEST(what_cannot_be_opened))
+RUN(TEST(recognized_by_their_first_bytes), TEST(unreadable_files))

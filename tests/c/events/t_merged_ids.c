@@ -48,9 +48,9 @@ very_many_processes(void)
 static uint32_t
 tid_of(fd_timeline_ids *ids, uint32_t pid, const char *tid)
 {
-    uint32_t place;
-    fd_status status = fd_timeline_ids_thread(ids, pid, span(tid), &place);
-    return status == FD_OK ? ids->threads.list[place].tid : 0;
+    uint32_t index;
+    fd_status status = fd_timeline_ids_thread(ids, pid, span(tid), &index);
+    return status == FD_OK ? ids->threads.list[index].tid : 0;
 }
 
 static void
@@ -82,9 +82,9 @@ threads(void)
 }
 
 static void
-flow_is(const char *id, uint64_t place, const char *wanted)
+flow_is(const char *id, uint64_t index, const char *wanted)
 {
-    fd_timeline_ids ids = {.place = place, .inputs = 8};
+    fd_timeline_ids ids = {.input = index, .inputs = 8};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_ids_flow(&ids, span(id), &to);
     fd_buffer_bytes(&to, "", 1);
@@ -118,7 +118,7 @@ hashed_flows(void)
                                         "\"0xffffffffffffffff0\""};
     char seen[8][32];
     for (size_t i = 0; i < 8; i++) {
-        fd_timeline_ids ids = {.place = 5, .inputs = 8};
+        fd_timeline_ids ids = {.input = 5, .inputs = 8};
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
         fd_timeline_ids_flow(&ids, span(texts[i]), &to);
         fd_buffer_bytes(&to, "", 1);

@@ -57,7 +57,7 @@ by_calls(void)
 
 /* No GPU time: calls are used instead. */
 static void
-what_is_nowhere_is_calls(void)
+calls_without_gpu_time(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
     CLEAN(fd_stacks_clear) fd_stacks stacks = {.trace = NULL};
@@ -68,4 +68,4 @@ what_is_nowhere_is_calls(void)
 }
 
 RUN(TEST(each_call_opens_and_closes_once), TEST(by_calls),
-    TEST(what_is_nowhere_is_calls))
+    TEST(calls_without_gpu_time))

@@ -9,7 +9,7 @@ static const picture_call run[] = {
 };
 
 static void
-a_line_a_stack(void)
+one_line_per_stack(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, run));
@@ -40,4 +40,4 @@ nothing_recorded(void)
     SAME(p.text.bytes, "");
 }
 
-RUN(TEST(a_line_a_stack), TEST(by_calls), TEST(nothing_recorded))
+RUN(TEST(one_line_per_stack), TEST(by_calls), TEST(nothing_recorded))

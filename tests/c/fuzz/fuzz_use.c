@@ -103,7 +103,7 @@ use_pipeline(const fd_trace *trace)
     fd_pipe_known *known = calloc(trace->ranks.count + 1, sizeof *known);
     must(known != NULL);
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        known[i] = (fd_pipe_known){.place = -1, .data = -1, .model = -1};
+        known[i] = (fd_pipe_known){.position = -1, .data = -1, .model = -1};
     }
     fd_status status =
         fd_timeline_pipeline(&report, trace, known, &request, NULL);

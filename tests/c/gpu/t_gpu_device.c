@@ -344,7 +344,7 @@ sticky_errors_end_it(void)
 /* CUDA fails with queued timestamps and an open call: collected intervals
  * stay, the others are counted, and CUDA is not called again. */
 static void
-a_gpu_goes_away(void)
+lost_gpu(void)
 {
     CLEAN(bench_clear) bench b;
     OK(bench_open(&b, 0));
@@ -488,7 +488,7 @@ no_start_before_its_launch(void)
 
 RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ABSORBS(starves),
     ABSORBS(gaps_do_not_starve), ABSORBS(busy_streams_do_not_starve),
-    ONCE(a_million_timestamps), ABSORBS(a_gpu_goes_away),
+    ONCE(a_million_timestamps), ABSORBS(lost_gpu),
     ONCE(several_threads_at_once), ABSORBS(a_dry_pool_loses),
     ABSORBS(captured_streams_are_left_alone), ABSORBS(capture_in_between),
     ABSORBS(user_errors_stay), ABSORBS(sticky_errors_end_it),

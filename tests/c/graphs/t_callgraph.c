@@ -35,7 +35,7 @@ two_sorted_lists(void)
 }
 
 static void
-operators_when_asked(void)
+operators_on_request(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, run));
@@ -49,7 +49,7 @@ operators_when_asked(void)
 
 /* Nothing is folded for being small or of a library, whatever the style. */
 static void
-only_what_is_asked_is_dropped(void)
+requested_parts_are_omitted(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
     static const char *const hooks[] = {"hook*"};
@@ -73,5 +73,5 @@ nothing_recorded(void)
     SAME(p.text.bytes, "{\"nodes\":[],\n\"edges\":[]}\n");
 }
 
-RUN(TEST(two_sorted_lists), TEST(operators_when_asked),
-    TEST(only_what_is_asked_is_dropped), TEST(nothing_recorded))
+RUN(TEST(two_sorted_lists), TEST(operators_on_request),
+    TEST(requested_parts_are_omitted), TEST(nothing_recorded))

@@ -35,7 +35,7 @@ functions_and_calls(void)
 }
 
 static void
-python_alone_unless_asked(void)
+python_only_by_default(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, run));
@@ -45,7 +45,7 @@ python_alone_unless_asked(void)
 }
 
 static void
-without_times_there_are_calls_alone(void)
+calls_without_times(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
     static const picture_call counted[] = {
@@ -60,5 +60,5 @@ without_times_there_are_calls_alone(void)
     CHECK(picture_has(&p, "<edge source="));
 }
 
-RUN(TEST(functions_and_calls), TEST(python_alone_unless_asked),
-    TEST(without_times_there_are_calls_alone))
+RUN(TEST(functions_and_calls), TEST(python_only_by_default),
+    TEST(calls_without_times))

@@ -25,7 +25,7 @@ static const picture_call run[] = {
 };
 
 static void
-what_a_reader_looks_for_is_drawn(void)
+selected_functions_are_drawn(void)
 {
     static const char *const drawn[] = {"train.py:[]:main",
                                         "torch/optim/adam.py:[Adam]:step",
@@ -206,7 +206,7 @@ instants_are_drawn(void)
 }
 
 static void
-a_threshold_of_the_whole(void)
+threshold_in_percent(void)
 {
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, run));
@@ -293,7 +293,7 @@ globs_decide_last(void)
 }
 
 static void
-only_what_the_rank_met_is_counted(void)
+only_calls_of_the_rank(void)
 {
     static const picture_call ranks[] = {
         {USER(0, "t.py::both", 1, 10)},
@@ -310,10 +310,9 @@ only_what_the_rank_met_is_counted(void)
     EQUAL(p.graph.selection.functions[FD_LEFT_OUT], 1);
 }
 
-RUN(TEST(what_a_reader_looks_for_is_drawn),
-    TEST(the_rest_is_counted_by_reason), TEST(a_framework_alone_is_folded),
-    TEST(drawn_for_one_path), TEST(wrappers_of_decorators),
-    TEST(ranges_of_a_reader), TEST(all_and_classic_fold_nothing),
-    TEST(instants_are_drawn), TEST(a_threshold_of_the_whole),
-    TEST(a_crowd_raises_the_threshold), TEST(globs_decide_last),
-    TEST(only_what_the_rank_met_is_counted))
+RUN(TEST(selected_functions_are_drawn), TEST(the_rest_is_counted_by_reason),
+    TEST(a_framework_alone_is_folded), TEST(drawn_for_one_path),
+    TEST(wrappers_of_decorators), TEST(ranges_of_a_reader),
+    TEST(all_and_classic_fold_nothing), TEST(instants_are_drawn),
+    TEST(threshold_in_percent), TEST(a_crowd_raises_the_threshold),
+    TEST(globs_decide_last), TEST(only_calls_of_the_rank))

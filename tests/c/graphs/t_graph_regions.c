@@ -101,7 +101,7 @@ recursion_has_no_end_of_regions(void)
 }
 
 static void
-depth_is_the_longest_way(void)
+depth_is_the_longest_path(void)
 {
     static const picture_call calls[] = {
         {USER(0, "a.py::a", 1, 10)}, {USER(1, "a.py::b", 1, 10)},
@@ -217,6 +217,6 @@ depths_of_regions(void)
 }
 
 RUN(TEST(packages_are_left_and_entered), TEST(the_main_caller_decides),
-    TEST(recursion_has_no_end_of_regions), TEST(depth_is_the_longest_way),
+    TEST(recursion_has_no_end_of_regions), TEST(depth_is_the_longest_path),
     TEST(leaves_on_lines), TEST(leaves_without_callers),
     TEST(leaves_at_many_heights), TEST(depths_of_regions))

@@ -75,16 +75,16 @@ values(void)
 
 /* Every byte at every position of a word, with its meaning. */
 static void
-odd_bytes_at_any_place(void)
+odd_bytes_at_any_position(void)
 {
     for (int byte = 1; byte < 256; byte++) {
-        for (size_t place = 1; place < 20; place++) {
+        for (size_t index = 1; index < 20; index++) {
             CLEAN(fd_scan_clear) fd_scan scan = {.forgets = true};
             char text[] = "\"....................\" ";
-            text[place] = (char)byte;
+            text[index] = (char)byte;
             fd_scan_begin(&scan, text, text + sizeof text - 1);
             EQUAL(fd_scan_value(&scan), FD_SCAN_OK);
-            EQUAL(scan.at - text, byte == '"' ? (long)place + 1 : 22);
+            EQUAL(scan.at - text, byte == '"' ? (long)index + 1 : 22);
         }
     }
 }
@@ -242,7 +242,7 @@ doubles(void)
     }
 }
 
-RUN(TEST(values), TEST(odd_bytes_at_any_place), TEST(nesting_has_a_limit),
+RUN(TEST(values), TEST(odd_bytes_at_any_position), TEST(nesting_has_a_limit),
     TEST(repairs_have_a_limit), TEST(members), TEST(unsigned_numbers),
     TEST(words_of_values), TEST(elements_of_arrays), TEST(members_by_name),
     TEST(doubles))

@@ -71,12 +71,18 @@ numbers(void)
     fd_json_put_double(&w, NULL, -2e300);
     fd_json_put_double(&w, NULL, (double)INFINITY);
     fd_json_put_double(&w, NULL, (double)NAN);
+    fd_json_put_double(&w, NULL, -12);
+    fd_json_put_double(&w, NULL, 0);
+    fd_json_put_double(&w, NULL, -0.0);
+    fd_json_put_double(&w, NULL, 9007199254740991);
+    fd_json_put_double(&w, NULL, 1e17);
     fd_json_put_milli(&w, NULL, 1234567);
     fd_json_put_milli(&w, NULL, -7);
     fd_json_put_milli(&w, NULL, INT64_MIN);
     fd_json_end_array(&w);
     setlocale(LC_NUMERIC, "C");
-    expect(&text, "[0.5,-2.0000000000000001e+300,null,null,1234.567,-0.007,"
+    expect(&text, "[0.5,-2.0000000000000001e+300,null,null,-12,0,-0,"
+                  "9007199254740991,1e+17,1234.567,-0.007,"
                   "-9223372036854775.808]");
 }
 

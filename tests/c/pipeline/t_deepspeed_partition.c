@@ -75,7 +75,7 @@ uniform_by_number(void)
 }
 
 static void
-empty_stages_come_last(void)
+empty_stages_are_last(void)
 {
     CUTS(FD_CUT_UNIFORM, 4, WEIGHTS(1, 2, 3), 0, 1, 2, 3, 3);
     CUTS(FD_CUT_BALANCED, 4, WEIGHTS(1, 2, 3), 0, 1, 2, 3, 3);
@@ -136,5 +136,5 @@ many_layers(void)
 RUN(TEST(of_equal_cuts_the_latest),
     TEST(balanced_need_not_be_the_best_bottleneck),
     TEST(among_best_bottlenecks_the_most_even), TEST(uniform_by_number),
-    TEST(empty_stages_come_last), TEST(bad_input_is_one_line),
+    TEST(empty_stages_are_last), TEST(bad_input_is_one_line),
     TEST(many_layers))

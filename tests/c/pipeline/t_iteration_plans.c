@@ -30,7 +30,7 @@ begin(fd_trace **trace, const char *schedule, uint32_t micro_batches,
                                .micro_batches = micro_batches + 1,
                                .stages = stages + 1,
                                .processes = processes + 1,
-                               .place = 1};
+                               .position = 1};
     fd_trace_meta meta;
     strcpy(made.schedule, schedule);
     *trace = fd_trace_new();
@@ -88,7 +88,7 @@ a_difference_is_flagged_and_named(void)
 }
 
 static void
-what_has_no_plan_is_not_compared(void)
+without_plan_no_comparison(void)
 {
     static const struct {
         const char *schedule;
@@ -136,6 +136,5 @@ jobs_without_numbers_get_those_of_the_plan(void)
 }
 
 RUN(TEST(an_iteration_follows_its_plan),
-    TEST(a_difference_is_flagged_and_named),
-    TEST(what_has_no_plan_is_not_compared),
+    TEST(a_difference_is_flagged_and_named), TEST(without_plan_no_comparison),
     TEST(jobs_without_numbers_get_those_of_the_plan))

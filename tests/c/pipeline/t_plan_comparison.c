@@ -50,7 +50,7 @@ unplanned(const executed_list *list)
 }
 
 static void
-every_plan_is_what_it_says(void)
+plans_match_their_names(void)
 {
     static const char *const names[] = {"deepspeed-train",
                                         "deepspeed-inference",
@@ -109,7 +109,7 @@ one_too_few(void)
 /* Other engines post transfers when they like, and have loads and reductions
  * that are in no plan. */
 static void
-what_may_differ(void)
+permitted_differences(void)
 {
     CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
     CLEAN(clear) executed_list ran = {NULL, 0, 0};
@@ -150,5 +150,6 @@ another_order(void)
     CHECK(!ran.list[2].unplanned);
 }
 
-RUN(ABSORBS(every_plan_is_what_it_says), ABSORBS(an_instruction_too_many),
-    ABSORBS(one_too_few), ABSORBS(what_may_differ), ABSORBS(another_order))
+RUN(ABSORBS(plans_match_their_names), ABSORBS(an_instruction_too_many),
+    ABSORBS(one_too_few), ABSORBS(permitted_differences),
+    ABSORBS(another_order))

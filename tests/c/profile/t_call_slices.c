@@ -59,7 +59,7 @@ overlaps_begin_later(void)
 }
 
 static void
-other_lines_are_left_out(void)
+other_lines_are_skipped(void)
 {
     fd_trace_event step = call(0, 4);
     fd_trace_event work = call(1, 3);
@@ -71,4 +71,4 @@ other_lines_are_left_out(void)
 }
 
 RUN(TEST(calls_inside_their_callers), TEST(overlaps_begin_later),
-    TEST(other_lines_are_left_out))
+    TEST(other_lines_are_skipped))

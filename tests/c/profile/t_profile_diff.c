@@ -66,7 +66,7 @@ row_of(const compared *c, const char *key)
 }
 
 static void
-what_changed_beyond_the_machine(void)
+changes_beyond_the_machine(void)
 {
     CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
     OK(compare(&c, FD_BY_NODE, false));
@@ -96,7 +96,7 @@ in_steps(fd_trace *trace, uint32_t of_dear)
 
 /* The noise of a function in a single step is unknown. */
 static void
-one_step_says_nothing(void)
+one_step_is_not_enough(void)
 {
     for (uint32_t steps = 1; steps <= 2; steps++) {
         CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
@@ -229,7 +229,7 @@ rare_calls_of_selected_steps(void)
     }
 }
 
-RUN(TEST(what_changed_beyond_the_machine), TEST(one_step_says_nothing),
+RUN(TEST(changes_beyond_the_machine), TEST(one_step_is_not_enough),
     TEST(slower_modules_are_not_the_machine),
     TEST(collections_are_not_compared), TEST(ranks_of_one_run_share_no_speed),
     TEST(calls_by_their_ends), TEST(rare_calls_of_selected_steps))

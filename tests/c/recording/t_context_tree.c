@@ -53,7 +53,7 @@ self_times_telescope(void)
 }
 
 static void
-self_goes_to_the_running(void)
+self_time_of_the_running_call(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 4));
@@ -366,7 +366,7 @@ every_chunk_is_listed(void)
     EQUAL(listed, f.main->contexts.count);
 }
 
-RUN(ABSORBS(self_times_telescope), ABSORBS(self_goes_to_the_running),
+RUN(ABSORBS(self_times_telescope), ABSORBS(self_time_of_the_running_call),
     ABSORBS(clock_steps_back), ABSORBS(one_context_per_path),
     ABSORBS(phases_of_a_closure), ABSORBS(recursion_folds_at_8),
     ABSORBS(mutual_recursion_folds), ABSORBS(folding_nodes_absorb),

@@ -42,7 +42,7 @@ lines_in_the_order_of_their_ends(void)
 }
 
 static void
-short_calls_and_folded_ones_have_none(void)
+short_and_folded_calls_have_no_events(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open_timeline(&f, &(fd_timeline){.on = true, .shortest = {7}}));
@@ -97,7 +97,7 @@ or_the_oldest_are_overwritten(void)
 /* Calls open at the end of a thread have ended; a range that moves down has
  * not, and contracted frames have no line. */
 static void
-entries_that_are_no_end_of_a_call(void)
+entries_other_than_ends(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
@@ -130,7 +130,7 @@ steps_have_lines_too(void)
 }
 
 RUN(ABSORBS(lines_in_the_order_of_their_ends),
-    ABSORBS(short_calls_and_folded_ones_have_none),
+    ABSORBS(short_and_folded_calls_have_no_events),
     ABSORBS(without_room_the_newest_are_lost),
-    ABSORBS(or_the_oldest_are_overwritten),
-    ABSORBS(entries_that_are_no_end_of_a_call), ABSORBS(steps_have_lines_too))
+    ABSORBS(or_the_oldest_are_overwritten), ABSORBS(entries_other_than_ends),
+    ABSORBS(steps_have_lines_too))

@@ -90,7 +90,7 @@ in_the_side_file_when_the_share_is_used_up(void)
 }
 
 static void
-or_the_oldest_is_filled_anew(void)
+the_oldest_is_reused(void)
 {
     CLEAN(clear) series s;
     OK(open_series(&s, NULL, 0, true));
@@ -106,7 +106,7 @@ or_the_oldest_is_filled_anew(void)
 }
 
 static void
-or_there_is_none(void)
+only_the_first_without_budget(void)
 {
     CLEAN(clear) series s;
     OK(open_series(&s, NULL, 0, false));
@@ -117,7 +117,7 @@ or_there_is_none(void)
 
 /* Not for a recording in memory, which has no name. */
 static void
-what_has_no_side_file(void)
+recording_without_side_file(void)
 {
     CLEAN(clear) series s;
     OK(open_series(&s, NULL, 100 * 1024, false));
@@ -127,7 +127,7 @@ what_has_no_side_file(void)
 }
 
 static void
-one_that_is_not_needed_goes(void)
+unneeded_side_file_is_removed(void)
 {
     CLEAN(clear) series s;
     OK(open_series(&s, "plenty.fd", 100 * 1024, false));
@@ -140,7 +140,7 @@ one_that_is_not_needed_goes(void)
 /* A recording that replaces another removes its side file; another kind of
  * file stays, and is an error. */
 static void
-one_of_a_recording_that_is_replaced_goes(void)
+side_file_of_a_replaced_recording(void)
 {
     CLEAN(clear) series s;
     CLEAN(fixture_clear) fixture again = {.recording = NULL};
@@ -179,7 +179,8 @@ nothing_of_a_child_gets_there(void)
 }
 
 RUN(ABSORBS(in_the_side_file_when_the_share_is_used_up),
-    ABSORBS(or_the_oldest_is_filled_anew), ABSORBS(or_there_is_none),
-    ABSORBS(what_has_no_side_file), ABSORBS(one_that_is_not_needed_goes),
-    ABSORBS(one_of_a_recording_that_is_replaced_goes),
+    ABSORBS(the_oldest_is_reused), ABSORBS(only_the_first_without_budget),
+    ABSORBS(recording_without_side_file),
+    ABSORBS(unneeded_side_file_is_removed),
+    ABSORBS(side_file_of_a_replaced_recording),
     ABSORBS(nothing_of_a_child_gets_there))

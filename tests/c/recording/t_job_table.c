@@ -84,7 +84,7 @@ without_jobs_in_the_timeline_a_range(void)
 }
 
 static void
-what_finds_no_room_is_counted(void)
+overflow_is_counted(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
@@ -103,4 +103,4 @@ what_finds_no_room_is_counted(void)
 RUN(ABSORBS(a_record_from_its_beginning),
     ABSORBS(short_ones_have_a_record_and_no_line),
     ABSORBS(without_jobs_in_the_timeline_a_range),
-    ABSORBS(what_finds_no_room_is_counted))
+    ABSORBS(overflow_is_counted))

@@ -4,7 +4,7 @@
 #include "recording/module_table.h"
 
 static void
-named_by_place(void)
+named_by_position(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 4));
@@ -53,4 +53,4 @@ measured(void)
     EQUAL(module->parameters, 1000);
 }
 
-RUN(ABSORBS(measured), ABSORBS(named_by_place), ABSORBS(bound_is_counted))
+RUN(ABSORBS(measured), ABSORBS(named_by_position), ABSORBS(bound_is_counted))

@@ -18,7 +18,7 @@ static const fd_node_spec METHOD = {
 
 /* Kind, file, class, name and line make a node; nothing else does. */
 static void
-what_makes_a_node(void)
+identity_of_nodes(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 4));
@@ -86,5 +86,5 @@ edges_are_a_set(void)
     EQUAL(f.recording->nodes.edges.count, before + 2);
 }
 
-RUN(ABSORBS(what_makes_a_node), ABSORBS(bound_is_counted), ABSORBS(key_texts),
+RUN(ABSORBS(identity_of_nodes), ABSORBS(bound_is_counted), ABSORBS(key_texts),
     ABSORBS(edges_are_a_set))

@@ -42,7 +42,7 @@ find_by_owner_and_kind(void)
 }
 
 static void
-nothing_above_the_top_comes_back(void)
+popped_entries_are_gone(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 4));
@@ -169,6 +169,6 @@ room_ends(void)
 }
 
 RUN(ABSORBS(find_by_owner_and_kind), ABSORBS(range_outlives_its_enter),
-    ABSORBS(nothing_above_the_top_comes_back), ABSORBS(close_keeps_ranges),
+    ABSORBS(popped_entries_are_gone), ABSORBS(close_keeps_ranges),
     ABSORBS(empty_range_is_counted_once), ABSORBS(pending_time),
     ABSORBS(room_ends))

@@ -53,7 +53,7 @@ calls_nest(void)
 }
 
 static void
-ends_that_nobody_saw(void)
+unseen_ends(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 4));
@@ -83,7 +83,7 @@ asynchronous_calls_enclose_nothing(void)
 }
 
 static void
-what_finds_no_room_is_counted(void)
+overflow_is_counted(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 4));
@@ -99,6 +99,5 @@ what_finds_no_room_is_counted(void)
     EQUAL(counted(&f), 202 - kept);
 }
 
-RUN(ABSORBS(calls_nest), ABSORBS(ends_that_nobody_saw),
-    ABSORBS(asynchronous_calls_enclose_nothing),
-    ABSORBS(what_finds_no_room_is_counted))
+RUN(ABSORBS(calls_nest), ABSORBS(unseen_ends),
+    ABSORBS(asynchronous_calls_enclose_nothing), ABSORBS(overflow_is_counted))

@@ -95,7 +95,7 @@ live_file_is_not_taken(void)
 
 /* After the end, stores of a late thread do not reach the file. */
 static void
-finish_keeps_what_is_there(void)
+finish_keeps_content(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     OK(fd_file_create(&file, "done.fd", MB, NULL));
@@ -188,10 +188,10 @@ killed_while_a_child_lives(void)
         record_and_fork("orphaned.fd", pipes[1]);
     }
     EQUAL(read(pipes[0], &child, sizeof child), sizeof child);
-    OK(fd_place_look(&folder, "orphaned.fd", &before, NULL));
+    OK(fd_recording_lookup(&folder, "orphaned.fd", &before, NULL));
     kill(parent, SIGKILL);
     waitpid(parent, NULL, 0);
-    OK(fd_place_look(&folder, "orphaned.fd", &after, NULL));
+    OK(fd_recording_lookup(&folder, "orphaned.fd", &after, NULL));
     bool lives = kill(child, SIGKILL) == 0;
     close(pipes[0]);
     close(pipes[1]);
@@ -297,6 +297,6 @@ saved_from_memory(void)
 
 RUN(TEST(bound_is_counted), TEST(full_disk), TEST(full_from_the_start),
     TEST(cannot_create), TEST(live_file_is_not_taken),
-    TEST(finish_keeps_what_is_there), TEST(detach_in_a_child),
+    TEST(finish_keeps_content), TEST(detach_in_a_child),
     ONCE(killed_while_a_child_lives), ONCE(descriptors_are_closed),
     TEST(published_at_once), TEST(abandoned), TEST(saved_from_memory))

@@ -66,7 +66,7 @@ plain_and_packed_are_the_same(void)
 /* Kept bytes stay at their offset; the window grows for them, up to a
  * bound. */
 static void
-keeps_what_is_needed(void)
+keeps_required_bytes(void)
 {
     CLEAN(fd_bytes_in_close) fd_bytes_in in;
     FILE *file = fopen("large", "wb");
@@ -203,6 +203,6 @@ seeks_in_plain_files(void)
     STATUS(fd_bytes_in_seek(&gzip, 6), FD_EIO);
 }
 
-RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_what_is_needed),
+RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_required_bytes),
     TEST(damaged_gzip), TEST(members_of_gzip), TEST(finds_across_windows),
     TEST(missing_files), TEST(seeks_in_plain_files))

@@ -80,7 +80,7 @@ add_all(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
                 continue;
             }
             fd_pipe_rank rank = {.rank = stage * lines + line,
-                                 .place = -1,
+                                 .position = -1,
                                  .data = -1,
                                  .model = -1,
                                  .unsure = spec->skew == NULL ? 0 : -1};

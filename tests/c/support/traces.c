@@ -124,11 +124,11 @@ traces_loaded(fd_et *et)
 const fd_et_node *
 traces_find(const fd_et *et, uint64_t id)
 {
-    uint32_t place = fd_et_place(et, id);
-    if (place == 0) {
+    uint32_t index = fd_et_index(et, id);
+    if (index == 0) {
         abort();
     }
-    return &et->nodes.list[place - 1];
+    return &et->nodes.list[index - 1];
 }
 
 const fd_et_node *

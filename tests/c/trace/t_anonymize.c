@@ -95,7 +95,7 @@ prefixes_are_cut(void)
 }
 
 static void
-nothing_is_asked(void)
+no_option(void)
 {
     CLEAN(fixture_trace_free) fd_trace *one = NULL;
     CLEAN(fixture_trace_free) fd_trace *same = NULL;
@@ -108,5 +108,4 @@ nothing_is_asked(void)
 }
 
 RUN(TEST(names_of_the_user_go), TEST(salts_part_and_join),
-    TEST(facts_without_names_stay), TEST(prefixes_are_cut),
-    TEST(nothing_is_asked))
+    TEST(facts_without_names_stay), TEST(prefixes_are_cut), TEST(no_option))

@@ -44,7 +44,7 @@ scrambled(fd_trace **made, uint32_t seed)
 {
     uint32_t order[COUNT];
     uint32_t nodes[COUNT] = {0};
-    uint32_t place[COUNT];
+    uint32_t index[COUNT];
     uint32_t map[COUNT + 1];
     fd_trace_context contexts[COUNT + 1] = {{.node = 0}};
     fd_trace *trace = *made = fd_trace_new();
@@ -53,23 +53,23 @@ scrambled(fd_trace **made, uint32_t seed)
     }
     for (uint32_t i = 0; i < COUNT; i++) {
         order[i] = i;
-        place[i] = i + 1;
+        index[i] = i + 1;
     }
     shuffle(order, COUNT, seed);
-    shuffle(place, COUNT, seed + 1);
+    shuffle(index, COUNT, seed + 1);
     fd_status status = add_nodes(trace, order, nodes);
     for (uint32_t n = 0; n < COUNT; n++) {
-        contexts[place[n]] =
-            (fd_trace_context){.parent = n < 3 ? 0 : place[n / 3],
+        contexts[index[n]] =
+            (fd_trace_context){.parent = n < 3 ? 0 : index[n / 3],
                                .node = nodes[n % 11],
-                               .origin = n % 4 == 3 ? place[n / 2] : 0};
+                               .origin = n % 4 == 3 ? index[n / 2] : 0};
     }
     if (status == FD_OK) {
         status = fd_contexts_merge(trace, contexts, NULL, COUNT + 1, map);
     }
     fd_trace_rank *rank = status == FD_OK ? fd_trace_add_rank(trace) : NULL;
     for (uint32_t i = 0; i < COUNT && rank != NULL && status == FD_OK; i++) {
-        fd_figure figure = {.context = map[place[order[i]]],
+        fd_figure figure = {.context = map[index[order[i]]],
                             .calls = order[i] + 1};
         status = fd_vector_push(&rank->figures, figure);
     }

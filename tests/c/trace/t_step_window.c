@@ -133,7 +133,7 @@ undecided_ranks(void)
 
 /* The same as the reduced trace, beside the whole one. */
 static void
-settled_beside_whole(void)
+settled_steps_and_all_steps(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fixture_trace_free) fd_trace *settled = NULL;
@@ -241,5 +241,5 @@ ranges(void)
 }
 
 RUN(TEST(differences), TEST(from_the_start), TEST(undecided_ranks),
-    TEST(settled_beside_whole), ABSORBS(first_steps_are_skipped),
+    TEST(settled_steps_and_all_steps), ABSORBS(first_steps_are_skipped),
     ABSORBS(varying_times), ABSORBS(not_decided), ABSORBS(ranges))

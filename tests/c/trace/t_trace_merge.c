@@ -218,7 +218,7 @@ any_order(void)
 }
 
 static void
-only_what_is_wanted(void)
+only_selected_parts(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = with_a_node();
     OK(trace != NULL ? FD_OK : FD_ENOMEM);
@@ -303,5 +303,5 @@ very_deep(void)
 
 RUN(TEST(any_order_any_grouping), TEST(figures_stay), TEST(same_rank_twice),
     TEST(taken), TEST(foreign_run), TEST(nothing_and_something),
-    TEST(any_order), TEST(only_what_is_wanted), TEST(duplicates_join),
+    TEST(any_order), TEST(only_selected_parts), TEST(duplicates_join),
     TEST(cycles_are_cut), TEST(very_deep))

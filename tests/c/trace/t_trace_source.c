@@ -32,7 +32,7 @@ files_of_all_forms(void)
 }
 
 static void
-what_is_refused(void)
+invalid_sources(void)
 {
     static const struct {
         const char *path;
@@ -174,7 +174,7 @@ several_paths(void)
     CHECK(none == NULL);
 }
 
-RUN(TEST(files_of_all_forms), TEST(what_is_refused),
+RUN(TEST(files_of_all_forms), TEST(invalid_sources),
     TEST(directory_with_a_bad_file), TEST(manifest_names_the_run),
     TEST(damaged_manifest), TEST(folders_of_machines), TEST(one_rank_twice),
     TEST(several_paths))

@@ -206,7 +206,7 @@ def test_a_forked_process_records_c_functions_too(tmp_path: Path) -> None:
     assert edges(fastdispatch.load(forked))["child", "crc32"] == 5
 
 
-def test_without_the_option_there_are_none() -> None:
+def test_no_c_calls_without_the_option() -> None:
     trace = record(lambda: sorted([1]))
     assert "c" not in trace.nodes["kind"]
     assert trace.meta["options"]["detail"] == []
@@ -266,7 +266,7 @@ def test_a_profiler_that_starts_later_works_and_the_loss_is_counted() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
-def test_without_a_tool_id_the_start_says_who_has_them() -> None:
+def test_c_calls_without_a_tool_id_name_the_owners() -> None:
     from tests.integration.calls.test_monitor import free_ids_taken
 
     with free_ids_taken(), pytest.raises(fastdispatch.Error) as error:

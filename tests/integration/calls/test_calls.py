@@ -102,7 +102,7 @@ def test_nothing_is_left_in_sys_monitoring() -> None:
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 13), reason="only 3.13 enters constructors past the hook")
 @pytest.mark.usefixtures("every_tool_id_is_taken")
-def test_without_a_tool_id_constructors_are_found_by_what_they_call() -> None:
+def test_constructors_without_a_tool_id() -> None:
     trace = record(programs.constructors)
     assert trace.ranks[0]["counters"]["hidden_frames"] > 0
     nodes = trace.nodes
@@ -127,7 +127,7 @@ def helper(name):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_what_pytorch_does_to_look_an_operator_up_is_left_out(source: str) -> None:
+def test_operator_lookup_of_pytorch_is_not_recorded(source: str) -> None:
     """A file with the name of PyTorch's: the look-up and its callees are not nodes, later calls are."""
     space: dict[str, object] = {}
     exec(compile(LOOK_UP, "site-packages/torch/_ops.py", "exec"), space)

@@ -40,7 +40,7 @@ def key(name: str) -> str:
 
 
 @pytest.mark.parametrize("calls", SOURCES)
-def test_more_classes_than_there_is_room_for_at_a_time(calls: str) -> None:
+def test_more_classes_than_the_cache_has_entries(calls: str) -> None:
     """More than the former limit of 2**16 per process."""
     many = 2**16 + 5000
     with fastdispatch.CallGraph(None, calls=calls, ops="off") as graph:
@@ -51,7 +51,7 @@ def test_more_classes_than_there_is_room_for_at_a_time(calls: str) -> None:
 
 
 @pytest.mark.parametrize("calls", SOURCES)
-def test_a_class_is_not_taken_for_one_that_was_there_before(calls: str) -> None:
+def test_a_class_at_a_reused_address(calls: str) -> None:
     """The same code, called from one place, for classes that reuse each other's memory."""
     rounds, names = 3000, [f"Kind{number}" for number in range(7)]
     with fastdispatch.CallGraph(None, calls=calls, ops="off") as graph:

@@ -37,16 +37,16 @@ def test_calls_beyond_the_stack_of_entries_are_counted(calls: str) -> None:
     assert found["counted"] > 100_000
 
 
-def test_a_small_stack_blinds_nobody(calls: str) -> None:
+def test_a_thread_with_a_small_stack(calls: str) -> None:
     found = deep(calls, "small_thread")
     assert found == {"leaf": 1000, "down": 1001, "inner": [1000], "counters": {"recursion_folded": 1}}
 
 
-def test_a_thread_deep_in_a_recursion_blinds_nobody(calls: str) -> None:
+def test_a_thread_deep_in_a_recursion(calls: str) -> None:
     assert deep(calls, "main_past_half") == {"leaf": 1000, "counters": {"recursion_folded": 1}}
 
 
-def test_recursion_errors_come_as_without_a_recorder(calls: str) -> None:
+def test_recursion_errors_are_unchanged(calls: str) -> None:
     assert deep(calls, "errors") == {"raised": 3, "leaf": 1}
 
 

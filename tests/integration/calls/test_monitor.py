@@ -37,7 +37,7 @@ def work(graph: fastdispatch.CallGraph) -> int:
     return leaves(graph)
 
 
-def test_without_a_tool_id_the_start_says_who_has_them() -> None:
+def test_monitoring_without_a_tool_id_names_the_owners() -> None:
     with free_ids_taken(), pytest.raises(fastdispatch.Error) as error:
         fastdispatch.CallGraph(None, calls="monitor", ops="off").start()
     assert str(error.value) == (
@@ -48,7 +48,7 @@ def test_without_a_tool_id_the_start_says_who_has_them() -> None:
     assert work(fastdispatch.CallGraph(None, calls="monitor", ops="off")) == 10
 
 
-def test_without_a_tool_id_auto_is_the_evaluator_hook_and_the_recording_says_so() -> None:
+def test_auto_without_a_tool_id_uses_and_reports_the_evaluator_hook() -> None:
     with free_ids_taken():
         graph = fastdispatch.CallGraph(None, calls="auto", ops="off")
         assert work(graph) == 10

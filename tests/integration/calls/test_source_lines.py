@@ -266,7 +266,7 @@ def test_a_trace_function_that_starts_later_works_and_the_loss_is_counted() -> N
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
-def test_without_a_tool_id_the_start_says_who_has_them() -> None:
+def test_lines_without_a_tool_id_name_the_owners() -> None:
     from tests.integration.calls.test_monitor import free_ids_taken
 
     with free_ids_taken(), pytest.raises(fastdispatch.Error) as error:

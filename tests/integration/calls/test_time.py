@@ -62,7 +62,7 @@ def test_a_sleep_is_charged_to_the_function_that_sleeps() -> None:
     assert 200_000_000 * EXACT <= table["self"][row] <= slept / EXACT
 
 
-def test_without_timing_there_are_counts_and_no_times() -> None:
+def test_counts_without_timing() -> None:
     counts = []
     for timing in (True, False):
         with fastdispatch.CallGraph(None, ops="off", timing=timing) as graph:
@@ -74,7 +74,7 @@ def test_without_timing_there_are_counts_and_no_times() -> None:
 
 
 @pytest.mark.parametrize(("kind", "trials"), (("calls", 40), pytest.param("train", 10, marks=pytest.mark.torch)))
-def test_a_killed_process_leaves_a_whole_recording(kind: str, trials: int, tmp_path: Path) -> None:
+def test_a_killed_process_leaves_a_complete_recording(kind: str, trials: int, tmp_path: Path) -> None:
     seed = random.Random(kind)
     for trial in range(trials):
         imports = ("torch",) if kind == "train" else ()

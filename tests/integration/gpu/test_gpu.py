@@ -134,7 +134,7 @@ def test_jobs(runs: Runs) -> None:
     check_sums(run)
 
 
-def test_jobs_know_their_interval(runs: Runs, tmp_path: Path) -> None:
+def test_jobs_have_gpu_intervals(runs: Runs, tmp_path: Path) -> None:
     """In Trace.jobs, beside the job's slice, and as a slice of its stream, without a second job."""
     pytest.importorskip("perfetto")
     from tests.consumers.perfetto import assert_clean, open_trace, query
@@ -173,7 +173,7 @@ def test_the_dispatch_back_end(runs: Runs) -> None:
     assert run.counters == dict.fromkeys(COUNTERS, 0)
 
 
-def test_streams_as_python_knows_them(runs: Runs) -> None:
+def test_streams_selected_in_python(runs: Runs) -> None:
     """A PyTorch without the C++ function: the stream is queried with the GIL."""
     run = runs("old")
     calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
@@ -254,7 +254,7 @@ def test_other_runtimes_give_the_same_intervals(
     check_sums(run)
 
 
-def test_without_a_gpu_nothing_is_asked(tmp_path: Path) -> None:
+def test_no_calls_of_the_runtime_without_a_gpu(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path / "out", gpu=fastdispatch.Gpu(every=1)) as graph:
         for _ in range(3):
             graph.step()

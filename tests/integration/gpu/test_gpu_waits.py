@@ -59,9 +59,7 @@ def test_stop_waits_without_the_gil(said: dict[str, Any], folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["patient", "left"])
-def test_stop_waits_for_two_seconds_at_most_and_counts_what_is_lost(
-    said: dict[str, Any], folder: Path, name: str
-) -> None:
+def test_stop_waits_for_two_seconds_at_most_and_counts_losses(said: dict[str, Any], folder: Path, name: str) -> None:
     assert said[name]["slept"] == PATIENCE
     assert unfinished(folder, name) >= CALLS
 
@@ -73,7 +71,7 @@ def test_an_exception_or_an_error_is_not_held_up(said: dict[str, Any], folder: P
     assert said["in_error"]["error"] == 700  # still the program's
 
 
-def test_an_interrupt_ends_the_wait_and_the_recording_is_whole(said: dict[str, Any], folder: Path) -> None:
+def test_an_interrupt_ends_the_wait_and_the_recording_is_complete(said: dict[str, Any], folder: Path) -> None:
     assert said["interrupted"]["interrupted"]
     assert 0 < said["interrupted"]["slept"] < PATIENCE
     assert unfinished(folder, "interrupted") >= CALLS

@@ -28,7 +28,7 @@ def test_a_device_without_timers_is_named(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["gpu_missing"] == SENTENCE
 
 
-def test_the_cpu_alone_is_no_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_device_time_for_the_cpu_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with fastdispatch.CallGraph(tmp_path / "out") as graph:
         graph.step()
     assert "gpu_missing" not in fastdispatch.load(tmp_path / "out").meta

@@ -203,7 +203,7 @@ def test_an_origin_whose_name_does_not_fit_is_counted() -> None:
     assert record(renamed).ranks[0]["counters"]["origin_misfit"] == 1
 
 
-def test_backward_time_of_a_module_is_that_of_its_own_operators() -> None:
+def test_backward_time_of_a_module_is_the_time_of_its_operators() -> None:
     trace = record(gpt)
     table = trace.table("module")
     backward = dict(zip(table["where"], table["backward"], strict=True))

@@ -36,7 +36,7 @@ def test_each_recording_has_its_own_compilations(folder: Path) -> None:
     assert "compile" not in fastdispatch.load(folder / "after").meta
 
 
-def test_compilations_have_a_place_and_a_time(folder: Path) -> None:
+def test_compilations_have_a_location_and_a_time(folder: Path) -> None:
     found = fact(folder, "during")
     functions = {each["function"]: each for each in found["functions"]}
     assert functions["compiled"]["compilations"] == 3  # another size, another number of dimensions

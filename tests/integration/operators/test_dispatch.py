@@ -70,9 +70,7 @@ def test_a_switch_inside_an_operator_revives_nothing(depths: tuple[int, int]) ->
 
 @pytest.mark.torch
 @pytest.mark.parametrize("exempts", [True, False])
-def test_the_recording_says_that_compiled_modules_are_compiled_again(
-    exempts: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recompiled_modules_are_noted(exempts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch 2.6 cannot exempt a mode from the guards of compiled code."""
     from torch.utils._python_dispatch import TorchDispatchMode
 

@@ -110,7 +110,7 @@ def test_steps_of_torch_profiler(tmp_path: Path) -> None:
     assert figure(some, "steps")[0] == 4  # and the last one, which ends with the profiler
 
 
-def test_ranges_that_are_open_over_the_edge_of_a_step(tmp_path: Path) -> None:
+def test_ranges_open_at_the_edge_of_a_step(tmp_path: Path) -> None:
     def work(step: Step) -> None:
         with torch.profiler.record_function("whole"):
             for number in range(6):

@@ -19,7 +19,7 @@ from fastdispatch.measures.memory_report import memory_report
 from fastdispatch.read.trace import Group
 from fastdispatch.report.comm_report import comm_rows
 from fastdispatch.report.report_flops import flop_report
-from fastdispatch.report.report_rows import Row
+from fastdispatch.report.report_rows import ReportRow
 from tests import many_ranks
 
 torch = pytest.importorskip("torch")
@@ -69,7 +69,7 @@ def run(group: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(tmp_path_factory.mktemp("run"))
 
 
-def rows_of(trace: fastdispatch.Trace, by: Group, sort: str = "total") -> dict[str, Row]:
+def rows_of(trace: fastdispatch.Trace, by: Group, sort: str = "total") -> dict[str, ReportRow]:
     made = trace.report(by=by, sort=sort, all=True, top=None)  # type: ignore[arg-type]
     assert made.listing is not None
     return {row.where: row for row in made.listing.rows}

@@ -133,7 +133,7 @@ def test_start_and_end_may_be_on_two_threads(library: StandIn) -> None:
     assert b'"ph":"b"' in trace.export("chrome")
 
 
-def test_what_is_unbalanced_does_no_harm(library: StandIn) -> None:
+def test_unbalanced_ranges(library: StandIn) -> None:
     def work() -> None:
         nvtx.range_pop()
         nvtx.range_push("left open")

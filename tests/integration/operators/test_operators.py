@@ -48,7 +48,7 @@ def leave_out(counts: Counter[tuple[str, str]], names: Iterable[str]) -> Counter
     return Counter({key: n for key, n in counts.items() if key[1] not in names})
 
 
-def test_back_ends_agree_but_for_the_named_differences() -> None:
+def test_back_ends_agree_except_for_documented_differences() -> None:
     _, step = make_step()
     step()
     dispatch = Recorded(record(step, "dispatch"), "work").operators()

@@ -45,7 +45,7 @@ def recorded(graph: fastdispatch.CallGraph) -> Counter[str]:
 
 @pytest.mark.parametrize("theirs", (True, False), ids=("schedule of torch", "own schedule"))
 @pytest.mark.parametrize("inside", (True, False), ids=("inside the profiler", "around the profiler"))
-def test_torch_profiler_beside_us_sees_what_we_see(inside: bool, theirs: bool) -> None:
+def test_torch_profiler_in_parallel_has_the_same_operators(inside: bool, theirs: bool) -> None:
     options = {"wait": 1, "warmup": 1, "active": 2, "repeat": 2}
     _, step = make_step(layers=1)
     step()

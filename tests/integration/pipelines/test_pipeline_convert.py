@@ -163,7 +163,7 @@ BARE += "    def forward(self, %(inputs)s):\n        %(function_definition)s\n"
 
 @settings(max_examples=150, deadline=None)
 @given(graphs())
-def test_stages_compute_what_the_graph_says(graph: Graph) -> None:
+def test_stages_compute_the_layers_of_the_graph(graph: Graph) -> None:
     values = expected(graph)
     made = convert(graph, "Net", "net", templates=Templates(model=Template(BARE, "bare")))
     space: dict[str, Any] = {"torch": symbolic_torch()}
@@ -249,7 +249,7 @@ def test_the_published_gnmt_package_does_not_run(
         ("two_stages", "2x3x32x32", []),
     ],
 )
-def test_stages_are_equal_to_the_whole(graph: str, shape: str, options: list[str], importable: Path) -> None:
+def test_stages_equal_the_model(graph: str, shape: str, options: list[str], importable: Path) -> None:
     (importable / "attention.py").write_text(
         "import torch\nclass Attention(torch.nn.MultiheadAttention):\n"
         "    def __init__(self, width):\n        super().__init__(width, 2)\n"
@@ -263,7 +263,7 @@ def test_the_published_package_that_miscomputes_is_reported(tmp_path: Path, caps
     assert "output output: differs by up to" in capsys.readouterr().out
 
 
-def test_an_edited_package_is_verified_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edited_package_is_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--verify", "--inputs", "2x3x32x32")
     assert run(GOLD / "two_stages.txt", tmp_path, *options) == 0
     stage = tmp_path / "stage1.py"

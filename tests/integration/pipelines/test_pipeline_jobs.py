@@ -119,7 +119,7 @@ def check_deepspeed(run: Run, stages: int) -> None:
     assert len(sends) == MICRO_BATCHES * (stages - 1)
 
 
-def test_deepspeed_does_what_it_plans(deepspeed: Run) -> None:
+def test_deepspeed_runs_its_plan(deepspeed: Run) -> None:
     check_deepspeed(deepspeed, 2)
     for rank, facts in enumerate(deepspeed.facts):
         assert deepspeed.coordinates[rank] == {"pipe": rank, "data": 0, "model": 0}
@@ -191,7 +191,7 @@ def joined(order: list[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
 
 
 @pytest.mark.parametrize("name", TORCH)
-def test_torch_does_what_it_plans(torch_runs: dict[str, Run], name: str) -> None:
+def test_torch_runs_its_plan(torch_runs: dict[str, Run], name: str) -> None:
     run = torch_runs[name]
     chunks = 1 if name in ("GPipe", "1F1B") else 2
     check_flags(run)
@@ -221,7 +221,7 @@ def test_its_computations_are_in_the_order_of_the_plan(torch_runs: dict[str, Run
 
 
 @pytest.mark.parametrize("name", [name for name in TORCH if name not in ("GPipe", "1F1B")])
-def test_what_ran_is_the_order_that_the_schedule_made(torch_runs: dict[str, Run], name: str) -> None:
+def test_jobs_ran_in_the_order_of_the_schedule(torch_runs: dict[str, Run], name: str) -> None:
     """PyTorch's own table of actions, ``(0F1;3B0)OVERLAP_F_B`` being two."""
     run = torch_runs[name]
     for rank, jobs in enumerate(run.jobs):
@@ -233,7 +233,7 @@ def test_what_ran_is_the_order_that_the_schedule_made(torch_runs: dict[str, Run]
         assert len(planned) >= 4 * MICRO_BATCHES
 
 
-def test_megatron_does_what_it_plans(megatron: Run) -> None:
+def test_megatron_runs_its_plan(megatron: Run) -> None:
     chunks = len(megatron.facts[0]["held"])
     check_flags(megatron)
     check_transfers(megatron, 2 * chunks, 2)
@@ -266,7 +266,7 @@ def test_megatrons_combined_steps_are_both_jobs(megatron: Run) -> None:
         ]
 
 
-def test_layers_of_stages_and_what_they_share(torch_runs: dict[str, Run], megatron: Run) -> None:
+def test_layers_and_shared_weights_of_stages(torch_runs: dict[str, Run], megatron: Run) -> None:
     for name, stages in (("1F1B", 2), ("ZBVZeroBubble", 4)):
         run = torch_runs[name]
         for facts in run.facts:
@@ -361,7 +361,7 @@ def test_arrows_from_sends_to_receives(deepspeed: Run, torch_runs: dict[str, Run
     check_arrows(torch_runs["ZBVZeroBubble"], tmp_path, 2 * 2 * MICRO_BATCHES * 3, 2 * 2 * MICRO_BATCHES)
 
 
-def test_every_run_says_what_overlapping_transfers_would_save(
+def test_every_run_has_the_gain_of_overlapping_transfers(
     deepspeed: Run, torch_runs: dict[str, Run], megatron: Run
 ) -> None:
     for run in (deepspeed, megatron, *(torch_runs[name] for name, plan in TORCH.items() if plan is not None)):
@@ -389,7 +389,7 @@ def test_transfers_inside_a_rank_are_local(torch_runs: dict[str, Run]) -> None:
 
 
 @pytest.mark.parametrize("name", TORCH)
-def test_each_send_that_is_posted_is_waited_for(torch_runs: dict[str, Run], name: str) -> None:
+def test_each_posted_send_has_a_wait(torch_runs: dict[str, Run], name: str) -> None:
     for jobs in torch_runs[name].jobs:
         open_sends: dict[tuple[Any, ...], dict[str, Any]] = {}
         waits = 0

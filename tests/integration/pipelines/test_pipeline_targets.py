@@ -153,7 +153,7 @@ def test_the_example_on_other_models_and_ranks(
         ([LAYERS[0], ("Tanh()", 0, [0], {}), ("Tanh()", 1, [1], {})], 2, {}, "its shape is not known"),
     ],
 )
-def test_what_cannot_be_carried_is_refused(layers: list, stages: int, options: dict, reason: str) -> None:
+def test_unsupported_graphs_are_rejected(layers: list, stages: int, options: dict, reason: str) -> None:
     with pytest.raises(fastdispatch.Error) as caught:
         convert(
             graph_of(layers, stages),

@@ -211,7 +211,7 @@ def test_pings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["none", "start"])
-def test_what_is_not_calibrated_is_refused(tmp_path: Path, way: str) -> None:
+def test_recordings_without_calibration_are_rejected(tmp_path: Path, way: str) -> None:
     folder = write(tmp_path / "in", {}, no_members)
     assert "docs/concepts/clocks.md" in merge(folder, "--align", way, "--strict", status=2)["line"]
     assert [row["uncertainty_ns"] for row in merge(folder, "--align", way)["ranks"]] == [None] * RANKS

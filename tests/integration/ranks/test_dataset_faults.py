@@ -99,7 +99,7 @@ def test_an_unreadable_input_is_skipped_and_listed(
     assert f"rank {BAD} of {RANKS} is missing" in capsys.readouterr().out
 
 
-def test_a_skipped_input_that_is_whole_again_is_added(run: Path, source: Path, group_size: int) -> None:
+def test_a_repaired_input_is_added(run: Path, source: Path, group_size: int) -> None:
     bad, target = run / f"rank0000{BAD}.fd", run.parent / "run.parquet"
     bad.write_bytes(b"")
     assert main(["merge", str(run), "-o", str(target)]) == 1

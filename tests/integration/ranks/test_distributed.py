@@ -69,6 +69,6 @@ def left_open(rank: int, folder: str) -> None:
     dist.destroy_process_group()
 
 
-def test_asynchronous_work_that_is_open_at_the_end_is_counted(tmp_path: Path) -> None:
+def test_asynchronous_work_open_at_the_end_is_counted(tmp_path: Path) -> None:
     mp.spawn(left_open, (str(tmp_path),), nprocs=2)
     assert fastdispatch.load(tmp_path).ranks[0]["counters"]["async_lost"] == 1

@@ -82,7 +82,7 @@ def command(*arguments: object) -> str:
     return result.stdout
 
 
-def test_top_says_what_runs_now(ranks: Ranks) -> None:
+def test_top_shows_running_functions(ranks: Ranks) -> None:
     printed = command("top", ranks.run, "--once", "--interval", "0.5").splitlines()
     assert printed[0].startswith("2 ranks, step") and "steps/s" in printed[0]
     assert any("agree reads values of tensors (aten::item)" in line for line in printed[1:4]), printed[:4]
@@ -120,7 +120,7 @@ def test_off_and_on_at_steps(ranks: Ranks) -> None:
     assert not list(ranks.run.glob("*.off"))
 
 
-def test_where_shows_who_is_waited_for(ranks: Ranks) -> None:
+def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
     stall = ranks.told.with_name(f"{ranks.told.name}.stall")
     stall.touch()
 
@@ -145,7 +145,7 @@ def test_where_shows_who_is_waited_for(ranks: Ranks) -> None:
     ranks.end()
 
 
-def test_a_rank_that_was_stopped_goes_on(ranks: Ranks) -> None:
+def test_a_stopped_rank_continues(ranks: Ranks) -> None:
     os.kill(ranks.processes[1].pid, signal.SIGSTOP)
     wait_for(lambda: min(each.age for each in live.stacks(str(ranks.run)) if each.thread == "main") > 3e8)
     assert command("where", ranks.run)

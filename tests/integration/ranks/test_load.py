@@ -54,7 +54,7 @@ def test_folders_of_machines(tmp_path: Path) -> None:
     assert not trace.ranks[0]["notes"]
 
 
-def test_pandas_takes_the_tables_as_they_are(tmp_path: Path) -> None:
+def test_pandas_accepts_the_tables(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, ops="off"):
         programs.classes()
     trace = fastdispatch.load(tmp_path)

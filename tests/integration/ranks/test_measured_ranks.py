@@ -95,7 +95,7 @@ def test_equal_ranks_have_no_such_finding(equal: list[Path]) -> None:
     assert not {"skewed-comm", "unequal-work"} & {each.id for each in made.not_decided}
 
 
-def test_different_settled_steps_are_no_difference(group: None, tmp_path: Path) -> None:
+def test_different_settled_steps_are_not_compared(group: None, tmp_path: Path) -> None:
     """One rank has fewer settled steps than the others, or two thirds more; its recording is another one, so that its
     times differ a little."""
     early, late = (train(tmp_path / f"slow{slow}", BATCH, SENT, slow) for slow in (1, 3))

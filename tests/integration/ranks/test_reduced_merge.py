@@ -146,7 +146,7 @@ def test_comparisons_of_data_sets_equal_those_of_all_ranks(
     write_dataset([str(later[0].parent)], after)
     all_ranks = [fastdispatch.load(paths, steps=steps) for paths in (ranks, later)]
     expected = close_to(compared(Diff(*all_ranks, by=by)))
-    assert by != "node" or any("calls" in row["said"] for row in expected["rows"] if row["key"].endswith(":leaf"))
+    assert by != "node" or any("calls" in row["changes"] for row in expected["rows"] if row["key"].endswith(":leaf"))
     for other in (after, later[0].parent, later):
         assert compared(diff(before, other, steps=steps, by=by)) == expected
     one = compared(diff(before, later[3], rank=3, steps=steps, by=by))
@@ -163,7 +163,7 @@ def test_ranks_of_a_data_set(ranks: list[Path], tmp_path: Path, capsys: pytest.C
         (document,) = json.loads(capsys.readouterr().out)["diffs"]
         found.append(document | {side: document[side] | {"name": ""} for side in ("before", "after")})
     assert found[0] == found[1]
-    assert any("calls" in row["said"] for row in found[0]["rows"] if row["key"].endswith(":leaf"))
+    assert any("calls" in row["changes"] for row in found[0]["rows"] if row["key"].endswith(":leaf"))
 
 
 def test_a_rank_twice(ranks: list[Path]) -> None:
@@ -299,7 +299,7 @@ def placed(ranks: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run.parquet"
 
 
-def test_a_slow_rank_is_named_with_its_host_and_place(placed: Path) -> None:
+def test_a_slow_rank_is_named_with_its_host_and_coordinates(placed: Path) -> None:
     (found,) = [each for each in findings(placed, steps=None) if each.id == "slow-rank"]
     assert found.ranks == [SLOW[1]]
     assert found.title.startswith(f"rank {SLOW[1]} on node6 (pipe 6, data 1) spends ")

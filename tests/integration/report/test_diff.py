@@ -75,12 +75,12 @@ def equal_runs(tmp_path_factory: pytest.TempPathFactory) -> list[fastdispatch.Tr
 
 def test_ten_pairs_of_equal_runs_do_not_differ(equal_runs: list[fastdispatch.Trace], tmp_path: Path) -> None:
     """Other load can disturb a whole run of a tenth of a second, so it is repeated."""
-    for place, (before, after) in enumerate(pairwise(equal_runs)):
+    for index, (before, after) in enumerate(pairwise(equal_runs)):
         diffs = [Diff(before, after)]
         while diffs[-1].changed() and len(diffs) < 10:
-            again = tmp_path / f"{place}.{len(diffs)}"
+            again = tmp_path / f"{index}.{len(diffs)}"
             diffs.append(Diff(record(again / "before"), record(again / "after")))
-        assert [(row.key, sorted(row.said)) for row in diffs[-1].changed()] == []
+        assert [(row.key, sorted(row.changes)) for row in diffs[-1].changed()] == []
         assert [call.as_json() for diff in diffs for call in diff.changed_calls()] == []
         assert len(diffs[0].rows) > 50
 
@@ -95,12 +95,12 @@ def test_one_item_a_layer_is_found(equal_runs: list[fastdispatch.Trace], tmp_pat
     assert all(change > 0 for change in found.values())
 
 
-def test_a_module_that_is_30_percent_slower_is_found(tmp_path: Path) -> None:
+def test_a_module_slower_by_30_percent_is_found(tmp_path: Path) -> None:
     """Other load can slow other parts too, so one of several pairs must name only the planted change."""
     named: list[dict[str, set[str]]] = []
     while {"[Slow]": {"slower"}} not in named and len(named) < 5:
         diff = Diff(record(tmp_path / f"{len(named)}.before"), record(tmp_path / f"{len(named)}.after", slow=5200))
-        named.append({row.key.rpartition(":")[0][-6:]: row.said for row in diff.changed()})
+        named.append({row.key.rpartition(":")[0][-6:]: row.changes for row in diff.changed()})
         assert diff.changed_calls() == []
     assert {"[Slow]": {"slower"}} in named
 
@@ -117,7 +117,7 @@ def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None
     document = json.loads(result.stdout)
     assert document["slow"] == [1]
     (diff,) = document["diffs"]
-    slower = [row["key"] for row in diff["rows"] if "slower" in row["said"]]
+    slower = [row["key"] for row in diff["rows"] if "slower" in row["changes"]]
     assert slower[0].endswith("slow_rank.py:[]:load_batch")
     printed = processes.fastdispatch("diff", tmp_path / "run", "--ranks", "outliers").stdout
     assert re.match(r"rank 1 on \S+ is slow: ", printed)

@@ -139,7 +139,7 @@ def test_printing_is_one_call_per_step(folder: Path) -> None:
     assert first.evidence["calls_per_step"] == 2
 
 
-def test_messages_are_no_collectives(folder: Path) -> None:
+def test_messages_are_not_collectives(folder: Path) -> None:
     found = findings("many_messages", "fault", folder)
     assert not [each for each in found if "collectives" in each.title], listed(found)
 
@@ -187,7 +187,7 @@ def test_json_follows_its_schema_and_the_order_is_by_gain(folder: Path, capsys: 
     assert set(schema["$defs"]["id"]["enum"]) == set(DETECTORS)
 
 
-def test_text_has_place_evidence_and_advice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_has_location_evidence_and_advice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = record("branch_on_tensor", "fault", folder)
     assert main(["findings", str(out)]) == 0
     lines = capsys.readouterr().out.splitlines()

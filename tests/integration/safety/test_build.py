@@ -98,7 +98,7 @@ def test_an_editable_installation_has_the_startup_hook(tmp_path: Path) -> None:
     assert "work" in fastdispatch.load(tmp_path / "out").nodes["name"]
 
 
-def test_a_cjson_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_cjson_is_named(tmp_path: Path) -> None:
     result = setup("build", "--build-base", tmp_path, CJSON_DIR=str(tmp_path))
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
@@ -106,7 +106,7 @@ def test_a_cjson_that_is_not_there_is_named(tmp_path: Path) -> None:
         assert place in line
 
 
-def test_a_zlib_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_zlib_is_named(tmp_path: Path) -> None:
     result = setup("build", "--build-base", tmp_path, ZLIB_DIR=str(tmp_path))
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()

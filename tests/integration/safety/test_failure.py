@@ -32,7 +32,7 @@ def error_of(*arguments: object) -> str:
 
 
 @pytest.mark.parametrize("command", (["report"], ["dump", "-o", "out.json"], ["merge", "-o", "out.json"]), ids=str)
-def test_files_that_are_no_recordings(command: list[str], tmp_path: Path, recording: Path) -> None:
+def test_files_other_than_recordings(command: list[str], tmp_path: Path, recording: Path) -> None:
     files = {
         "empty": b"",
         "foreign": b"\x7fELF something else",
@@ -51,7 +51,7 @@ def test_files_that_are_no_recordings(command: list[str], tmp_path: Path, record
     assert "no recording" in error_of(command[0], tmp_path / "nothing", *command[1:])
 
 
-def test_a_truncated_recording_is_read_as_far_as_it_goes(tmp_path: Path, recording: Path) -> None:
+def test_a_truncated_recording_is_read_up_to_its_end(tmp_path: Path, recording: Path) -> None:
     content = recording.read_bytes()
     whole = fastdispatch.load(recording)
     for size in range(4096, len(content), 4096):
@@ -62,7 +62,7 @@ def test_a_truncated_recording_is_read_as_far_as_it_goes(tmp_path: Path, recordi
         assert sum(trace.contexts["calls"]) <= sum(whole.contexts["calls"])
 
 
-def test_a_damaged_chunk_costs_what_is_in_it(tmp_path: Path, recording: Path) -> None:
+def test_a_damaged_chunk_loses_only_its_content(tmp_path: Path, recording: Path) -> None:
     content = bytearray(recording.read_bytes())
     first_contexts = content.index(b"\x00fdchunk", 4096)
     while int.from_bytes(content[first_contexts + 24 : first_contexts + 28], "little") != 2:  # nodes
@@ -246,7 +246,7 @@ def test_a_recording_can_be_copied_while_it_is_written(tmp_path: Path) -> None:
     assert fastdispatch.load(tmp_path / "copy.fd").ranks[0]["state"] == "killed"
 
 
-def test_an_evaluator_that_another_tool_took_out_comes_back_with_the_next_step() -> None:
+def test_an_evaluator_removed_by_another_tool_returns_with_the_next_step() -> None:
     """A tool that saved CPython's evaluator before the recording restores it at its end."""
     python = ctypes.pythonapi
     python.PyInterpreterState_Get.restype = ctypes.c_void_p

@@ -66,7 +66,7 @@ def is_said(line: str) -> bool:
 @pytest.mark.parametrize(
     "command", (["report"], ["report", "--tree"], ["top", "--once", "--total"], ["where"]), ids=" ".join
 )
-def test_the_first_line_says_it(command: list[str], cut: Path) -> None:
+def test_the_first_line_reports_it(command: list[str], cut: Path) -> None:
     printed, errors = lines(command[0], cut, *command[1:])
     assert is_said(printed[0]) and errors == []
     rest = " ".join(printed[1:])
@@ -76,12 +76,12 @@ def test_the_first_line_says_it(command: list[str], cut: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ("svg", "dump", "merge"))
-def test_what_is_written_is_said_of_before(command: str, cut: Path, tmp_path: Path) -> None:
+def test_losses_are_reported_before_outputs(command: str, cut: Path, tmp_path: Path) -> None:
     _, errors = lines(command, cut, "-o", tmp_path / f"output.{'svg' if command == 'svg' else 'json'}")
     assert is_said(errors[0])
 
 
-def test_the_page_says_it_first(cut: Path, tmp_path: Path) -> None:
+def test_the_page_reports_it_first(cut: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     _, errors = lines("html", cut, "-o", page)
     assert is_said(errors[0])
@@ -111,7 +111,7 @@ def test_a_dump_and_a_merge_keep_it(cut: Path, tmp_path: Path) -> None:
     assert is_said(printed[0])
 
 
-def test_json_has_it_and_standard_error_says_it(cut: Path) -> None:
+def test_json_and_standard_error_report_it(cut: Path) -> None:
     printed, errors = lines("report", cut, "--json")
     document = json.loads("\n".join(printed))
     jsonschema.validate(
@@ -129,7 +129,7 @@ def test_damage_is_said_too(recording: Path, tmp_path: Path) -> None:
     assert "rank 0 is incomplete" in printed[0] and "damaged pages" in printed[0]
 
 
-def test_of_a_whole_one_nothing_is_said(recording: Path) -> None:
+def test_complete_recordings_have_no_report(recording: Path) -> None:
     printed, errors = lines("report", recording)
     assert not is_said(printed[0]) and errors == []
     assert fastdispatch.load(recording).ranks[0]["complete"] is True

@@ -54,7 +54,7 @@ def names_of(path: object) -> list[str]:
     ),
     ids=str,
 )
-def test_what_is_not_there_replaces_nothing(program: list[str], folder: Path) -> None:
+def test_a_missing_program_replaces_nothing(program: list[str], folder: Path) -> None:
     for name in ("package", "empty"):
         (folder / name).mkdir()
     (folder / "package" / "__init__.py").write_text("")
@@ -131,7 +131,7 @@ def test_where_the_folder_is_writable_by_the_end_it_is_there(
     assert fastdispatch.load(tmp_path / "run").ranks[0]["state"] == "stopped"
 
 
-def test_what_no_place_takes_is_said_to_be_lost(folder: Path) -> None:
+def test_a_recording_without_any_folder_is_reported_lost(folder: Path) -> None:
     text = "import tempfile; tempfile.tempdir = 'program.py'\n" + PROGRAM
     (folder / "unlucky.py").write_text(text)
     result = processes.fastdispatch("run", "--best-effort", "-o", "program.py/out", "unlucky.py", folder=folder)
@@ -140,7 +140,7 @@ def test_what_no_place_takes_is_said_to_be_lost(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a small file system needs root")
-def test_a_disk_that_is_full_from_the_start(small_disk: Path, folder: Path) -> None:
+def test_a_full_disk_at_the_start(small_disk: Path, folder: Path) -> None:
     (small_disk / "filler").write_bytes(b"x" * (1 << 20))
     out = small_disk / "run"
     assert "no space" in line_of(processes.fastdispatch("run", "-o", out, "program.py", folder=folder)).lower()
@@ -167,7 +167,7 @@ def test_the_last_recording_stays_until_the_new_one_has_ended_with_a_call(folder
     assert "leaf" in names_of(out)
 
 
-def test_run_says_that_it_stays(folder: Path) -> None:
+def test_run_reports_the_kept_recording(folder: Path) -> None:
     result = processes.fastdispatch("run", "--steps", "5:6", "program.py", folder=folder)
     assert result.returncode == 0
     assert "no call was recorded" in result.stderr and "rank00000.fd.previous" in result.stderr
@@ -188,7 +188,7 @@ def test_a_killed_recording_is_the_previous_one_of_the_next(folder: Path) -> Non
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
-def test_a_program_that_goes_elsewhere_keeps_its_recording(folder: Path) -> None:
+def test_a_program_that_changes_directory_keeps_its_recording(folder: Path) -> None:
     (folder / "away").mkdir()
     (folder / "goes.py").write_text("import os\nos.chdir('away')\n" + PROGRAM)
     result = processes.fastdispatch("run", "-o", "out", "goes.py", folder=folder, RANK="")
@@ -198,7 +198,7 @@ def test_a_program_that_goes_elsewhere_keeps_its_recording(folder: Path) -> None
     assert list((folder / "away").iterdir()) == []
 
 
-def test_a_folder_that_goes_is_no_traceback(folder: Path) -> None:
+def test_a_removed_folder_causes_no_traceback(folder: Path) -> None:
     (folder / "goes.py").write_text("import shutil\nshutil.rmtree('out')\n" + PROGRAM)
     result = processes.fastdispatch("run", "-q", "-o", "out", "goes.py", folder=folder)
     assert (result.returncode, result.stdout) == (0, "ran\n")
@@ -220,7 +220,7 @@ def test_descriptors_that_the_program_closes(folder: Path) -> None:
     assert "f1999" in trace.nodes["name"]
 
 
-def test_a_forked_child_says_nothing(folder: Path) -> None:
+def test_a_forked_child_prints_nothing(folder: Path) -> None:
     text = "import os, sys\ndef work(): pass\nwork()\nif os.fork() == 0:\n    sys.exit(0)\nos.wait()\n"
     (folder / "forks.py").write_text(text)
     result = processes.fastdispatch("run", "forks.py", folder=folder)

@@ -82,7 +82,7 @@ def test_ends_are_those_of_python(text: str, tmp_path: Path) -> None:
     assert recorded.stderr == plain.stderr
 
 
-def test_an_exception_in_a_module_shows_no_frame_of_ours(tmp_path: Path) -> None:
+def test_tracebacks_have_no_frame_of_the_recorder(tmp_path: Path) -> None:
     write(tmp_path, "def fail():\n    raise KeyError('x')\nfail()")
     plain, recorded = both(tmp_path, "-m", "program")
     assert recorded.stderr == plain.stderr
@@ -97,7 +97,7 @@ def test_a_missing_program_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "fastdispatch-out").exists()
 
 
-def test_the_summary_says_what_was_written(tmp_path: Path) -> None:
+def test_the_summary_names_the_recording(tmp_path: Path) -> None:
     result = processes.fastdispatch("run", write(tmp_path, PROGRAM), folder=tmp_path)
     first, second = result.stderr.splitlines()
     assert "rank 0 of 1" in first
@@ -111,7 +111,7 @@ def test_threads_that_outlive_the_main_program_are_recorded(tmp_path: Path) -> N
     assert "after" in fastdispatch.load(tmp_path / "fastdispatch-out").nodes["name"]
 
 
-def test_os_exit_keeps_what_was_recorded(tmp_path: Path) -> None:
+def test_os_exit_keeps_the_recording(tmp_path: Path) -> None:
     text = "import os\ndef work(): pass\nwork()\nos._exit(3)"
     result = processes.fastdispatch("run", write(tmp_path, text), folder=tmp_path)
     assert result.returncode == 3

@@ -42,7 +42,7 @@ def test_recordings_start_while_others_scan(tmp_path: Path) -> None:
     assert {path.name for path in out.iterdir()} == {"rank00000.fd", "manifest.json", ".manifest.lock"}
 
 
-def test_a_reader_that_locks_as_it_once_did_is_not_in_the_way(tmp_path: Path) -> None:
+def test_a_reader_with_the_earlier_lock_does_not_disturb(tmp_path: Path) -> None:
     import fcntl
 
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
@@ -56,7 +56,7 @@ def test_a_reader_that_locks_as_it_once_did_is_not_in_the_way(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("how", ("fork", "subprocess"))
-def test_children_that_outlive_a_killed_process_are_no_writers(how: str, tmp_path: Path) -> None:
+def test_children_of_a_killed_process_do_not_count_as_writers(how: str, tmp_path: Path) -> None:
     text = f"import fastdispatch, os, subprocess, time\nfastdispatch.CallGraph({str(tmp_path)!r}, ops='off').start()\n"
     if how == "fork":
         text += "if os.fork() == 0: print(os.getpid(), flush=True)\n"

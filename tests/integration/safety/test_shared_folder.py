@@ -50,7 +50,7 @@ NAMES = ("rank00000.fd", "rank00000.fd.previous", "rank00000.fd.events", ".manif
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_in_the_way_is_refused_and_best_effort_goes_around_it(name: str, kind: str, folder: Path) -> None:
+def test_other_entries_are_rejected_and_best_effort_avoids_them(name: str, kind: str, folder: Path) -> None:
     if name == "rank00000.fd.previous":  # checked only if a recording is kept
         assert run(folder).returncode == 0
     place = folder / "out" / name
@@ -67,7 +67,7 @@ def test_what_is_in_the_way_is_refused_and_best_effort_goes_around_it(name: str,
     assert any("work" in fastdispatch.load(path).nodes["name"] for path in recordings if not path.is_symlink())
 
 
-def test_a_file_that_is_no_recording_is_not_replaced(folder: Path) -> None:
+def test_a_file_other_than_a_recording_is_not_replaced(folder: Path) -> None:
     place = folder / "out" / "rank00000.fd"
     place.write_text("a diary")
     refused = run(folder)
@@ -118,7 +118,7 @@ def test_a_manifest_of_any_content(kind: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_manifest_that_is_no_file(kind: str, folder: Path) -> None:
+def test_a_manifest_that_is_not_a_file(kind: str, folder: Path) -> None:
     place = folder / "out" / "manifest.json"
     KINDS[kind](place, folder / "outside")
     was = place.lstat()
@@ -137,7 +137,7 @@ def test_a_huge_manifest_is_not_read(folder: Path) -> None:
     assert processes.fastdispatch("report", "out", folder=folder).returncode == 0
 
 
-def test_what_is_swapped_while_it_records_is_not_written_through(folder: Path) -> None:
+def test_a_link_swapped_during_recording_is_not_followed(folder: Path) -> None:
     """The manifest and the lock become links, the recording another user's file; the rank is known late."""
     with fastdispatch.CallGraph(folder / "out", ops="off") as graph:
         programs.leaf(1)
@@ -152,7 +152,7 @@ def test_what_is_swapped_while_it_records_is_not_written_through(folder: Path) -
     assert "leaf" in fastdispatch.load(folder / "out" / "rank00000.fd").nodes["name"]
 
 
-def test_a_lock_that_is_held_for_ever_is_waited_for_so_long(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_never_released_delays_within_the_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_directory, "_PATIENCE", 0.2)
     other = run_directory.open_folder(folder / "out")
     with run_directory.locked(other):
@@ -179,7 +179,9 @@ def test_switching_follows_no_link(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("folder_mode", "umask", "expected"), ((0o700, 0o022, 0o600), (0o750, 0o022, 0o640), (0o777, 0o077, 0o600))
 )
-def test_files_are_no_more_open_than_their_folder(folder: Path, folder_mode: int, umask: int, expected: int) -> None:
+def test_files_have_at_most_the_permissions_of_their_folder(
+    folder: Path, folder_mode: int, umask: int, expected: int
+) -> None:
     (folder / "out").chmod(folder_mode)
     command = ["sh", "-c", f'umask {umask:o}; exec "$@"', "sh", sys.executable, "-m", "fastdispatch", "run", "-q"]
     subprocess.run([*command, "-o", "out", "program.py"], cwd=folder, env=processes.environment(), check=True)

@@ -151,7 +151,7 @@ def test_exceptions_are_those_of_the_plain_program() -> None:
             assert outcome() == plain
 
 
-def test_recursion_errors_come_where_they_came() -> None:
+def test_recursion_errors_occur_at_the_same_depth() -> None:
     def depth_of_error() -> int:
         def dive(depth: int) -> int:
             try:

@@ -112,7 +112,7 @@ for _ in range(3):
 
 
 @pytest.mark.parametrize("kind", ENDINGS)
-def test_the_end_of_a_program_shows_nothing_of_ours(kind: str, tmp_path: Path) -> None:
+def test_no_output_at_the_end_of_a_program(kind: str, tmp_path: Path) -> None:
     result = recorded(tmp_path, ENDINGS[kind])
     assert (result.stdout, result.stderr) == ("", "")
     trace = fastdispatch.load(tmp_path / "out")

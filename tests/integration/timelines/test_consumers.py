@@ -73,7 +73,7 @@ def test_sound_json_has_the_figures_that_were_written(tmp_path: Path, name: str)
     ],
     ids=["overlapping", "unnamed", "negative", "open", "never begun", "empty"],
 )
-def test_what_json_loses_is_found(tmp_path: Path, events: list[Event], complaint: str) -> None:
+def test_losses_of_json_are_found(tmp_path: Path, events: list[Event], complaint: str) -> None:
     with (
         open_trace(write(tmp_path / "broken.json", events)) as processor,
         pytest.raises(AssertionError, match=complaint),
@@ -96,7 +96,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, text: str, compla
         pass
 
 
-def test_an_engine_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_does_not_start_gives_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.consumers.perfetto.ui_version", lambda: tmp_path)
     with pytest.raises(TraceError, match=r"did not start(.|\n)*engine_bundle\.js"), open_trace(tmp_path / "any.json"):
         pass
@@ -178,7 +178,7 @@ def test_the_perfetto_ui_shows_a_trace(tmp_path: Path) -> None:
 
 
 @needs_chromium
-def test_the_perfetto_ui_tells_of_losses(tmp_path: Path) -> None:
+def test_the_perfetto_ui_shows_losses(tmp_path: Path) -> None:
     overlapping = [event("X", "a", 0, dur=10), event("X", "b", 5, dur=10)]
     with pytest.raises(AssertionError, match="marks losses"):
         show(write(tmp_path / "broken.json", overlapping), tmp_path / "broken.png")

@@ -51,7 +51,7 @@ def test_figures_of_each_step(tmp_path: Path) -> None:
     assert grown == [1024 * step for step in range(1, STEPS)]
 
 
-def test_steps_that_are_not_measured_have_no_figure(tmp_path: Path) -> None:
+def test_unmeasured_steps_have_no_figure(tmp_path: Path) -> None:
     steps = record(tmp_path, measure="flops,comm", every=2)
     assert steps["flops"] == [0, None, 2 * PRODUCT, None]
     assert steps["communicated"] == [0, None, 2 * REDUCED, None]

@@ -183,7 +183,7 @@ def test_other_alignments(tmp_path: Path, ranks: list[Trace]) -> None:
     assert {row["align"] for row in trace["ranks"]} == {"none"}
 
 
-def test_viztracer_says_its_base_at_the_end(tmp_path: Path) -> None:
+def test_base_time_at_the_end_of_a_viztracer_file(tmp_path: Path) -> None:
     late = {"traceEvents": [event(ts=5)], "viztracer_metadata": {"baseTimeNanoseconds": BASE + 1}}
     early = {"baseTimeNanoseconds": BASE, "traceEvents": [event(ts=5)]}
     trace = merged(tmp_path, write(tmp_path / "r0.json", late), write(tmp_path / "r1.json", early))
@@ -191,7 +191,7 @@ def test_viztracer_says_its_base_at_the_end(tmp_path: Path) -> None:
     assert trace["traceEvents"][0]["ts"] == Decimal("5.001")
 
 
-def test_without_a_common_clock_it_says_so(tmp_path: Path) -> None:
+def test_a_missing_common_clock_is_reported(tmp_path: Path) -> None:
     inputs = [
         write(tmp_path / "r0.json", [event(ts=5)]),
         write(tmp_path / "r1.json", {"baseTimeNanoseconds": BASE, "traceEvents": [event(ts=5)]}),
@@ -239,7 +239,7 @@ def test_sorted(tmp_path: Path, ranks: list[Trace]) -> None:
     }
 
 
-def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     write(tmp_path / "r0.json", [event(ts=at, args={"text": "x" * 300}) for at in range(80_000)])
     command = [sys.executable, "-m", "fastdispatch", "timeline", "merge", "--sorted", "r0.json", "-o", "out/out.json"]
@@ -307,7 +307,7 @@ def test_chosen_ranks(tmp_path: Path, ranks: list[Trace]) -> None:
     assert "is not a list of ranks" in line
 
 
-def test_a_rank_that_is_there_twice(tmp_path: Path) -> None:
+def test_a_rank_given_twice(tmp_path: Path) -> None:
     paths = [write(tmp_path / name, [event()]) for name in ("a_r1.json", "b_r1.json")]
     (line,) = merge_timelines(*paths, "-o", tmp_path / "out.json", status=2)
     assert line == f"fastdispatch: rank 1 is in two inputs: {paths[0]} and {paths[1]}"
@@ -332,7 +332,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_is_whole_is_kept(tmp_path: Path, what: str) -> None:
+def test_complete_events_of_a_damaged_file_are_kept(tmp_path: Path, what: str) -> None:
     content, kept, said = BAD[what]
     (tmp_path / "r0.json").write_bytes(content)
     write(tmp_path / "r1.json", [event(name="other")])
@@ -347,7 +347,7 @@ def test_what_is_whole_is_kept(tmp_path: Path, what: str) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"\n", b"hello", b"{}", b"[]", b"[1]", b'{"traceEvents":', b"\x1f\x8b", b"\xff"]
 )
-def test_what_is_no_trace_is_left_out(tmp_path: Path, content: bytes) -> None:
+def test_files_other_than_traces_are_skipped(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "r1.json").write_bytes(content)
     (line,) = merge_timelines(tmp_path / "r1.json", "-o", tmp_path / "out.json", status=2)
     assert line.startswith(f"fastdispatch: {tmp_path}/r1.json: ")
@@ -357,7 +357,7 @@ def test_what_is_no_trace_is_left_out(tmp_path: Path, content: bytes) -> None:
     assert line.startswith(f"fastdispatch: {tmp_path}/r1.json: skipped: ")
 
 
-def test_faults_that_are_repaired(tmp_path: Path) -> None:
+def test_repaired_faults(tmp_path: Path) -> None:
     text = (
         '\ufeff[{"ph":"X","name":"a\nb","dur":1,\r\n"args":{"x":NaN,"y":[-Infinity,Infinity],"p":"C:\\dir","q":"\\""}}]'
     )
@@ -515,7 +515,7 @@ def test_four_ranks_of_a_real_training(profiles: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["all.json", "all.json.gz", "all.pftrace", "all.perfetto-trace.gz"])
-def test_an_earlier_merge_in_the_folder_is_no_input(tmp_path: Path, name: str) -> None:
+def test_an_earlier_merge_in_the_folder_is_skipped(tmp_path: Path, name: str) -> None:
     for rank in range(2):
         write(tmp_path / f"rank{rank}.json", {"traceEvents": [event(name=f"n{rank}")]})
     first = processes.fastdispatch("timeline", "merge", tmp_path, "-o", tmp_path / name)
@@ -529,7 +529,7 @@ def test_an_earlier_merge_in_the_folder_is_no_input(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", ["all.json", "all.pftrace"])
-def test_a_cut_of_a_merge_in_the_folder_is_no_input(tmp_path: Path, name: str) -> None:
+def test_a_cut_of_a_merge_in_the_folder_is_skipped(tmp_path: Path, name: str) -> None:
     for rank in range(2):
         write(tmp_path / f"rank{rank}.json", {"traceEvents": [event(name=f"n{rank}")]})
     arguments: tuple[object, ...]

@@ -93,7 +93,7 @@ def chrome(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Count
 
 
 @pytest.mark.parametrize("name", ["out.pftrace", "out.perfetto-trace.gz"])
-def test_native_output_holds_what_chrome_output_does(
+def test_native_output_has_the_content_of_chrome_output(
     tmp_path: Path, inputs: Path, chrome: list[Counter[tuple[Any, ...]]], name: str
 ) -> None:
     assert merge_timelines(inputs, "-o", tmp_path / name) == []

@@ -72,7 +72,7 @@ def test_recordings_are_merged_as_they_are_exported(run: Path, tmp_path: Path) -
     assert {row["program"] for row in trace["ranks"]} == {"fastdispatch"}
 
 
-def test_exports_beside_their_recordings_are_no_inputs(run: Path, tmp_path: Path) -> None:
+def test_exports_beside_their_recordings_are_skipped(run: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(run, tmp_path / "run")
     trace = fastdispatch.load(run, timeline=True)
     for name, form in (("a.json", "chrome"), ("b.pftrace", "perfetto")):
@@ -142,10 +142,10 @@ def log(
         at = EPOCH_US + step * STEP_US + stage * 7000 + late_us
         kinds = [("forward", 0), ("forward", 1), ("backward", 0), ("backward", 1), ("optimizer", 0)]
         seen: dict[str, int] = {}
-        for place, (kind, micro_batch) in enumerate(kinds):
+        for index, (kind, micro_batch) in enumerate(kinds):
             of_kind = seen.setdefault(kind, 0)
-            number = {"list": place, "type": of_kind, "micro_batch": micro_batch}[variant]
-            text += job_line(number, kind, micro_batch, at + place * 10_000, at + place * 10_000 + 9_000 + place)
+            number = {"list": index, "type": of_kind, "micro_batch": micro_batch}[variant]
+            text += job_line(number, kind, micro_batch, at + index * 10_000, at + index * 10_000 + 9_000 + index)
             seen[kind] += 1
     return text
 
@@ -193,11 +193,11 @@ def test_paddle_intervals_are_those_of_its_patterns(tmp_path: Path, variant: str
     write_logs(tmp_path, logs)
     plain, numbered = pictures(tmp_path, "--log_dir", tmp_path, "--multi_machine", "--devices", "0,1")
     rows, by_number = jobs(plain), jobs(numbered)
-    for place, (name, text) in enumerate(logs.items()):
+    for index, (name, text) in enumerate(logs.items()):
         machine, device = name[7], name[-1]
         found = [(kind, Decimal(a) * 1000, Decimal(b) * 1000) for _, kind, _, a, b in LINE.findall(text)]
         assert len(found) == 15
-        assert rows[f"GPU{device}(machine:{machine})"] == by_number[2334 + place] == found
+        assert rows[f"GPU{device}(machine:{machine})"] == by_number[2334 + index] == found
     names = [each["name"].split(" ")[0] for each in plain if each["ph"] == "B" and each["tid"] == "GPU0(machine:0)"]
     numbers = [f"{kind}_{number}" for number, kind, *_ in LINE.findall(logs["machine0/workerlog.0"])]
     assert names == numbers
@@ -213,7 +213,7 @@ def test_paddle_intervals_are_those_of_its_patterns(tmp_path: Path, variant: str
     }
 
 
-def test_paddle_names_say_durations(tmp_path: Path) -> None:
+def test_paddle_names_contain_durations(tmp_path: Path) -> None:
     write_logs(tmp_path, {"workerlog.0": log()})
     plain, _ = pictures(tmp_path, tmp_path)
     assert plain[0]["name"] == "forward_0 (9.000 ms)" and plain[2]["name"] == "forward_1 (9.001 ms)"
@@ -344,7 +344,7 @@ def test_durations_in_names(tmp_path: Path) -> None:
     assert [each["name"] for each in trace["traceEvents"][:2]] == ['a"é (1.50 ms)', "b"]
 
 
-def test_jobs_of_a_recording_say_their_duration_once(tmp_path: Path) -> None:
+def test_names_of_jobs_contain_their_duration_once(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path / "out", jobs=True), fastdispatch.job("forward", mb=3):
         pass
     trace = merged(tmp_path, tmp_path / "out", "--durations", "name")
@@ -352,7 +352,7 @@ def test_jobs_of_a_recording_say_their_duration_once(tmp_path: Path) -> None:
     assert re.fullmatch(r"forward mb3 \(\d+\.\d+ ms\)", name)
 
 
-def test_gpus_that_are_wanted(tmp_path: Path) -> None:
+def test_selected_gpus(tmp_path: Path) -> None:
     rows = [{"ph": "M", "name": "process_name", "pid": gpu, "args": {"name": "python"}} for gpu in range(2)]
     rows += [{"ph": "M", "name": "process_labels", "pid": gpu, "args": {"labels": f"GPU {gpu}"}} for gpu in range(2)]
     kernels = [{"ph": "X", "cat": "kernel", "name": f"k{gpu}", "pid": gpu, "ts": 1, "dur": 1} for gpu in range(2)]

@@ -222,7 +222,7 @@ def test_a_real_training_as_computed_slowly(profiles: Path, real: Path, capsys: 
 
 
 @pytest.mark.torch
-def test_a_real_training_is_whole_and_so_is_a_part_of_it(
+def test_a_real_training_and_a_part_of_it_have_no_faults(
     profiles: Path, real: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     part = real / "part.json.gz"
@@ -377,7 +377,7 @@ def test_the_table_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture
     assert sum("straggler" in (bar[0].text or "") for bar in bars) == out.count("▲ rank")
 
 
-def test_a_picture_of_many_steps_says_which(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_of_many_steps_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = [event(name=f"step {n}", cat="step", ts=10 * n + (500 if n > 200 else 0), dur=9) for n in range(300)]
     events += [event(name="step", ts=0, dur=5, args={"a": "<&>"}, tid=2)]
     call("stats", write(tmp_path / "r0.json", events), "--svg", tmp_path / "a.svg")
@@ -389,7 +389,7 @@ def test_a_picture_of_many_steps_says_which(tmp_path: Path, capsys: pytest.Captu
 # -- faults ----------------------------------------------------------------------------------------------------------
 
 
-def test_check_says_what_and_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_fault_and_position(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = json.dumps({"traceEvents": [event(ts=0, dur=5), event(ts=3, dur=5), event(ph="E", tid=9), event(ph="i")]})
     path = tmp_path / "broken.json"
     path.write_text(text)
@@ -415,7 +415,7 @@ COUNTED = {
 }
 
 
-def test_check_finds_what_perfetto_loses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_finds_losses_of_perfetto(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = [
         *(event(ts=ts, dur=10) for ts in (0, 5, 8)),
         event(ts=-5, dur=10, tid=2),
@@ -437,7 +437,7 @@ def test_check_finds_what_perfetto_loses(tmp_path: Path, capsys: pytest.CaptureF
             assert query(processor, f"select value from stats where name = '{name}'") == [{"value": found[kind]}], kind
 
 
-def test_what_check_finds_whole_perfetto_keeps(tmp_path: Path) -> None:
+def test_perfetto_keeps_traces_without_faults(tmp_path: Path) -> None:
     events = [
         event(ts=10, dur=5),
         event(ts=10, dur=20),
@@ -487,7 +487,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--steps", "1:2"], "no steps (ProfilerStep"),
     ],
 )
-def test_cut_says_when_nothing_is_there(
+def test_an_empty_cut_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     path = write(tmp_path / "a.json", [event(), event(ts=102)])
@@ -497,7 +497,7 @@ def test_cut_says_when_nothing_is_there(
 
 
 @pytest.mark.parametrize("text", ["1:2", "3s:2s", "-1s:2s", "1s", "1s:2s:3s", "nan s:"])
-def test_cut_refuses_windows_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+def test_cut_rejects_invalid_windows(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["timeline", "cut", "a.json", "-o", "b.json", f"--time={text}"])
     assert caught.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1
@@ -536,7 +536,7 @@ def test_cut_does_not_write_over_its_input(tmp_path: Path, capsys: pytest.Captur
     assert "it is also an input" in capsys.readouterr().err and path.read_bytes() == before
 
 
-def test_damage_is_told_and_the_rest_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_is_reported_and_the_rest_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "r3.json"
     path.write_text('{"traceEvents":[' + json.dumps(event()) + ',{"ph":"X","ts":NaN,"dur":1},{"ph":"X","n')
     call("stats", path, "--json")
@@ -548,7 +548,7 @@ def test_damage_is_told_and_the_rest_is_counted(tmp_path: Path, capsys: pytest.C
     assert "cut short at byte" in capsys.readouterr().out
 
 
-def test_a_native_cut_names_what_it_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_native_cut_reports_moved_slices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     overlapping = [event(name=name, ts=ts, dur=10) for name, ts in (("a", 0), ("b", 5))]
     made = write(tmp_path / "a.json", {"traceEvents": overlapping})
     call("cut", made, "-o", tmp_path / "part.pftrace", "--time", ":")

@@ -62,7 +62,7 @@ def test_evaluation_and_checkpoints_are_recognised(out: Path) -> None:
     assert found(out, 8, 31) == {"evaluation": 2, "checkpoint saving": 2, "recomputation": 24}
 
 
-def test_usual_steps_have_none(out: Path) -> None:
+def test_usual_steps_have_no_activity(out: Path) -> None:
     assert found(out, 1, 11) == {"recomputation": 11}
 
 
@@ -101,7 +101,7 @@ def test_gradient_accumulation(passes: int, tmp_path: Path, capsys: pytest.Captu
     assert said == (passes == 4)
 
 
-def test_two_losses_with_their_own_gradients_are_no_accumulation(tmp_path: Path) -> None:
+def test_two_losses_with_separate_gradients_do_not_accumulate(tmp_path: Path) -> None:
     net = torch.nn.Linear(8, 8)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     with fastdispatch.CallGraph(tmp_path):

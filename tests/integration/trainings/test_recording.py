@@ -51,7 +51,7 @@ def test_explicit_steps_silence_the_optimizer_from_their_first_on() -> None:
     assert (rank["steps"], rank["steps_source"]) == (5, "explicit")
 
 
-def test_without_an_optimizer_there_are_no_steps() -> None:
+def test_no_steps_without_an_optimizer() -> None:
     with fastdispatch.CallGraph(None) as graph:
         torch.ones(2) + 1
     rank = trace_of(graph).ranks[0]
@@ -115,7 +115,7 @@ def test_phases_of_a_step_add_up_to_it() -> None:
         assert sum(steps[name]) > 0.02 * whole
 
 
-def test_a_schedule_records_its_windows_and_tells_when_each_is_done() -> None:
+def test_a_schedule_records_its_windows_and_calls_back_after_each() -> None:
     ready: list[int] = []
     _, step = make_step()
 
@@ -173,7 +173,7 @@ def test_a_dropped_function_is_contracted() -> None:
     assert edges(lambda key: not key.endswith(":method")) == dropped
 
 
-def test_the_filter_is_asked_once_a_function() -> None:
+def test_the_filter_is_called_once_per_function() -> None:
     asked: Counter[str] = Counter()
 
     def keep(key: str) -> bool:
@@ -285,7 +285,7 @@ def test_a_model_is_looked_at_once_for_the_names_of_all_its_modules() -> None:
     assert graph._session.module_visits <= count + 1
 
 
-def test_modules_below_no_other_cost_little_however_many_there_are() -> None:
+def test_cost_of_many_modules_without_parent() -> None:
     steps, strangers = 3, 1000
     model = Wide(3000)
     with fastdispatch.CallGraph(None, ops="off") as graph:
@@ -301,7 +301,7 @@ def test_modules_below_no_other_cost_little_however_many_there_are() -> None:
     assert 0 < trace.ranks[0]["counters"]["modules_full"] < steps * strangers
 
 
-def test_modules_that_come_later_or_move_have_the_name_of_their_place() -> None:
+def test_added_and_moved_modules_are_named_by_position() -> None:
     model = Wide(100)
     with fastdispatch.CallGraph(None, ops="off") as graph:
         model(torch.ones(1))
@@ -353,7 +353,7 @@ def two_ranks() -> Iterator[object]:
     torch.distributed.destroy_process_group()
 
 
-def test_parameters_in_parts_count_as_a_whole(two_ranks: object) -> None:
+def test_sharded_parameters_are_counted_in_full(two_ranks: object) -> None:
     """FSDP gathers parameters of a module before its forward, while those of submodules are still sharded."""
     from torch.distributed.fsdp import fully_shard
 
@@ -371,7 +371,7 @@ def test_parameters_in_parts_count_as_a_whole(two_ranks: object) -> None:
     assert [*roots, found["0"], found["2"]] == expected
 
 
-def test_parameters_are_asked_of_nobody_but_pytorch() -> None:
+def test_parameters_are_read_without_torch_functions() -> None:
     """Modes, subclasses of tensors and tracing are not affected."""
     seen: list[str] = []
 
@@ -508,7 +508,7 @@ def test_ten_thousand_steps_need_no_more_room_than_a_hundred(tmp_path: Path) -> 
     assert len(fastdispatch.load(tmp_path).ranks[0]["latest_steps"]["number"]) == 256
 
 
-def test_past_the_bound_calls_go_to_overflow_and_none_is_lost(tmp_path: Path) -> None:
+def test_calls_beyond_the_limit_are_counted_in_overflow(tmp_path: Path) -> None:
     space: dict[str, object] = {"depth": 0}
     source = "".join(f"def f{n}(g=None):\n    return g and g()\n" for n in range(400))
     exec(compile(source, "<many>", "exec"), space)

@@ -393,7 +393,7 @@ def test_former_names_work_and_are_not_in_the_help(former: str, name: str) -> No
         "x.dot": b"digraph",
     }.items(),
 )
-def test_pictures_are_what_their_names_say(
+def test_pictures_have_the_format_of_their_names(
     name: str, head: bytes, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = {

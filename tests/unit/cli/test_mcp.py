@@ -210,7 +210,7 @@ def test_a_data_set_is_read_and_never_written(folder: Path, tmp_path: Path) -> N
 def test_diff(client: Client) -> None:
     found = client.call("diff", before="before", after="below/after")
     assert (found["before"]["name"], found["after"]["name"]) == ("before", "below/after")
-    assert "verdict" in found and not [row for row in found["rows"] if "calls" in row["said"]]
+    assert "verdict" in found and not [row for row in found["rows"] if "calls" in row["changes"]]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_invalid_messages(line: str, code: int, client: Client) -> None:
     assert client.request("ping") == {}
 
 
-def test_notifications_and_responses_have_no_answer(client: Client) -> None:
+def test_notifications_and_responses_have_no_reply(client: Client) -> None:
     for line in ('{"jsonrpc":"2.0","method":"nothing"}', '{"jsonrpc":"2.0","id":9,"result":{}}', ""):
         client.send(line)
     assert client.request("ping") == {}
@@ -291,7 +291,7 @@ def test_every_recipe_in_a_description_exists() -> None:
     assert named and named <= set(query.recipes())
 
 
-def test_folder_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_other_than_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp", str(tmp_path / "missing")]) == 2
     assert "not a folder" in capsys.readouterr().err
 

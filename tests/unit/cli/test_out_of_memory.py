@@ -32,7 +32,7 @@ def one_rank(number: int, ranks: int) -> dict[str, Any]:
     zero = [0] * CONTEXTS
     names = "resumes self stepped steps last_step self_min self_max self_squares total_min total_max total_squares"
     figures = {"context": list(range(CONTEXTS)), "calls": [1] * CONTEXTS}
-    figures |= {name: [7919 * place % 1000003 for place in range(CONTEXTS)] for name in names.split()}
+    figures |= {name: [7919 * index % 1000003 for index in range(CONTEXTS)] for name in names.split()}
     threads = {"role": [1], "system_id": [1], "root": [0], "running": [False], "served": [1], "covered": [1]}
     rank = {"rank": number, "world": ranks, "pid": 1, "id": f"{number:032x}", "boot_id": "0" * 32}
     rank |= {"state": "stopped", "timing": True, "steps_source": "none", "steps": 0, "recorded": 1, "file_bytes": 1}
@@ -113,15 +113,15 @@ def large_timeline(path: Path) -> None:
 
 def large_graph(path: Path) -> None:
     node = {"forward_ms": 1, "backward_ms": 1, "parameter_bytes": 1, "output_bytes": [1]}
-    nodes = [{"id": f"{place}", "name": "Linear"} | node for place in range(100_000)]
-    edges = [[f"{place}", f"{place + 1}"] for place in range(len(nodes) - 1)]
+    nodes = [{"id": f"{index}", "name": "Linear"} | node for index in range(100_000)]
+    edges = [[f"{index}", f"{index + 1}"] for index in range(len(nodes) - 1)]
     path.write_text(json.dumps({"schema": "fastdispatch-graph/1", "nodes": nodes, "edges": edges}))
 
 
 def large_execution_trace(path: Path) -> None:
     node = {"ctrl_deps": 0, "inputs": {"values": [], "shapes": [], "types": []}, "attrs": []}
     nodes = [
-        {"id": place + 1, "name": f"aten::add{place}"} | node | {"outputs": node["inputs"]} for place in range(60_000)
+        {"id": index + 1, "name": f"aten::add{index}"} | node | {"outputs": node["inputs"]} for index in range(60_000)
     ]
     path.write_text(json.dumps({"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": nodes}))
 

@@ -81,7 +81,7 @@ def test_there_and_back(trace: Path, end: str, tmp_path: Path, capsys: pytest.Ca
     assert (there.read_bytes()[:2] == b"\x1f\x8b") == end.endswith(".gz")
 
 
-def test_the_json_is_what_its_schema_says(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_matches_its_schema(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["et", "info", "--json", str(trace)]) == 0
     valid("info", capsys.readouterr().out)
 
@@ -125,7 +125,7 @@ def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ('{"traceEvents": []}', "a trace without operators and kernels"),
     ],
 )
-def test_what_is_no_trace(content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_other_than_traces(content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "x.json", content)
     for command in (["info", str(path)], ["convert", str(path), "-o", str(tmp_path / "y.et")]):
         assert cli.main(["et", *command]) == 2
@@ -134,7 +134,7 @@ def test_what_is_no_trace(content: str, said: str, tmp_path: Path, capsys: pytes
     assert not (tmp_path / "y.et").exists()
 
 
-def test_damage_is_told_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_is_reported_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = json.dumps(document(node(3, 2, "a"), node(4, 77, "b"), node(4, 2, "c"), node(5, 2, "gloo:strange")))
     text = text.replace('"name": "a"', '"name": "quotes "within""')
     path = write(tmp_path / "x.json", text[:-40])
@@ -367,7 +367,7 @@ def test_different_traces(tmp_path: Path, other: Path, capsys: pytest.CaptureFix
         assert said in output
 
 
-def test_a_diff_leaves_out_what_it_is_told_to(
+def test_a_diff_ignores_given_fields(
     ranks: list[Path], trace: Path, tmp_path: Path, other: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slow = json.loads(ranks[0].read_text())
@@ -383,7 +383,7 @@ def test_a_diff_leaves_out_what_it_is_told_to(
     assert (status, made["alone"]) == (1, {"before": [1], "after": [7]})
 
 
-def test_a_diff_of_what_is_no_trace(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_diff_of_other_files(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = write(tmp_path / "empty.json", "")
     for arguments in ([trace, empty], [empty, trace], [trace, tmp_path / "absent.et"]):
         assert cli.main(["et", "diff", *map(str, arguments)]) == 2

@@ -260,7 +260,7 @@ def test_the_program_computes_the_same(tmp_path: Path) -> None:
     assert all(torch.equal(a, b) for a, b in zip(plain, recorded, strict=True))
 
 
-def test_what_finds_no_room_is_counted(tmp_path: Path) -> None:
+def test_overflow_is_counted(tmp_path: Path) -> None:
     step = Step()
     run = record(tmp_path, lambda graph: [step() for _ in range(6)], max_mb=1)
     counters = fastdispatch.load(run).ranks[0]["counters"]

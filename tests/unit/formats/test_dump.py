@@ -113,7 +113,7 @@ def test_whole_numbers_are_exact_on_both_sides_of_two_to_the_53(tmp_path: Path) 
     assert dumped(trace, tmp_path / "dump.json")["ranks"][0]["figures"]["self"] == values
 
 
-def test_a_damaged_spread_is_left_out(tmp_path: Path) -> None:
+def test_a_damaged_spread_is_skipped(tmp_path: Path) -> None:
     """Reject non-finite figures, which JSON cannot represent."""
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
         programs.classes()
@@ -182,7 +182,7 @@ WRONG: list[tuple[str, list[Any], Any]] = [
 
 
 @pytest.mark.parametrize(("message", "place", "value"), WRONG)
-def test_what_is_wrong_is_named(message: str, place: list[Any], value: object, tmp_path: Path) -> None:
+def test_faults_are_named(message: str, place: list[Any], value: object, tmp_path: Path) -> None:
     document: Any = example()
     at = document
     for step in place[:-1]:

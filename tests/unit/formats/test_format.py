@@ -314,7 +314,7 @@ def test_a_recording_of_counts(tmp_path: Path) -> None:
     assert sum(own for _, _, own in found.figures.values()) == 0
 
 
-def test_a_killed_process_says_where_it_was(tmp_path: Path) -> None:
+def test_open_calls_of_a_killed_process(tmp_path: Path) -> None:
     process = processes.start("endless.py", tmp_path, "calls")
     assert process.stdout is not None
     process.stdout.readline()
@@ -325,7 +325,7 @@ def test_a_killed_process_says_where_it_was(tmp_path: Path) -> None:
     assert found.open
 
 
-def test_what_the_steps_of_a_schedule_leave_out(tmp_path: Path) -> None:
+def test_steps_of_a_schedule_beyond_the_ring(tmp_path: Path) -> None:
     """Windows 90 steps apart go around the ring of 256 more than once."""
     with fastdispatch.CallGraph(
         tmp_path, ops="off", schedule=fastdispatch.schedule(wait=80, warmup=0, active=10)

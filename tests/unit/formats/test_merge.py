@@ -34,7 +34,7 @@ third = documents((3,))
 @contextmanager
 def written(*found: Document) -> Iterator[list[Path]]:
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"{place}.json" for place in range(len(found))]
+        paths = [Path(folder) / f"{index}.json" for index in range(len(found))]
         for path, document in zip(paths, found, strict=True):
             path.write_text(json.dumps(document))
         yield paths
@@ -54,7 +54,7 @@ def keep(path: Path, content: bytes) -> Path:
 
 @FEW
 @given(documents((0, 2)))
-def test_a_dump_that_is_loaded_dumps_the_same(document: Document) -> None:
+def test_a_loaded_dump_dumps_the_same(document: Document) -> None:
     with written(document) as (path,):
         first = merged(path)
         assert merged(keep(path, first)) == first
@@ -69,7 +69,7 @@ def test_the_order_does_not_matter(a: Document, b: Document, c: Document) -> Non
 
 @FEW
 @given(one, other, third)
-def test_what_was_merged_before_does_not_matter(a: Document, b: Document, c: Document) -> None:
+def test_merging_is_associative(a: Document, b: Document, c: Document) -> None:
     with written(a, b, c) as (x, y, z):
         whole = merged(x, y, z)
         left = keep(x.with_name("left.json"), merged(x, y))
@@ -125,7 +125,7 @@ def test_nothing_of_a_rank_changes_in_a_merge(a: Document, b: Document) -> None:
 
 @FEW
 @given(one, st.booleans())
-def test_a_rank_that_is_there_already_is_refused(document: Document, renamed: bool) -> None:
+def test_a_rank_given_twice_is_rejected(document: Document, renamed: bool) -> None:
     twin = document | {"ranks": [document["ranks"][0] | ({"id": "f" * 32} if renamed else {})]}
     with written(document, twin) as paths, pytest.raises(fastdispatch.Error, match="rank 0 is there already"):
         fastdispatch.load(paths)

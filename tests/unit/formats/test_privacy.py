@@ -268,7 +268,9 @@ def test_other_files_are_refused(
     assert said.count("\n") == 1
 
 
-def test_source_is_no_secret(zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_source_and_anonymize_exclude_each_other(
+    zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["html", str(zebra_run), "-o", str(tmp_path / "page"), "--source", "--anonymize", "salt"]) == 2
     assert "give only one of them" in capsys.readouterr().err
     assert not (tmp_path / "page").exists()

@@ -156,7 +156,7 @@ def test_compiled_regions_are_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "not counted: operators inside 1 call of a region of torch.compile" in lines
 
 
-def test_a_recording_of_compiled_regions_only_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_of_compiled_regions_only_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """FLOPs were measured, but no operator with a formula was observed."""
     model = torch.compile(torch.nn.Linear(WIDTH, WIDTH), backend="aot_eager")
     x = torch.ones(2, WIDTH)

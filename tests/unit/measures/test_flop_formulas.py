@@ -117,7 +117,7 @@ def test_more_shapes_than_a_path_lists_remain_unknown(product: Any, tmp_path: Pa
     assert forward(found) == 2 * sum(sizes) * 12
 
 
-def test_shapes_of_custom_operators_alone_are_no_report(product: Any, tmp_path: Path) -> None:
+def test_no_report_for_shapes_of_custom_operators_alone(product: Any, tmp_path: Path) -> None:
     run(product, tmp_path)
     assert main(["report", str(tmp_path), "--shapes"]) == 2
 

@@ -83,7 +83,7 @@ def test_functions_have_the_flops_of_their_callees(tmp_path: Path) -> None:
     assert not any("_call_impl" in name for name in shown)
 
 
-def test_operators_have_what_they_cause(tmp_path: Path) -> None:
+def test_operators_include_their_callees(tmp_path: Path) -> None:
     train(None, tmp_path)
     shown = {row.where: row for row in report(tmp_path, by="operator").rows}
     assert (shown["aten::addmm"].own, shown["aten::linear"].own) == (5 * LAYER, 0)
@@ -152,7 +152,7 @@ def test_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert steps.startswith("mean of 6 measured steps, a step of ")
 
 
-def test_measured_peak_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_measured_peak_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train(None, tmp_path)
     assert main(["report", str(tmp_path), "--flops", "--peak", "measure", "--json"]) == 0
     peak = json.loads(capsys.readouterr().out)["peak"]

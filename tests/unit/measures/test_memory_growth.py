@@ -21,16 +21,16 @@ def test_a_leak_is_steady() -> None:
 
 
 @pytest.mark.parametrize("jump", STEPS)
-def test_pages_that_return_at_once_are_no_leak(jump: int) -> None:
+def test_pages_returned_at_once_do_not_leak(jump: int) -> None:
     """The system reclaims pages of an idle process under load; the next access brings them back."""
     assert growth(rank([(240 + 13 * (step >= jump)) * MB for step in STEPS])) is None
 
 
 @pytest.mark.parametrize("full", [8, 10, 12, 15])
-def test_a_cache_that_fills_is_no_leak(full: int) -> None:
+def test_a_filling_cache_does_not_leak(full: int) -> None:
     assert growth(rank([(240 + min(step, full)) * MB for step in STEPS])) is None
 
 
 @pytest.mark.parametrize("other", [6, 8, 11, 14])
-def test_two_jumps_are_no_leak(other: int) -> None:
+def test_two_jumps_do_not_leak(other: int) -> None:
     assert growth(rank([(240 + 6 * (step >= other) + 6 * (step >= other + 5)) * MB for step in STEPS])) is None

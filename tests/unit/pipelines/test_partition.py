@@ -88,7 +88,7 @@ def test_stage_sums_of_the_examples() -> None:
     assert stage_weights(ALEXNET, partition(ALEXNET, 4)) == [994624, 1475072, 37752832, 16822282]
 
 
-def test_parts_are_plain_ints_that_json_takes() -> None:
+def test_parts_are_plain_ints() -> None:
     numpy = pytest.importorskip("numpy")
     for weights in (ALEXNET, numpy.array(ALEXNET), numpy.array([0, 1.1, 30, 3]), [numpy.int64(4), True, 2.5]):
         for method in ("uniform", "parameters", "bottleneck", "profile"):
@@ -97,7 +97,7 @@ def test_parts_are_plain_ints_that_json_takes() -> None:
             assert json.loads(json.dumps(parts)) == parts
 
 
-def test_bottleneck_is_the_best_there_is() -> None:
+def test_bottleneck_is_optimal() -> None:
     """Against every cut there is: the smallest heaviest stage; never worse than what parameters give."""
     random.seed(5)
     better = 0
@@ -263,7 +263,7 @@ def test_command_on_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert status == 2 and errors.startswith(f"fastdispatch: {text}")
 
 
-def test_the_package_has_it_when_asked() -> None:
+def test_the_package_exports_it() -> None:
     assert fastdispatch.pipeline.partition is partition
     with pytest.raises(AttributeError, match="module 'fastdispatch' has no attribute 'pipelines'"):
         _ = fastdispatch.pipelines

@@ -16,7 +16,7 @@ from fastdispatch import Error
 from fastdispatch.cli import main
 from fastdispatch.pipeline import partition
 from fastdispatch.pipeline.layers import layers_of
-from fastdispatch.pipeline.times import Times, recorded_layers, times_of
+from fastdispatch.pipeline.times import ModuleTimes, recorded_layers, times_of
 
 MS = 1_000_000
 
@@ -112,7 +112,7 @@ def test_layers_of_a_sequential_by_their_time(tmp_path: Path) -> None:
 
 def test_calls_are_those_of_micro_batches(tmp_path: Path) -> None:
     model = nn.Sequential(Napping(), nn.Sequential(Napping(), Napping()))
-    times = Times(fastdispatch.load(record(model, tmp_path)))
+    times = ModuleTimes(fastdispatch.load(record(model, tmp_path)))
     paths = times.trace.modules["path"]
     assert {paths[module]: time.calls for module, time in times.modules.items()} == {
         path: 6 for path in ("", "0", "1", "1.0", "1.1")
@@ -130,7 +130,7 @@ def test_the_slowest_step_counts_like_the_others(tmp_path: Path) -> None:
 
 def test_a_checkpoint_pays_its_forward_twice(tmp_path: Path) -> None:
     model = Row([Napping(0.005, 0.001), Napping(0.005, 0.001)], again=(1,))
-    times = Times(fastdispatch.load(record(model, tmp_path)))
+    times = ModuleTimes(fastdispatch.load(record(model, tmp_path)))
     once, twice = (times.modules[times.rows()[0].modules[at]] for at in (0, 1))
     assert once.calls == twice.calls == 6
     assert twice.forward >= 6 * 5 * MS * 2 / 3  # the slowest step is replaced by the mean of what others take
@@ -138,7 +138,7 @@ def test_a_checkpoint_pays_its_forward_twice(tmp_path: Path) -> None:
     assert once.backward < twice.backward
 
 
-def test_functions_and_shared_modules_have_times_when_the_layers_are_given(tmp_path: Path) -> None:
+def test_times_of_functions_and_shared_modules(tmp_path: Path) -> None:
     shared = Napping(0.003)
     layers: list[Any] = [nn.Linear(4, 4), nap, shared, torch.relu, shared, lambda x: Nap.apply(x, 0.002, 0.002)]
     trace = fastdispatch.load(record(Row(layers), tmp_path))

@@ -114,7 +114,7 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("content", "message"), CASES, ids=[message for _, message in CASES])
-def test_what_is_no_graph(
+def test_invalid_graphs(
     command: str,
     content: bytes,
     message: str,
@@ -160,7 +160,7 @@ PROFILED = [pytest.param(words, wanted, marks=pytest.mark.torch) for words, want
 
 
 @pytest.mark.parametrize(("words", "wanted"), [*ELSEWHERE.items(), *PROFILED])
-def test_what_is_elsewhere_or_too_much(
+def test_misplaced_and_surplus_members(
     words: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -115,7 +115,7 @@ def test_configurations_have_ranks_and_depths(tmp_path: Path) -> None:
     assert read["mp_conf.json"]["stage_to_depth_map"] == {"0": 1, "1": 0}
 
 
-def test_in_place_layers_get_a_copy_only_where_others_read() -> None:
+def test_in_place_layers_copy_only_inputs_with_other_readers() -> None:
     alone = written(chain("Linear(4, 4)", "ReLU(inplace=True)"))["net.py"]
     assert ".clone()" not in alone
     nodes = [Node("a1", "Input0"), Node("a2", "Linear(4, 4)"), Node("a3", "View(2, 2)"), Node("a4", "ReLU(inplace)")]
@@ -231,7 +231,7 @@ def test_descriptions_are_read_as_old_and_new_versions_print_them() -> None:
     assert [*nested.children] == ["0", "1", "2"] and nested.children["2"].keywords == {"approximate": "'none'"}
 
 
-def test_names_that_are_none_in_python_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_invalid_in_python_are_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for options in (
         {"name": "my net"},
         {"name": "class"},
@@ -297,7 +297,7 @@ def test_the_order_of_lines_does_not_show() -> None:
     assert written(graph) == written(turned)
 
 
-def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_written_files_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     assert run("two_stages", tmp_path, "--json") == 0
     reported = json.loads(capsys.readouterr().out)

@@ -96,7 +96,7 @@ def test_the_first_difference_is_named(engine: ModuleType) -> None:
     assert not [row for row in rows(trace.jobs()) if row["flags"] & UNPLANNED]  # nothing that is not in the plan
 
 
-def test_what_is_not_planned_is_flagged(engine: ModuleType) -> None:
+def test_unplanned_jobs_are_flagged(engine: ModuleType) -> None:
     trace = record(engine, [(LM, 0), (F, 0), (F, 1), (SA, 0), (RG, 0), (B, 0), *END])
     facts = trace.ranks[0]["meta"]["pipeline"]
     assert facts["difference"] == (
@@ -128,7 +128,7 @@ def test_a_schedule_of_ones_own_is_counted(engine: ModuleType) -> None:
     assert not any(row["flags"] & UNPLANNED for row in rows(trace.jobs()))
 
 
-def test_an_engine_that_cannot_be_asked_is_recorded_all_the_same(engine: ModuleType) -> None:
+def test_an_engine_without_attributes_is_recorded(engine: ModuleType) -> None:
     """The stand-in has no grid: its program does not see our question fail."""
     trace = record(engine, ORDER)
     assert "could not be read" in trace.ranks[0]["meta"]["pipeline"]["note"]
@@ -136,7 +136,7 @@ def test_an_engine_that_cannot_be_asked_is_recorded_all_the_same(engine: ModuleT
     assert len(rows(trace.jobs())) == 1 + len(ORDER)
 
 
-def test_a_report_says_what_the_engine_did_not_tell(engine: ModuleType) -> None:
+def test_a_report_names_missing_facts_of_the_engine(engine: ModuleType) -> None:
     trace = record(engine, ORDER, ORDER, schedule="OwnSchedule")
     notes = pipeline.report(trace).notes
     assert trace.ranks[0]["meta"]["pipeline"]["note"] in notes

@@ -42,7 +42,7 @@ def random_graph(seed: int) -> Graph:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_text_and_json_say_the_same(seed: int, tmp_path: Path) -> None:
+def test_text_and_json_agree(seed: int, tmp_path: Path) -> None:
     graph = random_graph(seed)
     jsonschema.validate(json.loads(graph.to_json()), SCHEMA)
     for name in ("graph.txt", "graph.json"):
@@ -54,7 +54,7 @@ def test_text_and_json_say_the_same(seed: int, tmp_path: Path) -> None:
         assert back.to_json() == graph.to_json()
 
 
-def test_what_only_json_has() -> None:
+def test_members_of_json_only() -> None:
     node = Node("a", "Two\nlines", saved_bytes=8.0, forward_spread_ms=0.25, about={"dtype": {"weight": "bfloat16"}})
     graph = Graph([node], about={"steps": 5})
     jsonschema.validate(json.loads(graph.to_json()), SCHEMA)
@@ -85,13 +85,13 @@ def test_neighbours_and_stages() -> None:
         ([Node("a", "\ud800")], [], "graph: nodes[0]: a text is not UTF-8"),
     ],
 )
-def test_what_is_no_graph(nodes: list[Node], edges: list[tuple[str, str]], message: str) -> None:
+def test_invalid_graphs(nodes: list[Node], edges: list[tuple[str, str]], message: str) -> None:
     with pytest.raises(fastdispatch.Error) as error:
         Graph(nodes, edges)
     assert message in str(error.value)
 
 
-def test_files_that_are_not_there_or_not_right(tmp_path: Path) -> None:
+def test_missing_and_invalid_files(tmp_path: Path) -> None:
     with pytest.raises(fastdispatch.Error, match="cannot read: No such file"):
         Graph.read(tmp_path / "none.txt")
     (tmp_path / "bad.txt").write_text("node1 -- x\n")
@@ -99,7 +99,7 @@ def test_files_that_are_not_there_or_not_right(tmp_path: Path) -> None:
         Graph.read(tmp_path / "bad.txt")
 
 
-def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_graphs_without_text_form_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "graph.txt"
     path.write_bytes(b"node1 -- \xff\xae -- forward")
     with pytest.raises(fastdispatch.Error, match=r"graph\.txt: not text: byte 9 is not UTF-8"):
@@ -125,7 +125,7 @@ def test_shapes_of_known_models(name: str, left: int | None) -> None:
         assert len(graph.compressed()) == left
 
 
-def test_what_is_series_parallel() -> None:
+def test_series_parallel_graphs() -> None:
     assert models.branchy(3, (1, 4, 2)).is_series_parallel()
     assert Graph([Node("a", "x")]).is_series_parallel()
     nodes = [Node(id, "x") for id in "abcd"]
@@ -137,7 +137,7 @@ def test_what_is_series_parallel() -> None:
 def test_the_same_graph_under_other_ids() -> None:
     graph = models.translation(3)
     draw = random.Random(0)
-    other = {node.id: f"x{place}" for place, node in enumerate(draw.sample(graph.nodes, len(graph)))}
+    other = {node.id: f"x{index}" for index, node in enumerate(draw.sample(graph.nodes, len(graph)))}
     nodes = [Node(other[node.id], node.name) for node in graph.nodes]
     edges = [(other[first], other[second]) for first, second in graph.edges]
     draw.shuffle(nodes)
@@ -147,7 +147,7 @@ def test_the_same_graph_under_other_ids() -> None:
     assert not graph.is_same(models.translation(2))
 
 
-def test_order_and_what_is_before() -> None:
+def test_order_and_predecessors() -> None:
     graph = models.scattered(40, 3)
     place = {node.id: at for at, node in enumerate(graph.order())}
     assert len(place) == 40
@@ -201,7 +201,7 @@ def bars(graph: Graph) -> tuple[list[str], list[str], list[float]]:
     return titles, [str(text.text) for text in root.iter(f"{svg}text") if "class" not in text.attrib], ends
 
 
-def test_bars_of_what_layers_take() -> None:
+def test_bars_of_layer_costs() -> None:
     layers = [Node("a", "<Linear>", 1.0, 3.0, [64], 80), Node("b", "ReLU()", 1.0, 0.0), Node("c", "Free()")]
     titles, headings, ends = bars(Graph(layers, [("a", "b")]))
     assert titles == [
@@ -216,7 +216,7 @@ def test_bars_of_what_layers_take() -> None:
 
 
 def test_more_layers_than_pixels_share_bars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    graph = Graph([Node(f"node{place}", "ReLU()", 1.0) for place in range(3000)], [])
+    graph = Graph([Node(f"node{index}", "ReLU()", 1.0) for index in range(3000)], [])
     titles, headings, _ = bars(graph)
     assert len(titles) == 1000
     assert titles[0] == "node0 to node2: ReLU(): forward 3 ms, backward 0 ns"

@@ -81,7 +81,7 @@ def test_no_plan_is_quicker(seed: int) -> None:
 @pytest.mark.parametrize(
     "graph", [models.residual(3), models.translation(2), models.branchy(2, (1, 3, 2)), models.chain(30)]
 )
-def test_plans_are_what_they_say(graph: Graph) -> None:
+def test_plans_match_their_figures(graph: Graph) -> None:
     for machines, compression, cut in product((3, 8), (None, 1.0), ("published", "true")):
         found = optimize(graph, machines, 1e9, compression=compression, cut=cut)
         assert found.complete
@@ -211,8 +211,8 @@ def test_second_best_and_gains() -> None:
 
 
 def test_a_schedule_of_these_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nodes = [Node(f"n{place}", "Linear()", 1, 2) for place in range(4)]
-    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(3)])
+    nodes = [Node(f"n{index}", "Linear()", 1, 2) for index in range(4)]
+    graph = Graph(nodes, [(f"n{index}", f"n{index + 1}") for index in range(3)])
     found = optimize(graph, 4, 1e9, straight=True)
     # (M + S - 1)(F + B)
     assert same(float(found.replay("1f1b", 8)[1].makespan), 11 * 0.003)
@@ -279,8 +279,8 @@ def test_schedules_are_never_worse_than_without(schedule: str) -> None:
 
 
 def test_memory_of_stages() -> None:
-    nodes = [Node(f"n{place}", "Linear()", 1, 2, (1e6,), 4e6) for place in range(4)]
-    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(3)])
+    nodes = [Node(f"n{index}", "Linear()", 1, 2, (1e6,), 4e6) for index in range(4)]
+    graph = Graph(nodes, [(f"n{index}", f"n{index + 1}") for index in range(3)])
     found = optimize(graph, 4, 1e9, straight=True, memory="stashed", memory_size=1e9)
     # Weights for each in flight, gradients, two bytes of optimizer a byte; activations for each in flight.
     assert [stage["memory_bytes"] for stage in found.stages] == [4e6 * (n + 3) + n * 1e6 for n in (4, 3, 2, 1)]
@@ -291,7 +291,7 @@ def test_memory_of_stages() -> None:
 
 
 def test_parts_that_do_not_hang_together() -> None:
-    nodes = [Node(f"n{place}", "Linear()", 1, 1) for place in range(6)]
+    nodes = [Node(f"n{index}", "Linear()", 1, 1) for index in range(6)]
     graph = Graph(nodes, [("n0", "n1"), ("n2", "n3"), ("n4", "n5")])
     found = optimize(graph, 3, 1e9, straight=True)
     assert same(found.time_per_stage_s, 0.004)
@@ -371,8 +371,8 @@ def test_many_branches_on_two_levels(cells: int, machines: list[int], bandwidths
 @pytest.mark.parametrize("machines", [18, 40])
 def test_data_parallelism_is_always_a_plan(machines: int) -> None:
     """Parameters are free and cuts are dear."""
-    nodes = [Node(f"n{place}", "Linear()", 1, 2, (4e9,), 0) for place in range(60)]
-    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(59)])
+    nodes = [Node(f"n{index}", "Linear()", 1, 2, (4e9,), 0) for index in range(60)]
+    graph = Graph(nodes, [(f"n{index}", f"n{index + 1}") for index in range(59)])
     for effort in (1, 100, 10_000):
         plain = graph._core.optimize([machines], [1e9], ratio=1.0, effort=effort)
         assert same(plain["best"]["time_s"], plain["data_parallel_s"])
@@ -425,7 +425,7 @@ def run(words: list[str]) -> int:
         return int(done.code or 0)
 
 
-def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "graph.txt"
     models.residual(2).write(path)
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", "2", "-b", "1e10", "1e9", str(path)]

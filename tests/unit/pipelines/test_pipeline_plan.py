@@ -125,7 +125,7 @@ def test_closed_forms() -> None:
         assert all(job.buffer == job.mb % made.buffers(job.stage) for job in made.rows if job.mb >= 0)
 
 
-def test_deepspeed_says_the_same() -> None:
+def test_deepspeed_agrees() -> None:
     theirs = schedules_of_deepspeed()
     kinds = {
         "LoadMicroBatch": "LM",
@@ -192,7 +192,7 @@ def orders_of_torch(title: str, stages: int, micro_batches: int, chunks: int) ->
 
 
 @pytest.mark.torch
-def test_torch_says_the_same() -> None:
+def test_torch_agrees() -> None:
     pytest.importorskip("torch.distributed.pipelining")
     # Theirs is what takes the time.
     for stages, micro_batches in (each for each in GRID if each[0] < 4 or each[1] % 4 == each[0] % 4):
@@ -378,7 +378,7 @@ def slowly(made: Plan, times: dict[str, list[Fraction]]) -> dict[tuple[str, int,
     return ends
 
 
-def test_replay_is_the_longest_way() -> None:
+def test_simulation_is_the_longest_path() -> None:
     choose = random.Random(7)
     for made in all_plans():
         if choose.random() < 0.8:
@@ -480,7 +480,7 @@ def test_bad_calls() -> None:
         made._core.replay({"F": [1, 1 << 62]})
 
 
-def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_shows_the_output(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs" / "guides" / "pipeline-plan.md").read_text()
     shown = re.search(r"^```\n\$ fastdispatch (.*)\n((?:.*\n)*?)```$", page, re.M)
     assert shown is not None

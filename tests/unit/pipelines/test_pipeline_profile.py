@@ -119,7 +119,7 @@ def test_sizes_are_those_of_the_dtype(measured: tuple[Graph, Model]) -> None:
     assert embedding.about["module"] == "embedding"
 
 
-def test_times_and_what_is_kept(measured: tuple[Graph, Model]) -> None:
+def test_times_and_kept_outputs(measured: tuple[Graph, Model]) -> None:
     graph, _ = measured
     for name in ("LSTM", "BatchNorm1d", "Linear", "relu", "matmul"):
         node = named(graph, name)[0]
@@ -224,14 +224,14 @@ def test_a_script_becomes_a_graph_that_runs(
         *("%0.chunk(2, -1)", "", "%0 > 0", "", "torch.where(%0, %1, %2)", "%0[:, 1:]", "%0.mean([1], True)"),
         *("%0.to(torch.float64)", "%0.to(torch.float32)", ""),
     ]
-    stages = {node.id: int(place > 6) for place, node in enumerate(graph.nodes)}
+    stages = {node.id: int(index > 6) for index, node in enumerate(graph.nodes)}
     graph.with_stages(stages).write("parted.json")
     attention = "MultiheadAttention=torch.nn:MultiheadAttention(out_proj.in_features, 2, batch_first=True)"
     options = ["-n", "Small", "-a", "small", "-o", str(tmp_path / "package"), "--import", attention, "--verify"]
     assert not main(["pipeline", "convert", "-f", "parted.json", *options]), capsys.readouterr().err
 
 
-def test_what_is_no_recording_of_a_model(
+def test_recordings_without_a_model(
     tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -261,7 +261,7 @@ def test_what_is_no_recording_of_a_model(
     assert "medians of 2 steps" in capsys.readouterr().out
 
 
-def test_the_model_is_left_as_it_was() -> None:
+def test_the_model_is_unchanged() -> None:
     torch.manual_seed(1)
     model = Model()
     inputs = (torch.ones(2, 3, dtype=torch.long),)
@@ -303,7 +303,7 @@ class Fickle(nn.Module):
         return self.layer(x) if self.calls % 2 else self.layer(x).relu()
 
 
-def test_what_cannot_be_measured() -> None:
+def test_unmeasurable_models() -> None:
     with pytest.raises(Error, match="step 2 calls other layers"):
         profile(Fickle(), (torch.ones(1, 2),))
     with pytest.raises(Error, match="needs a gradient: give a loss"):

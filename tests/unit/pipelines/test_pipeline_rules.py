@@ -127,7 +127,7 @@ def record(program: Any, **options: Any) -> fastdispatch.Trace:
 
 
 @pytest.mark.parametrize("calls", SOURCES)
-def test_every_number_comes_from_where_the_rule_says(engine: ModuleType, calls: str) -> None:
+def test_every_number_has_the_source_of_its_rule(engine: ModuleType, calls: str) -> None:
     made = engine.Engine(1)
     trace = record(lambda: [made.batch(3), made.batch(2)], calls=calls)
     jobs = rows(trace.jobs())
@@ -296,7 +296,7 @@ def test_a_window_that_ends_ends_its_jobs(engine: ModuleType, calls: str) -> Non
     ],
     ids=str,
 )
-def test_what_is_no_rule(changes: dict[str, str], message: str) -> None:
+def test_invalid_rules(changes: dict[str, str], message: str) -> None:
     with pytest.raises(fastdispatch.Error) as error:
         pipeline.rule(**({"path_suffix": "a.py", "qualname": "f", "kind": "F"} | changes))  # type: ignore[arg-type]
     assert message in str(error.value)
@@ -342,9 +342,7 @@ def test_jobs_of_several_threads(engine: ModuleType, calls: str) -> None:
 
 
 @pytest.mark.parametrize("calls", SOURCES)
-def test_a_rule_that_is_added_while_an_engine_is_asked(
-    engine: ModuleType, monkeypatch: pytest.MonkeyPatch, calls: str
-) -> None:
+def test_a_rule_added_while_an_engine_is_read(engine: ModuleType, monkeypatch: pytest.MonkeyPatch, calls: str) -> None:
     """All that was known of the rules of a function is replaced in the middle of its call."""
     asked = []
 
@@ -364,7 +362,7 @@ def test_a_rule_that_is_added_while_an_engine_is_asked(
     assert [trace.ranks[0]["meta"]["pipeline"][name] for name in ("micro_batches", "stages")] == [3, 2]
 
 
-def test_without_calls_the_recording_says_why_there_are_no_jobs(engine: ModuleType) -> None:
+def test_recordings_without_calls_give_the_reason_for_no_jobs(engine: ModuleType) -> None:
     trace = record(lambda: engine.Engine(0).batch(1), calls="off")
     assert trace.jobs()["kind"] == []
     with pytest.raises(fastdispatch.Error) as error:

@@ -52,7 +52,7 @@ def test_on_a_network_file_system_it_is_local_until_it_has_ended(on_a_network: N
     assert {path.name for path in tmp_path.iterdir()} == {"rank00000.fd", "manifest.json", ".manifest.lock"}
 
 
-def test_what_another_process_has_brought_meanwhile_stays(on_a_network: None, tmp_path: Path) -> None:
+def test_files_created_meanwhile_by_another_process_stay(on_a_network: None, tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
         programs.leaf(1)
         programs.leaf(2)
@@ -82,14 +82,14 @@ def unlocked(tmp_path: Path) -> Path:
     return path
 
 
-def test_without_locks_it_is_not_known_who_lives(unlocked: Path) -> None:
+def test_state_of_the_writer_is_unknown_without_locks(unlocked: Path) -> None:
     assert fastdispatch._core.writer(unlocked) == "unknown"
     rank = fastdispatch.load(unlocked).ranks[0]
     assert rank["state"] == "running"
     assert any("not known" in note for note in rank["notes"])
 
 
-def test_without_locks_nothing_is_replaced_and_nothing_goes_to_memory(unlocked: Path) -> None:
+def test_without_locks_no_file_is_replaced(unlocked: Path) -> None:
     content = unlocked.read_bytes()
     other = record(unlocked.parent, 3)
     assert other == unlocked.with_name(f"rank00000.{os.getpid()}.fd")
@@ -135,7 +135,7 @@ def test_a_manifest_that_cannot_be_written_is_a_line(tmp_path: Path) -> None:
     assert line is not None and "manifest.json" in line and "\n" not in line
 
 
-def test_a_rank_that_becomes_known_late_replaces_nothing_of_its_own_run(tmp_path: Path) -> None:
+def test_a_late_rank_replaces_no_file_of_the_run(tmp_path: Path) -> None:
     """Two processes of one rank, one of them ended, and a recording of an earlier run."""
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
         programs.leaf(1)

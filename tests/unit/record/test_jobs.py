@@ -88,7 +88,7 @@ def test_pictures_have_them_as_slices() -> None:
     assert [event["name"] for event in plain if event.get("cat") == "job"] == names
 
 
-def test_what_is_open_says_which_it_is() -> None:
+def test_open_jobs_have_their_numbers() -> None:
     def work(graph: fastdispatch.CallGraph) -> fastdispatch.Trace:
         with fastdispatch.job("backward", 1), fastdispatch.job("receive", mb=3, peer=2):
             programs.leaf(1)

@@ -10,43 +10,43 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.record.launchers import Place, is_launcher, place
+from fastdispatch.record.launchers import ProcessRank, is_launcher, process_rank
 from tests import processes
 
-PLACES = {
-    "torchrun": ("RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 GROUP_RANK=1 LOCAL_WORLD_SIZE=4", Place(5, 8, 1, "RANK")),
-    "deepspeed": ("RANK=3 WORLD_SIZE=4 LOCAL_RANK=1 CROSS_RANK=1 LOCAL_SIZE=2", Place(3, 4, 1, "RANK")),
+RANKS = {
+    "torchrun": ("RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 GROUP_RANK=1 LOCAL_WORLD_SIZE=4", ProcessRank(5, 8, 1, "RANK")),
+    "deepspeed": ("RANK=3 WORLD_SIZE=4 LOCAL_RANK=1 CROSS_RANK=1 LOCAL_SIZE=2", ProcessRank(3, 4, 1, "RANK")),
     "Open MPI": (
         "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=1 PMIX_RANK=3",
-        Place(3, 4, 1, "OMPI_COMM_WORLD_RANK"),
+        ProcessRank(3, 4, 1, "OMPI_COMM_WORLD_RANK"),
     ),
-    "MPICH": ("PMI_RANK=2 PMI_SIZE=4 MPI_LOCALRANKID=0", Place(2, 4, 0, "PMI_RANK")),
-    "srun": ("SLURM_PROCID=6 SLURM_NTASKS=8 SLURM_LOCALID=2", Place(6, 8, 2, "SLURM_PROCID")),
+    "MPICH": ("PMI_RANK=2 PMI_SIZE=4 MPI_LOCALRANKID=0", ProcessRank(2, 4, 0, "PMI_RANK")),
+    "srun": ("SLURM_PROCID=6 SLURM_NTASKS=8 SLURM_LOCALID=2", ProcessRank(6, 8, 2, "SLURM_PROCID")),
     "a step of a larger job of Slurm": (
         "SLURM_PROCID=1 SLURM_NTASKS=8 SLURM_STEP_NUM_TASKS=2",
-        Place(1, 2, None, "SLURM_PROCID"),
+        ProcessRank(1, 2, None, "SLURM_PROCID"),
     ),
     "mpirun in a batch script of Slurm": (
         "SLURM_PROCID=0 SLURM_NTASKS=8 OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4",
-        Place(3, 4, None, "OMPI_COMM_WORLD_RANK"),
+        ProcessRank(3, 4, None, "OMPI_COMM_WORLD_RANK"),
     ),
     "a program under mpirun that sets RANK": (
         "RANK=1 WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1",
-        Place(1, 2, 1, "RANK"),
+        ProcessRank(1, 2, 1, "RANK"),
     ),
-    "Lightning": ("WORLD_SIZE=2 NODE_RANK=0 LOCAL_RANK=1", Place(1, 2, 1, "LOCAL_RANK")),
-    "second host": ("WORLD_SIZE=4 NODE_RANK=1 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2", Place(3, 4, 1, "LOCAL_RANK")),
-    "second host, unknown size": ("WORLD_SIZE=4 NODE_RANK=1 LOCAL_RANK=1", Place(0, 4, 1, "")),
-    "indexed job": ("JOB_COMPLETION_INDEX=3", Place(3, 4, None, "JOB_COMPLETION_INDEX")),
-    "none": ("", Place(0, 1, None, "")),
-    "not numbers": ("RANK=-1 SLURM_PROCID=x WORLD_SIZE=\u0662", Place(0, 1, None, "")),
+    "Lightning": ("WORLD_SIZE=2 NODE_RANK=0 LOCAL_RANK=1", ProcessRank(1, 2, 1, "LOCAL_RANK")),
+    "second host": ("WORLD_SIZE=4 NODE_RANK=1 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2", ProcessRank(3, 4, 1, "LOCAL_RANK")),
+    "second host, unknown size": ("WORLD_SIZE=4 NODE_RANK=1 LOCAL_RANK=1", ProcessRank(0, 4, 1, "")),
+    "indexed job": ("JOB_COMPLETION_INDEX=3", ProcessRank(3, 4, None, "JOB_COMPLETION_INDEX")),
+    "none": ("", ProcessRank(0, 1, None, "")),
+    "not numbers": ("RANK=-1 SLURM_PROCID=x WORLD_SIZE=\u0662", ProcessRank(0, 1, None, "")),
 }
 
 
-@pytest.mark.parametrize("launcher", PLACES)
-def test_place(launcher: str) -> None:
-    variables, expected = PLACES[launcher]
-    assert place(dict(part.split("=") for part in variables.split())) == expected
+@pytest.mark.parametrize("launcher", RANKS)
+def test_rank(launcher: str) -> None:
+    variables, expected = RANKS[launcher]
+    assert process_rank(dict(part.split("=") for part in variables.split())) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_run_checks_the_directory_before_a_command_starts(tmp_path: Path) -> Non
     assert (tmp_path / "started").exists()
 
 
-def test_a_launcher_that_is_not_executable_is_one_line(tmp_path: Path) -> None:
+def test_a_launcher_without_permission_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "torchrun").write_text("garbage")
     (tmp_path / "torchrun").chmod(0o755)
     done = processes.fastdispatch("run", "-q", "./torchrun", folder=tmp_path)

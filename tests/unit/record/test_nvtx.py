@@ -65,7 +65,7 @@ def calls(work: Callable[[], object], source: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_ranges_are_callers_of_what_they_hold(nvtx: Any, source: str) -> None:
+def test_ranges_are_callers_of_the_calls_inside(nvtx: Any, source: str) -> None:
     def work() -> None:
         nvtx.range_push("outer")
         for _ in range(3):
@@ -83,7 +83,7 @@ def test_ranges_are_callers_of_what_they_hold(nvtx: Any, source: str) -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_what_raises_begins_no_range(nvtx: Any, source: str) -> None:
+def test_a_failed_push_begins_no_range(nvtx: Any, source: str) -> None:
     def work() -> None:
         with suppress(RuntimeError):
             nvtx.range_push("never", False)

@@ -108,7 +108,7 @@ def bound(port: int) -> list[str]:
     return [line for line in lines if int(line.split()[1].rpartition(":")[2], 16) == port]
 
 
-def test_without_a_network_there_is_no_clock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_clock_without_a_network(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "host", "")
     monkeypatch.delenv("MASTER_ADDR", raising=False)
     rank = answering(store)
@@ -153,7 +153,7 @@ STRANGE = [
 ]
 
 
-def test_strangers_get_no_reply_and_disturb_nobody() -> None:
+def test_clients_without_token_get_no_reply() -> None:
     """A thousand sockets send nothing, half a token, or garbage."""
     server = _core.ClockServer("127.0.0.1", TOKEN)
     with socket.socket() as stream, pytest.raises(ConnectionRefusedError):
@@ -267,7 +267,7 @@ def ours(before: dict[int, str]) -> dict[int, str]:
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of 3.12: there are threads
 @pytest.mark.parametrize("fork", [os.fork, lambda: ctypes.PyDLL(None).fork()], ids=["python", "c"])
-def test_a_forked_child_has_none_of_it(fork: Callable[[], int]) -> None:
+def test_a_forked_child_has_no_server(fork: Callable[[], int]) -> None:
     before = open_files()
     server = _core.ClockServer("127.0.0.1", TOKEN)
     client = _core.ClockClient("127.0.0.1", server.port, TOKEN)

@@ -49,7 +49,7 @@ def test_the_truth_table(arguments: Any, expected: list[int], tmp_path: Path, mo
     assert list(tmp_path.glob("*")) == ([tmp_path / "out"] if expected else [])
 
 
-def test_a_training_goes_on_where_it_cannot_be_recorded(
+def test_a_training_continues_without_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -110,7 +110,7 @@ def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path, monkey
         assert b'"forward mb' in trace.export("chrome")
 
 
-def test_its_recording_takes_the_gpu_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gpu_option_applies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
     window = job_schedule_profiler_range(0, 0, 1, exit_after_prof=False, gpu="sometimes@many")
     with pytest.raises(fastdispatch.Error, match="one of off, auto, require"):
@@ -139,7 +139,7 @@ def test_it_drives_the_graph_that_records() -> None:
     assert trace.ranks[0]["counters"]["hook_lost"] == 0
 
 
-def test_outside_there_is_no_hook() -> None:
+def test_no_hook_outside_of_the_range() -> None:
     """While CPython's evaluator is installed, calls have no added cost."""
     with fastdispatch.CallGraph(None, ops="off") as graph:
         assert graph._session is not None

@@ -104,7 +104,7 @@ def test_commands_read_all_segments(tmp_path: Path) -> None:
     assert processes.fastdispatch("html", tmp_path, "-o", tmp_path / "page.html").returncode == 0
 
 
-def test_retention_removes_the_oldest_and_says_so(tmp_path: Path) -> None:
+def test_retention_removes_and_reports_the_oldest(tmp_path: Path) -> None:
     size = (
         (recorded(tmp_path / "size", rotate=EACH) and tmp_path / "size" / closed(tmp_path / "size")[0]).stat().st_size
     )

@@ -80,7 +80,7 @@ def trained(tmp_path: Path) -> Path:
     return tmp_path / "rank00000.fd"
 
 
-def test_the_whole_is_the_sum_of_its_parts(trained: Path) -> None:
+def test_a_step_is_the_sum_of_its_parts(trained: Path) -> None:
     whole = figures(fastdispatch.load(trained))
     for first, last in ((0, 19), (1, 5), (4, 11), (8, 19)):
         window = fastdispatch.load(trained, steps=(first, last))

@@ -69,7 +69,7 @@ def test_commands_accept_the_recording(command: str, recorded: Path, tmp_path: P
         assert fastdispatch.load(tmp_path / "x.json").nodes["key"] == fastdispatch.load(recorded).nodes["key"]
 
 
-def test_folders_and_options_that_are_not_utf_8(tmp_path: Path) -> None:
+def test_folders_and_options_without_utf_8(tmp_path: Path) -> None:
     """The program, its folder, its arguments and the run directory."""
     folder = os.path.join(os.fsencode(tmp_path), LATIN)
     os.mkdir(folder)

@@ -86,7 +86,7 @@ def test_every_call_is_one_slice(program: Callable[[], None], source: str) -> No
     assert sum(threads["events_lost"]) == 0
 
 
-def test_slices_lie_in_their_callers_and_are_as_long_as_all_says() -> None:
+def test_slices_lie_in_their_callers_and_add_up_to_the_totals() -> None:
     trace = record(programs.classes)
     rows = slices(trace)
     contexts, name = trace.contexts, names(trace)
@@ -103,7 +103,7 @@ def test_slices_lie_in_their_callers_and_are_as_long_as_all_says() -> None:
         assert sum(parts) == pytest.approx(total[one], abs=len(parts) + len(name))  # rounded, each
 
 
-def test_calls_that_are_open_are_marked() -> None:
+def test_open_calls_are_marked() -> None:
     def outer() -> fastdispatch.Trace:
         with fastdispatch.CallGraph(None, ops="off", timeline=True) as graph:
             programs.leaf(1)
@@ -114,7 +114,7 @@ def test_calls_that_are_open_are_marked() -> None:
     assert [row["name"] for row in rows if "args" not in row] == ["leaf"]
 
 
-def test_short_calls_and_kinds_can_be_left_out() -> None:
+def test_short_calls_and_kinds_can_be_excluded() -> None:
     def work() -> None:
         for _ in range(20):
             programs.leaf(1)
@@ -131,7 +131,7 @@ def test_short_calls_and_kinds_can_be_left_out() -> None:
 
 
 @pytest.mark.parametrize("when_full", ("stop", "overwrite"))
-def test_what_finds_no_room_is_counted_and_shown(when_full: str) -> None:
+def test_overflow_is_counted_and_shown(when_full: str) -> None:
     calls = 40_000
 
     def work() -> None:
@@ -152,7 +152,7 @@ def test_what_finds_no_room_is_counted_and_shown(when_full: str) -> None:
     assert trace.contexts["calls"][names(trace).index("leaf")] == calls
 
 
-def test_the_report_says_what_was_lost(tmp_path: Path) -> None:
+def test_the_report_has_the_lost_events(tmp_path: Path) -> None:
     def work() -> None:
         for i in range(40_000):
             programs.leaf(i)
@@ -256,7 +256,7 @@ def test_bad_input_is_one_line(run: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ("", "kernels", "python>50", "python>fast", "ops,,python"))
-def test_what_is_no_kind_of_call(what: str) -> None:
+def test_invalid_kinds(what: str) -> None:
     with pytest.raises(fastdispatch.Error, match="must be one of python, ops, ranges"):
         fastdispatch.Timeline(what)
 

@@ -78,7 +78,7 @@ def test_beyond_its_bound_calls_are_lost_and_counted(tmp_path: Path) -> None:
     assert trace.ranks[0]["counters"]["disk_full"] == 0
 
 
-def test_without_it_what_is_missing_is_said(path: Path, tmp_path: Path) -> None:
+def test_without_the_side_file_losses_are_reported(path: Path, tmp_path: Path) -> None:
     alone = Path(shutil.copy(path, tmp_path))
     trace = fastdispatch.load(alone, timeline=True)
     lost = sum(threads(trace)["events_lost"])
@@ -89,19 +89,19 @@ def test_without_it_what_is_missing_is_said(path: Path, tmp_path: Path) -> None:
     assert sum(threads(fastdispatch.load(alone))["events_lost"]) == 0  # where no timeline is expected
 
 
-def test_it_goes_where_the_recording_goes(path: Path, tmp_path: Path) -> None:
+def test_the_side_file_moves_with_the_recording(path: Path, tmp_path: Path) -> None:
     here = tmp_path / "rank00000.fd"
     shutil.copy(path, here)
     shutil.copy(run_directory.side(path), run_directory.side(here))
     local, away = run_directory.open_folder(tmp_path), run_directory.open_folder(tmp_path / "away")
-    place = run_directory.Place(away, tmp_path / "away", "rank00001.fd", local, here.name)
+    place = run_directory.RecordingFile(away, tmp_path / "away", "rank00001.fd", local, here.name)
     assert run_directory.settle(place, 2, 3, "run") is None
     assert sorted(each.name for each in (tmp_path / "away").glob("rank*")) == ["rank00002.fd", "rank00002.fd.events"]
     assert not here.exists() and not run_directory.side(here).exists()
     assert closed(fastdispatch.load(tmp_path / "away", timeline=True))["leaf"] == CALLS
 
 
-def test_a_late_rank_takes_it_along(tmp_path: Path) -> None:
+def test_a_late_rank_renames_the_side_file(tmp_path: Path) -> None:
     timeline = fastdispatch.Timeline("python", when_full="spill")
     with fastdispatch.CallGraph(tmp_path, ops="off", timeline=timeline, max_mb=1) as graph:
         for i in range(CALLS):
@@ -123,7 +123,7 @@ def test_every_command_reads_it(path: Path, tmp_path: Path) -> None:
     assert "give the recording" in refused.stderr
 
 
-def test_run_says_how_large_it_is(tmp_path: Path) -> None:
+def test_run_prints_the_size(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"def leaf(): pass\nfor i in range({CALLS}): leaf()\n")
     run = command("run", "--timeline-of", "python,spill", "--max-mb", "1", "-o", tmp_path / "out", script)
@@ -171,5 +171,5 @@ def test_in_memory_it_stops() -> None:
         ("spill+python>1ms", fastdispatch.Timeline("python>1ms", "spill")),
     ),
 )
-def test_the_text_says_it_too(text: str, timeline: fastdispatch.Timeline) -> None:
+def test_the_text_reports_it(text: str, timeline: fastdispatch.Timeline) -> None:
     assert fastdispatch.CallGraph(None, timeline=text)._timeline == timeline

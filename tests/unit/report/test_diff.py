@@ -40,8 +40,8 @@ def diff(paths: tuple[Path, Path]) -> Diff:
     return Diff(fastdispatch.load(paths[0]), fastdispatch.load(paths[1]))
 
 
-def test_what_changed(diff: Diff) -> None:
-    assert [(row.key, row.said) for row in diff.changed()] == [
+def test_changes(diff: Diff) -> None:
+    assert [(row.key, row.changes) for row in diff.changed()] == [
         ("model.py:[Block]:forward", {"slower"}),
         ("train.py:[]:log", {"gone", "calls", "faster"}),
         ("aten::item", {"new", "calls"}),
@@ -75,9 +75,9 @@ def test_garbage_collections_are_not_compared(tmp_path: Path, by: str) -> None:
     assert not [row for row in found.changed() if "gc" in row.key]
     assert not [call for call in found.changed_calls() if "gc" in call.callee.key or call.caller is None]
     keys = {"node": ["gc:gen0"], "package": ["gc:"], "module": []}[by]
-    assert [(row.key, row.calls.before, row.calls.after, row.said - {"collection"}) for row in found.collections] == [
-        (key, 0, 4, set()) for key in keys
-    ]
+    assert [
+        (row.key, row.calls.before, row.calls.after, row.changes - {"collection"}) for row in found.collections
+    ] == [(key, 0, 4, set()) for key in keys]
     document = found.as_json(everything=True)
     jsonschema.validate(document, SCHEMA)
     assert [row["key"] for row in document["collections"]] == keys
@@ -143,13 +143,13 @@ step = 5
 """
 
 
-def test_a_gate_that_is_kept(paths: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_passed_gate(paths: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "budget.toml").write_text(KEPT)
     result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
     assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "gate: passed")
 
 
-def test_a_gate_names_the_lines_that_are_broken(paths: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_gate_names_exceeded_limits(paths: tuple[Path, Path], tmp_path: Path) -> None:
     budget = tmp_path / "budget.toml"
     budget.write_text(BROKEN)
     result = processes.fastdispatch("diff", *paths, "--gate", budget)
@@ -211,7 +211,7 @@ def test_a_gate_on_times_states_its_noise(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "changes"),
     [
         ("a = ", "invalid TOML"),
         ("tme = 3", "budget.toml:1: unknown key tme"),
@@ -221,15 +221,15 @@ def test_a_gate_on_times_states_its_noise(tmp_path: Path) -> None:
         ('[calls]\n"a" = -1', "budget.toml:2: a: -1 is not a number of at least 0"),
     ],
 )
-def test_a_budget_that_is_none(paths: tuple[Path, Path], tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_budgets(paths: tuple[Path, Path], tmp_path: Path, text: str, changes: str) -> None:
     (tmp_path / "budget.toml").write_text(text)
     result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.count("\n") == 1 and said in result.stderr
+    assert result.stderr.count("\n") == 1 and changes in result.stderr
 
 
 def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> None:
-    for arguments, said in (
+    for arguments, changes in (
         ([paths[0]], "give two recordings, or one recording and --ranks"),
         ([*paths, "--ranks", "0,1"], "give two recordings"),
         ([paths[0], "--ranks", "0"], "expected two numbers, e.g. 0,5"),
@@ -242,10 +242,10 @@ def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> 
     ):
         result = processes.fastdispatch("diff", *arguments)
         assert result.returncode == 2, arguments
-        assert result.stderr.count("\n") == 1 and said in result.stderr
+        assert result.stderr.count("\n") == 1 and changes in result.stderr
 
 
-def test_brackets_of_keys_are_no_classes() -> None:
+def test_brackets_of_keys_are_literal() -> None:
     assert matches("*:[GPT]:*", "model.py:[GPT]:forward") and not matches("*:[GPT]:*", "model.py:[G]:forward")
     assert matches("aten::m?", "aten::mm") and not matches("aten::m?", "aten::m")
 
@@ -264,7 +264,7 @@ def test_two_ranks_of_one_run(tmp_path: Path) -> None:
     jsonschema.validate(outliers["diffs"][0], SCHEMA)
 
 
-def test_who_comes_last_waits_least() -> None:
+def test_the_last_rank_waits_least() -> None:
     found = [RankTimes(0, 100e6, 40e6), RankTimes(1, 100e6, 2e6), RankTimes(2, 100e6, 41e6)]
     assert judge(found).slow == [1]
     assert judge([RankTimes(r, 100e6, 5e6) for r in range(4)]).slow == []

@@ -87,7 +87,7 @@ def test_a_recording_gives_exactly_its_edges(tmp_path: Path) -> None:
     assert names(exported) == {key for key, kind in zip(keys, kinds, strict=True) if kind == "python"}
 
 
-def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+def test_a_failed_write_is_one_line(tmp_path: Path) -> None:
     path = Dump([STEP]).write(tmp_path / "dump.json")
     for output in (path / "below-a-file", tmp_path / "missing" / "graph.json"):
         result = processes.fastdispatch("export", "callgraph", path, "-o", output)

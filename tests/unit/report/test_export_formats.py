@@ -120,7 +120,7 @@ def test_folded_stacks_of_all_ranks(dump: Path, tmp_path: Path) -> None:
     }
 
 
-def test_speedscope_adds_up_to_what_was_recorded(dump: Path, tmp_path: Path) -> None:
+def test_speedscope_adds_up_to_the_recording(dump: Path, tmp_path: Path) -> None:
     export("speedscope", dump, "-o", tmp_path / "profile.json")
     document = json.loads((tmp_path / "profile.json").read_text())
     jsonschema.validate(document, SPEEDSCOPE)
@@ -155,7 +155,7 @@ def published_profile() -> Any:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("perftools.profiles.Profile"))
 
 
-def test_pprof_says_the_same(dump: Path, tmp_path: Path) -> None:
+def test_pprof_agrees(dump: Path, tmp_path: Path) -> None:
     pytest.importorskip("google.protobuf")
     pytest.importorskip("pypprof")
     export("pprof", dump, "-o", tmp_path / "profile.pb.gz")
@@ -341,7 +341,7 @@ def test_every_table_as_csv(dump: Path, tmp_path: Path, name: str) -> None:
     assert name in ("modules", "steps", "jobs") or len(rows) > 1
 
 
-def test_one_query_answers_who_is_slow(dump: Path, tmp_path: Path) -> None:
+def test_one_query_finds_the_slow_rank(dump: Path, tmp_path: Path) -> None:
     for _ in range(2):
         export("sqlite", dump, "-o", tmp_path / "run.sqlite")
     database = sqlite3.connect(tmp_path / "run.sqlite")

@@ -137,7 +137,7 @@ def test_top_rows_and_the_rest(recording: Path) -> None:
     assert f"{top.more} more rows (--top N)" in printed(recording, hide=False, top=2)
 
 
-def test_library_functions_that_say_little_are_hidden_and_counted(recording: Path) -> None:
+def test_plumbing_of_libraries_is_hidden_and_counted(recording: Path) -> None:
     dump = timed(recording, spending)
     everything = made(dump, hide=False).listing
     some = made(dump).listing
@@ -295,7 +295,7 @@ def test_callers_and_callees(recording: Path) -> None:
     assert "calls " + key("dear") in text
 
 
-def test_names_that_fit_several_functions_or_none(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ambiguous_and_unknown_names(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, words in (("ear", (key("dear"), key("cheap"))), ("absent", ("no function", "'absent'"))):
         assert main(["report", str(recording), "--callers", name if name != "ear" else THIS]) == 2
         output, errors = capsys.readouterr()
@@ -319,7 +319,7 @@ def test_our_own_cost_is_events_times_their_calibrated_cost(recording: Path) -> 
     assert f"recording overhead {100 * rank.overhead / rank.recorded:.1f} %" in printed(recording)
 
 
-def test_the_head_says_what_was_recorded(recording: Path) -> None:
+def test_the_head_states_the_recording(recording: Path) -> None:
     text = printed(recording, width=None)
     assert text.startswith(f"{recording}: rank 0 of 1, 4 steps (by step()), stopped")
     assert "operators: off (requested)" in text
@@ -360,7 +360,7 @@ def test_columns_have_the_width_of_their_cells() -> None:
     assert list(aligned([])) == []
 
 
-def test_what_was_dropped_is_said(tmp_path: Path) -> None:
+def test_losses_are_reported(tmp_path: Path) -> None:
     space: dict[str, object] = {}
     source = "\n".join(f"def f{i}(): pass\nf{i}()" for i in range(9000))
     with fastdispatch.CallGraph(tmp_path, ops="off", max_mb=1):
@@ -440,7 +440,7 @@ def test_a_recording_of_nothing(arguments: list[str], tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     "options", ({}, {"tree": True, "min_share": 0.05}, {"by": "package"}, {"sort": "spread"}), ids=str
 )
-def test_lines_fit_and_figures_are_whole(width: int, options: dict[str, object], tmp_path: Path) -> None:
+def test_lines_fit_and_figures_are_complete(width: int, options: dict[str, object], tmp_path: Path) -> None:
     long = type("A" * 60, (), {"method": lambda self: spend(3)})
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
         for _ in range(2):
@@ -455,13 +455,13 @@ def test_lines_fit_and_figures_are_whole(width: int, options: dict[str, object],
         assert "A" * 60 in re.sub(r"[\s│]", "", text)
 
 
-def test_a_pipe_gets_one_line_a_row(recording: Path) -> None:
+def test_one_line_per_row_in_a_pipe(recording: Path) -> None:
     text = printed(recording, width=None, hide=False)
     for row in made(recording, hide=False).listing.rows:
         line_of(text, row.where)
 
 
-def test_output_that_is_not_unicode(recording: Path) -> None:
+def test_output_without_unicode(recording: Path) -> None:
     text = printed(recording, width=80, encoding="ascii", tree=True, hide=False)
     assert text.isascii()
     assert "` " in text
@@ -540,7 +540,7 @@ def test_reports_of_a_dump_and_of_its_recording_are_equal(recording: Path, tmp_p
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 13), reason="only 3.13 enters constructors past a hook")
 @pytest.mark.usefixtures("every_tool_id_is_taken")
-def test_constructors_that_no_hook_sees_are_named(tmp_path: Path) -> None:
+def test_unseen_constructors_are_named(tmp_path: Path) -> None:
     class Made:
         def __init__(self) -> None:
             cheap()

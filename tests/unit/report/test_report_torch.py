@@ -100,7 +100,7 @@ def test_backward_time_and_how_much_of_it_is_attributed(training: Path) -> None:
     assert shares[2] == f"{100 * row.backward / made(training).facts.whole:.1f}"
 
 
-def test_misses_are_told_by_cause(tmp_path: Path) -> None:
+def test_misses_are_counted_by_cause(tmp_path: Path) -> None:
     loss = (torch.randn(64, 64, requires_grad=True).exp() * 2).sum()  # before anything is recorded
     found = record(tmp_path, loss.backward).facts
     counters = fastdispatch.load(tmp_path).ranks[0]["counters"]
@@ -111,7 +111,7 @@ def test_misses_are_told_by_cause(tmp_path: Path) -> None:
     assert "  without a forward call: " in printed(tmp_path, width=None)
 
 
-def test_operators_and_what_saw_them(training: Path) -> None:
+def test_operators_and_their_back_ends(training: Path) -> None:
     rows = {row.where: row for row in made(training, by="operator").listing.rows}
     assert rows["aten::linear"].calls == STEPS * (4 * LAYERS + 1)
     assert rows["AddmmBackward0"].kind == "autograd"
@@ -125,7 +125,7 @@ def test_packages_are_recognised(training: Path) -> None:
     assert "threads" not in rows
 
 
-def test_steps_and_where_they_come_from(training: Path) -> None:
+def test_steps_and_their_source(training: Path) -> None:
     assert f"{STEPS} steps (by Optimizer.step)" in printed(training, width=None)
 
 

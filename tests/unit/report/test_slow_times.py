@@ -46,5 +46,5 @@ def test_interval(slow: set[int], text: str) -> None:
     assert str(slow_steps(rank(slow), CONTEXT, USUAL, EXTRA)) == text
 
 
-def test_a_context_that_is_not_among_the_most_expensive_is_usual() -> None:
+def test_other_contexts_are_usual() -> None:
     assert slow_steps(rank({105}), CONTEXT + 1, USUAL, EXTRA) is None

@@ -154,7 +154,7 @@ def test_top_operators_are_those_that_python_calls(trace: fastdispatch.Trace) ->
     assert ("MmBackward0", "aten::mm") in every.edges and ("MmBackward0", "aten::mm") not in top.edges
 
 
-def test_hiding_deletes_and_contracting_joins(trace: fastdispatch.Trace) -> None:
+def test_drop_deletes_and_contract_joins(trace: fastdispatch.Trace) -> None:
     gpt, block = "megatron/core/models/gpt.py:[GPT]:forward", "model.py:[Block]:forward"
     engine = "deepspeed/engine.py:[Engine]:train_batch"
     hidden, joined = draw(trace, hide=["*:[GPT]:forward"]), draw(trace, contract=["megatron"])
@@ -165,7 +165,7 @@ def test_hiding_deletes_and_contracting_joins(trace: fastdispatch.Trace) -> None
     assert "1 deleted (--hide)" in hidden.text and "1 joined (--merge-into-caller)" in joined.text
 
 
-def test_a_glob_takes_brackets_as_they_are(trace: fastdispatch.Trace) -> None:
+def test_brackets_in_globs_are_literal(trace: fastdispatch.Trace) -> None:
     assert "model.py:[Block]:forward" not in draw(trace, hide=["model.py:[Block]:forw?rd"]).boxes
     assert "model.py:[Block]:forward" in draw(trace, hide=["model.py:[B]lock:forward", "Block", "[Block]"]).boxes
 
@@ -191,7 +191,7 @@ def test_a_picture_stays_small(tmp_path: Path) -> None:
 
 @needs_dot
 @pytest.mark.parametrize(("style", "letters", "widest"), [("default", 44, 1490), ("classic", 50, 6000)])
-def test_a_picture_that_is_too_wide_gets_more_lines(tmp_path: Path, style: str, letters: int, widest: int) -> None:
+def test_wide_pictures_have_more_lines(tmp_path: Path, style: str, letters: int, widest: int) -> None:
     calls = [(f"train.py:[]:{'W' * letters}{i}", 1, 100) for i in range(24)]
     trace = fastdispatch.load(Dump([("train.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json"))
     pictures = {"first": layout(trace.export("dot", style=style)), "fitted": trace.svg(style=style).encode()}
@@ -243,7 +243,7 @@ def test_recursion_is_a_loop(tmp_path: Path) -> None:
     assert picture.time("total", picture.boxes["a.py:[]:walk"]) == 7_000_000
 
 
-def test_classic_looks_as_it_always_did(trace: fastdispatch.Trace) -> None:
+def test_classic_style_is_unchanged(trace: fastdispatch.Trace) -> None:
     picture = draw(trace, style="classic")
     assert "graph [bgcolor=gray, ratio=compress, nodesep=0.08]" in picture.text
     assert "node [shape=plaintext, style=filled, fontsize=16]" in picture.text
@@ -347,7 +347,7 @@ def training_trace(tmp_path_factory: pytest.TempPathFactory) -> fastdispatch.Tra
 
 
 @pytest.mark.parametrize("options", [{}, {"ops": "all"}, {"style": "classic"}, {"all": True}])
-def test_a_training_is_drawn_as_it_was(training_trace: fastdispatch.Trace, options: dict[str, object]) -> None:
+def test_picture_of_a_training(training_trace: fastdispatch.Trace, options: dict[str, object]) -> None:
     picture = draw(training_trace, **options)
     kinds, keys, contexts = training_trace.nodes["kind"], training_trace.nodes["key"], training_trace.contexts
     above: set[tuple[str, str]] = set()
@@ -384,7 +384,7 @@ def test_a_training_reads_from_top_to_bottom(training_trace: fastdispatch.Trace)
         assert picture.time("total", figures) == table["total"][row]
 
 
-def test_hidden_and_drawn_functions_are_all_there_are(training_trace: fastdispatch.Trace) -> None:
+def test_hidden_and_drawn_functions_add_up(training_trace: fastdispatch.Trace) -> None:
     picture = draw(training_trace)
     counts = re.search(r"hidden: (.*?)<BR", picture.text)
     assert counts is not None

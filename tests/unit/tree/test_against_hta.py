@@ -43,7 +43,7 @@ def test_equal_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == []
 
 
-def test_a_difference_is_explained_by_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explained_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second kernel has no launch."""
     path = write(tmp_path / "a.json", [call(1), kernel(1), kernel(2, ts=20)])
     hta_of(monkeypatch, {"kept": [0, 1], "temporal": TEMPORAL, "overlap": {"error": "ValueError"}})

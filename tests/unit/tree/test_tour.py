@@ -33,10 +33,10 @@ def test_every_file_is_named_once(layer: str) -> None:
 def test_the_tour_names_every_layer_in_the_order_of_includes() -> None:
     order = re.findall(r"^\| \[`(\w+)/`\]", (CSRC / "README.md").read_text(), re.M)
     assert sorted(order) == LAYERS
-    for place, layer in enumerate(order):
+    for index, layer in enumerate(order):
         for path in (CSRC / layer).rglob("*.[ch]"):
             for included in re.findall(r'^#include "(\w+)/', path.read_text(), re.M):
-                assert included in order[: place + 1], f"{path.name} includes {included}/"
+                assert included in order[: index + 1], f"{path.name} includes {included}/"
 
 
 PACKAGE = CSRC.parent / "python" / "fastdispatch"

@@ -62,7 +62,7 @@ def test_every_block(tmp_path: Path) -> None:
     assert (work / "out-env").is_dir()
 
 
-def test_every_option_is_told() -> None:
+def test_every_option_is_documented() -> None:
     """The page names all arguments of CallGraph and all variables of the environment."""
     sources = "".join(path.read_text() for path in (ROOT / "python" / "fastdispatch").rglob("*.py"))
     for variable in set(re.findall(r"\bFASTDISPATCH_?[A-Z_]*\b", sources)):

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.timeline and arguments.layout:
         raise Error("--timeline and --layout exclude each other")
     outputs = name_outputs(arguments.output, files, json_end)
-    with place_of(outputs, arguments.output):
+    with output_folder(outputs, arguments.output):
         rows = each(convert_one(arguments, files, outputs), len(files))
     if arguments.layout:
         write_groups(Path(outputs[0]).parent, rows)
@@ -76,14 +76,14 @@ def convert_one(
 ) -> Callable[[int], dict[str, Any]]:
     """The trace of a place among the files."""
 
-    def convert(place: int) -> dict[str, Any]:
-        path, rank = files[place]
-        if outputs[place].endswith(PICTURES) and not arguments.timeline:
-            return draw(path, outputs[place], arguments.edges, rank)
-        workload = arguments.layout == "workload-graph" and outputs[place].endswith((".json", ".json.gz"))
+    def convert(index: int) -> dict[str, Any]:
+        path, rank = files[index]
+        if outputs[index].endswith(PICTURES) and not arguments.timeline:
+            return draw(path, outputs[index], arguments.edges, rank)
+        workload = arguments.layout == "workload-graph" and outputs[index].endswith((".json", ".json.gz"))
         return et_convert(
             path,
-            outputs[place],
+            outputs[index],
             edges=arguments.edges,
             rank=rank,
             timeline=arguments.timeline,
@@ -112,7 +112,7 @@ def name_outputs(output: str, files: list[tuple[str, int]], json_end: bool) -> l
     return made
 
 
-def place_of(outputs: list[str], output: str) -> AbstractContextManager[None]:
+def output_folder(outputs: list[str], output: str) -> AbstractContextManager[None]:
     """Make the output folder, if the output is one."""
     folder = Path(output)
     return new_folder(folder) if any(Path(one).parent == folder for one in outputs) else nullcontext()

@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.output)
     hidden = privacy.requested()  # here: threads have no context of their caller
 
-    def export(place: int) -> dict[str, Any]:
-        path, rank = files[place]
+    def export(index: int) -> dict[str, Any]:
+        path, rank = files[index]
         pytorch, chakra = folder / f"et_{rank}.json", folder / f"trace.{rank}.et"
         kineto = folder / KINETO / f"kineto_{rank}.json"
         workload = folder / f"trace.{rank}.json" if arguments.layout == "workload-graph" else None
@@ -69,4 +69,4 @@ def recordings(paths: list[str]) -> list[tuple[Path, int]]:
         found += inside
     ranks = [rank_of(path.name) for path in found]
     whole = min(ranks) >= 0 and len(set(ranks)) == len(ranks)
-    return [(path, ranks[place] if whole else place) for place, path in enumerate(found)]
+    return [(path, ranks[index] if whole else index) for index, path in enumerate(found)]

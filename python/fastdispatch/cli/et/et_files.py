@@ -27,7 +27,7 @@ PICTURES = tuple(FORMS)
 #: Traces that are in memory at a time.
 MOST_AT_ONCE = 4
 
-Result = TypeVar("Result")
+Returned = TypeVar("Returned")
 
 
 def add_edges(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +89,7 @@ def list_traces(paths: Sequence[str]) -> list[tuple[str, int]]:
     ranks = [rank_of(path.name) for path in files]
     known = [rank for rank in ranks if rank >= 0]
     whole = len(known) == len(files) == len(set(known))
-    return [(str(path), ranks[place] if whole else place) for place, path in enumerate(files)]
+    return [(str(path), ranks[index] if whole else index) for index, path in enumerate(files)]
 
 
 def once(found: list[Path]) -> list[Path]:
@@ -140,7 +140,7 @@ def rank_of(name: str) -> int:
     return int(found[1]) if found else -1
 
 
-def each(function: Callable[[int], Result], count: int) -> list[Result]:
+def each(function: Callable[[int], Returned], count: int) -> list[Returned]:
     """Process traces of many ranks in parallel, a few in memory at a time: the C core releases the GIL."""
     with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
         return list(pool.map(function, range(count)))
@@ -162,7 +162,7 @@ def warnings(row: dict[str, Any]) -> Iterator[str]:
         )
     elif not row["finished"]:
         yield "without finish_ts: the program was stopped while it recorded"
-    said = {
+    sentences = {
         "repaired": "names and values with invalid JSON repaired",
         "wrong": "fields of a wrong type skipped",
         "duplicates": "nodes with a duplicate id have new ids",
@@ -170,7 +170,7 @@ def warnings(row: dict[str, Any]) -> Iterator[str]:
         "dangling": "dependencies on missing nodes skipped",
         "collectives_unknown": "collectives of an unknown kind",
     }
-    for key, text in said.items():
+    for key, text in sentences.items():
         if faults[key]:
             yield f"{faults[key]} {text}"
     if faults["dtypes_unknown"]:

@@ -28,8 +28,8 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     files = list_traces(arguments.paths)
 
-    def info(place: int) -> dict[str, Any]:
-        path, rank = files[place]
+    def info(index: int) -> dict[str, Any]:
+        path, rank = files[index]
         return {"file": path, **et_info(path, edges=arguments.edges, rank=rank)}
 
     rows = each(info, len(files))

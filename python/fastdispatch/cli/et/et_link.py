@@ -9,7 +9,7 @@ from typing import Any
 
 from fastdispatch._core import Error, et_identity, et_link
 from fastdispatch.cli.et import et_convert
-from fastdispatch.cli.et.et_convert import name_outputs, place_of
+from fastdispatch.cli.et.et_convert import name_outputs, output_folder
 from fastdispatch.cli.et.et_files import (
     add_edges,
     add_layout,
@@ -67,15 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
     workload = arguments.layout == "workload-graph"
     outputs = name_outputs(arguments.output, files, workload)
 
-    def link(place: int) -> dict[str, Any]:
-        path, rank = files[place]
-        output = outputs[place]
+    def link(index: int) -> dict[str, Any]:
+        path, rank = files[index]
+        output = outputs[index]
         form = workload and output.endswith((".json", ".json.gz"))
         return et_link(
-            path, pairs[place], output, edges=arguments.edges, rank=rank, workload=form, force=arguments.force
+            path, pairs[index], output, edges=arguments.edges, rank=rank, workload=form, force=arguments.force
         )
 
-    with place_of(outputs, arguments.output):
+    with output_folder(outputs, arguments.output):
         rows = each(link, len(files))
     if arguments.layout:
         write_groups(Path(outputs[0]).parent, rows)
@@ -105,11 +105,11 @@ def pair(files: list[tuple[str, int]], kineto: Path) -> tuple[list[str], dict[st
     if not traces:
         raise Error(f"{kineto}: no Kineto trace in this folder")
     paths = [path for path, _ in files]
-    known = each(lambda place: et_identity([*paths, *traces][place]), len(paths) + len(traces))
+    known = each(lambda index: et_identity([*paths, *traces][index]), len(paths) + len(traces))
     chosen: list[str] = []
     notes: dict[str, str] = {}
-    for place, path in enumerate(paths):
-        trace, note = match(path, known[place], traces, known[len(paths) :])
+    for index, path in enumerate(paths):
+        trace, note = match(path, known[index], traces, known[len(paths) :])
         chosen.append(trace)
         notes |= {path: note} if note else {}
     for path in chosen:
@@ -155,7 +155,7 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
     """Yield a line per kind of thing that could not be linked."""
     if link["lost"]:
         yield f"{link['trouble']}: {link['lost']} damaged places, {link['lost_bytes']} bytes lost"
-    said = {
+    sentences = {
         "only_et": "nodes of the execution trace are not in the Kineto trace: without times",
         "only_kineto": "operators of the Kineto trace are not in the execution trace: skipped",
         "by_order": 'operators found by name and order: the Kineto trace has no "Record function id"',
@@ -164,7 +164,7 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
         "alone": "kernels without a launch or an operator: kept without a parent",
         "timeless": "events with an invalid time: skipped",
     }
-    for key, text in said.items():
+    for key, text in sentences.items():
         if link[key]:
             yield f"{link[key]} {text}"
     if link["by_order"] and link["unnumbered"]:

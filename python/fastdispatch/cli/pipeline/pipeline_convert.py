@@ -19,7 +19,7 @@ from fastdispatch.pipeline.convert.layer_graph import from_graph
 from fastdispatch.pipeline.convert.saving import save
 from fastdispatch.pipeline.convert.targets import TARGETS
 from fastdispatch.pipeline.convert.templates import Templates, template
-from fastdispatch.pipeline.convert.verify import Verdict, verify
+from fastdispatch.pipeline.convert.verify import Verification, verify
 from fastdispatch.pipeline.graph import Graph
 
 SCHEMA = "fastdispatch-convert/1"
@@ -113,14 +113,14 @@ def _templates(arguments: argparse.Namespace) -> Templates:
     )
 
 
-def _verdict(arguments: argparse.Namespace, folder: Path, written: Written, graph: Graph) -> Verdict:
+def _verdict(arguments: argparse.Namespace, folder: Path, written: Written, graph: Graph) -> Verification:
     # The published converter runs the nodes of a stage in another order: dropout draws different numbers.
     train = not (arguments.eval or arguments.compat)
     imports = read_imports(arguments.imports)
     return verify(folder, written, from_graph(graph), imports, arguments.inputs, train=train)
 
 
-def _verdict_lines(verdict: Verdict | None) -> list[str]:
+def _verdict_lines(verdict: Verification | None) -> list[str]:
     if verdict is None:
         return []
     if verdict.faults:
@@ -128,7 +128,7 @@ def _verdict_lines(verdict: Verdict | None) -> list[str]:
     return [f"stages and whole model are equal bit for bit: {verdict}"]
 
 
-def as_json(folder: Path, written: Written, notes: list[str], verdict: Verdict | None) -> dict[str, Any]:
+def as_json(folder: Path, written: Written, notes: list[str], verdict: Verification | None) -> dict[str, Any]:
     """docs/reference/schemas/pipeline-convert.schema.json."""
     return {
         "schema": SCHEMA,

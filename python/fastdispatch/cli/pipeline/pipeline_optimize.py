@@ -17,7 +17,7 @@ from fastdispatch._core import Error
 from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
-from fastdispatch.cli.paths import Input, OutputFolder, Picture, SvgFile, check_input
+from fastdispatch.cli.paths import Input, OutputFolder, PictureFile, SvgFile, check_input
 from fastdispatch.files.output import check_folder, check_place, make_folder, write
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
@@ -124,7 +124,7 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
     group.add_argument("--schedule-svg", type=SvgFile, metavar="FILE", help="write an image of the schedule to FILE")
     group.add_argument(
         "--svg",
-        type=Picture,
+        type=PictureFile,
         metavar="FILE",
         help="write an image of the stages to FILE, or its Graphviz source (.dot)",
     )
@@ -134,11 +134,11 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
 
 def numbers(texts: list[str]) -> tuple[list[str], list[str]]:
     """Split values of an option into leading numbers and the rest, which belongs to other arguments."""
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         try:
             float(text)
         except ValueError:
-            return texts[:place], texts[place:]
+            return texts[:index], texts[index:]
     return texts, []
 
 
@@ -296,13 +296,13 @@ def _draw(found: Optimum, path: Path) -> None:
     from fastdispatch.page.graphviz import drawn
     from fastdispatch.page.pipeline_dot import dot_of
 
-    source = dot_of(found.graph, [_title(stage, place) for place, stage in enumerate(found.leaves)])
+    source = dot_of(found.graph, [_title(stage, index) for index, stage in enumerate(found.leaves)])
     write(path, drawn(source, path))
 
 
-def _title(stage: Stage, place: int) -> str:
+def _title(stage: Stage, index: int) -> str:
     machines = f" on {stage['replicas']} machines" if stage["replicas"] > 1 else ""
-    return f"stage {place}{machines}: {_seconds(stage['time_s'])}"
+    return f"stage {index}{machines}: {_seconds(stage['time_s'])}"
 
 
 def _lines(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
@@ -357,12 +357,12 @@ def _unproven(time: float, bound: float | None) -> str:
 
 def _table(stages: list[Stage], indent: str) -> Iterator[str]:
     slowest = max(stage["time_s"] for stage in stages)
-    for place, stage in enumerate(stages):
+    for index, stage in enumerate(stages):
         mark = " <- the slowest" if stage["time_s"] >= slowest * (1 - 1e-12) else ""
         ends = stage["first_node"] if stage["layers"] == 1 else f"{stage['first_node']} .. {stage['last_node']}"
         memory = f", {stage['memory_bytes'] / 1e9:.3g} GB" if stage["memory_bytes"] else ""
         yield (
-            f"{indent}stage {place}: {stage['layers']} layers ({ends}) on {stage['replicas']}, "
+            f"{indent}stage {index}: {stage['layers']} layers ({ends}) on {stage['replicas']}, "
             f"{_seconds(stage['time_s'])}{memory}, bound by {_BOUND_BY[stage['bound_by']]}{mark}"
         )
         if "stages" in stage:

@@ -17,7 +17,7 @@ from fastdispatch.text.formats import counted
 
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
-Window = tuple[int | None, int | None]
+CutWindow = tuple[int | None, int | None]
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,7 +47,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     cut.set_defaults(function=run)
 
 
-def parse_times(text: str) -> Window:
+def parse_times(text: str) -> CutWindow:
     parts = text.split(":")
     if len(parts) != 2:
         raise argparse.ArgumentTypeError(f"{text!r} is not a range of times: write e.g. 1.5s:2s")
@@ -68,7 +68,7 @@ def parse_time(text: str) -> int | None:
     return nanoseconds
 
 
-def parse_steps(text: str) -> Window:
+def parse_steps(text: str) -> CutWindow:
     match = re.fullmatch(r"(\d{1,18})|(\d{0,18}):(\d{0,18})", text, re.ASCII)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 10:20")

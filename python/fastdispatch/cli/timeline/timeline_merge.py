@@ -169,9 +169,9 @@ def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator
             raise Error(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
         if missing:
             message(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
-    for place, path in enumerate(files):
+    for index, path in enumerate(files):
         if path not in logs:
-            yield str(path), rank_in_name(path.name, place)
+            yield str(path), rank_in_name(path.name, index)
         elif devices is None or device_of(path) in devices:
             yield str(path), folders.index(path.parent) * per_machine + device_of(path)
 
@@ -288,13 +288,13 @@ def natural(name: str) -> tuple[list[tuple[int, str]], str]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], name
 
 
-def rank_in_name(name: str, place: int) -> int:
+def rank_in_name(name: str, index: int) -> int:
     """The number after ``rank`` or ``r``, else the last number, else the place among the inputs."""
     for pattern in (r"rank[-_=.]?(\d+)", r"(?<![a-z])r[-_=.]?(\d+)", r"(\d+)\D*$"):
         found = re.findall(pattern, name.lower(), re.ASCII)
         if found and int(found[-1]) < MOST_RANKS:
             return int(found[-1])
-    return place
+    return index
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.report.timeline_figures import stats
 
     files = list_files(arguments.paths, arguments.svg or "")
-    inputs = [(str(path), rank_in_name(path.name, place)) for place, path in enumerate(files)]
+    inputs = [(str(path), rank_in_name(path.name, index)) for index, path in enumerate(files)]
     with progress_bar() as progress:
         figures = timeline_stats(
             inputs, align=arguments.align, ranks=arguments.ranks, progress=progress, privacy=privacy.requested()

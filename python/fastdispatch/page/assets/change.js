@@ -59,14 +59,14 @@ export function bothText(before, after, unit) {
 }
 
 /** Words of the comparison about a function: slower, new, ... */
-export function saidOf(node) {
-    const bits = trace.nodes.said ? trace.nodes.said[node] : 0;
-    return trace.compared.said.filter((_, place) => (bits >> place) & 1);
+export function changesOf(node) {
+    const bits = trace.nodes.changes ? trace.nodes.changes[node] : 0;
+    return trace.compared.changes.filter((_, place) => (bits >> place) & 1);
 }
 
 /** The same as text: a new function has no other change. */
 export function verdict(node) {
-    const words = saidOf(node);
+    const words = changesOf(node);
     return words.find((word) => word === "new" || word === "gone") ?? words.join(", ");
 }
 

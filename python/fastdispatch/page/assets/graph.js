@@ -189,14 +189,14 @@ function boxOf(id) {
     const { x, y } = made.places.get(id);
     const value = made.sums.total[id];
     const change = sidesOf(id);
-    const said = compares() ? changeText(change.before, change.after) : "";
+    const text = compares() ? changeText(change.before, change.after) : "";
     const selected = state.node >= 0 && made.ofNode[state.node] === id;
     const kinds = ["box", `level-${group.level}`, selected && "selected", made.lit && !made.lit.has(id) && "unlit",
         made.heavy?.path.has(id) && "heaviest", made.focus === id && "focus"].filter(Boolean);
     const hint = group.inside.length > 0 ? "Enter unfolds" : "Enter selects";
     return svg("g", {
         class: kinds.join(" "), transform: `translate(${x},${y})`, tabindex: "0", role: "button", "data-group": id,
-        "aria-label": `${group.level} ${group.label}, ${share(value, made.whole)}${said ? `, ${said}` : ""}. ${hint}`.slice(0, 300),
+        "aria-label": `${group.level} ${group.label}, ${share(value, made.whole)}${text ? `, ${text}` : ""}. ${hint}`.slice(0, 300),
         onclick: () => act(group), onkeydown: (event) => key(event, group),
         onmousemove: (event) => showTip(event, [group.node >= 0 ? trace.nodes.key[group.node] : group.label,
             `${weight().label}: ${valueText(value, sidesOf(id))}`,
@@ -207,7 +207,7 @@ function boxOf(id) {
     svg("rect", { class: `stripe ${compares() ? `tone-${tone(change.before, change.after)}` : `package-${group.colour}`}`, width: 7, height: HEIGHT - 2, x: 1, y: 1, rx: 3 }),
     svg("rect", { class: compares() ? "meter plain" : "meter", x: 14, y: HEIGHT - 9, height: 4, rx: 1.5, width: Math.max(1, (WIDTH - 24) * Math.min(1, value / made.whole)) }),
     svg("text", { x: 15, y: 22, class: "label" }, named(group, group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
-    svg("text", { x: 15, y: 43, class: "small" }, [said, share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
+    svg("text", { x: 15, y: 43, class: "small" }, [text, share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
     group.inside.length > 0 ? svg("text", { x: WIDTH - 18, y: 22, class: "plus", "aria-hidden": "true" }, "+") : null);
 }
 

@@ -26,7 +26,7 @@ const views = [overview, flame, graph, table, modules, timeline, source, ranks, 
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 
-const parts = Object.fromEntries(["tabs", "weight", "query", "found", "package", "kind", "phase", "rank", "thread", "plumbing", "said", "min", "help", "theme", "reset", "views", "details", "legend"]
+const parts = Object.fromEntries(["tabs", "weight", "query", "found", "package", "kind", "phase", "rank", "thread", "plumbing", "changes", "min", "help", "theme", "reset", "views", "details", "legend"]
     .map((name) => [name, document.getElementById(name)]));
 
 const hosts = new Map(); // of the views that were opened
@@ -43,13 +43,13 @@ function fillChoices() {
     const used = new Set(trace.contexts.phase);
     const phases = trace.about.phases.filter((_, index) => used.has(index));
     options(parts.phase, [["", "any phase"], ...phases.map((name) => [name, name])], state.phase);
-    if (compares()) options(parts.said, [["", "changed or not"], ["changed", "changed"], ...trace.compared.said.map((name) => [name, name])], state.said);
+    if (compares()) options(parts.changes, [["", "changed or not"], ["changed", "changed"], ...trace.compared.changes.map((name) => [name, name])], state.changes);
     document.getElementById("rank-label").hidden = !trace.byRank;
     options(parts.rank, [["-1", "all ranks"], ...rankList().map(({ rank }, place) => [String(place), `rank ${rank}`])], String(rankOf()));
     document.getElementById("thread-label").hidden = trace.threads.length < 2;
     const idle = trace.threads.filter((thread) => thread.idle).length;
     options(parts.thread, [["", idle > 0 ? "busy threads" : "all threads"], ...(idle > 0 ? [["*", "all threads"]] : []), ...trace.threads.map(({ role }) => [role, role.slice(0, 40)])], state.thread);
-    document.getElementById("said-label").hidden = !compares();
+    document.getElementById("changes-label").hidden = !compares();
     options(parts.min, LEAST.map((percent) => [String(percent), percent ? `≥ ${percent} %` : "any share"]), String(state.min));
 }
 
@@ -125,7 +125,7 @@ function changed(names) {
     hideTip();
     if (names.has("theme")) document.documentElement.dataset.theme = state.theme;
     if (parts.query.value !== state.query) parts.query.value = state.query;
-    for (const name of ["package", "kind", "phase", "rank", "thread", "said", "min"]) parts[name].value = String(state[name]);
+    for (const name of ["package", "kind", "phase", "rank", "thread", "changes", "min"]) parts[name].value = String(state[name]);
     parts.plumbing.checked = state.plumbing;
     parts.weight.value = weight().id;
     showTabs();
@@ -181,7 +181,7 @@ function print(on) {
 function connect() {
     parts.query.addEventListener("input", () => set({ query: parts.query.value }));
     parts.weight.addEventListener("change", () => set({ weight: parts.weight.value }));
-    for (const name of ["package", "kind", "phase", "said", "thread"]) parts[name].addEventListener("change", () => set({ [name]: parts[name].value }));
+    for (const name of ["package", "kind", "phase", "changes", "thread"]) parts[name].addEventListener("change", () => set({ [name]: parts[name].value }));
     for (const name of ["min", "rank"]) parts[name].addEventListener("change", () => set({ [name]: Number(parts[name].value) }));
     parts.plumbing.addEventListener("change", () => set({ plumbing: parts.plumbing.checked, zoom: "" }));
     parts.help.addEventListener("click", help);

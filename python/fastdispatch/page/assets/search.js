@@ -1,6 +1,6 @@
 // Functions that match the search and the filters, and their share.
 
-import { saidOf } from "./change.js";
+import { changesOf } from "./change.js";
 import { state } from "./state.js";
 import { byNode, figures, isFoldedNode, trace, weight } from "./trace.js";
 
@@ -9,20 +9,20 @@ let folded = null; // keys in lower case
 /** One byte per node: 1 if it matches. null without a search or filter. */
 export function matches({ query = true } = {}) {
     const words = query ? state.query.toLowerCase().split(/\s+/).filter(Boolean) : [];
-    if (words.length === 0 && !state.package && !state.kind && !state.said) return null;
+    if (words.length === 0 && !state.package && !state.kind && !state.changes) return null;
     const { nodes } = trace;
     folded ??= nodes.key.map((key, node) => `${key} ${nodes.package[node]}`.toLowerCase());
     return Uint8Array.from(folded, (text, node) => Number(
         words.every((word) => text.includes(word))
         && (!state.package || nodes.package[node] === state.package)
         && (!state.kind || nodes.kind[node] === state.kind)
-        && (!state.said || isSaid(node)),
+        && (!state.changes || isChanged(node)),
     ));
 }
 
-function isSaid(node) {
-    const words = saidOf(node);
-    return state.said === "changed" ? words.length > 0 : words.includes(state.said);
+function isChanged(node) {
+    const words = changesOf(node);
+    return state.changes === "changed" ? words.length > 0 : words.includes(state.changes);
 }
 
 /** `{ functions, folded, value, whole }`: number of matches, of folded ones, and their figure, each path once. */

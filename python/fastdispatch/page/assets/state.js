@@ -11,7 +11,7 @@ const DEFAULTS = {
     thread: "", // role; empty: threads that are not idle; *: all
     plumbing: false, // show functions that only pass a call on
     rank: -1, // index of the selected rank; -1: all
-    said: "", // verdict of a comparison: changed, new, gone, ...
+    changes: "", // verdict of a comparison: changed, new, gone, ...
     min: 0, // minimum share, in percent
     node: -1, // the selected function
     zoom: "", // zoomed frame of the flame view

@@ -148,7 +148,7 @@ function mount(host) {
 }
 
 function update() {
-    const now = [state.query, state.package, state.kind, state.phase, state.rank, state.said, state.min, state.weight, state.sort, state.ascending].join("\n");
+    const now = [state.query, state.package, state.kind, state.phase, state.rank, state.changes, state.min, state.weight, state.sort, state.ascending].join("\n");
     if (now !== listing) shown = PAGE;
     listing = now;
     draw();

@@ -47,7 +47,7 @@ _INERT = (
 )
 
 
-class Call:
+class LayerCall:
     """An expression over the inputs of a node."""
 
     def __init__(self, text: str, start: str = ""):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.naming import Names
 from fastdispatch.pipeline.convert.published import as_tuple
-from fastdispatch.pipeline.convert.stage_plans import Plan, StagePlan
+from fastdispatch.pipeline.convert.stage_plans import PackagePlan, StagePlan
 from fastdispatch.pipeline.convert.ties import Ties
 
 _INDENT = "\n        "
@@ -30,7 +30,7 @@ class Emitted:
     layers: dict[str, str]
 
 
-def emit_stage(plan: Plan, stage: StagePlan, name: str, ties: Ties) -> Emitted:
+def emit_stage(plan: PackagePlan, stage: StagePlan, name: str, ties: Ties) -> Emitted:
     """Return the class of a stage, with one variable per node."""
     names = plan.names
     inputs = {id: f"input{number}" for number, id in enumerate(stage.reads)}
@@ -86,7 +86,7 @@ def _methods(stage: StagePlan, layers: dict[str, str]) -> str:
     return _SEQ_LENS.format(layer=masks[0])
 
 
-def emit_whole(plan: Plan, name: str, ties: Ties) -> dict[str, str]:
+def emit_whole(plan: PackagePlan, name: str, ties: Ties) -> dict[str, str]:
     """Write the class that chains all stages and returns all outputs of the graph."""
     names = plan.names
     stages = range(len(plan.stages))

@@ -13,7 +13,7 @@ from fastdispatch.pipeline.graph import Graph
 
 
 @dataclass(frozen=True)
-class Node:
+class LayerNode:
     """One layer, operator or input of a model."""
 
     id: str
@@ -33,13 +33,13 @@ class Node:
 class LayerGraph:
     """Nodes and edges in the order of their lines; the edges of a node are in the order of its arguments."""
 
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, LayerNode] = field(default_factory=dict)
     sources_of: dict[str, list[str]] = field(default_factory=dict)
     targets_of: dict[str, list[str]] = field(default_factory=dict)
     #: Targets of edges, each where its first edge stands.
     in_order_of_edges: dict[str, None] = field(default_factory=dict)
 
-    def add(self, node: Node) -> None:
+    def add(self, node: LayerNode) -> None:
         self.nodes[node.id] = node
         self.sources_of.setdefault(node.id, [])
         self.targets_of.setdefault(node.id, [])
@@ -64,7 +64,7 @@ class LayerGraph:
             self.remove(id)
         return self
 
-    def ordered(self) -> list[Node]:
+    def ordered(self) -> list[LayerNode]:
         """Sources before targets, lower stages and numbers first."""
         waiting = {id: len(sources) for id, sources in self.sources_of.items()}
         ready = [(*self._rank(id), id) for id, count in waiting.items() if not count]
@@ -87,7 +87,7 @@ class LayerGraph:
         return (-1 if stage is None else stage, natural(id))
 
 
-def _is_item(node: Node) -> bool:
+def _is_item(node: LayerNode) -> bool:
     return node.desc.startswith("__getitem__")
 
 
@@ -105,7 +105,7 @@ def from_graph(given: Graph) -> LayerGraph:
     """The graph that was read, by id."""
     graph = LayerGraph()
     for node in given.nodes:
-        graph.add(Node(node.id, node.name, node.stage, node.about))
+        graph.add(LayerNode(node.id, node.name, node.stage, node.about))
     for source, target in given.edges:
         graph.connect(source, target)
     return graph

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Node
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode
 from fastdispatch.pipeline.convert.node_operators import Operator
 
 
 def shared_writes(
     graph: LayerGraph,
     operators: Mapping[str, Operator],
-    nodes: Iterable[Node],
+    nodes: Iterable[LayerNode],
     reads: Iterable[str],
     gives: Iterable[str],
 ) -> tuple[set[tuple[str, int]], list[str]]:

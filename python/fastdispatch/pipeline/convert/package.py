@@ -11,7 +11,7 @@ from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.emit import emit_stage, emit_whole, wires
 from fastdispatch.pipeline.convert.naming import check_names
 from fastdispatch.pipeline.convert.rows import rows
-from fastdispatch.pipeline.convert.stage_plans import Plan
+from fastdispatch.pipeline.convert.stage_plans import PackagePlan
 from fastdispatch.pipeline.convert.templates import Templates
 from fastdispatch.pipeline.convert.ties import Ties
 
@@ -49,7 +49,7 @@ def load(stages, state, modules=None):
 '''
 
 
-def ties_of(plan: Plan) -> Ties:
+def ties_of(plan: PackagePlan) -> Ties:
     declared = [
         (stage.index, node)
         for stage in plan.stages
@@ -59,7 +59,7 @@ def ties_of(plan: Plan) -> Ties:
     return Ties(declared, plan.names)
 
 
-def write(plan: Plan, name: str, arch: str, replicas: Sequence[int] | None, templates: Templates) -> Written:
+def write(plan: PackagePlan, name: str, arch: str, replicas: Sequence[int] | None, templates: Templates) -> Written:
     """All files of the package."""
     imported = {statement.split()[-1] for each in plan.operators.values() for statement in each.imports}
     check_names(name, arch, sorted(imported))
@@ -101,7 +101,7 @@ def _tidy(text: str) -> str:
     return "\n".join(kept).rstrip() + "\n"
 
 
-def _init(plan: Plan, name: str, arch: str) -> Mapping[str, str]:
+def _init(plan: PackagePlan, name: str, arch: str) -> Mapping[str, str]:
     names = plan.names
     count = len(plan.stages)
     rows = []
@@ -120,12 +120,12 @@ def _init(plan: Plan, name: str, arch: str) -> Mapping[str, str]:
     }
 
 
-def _output_name(plan: Plan, id: str) -> str:
+def _output_name(plan: PackagePlan, id: str) -> str:
     """The name of an output of a stage in runtimes."""
     return "output" if len(plan.stages) == 1 and len(plan.outputs) == 1 else plan.names.value(id)
 
 
-def _last(plan: Plan) -> int:
+def _last(plan: PackagePlan) -> int:
     """The last stage that makes an output of the model."""
     return max(stage.index for stage in plan.stages if any(id in plan.outputs for id in stage.gives))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.constructors import CONSTRUCTORS
-from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Node
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode
 from fastdispatch.pipeline.convert.published_classes import SPECIAL
 
 _UNDECLARED = (
@@ -50,19 +50,19 @@ _SEQ_LENS = """def get_seq_lens(self, input_length):
 class Stop(Error):
     """Where the published converter ends with a traceback."""
 
-    def __init__(self, node: Node, reason: str):
+    def __init__(self, node: LayerNode, reason: str):
         super().__init__(f"{node}: the published converter ends here: {reason} (without --compat it may be converted)")
 
 
 @dataclass
-class Stage:
+class PublishedStage:
     """One class: what fills its template, and what is known to break it."""
 
     inputs: list[str]
     outputs: list[str]
     fields: dict[str, str]
     warnings: list[str]
-    #: Node -> name of its layer.
+    #: LayerNode -> name of its layer.
     layers: dict[str, str]
 
 
@@ -96,17 +96,17 @@ def _part(graph: LayerGraph, stage: int | None) -> LayerGraph:
     return part
 
 
-def _join(part: LayerGraph, source: Node, target: Node) -> None:
+def _join(part: LayerGraph, source: LayerNode, target: LayerNode) -> None:
     for node in (source, target):
         if node.id not in part.nodes:
             part.add(node)
     part.connect(source.id, target.id)
 
 
-def order(graph: LayerGraph) -> list[Node]:
+def order(graph: LayerGraph) -> list[LayerNode]:
     """Depth first by description, as published, but without recursion."""
     done: set[str] = set()
-    reverse: list[Node] = []
+    reverse: list[LayerNode] = []
     for root in sorted(graph.nodes.values(), key=_desc):
         if root.id in done:
             continue
@@ -124,11 +124,11 @@ def order(graph: LayerGraph) -> list[Node]:
     return reverse[::-1]
 
 
-def _desc(node: Node) -> str:
+def _desc(node: LayerNode) -> str:
     return node.desc
 
 
-def _targets(graph: LayerGraph, node: Node) -> Iterator[Node]:
+def _targets(graph: LayerGraph, node: LayerNode) -> Iterator[LayerNode]:
     return iter(sorted((graph.nodes[id] for id in graph.targets_of[node.id]), key=_desc))
 
 
@@ -171,7 +171,7 @@ def as_tuple(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def stage(part: LayerGraph, graph: LayerGraph, name: str, *, initialize: bool) -> Stage:
+def stage(part: LayerGraph, graph: LayerGraph, name: str, *, initialize: bool) -> PublishedStage:
     """The class of one stage."""
     return _Writer(part, graph).write(name, initialize=initialize)
 
@@ -182,7 +182,7 @@ class _Writer:
     graph: LayerGraph
     names: dict[str, str] = field(default_factory=dict)
     statements: list[str] = field(default_factory=list)
-    declarations: list[tuple[Node, str]] = field(default_factory=list)
+    declarations: list[tuple[LayerNode, str]] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -191,7 +191,7 @@ class _Writer:
     #: The Size node that a View without one takes, as a variable of Python's that outlives its loop.
     last_size: str | None = None
 
-    def write(self, name: str, *, initialize: bool) -> Stage:
+    def write(self, name: str, *, initialize: bool) -> PublishedStage:
         given = input_names(self.part, self.graph)
         for counter, (id, input) in enumerate(given.items()):
             self.names[id] = f"out{counter}"
@@ -216,9 +216,9 @@ class _Writer:
             "module_methods": "\n\n".join(self.methods),
         }
         layers = {node.id: text.split(" = ")[0].removeprefix("self.") for node, text in self.declarations}
-        return Stage(by_id(given), outputs, fields, self.warnings, layers)
+        return PublishedStage(by_id(given), outputs, fields, self.warnings, layers)
 
-    def _node(self, node: Node, output: str, layer: str) -> None:
+    def _node(self, node: LayerNode, output: str, layer: str) -> None:
         declaration = f"torch.nn.{node.desc.replace('inplace', 'inplace=True')}"
         self.names.setdefault(node.id, output)
         special = next((prefix for prefix in SPECIAL if node.desc.startswith(prefix)), None)
@@ -242,7 +242,7 @@ class _Writer:
         if call is not None:
             self.statements.append(call)
 
-    def _call(self, node: Node, output: str, layer: str, sources: list[str]) -> str | None:
+    def _call(self, node: LayerNode, output: str, layer: str, sources: list[str]) -> str | None:
         desc = node.desc
         for prefix, rule in _RULES.items():
             if desc.startswith(prefix):
@@ -254,12 +254,12 @@ class _Writer:
         self.contents[output] = node.id
         return f"{output} = {layer}({', '.join(self._read(source, node) for source in sources)})"
 
-    def _size(self, node: Node, output: str, sources: list[str]) -> str:
+    def _size(self, node: LayerNode, output: str, sources: list[str]) -> str:
         (source,) = self._only(node, sources)
         self.contents[output] = node.id
         return f"{output} = {self._read(source, node)}.size({self._number(node, 'Size')})"
 
-    def _view(self, node: Node, output: str, sources: list[str]) -> str:
+    def _view(self, node: LayerNode, output: str, sources: list[str]) -> str:
         sizes = [source for source in sources if self.graph.nodes[source].desc.startswith("Size")]
         data = [source for source in sources if source not in sizes]
         if sizes:
@@ -280,7 +280,7 @@ class _Writer:
         self.contents[output] = node.id
         return f"{output} = {self._read(data[-1], node)}.view({shape})"
 
-    def _item(self, node: Node, output: str, sources: list[str]) -> str:
+    def _item(self, node: LayerNode, output: str, sources: list[str]) -> str:
         (source,) = self._only(node, sources)
         index = self._number(node, "__getitem__")
         self.contents[output] = node.id
@@ -288,13 +288,13 @@ class _Writer:
             return f"{output} = None"
         return f"{output} = {self._read(source, node)}[{index}]"
 
-    def _add(self, node: Node, output: str, sources: list[str]) -> str:
+    def _add(self, node: LayerNode, output: str, sources: list[str]) -> str:
         return self._binary(node, sources, "+")
 
-    def _multiply(self, node: Node, output: str, sources: list[str]) -> str:
+    def _multiply(self, node: LayerNode, output: str, sources: list[str]) -> str:
         return self._binary(node, sources, "*")
 
-    def _binary(self, node: Node, sources: list[str], sign: str) -> str:
+    def _binary(self, node: LayerNode, sources: list[str], sign: str) -> str:
         if len(sources) != 2:
             raise Stop(node, f"it has {len(sources)} operands, not 2")
         first, second = sources
@@ -305,12 +305,12 @@ class _Writer:
         self.contents[left] = node.id
         return f"{left} = {left} {sign} {right}"
 
-    def _concat(self, node: Node, output: str, sources: list[str]) -> str:
+    def _concat(self, node: LayerNode, output: str, sources: list[str]) -> str:
         values = ", ".join(self._read(source, node) for source in sources)
         self.contents[output] = node.id
         return f"{output} = torch.cat([{values}], {self._number(node, 'Concat')})"
 
-    def _transpose(self, node: Node, output: str, sources: list[str]) -> str:
+    def _transpose(self, node: LayerNode, output: str, sources: list[str]) -> str:
         found = re.search(r"Transpose\((.+)\)", node.desc)
         if found is None:
             raise Stop(node, "it has no dimensions")
@@ -318,18 +318,18 @@ class _Writer:
         self.contents[output] = node.id
         return f"{output} = {self._read(source, node)}.transpose({found.group(1)})"
 
-    def _only(self, node: Node, sources: list[str]) -> list[str]:
+    def _only(self, node: LayerNode, sources: list[str]) -> list[str]:
         if len(sources) != 1:
             raise Stop(node, f"it has {len(sources)} inputs, not 1")
         return sources
 
-    def _number(self, node: Node, name: str) -> int:
+    def _number(self, node: LayerNode, name: str) -> int:
         found = re.search(name + r"\((-?\d+)\)", node.desc)
         if found is None:
             raise Stop(node, "it has no number")
         return int(found.group(1))
 
-    def _read(self, id: str, reader: Node | None) -> str:
+    def _read(self, id: str, reader: LayerNode | None) -> str:
         """The variable that should hold a node's value."""
         if id not in self.names:
             raise Stop(reader or self.graph.nodes[id], f"{id} has no value in this stage")
@@ -342,14 +342,14 @@ class _Writer:
             self.warnings.append(f"{who} for {id}, which {self.graph.nodes[owner]} has overwritten")
         return variable
 
-    def _check_clone(self, node: Node, name: str) -> None:
+    def _check_clone(self, node: LayerNode, name: str) -> None:
         sources = [self.graph.nodes[source] for source in self.graph.sources_of[node.id]]
         if node.desc.startswith("__getitem__") and sources and "hidden" in sources[0].desc:
             self.warnings.append(f"{node}: is None, and {name} calls None.clone()")
         elif any(self.graph.nodes[target].desc.startswith("__getitem__") for target in self.graph.targets_of[node.id]):
             self.warnings.append(f"{node}: is a tuple, and {name} calls its clone()")
 
-    def _check_declaration(self, node: Node, declaration: str) -> None:
+    def _check_declaration(self, node: LayerNode, declaration: str) -> None:
         try:
             parsed = ast.parse(declaration, mode="eval")
         except (SyntaxError, ValueError, RecursionError):
@@ -368,7 +368,7 @@ def _short(text: str) -> str:
 
 
 #: By prefix, in the order in which they are tried.
-_RULES: dict[str, Callable[[_Writer, Node, str, list[str]], str]] = {
+_RULES: dict[str, Callable[[_Writer, LayerNode, str, list[str]], str]] = {
     "Size": _Writer._size,
     "View": _Writer._view,
     "__getitem__": _Writer._item,

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.describe import Description, describe
-from fastdispatch.pipeline.convert.stage_plans import Plan
+from fastdispatch.pipeline.convert.stage_plans import PackagePlan
 
 _FORM = re.compile(r"(?P<shape>\d+(?:x\d+)*)(?::(?P<dtype>\w+)(?::(?P<end>\d+))?)?(?:@(?P<dim>\d))?")
 _HINT = "give the shapes with --inputs, e.g. 2x3x32x32 or 4x8:int64:100 (integers below 100), separated by commas"
@@ -32,7 +32,7 @@ _SHAPES: dict[str, Callable[[list[int]], tuple[int, ...]]] = {
 Form = tuple[tuple[int, ...], str, int, int]
 
 
-def forms(text: str | None, plan: Plan) -> list[Form]:
+def forms(text: str | None, plan: PackagePlan) -> list[Form]:
     """Return the specification of each input of the model."""
     parts = text.split(",") if text else [_guess(plan, id) for id in plan.inputs]
     if len(parts) != len(plan.inputs):
@@ -40,7 +40,7 @@ def forms(text: str | None, plan: Plan) -> list[Form]:
     return [_read(part.strip()) for part in parts]
 
 
-def samples(text: str | None, plan: Plan) -> list[Any]:
+def samples(text: str | None, plan: PackagePlan) -> list[Any]:
     """Return one tensor per input of the model."""
     import torch
 
@@ -71,7 +71,7 @@ def _read(text: str) -> Form:
 _SEQUENCES = ("LSTM", "GRU", "RNN")
 
 
-def _guess(plan: Plan, id: str) -> str:
+def _guess(plan: PackagePlan, id: str) -> str:
     about = plan.graph.nodes[id].about
     shape, dtypes = about.get("shape"), about.get("dtypes")
     if isinstance(shape, list) and shape and all(isinstance(each, int) for each in shape):
@@ -88,7 +88,7 @@ def _guess(plan: Plan, id: str) -> str:
     raise Error(f"{plan.graph.nodes[id]}: its shape is not known: {_HINT}")
 
 
-def _behind(plan: Plan, id: str) -> Iterator[Description]:
+def _behind(plan: PackagePlan, id: str) -> Iterator[Description]:
     """Layers that read a value, nearest first."""
     waiting, seen = [id], {id}
     while waiting:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.imports import Import
-from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Node, in_order
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode, in_order
 from fastdispatch.pipeline.convert.memory import shared_writes
 from fastdispatch.pipeline.convert.naming import Names
 from fastdispatch.pipeline.convert.node_operators import Operator, operator
@@ -26,7 +26,7 @@ class StagePlan:
     """Nodes in the order of execution, and what crosses the borders of the stage, by node."""
 
     index: int
-    nodes: list[Node]
+    nodes: list[LayerNode]
     reads: list[str]
     gives: list[str]
     #: (node, input): in-place operators that get a copy, for the tensor has other readers.
@@ -34,7 +34,7 @@ class StagePlan:
 
 
 @dataclass
-class Plan:
+class PackagePlan:
     graph: LayerGraph
     operators: dict[str, Operator]
     stages: list[StagePlan]
@@ -50,7 +50,7 @@ class Plan:
         return {id for id, each in self.operators.items() if each.kind == "none"}
 
 
-def plan(graph: LayerGraph, imports: Mapping[str, Import], *, whole: bool = False) -> Plan:
+def plan(graph: LayerGraph, imports: Mapping[str, Import], *, whole: bool = False) -> PackagePlan:
     """Read every node, place it and check that stages only feed later ones. ``whole``: all in one stage, for
     comparison, in the same order."""
     if not graph.nodes:
@@ -66,7 +66,7 @@ def plan(graph: LayerGraph, imports: Mapping[str, Import], *, whole: bool = Fals
     _check_direction(graph)
     count = 1 + max(node.stage or 0 for node in order)
     inputs = in_order(id for id, node in graph.nodes.items() if _is_input(node, graph))
-    made = Plan(graph, operators, [], Names(graph, inputs), inputs, [], [])
+    made = PackagePlan(graph, operators, [], Names(graph, inputs), inputs, [], [])
     made.outputs = in_order(id for id in graph.nodes if not graph.targets_of[id] and id not in made.nothing)
     if not made.outputs:
         raise Error("the graph has no output: every output is None")
@@ -81,7 +81,7 @@ def plan(graph: LayerGraph, imports: Mapping[str, Import], *, whole: bool = Fals
     return made
 
 
-def _is_input(node: Node, graph: LayerGraph) -> bool:
+def _is_input(node: LayerNode, graph: LayerGraph) -> bool:
     return node.desc.startswith("Input") and not graph.sources_of[node.id]
 
 
@@ -115,7 +115,7 @@ def _check_direction(graph: LayerGraph) -> None:
                 raise Error(f"{after}: is in stage {after.stage} and reads {before} of the later stage {before.stage}")
 
 
-def _homes(made: Plan) -> dict[str, set[int]]:
+def _homes(made: PackagePlan) -> dict[str, set[int]]:
     """The stages that compute each node: one, for numbers all that read them."""
     homes: dict[str, set[int]] = {}
     for node in reversed(made.graph.ordered()):
@@ -125,7 +125,7 @@ def _homes(made: Plan) -> dict[str, set[int]]:
     return homes
 
 
-def _stage(made: Plan, index: int, nodes: list[Node], homes: Mapping[str, set[int]]) -> StagePlan:
+def _stage(made: PackagePlan, index: int, nodes: list[LayerNode], homes: Mapping[str, set[int]]) -> StagePlan:
     graph, nothing = made.graph, made.nothing
     own = {node.id for node in nodes}
     reads = {source for id in own for source in graph.sources_of[id] if source not in own} - nothing
@@ -144,7 +144,7 @@ def _readers(graph: LayerGraph, homes: Mapping[str, set[int]], id: str) -> set[i
     return set().union(*(homes[target] for target in graph.targets_of[id]))
 
 
-def crossing(made: Plan) -> list[list[str]]:
+def crossing(made: PackagePlan) -> list[list[str]]:
     """At each border between neighbours, all values that later stages still read or that the model returns."""
     borders = []
     for border in range(1, len(made.stages)):

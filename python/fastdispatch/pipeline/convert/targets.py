@@ -14,7 +14,7 @@ from fastdispatch.pipeline.convert.emit import wires
 from fastdispatch.pipeline.convert.programs import CARRY, DEEPSPEED, TORCH
 from fastdispatch.pipeline.convert.rows import rows
 from fastdispatch.pipeline.convert.samples import forms
-from fastdispatch.pipeline.convert.stage_plans import Plan, crossing
+from fastdispatch.pipeline.convert.stage_plans import PackagePlan, crossing
 
 _SINGLE = "each.backward()"
 
@@ -51,7 +51,7 @@ TARGETS = ("package", *_PROGRAMS)
 
 def add_program(
     written: Written,
-    plan: Plan,
+    plan: PackagePlan,
     target: str,
     folder: Path,
     name: str,
@@ -92,7 +92,7 @@ def add_program(
     written.lines.append(f"torchrun --nproc-per-node {sum(ranks)} -m {package}.{texts['program']} --check")
 
 
-def _check_tensors(plan: Plan, borders: Sequence[Sequence[str]], target: str) -> None:
+def _check_tensors(plan: PackagePlan, borders: Sequence[Sequence[str]], target: str) -> None:
     for number, border in enumerate(borders, 1):
         for id in border:
             if id in plan.operators and plan.operators[id].kind == "tuple":
@@ -102,7 +102,7 @@ def _check_tensors(plan: Plan, borders: Sequence[Sequence[str]], target: str) ->
                 )
 
 
-def _stages(plan: Plan, borders: Sequence[Sequence[str]]) -> list[tuple[tuple[str, ...], ...]]:
+def _stages(plan: PackagePlan, borders: Sequence[Sequence[str]]) -> list[tuple[tuple[str, ...], ...]]:
     """Of each stage: given, reads, makes, hands on."""
     names = plan.names
     found: list[tuple[tuple[str, ...], ...]] = []
@@ -114,11 +114,11 @@ def _stages(plan: Plan, borders: Sequence[Sequence[str]]) -> list[tuple[tuple[st
     return found
 
 
-def _values(plan: Plan, ids: Sequence[str]) -> list[str]:
+def _values(plan: PackagePlan, ids: Sequence[str]) -> list[str]:
     return [plan.names.value(id) for id in ids]
 
 
-def _split_points(plan: Plan) -> list[str]:
+def _split_points(plan: PackagePlan) -> list[str]:
     """The first module of each stage but the first, by its name in the model, or else in the whole class."""
     found = []
     for stage in plan.stages[1:]:

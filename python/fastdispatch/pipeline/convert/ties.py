@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.convert.layer_graph import Node
+from fastdispatch.pipeline.convert.layer_graph import LayerNode
 from fastdispatch.pipeline.convert.naming import Names
 
 #: (stage, name of the parameter or layer in the stage)
-Place = tuple[int, str]
+Weight = tuple[int, str]
 
 
 class Ties:
     """Which layers and parameters are one."""
 
-    def __init__(self, places: Iterable[tuple[int, Node]], names: Names):
+    def __init__(self, places: Iterable[tuple[int, LayerNode]], names: Names):
         """``places``: the declared nodes of every stage."""
         self._layers: dict[tuple[int, str], str] = {}
-        self._modules: dict[str, list[Place]] = {}
-        self._weights: dict[str, list[Place]] = {}
+        self._modules: dict[str, list[Weight]] = {}
+        self._weights: dict[str, list[Weight]] = {}
         for stage, node in places:
             module = node.about.get("module")
             layer = names.layer(node.id)
@@ -35,7 +35,7 @@ class Ties:
                 self._modules.setdefault(module, []).append((stage, layer))
             self._tied(stage, node, layer)
 
-    def _tied(self, stage: int, node: Node, layer: str) -> None:
+    def _tied(self, stage: int, node: LayerNode, layer: str) -> None:
         tied = node.about.get("tied", {})
         if not isinstance(tied, Mapping) or not all(
             isinstance(each, str) and _is_path(name) for name, each in tied.items()
@@ -49,7 +49,7 @@ class Ties:
         return self._layers.get((stage, id))
 
     @property
-    def groups(self) -> list[list[Place]]:
+    def groups(self) -> list[list[Weight]]:
         """Places of one parameter, the first of which is the one that stays. A place without a dot is a module."""
         modules = dict(self._modules)
         groups = [places for places in modules.values() if len(places) > 1]

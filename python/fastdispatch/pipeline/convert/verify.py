@@ -28,12 +28,12 @@ _SEED = 20
 _WHOLE = "the whole"
 
 
-class Broken(Error):
+class FailedCheck(Error):
     """The package itself fails."""
 
 
 @dataclass
-class Verdict:
+class Verification:
     """Numbers of equal values, and one line per difference."""
 
     equal: dict[str, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def _form(tensor: Any) -> str:
 
 def verify(
     folder: Path, written: Written, graph: LayerGraph, imports: Mapping[str, Import], inputs: str | None, *, train: bool
-) -> Verdict:
+) -> Verification:
     """Compare the package in ``folder``, which may have been edited since it was written.
 
     ``inputs``: shapes of the model's inputs, ``2x3x32x32,4x8:int64:100``; guessed from the layers behind them if not
@@ -76,16 +76,16 @@ def verify(
             (Path(place) / name).write_text(text, encoding="utf-8")
         whole = _model(Path(place), _WHOLE)[0][0]
     given = dict(zip(names.inputs.values(), samples(inputs, whole_plan), strict=True))
-    verdict = Verdict()
+    verdict = Verification()
     try:
         _check(verdict, _model(folder, str(folder)), written, whole, names, given, train=train)
-    except Broken as error:
+    except FailedCheck as error:
         verdict.faults.append(str(error))
     return verdict
 
 
 def _check(
-    verdict: Verdict,
+    verdict: Verification,
     rows: list[Any],
     written: Written,
     whole: Any,
@@ -106,7 +106,7 @@ def _check(
     results, gradients = _run_whole(whole, list(given.values()), len(nodes))
     expected = dict(zip(nodes, results, strict=True))
     order = dict(zip(nodes, gradients, strict=True))
-    split = _Split(rows, {name: given[id] for name, id in written.inputs.items()})
+    split = _BatchSplit(rows, {name: given[id] for name, id in written.inputs.items()})
     split.forward()
     for name, id in written.outputs.items():
         found = split.values.get(name)
@@ -157,7 +157,7 @@ def _guarded(what: str, call: Any) -> Any:
         return call()
     except Exception as error:
         words = " ".join(str(error).split())
-        raise (Error if what == _WHOLE else Broken)(f"{what}: {type(error).__name__}: {words}") from None
+        raise (Error if what == _WHOLE else FailedCheck)(f"{what}: {type(error).__name__}: {words}") from None
 
 
 def _entries(stages: Sequence[Any], written: Written) -> Iterator[tuple[str, int, str, str]]:
@@ -180,7 +180,7 @@ def _share(stages: Sequence[Any], written: Written) -> None:
                     state[other + name[len(first) :]].copy_(value)
 
 
-def _copy_state(stages: Sequence[Any], written: Written, whole: Any, names: Written, verdict: Verdict) -> None:
+def _copy_state(stages: Sequence[Any], written: Written, whole: Any, names: Written, verdict: Verification) -> None:
     """The weights of the stages into the whole."""
     state = whole.state_dict()
     missing = set(state)
@@ -216,7 +216,7 @@ def _run_whole(whole: Any, given: list[Any], count: int) -> tuple[list[Any], lis
 
 
 @dataclass
-class _Split:
+class _BatchSplit:
     """Stages on their own: values by the names of ``model()``."""
 
     rows: list[Any]
@@ -235,12 +235,12 @@ class _Split:
         for index, (module, reads, gives) in enumerate(self.rows):
             for name in reads:
                 if name not in self.values:
-                    raise Broken(f"stage {index}: reads {name}, which no earlier stage gives")
+                    raise FailedCheck(f"stage {index}: reads {name}, which no earlier stage gives")
             leaves = {name: _leaf(self.values[name]) for name in reads}
             result = _guarded(f"stage {index}", lambda m=module, v=leaves: m(*v.values()))
             results = [result] if len(gives) == 1 else [*result] if isinstance(result, (tuple, list)) else []
             if len(results) != len(gives):
-                raise Broken(f"stage {index}: gives {len(results) or 1} values, model() lists {len(gives)}")
+                raise FailedCheck(f"stage {index}: gives {len(results) or 1} values, model() lists {len(gives)}")
             self.read.append(leaves)
             self.gave.append(dict(zip(gives, results, strict=True)))
             self.values.update(self.gave[-1])
@@ -272,8 +272,8 @@ def _leaf(value: Any) -> Any:
 
 
 def _compare(
-    verdict: Verdict,
-    split: _Split,
+    verdict: Verification,
+    split: _BatchSplit,
     stages: Sequence[Any],
     written: Written,
     whole: Any,

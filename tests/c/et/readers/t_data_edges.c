@@ -63,14 +63,14 @@ interleaved_threads(void)
     traces_end(&text);
     OK(traces_load(&et, "a.json", &text, 0, NULL));
     for (uint32_t i = 0; i < 6; i++) {
-        fd_et_node *node = &et.nodes.list[fd_et_place(&et, i + 2) - 1];
+        fd_et_node *node = &et.nodes.list[fd_et_index(&et, i + 2) - 1];
         node->flags |= FD_ET_TIMED;
         node->start_ns = times[i][0];
         node->dur_ns = times[i][1];
         node->tid = i == 1 || i == 4 ? 2 : 1;
     }
     for (int timed = 1; timed >= 0; timed--) {
-        et.nodes.list[fd_et_place(&et, 6) - 1].flags &=
+        et.nodes.list[fd_et_index(&et, 6) - 1].flags &=
             (uint8_t)(timed != 0 ? 0xFF : ~FD_ET_TIMED);
         et.edges.count = 0;
         OK(fd_et_find_edges(&et, data));

@@ -71,8 +71,8 @@ record(fixture *f, const char *path)
 static const fd_et_node *
 find(const fd_et *et, uint64_t id)
 {
-    uint32_t place = fd_et_place(et, id);
-    return place != 0 ? &et->nodes.list[place - 1] : NULL;
+    uint32_t index = fd_et_index(et, id);
+    return index != 0 ? &et->nodes.list[index - 1] : NULL;
 }
 
 static void
@@ -166,7 +166,7 @@ kernels_of_a_recording(void)
 }
 
 static void
-what_is_no_such_recording(void)
+unsuitable_recordings(void)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
@@ -181,4 +181,4 @@ what_is_no_such_recording(void)
 }
 
 RUN(ABSORBS(nodes_of_a_recording), ABSORBS(kernels_of_a_recording),
-    ABSORBS(what_is_no_such_recording))
+    ABSORBS(unsuitable_recordings))

@@ -93,7 +93,7 @@ recorded(fd_et *et)
     fd_status status = traces_load(et, "s.json", &text, FD_ET_ALL_KINDS, NULL);
     for (size_t i = 0; i < sizeof calls / sizeof *calls && status == FD_OK;
          i++) {
-        fd_et_node *node = &et->nodes.list[fd_et_place(et, calls[i].id) - 1];
+        fd_et_node *node = &et->nodes.list[fd_et_index(et, calls[i].id) - 1];
         node->flags |= FD_ET_TIMED;
         node->start_ns = calls[i].start;
         node->dur_ns = calls[i].dur;
@@ -142,7 +142,7 @@ labelled(void)
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     CLEAN(clear) fd_kineto_steps steps = {NULL, 0, 0};
     OK(recorded(&et));
-    fd_et_node *epoch = &et.nodes.list[fd_et_place(&et, 3) - 1];
+    fd_et_node *epoch = &et.nodes.list[fd_et_index(&et, 3) - 1];
     OK(fd_text_pool_add(&et.texts, "ProfilerStep#12", 15, &epoch->name));
     OK(fd_kineto_find_steps(&et, &steps));
     EQUAL(steps.count, 1);

@@ -14,7 +14,7 @@ whole(void)
     CHECK(et.finished);
     SAME(fd_et_text(&et, et.schema), "1.1.1-chakra.0.0.4");
     EQUAL(et.faults.lost, 0);
-    EQUAL(traces_find(&et, 5)->parent, fd_et_place(&et, 4));
+    EQUAL(traces_find(&et, 5)->parent, fd_et_index(&et, 4));
 }
 
 /* Cut at many bytes: complete nodes are read, and the rest is counted. */

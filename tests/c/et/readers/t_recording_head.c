@@ -15,7 +15,7 @@ clear_et(fd_et *et)
 }
 
 static void
-whatever_is_known(void)
+known_facts(void)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(clear_et) fd_et et = {.rank = -1};
@@ -44,4 +44,4 @@ whatever_is_known(void)
     EQUAL(et.groups.list[1].address, 4096);
 }
 
-RUN(ABSORBS(whatever_is_known))
+RUN(ABSORBS(known_facts))

@@ -35,7 +35,7 @@ static const fd_words NONE = {NULL, NULL};
 
 /* relu_(a) -> a; mul(a) -> b; then mul(b) -> a tensor where a was. */
 static void
-an_address_that_is_used_again(void)
+reused_address(void)
 {
     static const uint64_t a[][WORDS] = {TENSOR(0x10, 0x90)};
     static const uint64_t b[][WORDS] = {TENSOR(0x20, 0xa0)};
@@ -90,5 +90,4 @@ storages(void)
     CHECK(ids.tensors.list[3] != 0);
 }
 
-RUN(TEST(an_address_that_is_used_again), TEST(made_within_a_call),
-    TEST(storages))
+RUN(TEST(reused_address), TEST(made_within_a_call), TEST(storages))

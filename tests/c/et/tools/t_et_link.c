@@ -75,7 +75,7 @@ joined(void)
     EQUAL(et.nodes.count, 14);
     const fd_et_node *gemm = traces_named(&et, "gemm");
     const fd_et_node *addmm = traces_named(&et, "aten::addmm");
-    EQUAL(gemm->parent, fd_et_place(&et, addmm->id));
+    EQUAL(gemm->parent, fd_et_index(&et, addmm->id));
     EQUAL(gemm->start_ns, 20000);
     EQUAL(gemm->in.values, addmm->in.values);
     EQUAL(traces_named(&et, "aten::linear")->self_ns, 10000);

@@ -119,15 +119,15 @@ check(bool chakra)
 }
 
 static void
-what_changes(void)
+changed_measured_times(void)
 {
     check(false);
 }
 
 static void
-what_changes_in_et(void)
+changed_trace(void)
 {
     check(true);
 }
 
-RUN(TEST(what_changes), TEST(what_changes_in_et))
+RUN(TEST(changed_measured_times), TEST(changed_trace))

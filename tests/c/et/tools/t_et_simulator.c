@@ -80,7 +80,7 @@ together(void)
 /* A rank that left before another came did not wait for it; and of a broadcast
  * only those wait that are not the root, for that alone. */
 static void
-who_waits(void)
+waiting_ranks(void)
 {
     static const fd_et_scale slower = {"op", 11};
     static const struct {
@@ -128,7 +128,7 @@ circle(void)
         fd_et_rank *rank = &ranks.ranks.list[r];
         fd_et_call other = rank->calls.list[0];
         rank->calls.list[0].match = r + 1;
-        other.place = 0;
+        other.index = 0;
         other.match = 2 - r;
         OK(fd_vector_push(&rank->calls, other));
     }
@@ -138,4 +138,4 @@ circle(void)
     EQUAL(s.jobs.ordered, 8);
 }
 
-RUN(TEST(together), TEST(who_waits), TEST(circle))
+RUN(TEST(together), TEST(waiting_ranks), TEST(circle))

@@ -32,7 +32,7 @@ found(void)
     for (uint32_t i = 0; i < k.ops.count; i++) {
         const fd_kineto_op *op = &k.ops.list[i];
         uint64_t id = op->thread == 9 ? ids[op->start] : 0;
-        EQUAL(op->place, id == 0 ? 0 : fd_et_place(&et, id));
+        EQUAL(op->index, id == 0 ? 0 : fd_et_index(&et, id));
     }
 }
 
@@ -47,7 +47,7 @@ numbered(void)
     OK(add_op(&et, &k, "aten::addmm", 3, 2));
     k.ops.list[1].rf_id = 5;
     OK(fd_et_link_by_order(&et, &k));
-    EQUAL(k.ops.list[0].place, 0);
+    EQUAL(k.ops.list[0].index, 0);
 }
 
 /* gloo works on two threads, at the same time: an execution trace has all of
@@ -90,7 +90,7 @@ work_of_other_threads(void)
     uint32_t op = 0;
     for (uint32_t i = 0; i < COUNT; i++) {
         if (calls[i].start != 0) {
-            EQUAL(k.ops.list[op++].place, i + 1);
+            EQUAL(k.ops.list[op++].index, i + 1);
         }
     }
     EQUAL(op, k.ops.count);

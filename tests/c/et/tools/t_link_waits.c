@@ -23,17 +23,17 @@ make(fd_et *et, fd_kineto *k)
                                                 .start = 20000,
                                                 .dur = 10000,
                                                 .stream = 1,
-                                                .place = 3},
+                                                .index = 3},
                                                {.correlation = 2,
                                                 .start = 25000,
                                                 .dur = 20000,
                                                 .stream = 2,
-                                                .place = 4},
+                                                .index = 4},
                                                {.correlation = 9,
                                                 .start = 90000,
                                                 .dur = 1000,
                                                 .stream = 2,
-                                                .place = 5}};
+                                                .index = 5}};
     fd_status status = add(et, 7, 1000);
     status = status == FD_OK ? add(et, 7, 70000) : status;
     for (int i = 0; i < 3 && status == FD_OK; i++) {

@@ -36,7 +36,7 @@ number(fd_et_match_side *side)
 static uint64_t
 match_of(const fd_et_match_side sides[2], uint64_t id)
 {
-    uint32_t match = sides[0].matches[fd_et_place(sides[0].et, id) - 1];
+    uint32_t match = sides[0].matches[fd_et_index(sides[0].et, id) - 1];
     return match == 0 ? 0 : sides[1].et->nodes.list[match - 1].id;
 }
 

@@ -29,8 +29,8 @@ recorded(fd_et *et)
             at += 5000;
         }
     }
-    et->nodes.list[fd_et_place(et, 7) - 1].fw_parent = 5;
-    et->nodes.list[fd_et_place(et, 20) - 1].flags &= (uint8_t)~FD_ET_TIMED;
+    et->nodes.list[fd_et_index(et, 7) - 1].fw_parent = 5;
+    et->nodes.list[fd_et_index(et, 20) - 1].flags &= (uint8_t)~FD_ET_TIMED;
     return FD_OK;
 }
 
@@ -68,7 +68,7 @@ static fd_status
 recorded_on_gpu(fd_et *et)
 {
     fd_status status = recorded(et);
-    uint32_t call = fd_et_place(et, 5) - 1;
+    uint32_t call = fd_et_index(et, 5) - 1;
     for (int i = 0; i < 2 && status == FD_OK; i++) {
         fd_et_node *node = fd_et_add(et);
         if (node == NULL) {

@@ -29,7 +29,7 @@ arrow(fd_profiler_flows *flows, const char *text)
 static void
 from_a_recording_to_the_other_trace(void)
 {
-    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.place = 9};
+    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.input = 9};
     EQUAL(arrow(&flows, CALL("1", "7")), 0);
     fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_STARTS, 0,
                             &(fd_clock_map){.offset_ns = 1000});
@@ -37,7 +37,7 @@ from_a_recording_to_the_other_trace(void)
     EQUAL(arrow(&flows, CALL("2", "7")), 0); /* twice: not both */
     fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_ENDS, 1,
                             &(fd_clock_map){.offset_ns = 500});
-    EQUAL(flows.place, 0);
+    EQUAL(flows.input, 0);
     EQUAL(arrow(&flows, CALL("2.5", "8")), 0);
     EQUAL(arrow(&flows, CALL("2.5", "7")), END(2500));
     EQUAL(arrow(&flows, CALL("2.5", "7")), 0);
@@ -45,7 +45,7 @@ from_a_recording_to_the_other_trace(void)
                             &(fd_clock_map){.offset_ns = 0});
     fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_ENDS, 3,
                             &(fd_clock_map){.offset_ns = 0});
-    EQUAL(flows.place, 2);
+    EQUAL(flows.input, 2);
     EQUAL(arrow(&flows, CALL("2.5", "7")), 0); /* of the rank before */
 }
 
@@ -53,7 +53,7 @@ from_a_recording_to_the_other_trace(void)
 static void
 an_arrow_ends_after_it_starts(void)
 {
-    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.place = 0};
+    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.input = 0};
     fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_STARTS, 0,
                             &(fd_clock_map){.offset_ns = 1000});
     EQUAL(arrow(&flows, CALL("1.5", "7")), START(1500));
@@ -63,7 +63,7 @@ an_arrow_ends_after_it_starts(void)
 }
 
 static void
-what_has_no_number(void)
+events_without_number(void)
 {
     static const char *const texts[] = {
         CALL("1", "0"),
@@ -76,7 +76,7 @@ what_has_no_number(void)
         "\"args\":{\"Record function id\":7}}",
         "{}",
     };
-    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.place = 0};
+    CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.input = 0};
     fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_STARTS, 0,
                             &(fd_clock_map){.offset_ns = 0});
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -85,4 +85,4 @@ what_has_no_number(void)
 }
 
 RUN(ABSORBS(from_a_recording_to_the_other_trace),
-    ABSORBS(an_arrow_ends_after_it_starts), ABSORBS(what_has_no_number))
+    ABSORBS(an_arrow_ends_after_it_starts), ABSORBS(events_without_number))

@@ -54,7 +54,7 @@ collectives(void)
 #define REDUCE ",\"name\":\"gloo:all_reduce\""
 
 static void
-ends_of_their_own(void)
+separate_ends(void)
 {
     CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
     static const char *const texts[] = {
@@ -214,5 +214,5 @@ thinning(void)
     }
 }
 
-RUN(TEST(collectives), TEST(ends_of_their_own), TEST(messages_in_pairs),
+RUN(TEST(collectives), TEST(separate_ends), TEST(messages_in_pairs),
     TEST(messages), TEST(messages_of_kernels), TEST(members), TEST(thinning))

@@ -80,7 +80,7 @@ whole_files(void)
 /* The format says that a bare array needs no end; appending programs leave a
  * comma. */
 static void
-open_ends_that_are_allowed(void)
+permitted_open_ends(void)
 {
     static const reading cases[] = {
         {"[{\"ph\":\"X\"},{\"ph\":\"C\"}", "XC|"},
@@ -176,5 +176,5 @@ across_windows(void)
     SAME(to.bytes + count, "Ci|1 places, 1 bytes, no event at byte 2097189");
 }
 
-RUN(TEST(whole_files), TEST(open_ends_that_are_allowed), TEST(cut_files),
+RUN(TEST(whole_files), TEST(permitted_open_ends), TEST(cut_files),
     TEST(damage_in_the_middle), TEST(deep_nesting), TEST(across_windows))

@@ -76,7 +76,7 @@ jobs_and_steps(void)
 
 /* By its name, or by what is in it. */
 static void
-what_is_a_log(void)
+detection_of_logs(void)
 {
     static const struct {
         const char *path;
@@ -120,4 +120,4 @@ large_logs(void)
     CHECK(strstr(to.bytes, "\"last_1\"") != NULL);
 }
 
-RUN(TEST(jobs_and_steps), TEST(what_is_a_log), TEST(large_logs))
+RUN(TEST(jobs_and_steps), TEST(detection_of_logs), TEST(large_logs))

@@ -110,7 +110,7 @@ from_rank_to_rank(void)
 }
 
 static void
-of_what_is_merged(void)
+only_merged_ranks(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer step = {.bytes = NULL};
@@ -121,4 +121,4 @@ of_what_is_merged(void)
     EQUAL(times(step.bytes, "\"bind_id\""), 2);
 }
 
-RUN(TEST(from_rank_to_rank), TEST(of_what_is_merged))
+RUN(TEST(from_rank_to_rank), TEST(only_merged_ranks))

@@ -176,7 +176,7 @@ add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
 
 /* Its clock is 5 us behind and loses a third. */
 static void
-all_that_is_shown_is_aligned(void)
+all_events_are_aligned(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -258,5 +258,5 @@ no_timeline(void)
 RUN(ABSORBS(the_whole_file_of_one_rank), ABSORBS(durations_in_names),
     ABSORBS(numbers_of_torch_profiler), ABSORBS(ranks_of_other_hosts),
     ABSORBS(a_later_rank_that_started_first),
-    ABSORBS(losses_are_in_the_picture), ABSORBS(all_that_is_shown_is_aligned),
+    ABSORBS(losses_are_in_the_picture), ABSORBS(all_events_are_aligned),
     ABSORBS(losses_of_a_thread_that_kept_nothing), ABSORBS(no_timeline))

@@ -31,7 +31,7 @@ packets_to(fd_buffer *to)
 }
 
 static void
-who_wrote_it(void)
+origin(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_perfetto_origin(&to, "fastdispatch: 3 files");
@@ -106,4 +106,4 @@ events_of_any_size(void)
     }
 }
 
-RUN(TEST(who_wrote_it), TEST(ticks_drift), TEST(events_of_any_size))
+RUN(TEST(origin), TEST(ticks_drift), TEST(events_of_any_size))

@@ -100,7 +100,7 @@ from_sends_to_receives(void)
 }
 
 static void
-of_what_is_written(void)
+only_exported_ranks(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fd_transfers_clear) fd_transfers found = {.ends = NULL};
@@ -154,5 +154,5 @@ a_send_that_launches(void)
     }
 }
 
-RUN(TEST(from_sends_to_receives), TEST(of_what_is_written),
+RUN(TEST(from_sends_to_receives), TEST(only_exported_ranks),
     TEST(a_send_that_launches))

@@ -83,8 +83,8 @@ one_host_is_one_clock(void)
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
         OK(trace == NULL ? FD_ENOMEM : FD_OK);
         OK(make(trace, hosts != 0));
-        fd_pipe_known known[2] = {{.place = -1, .data = -1, .model = -1},
-                                  {.place = -1, .data = -1, .model = -1}};
+        fd_pipe_known known[2] = {{.position = -1, .data = -1, .model = -1},
+                                  {.position = -1, .data = -1, .model = -1}};
         fd_pipe_request request = {.named = FD_SCHEDULES};
         OK(fd_timeline_pipeline(&r, trace, known, &request, NULL));
         EQUAL(r.pipeline.ranks.list[1].unsure, hosts ? -1 : 0);

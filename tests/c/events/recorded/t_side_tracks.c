@@ -85,7 +85,7 @@ calls_in_flight(void)
 }
 
 static void
-what_threads_lost(void)
+lost_events_of_threads(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
     CLEAN(clear_values) fd_counter_values values = {NULL, 0, 0};
@@ -146,4 +146,4 @@ measured_figures_of_steps(void)
 }
 
 RUN(TEST(phases_within_their_steps), TEST(calls_in_flight),
-    TEST(what_threads_lost), ABSORBS(measured_figures_of_steps))
+    TEST(lost_events_of_threads), ABSORBS(measured_figures_of_steps))

@@ -20,7 +20,7 @@ arguments(void)
 }
 
 static void
-what_is_missing(void)
+missing_arguments(void)
 {
     static const char *const texts[] = {"{}",
                                         "[]",
@@ -98,5 +98,5 @@ bytes_and_bandwidths(void)
     EQUAL(row->rate.most, 4000000000);
 }
 
-RUN(TEST(arguments), TEST(what_is_missing), TEST(kinds_of_copies), TEST(rates),
-    TEST(bytes_and_bandwidths))
+RUN(TEST(arguments), TEST(missing_arguments), TEST(kinds_of_copies),
+    TEST(rates), TEST(bytes_and_bandwidths))

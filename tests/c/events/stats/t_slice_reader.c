@@ -90,7 +90,7 @@ by_thread(void)
         if (whole) {
             CHECK(ended < 2);
             EQUAL(slice.end, i == 3 ? 3000 : 5000);
-            places[ended++] = slice.place;
+            places[ended++] = slice.number;
         }
     }
     EQUAL(ended, 2);
@@ -149,7 +149,7 @@ many_ids(void)
     EQUAL(slices.open.count, 2);
     CHECK(slices.last.count < 1 << 20);
     OK(take(&slices, EVENT("E", "\"ts\":9"), &slice, &whole));
-    CHECK(whole && slice.place == 0);
+    CHECK(whole && slice.number == 0);
 }
 
 static void

@@ -186,7 +186,7 @@ bases(void)
 }
 
 static void
-what_is_refused(void)
+invalid_requests(void)
 {
     static const struct {
         const char *first;
@@ -260,4 +260,4 @@ progress_can_stop_it(void)
 }
 
 RUN(TEST(figures), TEST(two_files_of_a_rank), TEST(wanted_ranks), TEST(bases),
-    TEST(what_is_refused), TEST(damage), TEST(progress_can_stop_it))
+    TEST(invalid_requests), TEST(damage), TEST(progress_can_stop_it))

@@ -47,7 +47,7 @@ kept(const char *text, fd_timeline_request *request, fd_buffer *to)
 }
 
 static void
-what_begins_in_the_steps(void)
+events_of_steps(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_request request = {
@@ -121,5 +121,4 @@ devices(void)
     SAME(to.bytes, "process_labels process_labels b d f g -4");
 }
 
-RUN(TEST(what_begins_in_the_steps), TEST(ends_go_with_their_begins),
-    TEST(devices))
+RUN(TEST(events_of_steps), TEST(ends_go_with_their_begins), TEST(devices))

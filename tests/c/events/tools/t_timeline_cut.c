@@ -54,7 +54,7 @@ byte_for_byte(void)
 }
 
 static void
-pairs_stay_whole(void)
+pairs_stay_complete(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_cut_result cut;
@@ -82,7 +82,7 @@ pairs_stay_whole(void)
 }
 
 static void
-flows_stay_whole(void)
+flows_stay_complete(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_cut_result cut;
@@ -167,7 +167,7 @@ native(void)
 }
 
 static void
-what_is_refused(void)
+invalid_requests(void)
 {
     static const struct {
         const char *text;
@@ -212,5 +212,5 @@ damaged(void)
     EQUAL(cut.timeless, 1);
 }
 
-RUN(TEST(byte_for_byte), TEST(pairs_stay_whole), TEST(flows_stay_whole),
-    TEST(steps), TEST(native), TEST(what_is_refused), TEST(damaged))
+RUN(TEST(byte_for_byte), TEST(pairs_stay_complete), TEST(flows_stay_complete),
+    TEST(steps), TEST(native), TEST(invalid_requests), TEST(damaged))

@@ -112,7 +112,7 @@ other_alignments(void)
 }
 
 static void
-ranks_that_are_wanted(void)
+selected_ranks(void)
 {
     static const uint32_t wanted[] = {1};
     static const uint32_t absent[] = {7};
@@ -133,7 +133,7 @@ ranks_that_are_wanted(void)
 }
 
 static void
-what_is_refused(void)
+invalid_requests(void)
 {
     static const struct {
         const char *first;
@@ -216,5 +216,5 @@ progress_can_stop_it(void)
     CHECK(access("stopped.json", F_OK) != 0);
 }
 
-RUN(TEST(byte_for_byte), TEST(other_alignments), TEST(ranks_that_are_wanted),
-    TEST(what_is_refused), TEST(damaged_inputs), ONCE(progress_can_stop_it))
+RUN(TEST(byte_for_byte), TEST(other_alignments), TEST(selected_ranks),
+    TEST(invalid_requests), TEST(damaged_inputs), ONCE(progress_can_stop_it))

@@ -32,7 +32,7 @@ offer(fd_tracks *tracks, const given *list, size_t count)
                                    .start = list[i].time,
                                    .duration = list[i].duration};
         status = fd_tracks_add(tracks, &event,
-                               (fd_fault_place){100 * (i + 1), i + 1});
+                               (fd_fault_position){100 * (i + 1), i + 1});
     }
     return status;
 }
@@ -115,7 +115,7 @@ overlaps_of_a_profiler(void)
                                    .has_duration = true,
                                    .start = i,
                                    .duration = 10};
-        OK(fd_tracks_add(&tracks, &event, (fd_fault_place){1, 1}));
+        OK(fd_tracks_add(&tracks, &event, (fd_fault_position){1, 1}));
     }
     OK(fd_tracks_end(&tracks, &faults, &done));
     EQUAL(faults.count[FD_FAULT_PROFILER_OVERLAP], 1);

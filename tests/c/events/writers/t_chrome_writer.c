@@ -19,7 +19,7 @@ rewrite_by(const char *text, fd_clock_map clock, fd_buffer *to)
     fd_timeline_event event;
     spare_tid = FD_TIMELINE_FIRST_TID;
     fd_timeline_ids ids = {.rank = 1,
-                           .place = 1,
+                           .input = 1,
                            .inputs = 2,
                            .spare_pid = &spare_pid,
                            .spare_tid = &spare_tid};
@@ -65,7 +65,7 @@ clocks_that_drift(void)
 }
 
 static void
-what_is_rewritten(void)
+rewritten_members(void)
 {
     static const struct {
         const char *from;
@@ -180,6 +180,6 @@ rows_of_processes_are_replaced(void)
     SAME(fd_text_pool_get(&ids.names, ids.processes.list[1].name), "python");
 }
 
-RUN(TEST(clocks_that_drift), TEST(what_is_rewritten), TEST(printed_as_read),
+RUN(TEST(clocks_that_drift), TEST(rewritten_members), TEST(printed_as_read),
     TEST(an_invalid_time_loses_the_event),
     TEST(rows_of_processes_are_replaced))

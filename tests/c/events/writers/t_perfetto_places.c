@@ -51,22 +51,22 @@ add(output *o, uint64_t uuid, uint64_t parent, fd_perfetto_track_kind kind)
 }
 
 static fd_status
-find(output *o, uint64_t uuid, fd_perfetto_place *place)
+find(output *o, uint64_t uuid, fd_output_track *place)
 {
     fd_status status = FD_OK;
     const fd_perfetto_track *track =
         fd_perfetto_track_of(&o->tables, uuid, &status);
-    return status == FD_OK ? fd_perfetto_place_of(o->writer, &o->ids,
-                                                  &o->tables, track, place)
-                           : status;
+    return status == FD_OK
+             ? fd_output_track_of(o->writer, &o->ids, &o->tables, track, place)
+             : status;
 }
 
 static void
 tracks_below_tracks(void)
 {
     CLEAN(output_clear) output o;
-    fd_perfetto_place inner;
-    fd_perfetto_place again;
+    fd_output_track inner;
+    fd_output_track again;
     OK(output_begin(&o));
     OK(add(&o, 1, 0, FD_PERFETTO_PROCESS));
     OK(add(&o, 2, 1, FD_PERFETTO_THREAD));
@@ -91,7 +91,7 @@ static void
 parents_in_a_cycle(void)
 {
     CLEAN(output_clear) output o;
-    fd_perfetto_place place;
+    fd_output_track place;
     OK(output_begin(&o));
     OK(add(&o, 3, 4, FD_PERFETTO_OTHER));
     OK(add(&o, 4, 3, FD_PERFETTO_OTHER));

@@ -68,7 +68,7 @@ later_sources_are_added_with_their_targets(void)
 }
 
 static void
-chains_when_there_are_too_many(void)
+chains_above_the_limit(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
@@ -84,7 +84,7 @@ chains_when_there_are_too_many(void)
 /* a, ab, ac, abc take 3, 6, 13 and 16 of 19 ms: on two machines of 13 ms the
  * cut is behind 6 to 13. */
 static void
-only_what_a_plan_can_be_cut_at(void)
+only_possible_cuts(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
@@ -103,7 +103,7 @@ only_what_a_plan_can_be_cut_at(void)
 
 /* None on two machines of 10 ms; on three of 9 ms behind 1 to 18. */
 static void
-more_where_more_machines_are_asked_for(void)
+more_states_for_more_machines(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
@@ -151,6 +151,6 @@ chains_thinned_out(void)
     }
 }
 
-RUN(TEST(chains_thinned_out), TEST(more_where_more_machines_are_asked_for),
+RUN(TEST(chains_thinned_out), TEST(more_states_for_more_machines),
     TEST(sets_of_a_diamond), TEST(later_sources_are_added_with_their_targets),
-    TEST(chains_when_there_are_too_many), TEST(only_what_a_plan_can_be_cut_at))
+    TEST(chains_above_the_limit), TEST(only_possible_cuts))

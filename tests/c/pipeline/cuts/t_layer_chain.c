@@ -18,7 +18,7 @@ ids_in_the_order_of_their_numbers(void)
 }
 
 static void
-inputs_and_items_are_left_out(void)
+inputs_and_items_are_skipped(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
@@ -41,7 +41,7 @@ inputs_and_items_are_left_out(void)
 }
 
 static void
-what_others_need_too(void)
+outputs_with_several_readers(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
@@ -78,5 +78,5 @@ by_time_then_index(void)
 }
 
 RUN(TEST(ids_in_the_order_of_their_numbers),
-    TEST(inputs_and_items_are_left_out), TEST(what_others_need_too),
+    TEST(inputs_and_items_are_skipped), TEST(outputs_with_several_readers),
     TEST(nothing_is_left), TEST(by_time_then_index))

@@ -40,23 +40,23 @@ rows_are_distinct(void)
     family.layers = &layers;
     family.next = fd_calloc(1, sizeof *family.next);
     STATUS(family.next != NULL ? FD_OK : FD_ENOMEM, FD_OK);
-    uint32_t place;
-    OK(fd_family_begin(&family, &place));
-    EQUAL(place, 0);
+    uint32_t index;
+    OK(fd_family_begin(&family, &index));
+    EQUAL(index, 0);
     fd_family_join(&family, fd_family_row(&family, 0), 1);
-    OK(fd_family_put(&family, &place));
-    EQUAL(place, 1);
-    OK(fd_family_begin(&family, &place));
-    EQUAL(place, 0);
-    /* Without the first row, the second one is found at its place. */
+    OK(fd_family_put(&family, &index));
+    EQUAL(index, 1);
+    OK(fd_family_begin(&family, &index));
+    EQUAL(index, 0);
+    /* Without the first row, the second one is found at its index. */
     family.rows[0] = family.rows[1];
     family.count = 1;
     OK(fd_family_index(&family));
     *family.next = 3;
-    OK(fd_family_put(&family, &place));
-    EQUAL(place, 0);
-    OK(fd_family_begin(&family, &place));
-    EQUAL(place, 1);
+    OK(fd_family_put(&family, &index));
+    EQUAL(index, 0);
+    OK(fd_family_begin(&family, &index));
+    EQUAL(index, 1);
 }
 
 RUN(TEST(sets_and_states), TEST(rows_are_distinct))

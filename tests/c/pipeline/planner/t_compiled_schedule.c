@@ -83,7 +83,7 @@ gradients_are_reduced_last(void)
 }
 
 static void
-what_ranks_hold(void)
+memory_of_ranks(void)
 {
     CLEAN(fd_compiled_clear) fd_compiled pipe = {.durations = NULL};
     CLEAN(fd_compiled_clear) fd_compiled loops = {.durations = NULL};
@@ -104,7 +104,7 @@ what_ranks_hold(void)
 }
 
 static void
-what_no_engine_runs(void)
+schedules_without_engine(void)
 {
     CLEAN(fd_compiled_clear) fd_compiled compiled = {.durations = NULL};
     fd_plan_request request = {FD_SCHEDULE_INTERLEAVED, 2, 5, 2, 0};
@@ -112,4 +112,4 @@ what_no_engine_runs(void)
 }
 
 RUN(TEST(as_the_exact_player), TEST(gradients_are_reduced_last),
-    TEST(what_ranks_hold), TEST(what_no_engine_runs))
+    TEST(memory_of_ranks), TEST(schedules_without_engine))

@@ -54,7 +54,7 @@ three_decimals_where_they_are_enough(void)
 }
 
 static void
-what_is_no_number(void)
+invalid_numbers(void)
 {
     static const char *const texts[] = {"",      "nan", "inf", "0x10",
                                         "1e999", "1,5", "1 ",  " 1",
@@ -66,4 +66,4 @@ what_is_no_number(void)
 }
 
 RUN(TEST(fewest_digits), TEST(three_decimals_where_they_are_enough),
-    TEST(what_is_no_number))
+    TEST(invalid_numbers))

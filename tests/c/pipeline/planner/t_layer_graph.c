@@ -38,7 +38,7 @@ order_follows_edges_then_the_file(void)
 }
 
 static void
-a_cycle_is_told(void)
+cycle_is_reported(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_model_clear) fd_model self = {.about = 0};
@@ -63,5 +63,5 @@ an_empty_model(void)
 }
 
 RUN(TEST(neighbours_in_the_order_of_edges),
-    TEST(order_follows_edges_then_the_file), TEST(a_cycle_is_told),
+    TEST(order_follows_edges_then_the_file), TEST(cycle_is_reported),
     TEST(an_empty_model))

@@ -23,7 +23,7 @@ read(fd_model *model, const char *text, fd_error *error)
 }
 
 static void
-what_is_read_is_written(void)
+round_trip(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -41,7 +41,7 @@ what_is_read_is_written(void)
 #define TIMED "\"forward_ms\":1,\"backward_ms\":1,\"parameter_bytes\":1"
 
 static void
-bad_documents_are_told(void)
+invalid_documents(void)
 {
     static const struct {
         const char *text;
@@ -86,7 +86,7 @@ bad_documents_are_told(void)
 }
 
 static void
-newer_versions_are_told(void)
+newer_versions(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     fd_error error = {""};
@@ -96,5 +96,4 @@ newer_versions_are_told(void)
                      "version 1: upgrade it");
 }
 
-RUN(TEST(what_is_read_is_written), TEST(bad_documents_are_told),
-    TEST(newer_versions_are_told))
+RUN(TEST(round_trip), TEST(invalid_documents), TEST(newer_versions))

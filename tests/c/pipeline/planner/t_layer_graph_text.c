@@ -18,7 +18,7 @@ static const char document[] = "node1 -- Input0 -- " FIGURES(
                                         "\tnode7 -- node8";
 
 static void
-what_is_read_is_written(void)
+round_trip(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -49,7 +49,7 @@ lines_of_other_systems(void)
 }
 
 static void
-bad_lines_are_told(void)
+invalid_lines(void)
 {
     static const struct {
         const char *text;
@@ -100,7 +100,7 @@ bad_lines_are_told(void)
 }
 
 static void
-a_byte_0_is_told(void)
+byte_0_is_reported(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     fd_error error = {""};
@@ -110,5 +110,5 @@ a_byte_0_is_told(void)
     CHECK(strstr(error.text, "g.txt:2: a byte 0") != NULL);
 }
 
-RUN(TEST(what_is_read_is_written), TEST(lines_of_other_systems),
-    TEST(bad_lines_are_told), TEST(a_byte_0_is_told))
+RUN(TEST(round_trip), TEST(lines_of_other_systems), TEST(invalid_lines),
+    TEST(byte_0_is_reported))

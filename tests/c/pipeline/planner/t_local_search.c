@@ -27,7 +27,7 @@ climbing(void)
 }
 
 static void
-what_may_not_be(void)
+limits_are_kept(void)
 {
     CLEAN(chained_clear) chained c = {.model = {.about = 0}};
     CLEAN(fd_evaluator_clear) fd_evaluator evaluator = {.ready = NULL};
@@ -55,4 +55,4 @@ what_may_not_be(void)
     STATUS(fd_evaluator_make(&other, NULL), FD_EINVAL);
 }
 
-RUN(TEST(climbing), TEST(what_may_not_be))
+RUN(TEST(climbing), TEST(limits_are_kept))

@@ -69,7 +69,7 @@ memory_by_model(void)
 }
 
 static void
-the_least_time(void)
+lower_bound_of_time(void)
 {
     fd_costs costs = {.levels = 1, .machines = {4}, .bandwidths = {1e9}};
     CHECK(near(fd_least_time(&costs, &states, 2), 0.75 + 22.5e-9));
@@ -103,4 +103,4 @@ figures_out_of_range(void)
 }
 
 RUN(TEST(a_stage), TEST(machines_below_share_a_reduce), TEST(memory_by_model),
-    TEST(the_least_time), TEST(figures_out_of_range))
+    TEST(lower_bound_of_time), TEST(figures_out_of_range))

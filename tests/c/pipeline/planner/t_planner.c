@@ -43,7 +43,7 @@ every_node_has_a_stage(void)
 }
 
 static void
-no_plan_is_told(void)
+missing_plan_is_reported(void)
 {
     static const struct {
         fd_costs costs;
@@ -76,7 +76,7 @@ no_plan_is_told(void)
 
 /* One step is not enough to compare all states; the plan is one on chains. */
 static void
-little_effort_is_told_by_the_bound(void)
+bound_of_little_effort(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.second_step = 0};
@@ -90,5 +90,5 @@ little_effort_is_told_by_the_bound(void)
     CHECK(pipeline.best.bound >= 0.008 / 3);
 }
 
-RUN(TEST(little_effort_is_told_by_the_bound), TEST(every_node_has_a_stage),
-    TEST(no_plan_is_told))
+RUN(TEST(bound_of_little_effort), TEST(every_node_has_a_stage),
+    TEST(missing_plan_is_reported))

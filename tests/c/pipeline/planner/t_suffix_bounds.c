@@ -5,7 +5,7 @@
 #include <math.h>
 
 static void
-what_is_behind(void)
+bounds_of_suffixes(void)
 {
     CLEAN(chained_clear) chained c = {.model = {.about = 0}};
     CLEAN(fd_suffix_bounds_clear) fd_suffix_bounds bounds = {.machines = 0};
@@ -39,4 +39,4 @@ above_the_cap(void)
     CHECK(isinf(fd_suffix_bounds_at(&bounds, FD_NO_STATE, 1)[2]));
 }
 
-RUN(TEST(what_is_behind), TEST(above_the_cap))
+RUN(TEST(bounds_of_suffixes), TEST(above_the_cap))

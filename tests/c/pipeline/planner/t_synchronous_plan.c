@@ -40,7 +40,7 @@ a_step_of_a_schedule(void)
 }
 
 static void
-no_plan_is_told(void)
+missing_plan_is_reported(void)
 {
     static const struct {
         fd_pipeline_request request;
@@ -100,4 +100,4 @@ no_plan_is_told(void)
     }
 }
 
-RUN(TEST(a_step_of_a_schedule), TEST(no_plan_is_told))
+RUN(TEST(a_step_of_a_schedule), TEST(missing_plan_is_reported))

@@ -55,7 +55,7 @@ known_ones_stay(void)
     for (uint32_t rank = 0; rank < 2; rank++) {
         OK(fd_pipeline_add_rank(
             &p, &(fd_pipe_rank){
-                    .rank = rank, .place = -1, .data = -1, .unsure = 7}));
+                    .rank = rank, .position = -1, .data = -1, .unsure = 7}));
         OK(rank == 0 ? pipeline_job(&p, "SA", 0, 0, 10, 12)
                      : pipeline_job(&p, "RA", 1, 0, 4, 5));
     }

@@ -38,13 +38,13 @@ slack(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.place = -1, .data = -1}));
+    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
     OK(pipeline_job(p, "F", 0, 0, 0, 10));
     OK(pipeline_job(p, "F", 0, 1, 10, 20));
     OK(pipeline_job(p, "B", 0, 0, 40, 50));
     OK(pipeline_job(p, "B", 0, 1, 50, 60));
     OK(fd_pipeline_add_rank(
-        p, &(fd_pipe_rank){.rank = 1, .place = -1, .data = -1}));
+        p, &(fd_pipe_rank){.rank = 1, .position = -1, .data = -1}));
     OK(pipeline_job(p, "F", 1, 0, 10, 20));
     OK(pipeline_job(p, "B", 1, 0, 20, 40));
     OK(pipeline_job(p, "F", 1, 1, 40, 42));

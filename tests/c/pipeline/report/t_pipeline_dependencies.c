@@ -41,10 +41,10 @@ dependencies(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.place = -1, .data = -1}));
+    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
     OK(pipeline_job(p, "F", 0, 0, 0, 10));
     OK(fd_pipeline_add_rank(
-        p, &(fd_pipe_rank){.rank = 1, .place = -1, .data = -1}));
+        p, &(fd_pipe_rank){.rank = 1, .position = -1, .data = -1}));
     OK(pipeline_job(p, "LM", 1, 0, 12, 13));
     OK(pipeline_job(p, "F", 1, 0, 13, 20));
     OK(pipeline_job(p, "OPT", 1, -1, 20, 21));

@@ -113,7 +113,7 @@ waits_apart_from_transfers(void)
 
 /* The slow stage in the middle is what the others wait for. */
 static void
-who_is_waited_for(void)
+awaited_stages(void)
 {
     static const int64_t middle[] = {10, 20, 10};
     for (int moves = 0; moves < 2; moves++) {
@@ -139,7 +139,7 @@ each_part(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.place = -1, .data = -1}));
+    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
     OK(pipeline_job(p, "load", 0, 0, 0, 3));
     OK(pipeline_job(p, "forward", 0, 0, 5, 10));
     OK(pipeline_job(p, "RG", 0, 0, 6, 8));
@@ -204,4 +204,4 @@ bytes(void)
 }
 
 RUN(TEST(known_figures), TEST(waits_apart_from_transfers),
-    TEST(who_is_waited_for), TEST(each_part), TEST(as_planned), TEST(bytes))
+    TEST(awaited_stages), TEST(each_part), TEST(as_planned), TEST(bytes))

@@ -45,7 +45,7 @@ two_ranks(fd_pipe *p)
 {
     for (uint32_t rank = 0; rank < 2; rank++) {
         fd_status status = fd_pipeline_add_rank(
-            p, &(fd_pipe_rank){.rank = rank, .place = -1, .data = -1});
+            p, &(fd_pipe_rank){.rank = rank, .position = -1, .data = -1});
         if (status == FD_OK) {
             status = rank == 0 ? pipeline_job(p, "SA", 0, 0, 10, 20)
                                : pipeline_job(p, "RA", 1, 0, 4, 5);

@@ -11,7 +11,7 @@ static const fd_schedule all[] = {FD_SCHEDULE_DEEPSPEED_TRAIN,
 
 /* By its order; and replayed it takes as long as it took. */
 static void
-each_is_told(void)
+all_schedules_are_recognized(void)
 {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
@@ -44,11 +44,11 @@ another_than_was_named(void)
 }
 
 static void
-one_that_is_none(void)
+unknown_schedule(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.place = -1, .data = -1}));
+    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
     OK(pipeline_job(p, "B", 0, 1, 0, 10));
     OK(pipeline_job(p, "F", 0, 0, 10, 20));
     OK(fd_pipeline_settle(p));
@@ -65,7 +65,7 @@ with_its_launch_gaps(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.place = -1, .data = -1}));
+    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
     OK(pipeline_job(p, "F", 0, 0, 0, 10));
     OK(pipeline_job(p, "B", 0, 0, 15, 35));
     OK(fd_pipeline_settle(p));
@@ -76,5 +76,5 @@ with_its_launch_gaps(void)
     EQUAL(r.ifs.base.makespan, 35);
 }
 
-RUN(TEST(each_is_told), TEST(another_than_was_named), TEST(one_that_is_none),
-    TEST(with_its_launch_gaps))
+RUN(TEST(all_schedules_are_recognized), TEST(another_than_was_named),
+    TEST(unknown_schedule), TEST(with_its_launch_gaps))

@@ -34,7 +34,7 @@ chosen(const fd_pipe_report *r)
 
 /* Not the first, and not one in which something is open. */
 static void
-those_that_are_whole(void)
+complete_iterations(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     OK(reported(&r, (fd_pipe_choice){.given = false}, 4, NULL));
@@ -47,7 +47,7 @@ those_that_are_whole(void)
 }
 
 static void
-those_asked_for(void)
+selected_iterations(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     CLEAN(fd_pipe_report_clear) fd_pipe_report none = {.drawn_line = 0};
@@ -68,7 +68,7 @@ from_the_first_begin(void)
     fd_pipe *p = &r.pipeline;
     for (uint32_t rank = 0; rank < 2; rank++) {
         OK(fd_pipeline_add_rank(
-            p, &(fd_pipe_rank){.rank = rank, .place = -1, .data = -1}));
+            p, &(fd_pipe_rank){.rank = rank, .position = -1, .data = -1}));
         if (rank == 0) {
             OK(pipeline_job(p, "F", 0, 0, 50, 60));
             OK(pipeline_job(p, "SA", 0, 0, 60, 61));
@@ -87,5 +87,5 @@ from_the_first_begin(void)
     EQUAL(r.idle.shares[1].parts[FD_PART_TRANSFER], 1);
 }
 
-RUN(TEST(those_that_are_whole), TEST(those_asked_for),
+RUN(TEST(complete_iterations), TEST(selected_iterations),
     TEST(from_the_first_begin))

@@ -19,12 +19,12 @@ static fd_status
 add_rank(fd_pipe *p, uint32_t rank, int32_t data)
 {
     return fd_pipeline_add_rank(
-        p, &(fd_pipe_rank){.rank = rank, .place = -1, .data = data});
+        p, &(fd_pipe_rank){.rank = rank, .position = -1, .data = data});
 }
 
 /* The direction of a send is known from its peer; end stages have only one. */
 static void
-sends_find_their_way(void)
+sends_reach_their_receives(void)
 {
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     for (uint32_t rank = 0; rank < 3; rank++) {
@@ -47,7 +47,7 @@ sends_find_their_way(void)
 }
 
 static void
-stages_that_nobody_named(void)
+unnamed_stages(void)
 {
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -58,7 +58,7 @@ stages_that_nobody_named(void)
     CHECK(p.guessed);
     EQUAL(p.stages, 2);
     EQUAL(p.jobs.list[1].stage, 1);
-    EQUAL(p.ranks.list[1].place, 1);
+    EQUAL(p.ranks.list[1].position, 1);
 }
 
 /* Replicas: by coordinates, or by their order. */
@@ -124,11 +124,11 @@ nonsense(void)
     OK(fd_pipeline_settle(&p));
     EQUAL(p.globals, 2);
     EQUAL(p.jobs.list[0].stage, 1);
-    EQUAL(p.ranks.list[1].place, -1);
+    EQUAL(p.ranks.list[1].position, -1);
     CLEAN(fd_pipe_clear) fd_pipe none = {.lines = 0};
     OK(fd_pipeline_settle(&none));
     EQUAL(none.iterations.count, 0);
 }
 
-RUN(TEST(kinds_by_name_and_word), TEST(sends_find_their_way),
-    TEST(stages_that_nobody_named), TEST(lines), TEST(cells), TEST(nonsense))
+RUN(TEST(kinds_by_name_and_word), TEST(sends_reach_their_receives),
+    TEST(unnamed_stages), TEST(lines), TEST(cells), TEST(nonsense))

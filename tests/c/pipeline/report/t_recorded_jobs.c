@@ -70,7 +70,7 @@ jobs_of_a_rank(void)
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     OK(trace == NULL ? FD_ENOMEM : FD_OK);
     OK(make(trace));
-    fd_pipe_known known = {.place = 1,
+    fd_pipe_known known = {.position = 1,
                            .data = -1,
                            .model = -1,
                            .unsure = 4,
@@ -104,7 +104,7 @@ a_trace_without_jobs(void)
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     OK(fixture_trace(&trace, 0, NULL));
-    fd_pipe_known known = {.place = -1};
+    fd_pipe_known known = {.position = -1};
     OK(fd_pipe_read(&p, trace, &known));
     EQUAL(p.ranks.count, 0);
 }

@@ -11,7 +11,7 @@ address_of(uint64_t i)
 }
 
 static void
-blocks_come_out_as_they_went_in(void)
+removed_blocks_equal_added_ones(void)
 {
     CLEAN(fd_blocks_clear) fd_blocks blocks;
     OK(fd_blocks_init(&blocks));
@@ -67,5 +67,5 @@ few_blocks_are_near(void)
     EQUAL((uintptr_t)blocks.near % 64, 0);
 }
 
-RUN(TEST(few_blocks_are_near), TEST(blocks_come_out_as_they_went_in),
+RUN(TEST(few_blocks_are_near), TEST(removed_blocks_equal_added_ones),
     TEST(a_full_table_refuses))

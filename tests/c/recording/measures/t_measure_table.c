@@ -69,7 +69,7 @@ keys_are_exact(void)
 }
 
 static void
-what_finds_no_room_is_counted(void)
+overflow_is_counted(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, NULL, 1));
@@ -89,4 +89,4 @@ what_finds_no_room_is_counted(void)
 }
 
 RUN(ABSORBS(one_record_per_key), ABSORBS(the_number_of_a_line_becomes_a_text),
-    TEST(keys_are_exact), ABSORBS(what_finds_no_room_is_counted))
+    TEST(keys_are_exact), ABSORBS(overflow_is_counted))

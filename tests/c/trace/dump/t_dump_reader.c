@@ -42,7 +42,7 @@ same_figures(const fd_trace_rank *a, const fd_trace_rank *b)
 /* load(dump(x)) is x: field by field where a field has no padding, and by its
  * dump, byte by byte, for all. */
 static void
-what_was_dumped(void)
+round_trip(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fixture_trace_free) fd_trace *again = NULL;
@@ -74,7 +74,7 @@ what_was_dumped(void)
 }
 
 static void
-what_is_refused(void)
+invalid_dumps(void)
 {
     static const struct {
         const char *text;
@@ -153,5 +153,5 @@ too_deep(void)
     STATUS(objects, FD_EFORMAT);
 }
 
-RUN(TEST(what_was_dumped), TEST(what_is_refused), ONCE(cut_and_continued),
+RUN(TEST(round_trip), TEST(invalid_dumps), ONCE(cut_and_continued),
     TEST(too_deep))

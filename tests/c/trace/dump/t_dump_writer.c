@@ -72,7 +72,7 @@ doubles(void)
 /* A fact that is not JSON is written as a string, so the document stays valid.
  * */
 static void
-facts_that_are_no_json(void)
+facts_without_valid_json(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -119,4 +119,5 @@ saved_rank_by_rank(void)
 }
 
 RUN(TEST(large_numbers_are_strings), TEST(doubles),
-    TEST(facts_that_are_no_json), TEST(empty_trace), TEST(saved_rank_by_rank))
+    TEST(facts_without_valid_json), TEST(empty_trace),
+    TEST(saved_rank_by_rank))

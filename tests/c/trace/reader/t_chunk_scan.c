@@ -74,7 +74,7 @@ events_of_one_lap(void)
 
 /* Later changes of the file do not affect the records read. */
 static void
-what_was_read_stays(void)
+scanned_chunks_stay_valid(void)
 {
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
     const void *records;
@@ -94,7 +94,7 @@ what_was_read_stays(void)
 
 /* Traces are made of figures only; other chunks are not read. */
 static void
-only_what_is_wanted(void)
+only_selected_kinds(void)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -206,6 +206,6 @@ rewritten_while_it_is_read(void)
     CHECK(good > READINGS / 20); /* most headers are invalid */
 }
 
-RUN(TEST(events_of_one_lap), TEST(what_was_read_stays),
-    TEST(only_what_is_wanted), ONCE(longer_than_any),
+RUN(TEST(events_of_one_lap), TEST(scanned_chunks_stay_valid),
+    TEST(only_selected_kinds), ONCE(longer_than_any),
     ONCE(rewritten_while_it_is_read))

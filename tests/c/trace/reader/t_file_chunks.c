@@ -25,7 +25,7 @@ open_bytes(fd_chunks *chunks, const fd_buffer *bytes, size_t size,
 }
 
 static void
-what_is_refused(void)
+invalid_files(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -69,9 +69,9 @@ records_by_id(void)
     const fd_node *copy = fd_chunks_record(&chunks, FD_CHUNK_NODES, node);
     CHECK(copy != NULL && copy != fd_file_record(file, node));
     CHECK(memcmp(copy, fd_file_record(file, node), sizeof *copy) == 0);
-    EQUAL(fd_chunks_place(&chunks, FD_CHUNK_NODES, first), 1);
-    EQUAL(fd_chunks_place(&chunks, FD_CHUNK_NODES, node), 2);
-    EQUAL(fd_chunks_place(&chunks, FD_CHUNK_NODES, first - 1), 0);
+    EQUAL(fd_chunks_index(&chunks, FD_CHUNK_NODES, first), 1);
+    EQUAL(fd_chunks_index(&chunks, FD_CHUNK_NODES, node), 2);
+    EQUAL(fd_chunks_index(&chunks, FD_CHUNK_NODES, first - 1), 0);
     CHECK(fd_chunks_record(&chunks, FD_CHUNK_NODES, first + count - 1)
           != NULL);
     CHECK(fd_chunks_record(&chunks, FD_CHUNK_NODES, first + count) == NULL);
@@ -211,6 +211,6 @@ writer_is_seen(void)
     EQUAL(chunks.writer, FD_WRITER_GONE);
 }
 
-RUN(TEST(match), TEST(what_is_refused), ABSORBS(records_by_id),
+RUN(TEST(match), TEST(invalid_files), ABSORBS(records_by_id),
     ABSORBS(strings_by_id), TEST(unknown_kinds), TEST(damaged_chunks),
     TEST(writer_is_seen))

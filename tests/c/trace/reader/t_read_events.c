@@ -4,7 +4,7 @@
 #include "trace/reader/recording_reader.h"
 
 static void
-calls_steps_work_and_what_is_open(void)
+calls_steps_work_and_open_calls(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(fixture_timeline(&trace, true));
@@ -31,7 +31,7 @@ calls_steps_work_and_what_is_open(void)
 }
 
 static void
-only_where_it_is_wanted(void)
+only_on_request(void)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -46,7 +46,7 @@ only_where_it_is_wanted(void)
 /* Written over a weaker source's steps; of an invalid kind and of an invalid
  * context. */
 static void
-what_does_not_count(void)
+ignored_events(void)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -116,6 +116,6 @@ chunks_in_their_order(void)
     }
 }
 
-RUN(ABSORBS(calls_steps_work_and_what_is_open),
-    ABSORBS(only_where_it_is_wanted), ABSORBS(what_does_not_count),
-    ABSORBS(numbers_of_calls), ABSORBS(chunks_in_their_order))
+RUN(ABSORBS(calls_steps_work_and_open_calls), ABSORBS(only_on_request),
+    ABSORBS(ignored_events), ABSORBS(numbers_of_calls),
+    ABSORBS(chunks_in_their_order))

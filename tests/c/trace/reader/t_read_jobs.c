@@ -118,7 +118,7 @@ merged_as_they_are(void)
 
 /* A job with an invalid node is skipped, and its line is lost. */
 static void
-damaged_ones_are_left_out(void)
+damaged_jobs_are_skipped(void)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *whole = NULL;
@@ -136,4 +136,4 @@ damaged_ones_are_left_out(void)
 }
 
 RUN(ABSORBS(each_with_its_numbers), ABSORBS(and_their_lines),
-    ABSORBS(merged_as_they_are), ABSORBS(damaged_ones_are_left_out))
+    ABSORBS(merged_as_they_are), ABSORBS(damaged_jobs_are_skipped))

@@ -9,8 +9,8 @@
  * it has no calls and the previous one has some. The previous recording is
  * removed when the new one has ended and contains a call. Files other than
  * recordings are never moved or removed. */
-#ifndef FD_RECORDING_PLACE_H
-#define FD_RECORDING_PLACE_H
+#ifndef FD_RECORDING_NAMES_H
+#define FD_RECORDING_NAMES_H
 
 #include "base/folder.h"
 #include "base/lock.h"
@@ -34,28 +34,29 @@ fd_writer fd_writer_of(int fd, fd_header *header);
 
 /* Get the state of the writer of the recording with this name. Return
  * FD_EFORMAT if the entry is not a recording. */
-fd_status fd_place_look(const fd_folder *folder, const char *name,
-                        fd_writer *writer, fd_error *error);
+fd_status fd_recording_lookup(const fd_folder *folder, const char *name,
+                              fd_writer *writer, fd_error *error);
 
 /* Rename a finished temporary file to `name`. Return FD_ECONFLICT if another
  * process records there or may do so, FD_EFORMAT if the existing entry is not
  * a recording. `magic` is that of a recording or of a side file; for a side
  * file, no previous file is kept. */
-fd_status fd_place_take(const fd_folder *folder, const char *temporary,
-                        const char *name, const char *magic, fd_error *error);
+fd_status fd_recording_publish(const fd_folder *folder, const char *temporary,
+                               const char *name, const char *magic,
+                               fd_error *error);
 
-/* Undo fd_place_take: remove the recording and restore the previous one. */
-void fd_place_leave(const fd_folder *folder, const char *name);
+/* Undo fd_recording_publish: remove the recording and restore the previous one. */
+void fd_recording_withdraw(const fd_folder *folder, const char *name);
 
 /* Remove the previous recording if the one with this name, which has ended,
  * contains a call. */
-void fd_place_settle(const fd_folder *folder, const char *name);
+void fd_recording_drop_previous(const fd_folder *folder, const char *name);
 
 /* Move a finished recording and its side file, possibly to another folder or
  * file system. */
-fd_status fd_place_move(const fd_folder *from, const char *name,
-                        const fd_folder *to, const char *target,
-                        fd_error *error);
+fd_status fd_recording_move(const fd_folder *from, const char *name,
+                            const fd_folder *to, const char *target,
+                            fd_error *error);
 
 /* Return whether an open recording, which may be damaged, contains at least
  * one call. Return true if the file cannot be read, because then it must not

@@ -1,4 +1,4 @@
-#include "recording/recording_place.h"
+#include "recording/recording_names.h"
 
 #include "base/alloc.h"
 #include "base/folder.h"
@@ -88,8 +88,8 @@ is_ours(const fd_folder *folder, const char *name, const char *magic)
 }
 
 fd_status
-fd_place_look(const fd_folder *folder, const char *name, fd_writer *writer,
-              fd_error *error)
+fd_recording_lookup(const fd_folder *folder, const char *name,
+                    fd_writer *writer, fd_error *error)
 {
     int fd;
     fd_header header;
@@ -199,7 +199,7 @@ static fd_status
 free_place(const fd_folder *folder, const char *name, fd_error *error)
 {
     fd_writer writer;
-    fd_status status = fd_place_look(folder, name, &writer, error);
+    fd_status status = fd_recording_lookup(folder, name, &writer, error);
     if (status != FD_OK || writer == FD_WRITER_NONE) {
         return status;
     }
@@ -229,8 +229,8 @@ taken(const fd_folder *folder, const char *name, fd_error *error)
 }
 
 fd_status
-fd_place_take(const fd_folder *folder, const char *temporary, const char *name,
-              const char *magic, fd_error *error)
+fd_recording_publish(const fd_folder *folder, const char *temporary,
+                     const char *name, const char *magic, fd_error *error)
 {
     bool side = memcmp(magic, FD_SPILL_MAGIC, MAGIC) == 0;
     fd_status status = side ? free_side(folder, name, error)
@@ -246,14 +246,14 @@ fd_place_take(const fd_folder *folder, const char *temporary, const char *name,
 }
 
 void
-fd_place_leave(const fd_folder *folder, const char *name)
+fd_recording_withdraw(const fd_folder *folder, const char *name)
 {
     remove_both(folder, name);
     bring_back(folder, name);
 }
 
 void
-fd_place_settle(const fd_folder *folder, const char *name)
+fd_recording_drop_previous(const fd_folder *folder, const char *name)
 {
     name_of previous = with(name, FD_PREVIOUS_SUFFIX, "");
     if (is_ours(folder, previous.text, FD_FILE_MAGIC)
@@ -322,8 +322,8 @@ move_one(const fd_folder *from, const char *name, const fd_folder *to,
 /* The side file is moved first, so that a reader that finds the recording
  * finds both. */
 fd_status
-fd_place_move(const fd_folder *from, const char *name, const fd_folder *to,
-              const char *target, fd_error *error)
+fd_recording_move(const fd_folder *from, const char *name, const fd_folder *to,
+                  const char *target, fd_error *error)
 {
     name_of side = with(name, FD_SPILL_SUFFIX, "");
     name_of new_side = with(target, FD_SPILL_SUFFIX, "");
@@ -341,7 +341,7 @@ fd_place_move(const fd_folder *from, const char *name, const fd_folder *to,
     if (status == FD_OK) {
         status = move_one(from, name, to, target, error);
         if (status == FD_OK) {
-            fd_place_settle(to, target);
+            fd_recording_drop_previous(to, target);
         }
         else if (there) {
             move_one(to, new_side.text, from, side.text, NULL);

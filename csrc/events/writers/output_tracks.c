@@ -50,8 +50,8 @@ keep_text(const placing *p, uint32_t text, uint32_t *stored)
                             fd_text_pool_size(texts, text), stored);
 }
 
-static fd_status find_place(const placing *p, const fd_perfetto_track *track,
-                            int depth, fd_perfetto_place *place);
+static fd_status find_output(const placing *p, const fd_perfetto_track *track,
+                             int depth, fd_output_track *output);
 
 /* Find the parent track: the parent in the input, or the process. */
 static fd_status
@@ -59,21 +59,21 @@ find_parent(const placing *p, const fd_perfetto_track *track, int depth,
             uint32_t process, uint32_t *parent)
 {
     const fd_perfetto_track *around = fd_perfetto_parent(p->tables, track);
-    fd_perfetto_place place;
+    fd_output_track output;
     fd_status status = fd_perfetto_process_track(p->w, process, parent);
     if (status != FD_OK || around == NULL || depth == FD_PERFETTO_PARENTS
         || track->kind == FD_PERFETTO_PROCESS) {
         return status;
     }
-    status = find_place(p, around, depth + 1, &place);
-    *parent = place.track;
+    status = find_output(p, around, depth + 1, &output);
+    *parent = output.track;
     return status;
 }
 
 /* Add a track that is not a thread. */
 static fd_status
 add_named(const placing *p, const fd_perfetto_track *track, int depth,
-          fd_perfetto_place *place)
+          fd_output_track *output)
 {
     fd_perfetto_writer *w = p->w;
     fd_perfetto_named made = {.has_name = track->has_name,
@@ -87,11 +87,11 @@ add_named(const placing *p, const fd_perfetto_track *track, int depth,
     status =
         status == FD_OK ? keep_text(p, track->counter, &made.counter) : status;
     if (status == FD_OK) {
-        status = find_parent(p, track, depth, place->process, &made.parent);
+        status = find_parent(p, track, depth, output->process, &made.parent);
     }
     made.track = made.described ? made.parent : w->spare->track++;
-    place->lane = FD_PERFETTO_LANE(w->named.count, true);
-    place->track = made.track;
+    output->lane = FD_PERFETTO_LANE(w->named.count, true);
+    output->track = made.track;
     return status == FD_OK ? fd_vector_push(&w->named, made) : status;
 }
 
@@ -102,55 +102,55 @@ digits(uint32_t number, char text[16])
 }
 
 static fd_status
-add_place(const placing *p, const fd_perfetto_track *track, int depth,
-          fd_perfetto_place *place)
+add_output(const placing *p, const fd_perfetto_track *track, int depth,
+           fd_output_track *output)
 {
     char text[16];
     uint32_t pid = 0;
     uint32_t thread;
     fd_perfetto_pid_of(p->tables, track, &pid);
     fd_status status =
-        fd_timeline_ids_process(p->ids, digits(pid, text), &place->process);
+        fd_timeline_ids_process(p->ids, digits(pid, text), &output->process);
     if (status != FD_OK || track->kind != FD_PERFETTO_THREAD) {
-        return status == FD_OK ? add_named(p, track, depth, place) : status;
+        return status == FD_OK ? add_named(p, track, depth, output) : status;
     }
-    status = fd_perfetto_thread_of(p->w, p->ids, place->process,
+    status = fd_perfetto_thread_of(p->w, p->ids, output->process,
                                    digits(track->tid, text), &thread);
     if (status == FD_OK) {
-        place->lane = FD_PERFETTO_LANE(thread, false);
-        place->track = p->w->threads.list[thread].track;
+        output->lane = FD_PERFETTO_LANE(thread, false);
+        output->track = p->w->threads.list[thread].track;
     }
     return status;
 }
 
 static fd_status
-find_place(const placing *p, const fd_perfetto_track *track, int depth,
-           fd_perfetto_place *place)
+find_output(const placing *p, const fd_perfetto_track *track, int depth,
+            fd_output_track *output)
 {
     fd_perfetto_writer *w = p->w;
     uint32_t number = (uint32_t)(track - p->tables->tracks.list);
-    *place = (fd_perfetto_place){.known = true};
-    while (w->places.count <= number) {
-        if (fd_vector_push(&w->places, (fd_perfetto_place){0}) != FD_OK) {
+    *output = (fd_output_track){.known = true};
+    while (w->outputs.count <= number) {
+        if (fd_vector_push(&w->outputs, (fd_output_track){0}) != FD_OK) {
             return FD_ENOMEM;
         }
     }
-    if (w->places.list[number].known) {
-        *place = w->places.list[number];
+    if (w->outputs.list[number].known) {
+        *output = w->outputs.list[number];
         return FD_OK;
     }
-    fd_status status = add_place(p, track, depth, place);
+    fd_status status = add_output(p, track, depth, output);
     if (status == FD_OK) {
-        w->places.list[number] = *place;
+        w->outputs.list[number] = *output;
     }
     return status;
 }
 
 fd_status
-fd_perfetto_place_of(fd_perfetto_writer *w, fd_timeline_ids *ids,
-                     const fd_perfetto_tables *tables,
-                     const fd_perfetto_track *track, fd_perfetto_place *place)
+fd_output_track_of(fd_perfetto_writer *w, fd_timeline_ids *ids,
+                   const fd_perfetto_tables *tables,
+                   const fd_perfetto_track *track, fd_output_track *output)
 {
     placing p = {w, ids, tables};
-    return find_place(&p, track, 0, place);
+    return find_output(&p, track, 0, output);
 }

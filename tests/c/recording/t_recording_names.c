@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "recording/recording_place.h"
+#include "recording/recording_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,29 +67,29 @@ names_in(const char *path)
 }
 
 static void
-who_writes(void)
+state_of_the_writer(void)
 {
     CLEAN(fd_folder_close) fd_folder folder;
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     fd_writer writer;
     OK(fresh(&folder, "writers"));
-    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    OK(fd_recording_lookup(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_NONE);
     OK(fixture_open(&f, "writers/rank.fd", 4));
-    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    OK(fd_recording_lookup(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_LIVES);
     fd_recording_stop(f.recording, true);
-    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    OK(fd_recording_lookup(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_LIVES); /* notes may follow */
     fd_file_finish(&f.recording->file);
-    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    OK(fd_recording_lookup(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_GONE);
 }
 
 /* Without locks a finished recording is recognized; the state of another one
  * is unknown: it is not replaced, and not reported as killed. */
 static void
-where_there_are_no_locks(void)
+without_locks(void)
 {
     CLEAN(fd_folder_close) fd_folder folder;
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
@@ -103,11 +103,11 @@ where_there_are_no_locks(void)
     EQUAL(header->liveness, FD_LIVENESS_LOCK);
     header->liveness = FD_LIVENESS_UNKNOWN;
     OK(fixture_write("unlocked/rank.fd", bytes.bytes, bytes.size));
-    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    OK(fd_recording_lookup(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_GONE);
     header->state = FD_STATE_RUNNING;
     OK(fixture_write("unlocked/rank.fd", bytes.bytes, bytes.size));
-    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    OK(fd_recording_lookup(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_UNKNOWN);
     fd_limits limits = fd_limits_of(4);
     STATUS(
@@ -172,7 +172,7 @@ killed_in_between(void)
 /* Other kinds of entries under each of the names are neither replaced nor
  * waited for, and the previous files stay. */
 static void
-what_is_in_the_way(void)
+other_entries_with_the_name(void)
 {
     static const char *const names[] = {"rank.fd", "rank.fd.events",
                                         "rank.fd.previous",
@@ -234,17 +234,19 @@ moved_elsewhere(void)
     OK(fresh(&here, "here"));
     OK(fresh(&there, "there"));
     OK(record("here/a.fd", true, true));
-    OK(fd_place_move(&here, "a.fd", &here, "b.fd", NULL));
+    OK(fd_recording_move(&here, "a.fd", &here, "b.fd", NULL));
     SAME(names_in("here"), "b.fd,b.fd.events");
     OK(record("there/c.fd", true, true));
-    OK(fd_place_move(&here, "b.fd", &there, "c.fd", NULL));
+    OK(fd_recording_move(&here, "b.fd", &there, "c.fd", NULL));
     SAME(names_in("here"), "");
     SAME(names_in("there"), "c.fd,c.fd.events");
     OK(record("here/a.fd", true, false));
     OK(fixture_write("there/c.fd", "a diary", 7));
-    STATUS(fd_place_move(&here, "a.fd", &there, "c.fd", &error), FD_EFORMAT);
+    STATUS(fd_recording_move(&here, "a.fd", &there, "c.fd", &error),
+           FD_EFORMAT);
     SAME(names_in("here"), "a.fd");
-    STATUS(fd_place_move(&here, "gone.fd", &there, "d.fd", &error), FD_EIO);
+    STATUS(fd_recording_move(&here, "gone.fd", &there, "d.fd", &error),
+           FD_EIO);
 }
 
 /* From a file system in memory to one on a disk, where the two differ. */
@@ -260,7 +262,7 @@ moved_to_another_file_system(void)
     OK(fresh(&there, "/var/tmp/fastdispatch-t_place"));
     strcat(path, "/a.fd");
     OK(record(path, true, true));
-    fd_status status = fd_place_move(&here, "a.fd", &there, "b.fd", NULL);
+    fd_status status = fd_recording_move(&here, "a.fd", &there, "b.fd", NULL);
     bool moved = access(path, F_OK) != 0;
     bool whole =
         strcmp(names_in("/var/tmp/fastdispatch-t_place"), "b.fd,b.fd.events")
@@ -338,9 +340,9 @@ damaged_files_end(void)
     EQUAL(answer("absent.fd"), true);
 }
 
-RUN(ABSORBS(who_writes), ABSORBS(where_there_are_no_locks),
+RUN(ABSORBS(state_of_the_writer), ABSORBS(without_locks),
     ABSORBS(the_last_recording_is_kept), ONCE(killed_in_between),
-    ABSORBS(what_is_in_the_way), TEST(one_of_two_gets_the_name),
+    ABSORBS(other_entries_with_the_name), TEST(one_of_two_gets_the_name),
     ABSORBS(moved_elsewhere), ABSORBS(moved_to_another_file_system),
     ABSORBS(one_call_is_enough), ABSORBS(in_a_later_block),
     TEST(damaged_files_end))
