@@ -41,7 +41,7 @@ class Paths:
 
 
 @dataclass
-class _Place:
+class _PathEnd:
     """A path during collection: its end below another path."""
 
     above: int
@@ -52,21 +52,21 @@ class _Place:
     modules: set[int]
 
 
-class _Places:
+class _PathTable:
     """All paths, without duplicates. ``list[0]`` is the empty path."""
 
     def __init__(self) -> None:
-        self.list = [_Place(0, -1, "", 0, 0, set())]
+        self.list = [_PathEnd(0, -1, "", 0, 0, set())]
         self.known: dict[tuple[int, int, str], int] = {}
 
     def below(self, above: int, node: int, pattern: str) -> int:
-        end = self.list[above]
-        if (end.node, end.pattern) == (node, pattern):  # a recursion
+        last = self.list[above]
+        if (last.node, last.pattern) == (node, pattern):  # a recursion
             return above
-        place = self.known.setdefault((above, node, pattern), len(self.list))
-        if place == len(self.list):
-            self.list.append(_Place(above, node, pattern, 0, 0, set()))
-        return place
+        end = self.known.setdefault((above, node, pattern), len(self.list))
+        if end == len(self.list):
+            self.list.append(_PathEnd(above, node, pattern, 0, 0, set()))
+        return end
 
     def nodes(self, index: int) -> list[int]:
         found = []
@@ -78,39 +78,43 @@ class _Places:
 
 def paths(trace: Trace, rank: int | None, role: str, count: int, *, by_calls: bool) -> Paths:
     """Return the ``count`` heaviest paths of the threads of ``role``; 0: as many as cover most of the weight."""
-    places = _collect(trace, rank, role)
-    weights = [place.calls if by_calls else place.self for place in places.list]
+    table = _collect(trace, rank, role)
+    weights = [end.calls if by_calls else end.self for end in table.list]
     keys = trace.nodes["key"]
     heavy = [i for i in range(1, len(weights)) if weights[i] > 0]
-    heavy.sort(key=lambda i: (-weights[i], [keys[node] for node in places.nodes(i)], places.list[i].pattern))
+    heavy.sort(key=weights.__getitem__, reverse=True)
     whole = sum(weights)
-    chosen = heavy[: count or _enough([weights[i] for i in heavy], whole)]
-    rows = [_row(trace, places, i, weights[i]) for i in chosen]
+    number = count or _enough([weights[i] for i in heavy], whole)
+    least = weights[heavy[:number][-1]] if heavy else 0
+    chosen = [i for i in heavy if weights[i] >= least]  # with those of the same weight, to be sorted by name
+    chosen.sort(key=lambda i: (-weights[i], [keys[node] for node in table.nodes(i)], table.list[i].pattern))
+    chosen = chosen[:number]
+    rows = [_row(trace, table, i, weights[i]) for i in chosen]
     return Paths("calls" if by_calls else "self", whole, rows, len(heavy) - len(chosen))
 
 
-def _collect(trace: Trace, rank: int | None, role: str) -> _Places:
+def _collect(trace: Trace, rank: int | None, role: str) -> _PathTable:
     contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
     patterns = [module_pattern(path) for path in trace.modules["path"]]
     kinds = trace.nodes["kind"]
     operators = {node for node, kind in enumerate(kinds) if kind in ("op", "autograd")}
     passes = [kinds[node] == "thread" or is_library(trace, node) for node in range(len(kinds))]
-    places = _Places()
+    table = _PathTable()
     shown: list[int] = []  # per context: the path that its callees continue
     columns = ("parent", "node", "module", "self", "calls", "resumes")
     rows = zip(*(contexts[name] for name in columns), in_role(trace, contexts, role), strict=True)
     for parent, node, module, own, calls, resumes, inside in rows:  # a parent comes before its children
         above = shown[parent] if parent >= 0 else 0
-        within = places.list[above].node in operators
-        end = above if within or not inside else places.below(above, node, patterns[module] if module >= 0 else "")
+        within = table.list[above].node in operators
+        end = above if within or not inside else table.below(above, node, patterns[module] if module >= 0 else "")
         shown.append(above if passes[node] else end)
         if inside:
-            place = places.list[end]
-            place.self += own
-            place.calls += 0 if within else calls + resumes
+            path = table.list[end]
+            path.self += own
+            path.calls += 0 if within else calls + resumes
             if module >= 0:
-                place.modules.add(module)
-    return places
+                path.modules.add(module)
+    return table
 
 
 def _enough(weights: list[int], whole: int) -> int:
@@ -123,16 +127,16 @@ def _enough(weights: list[int], whole: int) -> int:
     return MOST
 
 
-def _row(trace: Trace, places: _Places, index: int, weight: int) -> HotPath:
-    place = places.list[index]
-    nodes = places.nodes(index)
+def _row(trace: Trace, table: _PathTable, index: int, weight: int) -> HotPath:
+    end = table.list[index]
+    nodes = table.nodes(index)
     keys, classes, names = (trace.nodes[name] for name in ("key", "class", "name"))
     return HotPath(
         path=[keys[node] for node in nodes],
         short=[f"{classes[node]}.{names[node]}" if classes[node] else names[node] for node in nodes],
-        module=place.pattern,
-        instances=len(place.modules),
+        module=end.pattern,
+        instances=len(end.modules),
         weight=weight,
-        self=place.self,
-        calls=place.calls,
+        self=end.self,
+        calls=end.calls,
     )
