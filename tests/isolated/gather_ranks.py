@@ -27,4 +27,4 @@ with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=float(limit)) as grap
     if fault == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if fault == "slow":
-        time.sleep(3 * float(limit))
+        time.sleep(2 * float(limit))
