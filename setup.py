@@ -216,7 +216,7 @@ def extension():
         libraries=["fd"],
         # CPython's own headers do not pass our warnings.
         extra_compile_args=[*compile_args, f"-isystem{python_include()}"],
-        extra_link_args=[*link_args, *found.pop("extra_link_args")],
+        extra_link_args=[*link_args, *found.pop("extra_link_args"), "-lm"],
         **found,
     )
 

@@ -146,8 +146,8 @@ add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
     figure->self_max = fd_reading_whole(spread->self_max * ns);
     figure->total_min = fd_reading_whole(spread->total_min * ns);
     figure->total_max = fd_reading_whole(spread->total_max * ns);
-    figure->self_squares = spread->self_squares * ns * ns;
-    figure->total_squares = spread->total_squares * ns * ns;
+    figure->self_squares = fd_reading_squares(r, spread->self_squares);
+    figure->total_squares = fd_reading_squares(r, spread->total_squares);
 }
 
 /* Read the figures. Threads of one role share contexts of the trace, so their

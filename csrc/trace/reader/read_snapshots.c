@@ -232,13 +232,13 @@ add_state(const snapshots *s, uint32_t raw, fd_mark_figure *sum)
 {
     const fd_context *record = s->r->records.list[raw];
     const fd_mark_figure *state = &s->states[raw];
-    double ns = s->r->ns_per_tick;
     sum->calls += lesser(state->calls, record->calls);
     sum->resumes += lesser(state->resumes, record->resumes);
     sum->self += fd_reading_ns(s->r, lesser(state->self, record->self));
     sum->steps = state->steps > sum->steps ? state->steps : sum->steps;
-    sum->self_squares += sound(state->self_squares * ns * ns);
-    sum->total_squares += sound(state->total_squares * ns * ns);
+    sum->self_squares += sound(fd_reading_squares(s->r, state->self_squares));
+    sum->total_squares +=
+        sound(fd_reading_squares(s->r, state->total_squares));
 }
 
 typedef FD_VECTOR(fd_mark_figure) mark_figures;

@@ -82,6 +82,16 @@ fd_reading_ns(const fd_reading *r, uint64_t ticks)
     return fd_reading_whole((double)ticks * r->ns_per_tick);
 }
 
+/* Convert a sum of squares to an integer, if it is below 2^53: sums over ranks
+ * are exact then, in any order. */
+static inline double
+fd_reading_squares(const fd_reading *r, double ticks)
+{
+    double squares = ticks * r->ns_per_tick * r->ns_per_tick;
+    return squares >= 0 && squares < 0x1p53 ? (double)(int64_t)(squares + 0.5)
+                                            : squares;
+}
+
 /* Return the index in `raw` of a context of the file, or 0 if the id is
  * invalid. */
 static inline uint32_t
