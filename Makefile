@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo gallery check test test-consumers test-frameworks test-findings test-integration test-unit test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak corpus lint format bench bench-peers clean corpus-hta test-gpu bench-gpu
+.PHONY: help demo gallery check check-python check-c test test-consumers test-frameworks test-findings test-integration test-unit test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak corpus lint format bench bench-peers clean corpus-hta test-gpu bench-gpu
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -27,9 +27,13 @@ gallery: $(VENV)/.torch $(VENV)/.install ## Record the programs of docs/gallery 
 	$(BIN)/python docs/gallery/make_gallery.py
 
 check: $(VENV)/.check-tools $(VENV)/.install ## C layers (plain), unit tests that need no PyTorch, lint: about two minutes
-	$(MAKE) -C tests/c plain PYTHON=$(abspath $(BIN))/python
+	$(MAKE) -j2 --output-sync=line check-python check-c lint
+
+check-python:
 	WITHOUT_TORCH=1 $(BIN)/python -m pytest tests/unit tests/lint
-	$(MAKE) lint
+
+check-c:
+	$(MAKE) -C tests/c plain PYTHON=$(abspath $(BIN))/python
 
 test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
 	$(MAKE) -j2 --output-sync=line test-integration test-unit test-c lint test-versions test-cpython test-sanitized test-soak
