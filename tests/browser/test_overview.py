@@ -39,12 +39,12 @@ def half_of_last_digit(text: str) -> float:
 
 def test_the_parts_of_a_step_add_up_to_that_of_the_report(gpt: Path) -> None:
     trace = fastdispatch.load(gpt)
-    said = facts(trace, None)
-    values, tables = block_of(trace, said, findings(trace))
+    printed = facts(trace, None)
+    values, tables = block_of(trace, printed, findings(trace))
     assert tuple(values["parts"]) == PARTS
-    assert sum(values["parts"].values()) == said.step
-    assert sum(tables["ranks"][part][0] for part in PARTS) == said.step
-    by_phase = {phase.phase: phase.per_step for phase in said.phases}
+    assert sum(values["parts"].values()) == printed.step
+    assert sum(tables["ranks"][part][0] for part in PARTS) == printed.step
+    by_phase = {phase.phase: phase.per_step for phase in printed.phases}
     assert values["parts"]["forward"] == by_phase["forward"] > 0
 
 
@@ -70,12 +70,12 @@ def test_the_overview_has_the_workers_of_loaders(tmp_path: Path, browser: Browse
 
 def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -> None:
     trace = fastdispatch.load(gpt)
-    said, found = facts(trace, None), findings(trace)
+    printed, found = facts(trace, None), findings(trace)
     with opened(browser, gpt / "page.html") as shown:
         text = shown.locator("#view-overview").inner_text()
-        step = seconds(said.step).replace("us", "\u00b5s")
+        step = seconds(printed.step).replace("us", "\u00b5s")
         assert f"{step} per step" in text
-        parts = block_of(trace, said, found)[0]["parts"]
+        parts = block_of(trace, printed, found)[0]["parts"]
         exact = {part: 100 * time / sum(parts.values()) for part, time in parts.items()}
         named = [part for part in PARTS if exact[part] >= 0.05]
         shares = shown.locator(".parts b").all_inner_texts()
@@ -232,10 +232,10 @@ def test_queries_of_process_groups_are_not_communication(tmp_path: Path, templat
     step = dump.call(dump.call(-1, 7, "", "", "main", ""), 1, "train.py", "", "step", "project", line=3, own=1000)
     dump.call(step, 1, "torch/distributed/distributed_c10d.py", "", "is_initialized", "torch", line=9, own=3000)
     trace = fastdispatch.load(dump.save(tmp_path / "one.json"))
-    said = facts(trace, None)
-    values, _ = block_of(trace, said, findings(trace))
+    printed = facts(trace, None)
+    values, _ = block_of(trace, printed, findings(trace))
     assert values["parts"]["communication"] == 0
-    assert sum(values["parts"].values()) == said.whole
+    assert sum(values["parts"].values()) == printed.whole
 
 
 def test_ranks_are_sorted_heat_maps(ranks: Path, browser: Browser) -> None:

@@ -92,8 +92,8 @@ def test_jsonizer_and_visualizer_take_our_file(run: Run, tmp_path: Path) -> None
     tool("chakra_jsonizer", "--input_filename", run.chakra, "--output_filename", output, folder=tmp_path)
     lines = output.read_text().splitlines()
     assert sum(line.startswith('  "id"') for line in lines) == nodes
-    said = Counter(json.loads(line.split(":", 1)[1].rstrip(",")) for line in lines if line.startswith('  "name"'))
-    assert said == names(nodes_of(run.et))
+    printed = Counter(json.loads(line.split(":", 1)[1].rstrip(",")) for line in lines if line.startswith('  "name"'))
+    assert printed == names(nodes_of(run.et))
     tool("chakra_visualizer", "--input_filename", run.chakra, "--output_filename", picture, folder=tmp_path)
     assert picture.read_text().count("<node ") == nodes
 
@@ -126,9 +126,9 @@ def test_generated_code_reads_every_field(run: Run) -> None:
         kinds = attrs.get("fd_edges", [])
         assert len(kinds) == len(made["deps"])
         edges.update(bit for kind in kinds for bit in range(8) if kind >> bit & 1)
-    told = et_info(run.chakra)["edges"]
-    assert [edges[bit] for bit in range(8)] == list(told.values())
-    assert told["order"] > 300 and told["data"] > 200 and told["group"] == 3
+    reported = et_info(run.chakra)["edges"]
+    assert [edges[bit] for bit in range(8)] == list(reported.values())
+    assert reported["order"] > 300 and reported["data"] > 200 and reported["group"] == 3
     moved = [(node["name"], node["type"], node["attrs"]["comm_type"][1]) for node in found.values() if node["type"] > 4]
     assert moved == [("gloo:broadcast", 7, 5)] * 2 + [("gloo:all_reduce", 7, 0)] * 2
     assert {node["attrs"]["pg_name"][1] for node in found.values() if node["type"] > 4} == {"0"}

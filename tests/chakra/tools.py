@@ -25,8 +25,8 @@ def converted(source: Path, target: Path) -> Path:
     """By chakra_converter."""
     log = target.with_suffix(".log")
     options = ("--log-filename", log, "PyTorch", "--input", source, "--output", target)
-    said = tool("chakra_converter", *options, folder=target.parent)
-    assert "Conversion successful" in said
+    printed = tool("chakra_converter", *options, folder=target.parent)
+    assert "Conversion successful" in printed
     return target
 
 

@@ -281,14 +281,14 @@ if graph:
 
 def errors_untouched(device: str) -> str:
     """An assertion of a kernel, which makes the GPU unusable, raises the same error in the program."""
-    said = []
+    printed = []
     for form in ("plain", "marks"):
         command = [sys.executable, "-c", FAULT, form]
         done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
-        said.append(done.stdout)
-    assert said[0] and said[0] == said[1], said
-    return said[0].strip()
+        printed.append(done.stdout)
+    assert printed[0] and printed[0] == printed[1], printed
+    return printed[0].strip()
 
 
 def timeline_of_a_training(device: str) -> str:

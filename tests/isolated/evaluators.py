@@ -134,11 +134,11 @@ CASES: list[Callable[[], int]] = [
     ranges_of_iterations,
 ]
 
-said = {}
+printed = {}
 for case in CASES:
     counted = case()
     work()
-    said[case.__name__] = {"calls": counted, "top": other.standin_top()}
+    printed[case.__name__] = {"calls": counted, "top": other.standin_top()}
     other.standin_pop()
-said["frames"] = other.standin_frames()
-print(json.dumps(said))
+printed["frames"] = other.standin_frames()
+print(json.dumps(printed))

@@ -119,12 +119,12 @@ def run(name: str) -> dict[str, object]:
 
 
 torch._C._cuda_getCurrentRawStream = lambda device: asked.append(device) or 0
-said = {"old": run("old")} if not only else {}
+printed = {"old": run("old")} if not only else {}
 streams = ctypes.CDLL(f"{folder}/{streams_library}", mode=ctypes.RTLD_GLOBAL)
 streams.standin_use_stream.argtypes = [ctypes.c_void_p]
 made, side = ctypes.c_void_p(), ctypes.c_void_p()
 if library.startswith("libcudart"):
     cuda.cudaStreamCreateWithFlags(ctypes.byref(made), 1)
 asked.clear()
-said |= {name: run(name) for name in RUNS if (name == only if only else name != "old")}
-print(json.dumps(said))
+printed |= {name: run(name) for name in RUNS if (name == only if only else name != "old")}
+print(json.dumps(printed))

@@ -182,9 +182,9 @@ def uncaught(name: str) -> dict[str, object]:
 RUNS: list[Callable[[str], dict[str, object]]]
 RUNS = [windows, freed, patient, raised, left, in_error, interrupted, uncaught]
 work(torch.ones(3))  # the first call imports a compiler
-said = {}
+printed = {}
 for run in RUNS:
     if only == run.__name__ or (not only and run is not uncaught):
         cuda.standin_reset()
-        said[run.__name__] = run(run.__name__) | {"slept": slept()}
-print(json.dumps(said))
+        printed[run.__name__] = run(run.__name__) | {"slept": slept()}
+print(json.dumps(printed))

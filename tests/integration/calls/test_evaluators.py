@@ -17,7 +17,7 @@ LEAVES = 310  # calls of leaf() in one work()
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler for the stand-in")
     folder = tmp_path_factory.mktemp("evaluators")
@@ -38,18 +38,18 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         ("ranges_of_iterations", 2),
     ],
 )
-def test_window_edges_under_another_evaluator(said: dict[str, Any], case: str, works: int) -> None:
-    assert said[case]["calls"] == works * LEAVES
+def test_window_edges_under_another_evaluator(printed: dict[str, Any], case: str, works: int) -> None:
+    assert printed[case]["calls"] == works * LEAVES
 
 
-def test_nothing_is_left_in_front(said: dict[str, Any]) -> None:
-    cases = {name: found["top"] for name, found in said.items() if name != "frames"}
+def test_nothing_is_left_in_front(printed: dict[str, Any]) -> None:
+    cases = {name: found["top"] for name, found in printed.items() if name != "frames"}
     # In two cases the other tool was installed first; the previous evaluator is restored.
     assert {name: top for name, top in cases.items() if top == 2} == {}
 
 
-def test_the_other_evaluator_sees_its_frames(said: dict[str, Any]) -> None:
-    assert said["frames"] > 20 * LEAVES
+def test_the_other_evaluator_sees_its_frames(printed: dict[str, Any]) -> None:
+    assert printed["frames"] > 20 * LEAVES
 
 
 def compiled(folder: Path, ops: str, edge: str) -> dict[str, Any]:

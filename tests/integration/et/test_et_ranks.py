@@ -34,7 +34,7 @@ def moves(path: Path) -> list[Node]:
     return [node for node in read(path, 0) if node.moves]
 
 
-def said(node: Node) -> tuple[Any, ...]:
+def printed(node: Node) -> tuple[Any, ...]:
     """Name, type, collective, bytes, group, root or source, destination, tag."""
     get = node.attrs.get
     numbers = [get(name, -1) for name in ("comm_src", "comm_dst", "comm_tag")]
@@ -68,7 +68,7 @@ MESSAGES = {  # of ranks as all are numbered, in the pair too
 
 @pytest.mark.parametrize("rank", range(RANKS))
 def test_each_communication_field_by_field(rank: int, traces: Path) -> None:
-    found = [said(node) for node in moves(traces / "comms" / f"trace.{rank}.et")]
+    found = [printed(node) for node in moves(traces / "comms" / f"trace.{rank}.et")]
     expected = COLLECTIVES + MESSAGES[rank]
     if rank == 1:  # which has what it scatters
         expected = [(*row[:3], RANKS * X, *row[4:]) if row[0] == "gloo:scatter" else row for row in expected]

@@ -21,10 +21,10 @@ def test_its_figures(tmp_path: Path) -> None:
     for source, name in (("cudart.c", "libcudart.so.13"), ("c10_cuda.c", "libc10_cuda.so")):
         command = ["cc", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{name}", "-o", tmp_path / name]
         subprocess.run([*command, processes.ROOT / "tests" / "standin" / source], check=True)
-    said = json.loads(processes.run("gpu_benchmark.py", tmp_path).stdout.splitlines()[-1])
-    assert said["without"]["figures"] == []
-    assert said["without"]["skipped"] == ["gpu: PyTorch has no GPU to use here (torch.cuda.is_available() is false)"]
-    figures = {figure["name"]: figure for figure in said["with"]["figures"]}
+    printed = json.loads(processes.run("gpu_benchmark.py", tmp_path).stdout.splitlines()[-1])
+    assert printed["without"]["figures"] == []
+    assert printed["without"]["skipped"] == ["gpu: PyTorch has no GPU to use here (torch.cuda.is_available() is false)"]
+    figures = {figure["name"]: figure for figure in printed["with"]["figures"]}
     sides = ("no marks", "1 step in 100", "modules, every step", "operators, every step")
     for name in ("step: untraced", *(f"step: {side} / untraced" for side in sides)):
         assert figures[name]["value"] > 0
@@ -33,4 +33,4 @@ def test_its_figures(tmp_path: Path) -> None:
     for name in ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"):
         waits = figures[f"calls added to a step: {name}"]
         assert (waits["value"], waits["bar"], waits["met"]) == (0, 0, True)
-    assert said["with"]["skipped"] == ["intervals beside kernels: torch.profiler saw no kernel"]
+    assert printed["with"]["skipped"] == ["intervals beside kernels: torch.profiler saw no kernel"]

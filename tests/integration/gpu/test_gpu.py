@@ -41,13 +41,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """The recordings of tests/isolated/gpu_training.py, by name."""
     folder = standin.build(tmp_path_factory.mktemp("standin"))
     done = processes.run("gpu_training.py", folder, folder / "out")
-    said = json.loads(done.stdout)
-    return lambda name: Run(said[name], folder / "out" / name)
+    printed = json.loads(done.stdout)
+    return lambda name: Run(printed[name], folder / "out" / name)
 
 
 class Run:
-    def __init__(self, said: dict[str, Any], out: Path) -> None:
-        self.said = said
+    def __init__(self, printed: dict[str, Any], out: Path) -> None:
+        self.printed = printed
         self.out = out
         self.trace = fastdispatch.load(out)
         self.rank = self.trace.ranks[0]
@@ -82,7 +82,7 @@ def check_sums(run: Run) -> None:
 
 def test_operators_of_sampled_steps(runs: Runs) -> None:
     run = runs("sampled")  # steps 1, 4 and 7 of 10
-    assert run.said["waits"] == 0
+    assert run.printed["waits"] == 0
     assert run.counters == dict.fromkeys(COUNTERS, 0)
     assert run.rank["meta"]["gpu_steps"] == 3
     calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
@@ -177,7 +177,7 @@ def test_streams_selected_in_python(runs: Runs) -> None:
     """A PyTorch without the C++ function: the stream is queried with the GIL."""
     run = runs("old")
     calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
-    assert run.said["asked"] > 100
+    assert run.printed["asked"] > 100
     for row in run.rows("op", "autograd"):
         assert timed[row] == calls[row] // 10 * 3, run.names[row]
 
@@ -187,21 +187,21 @@ def test_an_exception_in_the_middle(runs: Runs) -> None:
     work = run.row("standin::work")
     assert run.contexts["calls"][work] == run.contexts["gpu_calls"][work] == 10
     assert run.counters["lost"] == run.counters["unfinished"] == 0
-    assert run.said["losses"][4] == 0.0
+    assert run.printed["losses"][4] == 0.0
     check_sums(run)
 
 
 def test_an_error_ends_timing_and_nothing_else(runs: Runs) -> None:
     sound = runs("all")
     run = runs("error")
-    assert run.said["losses"] == sound.said["losses"]
-    assert run.said["error"] == 700  # the program still gets it
+    assert run.printed["losses"] == sound.printed["losses"]
+    assert run.printed["error"] == 700  # the program still gets it
     (device,) = run.rank["meta"]["gpu_devices"]["devices"]
     assert device["error"] == "cudaEventRecord failed with error 700: the GPU is not timed from there on"
     calls, others = run.contexts["calls"], sound.contexts["calls"]
     assert sum(calls[row] for row in run.rows("op")) == sum(others[row] for row in sound.rows("op"))
     assert run.counters["lost"] > 0
-    assert run.said["records"] < sound.said["records"]
+    assert run.printed["records"] < sound.printed["records"]
 
 
 #: The driver's names of the functions that are called, as csrc/gpu/gpu_runtime.c has them.
@@ -246,9 +246,9 @@ def test_other_runtimes_give_the_same_intervals(
     run, same = Run(json.loads(done.stdout)["all"], tmp_path / "out" / "all"), runs("all")
     assert run.rank["meta"]["gpu_devices"]["library"] == library
     assert "gpu_missing" not in run.rank["meta"]
-    assert run.said["asked"] == 0  # the stream is not read from Python
-    assert run.said["losses"] == same.said["losses"]
-    assert run.said["waits"] == 0
+    assert run.printed["asked"] == 0  # the stream is not read from Python
+    assert run.printed["losses"] == same.printed["losses"]
+    assert run.printed["waits"] == 0
     assert sum(run.contexts["gpu_calls"]) == sum(same.contexts["gpu_calls"]) > 800
     assert run.counters == dict.fromkeys(COUNTERS, 0)
     check_sums(run)
@@ -296,14 +296,14 @@ before = cuda.cudaGetLastError()  # the error stays
 try:
     fastdispatch.CallGraph({str(tmp_path / "a")!r}, gpu="require").start()
 except fastdispatch.Error as error:
-    said = str(error)
+    printed = str(error)
 torch.cuda.is_initialized = lambda: True
 torch._C._cuda_getCurrentRawStream = lambda device: 0
 with fastdispatch.CallGraph({str(tmp_path / "b")!r}, gpu=fastdispatch.Gpu(every=1)) as graph:
     for _ in range(3):
         torch.ones(3).sum()
         graph.step()
-print(json.dumps([said, cuda.cudaGetLastError() == before]))
+print(json.dumps([printed, cuda.cudaGetLastError() == before]))
 """
     environment = processes.environment()
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
@@ -434,9 +434,9 @@ def test_launches_lie_in_their_calls(exported: Path) -> None:
 def test_kernels_in_the_graph(exported: Path, tmp_path: Path) -> None:
     """In .et, and in what linking the other two gives; the execution trace alone has none, as PyTorch's."""
     kernels = len(slices(exported / "kineto" / "kineto_0.json", "kernel"))
-    told = et_info(exported / "trace.0.et")
-    assert (told["gpu"], told["streams"], told["faults"]["renumbered"]) == (kernels, 3, 0)
-    assert (told["edges"]["launch"], told["edges"]["stream"]) == (kernels, kernels - 3)
+    reported = et_info(exported / "trace.0.et")
+    assert (reported["gpu"], reported["streams"], reported["faults"]["renumbered"]) == (kernels, 3, 0)
+    assert (reported["edges"]["launch"], reported["edges"]["stream"]) == (kernels, kernels - 3)
     assert et_info(exported / "et_0.json")["gpu"] == 0
     linked = et_link(exported / "et_0.json", exported / "kineto" / "kineto_0.json", tmp_path / "linked.et")
     assert (linked["gpu"], linked["streams"], linked["link"]["alone"]) == (kernels, 3, 0)

@@ -31,10 +31,10 @@ def test_the_checks_on_the_stand_in(tmp_path: Path) -> None:
     folder = standin.build(tmp_path)
     command = [sys.executable, str(processes.ROOT / "tests" / "isolated" / "gpu_checks.py"), str(folder)]
     done = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
-    said = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith(("passed", "FAILED"))]
+    printed = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith(("passed", "FAILED"))]
     names = ("forms_of_gpu", "results_unchanged", "memory_stays_level", "timeline_of_a_training")
-    assert said[:4] == [f"passed  {name}" for name in names], done.stdout + done.stderr
-    assert said[4:] == ["FAILED  broken: A check that fails."] and done.returncode == 1
+    assert printed[:4] == [f"passed  {name}" for name in names], done.stdout + done.stderr
+    assert printed[4:] == ["FAILED  broken: A check that fails."] and done.returncode == 1
     assert "GPU 0 stream 0: a slice ends after the one around it" in done.stdout
 
 

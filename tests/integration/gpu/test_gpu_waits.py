@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(folder: Path) -> dict[str, Any]:
+def printed(folder: Path) -> dict[str, Any]:
     done = processes.run("gpu_windows.py", folder, folder / "out", LD_PRELOAD=str(folder / "libcudart.so.13"))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -41,8 +41,8 @@ def unfinished(folder: Path, name: str) -> int:
     return count
 
 
-def test_the_end_of_a_window_waits_for_nothing_and_loses_nothing(said: dict[str, Any], folder: Path) -> None:
-    run = said["windows"]
+def test_the_end_of_a_window_waits_for_nothing_and_loses_nothing(printed: dict[str, Any], folder: Path) -> None:
+    run = printed["windows"]
     assert run["ready"] == [{"first": 0}, {"first": 0, "second": 0}, {"first": 0, "second": 0, "third": 0}]
     assert run["slept_in_hooks"] == 0
     assert run["asked"] < 100  # one query per step, and those of anchors
@@ -53,27 +53,27 @@ def test_the_end_of_a_window_waits_for_nothing_and_loses_nothing(said: dict[str,
     assert trace.ranks[0]["meta"]["gpu_steps"] == 3
 
 
-def test_stop_waits_without_the_gil(said: dict[str, Any], folder: Path) -> None:
-    assert 0 < said["freed"]["slept"] < PATIENCE
+def test_stop_waits_without_the_gil(printed: dict[str, Any], folder: Path) -> None:
+    assert 0 < printed["freed"]["slept"] < PATIENCE
     assert unfinished(folder, "freed") == 0
 
 
 @pytest.mark.parametrize("name", ["patient", "left"])
-def test_stop_waits_for_two_seconds_at_most_and_counts_losses(said: dict[str, Any], folder: Path, name: str) -> None:
-    assert said[name]["slept"] == PATIENCE
+def test_stop_waits_for_two_seconds_at_most_and_counts_losses(printed: dict[str, Any], folder: Path, name: str) -> None:
+    assert printed[name]["slept"] == PATIENCE
     assert unfinished(folder, name) >= CALLS
 
 
 @pytest.mark.parametrize("name", ["raised", "in_error"])
-def test_an_exception_or_an_error_is_not_held_up(said: dict[str, Any], folder: Path, name: str) -> None:
-    assert said[name]["slept"] == 0
+def test_an_exception_or_an_error_is_not_held_up(printed: dict[str, Any], folder: Path, name: str) -> None:
+    assert printed[name]["slept"] == 0
     assert unfinished(folder, name) >= CALLS
-    assert said["in_error"]["error"] == 700  # still the program's
+    assert printed["in_error"]["error"] == 700  # still the program's
 
 
-def test_an_interrupt_ends_the_wait_and_the_recording_is_complete(said: dict[str, Any], folder: Path) -> None:
-    assert said["interrupted"]["interrupted"]
-    assert 0 < said["interrupted"]["slept"] < PATIENCE
+def test_an_interrupt_ends_the_wait_and_the_recording_is_complete(printed: dict[str, Any], folder: Path) -> None:
+    assert printed["interrupted"]["interrupted"]
+    assert 0 < printed["interrupted"]["slept"] < PATIENCE
     assert unfinished(folder, "interrupted") >= CALLS
 
 

@@ -22,7 +22,7 @@ MICRO_BATCHES = 4
 
 
 class Run:
-    """Recordings of all ranks, and what the programs said."""
+    """Recordings of all ranks, and what the programs printed."""
 
     def __init__(self, path: Path, reported: list[list[dict[str, Any]]]) -> None:
         self.path, self.reported = path, reported
@@ -157,7 +157,7 @@ def test_four_stages_of_deepspeed(four_stages: Run) -> None:
 
 def test_the_engines_are_as_they_were(deepspeed: Run, torch_runs: dict[str, Run], megatron: Run) -> None:
     for run in (deepspeed, torch_runs["GPipe"], megatron):
-        assert all(said["same"] for rank in run.reported for said in rank)
+        assert all(printed["same"] for rank in run.reported for printed in rank)
     losses = [rank[-1]["losses"] for rank in deepspeed.reported]
     assert losses[0] == losses[1]
 
@@ -225,7 +225,7 @@ def test_jobs_ran_in_the_order_of_the_schedule(torch_runs: dict[str, Run], name:
     """PyTorch's own table of actions, ``(0F1;3B0)OVERLAP_F_B`` being two."""
     run = torch_runs[name]
     for rank, jobs in enumerate(run.jobs):
-        order = next(said["order"] for said in run.reported[rank] if said["schedule"] == name)
+        order = next(printed["order"] for printed in run.reported[rank] if printed["schedule"] == name)
         planned = re.findall(r"(\d+)([FBIW])(\d+)", " ".join(order))
         for iteration in (0, 1):
             rows = [row for row in pipelines.rows(jobs, iteration=iteration) if row["kind"] in ("F", "B", "I", "W")]

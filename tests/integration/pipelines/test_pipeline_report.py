@@ -167,7 +167,7 @@ def test_a_rank_is_missing(runs: dict[str, Path], tmp_path: Path) -> None:
 
 
 def test_clocks_that_are_not_aligned(runs: dict[str, Path], tmp_path: Path) -> None:
-    """Rank 1 is of another host, whose wall clock is five seconds ahead: transfers put it back, within what is said."""
+    """Rank 1 is of another host with its clock five seconds ahead: transfers correct it within the uncertainty."""
     right = pipeline.report(runs["stage"])
     for file in runs["stage"].iterdir():
         shutil.copy(file, tmp_path)

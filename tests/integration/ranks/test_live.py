@@ -27,14 +27,14 @@ class Ranks:
     """Two ranks of real training that run until they are stopped."""
 
     def __init__(self, folder: Path) -> None:
-        self.run, self.told = folder / "run", folder / "end"
+        self.run, self.end = folder / "run", folder / "end"
         self.processes = [
             processes.start_warm(
                 ("torch",),
                 "live_ranks.py",
                 self.run,
                 folder / "meet",
-                self.told,
+                self.end,
                 RANK=str(rank),
                 WORLD_SIZE="2",
                 LOCAL_RANK=str(rank),
@@ -46,7 +46,7 @@ class Ranks:
 
     def end(self) -> list[int]:
         """Steps per rank."""
-        self.told.touch()
+        self.end.touch()
         return [int(process.communicate(timeout=60)[0]) for process in self.processes]
 
 
@@ -121,7 +121,7 @@ def test_off_and_on_at_steps(ranks: Ranks) -> None:
 
 
 def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
-    stall = ranks.told.with_name(f"{ranks.told.name}.stall")
+    stall = ranks.end.with_name(f"{ranks.end.name}.stall")
     stall.touch()
 
     def stalled() -> bool:
@@ -230,7 +230,7 @@ def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
 
 def test_bad_paths_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for arguments, said in (
+    for arguments, text in (
         (["where", tmp_path / "none"], "no such recording or run directory"),
         (["top", tmp_path / "empty", "--once"], "no recording in this folder"),
         (["on", tmp_path / "empty"], "no recording in this folder"),
@@ -239,7 +239,7 @@ def test_bad_paths_are_one_line(tmp_path: Path) -> None:
     ):
         result = processes.fastdispatch(*arguments)
         assert result.returncode == 2
-        assert result.stderr.count("\n") == 1 and said in result.stderr
+        assert result.stderr.count("\n") == 1 and text in result.stderr
 
 
 def test_top_as_json_has_the_findings_up_to_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def lines(*arguments: object, status: int = 0) -> tuple[list[str], list[str]]:
     return result.stdout.splitlines(), result.stderr.splitlines()
 
 
-def is_said(line: str) -> bool:
+def is_reported(line: str) -> bool:
     return "incomplete" in line.lower() and ("cut short" in line or "truncated" in line)
 
 
@@ -68,7 +68,7 @@ def is_said(line: str) -> bool:
 )
 def test_the_first_line_reports_it(command: list[str], cut: Path) -> None:
     printed, errors = lines(command[0], cut, *command[1:])
-    assert is_said(printed[0]) and errors == []
+    assert is_reported(printed[0]) and errors == []
     rest = " ".join(printed[1:])
     found = [claim for claim in CLAIMS if claim in rest]
     # The header, which was read, has the number of steps; 0.0 % is a share of a phase.
@@ -78,15 +78,15 @@ def test_the_first_line_reports_it(command: list[str], cut: Path) -> None:
 @pytest.mark.parametrize("command", ("svg", "dump", "merge"))
 def test_losses_are_reported_before_outputs(command: str, cut: Path, tmp_path: Path) -> None:
     _, errors = lines(command, cut, "-o", tmp_path / f"output.{'svg' if command == 'svg' else 'json'}")
-    assert is_said(errors[0])
+    assert is_reported(errors[0])
 
 
 def test_the_page_reports_it_first(cut: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     _, errors = lines("html", cut, "-o", page)
-    assert is_said(errors[0])
+    assert is_reported(errors[0])
     body = page.read_text().partition("<body>")[2].lstrip()
-    assert body.startswith('<p class="status bad"') and is_said(body.splitlines()[0])
+    assert body.startswith('<p class="status bad"') and is_reported(body.splitlines()[0])
     assert "PyTorch was not imported" not in body
 
 
@@ -108,7 +108,7 @@ def test_a_dump_and_a_merge_keep_it(cut: Path, tmp_path: Path) -> None:
     fastdispatch.merge([tmp_path / "dump.json"], tmp_path / "merged.json")
     assert fastdispatch.load(tmp_path / "merged.json").incomplete == trace.incomplete
     printed, _ = lines("report", tmp_path / "merged.json")
-    assert is_said(printed[0])
+    assert is_reported(printed[0])
 
 
 def test_json_and_standard_error_report_it(cut: Path) -> None:
@@ -117,10 +117,10 @@ def test_json_and_standard_error_report_it(cut: Path) -> None:
     jsonschema.validate(
         document, json.loads((ROOT / "docs" / "reference" / "schemas" / "report.schema.json").read_text())
     )
-    assert document["ranks"][0]["complete"] is False and is_said(errors[0])
+    assert document["ranks"][0]["complete"] is False and is_reported(errors[0])
 
 
-def test_damage_is_said_too(recording: Path, tmp_path: Path) -> None:
+def test_damage_is_reported_too(recording: Path, tmp_path: Path) -> None:
     content = bytearray(recording.read_bytes())
     at = content.index(b"\x00fdchunk", 4096)
     content[at : at + 8] = b"damaged!"
@@ -131,7 +131,7 @@ def test_damage_is_said_too(recording: Path, tmp_path: Path) -> None:
 
 def test_complete_recordings_have_no_report(recording: Path) -> None:
     printed, errors = lines("report", recording)
-    assert not is_said(printed[0]) and errors == []
+    assert not is_reported(printed[0]) and errors == []
     assert fastdispatch.load(recording).ranks[0]["complete"] is True
     assert "complete" not in (json.loads(dumped(recording))["ranks"][0])
 

@@ -74,8 +74,8 @@ def test_stats(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str) -
 @pytest.mark.parametrize("window", [("--time", "100us:200us"), ("--time", "100us:"), ("--steps", "1")])
 def test_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str, window: tuple[str, str]) -> None:
     path = write(tmp_path / "rank0.json", epoch)
-    _, said = run(capsys, "cut", path, "-o", tmp_path / "cut.json", *window)
-    assert said == "fastdispatch: 8 events and 1 row of metadata of 17 events kept\n"
+    _, printed = run(capsys, "cut", path, "-o", tmp_path / "cut.json", *window)
+    assert printed == "fastdispatch: 8 events and 1 row of metadata of 17 events kept\n"
     assert sorted(map(key, load(tmp_path / "cut.json"))) == sorted(map(key, load(path)))[8:]
 
 

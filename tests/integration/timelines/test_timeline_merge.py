@@ -333,14 +333,14 @@ BAD = {
 
 @pytest.mark.parametrize("what", BAD)
 def test_complete_events_of_a_damaged_file_are_kept(tmp_path: Path, what: str) -> None:
-    content, kept, said = BAD[what]
+    content, kept, printed = BAD[what]
     (tmp_path / "r0.json").write_bytes(content)
     write(tmp_path / "r1.json", [event(name="other")])
     out = tmp_path / "out.json"
     (line,) = merge_timelines(tmp_path / "r0.json", tmp_path / "r1.json", "-o", out)
-    assert line.startswith(f"fastdispatch: {tmp_path}/r0.json: {said}") and "1 damaged place, " in line
+    assert line.startswith(f"fastdispatch: {tmp_path}/r0.json: {printed}") and "1 damaged place, " in line
     row = load(out)["ranks"][0]
-    assert row["lost"] == 1 and row["trouble"].startswith(said)
+    assert row["lost"] == 1 and row["trouble"].startswith(printed)
     assert row["events"] == kept or (kept is None and row["events"] < 3)
 
 
@@ -411,9 +411,9 @@ def test_paths_that_cannot_be_read_or_written(tmp_path: Path) -> None:
         ([good, "-o", tmp_path / "empty"], "cannot write: Is a directory"),
     ]
     (tmp_path / "empty").mkdir()
-    for arguments, said in cases:
+    for arguments, printed in cases:
         (line,) = merge_timelines(*arguments, status=2)
-        assert said in line
+        assert printed in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "r0.json"]
 
 
@@ -450,9 +450,9 @@ def test_progress_and_its_exceptions(tmp_path: Path) -> None:
 
     path = tmp_path / "r0.json"
     path.write_text("[" + (json.dumps(event(name="n" * 1000)) + ",") * 40_000)
-    told: list[tuple[int, int]] = []
-    timeline_merge([(str(path), 0)], tmp_path / "out.json", progress=lambda *each: told.append(each))
-    assert len(told) >= 3 and all(done <= total == path.stat().st_size for done, total in told)
+    reported: list[tuple[int, int]] = []
+    timeline_merge([(str(path), 0)], tmp_path / "out.json", progress=lambda *each: reported.append(each))
+    assert len(reported) >= 3 and all(done <= total == path.stat().st_size for done, total in reported)
     (tmp_path / "out.json").unlink()
     with pytest.raises(ZeroDivisionError):
         timeline_merge([(str(path), 0)], tmp_path / "out.json", progress=lambda *_: 1 / 0)

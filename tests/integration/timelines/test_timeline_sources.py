@@ -157,9 +157,9 @@ def write_logs(folder: Path, logs: dict[str, str]) -> Path:
     return folder
 
 
-def pictures(folder: Path, *arguments: object, told: int = 0) -> tuple[list[Event], list[Event]]:
+def pictures(folder: Path, *arguments: object, reported: int = 0) -> tuple[list[Event], list[Event]]:
     lines = merge_timelines("--paddle", *arguments)
-    assert len(lines) == told, lines
+    assert len(lines) == reported, lines
     plain, numbered = (
         json.loads((folder / name).read_text(), parse_float=Decimal)["traceEvents"]
         for name in ("pipeline_profile.json", "pipeline_profile_perfetto.json")

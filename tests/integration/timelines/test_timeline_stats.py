@@ -562,9 +562,9 @@ def test_check_counts_in_singular_and_plural(tmp_path: Path, capsys: pytest.Capt
     faulty = [event(name="a", ts=-5), event(ph="?"), event(ph="?")]
     made = write(tmp_path / "a.json", {"traceEvents": faulty})
     call("check", made, status=1)
-    said = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    printed = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
     assert {
         "  1 event before time 0",
         "  2 events with an unknown ph",
         "  1 process without a process_name (note)",
-    } <= {*said}
+    } <= {*printed}

@@ -97,8 +97,8 @@ def test_gradient_accumulation(passes: int, tmp_path: Path, capsys: pytest.Captu
             optimizer.zero_grad()
     assert backward_passes(fastdispatch.load(tmp_path, steps=(8, 23))) == (None if passes == 1 else 4)
     assert main(["report", str(tmp_path), "--steps", "8:23"]) == 0
-    said = "gradient accumulation: 4 backward passes per step" in capsys.readouterr().out
-    assert said == (passes == 4)
+    printed = "gradient accumulation: 4 backward passes per step" in capsys.readouterr().out
+    assert printed == (passes == 4)
 
 
 def test_two_losses_with_separate_gradients_do_not_accumulate(tmp_path: Path) -> None:

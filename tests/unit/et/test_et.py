@@ -117,7 +117,7 @@ def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "shown"),
     [
         ("", "empty"),
         ("[]", "neither PyTorch's JSON nor Chakra's .et"),
@@ -125,12 +125,12 @@ def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ('{"traceEvents": []}', "a trace without operators and kernels"),
     ],
 )
-def test_files_other_than_traces(content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_other_than_traces(content: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "x.json", content)
     for command in (["info", str(path)], ["convert", str(path), "-o", str(tmp_path / "y.et")]):
         assert cli.main(["et", *command]) == 2
         errors = capsys.readouterr().err
-        assert said in errors and str(path) in errors and errors.count("\n") == 1
+        assert shown in errors and str(path) in errors and errors.count("\n") == 1
     assert not (tmp_path / "y.et").exists()
 
 
@@ -140,13 +140,13 @@ def test_damage_is_reported_and_the_rest_kept(trace: Path, tmp_path: Path, capsy
     path = write(tmp_path / "x.json", text[:-40])
     assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / "y.et")]) == 0
     errors = capsys.readouterr().err
-    for said in (
+    for shown in (
         "cut short at byte",
         "1 names and values with invalid JSON repaired",
         "1 nodes with a duplicate id",
         "nodes with a missing parent",
     ):
-        assert said in errors
+        assert printed in errors
     assert info(capsys, tmp_path / "y.et")[0]["nodes"] == 5
 
 
@@ -191,12 +191,12 @@ def test_linked(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     output = tmp_path / "linked.json"
     assert cli.main(["et", "link", str(trace), str(kineto), "-o", str(output)]) == 0
     errors = capsys.readouterr().err
-    for said in (
+    for printed in (
         "2 nodes of the execution trace are not in the Kineto trace",
         "1 operators of the Kineto trace are not in the execution trace",
         "104 is aten::addmm in one and aten::other in the other",
     ):
-        assert said in errors
+        assert printed in errors
     row = info(capsys, output)[0]
     assert (row["timed"] > 0, row["nodes"], row["faults"]["lost"]) == (True, 5, 0)
     nodes = {each["name"]: each for each in json.loads(output.read_text())["nodes"]}
@@ -253,8 +253,8 @@ def test_ranks_that_match(ranks: list[Path], capsys: pytest.CaptureFixture[str])
 def test_ranks_that_do_not(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     ranks[1].write_text(ranks[1].read_text().replace("all_reduce", "broadcast"))
     assert cli.main(["et", "check", *map(str, ranks)]) == 1
-    said = "collective 1: rank 0 is in gloo:all_reduce (node 4), rank 1 in gloo:broadcast (node 4)"
-    assert said in capsys.readouterr().out
+    printed = "collective 1: rank 0 is in gloo:all_reduce (node 4), rank 1 in gloo:broadcast (node 4)"
+    assert printed in capsys.readouterr().out
     assert cli.main(["et", "check", "--json", *map(str, ranks)]) == 1
     made = valid("check", capsys.readouterr().out)
     assert (made["good"], made["mismatches"][0]["what"], made["files"][0]["whole"]) == (False, "kind", True)
@@ -298,8 +298,12 @@ def test_an_estimate_by_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert {row["name"]: (row["count"], row["ns"]) for row in made["critical_path"]}["aten::mm"] == (2, 70_000)
     assert cli.main(["et", "estimate", "--scale", "aten::mm=0.5", str(path)]) == 0
     output = capsys.readouterr().out
-    for said in ("step (median of 2) of 1 ranks", "measured          0.080 ms", "predicted         0.045 ms   -43.75%"):
-        assert said in output
+    for shown in (
+        "step (median of 2) of 1 ranks",
+        "measured          0.080 ms",
+        "predicted         0.045 ms   -43.75%",
+    ):
+        assert printed in output
 
 
 def test_an_estimate_for_people(ranks: list[Path], trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,8 +367,8 @@ def test_different_traces(tmp_path: Path, other: Path, capsys: pytest.CaptureFix
     assert made["edges"]["order"]["after"] == made["edges"]["order"]["before"] + 1
     assert cli.main(["et", "diff", str(tmp_path), str(other)]) == 1
     output = capsys.readouterr().out
-    for said in ("aten::<b>odd[red]", "[[2,3]]", "+59.1%", "in both: different", "input types"):
-        assert said in output
+    for printed in ("aten::<b>odd[red]", "[[2,3]]", "+59.1%", "in both: different", "input types"):
+        assert printed in output
 
 
 def test_a_diff_ignores_given_fields(
@@ -425,14 +429,14 @@ def test_pictures_that_cannot_be(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    for output, said in (
+    for output, printed in (
         ("a.svg", "Graphviz is needed to draw"),
         ("a.png", "Graphviz is needed to draw"),
         ("absent/a.dot", "absent/"),
     ):
         assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / output)]) == 2
         errors = capsys.readouterr().err
-        assert said in errors and errors.count("\n") == 1
+        assert printed in errors and errors.count("\n") == 1
         assert not (tmp_path / output).exists()
     assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.dot")]) == 0
     assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.svg"), "--timeline"]) == 2

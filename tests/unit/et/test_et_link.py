@@ -139,8 +139,8 @@ def test_pairs_by_process_groups(tmp_path: Path, capsys: pytest.CaptureFixture[s
         add_groups(et, [], [rank, rank ^ 1], [rank % 2, rank % 2 + 2])
         et.rename(folder / "et" / f"{name}.json")
     assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
-    said = capsys.readouterr().err
-    assert "by the rank in its name" not in said and "not checked" not in said
+    printed = capsys.readouterr().err
+    assert "by the rank in its name" not in printed and "not checked" not in printed
     assert [et_info(folder / "out" / f"trace.{rank}.et")["rank"] for rank in range(4)] == [0, 1, 2, 3]
     assert link(folder / "et" / "w.json", folder / "kineto" / "a.json", "-o", folder / "a.et") == 2
     assert "a.json: a Kineto trace of rank 3, but the execution trace is of rank 0" in capsys.readouterr().err
@@ -152,9 +152,9 @@ def test_groups_that_do_not_decide(tmp_path: Path, capsys: pytest.CaptureFixture
     for rank in range(4):
         add_groups(folder / "et" / f"et_{rank}.json", [rank // 2 * 2, rank // 2 * 2 + 1])
     assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
-    said = capsys.readouterr().err
+    printed = capsys.readouterr().err
     chosen = folder / "kineto" / "d.json"
-    assert f"et_0.json: paired with {chosen} by the rank in its name: the content fits 2 Kineto traces" in said
+    assert f"et_0.json: paired with {chosen} by the rank in its name: the content fits 2 Kineto traces" in printed
     (folder / "et" / "et_2.json").rename(folder / "et" / "x.json")
     assert link(folder / "et" / "x.json", folder / "kineto", "-o", folder / "a.et") == 2
     both = " and ".join(str(folder / "kineto" / name) for name in ("a.json", "b.json"))
@@ -176,8 +176,8 @@ def test_another_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     folder = ranks(tmp_path, ["a.json", "b.json"], [70, 71])
     et, kineto = folder / "et" / "et_0.json", folder / "kineto" / "b.json"
     assert link(et, kineto, "-o", folder / "a.et") == 2
-    said = capsys.readouterr().err
-    assert f"{kineto}: a Kineto trace of process 71, but the execution trace is of process 70" in said
+    printed = capsys.readouterr().err
+    assert f"{kineto}: a Kineto trace of process 71, but the execution trace is of process 70" in printed
     assert not (folder / "a.et").exists()
     assert link(et, kineto, "-o", folder / "a.et", "--force") == 0
 

@@ -84,13 +84,13 @@ def test_every_field_is_in_the_tables_in_order() -> None:
         wanted = [(name, kind) for name, kind in declared(struct) if name != "bytes" or struct != "fd_string"]
         assert [name for name, _ in wanted] == list(fields), struct
         for name, kind in wanted:
-            told = fields[name][2].partition("[")[0]
+            reported = fields[name][2].partition("[")[0]
             kind = (
                 kind.removeprefix("_Atomic ").replace("char", "uint8_t")
                 if name == "magic"
                 else kind.removeprefix("_Atomic ")
             )
-            assert C_TYPES.get(told, told) == kind, f"{struct}.{name}"
+            assert C_TYPES.get(reported, reported) == kind, f"{struct}.{name}"
 
 
 def enumeration(prefix: str, text: str = HEADER) -> dict[str, int]:
@@ -111,13 +111,15 @@ def test_the_kinds_of_chunks_and_counters_are_those_of_the_code() -> None:
     rows = {name: int(number) for number, name in re.findall(r"^\| (\d+) \| (\w+) \| [^|]+ \| [^|]+ \|$", chunks, re.M)}
     kinds = {name.removeprefix("fd_chunk_"): value for name, value in enumeration("FD_CHUNK_").items()}
     assert rows == kinds
-    told = re.findall(r"^\| (\d+) \| (\w+) \| [^|]+ \|$", DOCUMENT.split("**Counters**")[1].split("## Chunks")[0], re.M)
+    counters = re.findall(
+        r"^\| (\d+) \| (\w+) \| [^|]+ \|$", DOCUMENT.split("**Counters**")[1].split("## Chunks")[0], re.M
+    )
     columns = (ROOT / "csrc" / "trace" / "trace_columns.c").read_text()
     names = re.search(r"fd_counter_names\[\] = \{(.*?)NULL", columns, re.S)
     assert names is not None
-    assert [name for _, name in told] == re.findall(r'"(\w+)"', names[1])
-    assert [int(number) for number, _ in told] == list(range(len(told)))
-    assert len(told) == enumeration("FD_COUNT_")["fd_count_used"]
+    assert [name for _, name in counters] == re.findall(r'"(\w+)"', names[1])
+    assert [int(number) for number, _ in counters] == list(range(len(counters)))
+    assert len(counters) == enumeration("FD_COUNT_")["fd_count_used"]
 
 
 # -- an independent reader ---------------------------------------------------------------------------------------------
@@ -349,9 +351,9 @@ def test_the_example_is_a_recording(tmp_path: Path) -> None:
         content[int(offset, 16) : int(offset, 16) + 16] = bytes.fromhex(bytes_)
     (tmp_path / "tiny.fd").write_bytes(content)
     found = agree(tmp_path / "tiny.fd")
-    told = re.search(r"Result of a reader(.*)\Z", DOCUMENT, re.S)
-    assert told is not None
-    lines = re.findall(r"`([^`]+)` (\d+) calls?[^,]*, ([\d ]+) ns", told[1].replace("\n", " "))
+    reported = re.search(r"Result of a reader(.*)\Z", DOCUMENT, re.S)
+    assert reported is not None
+    lines = re.findall(r"`([^`]+)` (\d+) calls?[^,]*, ([\d ]+) ns", reported[1].replace("\n", " "))
     trace = fastdispatch.load(tmp_path / "tiny.fd")
     keys = [trace.nodes["key"][node] for node in trace.contexts["node"]]
     rows = list(zip(keys, trace.contexts["calls"], trace.contexts["self"], strict=True))

@@ -109,14 +109,14 @@ def test_every_edge_of_each_rank_is_in_the_merge(a: Document, b: Document) -> No
 @FEW
 @given(one, other)
 def test_nothing_of_a_rank_changes_in_a_merge(a: Document, b: Document) -> None:
-    told = ("id", "state", "steps", "recorded", "counters", "meta", "threads", "latest_steps")
+    reported = ("id", "state", "steps", "recorded", "counters", "meta", "threads", "latest_steps")
     with written(a, b) as (x, y):
         both = {rank["rank"]: rank for rank in fastdispatch.load([x, y]).ranks}
         for path in (x, y):
             for rank in fastdispatch.load(path).ranks:
                 same = both[rank["rank"]]
-                assert [rank[name] for name in told if name != "threads"] == [
-                    same[name] for name in told if name != "threads"
+                assert [rank[name] for name in reported if name != "threads"] == [
+                    same[name] for name in reported if name != "threads"
                 ]
                 assert rank["threads"]["role"] == same["threads"]["role"]
                 assert rank["threads"]["self"] == same["threads"]["self"]

@@ -263,9 +263,9 @@ def test_other_files_are_refused(
     }
     assert main([*(words.get(word, word) for word in command), "--anonymize", "salt"]) == 2
     assert not (tmp_path / "made").exists()
-    said = capsys.readouterr().err
-    assert "--anonymize" in said
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert "--anonymize" in printed
+    assert printed.count("\n") == 1
 
 
 def test_source_and_anonymize_exclude_each_other(

@@ -125,7 +125,7 @@ def test_peaks_of_gpus() -> None:
     assert peak_of("bf16", ["NVIDIA A10"]).rate == 125e12
     assert peak_of("fp8", ["NVIDIA H100 80GB HBM3"]).rate == 1979e12
     assert peak_of("tf32", ["NVIDIA H100 PCIe"] * 8).rate == 378e12
-    for dtype, names, said in (
+    for dtype, names, printed in (
         ("bf16", [], "--peak bf16: the recording has no GPU name: give FLOP/s"),
         ("bf16", ["Radeon"], "--peak bf16: the peak of Radeon is unknown: give FLOP/s"),
         ("fp8", ["NVIDIA A100-SXM4-40GB"], "--peak fp8: the peak of NVIDIA A100-SXM4-40GB is unknown"),
@@ -133,7 +133,7 @@ def test_peaks_of_gpus() -> None:
     ):
         with pytest.raises(fastdispatch.Error) as error:
             peak_of(dtype, names)
-        assert said in str(error.value)
+        assert printed in str(error.value)
 
 
 def test_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,7 +173,7 @@ def test_operators_without_a_formula_are_listed(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "printed"),
     [
         ([], "has no FLOPs: record with --measure flops"),
         (["--tree"], "--tree and --flops cannot be combined: give only one"),
@@ -181,13 +181,13 @@ def test_operators_without_a_formula_are_listed(tmp_path: Path, capsys: pytest.C
         (["--sort", "gpu"], "--sort gpu: with --flops one of total, self, backward, calls"),
     ],
 )
-def test_refused(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused(words: list[str], printed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured = {"measure": "flops"} if words else {}
     with fastdispatch.CallGraph(tmp_path, **measured):
         torch.ones(2, 2) @ torch.ones(2, 2)
     assert main(["report", str(tmp_path), "--flops", *words]) == BAD_INPUT
     error = capsys.readouterr().err
-    assert said in error
+    assert printed in error
     assert error.count("\n") == 1
 
 

@@ -331,7 +331,7 @@ def test_calls_of_custom_operators_are_unknown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "printed"),
     [
         ({"measure": "flop"}, "measure='flop': must be one of flops, memory, comm, shapes, all"),
         ({"measure": "flops", "ops": "dispatch"}, "measure='flops' requires ops='record': omit ops"),
@@ -339,7 +339,7 @@ def test_calls_of_custom_operators_are_unknown(tmp_path: Path) -> None:
         ({"every": 2}, "every=2 selects the steps to measure: add measure"),
     ],
 )
-def test_wrong_options(options: dict[str, Any], said: str) -> None:
+def test_wrong_options(options: dict[str, Any], printed: str) -> None:
     with pytest.raises(fastdispatch.Error) as error:
         fastdispatch.CallGraph(**options)
-    assert said in str(error.value)
+    assert printed in str(error.value)

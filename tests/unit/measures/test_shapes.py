@@ -189,7 +189,7 @@ def test_changes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert line.endswith("dimension 2 of operand 2 is 3..9")
 
 
-def test_one_shape_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_shape_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = Model()
     recorded(lambda: train(model, [3, 3]), tmp_path)
     assert main(["report", str(tmp_path), "--shapes"]) == 0
@@ -254,7 +254,7 @@ def test_recompilations_for_sizes_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "printed"),
     [
         ([], "has no shapes: record with --measure shapes"),
         (["--flops"], "--shapes and --flops cannot be combined: give only one"),
@@ -263,13 +263,13 @@ def test_recompilations_for_sizes_are_listed(tmp_path: Path) -> None:
         (["--rank", "7"], "rank 7 is not in this trace"),
     ],
 )
-def test_refused(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused(words: list[str], printed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured = {"measure": "shapes"} if words else {}
     with fastdispatch.CallGraph(tmp_path, **measured):
         torch.ones(2).neg()
     assert main(["report", str(tmp_path), "--shapes", *words]) == BAD_INPUT
     error = capsys.readouterr().err
-    assert said in error
+    assert printed in error
     assert error.count("\n") == 1
 
 

@@ -379,13 +379,13 @@ def test_numbers_that_sqlite_has_no_integers_for(
     assert database.execute("SELECT self FROM figures WHERE typeof(self) = 'text'").fetchone() == (str(large),)
     assert database.execute("SELECT count(*) FROM contexts").fetchone()[0] > 1
     database.close()
-    told = capsys.readouterr().err
-    assert "numbers of more than 63 bits are stored as text" in told and told.count("\n") == 1
-    assert int(told.split(": ")[2].split()[0]) >= 2
+    reported = capsys.readouterr().err
+    assert "numbers of more than 63 bits are stored as text" in reported and reported.count("\n") == 1
+    assert int(reported.split(": ")[2].split()[0]) >= 2
 
 
 def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
-    for arguments, said in (
+    for arguments, printed in (
         (["csv", dump, "--table", "nodes", "--rank", 0, "-o", tmp_path / "x"], "nodes covers all ranks"),
         (["sqlite", dump, "-o", tmp_path / "no" / "x"], "cannot write"),
         (["folded", dump, "--weight", "flops", "-o", tmp_path / "x"], "has no FLOPs: record with --measure flops"),
@@ -393,7 +393,7 @@ def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
     ):
         result = processes.fastdispatch("export", *arguments)
         assert result.returncode == 2
-        assert result.stderr.count("\n") == 1 and said in result.stderr
+        assert result.stderr.count("\n") == 1 and printed in result.stderr
     trace = fastdispatch.load(dump)
     for weight in ("gpu", "flops"):
         with pytest.raises(fastdispatch.Error, match="not by GPU or FLOPs"):

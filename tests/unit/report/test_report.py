@@ -378,7 +378,7 @@ def test_every_counter_has_its_words(recording: Path) -> None:
     assert {*fastdispatch.load(recording).ranks[0]["counters"], "events_lost"} == known
 
 
-def test_damage_is_said(tmp_path: Path, recording: Path) -> None:
+def test_damage_is_reported(tmp_path: Path, recording: Path) -> None:
     content = (recording / "rank00000.fd").read_bytes()
     cut = tmp_path / "cut.fd"
     cut.write_bytes(content[: len(content) // 4096 // 2 * 4096])

@@ -44,8 +44,8 @@ def classes() -> list[ast.ClassDef]:
 
 
 def test_every_function_and_class_is_in_the_stub() -> None:
-    told = {node.name for node in STUB.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
-    assert told == {name for name in vars(_core) if not name.startswith("__")}
+    reported = {node.name for node in STUB.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert reported == {name for name in vars(_core) if not name.startswith("__")}
     for node in classes():
         own = {name for name, value in vars(getattr(_core, node.name)).items() if value is not None}
         own -= {"__module__", "__weakref__", "__dict__", "__doc__"}
