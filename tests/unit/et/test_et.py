@@ -146,7 +146,7 @@ def test_damage_is_reported_and_the_rest_kept(trace: Path, tmp_path: Path, capsy
         "1 nodes with a duplicate id",
         "nodes with a missing parent",
     ):
-        assert printed in errors
+        assert shown in errors
     assert info(capsys, tmp_path / "y.et")[0]["nodes"] == 5
 
 
@@ -303,7 +303,7 @@ def test_an_estimate_by_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "measured          0.080 ms",
         "predicted         0.045 ms   -43.75%",
     ):
-        assert printed in output
+        assert shown in output
 
 
 def test_an_estimate_for_people(ranks: list[Path], trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

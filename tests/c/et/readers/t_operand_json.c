@@ -24,7 +24,7 @@ put(fd_et *et, const uint64_t *words, size_t count, uint32_t *text)
         1, 2
 
 static void
-all_is_said(void)
+all_facts(void)
 {
     double real = 3;
     double none = 0.0 / 0.0;
@@ -75,4 +75,4 @@ damaged_words(void)
     SAME(fd_et_text(&et, text), "[]");
 }
 
-RUN(ABSORBS(all_is_said), ABSORBS(damaged_words))
+RUN(ABSORBS(all_facts), ABSORBS(damaged_words))
