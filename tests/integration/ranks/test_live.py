@@ -27,14 +27,14 @@ class Ranks:
     """Two ranks of real training that run until they are stopped."""
 
     def __init__(self, folder: Path) -> None:
-        self.run, self.end = folder / "run", folder / "end"
+        self.run, self.stop_file = folder / "run", folder / "end"
         self.processes = [
             processes.start_warm(
                 ("torch",),
                 "live_ranks.py",
                 self.run,
                 folder / "meet",
-                self.end,
+                self.stop_file,
                 RANK=str(rank),
                 WORLD_SIZE="2",
                 LOCAL_RANK=str(rank),
@@ -46,7 +46,7 @@ class Ranks:
 
     def end(self) -> list[int]:
         """Steps per rank."""
-        self.end.touch()
+        self.stop_file.touch()
         return [int(process.communicate(timeout=60)[0]) for process in self.processes]
 
 
@@ -121,7 +121,7 @@ def test_off_and_on_at_steps(ranks: Ranks) -> None:
 
 
 def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
-    stall = ranks.end.with_name(f"{ranks.end.name}.stall")
+    stall = ranks.stop_file.with_name(f"{ranks.stop_file.name}.stall")
     stall.touch()
 
     def stalled() -> bool:
