@@ -110,7 +110,7 @@ test-soak: SECONDS = 120
 test-soak soak: $(VENV)/.torch $(VENV)/.install ## A training with everything that can go wrong around it, for SECONDS (soak: 1800)
 	$(BIN)/python -m tests.soak $(SECONDS)
 
-lint: $(VENV)/.check-tools ## Structure of the tree, style of the Python files
+lint: $(VENV)/.check-tools $(VENV)/.install ## Structure of the tree, style of the Python files
 	$(BIN)/ruff check python tests benchmarks docs
 	$(BIN)/ruff format --check python tests benchmarks docs
 	$(BIN)/mypy
