@@ -20,12 +20,12 @@ success, 1 a check failed, 2 bad input.
 
 
 def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Parsers without subcommands, in the order of the help text, each once: former names are skipped."""
+    """Parsers without subcommands, in the order of the help text."""
     nested = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not nested:
         yield parser
     for action in nested:
-        for child in dict.fromkeys(action.choices.values()):
+        for child in action.choices.values():
             yield from commands(child)
 
 

@@ -1,4 +1,4 @@
-"""Read a run directory repeatedly, like `top`, `report` and `where`, until a file exists. Prints all states and errors
+"""Read a run directory repeatedly, like `top`, `report` and `stacks`, until a file exists. Prints all states and errors
 with their counts. Arguments: run directory, that file."""
 
 from __future__ import annotations

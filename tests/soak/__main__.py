@@ -1,7 +1,7 @@
 """Train with the recorder for a given time while injecting faults: ``python -m tests.soak SECONDS``.
 
 Two ranks write to one folder. Each run of a rank has its own options and one end (it finishes, Ctrl-C, kill -9);
-during the run, recordings are paused and resumed, and read by ``top``, ``report`` and ``where``. After each run the
+during the run, recordings are paused and resumed, and read by ``top``, ``report`` and ``stacks``. After each run the
 losses must be a prefix of those of a run without a recorder, the exit status must be the expected one, the recording
 readable and not empty, and memory constant. Prints a table of faults, times tried and failures; the exit status is 1
 after a failure.
@@ -30,7 +30,7 @@ RANKS = 2
 STEPS = 400
 MEMORY_MB = 48  # allowed growth after the first quarter of a run: chunks of the recording, compiled code
 ENDS = ("finish", "finish", "interrupt", "kill")
-LOOKS = ("off", "on", "top", "report", "where")
+LOOKS = ("pause", "resume", "top", "report", "stacks")
 
 
 @dataclass
@@ -108,7 +108,7 @@ def look(soak: Soak, out: Path) -> None:
     if not any(out.glob("*.fd")):
         return
     what = soak.random.choice(LOOKS)
-    arguments = {"top": ["--once"], "report": ["--json"], "where": ["--json"]}.get(what, [])
+    arguments = {"top": ["--once"], "report": ["--json"], "stacks": ["--json"]}.get(what, [])
     done = command(what, out, *arguments)
     broken = done.returncode < 0 or done.returncode > 2 or "Traceback" in done.stderr
     soak.count(what, f"status {done.returncode}: {done.stderr[-300:]}" if broken else None)

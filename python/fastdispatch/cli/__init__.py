@@ -63,12 +63,10 @@ class _ArgumentParser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"fastdispatch: {message} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Suggest the nearest choice; otherwise list the choices, commands without their former names."""
+        """Suggest the nearest choice; otherwise list the choices."""
         if action.choices is None or value in action.choices:
             return
         names = [str(choice) for choice in action.choices]
-        if isinstance(action, argparse._SubParsersAction):
-            names = [choice.dest for choice in action._choices_actions]
         near = difflib.get_close_matches(str(value), names, n=1)
         choices = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(map(repr, names))}"
         raise argparse.ArgumentError(action, f"invalid choice: {value!r} ({choices})")

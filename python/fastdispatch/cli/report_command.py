@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from fastdispatch._core import Error
-from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import count, peak, percent, whole
 from fastdispatch.cli.paths import add_input
 from fastdispatch.cli.step_options import add_steps, steps_of
@@ -46,7 +45,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="PERCENT",
         help="hide branches of the tree below this share of the time (default: 1; with --json 0)",
     )
-    renamed.option(parser, "--min", "--min-percent")
     parser.add_argument(
         "--paths",
         type=count,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import add_input
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    for name, former in (("pause", "off"), ("resume", "on")):
+    for name in ("pause", "resume"):
         parser = commands.add_parser(
             name,
             help=f"{name} a running recording",
@@ -18,7 +17,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         )
         add_input(parser, "run directory, or recording of one rank")
         parser.set_defaults(function=run, on=name == "resume")
-        renamed.command(commands, former, name)
 
 
 def run(arguments: argparse.Namespace) -> None:

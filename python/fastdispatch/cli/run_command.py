@@ -17,7 +17,6 @@ from types import CodeType, ModuleType, TracebackType
 
 import fastdispatch
 from fastdispatch._core import Error
-from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
 from fastdispatch.files import run_directory
 from fastdispatch.read.summary import summary_lines
@@ -66,7 +65,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="KINDS",
         help="record a timeline of only these kinds of calls, e.g. ops,python>50us",
     )
-    renamed.option(parser, "--timeline-of", "--timeline-events")
     parser.add_argument(
         "--measure",
         default="",

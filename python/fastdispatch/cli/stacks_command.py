@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-from fastdispatch.cli import renamed
 from fastdispatch.cli.paths import add_input
 
 _DESCRIPTION = """Print the call stacks of every rank of a running, hung or killed run. Equal stacks are grouped, the
@@ -19,7 +18,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--all", action="store_true", help="print long stacks in full")
     parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
     parser.set_defaults(function=run)
-    renamed.command(commands, "where", "stacks")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -37,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
         ]
     )
     if arguments.json:
-        document = {"format": "fastdispatch.where", "version": 1, "groups": [group.as_json() for group in groups]}
+        document = {"format": "fastdispatch.stacks", "version": 1, "groups": [group.as_json() for group in groups]}
         print(json.dumps(document | {"collectives": found.collectives}))
     else:
         print("\n".join([*lines(groups, incomplete, everything=arguments.all), *collectives(found.collectives)]))

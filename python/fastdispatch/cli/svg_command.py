@@ -8,7 +8,6 @@ from functools import partial
 
 from fastdispatch import Trace
 from fastdispatch._core import Error
-from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import percent, whole
 from fastdispatch.cli.paths import OutputFile, PictureFile, add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
@@ -62,14 +61,12 @@ def add_options(
         metavar="GLOB",
         help="merge functions that match GLOB into their callers; repeatable",
     )
-    renamed.option(parser, "--contract", "--merge-into-caller")
     parser.add_argument(
         "--min-percent",
         type=percent,
         metavar="PERCENT",
         help="merge functions below this share of the time into their callers (default: 0.1)",
     )
-    renamed.option(parser, "--min", "--min-percent")
     parser.add_argument("--rank", type=whole, metavar="N", help="draw only rank N (default: the sum of all ranks)")
     add_steps(parser)
     parser.add_argument("--all", action="store_true", help="draw all functions")

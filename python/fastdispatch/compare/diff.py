@@ -53,15 +53,10 @@ class DiffRow:
     gpu: Pair
     spread: Pair
 
-    @property
-    def said(self) -> frozenset[str]:
-        """The former name of ``changes``."""
-        return self.changes
-
     def as_json(self) -> dict[str, Any]:
         figures = {name: getattr(self, "asynchronous" if name == "async" else name) for name in FIGURES}
         changes = sorted(self.changes - {"collection"}, key=CHANGES.index)
-        return {"key": self.key, "kind": self.kind, "changes": changes, "said": changes} | {
+        return {"key": self.key, "kind": self.kind, "changes": changes} | {
             name: [pair.before, pair.after] for name, pair in figures.items()
         }
 
@@ -86,18 +81,12 @@ class DiffCall:
         before, after = self.caller.calls.before, self.caller.calls.after
         return bool(before and after) and abs(self.calls.before / before - self.calls.after / after) < 1e-9
 
-    @property
-    def said(self) -> frozenset[str]:
-        """The former name of ``changes``."""
-        return self.changes
-
     def as_json(self) -> dict[str, Any]:
         changes = sorted(self.changes, key=CHANGES.index)
         return {
             "caller": self.caller.key if self.caller else None,
             "callee": self.callee.key,
             "changes": changes,
-            "said": changes,
             "calls": [self.calls.before, self.calls.after],
         }
 

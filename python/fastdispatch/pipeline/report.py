@@ -47,19 +47,6 @@ CHANGES = (
 )
 
 
-#: Current and former names of fields. Reports have both.
-_FORMER = {
-    "in_flight": "held",
-    "in_flight_planned": "held_planned",
-    "undirected": "aimless",
-    "intervals": "stretches",
-}
-
-
-def _with_former_names(row: Row) -> Row:
-    return row | {old: row[new] for new, old in _FORMER.items() if new in row}
-
-
 class PipelineReport:
     """The analysis of a recorded pipeline. Times are nanoseconds. Made by :func:`report`."""
 
@@ -84,7 +71,7 @@ class PipelineReport:
         self.lines: int = made["lines"]
         #: name (None: unknown), difference, micro_batches; with a name blocking, transfers (kind of simulation),
         #: in_flight and buffers (one per stage), and the replays ideal, stages, base (makespan, of_total, of_ideal).
-        self.schedule: Row = _with_former_names(made["schedule"])
+        self.schedule: Row = made["schedule"]
         #: The iteration of ``jobs``, ``intervals`` and ``path``: the chosen one with the median duration.
         self.drawn: int | None = made["drawn"]
         #: All its jobs; ``other`` is the row of the other end of a transfer, -1: none.
@@ -96,7 +83,7 @@ class PipelineReport:
         self.path: Columns = made["path"]
         self.drawn_line: int = made["drawn_line"]
         #: One row per rank and iteration: start, end, in_flight, bytes, whole, chosen, busy and ``CAUSES``.
-        self.shares: Columns = _with_former_names(made["shares"])
+        self.shares: Columns = made["shares"]
 
     @cached_property
     def chosen(self) -> list[Row]:
@@ -153,7 +140,7 @@ class PipelineReport:
                 "in_flight": max((share["in_flight"] for share in shares), default=0),
                 "bytes": max((share["bytes"] for share in shares), default=0),
             }
-            made.append(_with_former_names(row | means | figures))
+            made.append(row | means | figures)
         return made
 
     @cached_property
@@ -177,7 +164,7 @@ class PipelineReport:
                 waits[other] += wait / len(ranks)
         known = self.schedule["name"] is not None and stage < len(self.schedule["in_flight"])
         parts = {part: fmean(row[part] for row in ranks) for part in ("time", "busy", "idle", *CAUSES)}
-        row = {
+        return {
             "stage": stage,
             "ranks": [row["rank"] for row in ranks],
             **parts,
@@ -189,7 +176,6 @@ class PipelineReport:
             "buffers": self.schedule["buffers"][stage] if known else None,
             **self._layers_of({row["rank"] for row in ranks}),
         }
-        return _with_former_names(row)
 
     def _layers_of(self, ranks: set[int]) -> Row:
         for facts in self._facts:
@@ -347,7 +333,7 @@ class PipelineReport:
         """matched and local transfers, early (received before they were sent: clocks are off), evals (skipped jobs of
         evaluations), unknown (jobs of no kind), undirected (transfers without the stage at the other end)."""
         keys = ("matched", "local", "early", "evals", "unknown", "undirected")
-        return _with_former_names({key: self._made[key] for key in keys})
+        return {key: self._made[key] for key in keys}
 
     @cached_property
     def notes(self) -> list[str]:
@@ -359,14 +345,9 @@ class PipelineReport:
         """The findings, as sentences."""
         return [*sentences(self)]
 
-    @property
-    def stretches(self) -> Columns:
-        """The former name of ``intervals``."""
-        return self.intervals
-
     def figures(self) -> dict[str, Any]:
         """As in :meth:`to_json`."""
-        figures = {
+        return {
             "schema": SCHEMA,
             "sentences": self.sentences,
             "notes": self.notes,
@@ -396,7 +377,6 @@ class PipelineReport:
             "intervals": self.intervals,
             "path": self.path,
         }
-        return _with_former_names(figures)
 
     def to_json(self) -> str:
         """docs/reference/schemas/pipeline-report.schema.json."""

@@ -101,16 +101,6 @@ def test_each_transfer_has_both_ends(runs: dict[str, Path]) -> None:
         assert [row[name] for row in made.table] == [3, 2, 1]
 
 
-def test_former_names_of_fields_remain(runs: dict[str, Path]) -> None:
-    made = json.loads(pipeline.report(runs["stage"]).to_json())
-    assert made["stretches"] == made["intervals"]
-    assert made["schedule"]["held"] == made["schedule"]["in_flight"] == [3, 2, 1]
-    assert made["transfers"]["aimless"] == made["transfers"]["undirected"] == 0
-    for row in made["table"]:
-        assert (row["held"], row["held_planned"]) == (row["in_flight"], row["in_flight_planned"])
-    assert [row["held"] for row in made["ranks"]] == [row["in_flight"] for row in made["ranks"]]
-
-
 FLOWS = """
     select a.name as sent, b.name as received, p.name as sender, q.name as receiver from flow
     join slice a on slice_out = a.id join slice b on slice_in = b.id
@@ -178,7 +168,7 @@ def test_clocks_that_are_not_aligned(runs: dict[str, Path], tmp_path: Path) -> N
             struct.pack_into("<Q", header, at, struct.unpack_from("<Q", header, at)[0] + 5 * 10**9)
         file.seek(0)
         file.write(header)
-    assert "clocks of rank 0 and rank 1 are not aligned" in command(tmp_path, "--strict", status=2)
+    assert "clocks of rank 0 and rank 1 are not aligned" in command(tmp_path, "--require-aligned-clocks", status=2)
     made = pipeline.report(tmp_path)
     [moved] = [row for row in made.ranks if row["unsure_ns"]]
     assert moved["rank"] == 1 and moved["unsure_ns"] > 0

@@ -117,7 +117,7 @@ def test_collectives(tmp_path: Path) -> None:
     wrong = merge(folder, "--align", "wall")
     assert min(errors(wrong)[1:]) > 1e6
     for way in ("collective", "auto"):
-        trace = merge(folder, "--align", way, "--strict")
+        trace = merge(folder, "--align", way, "--require-aligned-clocks")
         assert max(errors(trace)) < 5000
         assert [row["align"] for row in trace["ranks"]] == ["reference"] + ["collective"] * 3
         assert all(row["violations"] == 0 for row in trace["ranks"])
@@ -126,7 +126,7 @@ def test_collectives(tmp_path: Path) -> None:
         )
         assert all(abs(row["drift_ppb"] + Decimal(SKEWS[row["rank"]][1] * 1e9)) < 500 for row in trace["ranks"])
     assert merge(folder) == trace
-    assert "unknown clock error of rank 0, 1, 2, 3" in merge(folder, "--align", "wall", "--strict", status=2)["line"]
+    assert "unknown clock error of rank 0, 1, 2, 3" in merge(folder, "--align", "wall", "--require-aligned-clocks", status=2)["line"]
 
 
 def figures(folder: Path, *arguments: str) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def test_pings(tmp_path: Path) -> None:
         return {"clock": {"boot_id": f"{rank:032x}", "boottime_ns": 0, "pings": pings(rank)[: 64 * rank]}}
 
     folder = write(tmp_path / "in", collectives(), clock)
-    trace = merge(folder, "--strict")
+    trace = merge(folder, "--require-aligned-clocks")
     assert [row["align"] for row in trace["ranks"]] == ["reference"] + ["pingpong"] * 3
     for error, row in zip(errors(trace)[1:], trace["ranks"][1:], strict=True):
         trips = [received - sent for _, sent, _, received in pings(row["rank"])]
@@ -213,7 +213,7 @@ def test_pings(tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", ["none", "start"])
 def test_recordings_without_calibration_are_rejected(tmp_path: Path, way: str) -> None:
     folder = write(tmp_path / "in", {}, no_members)
-    assert "docs/concepts/clocks.md" in merge(folder, "--align", way, "--strict", status=2)["line"]
+    assert "docs/concepts/clocks.md" in merge(folder, "--align", way, "--require-aligned-clocks", status=2)["line"]
     assert [row["uncertainty_ns"] for row in merge(folder, "--align", way)["ranks"]] == [None] * RANKS
 
 
@@ -221,7 +221,7 @@ def test_one_host_is_exact(tmp_path: Path) -> None:
     def clock(rank: int) -> dict[str, Any]:
         return {"clock": {"boot_id": "ab", "boottime_ns": 1000 * rank}, "baseTimeNanoseconds": BASE + rank}
 
-    trace = merge(write(tmp_path / "in", {}, clock), "--strict")
+    trace = merge(write(tmp_path / "in", {}, clock), "--require-aligned-clocks")
     assert [row["align"] for row in trace["ranks"]] == ["reference"] + ["host"] * 3
     assert [row["offset_ns"] for row in trace["ranks"]] == [0, 1000, 2000, 3000]
     assert {row["uncertainty_ns"] for row in trace["ranks"]} == {0}

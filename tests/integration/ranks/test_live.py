@@ -98,24 +98,24 @@ def test_top_shows_running_functions(ranks: Ranks) -> None:
 
 
 def test_off_and_on_at_steps(ranks: Ranks) -> None:
-    result = processes.fastdispatch("off", ranks.run)
+    result = processes.fastdispatch("pause", ranks.run)
     assert (result.returncode, result.stderr) == (0, "fastdispatch: 2 recordings paused from the next step\n")
     wait_for(lambda: all(rank["state"] == "paused" for rank in fastdispatch.load(ranks.run).ranks))
     rest = live.sample(str(ranks.run)).figures
     time.sleep(0.2)
     assert live.sample(str(ranks.run)).figures == rest
-    assert "no open calls" in command("where", ranks.run) or "paused" in command("where", ranks.run)
+    assert "no open calls" in command("stacks", ranks.run) or "paused" in command("stacks", ranks.run)
     ages = [[each.age for each in live.stacks(str(ranks.run))] for _ in range(2)]
     assert ages[0] == ages[1]  # ages at the pause; later positions are not recorded
     assert command("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 paused, step")
-    command("on", ranks.run / "rank00001.fd")
+    command("resume", ranks.run / "rank00001.fd")
     wait_for(lambda: fastdispatch.load(ranks.run).ranks[1]["state"] == "running")
     assert fastdispatch.load(ranks.run).ranks[0]["state"] == "paused"
-    command("on", ranks.run)
+    command("resume", ranks.run)
     assert grow(ranks)
     made = ranks.end()
     assert all(0 < recorded <= whole for recorded, whole in zip(steps(ranks), made, strict=True))
-    ended = processes.fastdispatch("off", ranks.run)
+    ended = processes.fastdispatch("pause", ranks.run)
     assert ended.returncode == 2 and "no running recording: 2 finished" in ended.stderr
     assert not list(ranks.run.glob("*.off"))
 
@@ -130,13 +130,13 @@ def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
         return len(found) == 2 and "all_reduce" in inside[0] and "load_batch" in inside[1] and found[0].age > 3e8
 
     wait_for(stalled)
-    lines = command("where", ranks.run).splitlines()
+    lines = command("stacks", ranks.run).splitlines()
     heads = [line for line in lines if not line.startswith(" ")]
     assert [head.split(":")[0] for head in heads[:-1]] == ["rank 0 (1 of 2)", "rank 1 (1 of 2)"]
     assert heads[-1].startswith("collectives (")
     assert "calls on rank 1, " in lines[-1] and lines[-1].endswith(" calls on rank 0")
     assert any("live_ranks.py:[]:agree" in line for line in lines)
-    document = json.loads(command("where", ranks.run, "--json", "--threads"))
+    document = json.loads(command("stacks", ranks.run, "--json", "--threads"))
     (of_zero,) = [g for g in document["groups"] if g["ranks"] == [0] and g["stacks"][0]["thread"] == "main"]
     ages = [call["ns"] for call in of_zero["stacks"][0]["stack"]]
     assert ages == sorted(ages, reverse=True)
@@ -148,7 +148,7 @@ def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
 def test_a_stopped_rank_continues(ranks: Ranks) -> None:
     os.kill(ranks.processes[1].pid, signal.SIGSTOP)
     wait_for(lambda: min(each.age for each in live.stacks(str(ranks.run)) if each.thread == "main") > 3e8)
-    assert command("where", ranks.run)
+    assert command("stacks", ranks.run)
     os.kill(ranks.processes[1].pid, signal.SIGCONT)
     assert grow(ranks)
     made = ranks.end()
@@ -159,7 +159,7 @@ def test_where_a_killed_rank_was(ranks: Ranks) -> None:
     for process in ranks.processes:
         process.kill()
         process.wait(30)
-    assert ", killed: step" in command("where", ranks.run)
+    assert ", killed: step" in command("stacks", ranks.run)
     assert command("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 ended, step")
 
 
@@ -231,7 +231,7 @@ def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
 def test_bad_paths_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, text in (
-        (["where", tmp_path / "none"], "no such recording or run directory"),
+        (["stacks", tmp_path / "none"], "no such recording or run directory"),
         (["top", tmp_path / "empty", "--once"], "no recording in this folder"),
         (["on", tmp_path / "empty"], "no recording in this folder"),
         (["top", tmp_path, "--json"], "--json requires --once"),

@@ -56,7 +56,7 @@ def test_other_entries_are_rejected_and_best_effort_avoids_them(name: str, kind:
     place = folder / "out" / name
     KINDS[kind](place, folder / "outside")
     was = place.lstat()
-    refused = run(folder, "--timeline-of", "python,spill")
+    refused = run(folder, "--timeline-events", "python,spill")
     assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
     assert len(refused.stderr.splitlines()) == 1 and name in refused.stderr
     goes_on = run(folder, "--best-effort")
@@ -113,7 +113,7 @@ def test_a_manifest_of_any_content(kind: str, folder: Path) -> None:
     assert (manifest.read_bytes() == before) is not ours
     assert ("manifest.json" in result.stderr) is not ours
     assert "work" in fastdispatch.load(folder / "out").nodes["name"]
-    assert processes.fastdispatch("where", "out", folder=folder).returncode == 0
+    assert processes.fastdispatch("stacks", "out", folder=folder).returncode == 0
     assert untouched(folder)
 
 
@@ -192,7 +192,7 @@ def test_files_have_at_most_the_permissions_of_their_folder(
 @pytest.mark.parametrize("name", ("rank00001.fd", "manifest.json", "rank00000.fd.events", "more.json"))
 @pytest.mark.parametrize(
     "command",
-    (["report"], ["where"], ["top", "--once", "--total"], ["merge", "-o", "x.json"], ["html", "-o", "x.html"]),
+    (["report"], ["stacks"], ["top", "--once", "--total"], ["merge", "-o", "x.json"], ["html", "-o", "x.html"]),
 )
 def test_readers_wait_for_no_fifo(command: list[str], name: str, folder: Path) -> None:
     assert run(folder).returncode == 0

@@ -43,7 +43,6 @@ COMMANDS = {
     "doctor": "doctor",
     "skill": "skill",
     "stacks": "stacks I:run",
-    "where": "where I:run",
     "merge": "merge I:run -o O:x.json",
     "merge, data set": "merge I:run -o O:made.parquet",
     "sql": "sql I:run phases --base I:dump.json",
@@ -81,7 +80,7 @@ COMMANDS = {
 }
 
 #: Commands that need their own programs; tests of `run` and `mcp` are elsewhere.
-ELSEWHERE = {("run",), ("mcp",), ("attach",), ("detach",), ("on",), ("off",), ("resume",), ("pause",)}
+ELSEWHERE = {("run",), ("mcp",), ("attach",), ("detach",), ("resume",), ("pause",)}
 
 NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3", "3:1", "²", "--")
 
@@ -314,12 +313,12 @@ def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFi
 #: Invalid command lines and their messages.
 REFUSED = {
     "report run --depth 2": "--depth requires --tree",
-    "report run --min 2": "--min-percent requires --tree",
+    "report run --min-percent 2": "--min-percent requires --tree",
     "report run --flops --peak x": "argument --peak: 'x': write FLOP/s (312e12), a dtype of the recorded GPU",
     "report run --peak 1e12": "--peak requires --flops",
     "report run --sort gpu": "--sort gpu: run has no GPU figures",
     "report run --top nan": "argument --top: 'nan': write a whole number from 1 to 2147483647",
-    "report run --tree --min nan": "argument --min: 'nan': write a percentage from 0 to 100",
+    "report run --tree --min-percent nan": "argument --min-percent: 'nan': write a percentage from 0 to 100",
     "report run --comm": "--comm: run has no figures of communication: record with measure='comm'",
     "report run --comm --rank 0": "--rank and --comm cannot be combined",
     "report run --rank -1": "argument --rank: '-1': write a whole number from 0 to 2147483647",
@@ -328,7 +327,7 @@ REFUSED = {
     "et diff a.et b.json --threshold nan": "argument --threshold: 'nan': write a percentage of at least 0",
     "html run -o x.html --max-mb nan": "argument --max-mb: 'nan': write a number from 1 to 2000",
     "svg run -o x.svg --hide nothing*": "--hide nothing*: matches no key and no package",
-    "svg run -o x.svg --contract nothing": "--merge-into-caller nothing: matches no key and no package",
+    "svg run -o x.svg --merge-into-caller nothing": "--merge-into-caller nothing: matches no key and no package",
     "export dot run -o x --hide nothing": "--hide nothing: matches no key and no package",
     "svg run -o x.gif": "argument -o: 'x.gif': give a name that ends in .svg, .pdf, .png or .dot",
     "export dot run -o x.png": "argument -o: 'x.png': this writes the Graphviz source: use fastdispatch svg",
@@ -344,41 +343,6 @@ REFUSED = {
 @pytest.mark.parametrize(("line", "expected"), REFUSED.items(), ids=REFUSED)
 def test_messages(line: str, expected: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert expected in refused(line.split(), capsys, seen())
-
-
-#: Former names of commands and options, with the present names.
-RENAMED = {
-    "where": "stacks",
-    "on": "resume",
-    "off": "pause",
-    "run --timeline-of": "--timeline-events",
-    "report --min": "--min-percent",
-    "svg --min": "--min-percent",
-    "svg --contract": "--merge-into-caller",
-    "export dot --min": "--min-percent",
-    "export dot --contract": "--merge-into-caller",
-    "export chrome --strict": "--require-aligned-clocks",
-    "export perfetto --strict": "--require-aligned-clocks",
-    "timeline merge --strict": "--require-aligned-clocks",
-    "pipeline report --strict": "--require-aligned-clocks",
-    "pipeline partition --within": "--layers-of",
-    "pipeline optimize --each": "--each-machine-count",
-}
-
-
-@pytest.mark.parametrize(("former", "name"), RENAMED.items(), ids=RENAMED)
-def test_former_names_work_and_are_not_in_the_help(former: str, name: str) -> None:
-    command, _, option = former.rpartition(" ")
-    every = dict(leaves(PARSER))
-    if not command:
-        assert every[(former,)] is every[(name,)]
-        assert re.search(rf"^    {name} ", PARSER.format_help(), re.M)
-        assert not re.search(rf"^    {former} ", PARSER.format_help(), re.M)
-        return
-    parser = every[tuple(command.split())]
-    old, new = (parser._option_string_actions[each] for each in (option, name))
-    assert (old.dest, old.type, old.nargs) == (new.dest, new.type, new.nargs)
-    assert name in parser.format_help() and not re.search(rf"{option}(?![\w-])", parser.format_help())
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws them")

@@ -52,7 +52,7 @@ COMMANDS = {
     "top run --once --total": "top",
     "stacks killed": "stacks",
     "stacks run --threads": "stacks",
-    "where killed --all": "stacks",
+    "stacks killed --all": "stacks",
     "timeline stats trace.json": "timeline-stats",
     "timeline stats trace.pftrace": "timeline-stats",
     "timeline check trace.json": "timeline-check",

@@ -139,7 +139,7 @@ NAMED = {
 WITHOUT_NODES = ("timeline check", "export prometheus")
 
 #: Commands that show no names of a recording, or reject the options.
-NO_OUTPUT = {"doctor", "skill", "run", "attach", "detach", "resume", "pause", "on", "off", "where", *private.REFUSING}
+NO_OUTPUT = {"doctor", "skill", "run", "attach", "detach", "resume", "pause", *private.REFUSING}
 
 
 @pytest.fixture(scope="module")

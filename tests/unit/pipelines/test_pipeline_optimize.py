@@ -429,14 +429,14 @@ def test_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "graph.txt"
     models.residual(2).write(path)
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", "2", "-b", "1e10", "1e9", str(path)]
-    assert run([*words, "--json", "--second", "--explain", "--each"]) == 0
+    assert run([*words, "--json", "--second", "--explain", "--each-machine-count"]) == 0
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, SCHEMA)
     assert [each["machines"] for each in document["each"]] == [1, 2]
     assert document["each"][1]["time_per_stage_s"] == document["time_per_stage_s"]
     scheduled = [word for word in words if word != "1e10"]
     scheduled.remove("2")
-    assert run([*scheduled, "--json", "--second", "--explain", "--each", "--schedule", "zb-v"]) == 0
+    assert run([*scheduled, "--json", "--second", "--explain", "--each-machine-count", "--schedule", "zb-v"]) == 0
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, SCHEMA)
     assert document["each"][1]["step_s"] == document["schedule"]["step_s"]

@@ -252,7 +252,7 @@ def test_bad_input_is_one_line(run: Path, tmp_path: Path) -> None:
         )
         assert "cannot write" in complaint(command("export", form, run, "-o", tmp_path / "no" / "x"))
     assert not (tmp_path / "x").exists()
-    assert "python>50us" in complaint(command("run", "--timeline-of", "kernels", script))
+    assert "python>50us" in complaint(command("run", "--timeline-events", "kernels", script))
 
 
 @pytest.mark.parametrize("what", ("", "kernels", "python>50", "python>fast", "ops,,python"))

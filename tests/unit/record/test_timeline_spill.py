@@ -126,9 +126,9 @@ def test_every_command_reads_it(path: Path, tmp_path: Path) -> None:
 def test_run_prints_the_size(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"def leaf(): pass\nfor i in range({CALLS}): leaf()\n")
-    run = command("run", "--timeline-of", "python,spill", "--max-mb", "1", "-o", tmp_path / "out", script)
+    run = command("run", "--timeline-events", "python,spill", "--max-mb", "1", "-o", tmp_path / "out", script)
     assert "MB of timeline in rank00000.fd.events" in run.stderr
-    short = command("run", "--timeline-of", "spill", "-o", tmp_path / "short", __file__)
+    short = command("run", "--timeline-events", "spill", "-o", tmp_path / "short", __file__)
     assert "rank00000.fd (" in short.stderr
     assert "of timeline" not in short.stderr
     assert not list((tmp_path / "short").glob("*.events"))

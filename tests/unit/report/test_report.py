@@ -499,7 +499,7 @@ def test_module_patterns() -> None:
     (
         [],
         ["--by", "package"],
-        ["--tree", "--min", "0"],
+        ["--tree", "--min-percent", "0"],
         ["--paths"],
         ["--callers", "cheap"],
         ["--callees", ":program", "--all"],
@@ -523,7 +523,7 @@ def test_json_has_every_row(recording: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    "arguments", (["--top", "0"], ["--min", "101"], ["--rank", "x"], ["--tree", "--callers", "cheap"]), ids=str
+    "arguments", (["--top", "0"], ["--min-percent", "101"], ["--rank", "x"], ["--tree", "--callers", "cheap"]), ids=str
 )
 def test_options_that_make_no_sense(arguments: list[str], recording: Path) -> None:
     result = processes.fastdispatch("report", recording, *arguments)

@@ -320,8 +320,8 @@ def test_the_text_needs_no_graphviz(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--style", "modern"], "invalid choice: 'modern'"),
-        (["--min", "200"], "'200': write a percentage from 0 to 100"),
-        (["--min", "few"], "'few': write a percentage from 0 to 100"),
+        (["--min-percent", "200"], "'200': write a percentage from 0 to 100"),
+        (["--min-percent", "few"], "'few': write a percentage from 0 to 100"),
         (["--ops=some"], "invalid choice: 'some'"),
         (["--rank", "5"], "rank 5 is not in this trace, which has rank 0"),
     ],

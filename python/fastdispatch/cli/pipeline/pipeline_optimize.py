@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.paths import Input, OutputFolder, PictureFile, SvgFile, check_input
@@ -113,7 +112,6 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
         action="store_true",
         help="also print the times for 1, 2, ... machines of the outermost level",
     )
-    renamed.option(group, "--each", "--each-machine-count")
     group.add_argument(
         "--schedule", metavar="NAME", help=f"minimize the step under this schedule: {', '.join(SYNCHRONOUS)}"
     )

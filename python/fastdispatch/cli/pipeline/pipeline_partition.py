@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.paths import Input
@@ -38,11 +37,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "-n",
         "--stages",
+        "--all_num_machines",
         nargs="+",
         metavar="STAGES",
         help="number of stages",
     )
-    renamed.option(parser, "--all_num_machines", "--stages")
     parser.add_argument(
         "--method",
         metavar="METHOD",
@@ -54,7 +53,6 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--layers-of", metavar="MODULE", help="use the numbered children of MODULE as layers (of a recording)"
     )
-    renamed.option(parser, "--within", "--layers-of")
     parser.add_argument(
         "--world-size", type=count, metavar="N", help="number of ranks, a multiple of the number of stages"
     )

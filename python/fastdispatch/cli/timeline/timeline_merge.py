@@ -16,7 +16,6 @@ from typing import Any
 
 from fastdispatch import load
 from fastdispatch._core import Error, timeline_merge
-from fastdispatch.cli import renamed
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.files.output import new_folder
@@ -117,7 +116,6 @@ def add_aligned(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--require-aligned-clocks", action="store_true", help="reject ranks whose clock offset is unknown"
     )
-    renamed.option(command, "--strict", "--require-aligned-clocks")
 
 
 def run(arguments: argparse.Namespace) -> None:
