@@ -18,7 +18,7 @@ PACKAGE = ROOT / "python" / "fastdispatch"
 
 #: A module imports those of its own package and of earlier ones.
 ORDER = ["text", "files", "read", "measures", "dataset", "compare", "record", "pipeline", "detectors", "report", "page"]
-ORDER += ["integrations", "testing", "agents", "cli"]
+ORDER += ["integrations", "testing", "cli"]
 
 #: Methods of Trace and CallGraph that are shorthands for later packages, which they import when they are called.
 SHORTHANDS = {"fastdispatch.read.views"}

@@ -31,14 +31,11 @@ COMMANDS = (
     "resume",
     "merge",
     "sql",
-    "dump",
     "export",
     "timeline",
     "et",
     "pipeline",
     "doctor",
-    "mcp",
-    "skill",
 )
 
 #: Commands with actions; each is a folder.

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from fastdispatch import load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
-from fastdispatch.cli.paths import Input, Output, add_output
+from fastdispatch.cli.paths import Input, MergeOutput, add_output
 from fastdispatch.dataset.run_manifest import is_dataset
 from fastdispatch.files.output import check_place
 from fastdispatch.read.missing import missing_ranks
@@ -31,7 +31,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="PATH",
         help="recordings, dumps, merges, run directories; for a data set also URLs that fsspec reads",
     )
-    add_output(parser, "write to PATH: JSON, or a data set if it ends in .parquet or /", Output, "PATH")
+    add_output(parser, "write to PATH: JSON, or a data set if it ends in .parquet or /", MergeOutput, "PATH")
     parser.add_argument(
         "--runner",
         choices=("processes", "dask", "ray"),

@@ -78,7 +78,7 @@ def add_output(
 
     ``default`` is the name of the file in the run directory that is written without the option.
     """
-    place = "; - is standard output" if issubclass(kind, OutputFile) else ""
+    place = "; - is standard output" if issubclass(kind, _WITH_STANDARD_OUTPUT) else ""
     named = f" (default: {default} in the run directory)" if default is not None else ""
     parser.add_argument(
         "-o", dest="output", required=default is None, type=kind, metavar=metavar, help=f"{help}{place}{named}"
@@ -135,6 +135,13 @@ class Output(Given):
     """A file or a folder; the command decides by the name."""
 
 
+class MergeOutput(Output):
+    """A JSON file or a data set."""
+
+
+_WITH_STANDARD_OUTPUT = (OutputFile, MergeOutput)
+
+
 def check(arguments: argparse.Namespace) -> None:
     """Raise Error for the first path that does not suit its purpose. Set a missing output to its default."""
     if hasattr(arguments, "output"):
@@ -159,7 +166,7 @@ def _given(arguments: argparse.Namespace) -> Iterator[Given]:
 def standard_output(arguments: argparse.Namespace) -> Iterator[None]:
     """Within the block the output ``-`` is a temporary file; its content is printed after the block."""
     output = getattr(arguments, "output", None)
-    if output != STANDARD_OUTPUT or not isinstance(output, OutputFile):
+    if output != STANDARD_OUTPUT or not isinstance(output, _WITH_STANDARD_OUTPUT):
         yield
         return
     import tempfile  # it imports random, whose name a recorded program may use

@@ -11,8 +11,7 @@ from fastdispatch.read.privacy import Privacy
 
 #: Commands that anonymize recordings; those of ``timeline`` refuse files of other programs one by one.
 COMMANDS = (
-    *("report", "findings", "html", "svg", "diff", "top", "stacks", "merge", "sql", "dump", "export", "timeline"),
-    "mcp",
+    *("report", "findings", "html", "svg", "diff", "top", "stacks", "merge", "sql", "export", "timeline"),
 )
 
 #: Commands that read other files and refuse the options, except for the subcommands in ALLOWED.
@@ -45,8 +44,7 @@ def asked(arguments: argparse.Namespace) -> Privacy:
     if arguments.command in REFUSING and not known and (salt is not None or prefix):
         raise Error(
             f"{arguments.command} {arguments.action}: --anonymize and --strip-prefix apply to recordings; names in "
-            "other files stay unchanged: give the options to the command that wrote them (export, et export, dump, "
-            "merge)"
+            "other files stay unchanged: give the options to the command that wrote them (export, et export, merge)"
         )
     if salt == "":
         salt = secrets.token_hex(16)

@@ -256,7 +256,7 @@ def test_report_as_text_names_the_callers(runs: Path) -> None:
 
 def test_no_bandwidth_if_the_host_does_not_wait(runs: Path, tmp_path: Path) -> None:
     """A stand-in for NCCL, which needs a GPU: a recording of gloo in which the back end has its name."""
-    processes.fastdispatch("dump", runs / "plain", "-o", tmp_path / "gloo.json")
+    processes.fastdispatch("merge", runs / "plain", "-o", tmp_path / "gloo.json")
     dump = (tmp_path / "gloo.json").read_text()
     assert '"gloo:all_reduce"' in dump
     (tmp_path / "nccl.json").write_text(dump.replace('"gloo:', '"nccl:'))

@@ -31,7 +31,7 @@ def error_of(*arguments: object) -> str:
     return result.stderr
 
 
-@pytest.mark.parametrize("command", (["report"], ["dump", "-o", "out.json"], ["merge", "-o", "out.json"]), ids=str)
+@pytest.mark.parametrize("command", (["report"], ["merge", "-o", "out.json"]), ids=str)
 def test_files_other_than_recordings(command: list[str], tmp_path: Path, recording: Path) -> None:
     files = {
         "empty": b"",

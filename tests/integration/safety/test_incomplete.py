@@ -75,7 +75,7 @@ def test_the_first_line_reports_it(command: list[str], cut: Path) -> None:
     assert not {*found} - {"no steps", *([" 0.0 %"] if "phases: " in rest else [])}, rest
 
 
-@pytest.mark.parametrize("command", ("svg", "dump", "merge"))
+@pytest.mark.parametrize("command", ("svg", "merge"))
 def test_losses_are_reported_before_outputs(command: str, cut: Path, tmp_path: Path) -> None:
     _, errors = lines(command, cut, "-o", tmp_path / f"output.{'svg' if command == 'svg' else 'json'}")
     assert is_reported(errors[0])

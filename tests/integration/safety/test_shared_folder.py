@@ -206,7 +206,7 @@ def test_readers_wait_for_no_fifo(command: list[str], name: str, folder: Path) -
 
 
 @pytest.mark.parametrize("target", ("/dev/null", "fifo"))
-@pytest.mark.parametrize("command", ("html", "dump"))
+@pytest.mark.parametrize("command", ("html", "merge"))
 def test_outputs_are_files(command: str, target: str, folder: Path) -> None:
     """A device is not replaced by a file."""
     assert run(folder).returncode == 0

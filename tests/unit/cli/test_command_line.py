@@ -41,12 +41,10 @@ COMMANDS = {
     "diff": "diff I:run I:dump.json --gate I:gate.toml --html O:x.html",
     "top": "top I:run --once --interval 0.1",
     "doctor": "doctor",
-    "skill": "skill",
     "stacks": "stacks I:run",
     "merge": "merge I:run -o O:x.json",
     "merge, data set": "merge I:run -o O:made.parquet",
     "sql": "sql I:run phases --base I:dump.json",
-    "dump": "dump I:run -o O:x.json",
     "export callgraph": "export callgraph I:run -o O:x.json",
     **{
         f"export {name}": f"export {name} I:run -o O:x"
@@ -79,8 +77,8 @@ COMMANDS = {
     "pipeline report": "pipeline report I:run --svg O:x.svg",
 }
 
-#: Commands that need their own programs; tests of `run` and `mcp` are elsewhere.
-ELSEWHERE = {("run",), ("mcp",), ("attach",), ("detach",), ("resume",), ("pause",)}
+#: Commands that need their own programs.
+ELSEWHERE = {("run",), ("attach",), ("detach",), ("resume",), ("pause",)}
 
 NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3", "3:1", "²", "--")
 
@@ -107,7 +105,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     before, parser = os.getcwd(), cli.parser
     os.chdir(folder)
     cli.parser = lambda: PARSER
-    for line in ("dump run -o dump.json", "export chrome run -o trace.json", "export perfetto run -o trace.pftrace"):
+    for line in ("merge run -o dump.json", "export chrome run -o trace.json", "export perfetto run -o trace.pftrace"):
         assert main(line.split()) == 0
     assert main(["et", "export", "run", "-o", "ets"]) == 0
     shutil.copy("ets/trace.0.et", "a.et")
@@ -257,9 +255,9 @@ def test_outputs_inside_a_recording(files: Path, capsys: pytest.CaptureFixture[s
     before = seen()
     try:
         for name in ("rank00000.fd", "rank00000.fd.events", "manifest.json"):
-            message = refused(["dump", "run", "-o", f"run/{name}"], capsys, before)
+            message = refused(["merge", "run", "-o", f"run/{name}"], capsys, before)
             assert "it is also an input" in message
-        assert main(["dump", "run", "-o", "run/dump.json"]) == 0
+        assert main(["merge", "run", "-o", "run/dump.json"]) == 0
     finally:
         Path("run/rank00000.fd.events").unlink()
         Path("run/dump.json").unlink(missing_ok=True)

@@ -44,7 +44,7 @@ def test_the_run_of_the_environment(
     assert capsys.readouterr().out.startswith(f"{last_run / 'fastdispatch-out'}: rank 0")
 
 
-@pytest.mark.parametrize("command", ["report", "html", "svg", "dump", "stacks", "pause", "export folded -o x"])
+@pytest.mark.parametrize("command", ["report", "html", "svg", "stacks", "pause", "export folded -o x"])
 def test_no_run(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,7 +56,7 @@ def test_no_run(
     assert not os.listdir(tmp_path)
 
 
-@pytest.mark.parametrize(("command", "name"), [("html", "page.html"), ("svg", "callgraph.svg"), ("dump", "dump.json")])
+@pytest.mark.parametrize(("command", "name"), [("html", "page.html"), ("svg", "callgraph.svg")])
 def test_default_outputs(command: str, name: str, last_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if command == "svg" and shutil.which("dot") is None:
         pytest.skip("Graphviz is missing")
@@ -69,7 +69,7 @@ def test_default_outputs(command: str, name: str, last_run: Path, monkeypatch: p
     assert sorted(os.listdir(last_run)) == ["fastdispatch-out"]
 
 
-@pytest.mark.parametrize("command", ["dump", "export folded", "export csv", "export dot"])
+@pytest.mark.parametrize("command", ["merge fastdispatch-out", "export folded", "export csv", "export dot"])
 def test_standard_output(command: str, last_run: Path, tmp_path: Path) -> None:
     done = processes.fastdispatch(*command.split(), "-o", "-", folder=last_run)
     assert (done.returncode, done.stderr) == (0, "")

@@ -83,7 +83,6 @@ def test_a_merge_is_read_and_written_within_three_times_its_size(merge: Path, tm
     "arguments",
     [
         ("merge", "FILE", "-o", "OUT"),
-        ("dump", "FILE", "-o", "OUT"),
         ("export", "folded", "FILE", "-o", "OUT"),
         ("report", "FILE"),
         ("html", "FILE", "-o", "OUT"),

@@ -25,9 +25,8 @@ html F -o o.html
 diff F F --all
 diff F --ranks outliers
 top F --once --total
-where F --all --threads
+stacks F --all --threads
 merge F -o o.json
-dump F -o o.json
 export dot F -o o.dot --ops
 export callgraph F -o o.json
 export folded F -o o

@@ -153,7 +153,7 @@ def test_every_schema_has_the_layout_of_the_others() -> None:
 
 def test_every_schema_is_valid_and_used() -> None:
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.iterdir()}
-    assert names - {"dump"} == set(COMMANDS.values())  # files of `dump` and `merge`: test_dump.py
+    assert names - {"dump"} == set(COMMANDS.values())  # files of `merge`: test_dump.py
     for name in names:
         jsonschema.Draft202012Validator.check_schema(schema(name))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import base64
 import gzip
-import io
 import json
 import re
 import shutil
@@ -95,8 +94,6 @@ OUTPUTS = {
     "stacks": ["stacks", "RUN", "--all", "--threads"],
     "merge": ["merge", "RUN", "-o", "FILE"],
     "sql": ["sql", "RUN", "FROM paths", "--format", "json"],
-    "dump": ["dump", "RUN", "-o", "FILE"],
-    "mcp": ["mcp", "RUN"],
     **{
         f"export {name}": ["export", name, "RUN", "-o", "FILE"]
         for name in ("chrome", "perfetto", "folded", "speedscope", "pprof", "graphml", "sqlite", "dot")
@@ -105,21 +102,6 @@ OUTPUTS = {
     "export prometheus": ["export", "prometheus", "RUN", "-o", "FILE"],
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
     "export csv": ["export", "csv", "RUN", "--table", "nodes", "-o", "FILE"],
-}
-
-
-#: Standard input of a command.
-REQUESTS = {
-    "mcp": "".join(
-        f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{given}}}}}\n'
-        for name, given in {
-            "list_runs": "{}",
-            "findings": '{"path":"."}',
-            "report": '{"path":"."}',
-            "query": '{"path":".","sql":"FROM paths"}',
-            "diff": '{"before":".","after":"rank00000.fd"}',
-        }.items()
-    )
 }
 
 
@@ -139,7 +121,7 @@ NAMED = {
 WITHOUT_NODES = ("timeline check", "export prometheus")
 
 #: Commands that show no names of a recording, or reject the options.
-NO_OUTPUT = {"doctor", "skill", "run", "attach", "detach", "resume", "pause", *private.REFUSING}
+NO_OUTPUT = {"doctor", "run", "attach", "detach", "resume", "pause", *private.REFUSING}
 
 
 @pytest.fixture(scope="module")
@@ -170,9 +152,7 @@ def made(name: str, run: Path, folder: Path, capsys: pytest.CaptureFixture[str],
         pytest.skip("Graphviz is not here")
     arguments = [word.replace("RUN", str(run)).replace("FILE", str(folder / "output")) for word in OUTPUTS[name]]
     capsys.readouterr()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(REQUESTS.get(name, "").encode())))
-        assert main([*arguments, *options]) == 0
+    assert main([*arguments, *options]) == 0
     files = sorted(each for each in folder.rglob("*") if each.is_file())
     return capsys.readouterr().out.encode() + b"".join(unpacked(each.read_bytes()) for each in files)
 
@@ -209,7 +189,7 @@ def test_no_name_of_the_user(
 
 def test_equal_salts_give_equal_names(zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, salt in (("one", "a"), ("two", "a"), ("three", "b"), ("four", ""), ("five", "")):
-        assert main(["dump", str(zebra_run), "-o", str(tmp_path / name), "--anonymize", *([salt] if salt else [])]) == 0
+        assert main(["merge", str(zebra_run), "-o", str(tmp_path / name), "--anonymize", *([salt] if salt else [])]) == 0
     one, two, three, four, five = ((tmp_path / n).read_bytes() for n in ("one", "two", "three", "four", "five"))
     assert one == two
     assert len({one, three, four, five}) == 4
@@ -218,7 +198,7 @@ def test_equal_salts_give_equal_names(zebra_run: Path, tmp_path: Path, capsys: p
 
 
 def test_figures_stay(zebra_run: Path, tmp_path: Path) -> None:
-    assert main(["dump", str(zebra_run), "-o", str(tmp_path / "hidden"), "--anonymize", "salt"]) == 0
+    assert main(["merge", str(zebra_run), "-o", str(tmp_path / "hidden"), "--anonymize", "salt"]) == 0
     before, after = fastdispatch.load(zebra_run), fastdispatch.load(tmp_path / "hidden")
     for column in ("calls", "self", "total", "backward"):
         assert sorted(after.contexts[column]) == sorted(before.contexts[column])
@@ -229,7 +209,7 @@ def test_figures_stay(zebra_run: Path, tmp_path: Path) -> None:
 
 def test_prefixes_are_cut(zebra_run: Path, tmp_path: Path) -> None:
     options = ["--strip-prefix", "zebra_"]
-    assert main(["dump", str(zebra_run), "-o", str(tmp_path / "cut"), *options]) == 0
+    assert main(["merge", str(zebra_run), "-o", str(tmp_path / "cut"), *options]) == 0
     assert "train.py:[]:zebra_step" in fastdispatch.load(tmp_path / "cut").nodes["key"]
 
 

@@ -56,7 +56,7 @@ def test_modules_and_execution_traces(tmp_path: Path) -> None:
     }
 
 
-COMMANDS = ("report", "report --json", "html -o x.html", "export folded -o x", "dump -o x.json")
+COMMANDS = ("report", "report --json", "html -o x.html", "export folded -o x", "merge -o x.json")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -65,7 +65,7 @@ def test_commands_accept_the_recording(command: str, recorded: Path, tmp_path: P
     words = [name, *options[:1], recorded, *options[1:]] if name == "export" else [name, recorded, *options]
     result = processes.fastdispatch(*words, folder=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
-    if name == "dump":
+    if name == "merge":
         assert fastdispatch.load(tmp_path / "x.json").nodes["key"] == fastdispatch.load(recorded).nodes["key"]
 
 
