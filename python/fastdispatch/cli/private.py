@@ -10,9 +10,7 @@ from fastdispatch._core import Error
 from fastdispatch.read.privacy import Privacy
 
 #: Commands that anonymize recordings; those of ``timeline`` refuse files of other programs one by one.
-COMMANDS = (
-    *("report", "findings", "html", "svg", "diff", "top", "stacks", "merge", "sql", "export", "timeline"),
-)
+COMMANDS = (*("report", "findings", "html", "svg", "diff", "top", "stacks", "merge", "sql", "export", "timeline"),)
 
 #: Commands that read other files and refuse the options, except for the subcommands in ALLOWED.
 REFUSING = ("et", "pipeline")

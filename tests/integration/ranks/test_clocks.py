@@ -126,7 +126,10 @@ def test_collectives(tmp_path: Path) -> None:
         )
         assert all(abs(row["drift_ppb"] + Decimal(SKEWS[row["rank"]][1] * 1e9)) < 500 for row in trace["ranks"])
     assert merge(folder) == trace
-    assert "unknown clock error of rank 0, 1, 2, 3" in merge(folder, "--align", "wall", "--require-aligned-clocks", status=2)["line"]
+    assert (
+        "unknown clock error of rank 0, 1, 2, 3"
+        in merge(folder, "--align", "wall", "--require-aligned-clocks", status=2)["line"]
+    )
 
 
 def figures(folder: Path, *arguments: str) -> dict[str, Any]:

@@ -189,7 +189,8 @@ def test_no_name_of_the_user(
 
 def test_equal_salts_give_equal_names(zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, salt in (("one", "a"), ("two", "a"), ("three", "b"), ("four", ""), ("five", "")):
-        assert main(["merge", str(zebra_run), "-o", str(tmp_path / name), "--anonymize", *([salt] if salt else [])]) == 0
+        salts = [salt] if salt else []
+        assert main(["merge", str(zebra_run), "-o", str(tmp_path / name), "--anonymize", *salts]) == 0
     one, two, three, four, five = ((tmp_path / n).read_bytes() for n in ("one", "two", "three", "four", "five"))
     assert one == two
     assert len({one, three, four, five}) == 4
