@@ -82,7 +82,7 @@ def test_filter_by_change(shown: Page) -> None:
 
 
 def test_a_flame_shows_both_and_the_direction(shown: Page, compared: tuple[Path, Diff]) -> None:
-    """Colours of the frames, and stripes that rise or fall."""
+    """By the colours of the frames."""
     look(shown, view="flame", theme="light")
     colours = painted(shown, "#view-flame .scroller canvas")
     for name in ("same", "more-1", "more-3", "less-3"):
@@ -109,13 +109,12 @@ def test_boxes_and_details_have_both_figures(shown: Page) -> None:
     assert "slower" in details
 
 
-def test_about_has_the_lines_of_the_comparison(shown: Page) -> None:
-    look(shown, view="about")
-    text = shown.locator("#view-about").inner_text()
+def test_the_overview_has_the_lines_of_the_comparison(shown: Page) -> None:
+    look(shown, view="overview")
+    text = shown.locator("#view-overview").inner_text()
     assert "+ 30% self" in text
     assert "before: 0 of" in text and "after: 0 of" in text
-    assert shown.locator("#tab-ranks").count() == shown.locator("#tab-timeline").count() == 0
-    assert "in the page of each recording" in text
+    assert shown.locator("#tab-timeline").count() == 0
     assert shown.locator("#rank").is_hidden()
 
 

@@ -24,7 +24,7 @@ NAMES = (
     "=cmd|' /C calc'!A0",
     "\x01\x7f\u2028line\u2029paragraph",
 )
-VIEWS = ("overview", "flame", "graph", "table", "modules", "source", "ranks", "about")
+VIEWS = ("overview", "flame", "graph", "table", "modules", "source")
 
 
 def recorded(template: Path, path: Path, names: tuple[str, ...]) -> Path:
@@ -71,14 +71,14 @@ def compared(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("view", ("flame", "graph", "table", "source", "about"))
+@pytest.mark.parametrize("view", ("overview", "flame", "graph", "table", "source"))
 def test_names_of_a_comparison_are_text(browser: Browser, compared: Path, view: str) -> None:
     with opened(browser, compared, f"view={view}") as shown:
         for node in (1, 2, 7):
             look(shown, view=view, node=node)
         assert_nothing_ran(shown)
-        if view == "about":
-            assert BREAKOUT in shown.locator("#view-about").inner_text()
+        if view == "overview":
+            assert BREAKOUT in shown.locator("#view-overview").inner_text()
         if view == "table":
             assert any(
                 BREAKOUT[:20] in text for text in shown.locator("#view-table tbody button.name").all_inner_texts()
@@ -97,8 +97,8 @@ def test_names_are_there_in_full(browser: Browser, strange: Path) -> None:
         assert shown.locator("h1").get_attribute("title") == f"{BREAKOUT}/{BREAKOUT}"
         shown.fill("#query", "</script>")
         assert shown.locator("#found").inner_text().startswith("2 functions")
-        look(shown, view="about")
-        assert BREAKOUT in shown.locator("#view-about").inner_text()
+        look(shown, view="overview")
+        assert BREAKOUT in shown.locator("#view-overview").inner_text()
 
 
 def test_the_file_has_no_name_outside_its_data(strange: Path) -> None:

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 LAYERS, STEPS = 2, 2
-VIEWS = ("overview", "flame", "graph", "table", "modules", "source", "about")
+VIEWS = ("overview", "flame", "graph", "table", "modules", "source")
 
 
 @pytest.fixture(scope="module")

@@ -91,7 +91,7 @@ def test_the_overview_has_step_findings_and_paths(gpt: Path, browser: Browser) -
         assert shown.locator(".finding").count() == len(found)
         for finding in found:
             assert finding.title in text
-        assert shown.locator("#view-overview tbody tr").count() == 12
+        assert shown.locator("#view-overview tr:has(td.bar)").count() == 12
         shown.locator("#view-overview tbody button").first.click()
         assert "view=flame" in shown.url
         assert "zoom=" in shown.url
@@ -244,8 +244,6 @@ def test_ranks_are_sorted_heat_maps(ranks: Path, browser: Browser) -> None:
         choices = shown.locator("#view-overview figure, #view-overview .maps option").all_inner_texts()
         assert {"rank", "host, then rank", "coordinate (pipe, data, model)", "step time"} <= set(choices)
         assert painted(shown, "#view-overview figure canvas")["heat"] > 0
-        look(shown, view="ranks")
-        assert shown.locator("#view-ranks figure canvas").count() >= 1
 
 
 def test_many_ranks_share_lines(gpt: Path, browser: Browser, tmp_path: Path) -> None:

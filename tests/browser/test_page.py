@@ -153,7 +153,7 @@ def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> N
     """Each view, of a page in the dark theme."""
     node = node_of(gpt, "pretrain.py:[Block]:forward")
     with opened(browser, gpt / "page.html", f"view=flame&theme=dark&node={node}") as shown:
-        for view in ("overview", "flame", "graph", "table", "modules", "timeline", "source", "about"):
+        for view in ("overview", "flame", "graph", "table", "modules", "timeline", "source"):
             look(shown, view=view, theme="dark", node=node)
             dark = shown.evaluate("getComputedStyle(document.body).backgroundColor")
             shown.emulate_media(media="print")
@@ -170,10 +170,10 @@ def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> N
         assert shown.pdf(format="A4", landscape=True).startswith(b"%PDF")
 
 
-def test_about_states_the_recording(gpt: Path, browser: Browser) -> None:
-    with opened(browser, gpt / "page.html", "view=about") as shown:
-        text = shown.locator("#view-about").inner_text()
-        for word in ("Nothing was dropped", "torch", "2.13", "Overhead", "Attributed to forward calls", "100 %"):
+def test_the_overview_ends_with_facts_of_the_recording(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html") as shown:
+        text = shown.locator("#view-overview").inner_text()
+        for word in ("Nothing was dropped", "torch", "2.13", "Command", "Overhead", "100 %"):
             assert word in text
 
 

@@ -1,4 +1,4 @@
-"""Graph, modules, source of the example GPT; ranks of a merge."""
+"""Graph, modules, source of the example GPT; a rank of a merge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import fastdispatch
-from fastdispatch.page import html_layout
 from fastdispatch.page.html import PageOptions, page
 from tests.browser.opened import Dump, look, opened
 
@@ -89,11 +88,8 @@ def test_focus_shows_callers_and_callees_to_a_depth(gpt: Path, browser: Browser)
         assert "project" in boxes(shown)
 
 
-def test_the_graph_walks_by_keyboard(gpt: Path, browser: Browser) -> None:
+def test_the_graph_unfolds_by_keyboard(gpt: Path, browser: Browser) -> None:
     with opened(browser, gpt / "page.html", "view=graph") as shown:
-        box(shown, "project").focus()
-        shown.keyboard.press("ArrowRight")
-        assert "project" not in shown.evaluate("document.activeElement.ariaLabel")
         box(shown, "project").focus()
         shown.keyboard.press("Enter")
         box(shown, "pretrain.py").focus()
@@ -115,16 +111,8 @@ def test_the_heaviest_path_and_hidden_functions(gpt: Path, browser: Browser) -> 
         assert shown.locator("#view-graph .box:not(.unlit) .label").all_text_contents() == ["aten"]
 
 
-def test_the_page_computes_a_layout_without_graphviz(
-    gpt: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(html_layout, "packages", lambda nodes, contexts: {})
-    file = gpt / "plain.html"
-    file.write_bytes(page(fastdispatch.load(gpt), str(gpt), PageOptions()))
+def test_boxes_of_the_graph_do_not_overlap(gpt: Path, browser: Browser) -> None:
     with opened(browser, gpt / "page.html", "view=graph") as shown:
-        packages = boxes(shown)
-    with opened(browser, file, "view=graph") as shown:
-        assert boxes(shown) == packages
         places = shown.locator("#view-graph .box").evaluate_all("l => l.map(b => b.getBoundingClientRect().toJSON())")
         for i, one in enumerate(places):
             for other in places[:i]:
@@ -214,7 +202,7 @@ def test_modules_are_the_tree_of_the_model(gpt: Path, browser: Browser) -> None:
         assert "Block" in shown.locator("#details h2").inner_text()
         block.locator("button.twist").click()
         assert "attn" not in rows.locator("b").all_inner_texts()
-        shown.keyboard.press("ArrowRight")
+        block.locator("button.twist").click()
         assert rows.count() == len(table["where"])
 
 
@@ -238,7 +226,7 @@ def test_no_text_without_source(gpt: Path, browser: Browser) -> None:
         assert shown.locator("#view-source .place code").inner_text().split("/")[-1].startswith("pretrain.py:")
 
 
-def test_ranks_have_a_strip_and_the_slowest_is_named(browser: Browser, template: Path, tmp_path: Path) -> None:
+def test_figures_of_the_selected_rank(browser: Browser, template: Path, tmp_path: Path) -> None:
     dump = Dump(template)
     root = dump.call(-1, 7, "", "", "main", "")
     step = dump.call(root, 1, "train.py", "", "step", "project", line=3, own=1000)
@@ -252,16 +240,7 @@ def test_ranks_have_a_strip_and_the_slowest_is_named(browser: Browser, template:
     path.write_text(json.dumps(document))
     file = tmp_path / "ranks.html"
     file.write_bytes(page(fastdispatch.load(path), "ranks.json", PageOptions()))
-    with opened(browser, file, "view=ranks") as shown:
-        first = shown.locator("#view-ranks tbody tr").filter(has_text="slow")
-        assert first.locator("td").all_inner_texts()[:4] == ["10 µs", "20 µs", "30 µs", "rank 2"]
-        first.locator("button").click()
-        strips = shown.locator("#view-ranks .strip")
-        assert strips.count() == 3
-        assert strips.first.locator(".rank").count() == 3
-        assert "slowest" in strips.first.locator(".rank.slowest").inner_text()
-        assert "min 10 µs · median 20 µs · max 30 µs (rank 2)" in strips.first.inner_text()
-        shown.locator("#tab-flame").click()
+    with opened(browser, file, f"view=flame&node={fastdispatch.load(path).nodes['name'].index('slow')}") as shown:
         crumbs = shown.locator("#view-flame .crumbs").first
         assert "66 \u00b5s in all threads" in crumbs.inner_text()
         shown.select_option("#rank", "1")

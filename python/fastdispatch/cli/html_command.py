@@ -16,8 +16,8 @@ from fastdispatch.read.privacy import is_anonymous, shown
 if TYPE_CHECKING:
     from fastdispatch.page.html import PageOptions
 
-_DESCRIPTION = """Write a self-contained HTML report of a recording: flame graph, call graph, tables, modules, timeline
-and ranks. The file includes all its data and needs no network."""
+_DESCRIPTION = """Write a self-contained HTML report of a recording: overview, flame graph, call graph, table, modules,
+timeline and source. The file includes all its data and needs no network."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

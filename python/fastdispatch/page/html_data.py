@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastdispatch.page import html_layout
 from fastdispatch.page.html_measures import MeasuredWeight, measured
 from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.steps import PHASE_BITS, PHASES
-from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.report_facts import Facts
 from fastdispatch.text.formats import module_pattern
@@ -31,19 +29,18 @@ class PageWeight:
     unit: str  # ns or count
     column: str
     inclusive: bool
-    about: str
 
 
 WEIGHTS = (
-    PageWeight("time", "Time", "ns", "self", False, "Time in Python and in operators, with waiting."),
-    PageWeight("gpu", "GPU time", "ns", "gpu_self", False, "Time of GPU intervals, in sampled steps."),
-    PageWeight("backward", "Backward time", "ns", "backward", True, "Autograd time caused by forward calls."),
-    PageWeight("calls", "Calls", "count", "calls", False, "Calls, of functions and operators alike."),
-    PageWeight("ops", "Operators", "count", "ops", True, "Calls of operators."),
-    PageWeight("async", "Asynchronous time", "ns", "async", False, "Work that ends by itself, such as collectives."),
-    PageWeight("starved", "GPU starved", "ns", "gpu_starved", True, "Idle time of streams, in sampled steps."),
-    PageWeight("gpu_calls", "GPU intervals", "count", "gpu_calls", False, "Intervals on a GPU, in sampled steps."),
-    PageWeight("resumes", "Resumes", "count", "resumes", False, "Resumes of generators and coroutines."),
+    PageWeight("time", "Time", "ns", "self", False),
+    PageWeight("gpu", "GPU time", "ns", "gpu_self", False),
+    PageWeight("backward", "Backward time", "ns", "backward", True),
+    PageWeight("calls", "Calls", "count", "calls", False),
+    PageWeight("ops", "Operators", "count", "ops", True),
+    PageWeight("async", "Asynchronous time", "ns", "async", False),
+    PageWeight("starved", "GPU starved", "ns", "gpu_starved", True),
+    PageWeight("gpu_calls", "GPU intervals", "count", "gpu_calls", False),
+    PageWeight("resumes", "Resumes", "count", "resumes", False),
 )
 
 
@@ -111,16 +108,16 @@ def contexts(trace: Trace, more: Sequence[MeasuredWeight] = ()) -> Columns:
     return places(found) | figures | {each.id: each.column for each in more}
 
 
-def setting(trace: Trace) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return versions and options of a recording."""
-    meta = trace.meta
-    return {name: meta[name] for name in sorted(meta) if isinstance(meta[name], str)}, mapping(meta.get("options"))
+def versions(trace: Trace) -> dict[str, str]:
+    """Return the versions of the recorded program and its machine."""
+    names = ("fastdispatch", "implementation", "python", "torch", "machine", "kernel")
+    return {name: trace.meta[name] for name in names if isinstance(trace.meta.get(name), str)}
 
 
-def about(trace: Trace, path: str, found: Facts) -> dict[str, Any]:
-    """Return facts about the whole recording; the document that ``report --json`` has around its rows."""
-    versions, options = setting(trace)
-    return {"path": path, **asdict(found), "versions": versions, "options": options, "phases": PHASES}
+def about(found: Facts, path: str) -> dict[str, Any]:
+    """Return the facts that views show."""
+    kept = {name: value for name, value in asdict(found).items() if name not in ("backward", "special")}
+    return kept | {"path": path, "phases": PHASES}
 
 
 def weights(table: Columns, whole: int, more: Sequence[MeasuredWeight] = ()) -> list[dict[str, Any]]:
@@ -131,7 +128,7 @@ def weights(table: Columns, whole: int, more: Sequence[MeasuredWeight] = ()) -> 
         everything = sum(table[weight.id])
         if everything:
             base = whole if weight.id == "time" and whole else everything
-            shown = {name: getattr(weight, name) for name in ("id", "label", "unit", "about")}
+            shown = {name: getattr(weight, name) for name in ("id", "label", "unit")}
             used.append(shown | {"whole": base})
     return used
 
@@ -158,16 +155,11 @@ def per_module(trace: Trace, rank: int) -> Columns:
     return {name: table[name] for name in ("where", "instances", "calls", "ops", "self", "total", "backward")}
 
 
-def by_rank(trace: Trace) -> dict[str, Columns]:
-    """Return calls, self and total of every node, and sums of modules, one table per rank; none for one rank."""
+def modules_by_rank(trace: Trace) -> dict[str, Columns]:
+    """Return sums of modules, one table per rank; none for one rank."""
     if len(trace.ranks) < 2:
         return {}
-    tables = {}
-    for index in range(len(trace.ranks)):
-        table = trace.core.table("node", index)
-        tables[f"rank{index}"] = {name: table[name] for name in ("node", "calls", "self", "total")}
-        tables[f"modules{index}"] = per_module(trace, index)
-    return tables
+    return {f"modules{index}": per_module(trace, index) for index in range(len(trace.ranks))}
 
 
 def core(
@@ -175,16 +167,14 @@ def core(
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return values and tables of the main block of every page, with contexts ``kept``, facts ``found``, further values
     ``more`` (findings, notes, capped), and measured weights ``extra``."""
-    named = nodes(trace)
     values = {
-        "about": about(trace, path, found) | more,
+        "about": about(found, path) | {"versions": versions(trace)} | more,
         "weights": weights(kept, found.whole, extra),
-        "layout": html_layout.packages(named, kept),
     }
     return values, {
-        "nodes": named,
+        "nodes": nodes(trace),
         "modules": modules(trace),
         "contexts": kept,
         "per_module": per_module(trace, -1),
-        **by_rank(trace),
+        **modules_by_rank(trace),
     }

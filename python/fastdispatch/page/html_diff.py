@@ -11,7 +11,6 @@ from fastdispatch.compare.diff_text import lines
 from fastdispatch.page import html_data, html_source
 from fastdispatch.page.html import PageOptions, bounded
 from fastdispatch.page.html_blocks import block
-from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.report_facts import facts
 
@@ -86,10 +85,7 @@ def _core(
     ]
     values = {
         "about": _about(diff, path),
-        "weights": [
-            {"id": each.id, "label": each.label, "unit": each.unit, "about": each.about, "whole": 0} for each in weights
-        ],
-        "layout": {},
+        "weights": [{"id": each.id, "label": each.label, "unit": each.unit, "whole": 0} for each in weights],
         "compared": {
             "names": _named(diff),
             "per": "per step" if diff.by_step else "in total",
@@ -148,23 +144,14 @@ def _modules(joined: Trace) -> Columns:
 
 
 def _about(diff: Diff, path: str) -> dict[str, Any]:
-    """Return facts of both sides; differing versions and options are listed twice."""
+    """Return facts of both sides; differing versions are listed twice."""
     sides = [facts(trace, side.rank) for trace, side in zip(diff.traces, diff.sides, strict=True)]
-    about = asdict(sides[1])
-    about |= {"path": path, "phases": PHASES, "findings": [], "notes": [], "capped": {}}
-    about |= {"changes": list(lines(diff, top=_LINES)), "special": [], "open": [], "threads": []}
-    about["backward"]["autograd"] = 0
+    about = html_data.about(sides[1], path)
+    about |= {"capped": {}, "changes": list(lines(diff, top=_LINES)), "open": [], "threads": []}
     about["ranks"] = [
         asdict(rank) | {"side": end} for end, side in zip(_ENDS, sides, strict=True) for rank in side.ranks
     ]
-    versions, options = zip(
-        *(html_data.setting(trace) for trace in diff.traces),
-        strict=True,
-    )
-    return about | {"versions": _both(*versions), "options": _both(*options)}
-
-
-def _both(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    names = sorted({*before, *after})
-    pairs = {name: (before.get(name), after.get(name)) for name in names}
-    return {name: now if was == now else f"{was} \u2192 {now}" for name, (was, now) in pairs.items()}
+    was, now = (html_data.versions(trace) for trace in diff.traces)
+    pairs = {name: (was.get(name), now.get(name)) for name in {**was, **now}}
+    changed = {name: f"{before} \u2192 {after}" for name, (before, after) in pairs.items() if before != after}
+    return about | {"versions": was | now | changed}

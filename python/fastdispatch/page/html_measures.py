@@ -24,7 +24,6 @@ class MeasuredWeight:
     id: str
     label: str
     unit: str  # FLOP or B
-    about: str
     column: list[float]
 
 
@@ -40,8 +39,7 @@ def measured(trace: Trace, rank: int | None = None) -> list[MeasuredWeight]:
         bytes_of = Counter[int]()
         for (context, _, _), (_, _, sent, received) in comm.items():
             bytes_of[context] += max(sent, received)
-        about = "Bytes of communication in the measured steps, the larger of sent and received."
-        found.append(MeasuredWeight("comm", "Communicated bytes", "B", about, _column(trace, bytes_of)))
+        found.append(MeasuredWeight("comm", "Communicated bytes", "B", _column(trace, bytes_of)))
     return found
 
 
@@ -50,8 +48,7 @@ def _flops(trace: Trace, rank: int | None) -> MeasuredWeight:
     over = found.measured or found.ranks
     values = {row: work.flops / over for row, work in found.sites.items()}
     label = "FLOPs per step" if found.measured else "FLOPs"
-    about = "FLOPs of a rank; backward and recomputed ones are at their forward call."
-    return MeasuredWeight("flops", label, "FLOP", about, _column(trace, values))
+    return MeasuredWeight("flops", label, "FLOP", _column(trace, values))
 
 
 def _allocated(trace: Trace, rank: int | None) -> MeasuredWeight:
@@ -62,8 +59,7 @@ def _allocated(trace: Trace, rank: int | None) -> MeasuredWeight:
             for device in memory_of(trace, entry, sites)[0]:
                 for path in device.paths.values():
                     bytes_of[sites.site(path.context)] += path.allocated
-    about = "Bytes of all allocated blocks of the recording; those of backward are at their forward call."
-    return MeasuredWeight("memory", "Allocated bytes", "B", about, _column(trace, bytes_of))
+    return MeasuredWeight("memory", "Allocated bytes", "B", _column(trace, bytes_of))
 
 
 def _column(trace: Trace, values: Mapping[int, float]) -> list[float]:

@@ -71,7 +71,7 @@ export function verdict(node) {
 }
 
 /** The name of a colour: that of the change of the function's self time, else that of its package. */
-export function colourName(node) {
+function colourName(node) {
     if (!compares()) return `package-${trace.nodeColour[node]}`;
     const [before, after] = nodeSides(trace.weights[0]?.id ?? "", "");
     return `tone-${tone(before.own[node], after.own[node])}`;

@@ -7,7 +7,6 @@ import { everything, extent, laid, matching } from "./flame_layout.js";
 import { forest } from "./forest.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
-import { Strip } from "./strip.js";
 import { hideTip, showTip } from "./tip.js";
 import { label, shownThreads, trace, weight } from "./trace.js";
 
@@ -23,7 +22,6 @@ let rows = 0;
 let cursor = null; // frame of the keyboard
 let moved = null; // the part in view after the wheel or a drag; null: the zoomed frame
 let drag = null;
-let strip;
 let shown = "";
 let finder; // buttons of the matches of the search
 let match = -1; // number of the shown match
@@ -70,23 +68,20 @@ function draw() {
     const { narrow, top, all } = lay(width);
     const height = roomy(rows * ROW, scroller);
     const paint = fitted(canvas, width, height);
-    const colours = Array.from({ length: 8 }, (_, index) => variable(`--package-${index}`));
-    const tones = compares() ? hatched(paint) : null;
+    const fills = {};
     const [ink, faint, mark, ground] = ["--on-colour", "--faint", "--mark", "--ground"].map(variable);
     const matched = matches();
     paint.font = `12px ${variable("--code")}`;
     paint.textBaseline = "middle";
     const letter = paint.measureText("m").width;
     for (const box of boxes) {
-        const y = rowAt(box.row, height);
+        const y = box.row * ROW;
         const { node } = box.frame;
         const lit = !matched || matched[node];
         paint.globalAlpha = lit ? (box.passed ? 0.72 : 1) : 0.25;
-        const fills = tones ? tones[tone(box.frame.before, box.frame.after)] : [colours[trace.nodeColour[node]]];
-        for (const fill of fills) {
-            paint.fillStyle = fill;
-            paint.fillRect(box.x, y, Math.max(box.width - 1, 0.5), ROW - 1);
-        }
+        const colour = compares() ? `--tone-${tone(box.frame.before, box.frame.after)}` : `--package-${trace.nodeColour[node]}`;
+        paint.fillStyle = fills[colour] ??= variable(colour);
+        paint.fillRect(box.x, y, Math.max(box.width - 1, 0.5), ROW - 1);
         paint.globalAlpha = 1;
         if (matched && lit) {
             paint.fillStyle = mark;
@@ -100,42 +95,17 @@ function draw() {
     }
     if (cursor !== null) {
         const box = boxOf(cursor);
-        if (box) outline(paint, box, rowAt(box.row, height), variable("--focus"), ground, 3);
+        if (box) outline(paint, box, box.row * ROW, variable("--focus"), ground, 3);
     }
-    strip.draw(width);
     crumb(top, all);
     showMatch();
     note.textContent = narrow > 0 ? `${grouped(narrow)} frames too narrow to draw: zoom in to see them` : "";
-}
-
-/** Colours of changes, with rising stripes for more and falling stripes for less. */
-function hatched(paint) {
-    const lines = (rises) => {
-        const tile = new OffscreenCanvas(8, 8);
-        const pen = tile.getContext("2d");
-        pen.strokeStyle = "rgb(0 0 0 / 30%)";
-        for (const shift of [-8, 0, 8]) {
-            pen.moveTo(shift - 1, rises ? 9 : -1);
-            pen.lineTo(shift + 9, rises ? -1 : 9);
-        }
-        pen.stroke();
-        return paint.createPattern(tile, "repeat");
-    };
-    const [more, less] = [lines(true), lines(false)];
-    const names = (word) => [1, 2, 3].map((size) => `${word}-${size}`);
-    return Object.fromEntries([["same", [variable("--tone-same")]],
-        ...names("more").map((name) => [name, [variable(`--tone-${name}`), more]]),
-        ...names("less").map((name) => [name, [variable(`--tone-${name}`), less]])]);
 }
 
 function outline(paint, box, y, colour, ground, wide = 2) {
     paint.lineWidth = wide;
     paint.strokeStyle = colour;
     paint.strokeRect(box.x + wide / 2, y + wide / 2, Math.max(box.width - 1 - wide, 1), ROW - 1 - wide);
-}
-
-function rowAt(row, height) {
-    return state.flip ? height - (row + 1) * ROW : row * ROW;
 }
 
 /** The path to the zoomed frame; each caller is a button. */
@@ -177,7 +147,7 @@ function boxOf(frame) {
 function boxAt(event) {
     const area = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - area.left, event.clientY - area.top];
-    const row = Math.floor((state.flip ? area.height - y : y) / ROW);
+    const row = Math.floor(y / ROW);
     return boxes.find((box) => box.row === row && x >= box.x && x < box.x + box.width);
 }
 
@@ -201,7 +171,7 @@ function go(frame) {
     draw();
     const box = boxOf(frame);
     if (box) {
-        const y = rowAt(box.row, canvas.clientHeight);
+        const y = box.row * ROW;
         if (y < scroller.scrollTop || y + ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = y - ROW;
     }
     note.textContent = tip(frame).filter(Boolean).join(" · ");
@@ -245,9 +215,8 @@ function key(event) {
     const siblings = source.children(at.parent);
     const place = siblings.findIndex((frame) => frame.id === at.id);
     const deeper = source.children(at)[0];
-    const [into, out] = state.flip ? ["ArrowUp", "ArrowDown"] : ["ArrowDown", "ArrowUp"];
-    if (event.key === into && deeper) go(cursor === null ? at : deeper);
-    else if (event.key === out && at.parent) go(at.parent);
+    if (event.key === "ArrowDown" && deeper) go(cursor === null ? at : deeper);
+    else if (event.key === "ArrowUp" && at.parent) go(at.parent);
     else if (event.key === "ArrowLeft" && place > 0) go(siblings[place - 1]);
     else if (event.key === "ArrowRight" && place + 1 < siblings.length) go(siblings[place + 1]);
     else if (event.key === "Enter") zoomTo(at);
@@ -296,17 +265,6 @@ function released(event) {
     if (box) zoomTo(box.frame);
 }
 
-/** The flame in small, without names. */
-function small(paint, width, height) {
-    const { found } = laid(0, 1, width);
-    const deepest = found.reduce((most, box) => Math.max(most, box.row + 1), 1);
-    const row = Math.min(4, height / deepest);
-    for (const box of found) {
-        paint.fillStyle = variable(compares() ? `--tone-${tone(box.frame.before, box.frame.after)}` : `--package-${trace.nodeColour[box.frame.node]}`);
-        paint.fillRect(box.x, state.flip ? height - (box.row + 1) * row : box.row * row, Math.max(box.width - 0.5, 0.5), row);
-    }
-}
-
 function toggle(name, text, hint) {
     const box = el("input", { type: "checkbox", name, onchange: () => set({ [name]: box.checked, zoom: "" }) });
     toggles.push(box);
@@ -319,8 +277,6 @@ function mount(host) {
         onpointerdown: pressed, onpointermove: pointed, onpointerup: released, onpointerleave: hideTip,
     });
     canvas.addEventListener("wheel", wheel, { passive: false });
-    strip = new Strip({ name: "All of the flame graph, with the part in view", height: 40, paint: small, range: viewed, move: view,
-        key: () => [state.weight, state.phase, state.rank, state.thread, state.plumbing, state.reverse, state.join, state.flip].join() });
     finder = el("span", { class: "crumbs", hidden: true }, el("span", { class: "quiet" }),
         button("‹", () => toMatch(-1), { "aria-label": "Previous match", title: "Previous match (N)" }), button("›", () => toMatch(1), { "aria-label": "Next match", title: "Next match (n)" }));
     scroller = el("div", { class: "scroller" }, canvas);
@@ -329,9 +285,8 @@ function mount(host) {
     host.append(
         el("div", { class: "viewbar" }, crumbs, el("span", { class: "spring" }), finder,
             toggle("reverse", "callers", "From each function to its callers"),
-            toggle("join", "join repeats", "blocks.0, blocks.1, ... are one frame"),
-            toggle("flip", "roots below", "Flames instead of icicles")),
-        el("div", { class: "strip-place" }, strip.canvas), scroller, note);
+            toggle("join", "join repeats", "blocks.0, blocks.1, ... are one frame")),
+        scroller, note);
     new ResizeObserver(() => { if (scroller.offsetParent !== null) draw(); }).observe(scroller);
 }
 

@@ -54,8 +54,3 @@ function flops(number) {
 export function words(name) {
     return name.replaceAll("_", " ");
 }
-
-/** The name of a function with its class. */
-export function shortName(className, name) {
-    return className ? `${className}.${name}` : name;
-}

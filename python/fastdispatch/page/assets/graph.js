@@ -10,21 +10,20 @@ import { set, state } from "./state.js";
 import { hideTip, showTip } from "./tip.js";
 import { grouped as sumsBy, modulesOf, trace, weight } from "./trace.js";
 
-const [WIDTH, HEIGHT, PAD] = [224, 60, 16]; // as in page/html_layout.py; five side by side on a laptop
+const [WIDTH, HEIGHT, PAD] = [224, 60, 16]; // five side by side on a laptop
 const HEAD = 10; // length of the head of an arrow, as in Graphviz
 const LEAST = 0.02; // percent, without a share filter
 const PROJECT = 1; // colour
 const MOST_BOXES = 60;
 const MOST_EDGES = 220;
 const LETTERS = 21;
-const SIDES = [["left", "to the left"], ["right", "to the right"], ["top", "above"], ["bottom", "below"]];
+const SIDES = ["to the left", "to the right", "above", "below"];
 
 let bar;
 let scroller;
 let note;
 let made; // the current drawing: { boxes, edges, routes, places, sums, whole }
 let scale = 1;
-let fit = true;
 
 /** The drawn groups and edges: the heaviest ones, around the focus if set; the others are counted. */
 function choose() {
@@ -82,33 +81,6 @@ function heaviest({ ids, edges, sums }) {
         at = next.to;
         path.add(at);
     }
-}
-
-/** Graphviz's layout if no group was unfolded, else that of layers.js. */
-function lay({ ids, edges, sums, focus }) {
-    const boxes = ids.map((id) => ({ id, width: WIDTH, height: HEIGHT, weight: sums.total[id] }));
-    const ready = trace.layout ?? {};
-    const label = (id) => allGroups()[id].label;
-    if (focus >= 0 || state.open !== "" || !ready.boxes || !ids.every((id) => Object.hasOwn(ready.boxes, label(id)))) {
-        const laid = layered(boxes, edges);
-        return { ...laid, routes: laid.routes.map(curve) };
-    }
-    const places = new Map(ids.map((id) => [id, { x: ready.boxes[label(id)][0], y: ready.boxes[label(id)][1] }]));
-    const ways = new Map(ready.edges.map(([from, to, points]) => [`${from}\n${to}`, points]));
-    const routes = edges.map(({ from, to }) => splines(ways.get(`${label(from)}\n${label(to)}`)));
-    const points = ready.edges.flatMap((edge) => edge[2]);
-    for (const { x, y } of places.values()) points.push([x, y], [x + WIDTH, y + HEIGHT]);
-    const [xs, ys] = [0, 1].map((side) => points.map((point) => point[side]));
-    const [left, top] = [Math.min(...xs), Math.min(...ys)];
-    return { places, routes, left, top, width: Math.max(...xs) - left, height: Math.max(...ys) - top };
-}
-
-/** Curves of Graphviz: a point, then three per segment. */
-function splines(points) {
-    if (!points) return "";
-    let text = `M${points[0]}`;
-    for (let i = 1; i + 2 < points.length; i += 3) text += ` C${points[i]} ${points[i + 1]} ${points[i + 2]}`;
-    return text;
 }
 
 /** Curves through points, with space for the head of the arrow. */
@@ -191,7 +163,7 @@ function boxOf(id) {
     const change = sidesOf(id);
     const text = compares() ? changeText(change.before, change.after) : "";
     const selected = state.node >= 0 && made.ofNode[state.node] === id;
-    const kinds = ["box", `level-${group.level}`, selected && "selected", made.lit && !made.lit.has(id) && "unlit",
+    const kinds = ["box", selected && "selected", made.lit && !made.lit.has(id) && "unlit",
         made.heavy?.path.has(id) && "heaviest", made.focus === id && "focus"].filter(Boolean);
     const hint = group.inside.length > 0 ? "Enter unfolds" : "Enter selects";
     return svg("g", {
@@ -227,15 +199,7 @@ function focusOn(id) {
 }
 
 function key(event, group) {
-    const near = (side, other) => made.edges.find((edge) => edge[side] === group.id)?.[other];
-    const beside = (step) => {
-        const at = made.places.get(group.id);
-        const column = made.ids.filter((id) => Math.abs(made.places.get(id).x - at.x) < WIDTH / 2).sort((a, b) => made.places.get(a).y - made.places.get(b).y);
-        return column[column.indexOf(group.id) + step];
-    };
-    const walk = { ArrowLeft: () => near("to", "from"), ArrowRight: () => near("from", "to"), ArrowUp: () => beside(-1), ArrowDown: () => beside(1) }[event.key];
-    if (walk) focusOn(walk());
-    else if (event.key === "Enter" || event.key === " ") act(group);
+    if (event.key === "Enter" || event.key === " ") act(group);
     else if (event.key === "Backspace" && group.parent >= 0) fold(group.parent);
     else if (event.key === "f" || event.key === "F") set({ focus: state.focus === group.id ? -1 : group.id });
     else return;
@@ -251,18 +215,19 @@ function draw() {
         tools();
         return;
     }
-    Object.assign(made, lay(made));
+    const boxes = made.ids.map((id) => ({ id, width: WIDTH, height: HEIGHT, weight: made.sums.total[id] }));
+    Object.assign(made, layered(boxes, made.edges));
     made.heavy = state.heaviest ? heaviest(made) : null;
     const most = made.edges[0]?.value ?? 0;
     const [width, height] = [made.width + 2 * PAD, made.height + 2 * PAD];
-    const picture = svg("svg", { viewBox: `${(made.left ?? 0) - PAD} ${(made.top ?? 0) - PAD} ${width} ${height}`, class: made.heavy ? "graph with-path" : "graph", role: "group", "aria-label": "Call graph" },
+    const picture = svg("svg", { viewBox: `${-PAD} ${-PAD} ${width} ${height}`, class: "graph", role: "group", "aria-label": "Call graph" },
         svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 0, refY: 4, markerWidth: HEAD, markerHeight: 12, preserveAspectRatio: "none", markerUnits: "userSpaceOnUse", orient: "auto" },
             svg("path", { d: "M0,0 L8,4 L0,8 z", class: "head" }))),
-        ...made.edges.map((edge, i) => edgeOf(edge, made.routes[i], made.heavy?.ways.has(edge), most)).reverse(),
+        ...made.edges.map((edge, i) => edgeOf(edge, curve(made.routes[i]), made.heavy?.ways.has(edge), most)).reverse(),
         ...made.ids.map(boxOf));
     scroller.replaceChildren(picture);
     if (compares()) picture.append(...signs(picture));
-    if (fit) scale = Math.max(1, Math.min(1.25, (scroller.clientWidth - 4) / width)); // scrolled rather than shrunk: text stays readable
+    scale = Math.max(1, Math.min(1.25, (scroller.clientWidth - 4) / width)); // scrolled rather than shrunk: text stays readable
     picture.setAttribute("width", Math.round(width * scale));
     picture.setAttribute("height", Math.round(height * scale));
     if (focused !== undefined) focusOn(focused);
@@ -273,8 +238,8 @@ function draw() {
 /** How far each box is out of view, in pixels: to the left, to the right, above, below; 0 in view. */
 function distances(id) {
     const { x, y } = made.places.get(id);
-    const left = (x - (made.left ?? 0) + PAD) * scale - scroller.scrollLeft;
-    const top = (y - (made.top ?? 0) + PAD) * scale - scroller.scrollTop;
+    const left = (x + PAD) * scale - scroller.scrollLeft;
+    const top = (y + PAD) * scale - scroller.scrollTop;
     return [-left, left + WIDTH * scale - scroller.clientWidth, -top, top + HEIGHT * scale - scroller.clientHeight].map((far) => Math.max(0, Math.round(far)));
 }
 
@@ -283,7 +248,7 @@ function showPath() {
     const path = [...(made.heavy?.path ?? [])];
     if (path.length > 0 && scroller.clientWidth > 0 && path.every((id) => distances(id).some((far) => far > 0))) {
         const { x, y } = made.places.get(path[0]);
-        scroller.scrollTo((x - (made.left ?? 0)) * scale, (y - (made.top ?? 0)) * scale - scroller.clientHeight / 3);
+        scroller.scrollTo(x * scale, y * scale - scroller.clientHeight / 3);
     }
     remark();
 }
@@ -294,18 +259,11 @@ function remark() {
     const { hidden, hiddenEdges } = made;
     const far = made.ids.map(distances);
     const outside = SIDES.map((_, i) => far.filter((each) => each[i] > 0).length);
-    const text = SIDES.map(([, words], i) => (outside[i] > 0 ? `${outside[i]} ${words}` : "")).filter(Boolean).join(", ");
-    SIDES.forEach(([name], i) => scroller.classList.toggle(`more-${name}`, outside[i] > 0));
+    const text = SIDES.map((words, i) => (outside[i] > 0 ? `${outside[i]} ${words}` : "")).filter(Boolean).join(", ");
     note.textContent = `${counted(made.ids.length, "box", "boxes")}, ${counted(made.edges.length, "edge")}`
         + (hidden ? `; ${counted(hidden, "lighter box", "lighter boxes")} not drawn` : "")
         + (hiddenEdges ? `; ${counted(hiddenEdges, "lighter edge")} not drawn` : "")
         + (text ? `; scroll to see ${text}` : "");
-}
-
-function sized(factor) {
-    fit = factor === 0;
-    scale *= factor || 1;
-    draw();
 }
 
 function tools() {
@@ -321,13 +279,12 @@ function tools() {
             { "aria-pressed": String(state.focus >= 0), disabled: target < 0, title: "The selected function with its callers and callees (F on a box)" }),
         el("label", {}, el("span", { class: "quiet" }, "depth "), el("input", { type: "number", name: "depth", min: 1, max: 9, value: state.depth, disabled: state.focus < 0,
             onchange: (event) => set({ depth: Math.max(1, Math.min(9, Number(event.target.value) || 1)) }) })),
-        button("Fold all", () => set({ open: "", focus: -1 }), { disabled: state.open === "" && state.focus < 0 }),
-        button("−", () => sized(0.8), { "aria-label": "Smaller" }), button("+", () => sized(1.25), { "aria-label": "Larger" }), button("Fit", () => sized(0)));
+        button("Fold all", () => set({ open: "", focus: -1 }), { disabled: state.open === "" && state.focus < 0 }));
 }
 
 function mount(host) {
     bar = el("div", { class: "viewbar" });
-    scroller = el("div", { class: "scroller graphs", onscroll: () => made && remark() });
+    scroller = el("div", { class: "scroller", onscroll: () => made && remark() });
     note = el("p", { class: "note", "aria-live": "polite" });
     host.append(bar, scroller, note);
 }

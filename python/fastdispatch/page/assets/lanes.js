@@ -81,37 +81,6 @@ export function refold(plumbing) {
     }
 }
 
-/** Own time of functions in the slices of a range of time, the longest first, `{ node, own, count }`, and per lane the
- * time with a call, `{ lane, busy }`. */
-export function sumsOf(from, to) {
-    const nodes = new Map();
-    const busy = [];
-    for (const lane of lines.lanes) {
-        const open = []; // by depth: the slice that may contain the next ones
-        let covered = 0;
-        const add = (node, time, count) => {
-            if (node < 0) return;
-            const sum = nodes.get(node) ?? { node, own: 0, count: 0 };
-            sum.own += time;
-            sum.count += count;
-            nodes.set(node, sum);
-        };
-        for (let i = lane.from; i < lane.to; i++) {
-            const depth = lines.depth[i];
-            const time = Math.min(lines.start[i] + lines.duration[i], to) - Math.max(lines.start[i], from);
-            if (depth === HIDDEN || time <= 0) continue;
-            add(nodeOf(i), time, 1);
-            const above = lane.kind === "thread" && depth > 0 ? open[depth - 1] : undefined;
-            if (above !== undefined && lines.start[above] + lines.duration[above] > lines.start[i]) add(nodeOf(above), -time, 0);
-            else if (depth === 0) covered += time;
-            open[depth] = i;
-            open.length = depth + 1;
-        }
-        if (covered > 0) busy.push({ lane, busy: covered });
-    }
-    return { nodes: [...nodes.values()].sort((a, b) => b.own - a.own), busy };
-}
-
 /** Set the position of each lane; returns the total height. */
 export function stack(top) {
     let y = top;

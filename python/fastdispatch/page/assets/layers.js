@@ -9,7 +9,7 @@ const GAP_Y = 14;
 const SWEEPS = 10;
 
 /** `boxes`: `{ id, width, height, weight }`; `edges`: `{ from, to, value }` of ids. Returns `places`, id to
- * `{ x, y, layer }` of the upper left corner, `routes`, a list of points per edge, and the total size. */
+ * `{ x, y }` of the upper left corner, `routes`, a list of points per edge, and the total size. */
 export function layered(boxes, edges) {
     const items = new Map(boxes.map((box) => [box.id, { ...box, out: [], into: [], layer: 0, y: 0 }]));
     const forward = acyclic(items, edges);
@@ -18,10 +18,7 @@ export function layered(boxes, edges) {
     order(layers);
     const width = placeX(layers);
     const height = placeY(layers);
-    const places = new Map(boxes.map(({ id }) => {
-        const { x, y, layer } = items.get(id);
-        return [id, { x, y, layer }];
-    }));
+    const places = new Map(boxes.map(({ id }) => [id, { x: items.get(id).x, y: items.get(id).y }]));
     return { places, routes: chains.map(route), width, height };
 }
 

@@ -1,6 +1,5 @@
 // The page: tabs, search, filters, and the current view.
 
-import { about } from "./about.js";
 import { block } from "./blocks.js";
 import { compares } from "./change.js";
 import { button, el, options } from "./dom.js";
@@ -13,16 +12,15 @@ import { begin, listen, reset, restore, set, state } from "./state.js";
 import { table } from "./table.js";
 import { modules } from "./modules.js";
 import { overview } from "./overview.js";
-import { ranks } from "./ranks.js";
 import { source } from "./source.js";
 import { timeline } from "./timeline.js";
-import { open, rankList, rankOf, trace, weight } from "./trace.js";
+import { open, openRanks, rankList, rankOf, trace, weight } from "./trace.js";
 import { help } from "./help.js";
 import { hideTip } from "./tip.js";
 
 // In the order of their tabs. A view has id, title, mount(host), update(), and, if not every page has it, load(block),
 // which returns whether this page has it.
-const views = [overview, flame, graph, table, modules, timeline, source, ranks, about];
+const views = [overview, flame, graph, table, modules, timeline, source];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 
@@ -116,14 +114,14 @@ function render() {
         view.mount(host);
     }
     document.body.dataset.view = view.id;
-    parts.details.hidden = ["about", "overview"].includes(view.id) || state.node < 0;
+    parts.details.hidden = view.id === "overview" || state.node < 0;
     view.update();
     details(parts.details);
 }
 
 function changed(names) {
     hideTip();
-    if (names.has("theme")) document.documentElement.dataset.theme = state.theme;
+    if (names.has("theme")) showTheme();
     if (parts.query.value !== state.query) parts.query.value = state.query;
     for (const name of ["package", "kind", "phase", "rank", "thread", "changes", "min"]) parts[name].value = String(state[name]);
     parts.plumbing.checked = state.plumbing;
@@ -164,17 +162,19 @@ function walkTabs(event) {
     event.stopPropagation();
 }
 
-function turnTheme() {
-    const dark = state.theme ? state.theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
-    set({ theme: dark ? "light" : "dark" });
+const { dataset } = document.documentElement;
+
+/** Set the selected theme, or that of the system; on paper always the light one. */
+function showTheme() {
+    const system = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    dataset.theme = dataset.print ? "light" : state.theme || system;
 }
 
-/** Print in the light theme, with pictures in full height. */
+/** Print pictures in full height. */
 function print(on) {
-    const { dataset } = document.documentElement;
-    dataset.theme = on ? "light" : state.theme;
     if (on) dataset.print = "yes";
     else delete dataset.print;
+    showTheme();
     render();
 }
 
@@ -185,13 +185,13 @@ function connect() {
     for (const name of ["min", "rank"]) parts[name].addEventListener("change", () => set({ [name]: Number(parts[name].value) }));
     parts.plumbing.addEventListener("change", () => set({ plumbing: parts.plumbing.checked, zoom: "" }));
     parts.help.addEventListener("click", help);
-    parts.theme.addEventListener("click", turnTheme);
+    parts.theme.addEventListener("click", () => set({ theme: dataset.theme === "dark" ? "light" : "dark" }));
     parts.reset.addEventListener("click", reset);
     parts.tabs.addEventListener("keydown", walkTabs);
     document.addEventListener("keydown", keys);
     window.addEventListener("beforeprint", () => print(true));
     window.addEventListener("afterprint", () => print(false));
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => changed(new Set(["theme"])));
 }
 
 /** Resolve when the document has been painted; a hidden page is not painted. */
@@ -204,11 +204,12 @@ async function start() {
     open(await block("data-core"));
     if (compares()) begin({ view: "table" });
     restore();
-    document.documentElement.dataset.theme = state.theme;
+    showTheme();
     parts.query.value = state.query;
     showMatches();
     await painted();
     performance.mark("searched");
+    openRanks(await block("data-ranks"));
     const every = await Promise.all(views.map(async (view) => (view.load ? await view.load(block) : true)));
     present = views.filter((_, index) => every[index]);
     if (!present.some(({ id }) => id === state.view)) state.view = present[0].id;

@@ -125,25 +125,15 @@ function turn(row) {
 function line(row, forward, backward) {
     const closed = folded.has(row.key);
     const mark = row.inside > 0 ? (closed ? "▸" : "▾") : "·";
-    return el("tr", { "data-path": row.key, "aria-level": row.depth + 1, "aria-expanded": row.inside > 0 ? String(!closed) : null, onkeydown: (event) => key(event, row) },
+    return el("tr", { "data-path": row.key },
         el("th", { scope: "row", style: { paddingLeft: `${9 + 20 * row.depth}px` } },
-            el("button", { type: "button", class: "twist", onclick: () => turn(row), disabled: row.inside === 0, "aria-label": closed ? "Unfold" : "Fold" }, mark),
+            el("button", { type: "button", class: "twist", onclick: () => turn(row), disabled: row.inside === 0, "aria-expanded": String(!closed), "aria-label": "Modules inside" }, mark),
             el("button", { type: "button", class: "name", onclick: () => set({ node: forwardOf(row) }) }, el("b", {}, row.name.slice(0, 200)),
                 el("span", { class: "quiet" }, [row.className.slice(0, 120), row.instances > 1 ? `× ${row.instances}` : ""].filter(Boolean).join("  ")))),
         bar(row, "total", forward), cell(row, "self", "ns"), bar(row, "backward", backward),
         el("td", { class: "number" }, share(row.total + row.backward, forward + backward)),
         cell(row, "ops", "count"), cell(row, "calls", "count"),
         el("td", { class: "number" }, row.parameters[0] ? `${grouped(row.parameters[0])} (${bytes(row.parameters[1])})` : ""));
-}
-
-/** Arrows move; left folds, right unfolds. */
-function key(event, row) {
-    const steps = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" };
-    if (steps[event.key]) event.currentTarget[steps[event.key]]?.querySelector("button.name").focus();
-    else if (event.key === "ArrowLeft" && row.inside > 0 && !folded.has(row.key)) turn(row);
-    else if (event.key === "ArrowRight" && folded.has(row.key)) turn(row);
-    else return;
-    event.preventDefault();
 }
 
 function draw() {
@@ -168,7 +158,7 @@ function mount(host) {
         ["Backward", "Autograd time that its forward caused"], ["Share", "Of forward and backward of the whole model"], ["Operators", "Calls of operators at or below"], ["Calls", "Of its forward"],
         ["Parameters", "Elements and bytes, of all instances in a row, with those of modules below"]];
     host.append(el("div", { class: "viewbar" }, note),
-        el("div", { class: "scroller" }, el("table", { class: "figures", role: "treegrid" },
+        el("div", { class: "scroller" }, el("table", { class: "figures" },
             el("thead", {}, el("tr", {}, ...heads.map(([label, title], i) => el("th", { scope: "col", title, class: i > 0 ? "number" : "" }, label)))), body)));
 }
 

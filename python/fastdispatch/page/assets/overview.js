@@ -1,7 +1,9 @@
-// The overview: the training step by phase, findings, hottest paths, ranks.
+// The overview: the training step by phase, findings, hottest paths, ranks, and facts of the recording; of two
+// recordings the changes and the facts.
 
 import { compares } from "./change.js";
 import { button, el } from "./dom.js";
+import { recorded } from "./facts.js";
 import { counted, figure, grouped, seconds, share } from "./format.js";
 import { locate } from "./forest.js";
 import { leaf, openText, opened, pathOf } from "./groups.js";
@@ -89,7 +91,7 @@ function finding(each) {
 
 function findings() {
     const { findings: list, not_decided: open } = found.values;
-    const { findings: sentences } = trace.about;
+    const { findings: sentences, notes } = trace.about;
     const section = el("section", {}, el("h3", {}, "Findings"));
     if (list.length === 0) section.append(el("p", { class: "status good" }, el("b", {}, "✓ "), "None of the detectors found anything that slows this training down."));
     else section.append(el("ol", { class: "plain" }, ...list.slice(0, LISTED).map(finding)));
@@ -98,7 +100,10 @@ function findings() {
         section.append(el("details", {}, el("summary", { class: "quiet" }, `${counted(open.length, "detector")} could not decide`),
             el("ul", { class: "findings" }, ...open.map(({ id, reason }) => el("li", {}, `${id}: ${reason}`)))));
     }
-    if (sentences.length > 0) section.append(el("h3", {}, "The pipeline"), el("ul", { class: "findings" }, ...sentences.map((text) => el("li", {}, text))));
+    if (sentences.length + notes.length > 0) {
+        section.append(el("h3", {}, "The pipeline"), el("ul", { class: "findings" }, ...sentences.map((text) => el("li", {}, text))),
+            ...notes.map((text) => el("p", { class: "quiet" }, text)));
+    }
     return section;
 }
 
@@ -141,16 +146,24 @@ function sums(maps) {
         el("code", {}, "fastdispatch merge RUN -o ranks.json && fastdispatch html ranks.json"));
 }
 
-function mount(host) {
-    const maps = rankMaps(trace.overview);
+/** Changes, as the lines of `fastdispatch diff`. */
+function changes() {
+    return el("section", {}, el("h3", {}, "What changed"), el("pre", { tabindex: "0", class: "lines" }, trace.about.changes.join("\n")));
+}
+
+function step() {
+    const maps = rankMaps({ ...found.tables, perRow: found.values.ranks_per_row });
     const pages = [hottest(), maps && el("section", {}, el("h3", {}, counted(found.values.rank_count, "rank")), maps)].filter(Boolean);
-    host.append(el("div", { class: "scroller prose wide overview" }, ...head(), bar(), sums(maps), findings(), processes(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)));
+    return [...head(), bar(), sums(maps), findings(), processes(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)];
+}
+
+function mount(host) {
+    host.append(el("div", { class: "scroller prose wide overview" }, ...(compares() ? [changes()] : step()), recorded()));
 }
 
 async function load(block) {
-    found = compares() ? null : await block("data-overview");
-    trace.overview = found ? { ...found.tables, perRow: found.values.ranks_per_row } : null;
-    return found !== null;
+    found = await block("data-overview");
+    return true;
 }
 
 export const overview = { id: "overview", title: "Overview", load, mount, update() {} };

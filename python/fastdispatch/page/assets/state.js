@@ -17,7 +17,6 @@ const DEFAULTS = {
     zoom: "", // zoomed frame of the flame view
     reverse: false,
     join: true, // merge repeats of a module
-    flip: false, // roots below
     open: "", // groups of the graph that are unfolded
     focus: -1, // group of the graph
     depth: 1, // distance from the focus
@@ -26,7 +25,6 @@ const DEFAULTS = {
     ascending: false,
     from: 0, // visible part of the timeline, ns
     to: 0,
-    pick: "", // selected range of the timeline, "from:to", ns
     slice: -1, // selected slice
     theme: "",
 };

@@ -1,4 +1,4 @@
-// The table view: one row per function, sorted and filtered; copied as text or CSV.
+// The table view: one row per function, sorted and filtered; copied as CSV.
 
 import { changeMark, compares, nodeSides, swatch, verdict } from "./change.js";
 import { button, copy, el } from "./dom.js";
@@ -107,8 +107,8 @@ function draw() {
         + (hidden ? `; ${hidden} below ${state.min} % not shown` : "");
 }
 
-/** All rows of the table as text, a separator between cells. */
-function text(separator, quote) {
+/** All rows of the table. */
+function csv() {
     const { nodes } = trace;
     const list = columns();
     const { total, whole } = byNode(weight().id);
@@ -116,7 +116,7 @@ function text(separator, quote) {
     for (const node of sorted) {
         lines.push([nodes.key[node], nodes.package[node], nodes.kind[node], (total[node] / (whole || 1)).toFixed(6), ...(compares() ? [verdict(node)] : []), ...list.map(({ cells }) => cells[node])]);
     }
-    return `${lines.map((line) => line.map(quote).join(separator)).join("\n")}\n`;
+    return `${lines.map((line) => line.map(csvCell).join(",")).join("\n")}\n`;
 }
 
 /** A cell as in RFC 4180; text that a spreadsheet would read as a formula is quoted. */
@@ -126,24 +126,14 @@ function csvCell(value) {
     return /[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** Up and down move between rows. */
-function key(event) {
-    const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
-    const next = step && event.target.closest("tr")?.[step]?.querySelector("button.name");
-    if (!next) return;
-    next.focus();
-    event.preventDefault();
-}
-
 function mount(host) {
     head = el("thead");
-    body = el("tbody", { onkeydown: key });
+    body = el("tbody");
     note = el("span", { class: "quiet", "aria-live": "polite" });
     more = button("Show more rows", () => { shown += PAGE; draw(); });
     host.append(
         el("div", { class: "viewbar" }, note, el("span", { class: "spring" }),
-            button("Copy as text", () => copy(text("\t", (cell) => String(cell).replace(/[\t\n\r]/g, " ")))),
-            button("Copy as CSV", () => copy(text(",", csvCell)))),
+            button("Copy as CSV", () => copy(csv()))),
         el("div", { class: "scroller" }, el("table", { class: "figures" }, head, body), more));
 }
 

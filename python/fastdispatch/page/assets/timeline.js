@@ -2,16 +2,15 @@
 
 import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
 import { counted, seconds, share } from "./format.js";
-import { HEAD, ROW, bubbles, laneAt, laneOf, lines, nodeOf, refold, sliceAt, stack, sumsOf, take, training, waits } from "./lanes.js";
+import { HEAD, ROW, bubbles, laneAt, laneOf, lines, nodeOf, refold, sliceAt, stack, take, training, waits } from "./lanes.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
 import { Strip } from "./strip.js";
 import { arrow, colourOf, marked, nameOf, placeOf, small } from "./timeline_parts.js";
 import { hideTip, showTip } from "./tip.js";
-import { label, trace } from "./trace.js";
+import { trace } from "./trace.js";
 
 const AXIS = 34;
-const SUMS = 14; // functions of a selected range
 const SETTLED = 200; // ms without a move before the address is changed
 
 let canvas;
@@ -72,7 +71,6 @@ function draw() {
     let drawn = 0;
     for (const lane of lines.lanes) drawn += lanePaint(paint, lane, at, width, look);
     axis(paint, at, width, look);
-    pickPaint(paint, at, height, look);
     strip.draw(width);
     if (state.slice >= 0 && state.slice < lines.count) arrows(paint, at, look);
     note.textContent = `${counted(drawn, "slice")} drawn of ${counted(lines.count, "slice")}, ${seconds(window_.to - window_.from)} in view`
@@ -230,44 +228,10 @@ function fields(slice) {
     return list;
 }
 
-/** The selected range, absolute times; null: none. */
-function picked() {
-    const [from, to] = state.pick.split(":").map(Number);
-    return to > from ? [lines.begin + from, lines.begin + to] : null;
-}
-
-function pickPaint(paint, at, height, look) {
-    const range = drag?.picks ?? picked();
-    if (range === null) return;
-    const [left, right] = range.map(at.x);
-    paint.globalAlpha = 0.14;
-    paint.fillStyle = look.focus;
-    paint.fillRect(left, 0, right - left, height);
-    paint.globalAlpha = 1;
-    paint.fillRect(left, 0, 1.5, height);
-    paint.fillRect(right, 0, 1.5, height);
-    paint.fillText(seconds(right > left ? range[1] - range[0] : 0), left + 5, 25);
-}
-
-/** Sums of the selected range: own time by function, and how busy each lane was. */
-function showSums([from, to]) {
-    const { nodes, busy } = sumsOf(from, to);
-    facts.replaceChildren(el("b", {}, `${seconds(to - from)} from ${seconds(from - lines.begin)}`),
-        el("p", { class: "quiet" }, busy.slice(0, 6).map(({ lane, busy: time }) => `${placeOf(lane)}: ${share(time, to - from)} busy`).join(" · "), busy.length > 6 ? ` · ${busy.length - 6} more lanes` : ""),
-        el("dl", {}, ...nodes.slice(0, SUMS).flatMap(({ node, own, count }) => [
-            el("dt", {}, el("button", { type: "button", class: "name", onclick: () => set({ node }) }, label(node).slice(0, 60))), el("dd", {}, `itself ${seconds(own)} in ${counted(count, "slice")}`)])),
-        nodes.length > SUMS ? el("p", { class: "quiet" }, `${counted(nodes.length - SUMS, "more function")}`) : "",
-        button("×", () => set({ pick: "" }), { class: "close", "aria-label": "Close" }));
-}
-
 function showFacts() {
     const { slice } = state;
-    facts.hidden = (slice < 0 || slice >= lines.count) && picked() === null;
+    facts.hidden = slice < 0 || slice >= lines.count;
     if (facts.hidden) return;
-    if (picked() !== null) {
-        showSums(picked());
-        return;
-    }
     facts.replaceChildren(el("b", {}, nameOf(slice).slice(0, 200)), el("dl", {}, ...fields(slice).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
         button("×", () => set({ slice: -1 }), { class: "close", "aria-label": "Close" }));
 }
@@ -283,8 +247,6 @@ function hit(event) {
 
 function pressed(event) {
     drag = { x: event.clientX, from: window_.from, to: window_.to, moved: false };
-    const at = scaleOf(canvas.clientWidth).time(event.clientX - canvas.getBoundingClientRect().left);
-    if (event.shiftKey) Object.assign(drag, { anchor: at, picks: [at, at] });
     canvas.setPointerCapture(event.pointerId);
 }
 
@@ -293,12 +255,6 @@ function moved(event) {
     if (drag && Math.abs(event.clientX - drag.x) + (drag.moved ? 9 : 0) > 4) {
         drag.moved = true;
         hideTip();
-        if (drag.picks) {
-            const at = scaleOf(canvas.clientWidth).time(pointer);
-            drag.picks = [Math.min(at, drag.anchor), Math.max(at, drag.anchor)];
-            draw();
-            return;
-        }
         const by = (event.clientX - drag.x) * (drag.to - drag.from) / canvas.clientWidth;
         move(drag.from - by, drag.to - by);
         return;
@@ -311,14 +267,13 @@ function moved(event) {
 function released(event) {
     const was = drag;
     drag = null;
-    if (was?.picks && was.moved) set({ pick: was.picks.map((time) => Math.round(time - lines.begin)).join(":"), slice: -1 });
     if (was === null || was.moved) return;
     const { slice, lane, head } = hit(event);
     if (head) {
         lane.folded = !lane.folded;
         draw();
     } else if (slice >= 0) {
-        set({ slice, node: nodeOf(slice), pick: "" });
+        set({ slice, node: nodeOf(slice) });
     }
 }
 
@@ -341,7 +296,7 @@ function beside(step) {
 function key(event) {
     const act = {
         w: () => zoom(0.7, pointer ?? undefined), s: () => zoom(1 / 0.7, pointer ?? undefined), a: () => pan(-0.15), d: () => pan(0.15),
-        ArrowLeft: () => beside(-1), ArrowRight: () => beside(1), f: fit, "0": () => move(lines.begin, lines.end), Escape: () => set({ slice: -1, pick: "" }),
+        ArrowLeft: () => beside(-1), ArrowRight: () => beside(1), f: fit, "0": () => move(lines.begin, lines.end), Escape: () => set({ slice: -1 }),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (act === undefined || event.ctrlKey || event.metaKey) return;
     act();
@@ -359,7 +314,7 @@ function fit() {
 /** The findings of the pipeline report if jobs were recorded; else the controls. */
 function heading() {
     const { findings } = trace.about;
-    if (findings.length === 0) return el("span", { class: "quiet" }, "W S zoom · A D or drag move · Shift and drag sum up a range · click a slice or the name of a lane");
+    if (findings.length === 0) return el("span", { class: "quiet" }, "W S zoom · A D or drag move · click a slice or the name of a lane");
     return el("ul", { class: "findings" }, ...findings.slice(0, 3).map((text) => el("li", {}, text)));
 }
 

@@ -6,7 +6,7 @@
 import { state } from "./state.js";
 
 /** Filled by `open`. */
-export const trace = { nodes: null, contexts: null, modules: null, about: null, weights: [], packages: [] };
+export const trace = { nodes: null, contexts: null, modules: null, about: null, ranks: [], byRank: null, weights: [], packages: [] };
 
 const COLOURS = 7;
 const IDLE = 0.01; // share of its time on a CPU up to which a thread is idle, as in reports
@@ -22,73 +22,57 @@ export function open({ values, tables }) {
     contexts.module ??= new Uint8Array(contexts.rows);
     contexts.phase ??= new Uint8Array(contexts.rows);
     trace.nodes.line ??= new Uint8Array(trace.nodes.rows);
-    if (trace.compared) join(contexts, trace.compared.factors);
-    if (trace.compared) joinModules();
-    Object.assign(trace, children(contexts.parent, contexts.rows));
+    if (trace.compared) {
+        const { time, calls } = trace.compared.factors;
+        join(contexts, trace.compared.factors);
+        join(trace.per_module, { calls, ops: calls, self: time ?? calls, total: time ?? calls, backward: time ?? calls });
+    }
+    Object.assign(trace, depthFirst(contexts.parent, contexts.rows));
     listPackages();
     listThreads();
     findPlumbing();
-    trace.ranks = trace.about.ranks.map((rank, index) => ({ ...rank, table: tables[`rank${index}`] }));
+    trace.ranks = trace.about.ranks;
 }
 
 function scaled(column, rows, factor) {
     return Float64Array.from(column ?? new Uint8Array(rows), (value) => value * factor);
 }
 
-/** In a page of two recordings: figures of contexts per step, and the larger one of each weight. */
-export function join(table, weights) {
-    for (const [id, factors] of Object.entries(weights)) {
-        const [before, after] = ["before", "after"].map((side, i) => scaled(table[`${id}.${side}`], trace.count, factors[i]));
-        Object.assign(table, { [`${id}.before`]: before, [`${id}.after`]: after, [id]: after.map((value, c) => Math.max(value, before[c])) });
+/** Read the figures of each rank from the block "data-ranks", if the page has it. */
+export function openRanks(found) {
+    trace.byRank = found?.tables ?? null;
+    if (trace.compared && trace.byRank) trace.compared.ranks.forEach(({ factors }, place) => join(trace.byRank[`rank${place}`], factors));
+}
+
+/** In a page of two recordings: figures per step, and the larger one of both. */
+function join(table, figures) {
+    for (const [id, factors] of Object.entries(figures)) {
+        const [before, after] = ["before", "after"].map((side, i) => scaled(table[`${id}.${side}`], table.rows, factors[i]));
+        Object.assign(table, { [`${id}.before`]: before, [`${id}.after`]: after, [id]: after.map((value, row) => Math.max(value, before[row])) });
     }
 }
 
-function joinModules() {
-    const { per_module: modules } = trace;
-    const { time, calls } = trace.compared.factors;
-    for (const name of ["calls", "ops", "self", "total", "backward"]) {
-        const factors = ["calls", "ops"].includes(name) ? calls : time ?? calls;
-        const [before, after] = ["before", "after"].map((side, i) => scaled(modules[`${name}.${side}`], modules.rows, factors[i]));
-        Object.assign(modules, { [`${name}.before`]: before, [`${name}.after`]: after, [name]: after.map((value, row) => Math.max(value, before[row])) });
-    }
-}
-
-/** First child and next sibling of each row (-1: none), and all rows below a row: `order` from `place` to `end`. */
-function children(parent, count) {
-    const first = new Int32Array(count).fill(-1);
-    const next = new Int32Array(count).fill(-1);
+/** Rows in depth-first order: `order`, the `place` of each row in it, and the `end` of all rows below it. */
+function depthFirst(parent, count) {
+    const size = new Int32Array(count).fill(1);
+    for (let row = count - 1; row >= 0; row--) if (parent[row] >= 0) size[parent[row]] += size[row];
+    const [order, place, end, free] = Array.from({ length: 4 }, () => new Int32Array(count));
     const roots = [];
-    for (let row = count - 1; row >= 0; row--) {
-        if (parent[row] >= 0) {
-            next[row] = first[parent[row]];
-            first[parent[row]] = row;
+    let at = 0; // of the next root
+    for (let row = 0; row < count; row++) {
+        const above = parent[row];
+        place[row] = above < 0 ? at : free[above];
+        end[row] = place[row] + size[row];
+        order[place[row]] = row;
+        free[row] = place[row] + 1;
+        if (above >= 0) {
+            free[above] = end[row];
         } else {
-            roots.unshift(row);
+            at = end[row];
+            roots.push(row);
         }
     }
-    const order = new Int32Array(count);
-    const place = new Int32Array(count);
-    const end = new Int32Array(count);
-    let at = 0;
-    for (const root of roots) {
-        let row = root;
-        for (;;) {
-            place[row] = at;
-            order[at++] = row;
-            if (first[row] >= 0) {
-                row = first[row];
-                continue;
-            }
-            end[row] = at;
-            while (row !== root && next[row] < 0) {
-                row = parent[row];
-                end[row] = at;
-            }
-            if (row === root) break;
-            row = next[row];
-        }
-    }
-    return { first, next, roots, order, place, end };
+    return { roots, order, place, end };
 }
 
 /** Packages by time, with colours, the same as in csrc/graphs/dot_default.c: of the packages without a fixed one, the two
@@ -169,7 +153,7 @@ export function weight() {
     return trace.weights.find(({ id }) => id === state.weight) ?? trace.weights[0] ?? NO_WEIGHT;
 }
 
-const NO_WEIGHT = { id: "", label: "nothing", unit: "count", about: "", whole: 0 };
+const NO_WEIGHT = { id: "", label: "nothing", unit: "count", whole: 0 };
 
 const sums = new Map();
 
