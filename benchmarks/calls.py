@@ -134,8 +134,6 @@ def _sides(result: Result) -> dict[str, Side]:
         "plain": peers.plain,
         "fastdispatch": peers.recorded(ops="off"),
         "fastdispatch, timing=False": peers.recorded(ops="off", timing=False),
-        "fastdispatch, detail=c_calls": peers.recorded(ops="off", detail="c_calls"),
-        "fastdispatch, detail=lines": peers.recorded(ops="off", detail="lines"),
         "cProfile": peers.c_profile,
     }
     if peers.can_compile():
@@ -144,6 +142,7 @@ def _sides(result: Result) -> dict[str, Side]:
     else:
         result.skip("an empty hook", "no C compiler")
     if sys.version_info >= (3, 12):
+        sides["fastdispatch, detail=c_calls"] = peers.recorded(ops="off", detail="c_calls")
         sides["fastdispatch, calls=monitor"] = peers.recorded(ops="off", calls="monitor")
         if peers.can_compile():
             sides["empty callbacks"] = peers.empty_monitor(clock=False)
@@ -163,10 +162,10 @@ def measure(effort: Effort) -> Result:
         times = interleave(sides, make(count), effort, turns=24, repeats=3)
         costs = {side: added(times, side, count) for side in sides if side != "plain"}
         ours, counted = costs["fastdispatch"], costs["fastdispatch, timing=False"]
-        for detail, called in (("c_calls", "C functions"), ("lines", "lines")):
-            side = f"fastdispatch, detail={detail}"
-            result.add(f"{name}: added cost, with {called} / cProfile", ratios(costs[side], costs["cProfile"]), "x")
-            result.add(f"{name}: with {called} / untraced", ratios(times[side], times["plain"]), "x")
+        side = "fastdispatch, detail=c_calls"
+        if side in costs:
+            result.add(f"{name}: added cost, with C functions / cProfile", ratios(costs[side], costs["cProfile"]), "x")
+            result.add(f"{name}: with C functions / untraced", ratios(times[side], times["plain"]), "x")
         is_call = name not in ("generator", "c_function")  # others have no goal
         for peer in ("cProfile", "VizTracer"):
             if peer in costs:

@@ -298,7 +298,6 @@ hide_rank(anonymizer *h, fd_trace_rank *rank)
         if (measure->kind != FD_MEASURE_SHAPES
             && measure->kind != FD_MEASURE_COMM
             && measure->kind != FD_MEASURE_COLLECTIVES
-            && measure->kind != FD_MEASURE_LINES
             && measure->kind != FD_MEASURE_LATEST
             && measure->kind < FD_MEASURE_ALLOCATED) {
             status = hide(h, &measure->detail);

@@ -46,10 +46,10 @@ const char *const fd_counter_names[] = {"nodes_full",
                                         NULL};
 
 const char *const fd_measure_names[] = {
-    "none",       "steps", "flops",       "elementwise", "unknown",
-    "shapes",     "comm",  "collectives", "latest",      "lines",
-    "allocated",  "freed", "peak_freed",  "peak",        "kept",
-    "unfollowed", NULL};
+    "none",    "steps",     "flops",      "elementwise",
+    "unknown", "shapes",    "comm",       "collectives",
+    "latest",  "allocated", "freed",      "peak_freed",
+    "peak",    "kept",      "unfollowed", NULL};
 
 static const fd_column nodes[] = {
     FD_COLUMN_OF_NAMES(fd_trace_node, "kind", U8, kind, fd_kind_names),

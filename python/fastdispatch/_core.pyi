@@ -290,7 +290,7 @@ class Session:
     window of the schedule. ``timeline``: whether the latest events overwrite the oldest, the bound on the side file in
     MB (0: none), whether operators are numbered, and the minimum duration (ns) of Python calls, operators, ranges and
     jobs, negative for none. ``folder``: the directory in which ``path`` is the name of a file. ``notebook``: fold
-    IPython and ipykernel, and what the threads of now run outside of the program. ``detail``: bits of FD_DETAIL_*.
+    IPython and ipykernel, and what the threads of now run outside of the program. ``c_calls``: record C functions.
 
     Raises :class:`Error` if the file cannot be created or another process records there.
     """
@@ -313,7 +313,7 @@ class Session:
         timeline: tuple[bool, int, bool, float, float, float, float] | None = None,
         folder: Folder | None = None,
         notebook: bool = False,
-        detail: int = 0,
+        c_calls: bool = False,
     ) -> Self: ...
     @property
     def path(self) -> str | None:

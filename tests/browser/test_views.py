@@ -277,23 +277,3 @@ def test_modules_of_the_selected_rank(gpt: Path, browser: Browser, tmp_path: Pat
             assert f", of {label};" in shown.locator("#view-modules .viewbar").inner_text()
             table = trace.table("module", rank)
             assert forward(shown) == pytest.approx(table["total"][table["where"].index("GPT")], rel=0.01)
-
-
-def adds_up(count: int) -> int:
-    total = 0
-    for i in range(count):
-        total += i
-    return total
-
-
-def test_source_lines_have_executions_and_time(tmp_path: Path, browser: Browser) -> None:
-    with fastdispatch.CallGraph(tmp_path, ops="off", detail="lines"):
-        adds_up(40)
-    (tmp_path / "page.html").write_bytes(page(fastdispatch.load(tmp_path), "lines", PageOptions(source=True)))
-    with opened(browser, tmp_path / "page.html", "view=source&query=adds_up") as shown:
-        shown.locator("#view-source button.entry").first.click()
-        lines = shown.locator("#view-source pre > div")
-        figures = [row.locator(".figure").all_text_contents() for row in lines.all()]
-        assert [hits for hits, _ in figures] == ["", "1", "41", "40", "1"]
-        assert all(bool(hits) == bool(time) for hits, time in figures)
-        assert "the time includes the functions it calls" in shown.locator("#view-source").inner_text()

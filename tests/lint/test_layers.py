@@ -32,7 +32,6 @@ MUTABLE = {
     "csrc/capture/hooks/c_calls.c": {"tool", "events"},
     "csrc/capture/hooks/collection_hook.c": {"collecting"},
     "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "work"},
-    "csrc/capture/hooks/source_lines.c": {"tool", "events"},
     "csrc/capture/torch/libtorch.c": {"fd_torch"},
     "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
     "csrc/capture/python/monitoring.c": {"fd_monitored_type"},  # a static type: CPython fills it in

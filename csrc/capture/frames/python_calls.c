@@ -381,25 +381,6 @@ thread_is_main(void)
     return syscall(SYS_gettid) == getpid();
 }
 
-/* Enable events on this thread, which may be newer than the events of C
- * functions and lines. */
-static void
-follow_events(const fd_session *session, PyThreadState *state)
-{
-#if PY_VERSION_HEX < 0x030C0000
-    if (session->on_c_call != NULL) {
-        fd_tracer_replace(state, FD_PROFILE_FUNCTION, NULL,
-                          session->on_c_call);
-    }
-    if (session->on_line != NULL) {
-        fd_tracer_replace(state, FD_TRACE_FUNCTION, NULL, session->on_line);
-    }
-#else
-    (void)session;
-    (void)state;
-#endif
-}
-
 /* Begin a new generation: start with an empty stack and add the current
  * frames. */
 static bool
@@ -413,7 +394,6 @@ synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
     Py_XDECREF(name);
     thread->frame = NULL;
     thread->unhooked = NULL;
-    follow_events(session, state);
     if (attached) {
         fd_tree_start(thread->tree);
     }

@@ -84,8 +84,6 @@ end(PyThreadState *state)
     }
 }
 
-#if PY_VERSION_HEX >= 0x030C0000 /* sys.monitoring */
-
 static int tool = -1;
 static PyObject *missing; /* borrowed: sys.monitoring.MISSING, never freed */
 
@@ -148,67 +146,3 @@ fd_c_calls_close(void)
 {
     fd_monitoring_close(&tool, events, EVENTS);
 }
-
-bool
-fd_c_calls_check(const fd_session *session)
-{
-    (void)session;
-    return true;
-}
-
-#else
-
-/* The profile function; it never fails. */
-static int
-on_event(PyObject *self, PyFrameObject *frame, int event, PyObject *callable)
-{
-    (void)self;
-    (void)frame;
-    fd_c_target target;
-    if (event == PyTrace_C_CALL) {
-        if (fd_c_target_of(callable, NULL, &target)) {
-            begin(PyThreadState_Get(), &target);
-        }
-    }
-    else if (event == PyTrace_C_RETURN || event == PyTrace_C_EXCEPTION) {
-        end(PyThreadState_Get());
-    }
-    return 0;
-}
-
-fd_status
-fd_c_calls_open(fd_session *session, fd_error *error)
-{
-    if (!fd_tracers_free(FD_PROFILE_FUNCTION, on_event)) {
-        return fd_fail(error, FD_ECONFLICT,
-                       "detail='c_calls': this program has a profiler"
-                       " (sys.setprofile), and Python 3.11 allows one:"
-                       " end it, or omit detail");
-    }
-    session->on_c_call = on_event;
-    return FD_OK;
-}
-
-void
-fd_c_calls_switch(fd_session *session, bool on)
-{
-    (void)session;
-    fd_tracers_replace(FD_PROFILE_FUNCTION, on ? NULL : on_event,
-                       on ? on_event : NULL);
-}
-
-void
-fd_c_calls_close(void)
-{
-    fd_tracers_replace(FD_PROFILE_FUNCTION, on_event, NULL);
-}
-
-bool
-fd_c_calls_check(const fd_session *session)
-{
-    return session->on_c_call == NULL
-        || !fd_tracer_replace(PyThreadState_Get(), FD_PROFILE_FUNCTION, NULL,
-                              on_event);
-}
-
-#endif

@@ -25,7 +25,6 @@ leave(void *value)
     fd_sections_remove(&thread->section);
     fd_index_clear(&thread->names);
     fd_thread_timers_free(thread->timers);
-    fd_thread_lines_free(thread->lines);
     fd_segment_free(thread->segments);
     fd_free(thread);
 }

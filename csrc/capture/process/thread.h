@@ -6,7 +6,6 @@
 #include "base/sections.h"
 #include "base/segment.h"
 #include "capture/process/process.h"
-#include "capture/process/thread_lines.h"
 #include "capture/process/thread_timers.h"
 #include "recording/context_tree.h"
 #include "recording/latest_record.h"
@@ -35,7 +34,6 @@ typedef struct fd_thread {
     uint32_t step_nesting;    /* open calls whose end may end a step */
     bool ring_refused;        /* whether there was no space for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first timer */
-    fd_thread_lines *lines;   /* owned; NULL before the first line */
     fd_latest_record latest;  /* used in sessions that measure operands */
     const fd_frame *muted;    /* see FD_CODE_MUTED; used by the monitor only */
     uint32_t beyond; /* open calls without an entry: the stack is full */

@@ -164,7 +164,8 @@ fd_monitoring_open(fd_monitoring_use use, fd_monitored *events, size_t count,
                    fd_error *error)
 {
     PyObject *pending = fd_take_exception();
-    fd_fail(error, FD_EINVAL, "%s: sys.monitoring is missing", use.option);
+    fd_fail(error, FD_EINVAL, "%s needs Python 3.12 or later: %s", use.option,
+            use.instead);
     int tool = open_tool(monitoring(), use, events, count, error);
     fd_put_exception(pending);
     return tool;

@@ -8,7 +8,6 @@
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
-#include "capture/hooks/source_lines.h"
 #include "capture/memory/memory_reports.h"
 #include "capture/operators/records.h"
 #include "capture/process/guard.h"
@@ -230,9 +229,6 @@ resume(fd_session *session)
     if (session->c_calls) {
         fd_c_calls_switch(session, true);
     }
-    if (session->lines) {
-        fd_lines_switch(session, true);
-    }
     fd_calls_ready(); /* adds the current frames of this thread */
     fd_collections_watch(session);
     if (session->ops == FD_OPS_RECORD) {
@@ -250,9 +246,6 @@ pause_recording(fd_session *session)
     fd_process_next_generation();
     if (session->c_calls) {
         fd_c_calls_switch(session, false);
-    }
-    if (session->lines) {
-        fd_lines_switch(session, false);
     }
     fd_collections_ignore();
     fd_records_ignore(session);
@@ -279,11 +272,7 @@ claim_sources(fd_session *session, fd_error *error)
     if (status == FD_OK && session->c_calls) {
         status = fd_c_calls_open(session, error);
     }
-    if (status == FD_OK && session->lines) {
-        status = fd_lines_open(session, error);
-    }
     if (status != FD_OK) {
-        fd_c_calls_close();
         uninstall(session);
     }
     return status;
@@ -336,7 +325,6 @@ fd_session_stop(fd_session *session)
     fd_memory_reports_end(session);
     uninstall(session);
     fd_c_calls_close();
-    fd_lines_close();
     fd_constructors_release();
     fd_recording_stop(session->recording, !session->stuck);
 }
@@ -395,12 +383,6 @@ keep_hook(const fd_session *session)
         && fd_frame_hook_is_lost()) {
         fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
         install(session, !session->running);
-    }
-    if (session->c_calls && session->running && !fd_c_calls_check(session)) {
-        fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
-    }
-    if (session->lines && session->running && !fd_lines_check(session)) {
-        fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
     }
 }
 
@@ -586,7 +568,6 @@ fd_session_forked(void)
     fd_frame_hook_remove();
     fd_monitor_remove();
     fd_c_calls_close();
-    fd_lines_close();
     fd_collections_ignore();
     fd_constructors_release();
     fd_memory_reports_ignore();

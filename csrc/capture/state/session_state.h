@@ -49,9 +49,6 @@ typedef enum fd_ops_source {
     FD_OPS_DISPATCH
 } fd_ops_source;
 
-/* Entries besides the default ones: CallGraph(detail=...). */
-enum { FD_DETAIL_C_CALLS = 1, FD_DETAIL_LINES = 2 };
-
 /* Rules for the use of a session and its recording:
  *  1. A thread without the GIL may use them inside its section
  *     (base/sections.h), after it has compared the generation there. A thread
@@ -102,12 +99,7 @@ typedef struct fd_session {
     bool operands; /* record operands for execution traces */
     bool unhooked; /* paused by fd_session_record; the hooks are removed */
     fd_calls_source calls;
-    bool c_calls;           /* record calls of C functions: hooks/c_calls.h */
-    bool lines;             /* record source lines: hooks/source_lines.h */
-    Py_tracefunc on_c_call; /* profile function that new threads need for
-                               c_calls; NULL: none */
-    Py_tracefunc on_line;   /* trace function that new threads need for lines;
-                               NULL: none */
+    bool c_calls; /* record calls of C functions: hooks/c_calls.h */
     fd_ops_source ops;
     bool on_hold;        /* whether file `hold` existed when the step began */
     char *hold;          /* owned; the path with ".off": while this file

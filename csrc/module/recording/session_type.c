@@ -90,7 +90,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {
         "path",     "max_mb", "timing",   "calls",    "fold",      "prefixes",
         "rank",     "world",  "keep",     "schedule", "on_change", "on_ready",
-        "timeline", "folder", "notebook", "detail",   NULL};
+        "timeline", "folder", "notebook", "c_calls",  NULL};
     PyObject *path = Py_None;
     PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
@@ -103,15 +103,15 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int calls = FD_CALLS_FRAME;
     int fold = 1;
     int notebook = 0;
-    int detail = 0;
+    int c_calls = 0;
     unsigned int rank = 0;
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$ipipOIIOOOOO&Opi:Session", names, &path, &max_mb,
+            args, kwargs, "|O$ipipOIIOOOOO&Opp:Session", names, &path, &max_mb,
             &timing, &calls, &fold, &prefixes, &rank, &world, &keep, &schedule,
             &on_change, &on_ready, fd_session_timeline, &timeline, &folder,
-            &notebook, &detail)) {
+            &notebook, &c_calls)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb, timing);
@@ -121,8 +121,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_session *session = fd_session_of(self);
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
-    session->c_calls = (detail & FD_DETAIL_C_CALLS) != 0;
-    session->lines = (detail & FD_DETAIL_LINES) != 0;
+    session->c_calls = c_calls;
     if (notebook) {
         fd_notebook_begin(session);
     }
@@ -513,7 +512,7 @@ static PyType_Slot slots[] = {
      "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
      "        on_change=None, on_ready=None, timeline=None, "
-     "folder=None, notebook=False, detail=0)\n--\n\n"
+     "folder=None, notebook=False, c_calls=False)\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},

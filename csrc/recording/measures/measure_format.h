@@ -20,20 +20,18 @@ enum {
                                    the group in `detail` */
     FD_MEASURE_LATEST = 8,      /* one of the latest of these calls: its number
                                    in the group, begin, end, larger bytes */
-    FD_MEASURE_LINES = 9,       /* executions of the source line in `detail`:
-                                   ticks, with calls */
     /* Memory: recording/measures/memory_use.h. `detail` is the device. */
-    FD_MEASURE_ALLOCATED = 10,  /* blocks: their bytes; other: see `mark` */
-    FD_MEASURE_FREED = 11,      /* as above, for blocks freed by a thread */
-    FD_MEASURE_PEAK_FREED = 12, /* blocks of the peak `mark` that were freed
+    FD_MEASURE_ALLOCATED = 9,   /* blocks: their bytes; other: see `mark` */
+    FD_MEASURE_FREED = 10,      /* as above, for blocks freed by a thread */
+    FD_MEASURE_PEAK_FREED = 11, /* blocks of the peak `mark` that were freed
                                    after it, in the phase `flags` */
-    FD_MEASURE_PEAK = 13,       /* times that a thread raised the peak; max:
+    FD_MEASURE_PEAK = 12,       /* times that a thread raised the peak; max:
                                    the new peak in bytes; link: the context */
-    FD_MEASURE_KEPT = 14,       /* ends of steps: sum of the live bytes; other,
+    FD_MEASURE_KEPT = 13,       /* ends of steps: sum of the live bytes; other,
                                    mark: sums for the slope */
-    FD_MEASURE_UNFOLLOWED = 15, /* blocks not tracked for lack of space: their
+    FD_MEASURE_UNFOLLOWED = 14, /* blocks not tracked for lack of space: their
                                    bytes; other: frees of unknown blocks */
-    FD_MEASURE_KINDS = 16
+    FD_MEASURE_KINDS = 15
 };
 
 /* Bits of fd_measure.flags. */

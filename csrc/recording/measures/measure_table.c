@@ -1,8 +1,5 @@
 #include "recording/measures/measure_table.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 enum { FIRST_MEASURES = 4 * 1024 };
 
 /* Reserve a record; take the lock if a chunk must be added. */
@@ -30,18 +27,6 @@ reserve(fd_tree *tree)
     return made;
 }
 
-/* Return the string of a key. */
-static uint32_t
-detail_of(fd_recording *recording, fd_measure_key key)
-{
-    char text[16];
-    if (key.kind != FD_MEASURE_LINES) {
-        return key.detail;
-    }
-    snprintf(text, sizeof text, "%" PRIu32, key.detail);
-    return fd_recording_text(recording, text);
-}
-
 static fd_measure *
 publish(fd_tree *tree, fd_measure *made, fd_measure_key key)
 {
@@ -52,7 +37,7 @@ publish(fd_tree *tree, fd_measure *made, fd_measure_key key)
     *made = (fd_measure){.context = key.context,
                          .kind = key.kind,
                          .flags = key.flags,
-                         .detail = detail_of(tree->recording, key)};
+                         .detail = key.detail};
     fd_pool_publish(&tree->measures.pool, 1);
     return made;
 }

@@ -15,8 +15,7 @@ typedef struct fd_measure_key {
     uint32_t context;
     uint16_t kind;   /* FD_MEASURE_*, below 32 */
     uint16_t flags;  /* below 8 */
-    uint32_t detail; /* string; of FD_MEASURE_LINES: the line number, which
-                        becomes a string in the record */
+    uint32_t detail; /* string */
 } fd_measure_key;
 
 /* Pack a key into a nonzero word: kinds are not 0. Context ids have 24 bits,

@@ -131,7 +131,7 @@ read_measure(fd_reading *r, const peaks *of, const fd_measure *from)
                 || (made.sum == 0 && made.other == 0)))) {
         return FD_OK;
     }
-    if (made.kind == FD_MEASURE_STEPS || made.kind == FD_MEASURE_LINES) {
+    if (made.kind == FD_MEASURE_STEPS) {
         made.sum = fd_reading_ns(r, made.sum);
         made.max = fd_reading_ns(r, made.max);
     }

@@ -75,14 +75,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--shapes", action="store_true", help="print shapes of operands (recorded with --measure shapes)"
     )
-    parser.add_argument(
-        "--lines",
-        nargs="?",
-        const="",
-        metavar="NAME",
-        help="print source lines with executions and time (recorded with --detail lines), "
-        "of functions whose file or key contains NAME",
-    )
     parser.add_argument("--rank", type=whole, metavar="N", help="report only rank N")
     add_steps(parser)
     parser.add_argument("--time", action="store_true", help="print times instead of shares")
@@ -99,7 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
     views = (arguments.callers, arguments.callees, arguments.paths)
     if arguments.tree + arguments.summary + sum(view is not None for view in views) > 1:
         raise Error("--tree, --paths, --callers, --callees and --summary cannot be combined: give only one")
-    if arguments.flops or arguments.comm or arguments.memory or arguments.shapes or arguments.lines is not None:
+    if arguments.flops or arguments.comm or arguments.memory or arguments.shapes:
         _print_measures(arguments)
         return
     neighbours = arguments.callers is not None or arguments.callees is not None
@@ -146,18 +138,17 @@ def print_summary(summary: Summary, as_json: bool) -> None:
 
 
 def _print_measures(arguments: argparse.Namespace) -> None:
-    """Print the figures of a measure, or ``--lines``."""
+    """Print the figures of a measure."""
     printers = {
         "flops": _print_flops,
         "comm": _print_comm,
         "memory": _print_memory,
         "shapes": _print_shapes,
-        "lines": _print_lines,
     }
-    chosen = next(name for name in printers if getattr(arguments, name) not in (None, False))
+    chosen = next(name for name in printers if getattr(arguments, name))
     others = ["summary", "tree", "depth", "min_percent", "paths", "callers", "callees", "time"]
     others += [name for name in printers if name != chosen]
-    others += {"comm": ["rank"], "shapes": ["by"], "lines": ["by", "steps"]}.get(chosen, [])
+    others += {"comm": ["rank"], "shapes": ["by"]}.get(chosen, [])
     for option in others:
         value = getattr(arguments, option)
         if value is not None and value is not False:
@@ -223,17 +214,6 @@ def _print_shapes(arguments: argparse.Namespace) -> None:
     from fastdispatch.report.shapes_text import print_shapes
 
     print_shapes(made, sys.stdout)
-
-
-def _print_lines(arguments: argparse.Namespace) -> None:
-    """Print source lines of whole recordings, as with communication."""
-    from fastdispatch.dataset.run_loading import load_run
-    from fastdispatch.report.line_figures import line_report, line_report_json, line_report_lines
-
-    trace = load_run(arguments.path, rank=arguments.rank)
-    made = line_report(trace, shown(arguments.path), wanted=arguments.lines, rank=arguments.rank)
-    top = arguments.top if arguments.all else arguments.top or _TOP
-    print(json.dumps(line_report_json(made)) if arguments.json else "\n".join(line_report_lines(made, top)))
 
 
 def _print_memory(arguments: argparse.Namespace) -> None:

@@ -78,7 +78,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--detail",
         default="",
         metavar="WHAT",
-        help="also record calls of C functions (c_calls) or source lines (lines), which costs more",
+        help="also record calls of C functions (c_calls), which costs more; requires Python 3.12",
     )
     parser.add_argument(
         "--gpu",

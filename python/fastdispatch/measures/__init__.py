@@ -1,1 +1,1 @@
-"""Measured figures by call path: FLOPs, memory, communication, shapes, source lines."""
+"""Measured figures by call path: FLOPs, memory, communication, shapes."""

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from fastdispatch.measures.line_sums import figures_by_node
 from fastdispatch.read.privacy import is_anonymous
 from fastdispatch.read.source_files import find_source, source_folders
 from fastdispatch.read.trace import Columns, Trace
@@ -37,22 +36,7 @@ def block_of(
         if with_texts:
             texts["node"] += members
             texts["text"] += [_text(lines, nodes["line"][node]) for node in members]
-    return {"paths": paths, "any": with_texts}, {"texts": texts, "lines": _lines(trace) if with_texts else _lines()}
-
-
-def _lines(trace: Trace | None = None) -> Columns:
-    """Return executions and time of source lines, for ``detail="lines"``."""
-    rows = (
-        []
-        if trace is None
-        else [
-            (node, line, *row[:2])
-            for node, lines in figures_by_node(trace).items()
-            for line, row in sorted(lines.items())
-        ]
-    )
-    columns = zip(*rows, strict=True) if rows else ([], [], [], [])
-    return dict(zip(("node", "line", "hits", "time"), map(list, columns), strict=True))
+    return {"paths": paths, "any": with_texts}, {"texts": texts}
 
 
 def _text(lines: list[str], line: int) -> str:

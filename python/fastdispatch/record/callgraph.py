@@ -19,7 +19,7 @@ from fastdispatch.files import run_directory
 from fastdispatch.record import children, flop_formulas, rotation
 from fastdispatch.record.calibration import costs
 from fastdispatch.record.children import ParentRank, Process
-from fastdispatch.record.detail import DETAILS, details_of
+from fastdispatch.record.detail import detail_of
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import (
     agreed_run_id,
@@ -96,8 +96,8 @@ class CallGraph(Recorded):
         in steps 0, ``every``, 2 * ``every`` and so on, by default in the first 32 steps and then in one of 16; memory
         in all steps (docs/concepts/measures.md).
     detail:
-        ``"c_calls"``: also record the C functions that Python code calls; ``"lines"``: also executions and time of the
-        source lines of the project; or ``"c_calls,lines"`` (docs/concepts/calls.md).
+        ``"c_calls"``: also record the C functions that Python code calls (Python 3.12 and later;
+        docs/concepts/calls.md).
     gpu:
         Measure GPU time in one step out of 100, with ``et`` in every step: ``"auto"`` if PyTorch uses CUDA, ``"off"``
         never, ``"require"`` raises an error without a GPU. A :class:`fastdispatch.Gpu` selects calls and steps.
@@ -171,7 +171,7 @@ class CallGraph(Recorded):
         self._timeline = timeline_of(timeline, jobs)
         self._et = et
         self._measures = measures_of(measure, every, ops)
-        self._detail = details_of(detail, calls)
+        self._detail = detail_of(detail, calls)
         # A trace of a few steps needs the kernels of all of them.
         self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)
         if self._gpu is not None and self._gpu.require and not timing:
@@ -363,7 +363,7 @@ class CallGraph(Recorded):
             "max_mb": self._max_mb,
             "timing": self._timing,
             "calls": _CALLS[self._calls],
-            "detail": sum(DETAILS[name] for name in self._detail),
+            "c_calls": self._detail == "c_calls",
             "fold": self._keep is None,
             "prefixes": [*cell_folders(), *prefixes()],
             "notebook": shell() is not None,
@@ -413,7 +413,7 @@ class CallGraph(Recorded):
             "timeline": None if self._timeline is None else self._timeline.what,
             "et": self._et,
             **self._measures.facts(),
-            "detail": list(self._detail),
+            "detail": self._detail,
             "gpu": None if self._gpu is None else self._gpu.text,
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
@@ -501,7 +501,7 @@ class CallGraph(Recorded):
         rank = self._as_rank()
         if rank is not None:
             options = {"calls": self._calls, "ops": self._ops, "timing": int(self._timing)}
-            children.announce(rank, options | {"max_mb": self._max_mb, "detail": "+".join(self._detail)})
+            children.announce(rank, options | {"max_mb": self._max_mb, "detail": self._detail})
 
     def _follow(self, rank: ParentRank, process: Process) -> None:
         """Start as the recording of another process of a rank."""

@@ -43,7 +43,7 @@ def _after_fork() -> None:
         gpu="off",
         keep=graph._keep,
         max_mb=_share(graph._max_mb),
-        detail=",".join(graph._detail),
+        detail=graph._detail,
     )
     if graph._operators is not None and graph._operators.source == "dispatch":
         child._operators = graph._operators  # the mode is active in the child, too

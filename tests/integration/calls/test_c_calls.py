@@ -21,6 +21,8 @@ from tests.integration.calls.test_calls import SOURCES, record
 from tests.oracle.c_counting import CCallCounter
 from tests.oracle.recorded import Recorded
 
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
+
 
 def calls_of(trace: fastdispatch.Trace, root: str) -> Counter[tuple[str, str]]:
     return Recorded(trace, root).c_calls()
@@ -206,66 +208,6 @@ def test_a_forked_process_records_c_functions_too(tmp_path: Path) -> None:
     assert edges(fastdispatch.load(forked))["child", "crc32"] == 5
 
 
-def test_no_c_calls_without_the_option() -> None:
-    trace = record(lambda: sorted([1]))
-    assert "c" not in trace.nodes["kind"]
-    assert trace.meta["options"]["detail"] == []
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"detail": "c_call"}, "detail='c_call': must be c_calls or lines"),
-        ({"detail": "c_calls", "calls": "off"}, "detail='c_calls' requires Python calls: omit calls='off'"),
-    ],
-)
-def test_refused_options(options: dict[str, str], message: str) -> None:
-    with pytest.raises(fastdispatch.Error) as error:
-        fastdispatch.CallGraph(None, **options)
-    assert str(error.value) == message
-
-
-needs_profile = pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring has room for several tools")
-
-
-@needs_profile
-def test_a_profiler_of_the_program_is_not_replaced() -> None:
-    def profiler(*event: object) -> None:
-        pass
-
-    sys.setprofile(profiler)
-    try:
-        with pytest.raises(fastdispatch.Error) as error:
-            fastdispatch.CallGraph(None, ops="off", detail="c_calls").start()
-        assert sys.getprofile() is profiler
-    finally:
-        sys.setprofile(None)
-    assert str(error.value) == (
-        "detail='c_calls': this program has a profiler (sys.setprofile), and Python 3.11 allows one: end it, or omit"
-        " detail"
-    )
-    assert fastdispatch.record.callgraph.current() is None
-
-
-@needs_profile
-def test_a_profiler_that_starts_later_works_and_the_loss_is_counted() -> None:
-    seen = []
-    with fastdispatch.CallGraph(None, ops="off", detail="c_calls") as graph:
-        assert sys.getprofile() is None
-        sys.setprofile(lambda frame, event, argument: seen.append(event))
-        len("a")
-        sys.setprofile(None)
-        len("b")  # not recorded
-        graph.step()
-        len("c")
-    trace = fastdispatch.Trace(graph._session.trace())
-    assert seen.count("c_call") == 2
-    assert sys.getprofile() is None
-    assert trace.ranks[0]["counters"]["hook_lost"] == 1
-    assert sum(calls for (_, name), calls in edges(trace).items() if name == "len") == 1
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
 def test_c_calls_without_a_tool_id_name_the_owners() -> None:
     from tests.integration.calls.test_monitor import free_ids_taken
 

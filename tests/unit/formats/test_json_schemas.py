@@ -39,7 +39,6 @@ COMMANDS = {
     "report measured --flops --peak 1e12": "flops",
     "report reduced --comm": "comm",
     "report measured --shapes": "shapes",
-    "report detailed --lines": "lines",
     "report allocated --memory": "memory",
     "findings run": "findings",
     "findings ranks.json": "findings",
@@ -97,8 +96,6 @@ import torch.distributed as dist
 with fastdispatch.CallGraph("measured", measure="flops,shapes"):
     torch.nn.functional.pad(torch.ones(2, 2) @ torch.ones(2, 2), (0, 1))
     [torch.ones(size).neg() for size in (1, 2)]
-with fastdispatch.CallGraph("detailed", detail="lines"):
-    (lambda: torch.ones(2))()
 with fastdispatch.CallGraph("allocated", measure="memory"):
     torch.ones(2, 2) @ torch.ones(2, 2)
 dist.init_process_group("gloo", init_method="file://" + os.path.abspath("store"), rank=0, world_size=1)

@@ -4,7 +4,7 @@ import { button, copy, el } from "./dom.js";
 import { trace } from "./trace.js";
 
 /** Filled from the block "data-source": the path of each file that was found, texts by node, executions and time by node and line. */
-export const sources = { paths: Object.create(null), texts: new Map(), lines: new Map(), any: false };
+export const sources = { paths: Object.create(null), texts: new Map(), any: false };
 
 /** "model.py:47", and the path of the file if it was found when the page was made. */
 export function placeOf(node) {

@@ -2,7 +2,7 @@
 
 import { swatch } from "./change.js";
 import { el } from "./dom.js";
-import { counted, seconds } from "./format.js";
+import { counted } from "./format.js";
 import { matches } from "./search.js";
 import { placeOf, places, sources } from "./places.js";
 import { set, state } from "./state.js";
@@ -13,13 +13,6 @@ const LISTED = 300;
 let place;
 let list;
 
-/** Executions and time of a line, if the recording has them. */
-function ran(figures, line) {
-    if (!figures) return [];
-    const [hits, time] = figures.get(line) ?? [0, 0];
-    return [el("span", { class: "figure" }, hits ? String(hits) : ""), el("span", { class: "figure" }, time ? seconds(time) : "")];
-}
-
 function text(node) {
     const source = sources.texts.get(node);
     if (source === undefined) {
@@ -27,11 +20,8 @@ function text(node) {
         return el("p", { class: "quiet" }, `No source text: ${why}.`);
     }
     const { line } = placeOf(node);
-    const figures = sources.lines.get(node);
-    const rows = source.split("\n").map((code, i) => el("div", {},
-        el("span", { class: "line", "aria-hidden": "true" }, String(line + i)), ...ran(figures, line + i), code || " "));
-    const note = "Executions and time of each line in the whole recording; the time includes the functions it calls.";
-    return el("div", {}, ...(figures ? [el("p", { class: "quiet" }, note)] : []), el("pre", { tabindex: "0" }, ...rows));
+    return el("pre", { tabindex: "0" }, ...source.split("\n").map((code, i) => el("div", {},
+        el("span", { class: "line", "aria-hidden": "true" }, String(line + i)), code || " ")));
 }
 
 function shown(node) {
@@ -75,12 +65,7 @@ async function load(block) {
     if (found !== null) {
         Object.assign(sources.paths, found.values.paths);
         sources.any = found.values.any;
-        const { texts, lines } = found.tables;
-        for (let row = 0; row < lines.rows; row++) {
-            const node = lines.node ? lines.node[row] : 0;
-            if (!sources.lines.has(node)) sources.lines.set(node, new Map());
-            sources.lines.get(node).set(lines.line[row], [lines.hits ? lines.hits[row] : 0, lines.time ? lines.time[row] : 0]);
-        }
+        const { texts } = found.tables;
         for (let row = 0; row < texts.rows; row++) sources.texts.set(texts.node ? texts.node[row] : 0, texts.text[row]);
     }
     return true;

@@ -37,19 +37,6 @@ one_record_per_key(void)
     fixture_leave(f.main);
 }
 
-static void
-the_number_of_a_line_becomes_a_text(void)
-{
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
-    fd_measure_key key = key_of(1, FD_MEASURE_LINES);
-    key.detail = 47;
-    const fd_measure *line = fd_measures_at(f.main, key);
-    CHECK(line != NULL && fd_measures_at(f.main, key) == line);
-    SAME(fd_strings_text(&f.recording->file, line->detail), "47");
-    EQUAL(f.main->measures.pool.count, 1);
-}
-
 /* Keys that differ in any part, up to the largest ids, are different words. */
 static void
 keys_are_exact(void)
@@ -88,5 +75,5 @@ overflow_is_counted(void)
     fd_measure_add(NULL, 1, 1);
 }
 
-RUN(ABSORBS(one_record_per_key), ABSORBS(the_number_of_a_line_becomes_a_text),
-    TEST(keys_are_exact), ABSORBS(overflow_is_counted))
+RUN(ABSORBS(one_record_per_key), TEST(keys_are_exact),
+    ABSORBS(overflow_is_counted))
