@@ -1,7 +1,7 @@
 """Write docs/gallery: record each program, print its first finding, and draw it.
 
-The programs are those of ``tests/programs``, with their planted fault. A page is written only if the first finding is
-the planted one. The commands of a page are the ones that this script executed.
+The programs are those of ``tests/programs``, with their planted fault. A section is written only if the first finding
+is the planted one. Its commands are the ones that this script executed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,11 +24,10 @@ JOBS = "fastdispatch pipeline report out --svg {name}.svg > report.txt"
 HEAD = """# Gallery
 
 Small programs with one fault each: the program, the commands, the first finding, the picture. `make gallery` records
-them and writes these pages; times are those of one run on a shared machine with two cores. For schedules of pipelines
-see the [gallery of pipelines](../guides/pipeline-gallery.md).
-
+them and writes this page; times are those of one run on a shared machine with two cores.
 """
-PAGE = """# {title}
+SECTION = """
+## {title}
 
 {about} The program is [{name}.py](../../{program}).
 
@@ -47,7 +47,7 @@ PAGE = """# {title}
 
 @dataclass(frozen=True)
 class Entry:
-    """A program of tests/programs, the title of its page, and what its picture shows."""
+    """A program of tests/programs, the title of its section, and what its picture shows."""
 
     name: str
     title: str
@@ -138,8 +138,8 @@ def first_finding(text: str) -> str:
     return "\n\n".join(text.split("\n\n")[:2])
 
 
-def build(entry: Entry, into: Path) -> None:
-    """Record one program in a temporary folder, and write its page and its picture."""
+def build(entry: Entry, into: Path) -> str:
+    """Record one program in a temporary folder, write its picture, and return its section."""
     facts = constants(entry.program)
     draw = entry.picture.format(name=entry.name)
     with tempfile.TemporaryDirectory() as name:
@@ -151,7 +151,7 @@ def build(entry: Entry, into: Path) -> None:
             sys.exit(f"{entry.program}: the first finding is not {facts['FINDING']}:\n{finding}")
         execute(draw, folder)
         (into / f"{entry.name}.svg").write_bytes((folder / f"{entry.name}.svg").read_bytes())
-    page = PAGE.format(
+    return SECTION.format(
         name=entry.name,
         title=entry.title,
         program=entry.program,
@@ -161,27 +161,29 @@ def build(entry: Entry, into: Path) -> None:
         caption=entry.caption,
         alt="One iteration" if entry.picture == JOBS else "The call graph",
     )
-    (into / f"{entry.name}.md").write_text(page)
 
 
-def index() -> str:
-    rows = [f"| [{each.title}]({each.name}.md) | `{constants(each.program)['FINDING']}` |" for each in ENTRIES]
-    return HEAD + "\n".join(["| program | finding |", "|---|---|", *rows]) + "\n"
+def sections(page: Path) -> dict[str, str]:
+    """The sections of a page by title; empty without a page."""
+    text = page.read_text() if page.exists() else ""
+    return {title: section for section, title in re.findall(r"(\n## (.+?)\n.*?)(?=\n## |\Z)", text, re.S)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--into", type=Path, default=HERE, metavar="FOLDER", help="folder of the pages")
+    parser.add_argument("--into", type=Path, default=HERE, metavar="FOLDER", help="folder of the page")
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs to record (default: all)")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - {entry.name for entry in ENTRIES}
     if unknown:
         parser.error(f"unknown programs: {', '.join(sorted(unknown))}")
+    page = arguments.into / "README.md"
+    kept = sections(page)
     for entry in ENTRIES:
         if entry.name in (arguments.names or [each.name for each in ENTRIES]):
-            build(entry, arguments.into)
+            kept[entry.title] = build(entry, arguments.into)
             print(entry.name, flush=True)
-    (arguments.into / "README.md").write_text(index())
+    page.write_text(HEAD + "".join(kept[entry.title] for entry in ENTRIES if entry.title in kept))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Run the commands of docs/guides/launchers: real launchers, stand-ins for Slurm and Kubernetes."""
+"""Run the commands of docs/guides/launchers.md: real launchers, stand-ins for Slurm and Kubernetes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import fastdispatch
 from tests import processes
 from tests.conftest import EXAMPLES, ROOT
 
-PAGES = ROOT / "docs" / "guides" / "launchers"
+PAGE = ROOT / "docs" / "guides" / "launchers.md"
 COMMANDS = {
     "python": "",
     "fastdispatch": "-m fastdispatch",
@@ -89,8 +89,9 @@ def site(tmp_path: Path) -> Site:
     )
 
 
-def blocks(page: str, kind: str = "sh") -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```$", (PAGES / f"{page}.md").read_text(), re.M | re.S)
+def blocks(launcher: str, kind: str = "sh") -> list[str]:
+    section = PAGE.read_text().split(f"\n## {launcher}\n")[1].split("\n## ")[0]
+    return re.findall(rf"^```{kind}\n(.*?)^```$", section, re.M | re.S)
 
 
 def check(folder: Path, local_ranks: list[int | None]) -> None:
@@ -103,23 +104,23 @@ def check(folder: Path, local_ranks: list[int | None]) -> None:
     assert len({rank["meta"]["run_id"] for rank in run.ranks}) == 1
 
 
-#: Page, local ranks, and whether a process that is not a rank is recorded, too.
+#: Section, local ranks, and whether a process that is not a rank is recorded, too.
 ROWS = [
     ("torchrun", [0, 1], False),
-    ("deepspeed", [0, 1], False),
-    ("accelerate", [0, 1], False),
-    ("lightning", [0, 1], False),
-    ("spawn", [None, None], True),
-    ("slurm", [0, 1], False),
-    ("mpi", [0, 1], False),
+    ("DeepSpeed", [0, 1], False),
+    ("Accelerate", [0, 1], False),
+    ("Lightning", [0, 1], False),
+    ("torch.multiprocessing.spawn", [None, None], True),
+    ("Slurm", [0, 1], False),
+    ("MPI", [0, 1], False),
 ]
 
 
-@pytest.mark.parametrize(("page", "local_ranks", "spawner"), ROWS, ids=[row[0] for row in ROWS])
-def test_page(page: str, local_ranks: list[int | None], spawner: bool, site: Site) -> None:
-    if page == "mpi" and shutil.which("mpirun") is None:
+@pytest.mark.parametrize(("launcher", "local_ranks", "spawner"), ROWS, ids=[row[0] for row in ROWS])
+def test_section(launcher: str, local_ranks: list[int | None], spawner: bool, site: Site) -> None:
+    if launcher == "MPI" and shutil.which("mpirun") is None:
         pytest.skip("needs mpirun (Open MPI)")
-    record, report, *others = blocks(page)[0].splitlines()
+    record, report, *others = blocks(launcher)[0].splitlines()
     losses = LOSS.findall(site.sh(record))
     assert sorted(rank for rank, _ in losses) == ["0", "1"]
     check(site.folder / "out", local_ranks)
@@ -150,7 +151,7 @@ POD = {"pytorchjob": {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "1"}, "python": {
 @pytest.mark.parametrize("kind", POD)
 def test_kubernetes(kind: str, site: Site) -> None:
     """The container of the page in two pods, with the variables that the operator of PyTorchJob sets."""
-    container = yaml.safe_load(blocks("kubernetes", "yaml")[0])
+    container = yaml.safe_load(blocks("Kubernetes", "yaml")[0])
     given = {each["name"]: each["value"] for each in container["env"]} | POD[kind]
     command = container["command"] if kind == "pytorchjob" else ["python", "train.py"]
     pods = []
@@ -161,7 +162,7 @@ def test_kubernetes(kind: str, site: Site) -> None:
         pods.append(subprocess.Popen(command, cwd=site.folder, env=environment))
     assert [pod.wait(120) for pod in pods] == [0, 0]
     check(site.folder / "out", [0, 0] if kind == "pytorchjob" else [None, None])
-    assert "ranks 0-1 of 2" in site.sh(blocks("kubernetes")[0])
+    assert "ranks 0-1 of 2" in site.sh(blocks("Kubernetes")[0])
 
 
 RAY = """
@@ -200,4 +201,4 @@ def test_ray_train(site: Site) -> None:
     subprocess.run([sys.executable, "trainer.py"], cwd=site.folder, env=environment, check=True, timeout=400)
     check(site.folder / "out", [0, 1])
     assert fastdispatch.load(site.folder / "out").main_role.startswith("TrainingThread")
-    assert "ranks 0-1 of 2" in site.sh(blocks("ray")[0])
+    assert "ranks 0-1 of 2" in site.sh(blocks("Ray Train")[0])

@@ -275,7 +275,7 @@ new_owner(void)
 }
 
 /* Close the entries of a call and all above them, unless a switch of greenlets
- * has removed them: see docs/decisions/0007-greenlets.md. */
+ * has removed them: see docs/decisions/README.md. */
 static void
 leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
 {

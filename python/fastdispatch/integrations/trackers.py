@@ -1,4 +1,4 @@
-"""Log the summary and the page of a run to experiment trackers (docs/guides/trackers.md).
+"""Log the summary and the page of a run to experiment trackers (docs/guides/training-loops.md).
 
 Each function accepts a :class:`fastdispatch.CallGraph`, a :class:`fastdispatch.Trace` or a path, and returns the
 summary. ``page``: also log the HTML report, which needs the extra ``view``. Call them on one rank.

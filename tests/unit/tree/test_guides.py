@@ -1,4 +1,4 @@
-"""Run the commands of the guides for tasks and of the pages for users of other tools."""
+"""Run the commands of the guides for tasks and for users of other tools, section by section."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ from fastdispatch.cli import main
 from tests.unit.tree.test_usage import BLOCKS, ROOT, programs_in
 
 GUIDES = ROOT / "docs" / "guides"
-PAGES = sorted([*(GUIDES / "coming-from").glob("*.md"), *(GUIDES / "tasks").glob("*.md")])
+TOOLS = (GUIDES / "coming-from.md").read_text()
+#: By title.
+SECTIONS = {
+    text.partition("\n")[0]: text
+    for page in (TOOLS, (GUIDES / "tasks.md").read_text())
+    for text in page.split("\n## ")[1:]
+}
 
 READS = re.compile(r"fastdispatch (report|findings|export|svg|html|diff|timeline|et|top|stacks) [^|;&$*?]*$")
 
 pytestmark = pytest.mark.torch
 
 
-def commands(page: Path) -> list[str]:
+def commands(section: str) -> list[str]:
     """The blocks of shell commands, and the commands in the second column of tables, in their order."""
     found = []
-    for block, row in re.findall(r"^```sh\n(.*?)^```$|^(\|[^\n]*\|)$", page.read_text(), re.M | re.S):
+    for block, row in re.findall(r"^```sh\n(.*?)^```$|^(\|[^\n]*\|)$", section, re.M | re.S):
         cells = row.split(" | ")
         spans = re.findall(r"`([^`]+)`", cells[1]) if len(cells) == 3 else []
         found += block.splitlines() if block else [span for span in spans if "fastdispatch " in span]
@@ -47,18 +53,18 @@ def execute(command: str, work: Path, environment: dict[str, str]) -> None:
     assert "not recording" not in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("title", SECTIONS)
+def test_section(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
     environment = programs_in(tmp_path / "bin")
-    files = re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", page.read_text(), re.M | re.S)
+    files = re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", SECTIONS[title], re.M | re.S)
     for name, text in [(name, text) for _, name, text in BLOCKS if name == "train.py"] + files:
         (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text(text)
-    listed = commands(page)
+    listed = commands(SECTIONS[title])
     assert listed
     for command in listed:
         execute(command, work, environment)
@@ -66,6 +72,5 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_each_row_has_a_command() -> None:
     """Every row of a table of tools has a command."""
-    for page in (GUIDES / "coming-from").glob("*.md"):
-        rows = [row for row in re.findall(r"^\|.*\|$", page.read_text(), re.M) if row[:4] not in ("| be", "|---")]
-        assert rows and all("`fastdispatch " in row.split(" | ")[1] for row in rows)
+    rows = [row for row in re.findall(r"^\|.*\|$", TOOLS, re.M) if row[:4] not in ("| be", "|---")]
+    assert rows and all("`fastdispatch " in row.split(" | ")[1] for row in rows)
