@@ -209,8 +209,7 @@ typedef struct fd_header {
     uint64_t resumed;    /* tick of the latest resume; 0 while paused */
     _Atomic uint64_t counters[FD_COUNTERS];
     uint32_t liveness; /* FD_LIVENESS_* */
-    uint32_t segment;  /* index in a rotated recording, from 1: all segments
-                          have the same id; 0: not rotated */
+    uint32_t unused;
 } fd_header;
 
 typedef struct fd_chunk {

@@ -312,10 +312,7 @@ typedef struct fd_trace_rank {
     uint64_t recorded; /* ns during which the rank recorded */
     uint64_t whole;    /* `recorded` of all steps, if some are selected */
     uint64_t file_bytes;
-    uint32_t segment;  /* of a rotated recording, the last segment that was
-                        * added; 0: it is not rotated; not dumped */
-    uint32_t segments; /* number of segments that were added up */
-    char id[33];       /* id of the recording, hexadecimal */
+    char id[33]; /* id of the recording, hexadecimal */
     char boot_id[33];
     fd_file_anchor start; /* `ticks` is in ns of the tick clock */
     uint64_t counters[FD_COUNTERS];

@@ -1,7 +1,5 @@
 #include "trace/trace_merge.h"
 
-#include "trace/segment_join.h"
-
 #include <string.h>
 
 typedef fd_merge_ids maps;
@@ -28,9 +26,6 @@ check_ranks(const fd_trace *into, const fd_trace *from, const char *name,
         const fd_trace_rank *other = &into->ranks.list[i];
         if (other_run[0] == '\0') {
             other_run = fd_merge_run_id(into, other);
-        }
-        if (fd_segments_match(rank, other)) {
-            continue;
         }
         if (other->rank == rank->rank && rank->reduced > 0) {
             return fd_fail(error, FD_ECONFLICT,

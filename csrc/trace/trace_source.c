@@ -7,7 +7,6 @@
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 #include "trace/run_manifest.h"
-#include "trace/segment_join.h"
 #include "trace/step_window.h"
 #include "trace/trace_merge.h"
 
@@ -448,8 +447,7 @@ check_range(const fd_trace *trace, fd_error *error)
         if (rank->window.to == 0) {
             return fd_fail(error, FD_EFORMAT,
                            "rank %u: %s, so none can be selected", rank->rank,
-                           rank->segments > 1 ? "the recording is rotated"
-                           : rank->steps == 0
+                           rank->steps == 0
                                ? "no steps were recorded"
                                : "the recording has no snapshots of steps");
         }
@@ -457,33 +455,16 @@ check_range(const fd_trace *trace, fd_error *error)
     return FD_OK;
 }
 
-/* Finish a trace: join segments, and sort it unless it is a single recording,
- * which is sorted already. */
-static fd_status
-finish(fd_trace *trace, bool segments)
-{
-    bool rotated = false;
-    for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        rotated |= trace->ranks.list[i].segment > 0;
-    }
-    bool sorted = trace->sorted;
-    fd_status status = rotated ? fd_segments_join(trace, segments) : FD_OK;
-    if (status == FD_OK && sorted && rotated) {
-        return fd_sort_texts(trace);
-    }
-    return status == FD_OK ? fd_trace_sort(trace) : status;
-}
-
 fd_status
-fd_source_open_steps(fd_trace **trace, const char *const *paths, size_t count,
-                     fd_trace_part part, bool segments,
-                     const fd_steps_wanted *steps, fd_error *error)
+fd_source_open(fd_trace **trace, const char *const *paths, size_t count,
+               fd_trace_part part, const fd_steps_wanted *steps,
+               fd_error *error)
 {
     fd_status status =
         count == 1 ? open_one(trace, paths[0], part, steps, error)
                    : merge_paths(trace, paths, count, part, steps, error);
     if (status == FD_OK) {
-        status = finish(*trace, segments);
+        status = fd_trace_sort(*trace);
     }
     if (status == FD_OK && steps != NULL) {
         status = steps->range ? check_range(*trace, error) : FD_OK;
@@ -498,19 +479,4 @@ fd_source_open_steps(fd_trace **trace, const char *const *paths, size_t count,
         *trace = NULL;
     }
     return status;
-}
-
-fd_status
-fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
-                   bool timeline, fd_error *error)
-{
-    return fd_source_open_steps(trace, paths, count, fd_part_of(timeline),
-                                false, NULL, error);
-}
-
-fd_status
-fd_source_open(fd_trace **trace, const char *path, bool timeline,
-               fd_error *error)
-{
-    return fd_source_open_all(trace, &path, 1, timeline, error);
 }

@@ -5,25 +5,15 @@
 #include "trace/step_window.h"
 #include "trace/trace_part.h"
 
-/* Open a recording, a dump or merge, or a run directory: the recordings listed
- * in its manifest.json (without one, all *.fd) and those of its machine*
- * folders, merged. In a directory, unreadable files and duplicate ranks are
- * skipped and reported in the notes of the first rank. The trace is sorted.
- * Only recordings have a timeline. */
-fd_status fd_source_open(fd_trace **trace, const char *path, bool timeline,
-                         fd_error *error);
-
-/* Open and merge several paths. */
-fd_status fd_source_open_all(fd_trace **trace, const char *const *paths,
-                             size_t count, bool timeline, fd_error *error);
-
-/* Open and merge several paths, and reduce the trace to the selected steps
- * (fd_window_apply) unless `steps` is NULL. FD_EFORMAT: the requested range of
- * steps cannot be selected. With `segments`, the paths name all segments of
- * rotated recordings, and ranks with missing segments are incomplete
- * (trace/segment_join.h). */
-fd_status fd_source_open_steps(fd_trace **trace, const char *const *paths,
-                               size_t count, fd_trace_part part, bool segments,
-                               const fd_steps_wanted *steps, fd_error *error);
+/* Open and merge paths: recordings, dumps, merges, and run directories, which
+ * stand for the recordings listed in manifest.json (without one, all *.fd) and
+ * those of machine* folders. In a directory, unreadable files and duplicate
+ * ranks are skipped and reported in the notes of the first rank. The trace is
+ * sorted, and reduced to the selected steps (fd_window_apply) unless `steps`
+ * is NULL. Only recordings have a timeline. FD_EFORMAT: also if the requested
+ * range of steps cannot be selected. */
+fd_status fd_source_open(fd_trace **trace, const char *const *paths,
+                         size_t count, fd_trace_part part,
+                         const fd_steps_wanted *steps, fd_error *error);
 
 #endif

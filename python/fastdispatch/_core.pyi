@@ -344,10 +344,6 @@ class Session:
     def save(self, folder: Folder, name: str, /) -> None:
         """Write the recording of a stopped session in memory to a file."""
 
-    def rotate(self, seconds: float, on_rotate: Callable[[], object], before: Session = ..., /) -> None:
-        """Before start(): be a segment of a rotated recording, the one after ``before``, or the first. The first step
-        that ends ``seconds`` after the start calls ``on_rotate()``."""
-
     def step(self) -> None:
         """End a training step. No effect if the session is not active."""
 
@@ -427,11 +423,9 @@ class Trace:
     """Recordings in memory, as columns (csrc/module/trace/trace_type.c).
 
     ``paths`` are recordings, dumps, merges and run directories, merged. Raises :class:`Error` with one line for
-    other files, duplicate ranks, and ranks of different runs. Segments of a rotated recording are added up; with
-    ``segments`` a rank that lacks some is incomplete. ``only`` skips parts of recordings: ``"totals"``
-    are the threads and the totals of contexts, without spreads, steps, jobs and measures, with the figures of all ranks
-    added up in one of them; ``"open_calls"`` are the threads, and the contexts and totals of open calls and
-    collectives.
+    other files, duplicate ranks, and ranks of different runs. ``only`` skips parts of recordings: ``"totals"`` are the
+    threads and the totals of contexts, without spreads, steps, jobs and measures, with the figures of all ranks added
+    up in one of them; ``"open_calls"`` are the threads, and the contexts and totals of open calls and collectives.
     """
 
     def __new__(
@@ -440,7 +434,6 @@ class Trace:
         *,
         timeline: bool = False,
         steps: Literal["settled"] | tuple[int, int] | None = None,
-        segments: bool = False,
         only: Literal["totals", "open_calls"] | None = None,
     ) -> Self: ...
     def dump(self, path: _Path, /) -> None:

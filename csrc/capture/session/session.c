@@ -295,8 +295,6 @@ fd_session_start(fd_session *session, fd_error *error)
     if (status != FD_OK) {
         return status;
     }
-    session->step = session->first_step;
-    session->rotate_at = fd_clock_ticks() + session->rotate_after;
     fd_process_activate(session, session->serial);
     session->wanted = action(session, thread);
     if (fd_process_active() != session) {
@@ -417,21 +415,6 @@ sample(fd_session *session, fd_thread *thread)
     }
 }
 
-/* Call on_rotate, which stops the session, once, and starts the next one; give
- * that the current frames of this thread. */
-static void
-rotate(fd_session *session, fd_thread *thread)
-{
-    if (session->rotate_after != 0 && is_active(session) && session->running
-        && fd_clock_ticks() >= session->rotate_at) {
-        session->rotate_at = UINT64_MAX;
-        Py_XDECREF(fd_session_call(session, thread, session->on_rotate, NULL));
-        if (fd_process_active() != NULL) {
-            fd_calls_ready();
-        }
-    }
-}
-
 void
 fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 {
@@ -455,18 +438,6 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
         apply_schedule(session, thread, session->wanted);
     }
     sample(session, thread);
-    rotate(session, thread);
-}
-
-void
-fd_session_follow(fd_session *session, const fd_session *before)
-{
-    const fd_header *from = fd_file_header(&before->recording->file);
-    fd_header *header = fd_file_header(&session->recording->file);
-    memcpy(header->id, from->id, sizeof header->id);
-    header->segment = from->segment + 1;
-    header->steps_source = from->steps_source;
-    session->first_step = before->step;
 }
 
 void
@@ -499,7 +470,6 @@ fd_session_retire(fd_session *session)
     Py_CLEAR(session->schedule);
     Py_CLEAR(session->on_change);
     Py_CLEAR(session->on_ready);
-    Py_CLEAR(session->on_rotate);
     Py_CLEAR(session->on_model);
     Py_CLEAR(session->tensor);
     Py_CLEAR(session->error);

@@ -35,10 +35,6 @@ void fd_session_finish(fd_session *session);
 /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
 void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
 
-/* Make a session that was not started the next segment of an open session: it
- * gets the same id and the next segment and step numbers. */
-void fd_session_follow(fd_session *session, const fd_session *before);
-
 /* Start recording in step `step`, or stop and remove the hooks until the next
  * call. Only for an active session without a schedule. */
 void fd_session_record(fd_session *session, bool record, uint64_t step);

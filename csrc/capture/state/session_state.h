@@ -101,15 +101,11 @@ typedef struct fd_session {
     fd_calls_source calls;
     bool c_calls; /* record calls of C functions: hooks/c_calls.h */
     fd_ops_source ops;
-    bool on_hold;        /* whether file `hold` existed when the step began */
-    char *hold;          /* owned; the path with ".off": while this file
+    bool on_hold;  /* whether file `hold` existed when the step began */
+    char *hold;    /* owned; the path with ".off": while this file
                             exists, nothing is recorded. NULL: in memory */
-    uint64_t step;       /* number of the running step */
-    long wanted;         /* action of the schedule for the running step */
-    uint64_t first_step; /* number of the first step of the session */
-    uint64_t rotate_after; /* ticks until the next segment; 0: no rotation */
-    uint64_t rotate_at;    /* the first step that ends after this tick calls
-                              on_rotate */
+    uint64_t step; /* number of the running step */
+    long wanted;   /* action of the schedule for the running step */
 
     /* Owned. Called with the collector and the hooks disabled, and never
      * during an event. */
@@ -118,7 +114,6 @@ typedef struct fd_session {
     PyObject *on_change; /* called after an import of PyTorch or the creation
                             of a process group */
     PyObject *on_ready;  /* called when a window of the schedule ends */
-    PyObject *on_rotate; /* on_rotate() begins the next segment, or NULL */
     PyObject *on_model;  /* on_model(module): called at the first call of a
                             module outside of other modules, or NULL */
     PyObject *tensor;    /* torch.Tensor, for execution traces */

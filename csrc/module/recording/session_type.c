@@ -9,7 +9,6 @@
 #include "module/pipeline/engine_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/recording/operands_binding.h"
-#include "module/recording/session_files.h"
 #include "module/recording/session_options.h"
 #include "module/trace/trace_type.h"
 #include "pipeline/iteration_plans.h"
@@ -155,7 +154,6 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(session->schedule);
         Py_VISIT(session->on_change);
         Py_VISIT(session->on_ready);
-        Py_VISIT(session->on_rotate);
         Py_VISIT(session->on_model);
         Py_VISIT(session->tensor);
         Py_VISIT(session->error);
@@ -176,7 +174,6 @@ session_clear(PyObject *self)
         Py_CLEAR(session->schedule);
         Py_CLEAR(session->on_change);
         Py_CLEAR(session->on_ready);
-        Py_CLEAR(session->on_rotate);
         Py_CLEAR(session->on_model);
         Py_CLEAR(session->error);
         Py_CLEAR(session->timers.in_use);
@@ -401,6 +398,28 @@ session_stats(PyObject *self, PyObject *unused)
 }
 
 static PyObject *
+session_save(PyObject *self, PyObject *args)
+{
+    PyObject *holder;
+    PyObject *name;
+    fd_error error = {""};
+    if (!PyArg_ParseTuple(args, "OO&:save", &holder, PyUnicode_FSConverter,
+                          &name)) {
+        return NULL;
+    }
+    const fd_folder *folder = fd_folder_in(fd_module_of(self), holder);
+    fd_status status = FD_OK;
+    if (folder != NULL) {
+        status = fd_file_save(&fd_session_of(self)->recording->file, folder,
+                              PyBytes_AS_STRING(name), &error);
+    }
+    Py_DECREF(name);
+    return folder == NULL
+             ? NULL
+             : fd_none_or_raise(fd_module_of(self), status, &error);
+}
+
+static PyObject *
 session_get_path(PyObject *self, void *closure)
 {
     (void)closure;
@@ -443,12 +462,9 @@ static PyMethodDef methods[] = {
     {"finish", session_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
                "Close the file of a stopped session.")},
-    {"save", fd_session_save, METH_VARARGS,
+    {"save", session_save, METH_VARARGS,
      PyDoc_STR("save($self, folder, name, /)\n--\n\n"
                "Write a recording that is in memory as a file.")},
-    {"rotate", fd_session_rotate, METH_VARARGS,
-     PyDoc_STR("rotate($self, seconds, on_rotate, before=..., /)\n--\n\n"
-               "Make this a segment of a rotated recording.")},
     {"step", session_step, METH_NOARGS,
      PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
     {"record", session_record, METH_VARARGS,

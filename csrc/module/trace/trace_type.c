@@ -53,8 +53,8 @@ encoded_paths(PyObject *paths)
 }
 
 static fd_status
-open_paths(PyObject *list, fd_trace_part part, bool segments,
-           const fd_steps_wanted *steps, fd_trace **trace, fd_error *error)
+open_paths(PyObject *list, fd_trace_part part, const fd_steps_wanted *steps,
+           fd_trace **trace, fd_error *error)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
     const char **paths = fd_malloc((size_t)count * sizeof *paths);
@@ -66,8 +66,8 @@ open_paths(PyObject *list, fd_trace_part part, bool segments,
     }
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_source_open_steps(trace, paths, (size_t)count, part,
-                                      segments, steps, error);
+        status =
+            fd_source_open(trace, paths, (size_t)count, part, steps, error);
         if (status == FD_OK) {
             status = fd_iterations_compare(*trace);
         }
@@ -132,7 +132,7 @@ take_part(PyObject *only, bool timeline, fd_trace_part *part)
 
 static PyObject *
 open_trace(PyTypeObject *type, PyObject *paths, fd_trace_part part,
-           bool segments, const fd_steps_wanted *steps)
+           const fd_steps_wanted *steps)
 {
     PyObject *list = encoded_paths(paths);
     if (list == NULL) {
@@ -140,7 +140,7 @@ open_trace(PyTypeObject *type, PyObject *paths, fd_trace_part part,
     }
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_status status = open_paths(list, part, segments, steps, &trace, &error);
+    fd_status status = open_paths(list, part, steps, &trace, &error);
     Py_DECREF(list);
     if (status != FD_OK) {
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -151,24 +151,20 @@ open_trace(PyTypeObject *type, PyObject *paths, fd_trace_part part,
 static PyObject *
 trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"paths",    "timeline", "steps",
-                            "segments", "only",     NULL};
+    static char *names[] = {"paths", "timeline", "steps", "only", NULL};
     PyObject *paths;
     PyObject *steps = Py_None;
     PyObject *only = Py_None;
     fd_steps_wanted wanted = {.range = false};
     fd_trace_part part;
     int timeline = 0;
-    int segments = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOpO:Trace", names,
-                                     &paths, &timeline, &steps, &segments,
-                                     &only)
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOO:Trace", names,
+                                     &paths, &timeline, &steps, &only)
         || !take_steps(steps, &wanted)
         || !take_part(only, timeline != 0, &part)) {
         return NULL;
     }
-    return open_trace(type, paths, part, segments != 0,
-                      steps != Py_None ? &wanted : NULL);
+    return open_trace(type, paths, part, steps != Py_None ? &wanted : NULL);
 }
 
 PyObject *
@@ -329,7 +325,7 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, "Trace(paths, *, timeline=False, steps=None, "
-                "segments=False, only=None)\n--\n\n"
+                "only=None)\n--\n\n"
                 "Recordings, dumps and directories, merged."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},

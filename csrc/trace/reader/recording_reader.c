@@ -199,8 +199,6 @@ read_header(fd_reading *r)
     rank->start = header->start;
     rank->start.ticks = fd_reading_ns(r, header->start.ticks);
     rank->file_bytes = header->file_bytes;
-    rank->segment = header->segment;
-    rank->segments = header->segment > 0;
     hexadecimal(header->id, rank->id);
     hexadecimal(header->boot_id, rank->boot_id);
     for (int i = 0; i < FD_COUNTERS; i++) {

@@ -103,15 +103,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--job_schedule_profiler_end", type=int, metavar="B", help=argparse.SUPPRESS)
     parser.add_argument("--ranks", metavar="R,...", help="record only these ranks")
     parser.add_argument(
-        "--rotate",
-        default="",
-        metavar="TIME",
-        help="begin a new file after TIME at the end of a step, e.g. 1h, 30m or 90s",
-    )
-    parser.add_argument(
-        "--keep-mb", type=int, default=0, metavar="N", help="keep at most N MB of closed files (default: all)"
-    )
-    parser.add_argument(
         "--max-mb", type=int, default=64, metavar="N", help="limit each recording to N MB (default: 64)"
     )
     parser.add_argument(
@@ -149,8 +140,6 @@ def run(arguments: argparse.Namespace) -> int:
         keep=arguments.keep,
         steps=arguments.steps,
         ranks=_ranks(arguments.ranks),
-        rotate=arguments.rotate,
-        keep_mb=arguments.keep_mb,
         max_mb=arguments.max_mb,
         best_effort=arguments.best_effort,
         children=not arguments.no_children,
@@ -205,8 +194,6 @@ def _set_environment(arguments: argparse.Namespace) -> None:
     options += [f"measure={arguments.measure.replace(',', '+')}"] if arguments.measure else []
     options += [f"every={arguments.every}"] if arguments.every is not None else []
     options += [f"detail={arguments.detail.replace(',', '+')}"] if arguments.detail else []
-    options += [f"rotate={arguments.rotate}"] if arguments.rotate else []
-    options += [f"keep_mb={arguments.keep_mb}"] if arguments.keep_mb else []
     os.environ["FASTDISPATCH"] = "children"
     os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)
     os.environ["FASTDISPATCH_OPTIONS"] = ",".join(options)

@@ -34,7 +34,7 @@ def write_group(folder: Path, name: str, sources: list[Source]) -> WrittenGroup:
         refused: dict[str, str] = {}
         for source in sources:
             try:
-                local[copies.enter_context(local_copy(source.path, source.segments))] = source
+                local[copies.enter_context(local_copy(source.path))] = source
             except Error as error:
                 refused[privacy.shown(source.path)] = str(error).replace(source.path, privacy.shown(source.path))
         trace, kept = _load(local, refused)

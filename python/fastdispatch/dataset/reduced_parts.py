@@ -20,7 +20,6 @@ from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.files import inputs
 from fastdispatch.read import privacy
 from fastdispatch.read.rank_rows import RankRow, folded, row_of
-from fastdispatch.read.segments import with_segments
 from fastdispatch.read.trace import PathLike, Trace, load
 
 #: Folder of the parts and names of the sums, of settled steps and of whole recordings.
@@ -257,6 +256,6 @@ def _copy(copies: ExitStack, recording: str, rank: int, name: str) -> str:
         local = copies.enter_context(inputs.local_copy(recording))
     except Error as error:
         raise Error(f"{error}: the recording of rank {rank}; {instead}") from None
-    if not all(os.path.exists(path) for path in with_segments([local])):
+    if not os.path.exists(local):
         raise Error(f"{recording}: the recording of rank {rank} was removed; {instead}")
     return local

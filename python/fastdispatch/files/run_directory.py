@@ -26,9 +26,6 @@ LOCK = ".manifest.lock"
 SIDE = ".events"
 PREVIOUS = ".previous"
 
-#: Ending of a closed segment of a rotated recording, before its number.
-SEGMENT = ".segment"
-
 #: Seconds to wait for the lock, which each process of a run keeps for milliseconds; another may keep it forever.
 _PATIENCE = 30.0
 
@@ -198,15 +195,6 @@ def started(folder: _core.Folder, name: str) -> int:
     except Error:
         return 0
     return int.from_bytes(head[144:152], "little") if head is not None else 0
-
-
-def segments(folder: _core.Folder, recording: str) -> list[str]:
-    """Return the names of the closed segments of a recording, oldest first."""
-    pattern = re.compile(re.escape(recording + SEGMENT) + r"\d+", re.ASCII)
-    try:
-        return sorted(name for name in os.listdir(folder.path) if pattern.fullmatch(name))
-    except OSError:
-        return []
 
 
 def settle_child(file: RecordingFile) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,6 @@ _EQUAL = {"allreduce_", "reduce_", "broadcast_", "_allgather_base_", "_reduce_sc
 #: Operators that no rank ends before the last one has begun.
 SYNCHRONIZING = {"allreduce_", "allgather_", "_allgather_base_", "_reduce_scatter_base_", "barrier", "alltoall_base_"}
 
-ROTATED = "collectives are not compared: the recordings are rotated, and their numbers restart in each segment"
 
 COUNTED = "numbers of collectives are counted from the start of the recordings"
 
@@ -70,10 +69,7 @@ class GroupCalls:
 
 
 def group_calls(traces: Iterable[Trace]) -> list[GroupCalls]:
-    """Return the groups by name; empty without ``measure="comm"``, and of rotated recordings."""
-    traces = list(traces)
-    if _rotated(traces):
-        return []
+    """Return the groups by name; empty without ``measure="comm"``."""
     groups: dict[str, GroupCalls] = {}
     ranks: dict[int, str] = {}
     for trace in traces:
@@ -99,10 +95,6 @@ def _measured_all_steps(rank: Mapping[str, Any]) -> bool:
     options = mapping(rank["meta"].get("options"))
     first = options.get("measure_first")
     return mapping(options.get("measure")).get("comm", 1) == 1 or (isinstance(first, int) and rank["steps"] < first)
-
-
-def _rotated(traces: Sequence[Trace]) -> bool:
-    return any(rank["meta"].get("segments", {}).get("last", 1) > 1 for trace in traces for rank in trace.ranks)
 
 
 def _add_rank(groups: dict[str, GroupCalls], trace: Trace, rank: dict[str, Any]) -> None:
@@ -188,10 +180,6 @@ def _ranks(ranks: list[int]) -> str:
 def operator_differences(traces: Iterable[Trace]) -> Iterator[str]:
     """Yield a sentence for each collective of c10d whose calls differ between ranks, over all groups: for recordings
     without ``measure="comm"``, or with it in some steps only."""
-    traces = list(traces)
-    if _rotated(traces):
-        yield ROTATED
-        return
     counts: dict[str, dict[int, int]] = {}
     ranks = []
     for trace in traces:

@@ -19,7 +19,7 @@ from fastdispatch.files.inputs import rank_in_header
 from fastdispatch.read.collectives import compared_groups, differences, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
 from fastdispatch.read.summary import whole_time
-from fastdispatch.read.trace import Trace, load_current
+from fastdispatch.read.trace import Trace, load_part
 
 #: While a file with the recording's name and this ending exists, recording is paused
 #: (csrc/capture/session/session.h).
@@ -134,13 +134,13 @@ def _read(paths: list[Path]) -> Iterator[tuple[Trace, list[Path]]]:
     for first in range(0, len(paths), _AT_ONCE):
         some = sorted(paths[first : first + _AT_ONCE], key=lambda path: rank_in_header(str(path)) or 0)
         try:
-            together = load_current(*some, only="open_calls")
+            together = load_part(*some, only="open_calls")
         except Error:
             together = None
         if together is not None and len(together.ranks) == len(some):
             yield together, some
         else:
-            yield from ((load_current(each, only="open_calls"), [each]) for each in some)
+            yield from ((load_part(each, only="open_calls"), [each]) for each in some)
 
 
 def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -> list[str]:
@@ -225,7 +225,7 @@ class Sample:
 def sample(path: str) -> Sample:
     """Return the current figures of a run, summed over ranks."""
     found = recordings(path)
-    trace = load_current(*found, only="totals")
+    trace = load_part(*found, only="totals")
     table = trace.table("node")
     kinds = trace.nodes["kind"]
     columns = (table[name] for name in ("where", "node", "calls", "self", "total"))

@@ -159,8 +159,6 @@ def undecided(ranks: Sequence[Mapping[str, Any]]) -> str:
     if (about := reduced_of(ranks)) is not None:
         return str(about["undecided"])
     for rank in ranks:
-        if settled(rank) is None and rank["meta"].get("segments", {}).get("read", 1) > 1:
-            return "the recording is rotated"
         if settled(rank) is None:
             return _UNDECIDED[rank["settled"]["verdict"]]
     return "" if ranks else "no rank was recorded"

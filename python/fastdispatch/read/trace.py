@@ -15,7 +15,6 @@ from fastdispatch.read import privacy
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.rank_rows import RankRow
-from fastdispatch.read.segments import with_segments
 from fastdispatch.read.views import Views
 
 if TYPE_CHECKING:
@@ -292,13 +291,13 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False, steps: 
         in_memory: Trace = from_graph(timeline=timeline, steps=steps)
         return in_memory
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    core = _core.Trace(with_segments(paths), timeline=timeline, steps=steps, segments=True)
+    core = _core.Trace(paths, timeline=timeline, steps=steps)
     return _loaded(core, paths)
 
 
-def load_current(*paths: PathLike, only: Literal["totals", "open_calls"] | None = None) -> Trace:
-    """Read recordings as :func:`load`, without the closed segments of rotated ones. With ``only`` read the threads, and
-    the totals of all call paths or of those of open calls and collectives."""
+def load_part(*paths: PathLike, only: Literal["totals", "open_calls"]) -> Trace:
+    """Read of recordings only the threads, and the totals of all call paths or of those of open calls and
+    collectives."""
     return _loaded(_core.Trace(paths, only=only), list(paths))
 
 

@@ -9,14 +9,13 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.files import run_directory
-from fastdispatch.record import children, flop_formulas, rotation
+from fastdispatch.record import children, flop_formulas
 from fastdispatch.record.calibration import costs
 from fastdispatch.record.children import ParentRank, Process
 from fastdispatch.record.detail import detail_of
@@ -111,10 +110,6 @@ class CallGraph(Recorded):
         Record only these ranks; other ranks run without hooks. Default: ``FASTDISPATCH_RANKS``, else all ranks.
     on_trace_ready:
         Called with this object at the end of each recorded window of the schedule.
-    rotate, keep_mb:
-        Begin a new file at the first end of a step after this time: ``"1h"``, ``"30m"``, ``"90s"``. All commands also
-        read the closed files, ``rankNNNNN.fd.segmentNNNNN``, and add their figures. ``keep_mb`` limits the sum of
-        their sizes: the oldest files are removed. Not with a timeline, ``jobs``, ``et`` or ``measure="memory"``.
     max_mb:
         Limit of the file and of additional memory, 1 to 1024. Calls beyond it are counted in ``<overflow>``.
     best_effort:
@@ -153,8 +148,6 @@ class CallGraph(Recorded):
         steps: str | tuple[int, int] | None = None,
         ranks: Sequence[int] | None = None,
         on_trace_ready: Callable[[CallGraph], object] | None = None,
-        rotate: str | float = "",
-        keep_mb: int = 0,
         max_mb: int = 64,
         best_effort: bool = False,
         children: bool = True,
@@ -180,7 +173,6 @@ class CallGraph(Recorded):
         self._schedule = schedule if steps is None else window(steps)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
         self._on_trace_ready = on_trace_ready
-        self._rotation = rotation.rotation_of(self._arguments, self._measures)
         self._max_mb = max_mb
         self._best_effort = best_effort
         self._children = children
@@ -244,12 +236,15 @@ class CallGraph(Recorded):
         session = self._open()
         self._session = session
         self._started = True
-        self._attach(session)
+        if self._gpu is not None:
+            self._gpu.attach(session)
+        self._measures.attach(session)
         if self._timeline is not None and "jobs" in self._timeline.shortest():
             self._engines = Engines(session, self._note)
             if self._calls == "off":
                 self._engines.blind()
-        self._note_start()
+        cost = costs("off" if self._child_of is not None else self._ops, *self._cost_options())
+        self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": cost})
         if self._child_of is not None and self._process is not None:
             self._note({"process": self._process.note(self._child_of)})
         _current = self
@@ -340,24 +335,6 @@ class CallGraph(Recorded):
     def _recording(self) -> _core.Session | None:
         return self._recorder._session if self._recorder is not None else None
 
-    def _attach(self, session: _core.Session) -> None:
-        if self._gpu is not None:
-            self._gpu.attach(session)
-        self._measures.attach(session)
-
-    def _note_start(self) -> None:
-        cost = costs("off" if self._child_of is not None else self._ops, *self._cost_options())
-        self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": cost})
-
-    def _open_segment(self, before: _core.Session | None) -> _core.Session:
-        """Open the first file, or that after ``before``."""
-        assert self._file is not None
-        session = self._file.session(**self._session_options())
-        if self._rotation is not None:
-            earlier = () if before is None else (before,)
-            session.rotate(self._rotation.seconds, partial(rotation.next_segment, self), *earlier)
-        return session
-
     def _session_options(self) -> dict[str, Any]:
         return {
             "max_mb": self._max_mb,
@@ -387,7 +364,7 @@ class CallGraph(Recorded):
         try:
             with run_directory.claimed(self._out, self._rank, self._best_effort) as file:
                 self._file = file
-                session = self._open_segment(None)
+                session = file.session(**self._session_options())
                 trouble = run_directory.register(file.folder, file.name, self._rank, self._world, self._run_id)
         except _core.Error as error:
             if not self._best_effort:
@@ -418,7 +395,6 @@ class CallGraph(Recorded):
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
             "max_mb": self._max_mb,
-            "rotate": self._rotation.seconds if self._rotation is not None else None,
             "children": self._children,
         }
 
@@ -555,7 +531,6 @@ class CallGraph(Recorded):
                 name = self._file.name
                 self._say(run_directory.settle(self._file, self._rank, self._world, self._run_id))
                 children.settle(self._file.folder, name, self._file.name, self._file.began)
-                rotation.settle(self._file, name)
             elif self._refused and self._out is not None:
                 self._saved = run_directory.save(session, self._out, self._rank, self._world, self._run_id)
                 print_line(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")

@@ -71,12 +71,7 @@ class Spawned:
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self._options = options | {
-            "max_mb": _share(options.get("max_mb", 64)),
-            "gpu": "off",
-            "rotate": "",
-            "keep_mb": 0,
-        }
+        self._options = options | {"max_mb": _share(options.get("max_mb", 64)), "gpu": "off"}
         self._pid = os.getpid()
 
     def record(self) -> None:

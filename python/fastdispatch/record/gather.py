@@ -104,11 +104,10 @@ def _next_ready(exchange: StoreExchange, waiting: set[int]) -> int | None:
 
 
 def _recordings(file: run_directory.RecordingFile | None) -> dict[str, bytes]:
-    """Return the finished file of this rank, its side file and its segments, by their endings."""
+    """Return the finished file of this rank and its side file, by their endings."""
     if file is None:
         return {}
-    names = [file.name, file.name + run_directory.SIDE, *run_directory.segments(file.folder, file.name)]
-    found = {name.removeprefix(file.name): file.folder.read(name, 1 << 62) for name in names}
+    found = {ending: file.folder.read(file.name + ending, 1 << 62) for ending in ("", run_directory.SIDE)}
     return {ending: content for ending, content in found.items() if content is not None}
 
 
@@ -136,8 +135,6 @@ def _store(file: run_directory.RecordingFile, rank: int, found: dict[str, bytes]
         name = run_directory.free_name(folder, rank, best_effort=True)
         arriving = f".{name}.arriving"
         try:
-            for ending in sorted(set(found) - {"", run_directory.SIDE}):
-                folder.write(name + ending, found[ending])
             if run_directory.SIDE in found:
                 folder.write(arriving + run_directory.SIDE, found[run_directory.SIDE])
             folder.write(arriving, content)

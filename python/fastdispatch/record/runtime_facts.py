@@ -16,19 +16,10 @@ class RuntimeFacts:
     def __init__(self) -> None:
         self._compiler = Compiler()
         self._retries = _retries()
-        self._collections = [(0, 0, 0)] * 3
-
-    def carry(self, session: Session) -> None:
-        """Add the collections of a segment to those of the next ones."""
-        self._collections = self._collections_with(session)
-
-    def _collections_with(self, session: Session) -> list[tuple[int, int, int]]:
-        found = zip(self._collections, session.collections(), strict=True)
-        return [(a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in found]
 
     def facts(self, session: Session) -> dict[str, object]:
         """Return facts for the meta of the recording (docs/formats/recording.md)."""
-        runs, collected, uncollectable = zip(*self._collections_with(session), strict=True)
+        runs, collected, uncollectable = zip(*session.collections(), strict=True)
         found: dict[str, object] = {
             "gc": {"collections": runs, "collected": collected, "uncollectable": uncollectable},
         }

@@ -19,7 +19,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         written = true;
     }
     must(fixture_write("run/manifest.json", data, size) == FD_OK);
-    fd_status status = fd_source_open(&trace, "run", false, &error);
+    fd_status status = fd_source_open(&trace, (const char *const[]){"run"}, 1,
+                                      FD_PART_FIGURES, NULL, &error);
     must(status == FD_OK || status == FD_EFORMAT);
     must(status == FD_OK || error.text[0] != '\0');
     must(status != FD_OK || fixture_sound(trace));

@@ -15,6 +15,12 @@ note(const fd_trace *trace, uint32_t at)
                                   : "";
 }
 
+static fd_status
+open_one(fd_trace **trace, const char *path, fd_error *error)
+{
+    return fd_source_open(trace, &path, 1, FD_PART_FIGURES, NULL, error);
+}
+
 static void
 files_of_all_forms(void)
 {
@@ -23,10 +29,10 @@ files_of_all_forms(void)
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     bool same;
     OK(fixture_recorded("one.fd", 0, "run"));
-    OK(fd_source_open(&from_fd, "one.fd", false, NULL));
+    OK(open_one(&from_fd, "one.fd", NULL));
     OK(fixture_dump(from_fd, &text));
     OK(fixture_write("one.json", text.bytes, text.size));
-    OK(fd_source_open(&from_json, "one.json", false, NULL));
+    OK(open_one(&from_json, "one.json", NULL));
     OK(fixture_same(from_fd, from_json, &same));
     CHECK(same);
 }
@@ -59,15 +65,14 @@ invalid_sources(void)
         if (cases[i].text != NULL) {
             OK(fixture_write_text(cases[i].path, cases[i].text));
         }
-        STATUS(fd_source_open(&trace, cases[i].path, false, &error),
-               cases[i].status);
+        STATUS(open_one(&trace, cases[i].path, &error), cases[i].status);
         SAME(error.text, cases[i].message);
         CHECK(trace == NULL);
     }
     fd_trace *trace = NULL;
     fd_error error = {""};
     mkdir("nothing", 0777);
-    STATUS(fd_source_open(&trace, "nothing", false, &error), FD_EFORMAT);
+    STATUS(open_one(&trace, "nothing", &error), FD_EFORMAT);
     SAME(error.text, "nothing: no recording (*.fd) in this directory");
 }
 
@@ -83,7 +88,7 @@ directory_with_a_bad_file(void)
     OK(fixture_write_text("mixed/notes.txt", "not ours"));
     mkdir("mixed/other", 0777);
     OK(fixture_recorded("mixed/other/rank00003.fd", 3, NULL));
-    OK(fd_source_open(&trace, "mixed", false, NULL));
+    OK(open_one(&trace, "mixed", NULL));
     EQUAL(trace->ranks.count, 2);
     EQUAL(trace->ranks.list[0].notes.count, 1);
     SAME(note(trace, 0), "skipped: mixed/rank00002.fd: cut off within the "
@@ -101,7 +106,7 @@ manifest_names_the_run(void)
         "named/manifest.json",
         "{\"format\":\"fastdispatch.run\","
         "\"ranks\":[{\"rank\":0,\"file\":\"rank00000.fd\"},7]}"));
-    OK(fd_source_open(&trace, "named", false, NULL));
+    OK(open_one(&trace, "named", NULL));
     EQUAL(trace->ranks.count, 1);
     SAME(note(trace, 0), "skipped: named/rank00007.fd: not named in "
                          "manifest.json, so of an earlier run");
@@ -114,7 +119,7 @@ damaged_manifest(void)
     mkdir("torn", 0777);
     OK(fixture_recorded("torn/rank00000.fd", 0, NULL));
     OK(fixture_write_text("torn/manifest.json", "{\"ranks\":[{\"ra"));
-    OK(fd_source_open(&trace, "torn", false, NULL));
+    OK(open_one(&trace, "torn", NULL));
     EQUAL(trace->ranks.count, 1);
     SAME(note(trace, 0), "skipped: torn/manifest.json: not valid JSON, all "
                          "recordings beside it are read");
@@ -131,7 +136,7 @@ folders_of_machines(void)
     OK(fixture_recorded("cluster/machine-a/rank00000.fd", 0, NULL));
     OK(fixture_recorded("cluster/machine-b/rank00001.fd", 1, NULL));
     OK(fixture_recorded("cluster/machine-b/machine-c/rank00002.fd", 2, NULL));
-    OK(fd_source_open(&trace, "cluster", false, NULL));
+    OK(open_one(&trace, "cluster", NULL));
     EQUAL(trace->ranks.count, 2);
     EQUAL(trace->ranks.list[1].rank, 1);
     EQUAL(trace->ranks.list[0].notes.count, 0);
@@ -146,7 +151,7 @@ one_rank_twice(void)
     mkdir("twice", 0777);
     OK(fixture_recorded("twice/rank00000.4711.fd", 0, NULL));
     OK(fixture_recorded("twice/rank00000.fd", 0, NULL));
-    OK(fd_source_open(&trace, "twice", false, NULL));
+    OK(open_one(&trace, "twice", NULL));
     EQUAL(trace->ranks.count, 1);
     CHECK(strstr(note(trace, 0), "skipped: twice/rank00000.4711.fd: rank 0 "
                                  "is there already")
@@ -165,12 +170,13 @@ several_paths(void)
     const char *const forth[] = {"a.fd", "b.fd"};
     const char *const back[] = {"b.fd", "a.fd"};
     const char *const twice[] = {"a.fd", "a.fd"};
-    OK(fd_source_open_all(&one, forth, 2, false, NULL));
-    OK(fd_source_open_all(&two, back, 2, false, NULL));
+    OK(fd_source_open(&one, forth, 2, FD_PART_FIGURES, NULL, NULL));
+    OK(fd_source_open(&two, back, 2, FD_PART_FIGURES, NULL, NULL));
     OK(fixture_same(one, two, &same));
     CHECK(same);
     fd_trace *none = NULL;
-    STATUS(fd_source_open_all(&none, twice, 2, false, &error), FD_ECONFLICT);
+    STATUS(fd_source_open(&none, twice, 2, FD_PART_FIGURES, NULL, &error),
+           FD_ECONFLICT);
     CHECK(none == NULL);
 }
 

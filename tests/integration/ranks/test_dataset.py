@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.dataset import query, run_manifest, run_tables, write_dataset
-from fastdispatch.dataset.run_loading import load_run
 from tests import many_ranks, processes, programs
 
 duckdb = pytest.importorskip("duckdb")
@@ -309,48 +308,6 @@ def test_a_store(ranks: list[Path], dataset: Path, tmp_path: Path, capsys: pytes
     assert reduced(target) == reduced(dataset)
     assert main(["merge", "memory://bucket/absent", "-o", str(tmp_path / "absent.parquet")]) == 2
     assert capsys.readouterr().err == "fastdispatch: memory://bucket/absent: No such file or directory\n"
-
-
-def test_rotated_recordings_of_a_store(tmp_path: Path) -> None:
-    """Closed segments are part of their recording, as in a run directory."""
-    with fastdispatch.CallGraph(tmp_path / "run", ops="off", rotate=1e-9) as graph:
-        for _ in range(5):
-            programs.leaf(1)
-            graph.step()
-    files = list((tmp_path / "run").glob("rank*"))
-    assert len(files) > 3
-    fsspec.filesystem("memory").pipe({f"/rotated/{path.name}": path.read_bytes() for path in files})
-    write_dataset.write_dataset([str(tmp_path / "run")], tmp_path / "local.parquet")
-    for place in ("memory://rotated", "memory://rotated/rank00000.fd"):
-        target = tmp_path / f"{place[-2:]}.parquet"
-        manifest = write_dataset.write_dataset([place], target)
-        assert reduced(target) == reduced(tmp_path / "local.parquet")
-        assert [one.bytes for group in manifest.groups for one in group.inputs] == [
-            sum(len(each.read_bytes()) for each in files)
-        ]
-    (leaf,) = query.scan(target).sql("SELECT calls FROM figures JOIN paths USING (path) WHERE name = 'leaf'").fetchall()
-    assert leaf == (5,)
-    assert load_run(target, rank=0).ranks[0]["steps"] == 5
-
-
-def test_a_rank_that_has_closed_segments_only(tmp_path: Path) -> None:
-    """Its process was killed between two segments."""
-    with fastdispatch.CallGraph(tmp_path / "run", ops="off", rotate=1e-9) as graph:
-        for _ in range(5):
-            programs.leaf(1)
-            graph.step()
-    (tmp_path / "run" / "rank00000.fd").unlink()
-    files = list((tmp_path / "run").glob("rank*"))
-    fsspec.filesystem("memory").pipe({f"/killed/{path.name}": path.read_bytes() for path in files})
-    for place in (str(tmp_path / "run"), "memory://killed"):
-        target = tmp_path / f"{place[-2:]}.parquet"
-        manifest = write_dataset.write_dataset([place], target)
-        assert (sorted(manifest.ranks), manifest.refused) == ([0], {})
-        (recorded,) = (one for group in manifest.groups for one in group.inputs)
-        assert recorded.bytes == sum(path.stat().st_size for path in files)
-        assert load_run(target, rank=0).ranks[0]["steps"] == 5
-        assert write_dataset.write_dataset([place], target).groups == manifest.groups
-    assert fastdispatch.load(tmp_path / "run" / "rank00000.fd").ranks[0]["steps"] == 5
 
 
 def test_a_store_that_fails_in_the_middle(ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
