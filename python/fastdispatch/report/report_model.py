@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from fastdispatch._core import Error
@@ -54,7 +55,7 @@ class Report:
     path: str
     options: ReportOptions
     facts: Facts
-    findings: list[Finding] = field(default_factory=list)
+    trace: Trace
     listing: Listing | None = None
     tree: list[Branch] | None = None
     neighbours: Neighbours | None = None
@@ -63,6 +64,11 @@ class Report:
     compiler: list[dict[str, Any]] = field(default_factory=list)
     activities: list[Activity] = field(default_factory=list)
     backward_passes: float | None = None
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The findings of all ranks; only the text of a listing needs them."""
+        return findings(self.trace).findings
 
     @property
     def timing(self) -> bool:
@@ -89,7 +95,6 @@ class Report:
             "unit": "ns",
             "timing": self.timing,
             **asdict(self.facts),
-            "findings": [asdict(finding) for finding in self.findings],
             **{name: getattr(self.options, name) for name in ("by", "sort", "rank")},
             "rows": None if self.listing is None else [asdict(row) for row in self.listing.rows],
             "more": 0 if self.listing is None else self.listing.more,
@@ -106,9 +111,9 @@ class Report:
 
 
 def report(trace: Trace, options: ReportOptions, path: str | None = None) -> Report:
-    """Build a report, with the findings, the compiler and the other processes of its recording; ``path``: its name,
-    by default that of the trace. Raises Error for a missing rank, and for names of no function or of several."""
-    made = Report(path or trace.name, options, facts(trace, options.rank), findings(trace).findings)
+    """Build a report, with the compiler and the other processes of its recording; ``path``: its name, by default that
+    of the trace. Raises Error for a missing rank, and for names of no function or of several."""
+    made = Report(path or trace.name, options, facts(trace, options.rank), trace)
     made.compiler = [each for each in compilations(trace) if options.rank in (None, each["rank"])]
     if options.rank is None and made.timing:
         made.activities, made.backward_passes = activities(trace), backward_passes(trace)

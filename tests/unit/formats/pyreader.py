@@ -61,15 +61,18 @@ class Recording:
     thread_states: list[list[tuple[int, int]]] = field(default_factory=list)
 
 
+def is_locked(descriptor: int) -> bool:
+    """Return whether a writer has its lock of a whole file; struct flock has type, whence, start, length and pid."""
+    query = struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 0, 0)
+    found: int = struct.unpack("hhqqi4x", fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, query))[0]
+    return found != fcntl.F_UNLCK
+
+
 class Reader:
     def __init__(self, path: Path) -> None:
         with open(path, "rb") as file:
+            self.live = is_locked(file.fileno())
             self.bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                self.live = False
-            except BlockingIOError:
-                self.live = True
         magic, version, header_bytes, self.end = self.at("<8sIIQ", 0)
         if magic != b"fastdisp" or version != 1 or header_bytes != PAGE:
             raise ValueError(f"{path}: not a recording of version 1")

@@ -19,6 +19,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.read.summary import overhead
+from fastdispatch.report import report_model
 from fastdispatch.report.report_facts import _NO_LOSS, facts
 from fastdispatch.report.report_lines import _DROPPED, _MISSES
 from fastdispatch.report.report_model import Report, ReportOptions, report
@@ -76,6 +77,20 @@ def recording(tmp_path: Path) -> Path:
 
 def made(path: Path, **options: object) -> Report:
     return report(fastdispatch.load(path), ReportOptions(**options))
+
+
+@pytest.mark.parametrize(
+    "options, times",
+    [([], 1), (["--by", "module"], 1), (["--tree"], 0), (["--paths"], 0), (["--callers", "spend"], 0), (["--json"], 0)],
+)
+def test_detectors_run_where_findings_are_printed(
+    options: list[str], times: int, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decided = []
+    found = report_model.findings
+    monkeypatch.setattr(report_model, "findings", lambda trace: decided.append(trace) or found(trace))
+    assert main(["report", str(recording), *options]) == 0
+    assert len(decided) == times
 
 
 def printed(
