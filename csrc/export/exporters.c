@@ -14,7 +14,6 @@ static const fd_exporter exporters[] = {
     {"graphml", fd_export_graphml, false},
     {"perfetto", fd_export_perfetto, true},
     {"pprof", fd_export_pprof, false},
-    {"speedscope", fd_export_speedscope, false},
 };
 
 const fd_exporter *

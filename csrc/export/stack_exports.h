@@ -1,5 +1,5 @@
 /* Export of the call tree to files of programs that show stacks:
- * docs/guides/export.md. */
+ * docs/formats/exports.md. */
 #ifndef FD_STACK_EXPORTS_H
 #define FD_STACK_EXPORTS_H
 
@@ -14,9 +14,5 @@ fd_export fd_export_folded;
  * compressed: a sample for each context, with calls, self time, self time on a
  * GPU, resumes, FLOPs, and bytes communicated and allocated. */
 fd_export fd_export_pprof;
-
-/* Write https://www.speedscope.app/file-format-schema.json: an evented profile
- * for each thread of each rank. */
-fd_export fd_export_speedscope;
 
 #endif

@@ -1,4 +1,4 @@
-/* Export of the call graph to files: docs/guides/export.md. */
+/* Export of the call graph to files: docs/formats/exports.md. */
 #ifndef FD_GRAPH_EXPORTS_H
 #define FD_GRAPH_EXPORTS_H
 

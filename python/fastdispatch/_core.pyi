@@ -560,7 +560,7 @@ class Trace:
         strict: bool = False,
         leaves: int = 0,
     ) -> bytes:
-        """Return a file for another program: ``callgraph``, ``dot``, ``graphml``, ``folded``, ``speedscope``,
+        """Return a file for another program: ``callgraph``, ``dot``, ``graphml``, ``folded``,
         ``pprof``, ``chrome`` or ``perfetto``.
 
         ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: alignment of clocks of several

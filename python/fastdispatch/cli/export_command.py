@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import zlib
 from pathlib import Path
 
 from fastdispatch import Trace, load
@@ -12,19 +11,13 @@ from fastdispatch._core import Error
 from fastdispatch.cli import svg_command
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import whole
-from fastdispatch.cli.paths import DotFile, Output, OutputFile, add_input, add_output
+from fastdispatch.cli.paths import DotFile, Output, add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.files.output import make_folder, write
 from fastdispatch.measures.flops import has_flops
 from fastdispatch.read import tables
 from fastdispatch.read.privacy import shown
-
-FLAMES = {
-    "folded": "folded stacks for flamegraph.pl, inferno and other tools",
-    "speedscope": "call trees for speedscope.app, one per thread",
-    "pprof": "a profile for pprof with calls, time, GPU time, FLOPs, and communicated and allocated bytes",
-}
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,16 +37,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     callgraph.add_argument("--ops", action="store_true", help="include operators")
     callgraph.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
     callgraph.set_defaults(function=export_callgraph)
-    for name, what in FLAMES.items():
-        add_flame(formats, name, what)
+    add_flames(formats)
     add_graphml(formats)
     what = "the call graph as Graphviz source"
     dot = formats.add_parser("dot", help=what, description=f"Write {what}, from which svg draws its image.")
     svg_command.add_options(dot, DotFile, "output file; compressed if the name ends in .gz")
     dot.set_defaults(function=export_dot)
-    add_tables(formats)
-    add_prometheus(formats)
-    add_otlp(formats)
+    add_sqlite(formats)
     add_timeline(formats, "perfetto", "native Perfetto timeline, for ui.perfetto.dev")
     chrome = add_timeline(formats, "chrome", "Chrome JSON timeline, for chrome://tracing, Perfetto and other viewers")
     chrome.add_argument(
@@ -86,26 +76,21 @@ def add_timeline(
     return parser
 
 
-def add_flame(formats: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str) -> None:
-    parser = formats.add_parser(name, help=what, description=f"Write {what}.")
-    add_common(parser)
-    if name == "pprof":
-        parser.add_argument(
-            "--since",
-            type=OutputFile,
-            metavar="FILE",
-            help="write only what was added since the profile FILE, and replace FILE by the profile of the whole "
-            "recording up to now; without FILE, write everything",
-        )
-        parser.set_defaults(function=export_pprof)
-        return
-    parser.add_argument(
+def add_flames(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    what = "folded stacks for flamegraph.pl, inferno, speedscope and other tools"
+    folded = formats.add_parser("folded", help=what, description=f"Write {what}.")
+    add_common(folded)
+    folded.add_argument(
         "--weight",
         choices=("time", "calls", "gpu", "flops"),
         default="time",
         help="quantity that determines the width of calls (default: time)",
     )
-    parser.set_defaults(function=export_one)
+    folded.set_defaults(function=export_one)
+    what = "a profile for pprof with calls, time, GPU time, FLOPs, and communicated and allocated bytes"
+    pprof = formats.add_parser("pprof", help=what, description=f"Write {what}.")
+    add_common(pprof)
+    pprof.set_defaults(function=export_one)
 
 
 def add_graphml(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -121,34 +106,13 @@ def add_graphml(formats: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.set_defaults(function=export_one)
 
 
-def add_tables(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    csv = formats.add_parser("csv", help="one table as CSV", description="Write one table as CSV.")
-    add_common(csv)
-    csv.add_argument("--table", choices=tables.NAMES, default="functions", help="table to write (default: functions)")
-    csv.set_defaults(function=export_csv)
-    sqlite = formats.add_parser(
-        "sqlite", help="all tables as an SQLite database", description="Write all tables as an SQLite database."
-    )
+def add_sqlite(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    what = "all tables as an SQLite database"
+    sqlite = formats.add_parser("sqlite", help=what, description=f"Write {what}.")
     add_input(sqlite)
     add_output(sqlite, "output file; an existing file is replaced")
     add_steps(sqlite)
     sqlite.set_defaults(function=export_sqlite)
-
-
-def add_prometheus(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    what = "figures of the run for the textfile collector of Prometheus"
-    parser = formats.add_parser("prometheus", help=what, description=f"Write the {what}.")
-    add_input(parser)
-    add_output(parser, "output file; the collector reads names that end in .prom")
-    add_steps(parser)
-    parser.set_defaults(function=export_prometheus)
-
-
-def add_otlp(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    what = "profiles of OpenTelemetry (v1development)"
-    parser = formats.add_parser("otlp", help=what, description=f"Write {what}, one of times and one of calls per rank.")
-    add_common(parser)
-    parser.set_defaults(function=export_otlp)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -168,47 +132,8 @@ def export_one(arguments: argparse.Namespace) -> None:
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
 
 
-def export_pprof(arguments: argparse.Namespace) -> None:
-    if arguments.since is None:
-        export_one(arguments)
-        return
-    if arguments.steps is not None:
-        raise Error("--since compares profiles of the whole recording: omit --steps")
-    whole = load(arguments.path).export("pprof", rank=arguments.rank)
-    write_file(arguments.output, added_since(arguments.since, whole))
-    write_file(arguments.since, whole)
-
-
-def added_since(path: str, whole: bytes) -> bytes:
-    """Return the part of a profile that is not in the earlier one of a file; all of it without the file, or if that has
-    another recording, as after a restart of the job."""
-    from fastdispatch.read.pprof_delta import parse_profile, pprof_delta
-
-    if not Path(path).exists():
-        return whole
-    try:
-        content = Path(path).read_bytes()
-        old = parse_profile(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
-        new = parse_profile(whole)
-        if old.time != new.time:
-            message(f"{path}: has another recording: the profile begins with the start of this one")
-            return whole
-        return pprof_delta(new, old)
-    except (ValueError, EOFError, zlib.error, OSError) as error:
-        raise Error(
-            f"{path}: not a profile of fastdispatch export pprof ({error}): give another FILE to --since"
-        ) from None
-    except Error as error:
-        raise Error(f"{path}: {error} Give another FILE to --since") from None
-
-
 def export_dot(arguments: argparse.Namespace) -> None:
     write_file(arguments.output, svg_command.dot_of(arguments)())
-
-
-def export_csv(arguments: argparse.Namespace) -> None:
-    table = tables.table(load(arguments.path, steps=steps_of(arguments)), arguments.table, arguments.rank)
-    write_file(arguments.output, tables.to_csv(table).encode())
 
 
 def export_sqlite(arguments: argparse.Namespace) -> None:
@@ -217,20 +142,6 @@ def export_sqlite(arguments: argparse.Namespace) -> None:
         message(
             f"{arguments.output}: {large} numbers of more than 63 bits are stored as text: is the recording damaged?",
         )
-
-
-def export_prometheus(arguments: argparse.Namespace) -> None:
-    from fastdispatch.dataset.run_loading import load_run
-    from fastdispatch.report.prometheus_text import prometheus_text
-
-    trace = load_run(arguments.path, steps=steps_of(arguments))
-    write_file(arguments.output, prometheus_text(trace.summary(), shown(arguments.path)).encode())
-
-
-def export_otlp(arguments: argparse.Namespace) -> None:
-    from fastdispatch.read.otlp_profile import otlp_profile
-
-    write_file(arguments.output, otlp_profile(load(arguments.path, steps=steps_of(arguments)), arguments.rank))
 
 
 def write_file(path: str, content: bytes) -> None:

@@ -1,9 +1,7 @@
-"""Tables of a trace for other programs: CSV and SQLite (docs/guides/export.md)."""
+"""The tables of a trace as an SQLite database (docs/formats/exports.md)."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import sqlite3
 import tempfile
@@ -16,9 +14,6 @@ from fastdispatch.read.trace import Columns, Group, PathLike, Trace
 
 SUMS: dict[str, Group] = {"functions": "function", "operators": "operator", "modules": "module", "packages": "package"}
 
-#: Tables of the CSV export.
-NAMES = (*SUMS, "nodes", "contexts", "edges", "steps", "threads", "jobs")
-
 #: Tables inside the dict of a rank, by their name here.
 OF_RANK = {"threads": "threads", "open_calls": "open", "steps": "latest_steps", "step_tops": "step_tops"}
 
@@ -26,37 +21,15 @@ OF_RANK = {"threads": "threads", "open_calls": "open", "steps": "latest_steps", 
 IN_SQL = {"where": "place", "from": "came_from"}
 
 
-def table(trace: Trace, name: str, rank: int | None = None) -> Columns:
-    """Return a table by its name in ``NAMES``. Raises Error for a missing rank, and for tables without ranks."""
-    if name in SUMS:
-        return trace.table(SUMS[name], rank)
-    if name in ("steps", "threads", "jobs"):
-        return of_ranks(trace, name, rank)
-    if rank is not None:
-        raise _core.Error(f"the table {name} covers all ranks: omit --rank, or choose {', '.join(SUMS)}")
-    whole: Columns = getattr(trace, name)
-    return whole
-
-
-def of_ranks(trace: Trace, name: str, rank: int | None = None) -> Columns:
+def of_ranks(trace: Trace, name: str) -> Columns:
     """Concatenate the tables of ranks, with a first column ``rank``."""
-    chosen = [trace.ranks[trace.index(rank)]] if rank is not None else trace.ranks
     below: Columns = {"rank": []}
-    for one in chosen:
+    for one in trace.ranks:
         columns = trace.jobs(one["rank"]) if name == "jobs" else one[OF_RANK[name]]
         for column, values in columns.items():
             below.setdefault(column, []).extend(values)
         below["rank"].extend([one["rank"]] * len(next(iter(columns.values()))))
     return below
-
-
-def to_csv(columns: Columns) -> str:
-    """Format as CSV with a header. Text that a spreadsheet would read as a formula is unchanged."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows(columns))
-    return text.getvalue()
 
 
 def rows(columns: Columns) -> Iterator[tuple[Any, ...]]:

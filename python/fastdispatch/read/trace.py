@@ -202,7 +202,7 @@ class Trace(Views):
 
     def export(
         self,
-        format: Literal["callgraph", "dot", "graphml", "folded", "speedscope", "pprof", "chrome", "perfetto"],
+        format: Literal["callgraph", "dot", "graphml", "folded", "pprof", "chrome", "perfetto"],
         *,
         rank: int | None = None,
         style: Literal["default", "classic"] = "default",
@@ -219,8 +219,8 @@ class Trace(Views):
         leaves: int = 0,
     ) -> bytes:
         """Return the trace in the format of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or
-        ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded``, ``speedscope``, ``pprof``
-        (flame graphs) or ``graphml``; docs/guides/export.md and docs/guides/timeline.md describe the contents.
+        ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded``, ``pprof``
+        (flame graphs) or ``graphml``; docs/formats/exports.md and docs/guides/timeline.md describe the contents.
 
         ``durations``: names in a chrome timeline that include durations: those of ``jobs``, ``name`` (all), ``args``
         (none).
@@ -228,7 +228,7 @@ class Trace(Views):
         intervals, from sends of a pipeline to their receives.
         ``align``: how to align the clocks of ranks on several hosts in a timeline (docs/concepts/clocks.md);
         ``strict`` rejects ranks with an unknown error.
-        ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu`` and ``flops``.
+        ``weight``: ``time`` or ``calls``; of ``folded`` also ``gpu`` and ``flops``.
         The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
         ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default. ``leaves``: the
         number of boxes without callees on a line of a picture, 0 the default.

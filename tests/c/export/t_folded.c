@@ -31,6 +31,36 @@ by_calls(void)
                        "main;a.py:[]:step;a:b c 1\n");
 }
 
+/* Without GPU time calls are used. Calls without weight are left out with all
+ * below them, and siblings are in the order of the trace. */
+static void
+weights_and_order(void)
+{
+    static const picture_call threads[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 5)},
+        {USER(1, "a.py::step", 1, 10)},
+        {USER(2, "a.py::idle", 0, 0)},
+        {OP(2, "aten::mm", 3, 20)},
+        {USER(1, "a.py::late", 1, 0)},
+        {OP(5, "aten::add", 1, 7)},
+        {OTHER(0, FD_NODE_THREAD, "worker", 0, 0)},
+    };
+    static const char *const lines[] = {
+        "main 5\nmain;a.py:[]:late;aten::add 7\nmain;a.py:[]:step 10\n"
+        "main;a.py:[]:step;aten::mm 20\n",
+        "main;a.py:[]:late 1\nmain;a.py:[]:late;aten::add 1\n"
+        "main;a.py:[]:step 1\nmain;a.py:[]:step;aten::mm 3\n",
+    };
+    static const fd_export_weight weights[] = {FD_WEIGHT_TIME, FD_WEIGHT_GPU};
+    for (int i = 0; i < 2; i++) {
+        CLEAN(picture_clear) picture p = {.trace = NULL};
+        OK(PICTURE(&p, threads));
+        p.options.weight = weights[i];
+        OK(picture_write(&p, "folded"));
+        SAME(p.text.bytes, lines[i]);
+    }
+}
+
 static void
 nothing_recorded(void)
 {
@@ -40,4 +70,5 @@ nothing_recorded(void)
     SAME(p.text.bytes, "");
 }
 
-RUN(TEST(one_line_per_stack), TEST(by_calls), TEST(nothing_recorded))
+RUN(TEST(one_line_per_stack), TEST(by_calls), TEST(weights_and_order),
+    TEST(nothing_recorded))

@@ -47,10 +47,8 @@ COMMANDS = {
     "export callgraph": "export callgraph I:run -o O:x.json",
     **{
         f"export {name}": f"export {name} I:run -o O:x"
-        for name in ("folded", "speedscope", "pprof", "graphml", "dot", "csv", "sqlite", "perfetto", "chrome")
+        for name in ("folded", "pprof", "graphml", "dot", "sqlite", "perfetto", "chrome")
     },
-    "export otlp": "export otlp I:run -o O:x",
-    "export prometheus": "export prometheus I:run -o O:x.prom",
     "timeline merge": "timeline merge I:trace.json -o O:x.json",
     "timeline merge, native": "timeline merge I:trace.pftrace -o O:x.pftrace",
     "timeline merge, log_dir": "timeline merge --log_dir I:logs --paddle -o O:made/",

@@ -30,15 +30,11 @@ merge F -o o.json
 export dot F -o o.dot --ops
 export callgraph F -o o.json
 export folded F -o o
-export speedscope F -o o
 export pprof F -o o
 export graphml F -o o
 export sqlite F -o o
 export perfetto F -o o
 export chrome F -o o
-export csv F --table contexts -o o
-export csv F --table steps -o o
-export csv F --table jobs -o o
 pipeline report F --svg o.svg
 pipeline flow F --all
 pipeline partition F -n 2

@@ -96,12 +96,9 @@ OUTPUTS = {
     "sql": ["sql", "RUN", "FROM paths", "--format", "json"],
     **{
         f"export {name}": ["export", name, "RUN", "-o", "FILE"]
-        for name in ("chrome", "perfetto", "folded", "speedscope", "pprof", "graphml", "sqlite", "dot")
+        for name in ("chrome", "perfetto", "folded", "pprof", "graphml", "sqlite", "dot")
     },
-    "export otlp": ["export", "otlp", "RUN", "-o", "FILE"],
-    "export prometheus": ["export", "prometheus", "RUN", "-o", "FILE"],
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
-    "export csv": ["export", "csv", "RUN", "--table", "nodes", "-o", "FILE"],
 }
 
 
@@ -113,12 +110,11 @@ NAMED = {
     "pipeline report": b"fastdispatch-pipeline-report",
     "pipeline partition": b"zebra_layers.1",
     "timeline check": b"zebra_out",
-    "export prometheus": b"zebra_out",
     "et export": b"zebra operand",
 }
 
 #: Outputs without functions and operators.
-WITHOUT_NODES = ("timeline check", "export prometheus")
+WITHOUT_NODES = ("timeline check",)
 
 #: Commands that show no names of a recording, or reject the options.
 NO_OUTPUT = {"doctor", "run", "attach", "detach", "resume", "pause", *private.REFUSING}

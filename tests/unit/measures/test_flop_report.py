@@ -198,8 +198,6 @@ def test_weights_of_flame_graphs(tmp_path: Path) -> None:
     weights = [(stack.split(";")[-1], int(weight)) for stack, _, weight in (line.rpartition(" ") for line in lines)]
     assert {operator for operator, _ in weights} == {"aten::addmm", "aten::mm"}
     assert sum(weight for _, weight in weights) == STEPS * 5 * LAYER
-    profile = json.loads(trace.export("speedscope", weight="flops"))["profiles"][0]
-    assert (profile["unit"], profile["endValue"]) == ("none", STEPS * 5 * LAYER)
 
 
 def test_flops_per_byte_of_inputs(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""The summary of a run and its Prometheus text (docs/formats/summary.md)."""
+"""The summary of a run (docs/formats/summary.md)."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from referencing import Registry, Resource
 
 import fastdispatch
 from fastdispatch.cli import main
-from fastdispatch.report.prometheus_text import HELP, prometheus_text
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.run_summary import PREFIX, run_summary
 from tests import many_ranks
@@ -84,7 +82,6 @@ def test_every_documented_key_and_no_other(run: Path) -> None:
     page = (ROOT / "docs" / "formats" / "summary.md").read_text().partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?`) \|", page, re.M)
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == keys
-    assert keys - {"schema", "first_finding"} == set(HELP)
     resource = Resource.from_contents(json.loads((SCHEMAS / "findings.schema.json").read_text()))
     registry: Registry = Registry().with_resource("findings.schema.json", resource)
     figures = run_summary(fastdispatch.load(run), 1e12)
@@ -127,31 +124,6 @@ def test_wrong_options(options: list[str], message: str, run: Path, capsys: pyte
     assert message in capsys.readouterr().err
 
 
-def test_prometheus(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each series has a type, a help text and the label of the run, whose quotes are escaped."""
-    output = tmp_path / "x.prom"
-    output.write_text("old")
-    reader = output.open()
-    assert main(["export", "prometheus", str(run), "-o", str(output)]) == 0
-    text = output.read_text()
-    assert reader.read() == "old"  # the file was replaced, not written to
-    assert os.listdir(tmp_path) == ["x.prom"]
-    samples = re.findall(r'^(\w+)\{run="((?:[^"\\]|\\.)*)"((?:,\w+="[\w/-]*")*)\} (\S+)$', text, re.M)
-    assert len(samples) == len([line for line in text.splitlines() if line[0] != "#"]) <= 31
-    assert {path for _, path, *_ in samples} == {str(run).replace('"', '\\"')}
-    values = {name: float(value) for name, *_, value in samples}
-    figures = fastdispatch.load(run, steps="settled").summary()
-    numbers = {name.replace("/", "_"): value for name, value in figures.items() if not isinstance(value, str)}
-    assert values == {"fastdispatch_info": 1.0, **numbers}
-    assert set(re.findall(r"^# TYPE (\w+) gauge$", text, re.M)) == set(values)
-    assert set(re.findall(r"^# HELP (\w+) .+\.$", text, re.M)) == set(values)
-
-
-def test_labels_are_escaped() -> None:
-    first = prometheus_text({"fastdispatch/schema": "s"}, 'a\\b"c\nd').splitlines()[2]
-    assert first == 'fastdispatch_info{run="a\\\\b\\"c\\nd",schema="s"} 1'
-
-
 def test_many_ranks(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """More ranks than tables show: they are read as a reduced merge, and all are counted."""
     many_ranks.write(run / "rank00000.fd", tmp_path / "many", 20)
@@ -161,5 +133,3 @@ def test_many_ranks(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (figures["fastdispatch/ranks_incomplete"], figures["fastdispatch/steps"]) == (0, STEPS)
     assert figures["fastdispatch/step_seconds"] > 0
     assert 0 < figures["fastdispatch/cost_share"] <= 1
-    assert main(["export", "prometheus", str(tmp_path / "many"), "-o", str(tmp_path / "x.prom")]) == 0
-    assert len([line for line in (tmp_path / "x.prom").read_text().splitlines() if line[0] != "#"]) <= 31
