@@ -69,11 +69,12 @@ def test_default_outputs(command: str, name: str, last_run: Path, monkeypatch: p
     assert sorted(os.listdir(last_run)) == ["fastdispatch-out"]
 
 
-@pytest.mark.parametrize("command", ["export folded", "export dot"])
-def test_standard_output(command: str, last_run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["merge fastdispatch-out", "export folded", "export dot"])
+def test_standard_output(command: str, last_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(last_run)
     done = processes.fastdispatch(*command.split(), "-o", "-", folder=last_run)
     assert (done.returncode, done.stderr) == (0, "")
-    assert main([*command.split(), str(last_run / "fastdispatch-out"), "-o", str(tmp_path / "file")]) == 0
+    assert main([*command.split(), "-o", str(tmp_path / "file")]) == 0
     content = (tmp_path / "file").read_text()
     assert done.stdout == content != ""
     assert not (last_run / "-").exists()
