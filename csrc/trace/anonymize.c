@@ -251,6 +251,21 @@ is_kept(const anonymizer *h, const char *key, fd_trace_meta fact)
                    == NULL);
 }
 
+/* Add the fact that the rank is anonymous, so that readers do not search this
+ * machine for its sources. */
+static fd_status
+mark_rank(anonymizer *h, fd_trace_rank *rank)
+{
+    static const char name[] = "anonymous";
+    fd_trace_meta fact;
+    fd_status status =
+        fd_text_pool_add(&h->trace->texts, name, sizeof name - 1, &fact.key);
+    if (status == FD_OK) {
+        status = fd_text_pool_add(&h->trace->texts, "true", 4, &fact.json);
+    }
+    return status == FD_OK ? fd_vector_push(&rank->meta, fact) : status;
+}
+
 static fd_status
 hide_facts(anonymizer *h, fd_trace_rank *rank)
 {
@@ -274,7 +289,7 @@ hide_facts(anonymizer *h, fd_trace_rank *rank)
         rank->meta.list[kept++] = fact;
     }
     rank->meta.count = kept;
-    return status;
+    return status == FD_OK ? mark_rank(h, rank) : status;
 }
 
 static fd_status

@@ -32,6 +32,7 @@ typedef struct directory {
     fd_trace *trace;
     fd_trace_part part;
     const fd_steps_wanted *steps; /* borrowed; NULL: all steps */
+    bool dumps;                   /* without recordings, rank*.json */
     FD_VECTOR(candidate) candidates;
     FD_VECTOR(char *) notes; /* owned: one per skipped input */
 } directory;
@@ -169,6 +170,13 @@ ends_with(const char *name, const char *suffix)
     return size > tail && strcmp(name + size - tail, suffix) == 0;
 }
 
+static bool
+is_input(const char *name, bool dumps)
+{
+    return dumps ? strncmp(name, "rank", 4) == 0 && ends_with(name, ".json")
+                 : ends_with(name, ".fd");
+}
+
 /* Order recordings of one rank, the preferred one first: a larger world size
  * (it is unknown if the launcher spawned the ranks), then "rank00000.fd"
  * before "rank00000.4711.fd", which a second process of the same rank
@@ -246,7 +254,7 @@ add_entry(directory *d, const char *folder, const char *name, bool nested,
                  ? add_folder(d, path, true, error)
                  : FD_OK;
     }
-    if (!ends_with(name, ".fd")) {
+    if (!is_input(name, d->dumps)) {
         return FD_OK;
     }
     if (!fd_manifest_names(manifest, name)) {
@@ -309,6 +317,10 @@ open_directory(fd_trace **trace, const char *path, fd_trace_part part,
     directory d = {.trace = fd_trace_new(), .part = part, .steps = steps};
     fd_status status =
         d.trace == NULL ? FD_ENOMEM : add_folder(&d, path, false, error);
+    d.dumps = d.candidates.count == 0 && d.notes.count == 0;
+    if (status == FD_OK && d.dumps) {
+        status = add_folder(&d, path, false, error);
+    }
     if (status == FD_OK) {
         status = add_candidates(&d);
     }

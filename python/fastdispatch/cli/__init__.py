@@ -12,9 +12,8 @@ from typing import Any, NoReturn
 
 from fastdispatch import __version__
 from fastdispatch._core import Error
-from fastdispatch.cli import paths, private
+from fastdispatch.cli import paths
 from fastdispatch.cli.messages import message
-from fastdispatch.read import privacy
 from fastdispatch.read.trace import reporting_incomplete
 
 #: In the order of the help text.
@@ -30,6 +29,7 @@ COMMANDS = (
     "stacks",
     "resume",
     "merge",
+    "anonymize",
     "sql",
     "export",
     "timeline",
@@ -81,8 +81,6 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         import_module(f"fastdispatch.cli.{name if name in GROUPS else f'{name}_command'}").add(commands)
-    for name in (*private.COMMANDS, *private.REFUSING):
-        private.add(commands.choices[name])
     return top
 
 
@@ -134,11 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser().parse_args(words)
         paths.check(arguments)
-        with (
-            privacy.private(private.asked(arguments)),
-            reporting_incomplete(_reporter(arguments)),
-            paths.standard_output(arguments),
-        ):
+        with reporting_incomplete(_reporter(arguments)), paths.standard_output(arguments):
             return arguments.function(arguments) or 0
     except Error as error:
         message(str(error))

@@ -11,7 +11,6 @@ from fastdispatch.cli.html_command import page_options
 from fastdispatch.cli.numbers import count, growth, whole, within
 from fastdispatch.cli.paths import Input, OutputFile
 from fastdispatch.cli.step_options import add_steps, steps_of
-from fastdispatch.read.privacy import shown
 
 _TOP = 20
 
@@ -126,7 +125,7 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
         Diff(
             trace,
             trace,
-            names=(shown(arguments.before), shown(arguments.before)),
+            names=(arguments.before, arguments.before),
             ranks=pair,
             by=arguments.by,
             threshold=arguments.threshold / 100,

@@ -17,7 +17,6 @@ from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.files.output import make_folder, write
 from fastdispatch.measures.flops import has_flops
 from fastdispatch.read import tables
-from fastdispatch.read.privacy import shown
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -126,9 +125,9 @@ def export_one(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
     trace = load(arguments.path, steps=steps_of(arguments))
     if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
-        raise Error(f"--weight gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
+        raise Error(f"--weight gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     if options.get("weight") == "flops" and not has_flops(trace.ranks):
-        raise Error(f"--weight flops: {shown(arguments.path)} has no FLOPs: record with --measure flops")
+        raise Error(f"--weight flops: {arguments.path} has no FLOPs: record with --measure flops")
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
 
 

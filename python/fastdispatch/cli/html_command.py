@@ -11,7 +11,6 @@ from fastdispatch.cli.numbers import within
 from fastdispatch.cli.paths import add_input, add_output
 from fastdispatch.cli.step_options import add_steps, steps_of
 from fastdispatch.files.output import write
-from fastdispatch.read.privacy import is_anonymous, shown
 
 if TYPE_CHECKING:
     from fastdispatch.page.html import PageOptions
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     options = page_options(arguments)
     trace = load_run(arguments.path, timeline=True, steps=steps_of(arguments))
-    write(arguments.output, page(trace, shown(arguments.path), options))
+    write(arguments.output, page(trace, arguments.path, options))
     if arguments.open:
         import webbrowser
 
@@ -53,6 +52,4 @@ def page_options(arguments: argparse.Namespace) -> PageOptions:
     """Return the options of this command and of ``diff --html``."""
     from fastdispatch.page.html import PageOptions
 
-    if arguments.source and is_anonymous():
-        raise Error(f"{arguments.command}: --source shows code and --anonymize hides it: give only one of them")
     return PageOptions(source=arguments.source, most=int(arguments.max_mb * 1e6))

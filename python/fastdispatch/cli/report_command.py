@@ -11,7 +11,6 @@ from fastdispatch._core import Error
 from fastdispatch.cli.numbers import count, peak, percent, whole
 from fastdispatch.cli.paths import add_input
 from fastdispatch.cli.step_options import add_steps, steps_of
-from fastdispatch.read.privacy import shown
 
 if TYPE_CHECKING:
     from fastdispatch.report.run_summary import Summary
@@ -103,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
         print_summary(trace.summary(peak=arguments.peak), arguments.json)
         return
     if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
-        raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
+        raise Error(f"--sort gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     everything = arguments.all or arguments.json
     options = ReportOptions(
         by=arguments.by or ("node" if neighbours else "function"),
@@ -186,7 +185,7 @@ def _print_comm(arguments: argparse.Namespace) -> None:
     from fastdispatch.report.comm_report import back_end_lines, comm_json, comm_lines, comm_rows, step_lines, wait_lines
 
     trace = load(arguments.path)
-    rows = comm_rows(trace, shown(arguments.path))
+    rows = comm_rows(trace, arguments.path)
     if arguments.json:
         print(json.dumps(comm_json(trace, rows)))
     else:

@@ -167,7 +167,7 @@ def recordings_in(path: PathLike) -> list[str]:
     try:
         folder = Path(path)
         found = [folder / each["file"] for each in run_directory.entries(folder)] if folder.is_dir() else []
-        return sorted(map(str, found or folder.glob("rank*.fd")))
+        return sorted(map(str, found or folder.glob("rank*.fd"))) or sorted(map(str, folder.glob("rank*.json")))
     except (_core.Error, OSError):
         return []
 

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from fastdispatch.read.privacy import is_anonymous
 from fastdispatch.read.source_files import find_source, source_folders
 from fastdispatch.read.trace import Columns, Trace
 
@@ -24,8 +23,7 @@ def block_of(
     for node, (file, line) in enumerate(zip(nodes["file"], nodes["line"], strict=True)):
         if file and line and node not in hidden:
             of_file.setdefault(file, []).append(node)
-    # Paths of files would name their owner.
-    folders = [] if is_anonymous() else [folder for each in recorded or (trace,) for folder in source_folders(each)]
+    folders = [folder for each in recorded or (trace,) for folder in source_folders(each)]
     paths: dict[str, str] = {}
     texts: Columns = {"node": [], "text": []}
     for file, members in sorted(of_file.items()):

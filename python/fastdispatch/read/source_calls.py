@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from fastdispatch.read.privacy import is_anonymous
 from fastdispatch.read.source_files import find_source, source_folders
 from fastdispatch.read.trace import Trace
 
@@ -19,7 +18,7 @@ class Sources:
 
     @cached_property
     def folders(self) -> list[Path]:
-        return [] if is_anonymous() else list(source_folders(self.trace))
+        return list(source_folders(self.trace))
 
     def tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a recorded file; None if it is absent, or different from the recorded one."""

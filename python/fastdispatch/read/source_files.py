@@ -19,7 +19,10 @@ _NO_DEFINITION = ("<", "__annotate")
 
 
 def source_folders(trace: Trace) -> Iterable[Path]:
-    """Return folders to search: those of the recorded programs, then the module path of this Python."""
+    """Return folders to search: those of the recorded programs, then the module path of this Python. An anonymous
+    recording has none: paths on this machine would name its owner."""
+    if any(rank["meta"].get("anonymous") for rank in trace.ranks):
+        return
     for rank in trace.ranks:
         folder = Path(str(rank["meta"].get("folder") or "."))
         yield folder

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
-from fastdispatch.read import privacy
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.rank_rows import RankRow
@@ -47,7 +46,7 @@ class Trace(Views):
     @property
     def name(self) -> str:
         """The first input, as reports print it."""
-        return privacy.shown(os.fspath(self.sources[0])) if self.sources else "memory"
+        return os.fspath(self.sources[0]) if self.sources else "memory"
 
     @property
     def _shown(self) -> Trace:
@@ -302,12 +301,12 @@ def load_part(*paths: PathLike, only: Literal["totals", "open_calls"]) -> Trace:
 
 
 def _loaded(core: _core.Trace, paths: list[PathLike]) -> Trace:
-    trace = Trace(privacy.apply(core))
+    trace = Trace(core)
     trace.sources = paths
     report = _on_incomplete.get()
     if report is not None:
         for line in trace.incomplete:
-            report(f"{privacy.shown(os.fspath(paths[0]))}: {line}")
+            report(f"{os.fspath(paths[0])}: {line}")
     return trace
 
 

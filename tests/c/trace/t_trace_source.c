@@ -95,6 +95,32 @@ directory_with_a_bad_file(void)
                          "header, nothing is readable");
 }
 
+/* Dumps of ranks are read if there are no recordings beside them. */
+static void
+directory_of_dumps(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fixture_trace_free) fd_trace *recorded = NULL;
+    mkdir("dumps", 0777);
+    remove("dumps/rank00003.fd"); /* of an earlier run of the test */
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        char path[32];
+        CLEAN(fixture_trace_free) fd_trace *one = NULL;
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        OK(fixture_trace(&one, rank, "run"));
+        OK(fixture_dump(one, &text));
+        snprintf(path, sizeof path, "dumps/rank0000%u.json", (unsigned)rank);
+        OK(fixture_write(path, text.bytes, text.size));
+    }
+    OK(fixture_write_text("dumps/page.json", "not ours"));
+    OK(fd_source_open(&trace, "dumps", false, NULL));
+    EQUAL(trace->ranks.count, 2);
+    EQUAL(trace->ranks.list[0].notes.count, 0);
+    OK(fixture_recorded("dumps/rank00003.fd", 3, NULL));
+    OK(fd_source_open(&recorded, "dumps", false, NULL));
+    EQUAL(recorded->ranks.count, 1);
+}
+
 static void
 manifest_names_the_run(void)
 {
@@ -181,6 +207,6 @@ several_paths(void)
 }
 
 RUN(TEST(files_of_all_forms), TEST(invalid_sources),
-    TEST(directory_with_a_bad_file), TEST(manifest_names_the_run),
-    TEST(damaged_manifest), TEST(folders_of_machines), TEST(one_rank_twice),
-    TEST(several_paths))
+    TEST(directory_with_a_bad_file), TEST(directory_of_dumps),
+    TEST(manifest_names_the_run), TEST(damaged_manifest),
+    TEST(folders_of_machines), TEST(one_rank_twice), TEST(several_paths))

@@ -402,22 +402,6 @@ def test_processes(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypatch
     assert reduced(tmp_path / "run.parquet") == reduced(dataset)
 
 
-def test_anonymous(ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In worker processes too, and in the manifest; a second call with the same salt finds its recordings."""
-    monkeypatch.setattr(write_dataset, "MAX_RANKS", 3)
-    target = tmp_path / "run.parquet"
-    arguments = ["merge", str(ranks[0].parent), "-o", str(target), "--anonymize", "salt"]
-    for _ in range(2):
-        assert main(arguments) == 0
-        assert len(run_manifest.load(target).ranks) == RANKS and len(run_manifest.load(target).groups) == 4
-    run = fastdispatch.scan(target)
-    text = "".join(str(run.sql(f"FROM {name}").fetchall()) for name in run_tables.NAMES)
-    text += (target / "manifest.json").read_text()
-    assert "f_" in text
-    for name in ("leaf", "programs.py", str(ranks[0].parent), fastdispatch.load(ranks[0]).meta["host"]):
-        assert name not in text
-
-
 def test_sql_command(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(query.recipes())

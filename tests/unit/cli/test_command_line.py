@@ -42,6 +42,7 @@ COMMANDS = {
     "doctor": "doctor",
     "stacks": "stacks I:run",
     "merge": "merge I:run -o O:x.json",
+    "anonymize": "anonymize I:run -o O:x.json",
     "merge, data set": "merge I:run -o O:made.parquet",
     "sql": "sql I:run phases --base I:dump.json",
     "export callgraph": "export callgraph I:run -o O:x.json",
@@ -297,7 +298,7 @@ def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFi
     before = seen()
     for action in LEAVES[key]._actions:
         takes = action.option_strings and action.nargs not in (0, argparse.REMAINDER) and not is_path(action)
-        if not takes or isinstance(action, argparse._HelpAction) or action.dest in ("anonymize", "strip_prefix"):
+        if not takes or isinstance(action, argparse._HelpAction):
             continue
         option = action.option_strings[-1]
         for text in NONSENSE[-2:] if action.choices else NONSENSE:

@@ -43,7 +43,7 @@ timeline stats F --svg o.svg
 timeline check F
 timeline cut F --steps 0:1 -o o.json
 et export F -o traces
-report F --anonymize salt
+anonymize F -o o.json --salt salt
 """
 
 TIMELINES = """

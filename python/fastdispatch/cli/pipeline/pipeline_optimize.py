@@ -20,7 +20,6 @@ from fastdispatch.cli.paths import Input, OutputFolder, PictureFile, SvgFile, ch
 from fastdispatch.files.output import check_folder, check_place, make_folder, write
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
-from fastdispatch.read import privacy
 from fastdispatch.text.formats import printable
 
 #: Seconds before the progress bar.
@@ -155,16 +154,10 @@ def inputs(arguments: argparse.Namespace) -> tuple[str, list[int]]:
         raise Error(f"-n {error}") from None
 
 
-def refuse_privacy(path: str) -> None:
-    if privacy.requested() is not None:
-        raise Error(f"{path}: --anonymize and --strip-prefix apply to recordings; names in this file stay unchanged")
-
-
 def run(arguments: argparse.Namespace) -> None:
     path, machines = inputs(arguments)
     if not machines:
         raise Error("-n is missing: give the number of machines")
-    refuse_privacy(path)
     graph = Graph.read(path)
     for place in filter(None, (arguments.svg, arguments.schedule_svg)):
         check_place(place)

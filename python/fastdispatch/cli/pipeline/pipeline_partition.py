@@ -73,8 +73,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise Error(f"-n {' '.join(map(str, counts))}: expected one number of stages")
     given = read(path)
     recording = isinstance(given, Path)
-    if not recording:
-        pipeline_optimize.refuse_privacy(path)
     done = cut(
         given,
         counts[0] if counts else None,
