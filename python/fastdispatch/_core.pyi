@@ -618,15 +618,6 @@ class Graph:
     def order(self) -> list[int]:
         """Return the nodes in topological order; among several, the first in the file."""
 
-    def compressed(self) -> Self:
-        """Return the graph with each branch as one node."""
-
-    def is_series_parallel(self) -> bool:
-        """Return whether the graph consists only of chains and branches."""
-
-    def is_same(self, other: Graph, /) -> bool:
-        """Return whether two graphs are equal except for ids and the order of lines."""
-
     def optimize(
         self,
         machines: list[int],
@@ -639,25 +630,14 @@ class Graph:
         memory: int = 0,
         room: float = 0,
         optimizer: float = 0,
-        in_flight: int = 0,
-        most_states: int = 0,
-        second: bool = False,
-        gains: bool = False,
-        schedule: str | None = None,
-        micro_batches: int = 0,
-        chunks: int = 0,
-        effort: int = 0,
         watch: array[float] | None = None,
     ) -> dict[str, Any]:
         """Find the pipeline with minimum time. ``machines`` and ``bandwidths`` (bytes per second) per level; ``ratio``
         0: sending activations is free; ``memory`` 0 to 3: no bound, PipeDream's, asynchronous, synchronous.
 
-        Returns layers, states, complete, single_machine_s, data_parallel_s, best and second (time_s, bound_s, unused,
-        stages), one_more_s, twice_bandwidth_s and their bounds, stage_of_node (-1: none), schedule (None, or name,
-        micro_batches, chunks, ranks, step_s, bound_s, asynchronous_s, second_s). With a schedule the step of that
-        schedule is minimized; ``effort`` bounds the search; ``watch`` is kept up to date: lower bound, time of the best
-        plan, share of the search that is done. ``ArgumentError`` for inconsistent levels and unknown schedules,
-        :class:`Error` if no plan exists.
+        Returns layers, states, complete, single_machine_s, data_parallel_s, time_per_stage_s, bound_s, unused, stages,
+        stage_of_node (-1: none). ``watch`` is kept up to date: lower bound, time of the best plan, share of the search
+        that is done. ``ArgumentError`` for inconsistent levels, :class:`Error` if no plan exists.
         """
 
 @disjoint_base

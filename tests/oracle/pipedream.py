@@ -12,7 +12,8 @@ from functools import cache
 from itertools import combinations, pairwise
 
 from fastdispatch import Error
-from fastdispatch.pipeline import Graph, Node, Plan, plan
+from fastdispatch.pipeline import Graph, Node, Optimum, Plan, plan
+from fastdispatch.pipeline.optimize import chunks_of
 
 State = frozenset[str]
 
@@ -219,6 +220,26 @@ def scheduled(
                             best, _simulated(model, made, chain, shares, bandwidth, compression, room, optimizer)
                         )
     return best
+
+
+def step(
+    found: Optimum,
+    bandwidth: float,
+    compression: float | None,
+    room: float,
+    schedule: str = "",
+    micro_batches: int = 0,
+) -> float:
+    """The step of a plan, from the stages of the nodes of its graph."""
+    about = found.schedule or {"name": schedule, "micro_batches": micro_batches}
+    model = Model(found.graph)
+    stage_of = {node.id: node.stage or 0 for node in found.graph.nodes if node.id in model.nodes}
+    count = len(found.stages)
+    chain = [frozenset(id for id, stage in stage_of.items() if stage < end) for end in range(count + 1)]
+    ranks = count // chunks_of(about["name"])
+    made = plan(about["name"], ranks, about["micro_batches"], chunks_of(about["name"]))
+    shares = [stage["replicas"] for stage in found.stages[:ranks]]
+    return _simulated(model, made, chain, shares, bandwidth, compression, room, 2.0)
 
 
 def _simulated(

@@ -34,56 +34,57 @@ take_levels(fd_costs *costs, PyObject *machines, PyObject *bandwidths)
     return true;
 }
 
-/* Return None for numbers that are not finite. */
-static PyObject *
-seconds(double time)
-{
-    if (!isfinite(time)) {
-        Py_RETURN_NONE;
-    }
-    return PyFloat_FromDouble(time);
-}
-
 static unsigned
 begin_of(fd_block block)
 {
     return block.first == FD_NO_STATE ? 0 : block.first + 1;
 }
 
+/* Return the bytes that a stage passes on. */
+static double
+sent_bytes(const fd_pipeline *pipeline, const fd_costs *costs, fd_block block)
+{
+    const fd_states *states = &pipeline->states;
+    return block.last + 1 == states->count
+             ? 0
+             : fd_cuts_of(costs, states)[block.last];
+}
+
 static PyObject *
-stage_dict(const fd_pipeline *pipeline, const fd_model *model,
-           const fd_stage *stage)
+stage_dict(const fd_pipeline *pipeline, const fd_costs *costs,
+           const fd_model *model, const fd_stage *stage)
 {
     fd_block_ends ends = fd_pipeline_ends(pipeline, model, stage->block);
     double time = stage->cost.compute + stage->cost.reduce;
     return Py_BuildValue(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:"
-        "d}",
+        "{s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,"
+        "s:d}",
         "level", (unsigned)stage->level, "parent", (unsigned)stage->parent,
         "first", begin_of(stage->block), "last",
         (unsigned)stage->block.last + 1, "replicas", (unsigned)stage->machines,
-        "after", (unsigned)stage->after, "first_node", ends.first, "last_node",
-        ends.last, "layers", (unsigned)ends.layers, "forward_s",
+        "first_node", ends.first, "last_node", ends.last, "layers",
+        (unsigned)ends.layers, "forward_s",
         fd_state_sum(pipeline->states.forward, stage->block) / stage->machines,
         "compute_s", stage->cost.compute, "reduce_s", stage->cost.reduce,
         "in_s", stage->cost.in, "out_s", stage->cost.out, "time_s",
         fmax(time, fmax(stage->cost.in, stage->cost.out)), "memory_bytes",
         stage->memory, "parameter_bytes",
-        fd_state_sum(pipeline->states.parameters, stage->block));
+        fd_state_sum(pipeline->states.parameters, stage->block), "saved_bytes",
+        fd_state_sum(pipeline->states.saved, stage->block), "sent_bytes",
+        sent_bytes(pipeline, costs, stage->block));
 }
 
 static PyObject *
-optimum_dict(const fd_pipeline *pipeline, const fd_model *model,
-             const fd_optimum *optimum)
+stage_dicts(const fd_pipeline *pipeline, const fd_costs *costs,
+            const fd_model *model)
 {
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < optimum->stages.count; i++) {
-        list = fd_list_with(
-            list, stage_dict(pipeline, model, &optimum->stages.list[i]));
+    for (uint32_t i = 0; list != NULL && i < pipeline->best.stages.count;
+         i++) {
+        list = fd_list_with(list, stage_dict(pipeline, costs, model,
+                                             &pipeline->best.stages.list[i]));
     }
-    return Py_BuildValue("{s:d,s:d,s:I,s:N}", "time_s", optimum->time,
-                         "bound_s", optimum->bound, "unused",
-                         (unsigned)optimum->unused, "stages", list);
+    return list;
 }
 
 static PyObject *
@@ -105,82 +106,22 @@ stage_list(const fd_pipeline *pipeline, const fd_model *model)
 }
 
 static PyObject *
-second_dict(const fd_pipeline *pipeline, const fd_model *model)
-{
-    if (!isfinite(pipeline->second.time)) {
-        Py_RETURN_NONE;
-    }
-    return optimum_dict(pipeline, model, &pipeline->second);
-}
-
-/* Return None if no schedule was requested. */
-static PyObject *
-schedule_dict(const fd_pipeline *pipeline, const fd_pipeline_request *request)
-{
-    const fd_scheduled *found = &pipeline->scheduled;
-    if (request->micro_batches == 0) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue(
-        "{s:s,s:I,s:I,s:I,s:d,s:d,s:N,s:N}", "name",
-        fd_schedule_name(request->schedule), "micro_batches",
-        (unsigned)request->micro_batches, "chunks", (unsigned)found->chunks,
-        "ranks", (unsigned)found->best.ranks, "step_s", found->best.time,
-        "bound_s", found->bound, "asynchronous_s",
-        seconds(found->asynchronous), "second_s",
-        seconds(request->second ? pipeline->second_step : INFINITY));
-}
-
-/* Return whether all possible cuts were compared. */
-static bool
-is_complete(const fd_pipeline *pipeline, const fd_pipeline_request *request)
-{
-    const fd_optimum *best = &pipeline->best;
-    return pipeline->states.complete
-        && (request->micro_batches > 0
-            || best->bound >= best->time * (1 - 1e-12));
-}
-
-static PyObject *
-result_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+result_of(const fd_pipeline *pipeline, const fd_costs *costs,
           const fd_model *model)
 {
+    const fd_optimum *best = &pipeline->best;
+    const fd_states *states = &pipeline->states;
+    bool complete =
+        states->complete && best->bound >= best->time * (1 - 1e-12);
     return Py_BuildValue(
-        "{s:I,s:I,s:N,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
+        "{s:I,s:I,s:N,s:d,s:d,s:d,s:d,s:I,s:N,s:N}", "layers",
         (unsigned)pipeline->layers.count, "states",
-        (unsigned)(pipeline->states.complete ? pipeline->states.found
-                                             : pipeline->states.count),
-        "complete", PyBool_FromLong(is_complete(pipeline, request)), "chains",
-        PyBool_FromLong(!pipeline->states.complete), "single_machine_s",
-        pipeline->best.one_machine, "data_parallel_s",
-        pipeline->best.data_parallel, "best",
-        optimum_dict(pipeline, model, &pipeline->best), "second",
-        second_dict(pipeline, model), "one_more_s",
-        seconds(pipeline->one_more.time), "one_more_bound_s",
-        seconds(pipeline->one_more.bound), "twice_bandwidth_s",
-        seconds(pipeline->twice.time), "twice_bandwidth_bound_s",
-        seconds(pipeline->twice.bound), "stage_of_node",
-        stage_list(pipeline, model), "schedule",
-        schedule_dict(pipeline, request));
-}
-
-/* Convert the name of the schedule. Return false with an exception if it is
- * unknown, or if only one of schedule and micro-batches is given. */
-static bool
-take_schedule(fd_pipeline_request *request, const char *name)
-{
-    if ((name == NULL) != (request->micro_batches == 0)) {
-        PyErr_SetString(fd_value_error(),
-                        "give both a schedule and micro-batches, or neither");
-        return false;
-    }
-    request->schedule =
-        name == NULL ? FD_SCHEDULE_GPIPE : fd_schedule_named(name);
-    if (request->schedule == FD_SCHEDULES) {
-        PyErr_Format(fd_value_error(), "unknown schedule '%s'", name);
-        return false;
-    }
-    return true;
+        (unsigned)(states->complete ? states->found : states->count),
+        "complete", PyBool_FromLong(complete), "single_machine_s",
+        best->one_machine, "data_parallel_s", best->data_parallel,
+        "time_per_stage_s", best->time, "bound_s", best->bound, "unused",
+        (unsigned)best->unused, "stages", stage_dicts(pipeline, costs, model),
+        "stage_of_node", stage_list(pipeline, model));
 }
 
 /* Get the buffer of numbers that a watching thread reads; None: no thread
@@ -213,9 +154,10 @@ search(PyObject *self, const fd_pipeline_request *request)
         status =
             fd_pipeline_find(&pipeline, fd_model_of(self), request, &error);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK
-                       ? result_of(&pipeline, request, fd_model_of(self))
-                       : fd_raise(fd_module_of(self), status, &error);
+    PyObject *made =
+        status == FD_OK
+            ? result_of(&pipeline, &request->costs, fd_model_of(self))
+            : fd_raise(fd_module_of(self), status, &error);
     fd_pipeline_clear(&pipeline);
     return made;
 }
@@ -223,47 +165,35 @@ search(PyObject *self, const fd_pipeline_request *request)
 PyObject *
 fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {
-        "machines",    "bandwidths", "ratio", "straight",  "fewer",
-        "true_cut",    "memory",     "room",  "optimizer", "in_flight",
-        "most_states", "second",     "gains", "schedule",  "micro_batches",
-        "chunks",      "effort",     "watch", NULL};
-    const char *schedule = NULL;
-    unsigned long long effort = 0;
+    static char *names[] = {"machines",  "bandwidths", "ratio",  "straight",
+                            "fewer",     "true_cut",   "memory", "room",
+                            "optimizer", "watch",      NULL};
     PyObject *watch = Py_None;
     Py_buffer view = {.buf = NULL};
     PyObject *machines;
     PyObject *bandwidths;
     PyObject *made = NULL;
-    fd_pipeline_request request = {.second = false};
+    fd_pipeline_request request = {.watch = NULL};
     fd_costs *costs = &request.costs;
     int straight = 0;
     int fewer = 0;
     int true_cut = 0;
     int memory = 0;
-    int second = 0;
-    int gains = 0;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O!|$dpppiddIIppzIIKO:optimize", names,
-            &PyList_Type, &machines, &PyList_Type, &bandwidths, &costs->ratio,
-            &straight, &fewer, &true_cut, &memory, &costs->capacity,
-            &costs->optimizer, &costs->in_flight, &request.most_states,
-            &second, &gains, &schedule, &request.micro_batches,
-            &request.chunks, &effort, &watch)) {
+            args, kwargs, "O!O!|$dpppiddO:optimize", names, &PyList_Type,
+            &machines, &PyList_Type, &bandwidths, &costs->ratio, &straight,
+            &fewer, &true_cut, &memory, &costs->capacity, &costs->optimizer,
+            &watch)) {
         return NULL;
     }
     costs->straight = straight != 0;
     costs->fewer = fewer != 0;
     costs->true_cut = true_cut != 0;
     costs->memory = (fd_memory_model)memory;
-    request.effort = effort;
-    request.second = second != 0;
-    request.gains = gains != 0;
     if (memory < FD_MEMORY_FREE || memory > FD_MEMORY_FLUSHED) {
         PyErr_Format(fd_value_error(), "memory=%d: 0 to 3", memory);
     }
     else if (take_levels(costs, machines, bandwidths)
-             && take_schedule(&request, schedule)
              && take_watch(&request, watch, &view)) {
         made = search(self, &request);
     }

@@ -4,7 +4,6 @@
 
 #include "module/errors.h"
 #include "module/field_tables.h"
-#include "pipeline/planner/graph_shape.h"
 #include "pipeline/planner/layer_graph_json.h"
 #include "pipeline/planner/layer_graph_text.h"
 
@@ -82,54 +81,6 @@ graph_json(PyObject *self, PyObject *unused)
 }
 
 static PyObject *
-graph_compressed(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    PyTypeObject *type = Py_TYPE(self);
-    graph_object *made = (graph_object *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    fd_error error = {""};
-    fd_status status = fd_shape_compress(&made->model, fd_model_of(self));
-    if (status != FD_OK) {
-        Py_DECREF(made);
-        return fd_raise(PyType_GetModule(type), status, &error);
-    }
-    return (PyObject *)made;
-}
-
-static PyObject *
-truth_of(PyObject *self, fd_status status, bool yes)
-{
-    fd_error error = {""};
-    return status == FD_OK ? PyBool_FromLong(yes)
-                           : fd_raise(fd_module_of(self), status, &error);
-}
-
-static PyObject *
-graph_is_series_parallel(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    bool yes = false;
-    fd_status status = fd_shape_is_series_parallel(fd_model_of(self), &yes);
-    return truth_of(self, status, yes);
-}
-
-static PyObject *
-graph_is_same(PyObject *self, PyObject *other)
-{
-    if (!Py_IS_TYPE(other, Py_TYPE(self))) {
-        PyErr_SetString(PyExc_TypeError, "a Graph");
-        return NULL;
-    }
-    bool yes = false;
-    fd_status status =
-        fd_shape_is_same(fd_model_of(self), fd_model_of(other), &yes);
-    return truth_of(self, status, yes);
-}
-
-static PyObject *
 graph_order(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -140,15 +91,6 @@ graph_order(PyObject *self, PyObject *unused)
 static PyMethodDef methods[] = {
     {"order", graph_order, METH_NOARGS,
      PyDoc_STR("order($self, /)\n--\n\nEach node after its inputs.")},
-    {"compressed", graph_compressed, METH_NOARGS,
-     PyDoc_STR("compressed($self, /)\n--\n\nBranches as one node each.")},
-    {"is_series_parallel", graph_is_series_parallel, METH_NOARGS,
-     PyDoc_STR("is_series_parallel($self, /)\n--\n\n"
-               "Whether the graph is series-parallel.")},
-    {"is_same", graph_is_same, METH_O,
-     PyDoc_STR(
-         "is_same($self, other, /)\n--\n\n"
-         "Equal names and edges, except for ids and the order of lines.")},
     {"text", graph_text, METH_NOARGS,
      PyDoc_STR(
          "text($self, /)\n--\n\nThe graph in the text format of planners.")},
@@ -157,10 +99,8 @@ static PyMethodDef methods[] = {
     FD_KEYWORD_METHOD("optimize", fd_graph_optimize,
                       "optimize($self, machines, bandwidths, *, ratio=0,\n"
                       "         straight=False, fewer=False, true_cut=False,\n"
-                      "         memory=0, room=0, optimizer=0, in_flight=0,\n"
-                      "         most_states=0, second=False, gains=False,\n"
-                      "         schedule=None, micro_batches=0, chunks=0,\n"
-                      "         effort=0, watch=None)\n--\n\n"
+                      "         memory=0, room=0, optimizer=0,\n"
+                      "         watch=None)\n--\n\n"
                       "Find the fastest pipeline."),
     {NULL, NULL, 0, NULL},
 };

@@ -66,6 +66,37 @@ follow(fd_state_family *f, uint32_t state)
     return status;
 }
 
+/* Return the bytes that cross the border of a set of layers: each output that
+ * crosses counts once. `wide`: PipeDream's count, which includes some tensors
+ * that only layers inside use. `work` is memory for one set. */
+static double
+cut_bytes(const fd_state_family *f, const uint64_t *set, uint64_t *work,
+          bool wide)
+{
+    const fd_layers *layers = f->layers;
+    double bytes = 0;
+    memset(work, 0, layers->words * sizeof *work);
+    for (uint32_t i = 0; i < layers->count; i++) {
+        if (!fd_bits_has(set, i)) {
+            continue;
+        }
+        bool last = !fd_layers_child_in(layers, i, set);
+        if (last || (!wide && !fd_layers_children_in(layers, i, set))) {
+            fd_bits_add(work, i);
+        }
+        if (last && wide) {
+            fd_bits_join(work, fd_layers_row(layers, layers->leaving, i),
+                         layers->words);
+        }
+    }
+    for (uint32_t i = 0; i < layers->count; i++) {
+        if (fd_bits_has(work, i)) {
+            bytes += f->model->nodes.list[layers->nodes[i]].activation;
+        }
+    }
+    return bytes;
+}
+
 /* The cost of the next state of a chain: its time, or the bytes at its cut. */
 typedef enum chain_cost { BY_TIME, BY_CUT } chain_cost;
 
@@ -73,7 +104,7 @@ static double
 step_cost(fd_state_family *f, uint64_t *work, chain_cost by)
 {
     if (by == BY_CUT) {
-        return fd_cut_bytes(f->model, f->layers, f->next, work, false);
+        return cut_bytes(f, f->next, work, false);
     }
     double time = 0;
     for (uint32_t i = 0; i < f->layers->count; i++) {
@@ -214,9 +245,8 @@ add_up(fd_states *states, const fd_state_family *f)
             }
         }
         states->waists[s] = is_waist(layers, set);
-        states->cuts[s] = fd_cut_bytes(f->model, layers, set, f->next, false);
-        states->wide_cuts[s] =
-            fd_cut_bytes(f->model, layers, set, f->next, true);
+        states->cuts[s] = cut_bytes(f, set, f->next, false);
+        states->wide_cuts[s] = cut_bytes(f, set, f->next, true);
     }
 }
 
@@ -262,20 +292,11 @@ time_of_set(const fd_state_family *f, const uint64_t *set)
 
 /* Return whether a plan within the cap may be cut after `time`. */
 static bool
-is_within(double cap, double machines, double time, double whole)
-{
-    double slack = 1e-9 * whole;
-    double before = ceil((time - slack) / cap);
-    return whole - time <= (machines - fmax(before, 1)) * cap + slack;
-}
-
-static bool
 is_wanted(const fd_states_limits *limits, double time, double whole)
 {
-    return is_within(limits->cap, limits->machines, time, whole)
-        || (limits->more_machines > 0
-            && is_within(limits->more_cap, limits->more_machines, time,
-                         whole));
+    double slack = 1e-9 * whole;
+    double before = fmax(ceil((time - slack) / limits->cap), 1);
+    return whole - time <= (limits->machines - before) * limits->cap + slack;
 }
 
 /* Keep the rows within the limits, and the whole graph. */
@@ -327,67 +348,6 @@ thin_out(fd_state_family *f, uint32_t most)
     f->count = kept;
 }
 
-/* Add the first and the last state of a region, and the one with the fewest
- * bytes at its cut. */
-static fd_status
-add_region(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
-           uint32_t region)
-{
-    const fd_layers *layers = f->layers;
-    fd_status status = FD_OK;
-    for (int set = 0; set < FD_CUT_REGION_SETS && status == FD_OK; set++) {
-        const uint64_t *row = fd_cut_region_set(regions, region, set);
-        memset(f->next, 0, layers->words * sizeof *f->next);
-        for (uint32_t i = 0; i < layers->count; i++) {
-            if (fd_bits_has(row, i) != (set == FD_CUT_REGION_OUTSIDE)) {
-                fd_bits_add(f->next, i);
-            }
-        }
-        uint32_t index;
-        if (fd_family_has(f, work, f->next)) {
-            status = fd_family_put(f, &index);
-        }
-    }
-    return status;
-}
-
-/* Add the region with the fewest bytes in each of `parts` equal parts of the
- * time; 0: all regions. */
-static fd_status
-add_regions(fd_state_family *f, uint64_t *work, const fd_cut_regions *regions,
-            uint32_t parts)
-{
-    fd_status status = FD_OK;
-    uint32_t count = regions->list.count;
-    const fd_cut_region *list = regions->list.list;
-    uint32_t *best = fd_malloc((parts + 1) * sizeof *best);
-    if (best == NULL) {
-        return FD_ENOMEM;
-    }
-    memset(best, 0xff, (parts + 1) * sizeof *best);
-    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        if (!isfinite(list[i].bytes)) {
-            continue;
-        }
-        if (parts == 0) {
-            status = add_region(f, work, regions, i);
-            continue;
-        }
-        double share = list[i].least_time / regions->time;
-        uint32_t *part = &best[(uint32_t)(fmax(share, 0) * parts)];
-        *part = *part == UINT32_MAX || list[i].bytes < list[*part].bytes
-                  ? i
-                  : *part;
-    }
-    for (uint32_t i = 0; i <= parts && parts > 0 && status == FD_OK; i++) {
-        if (best[i] != UINT32_MAX) {
-            status = add_region(f, work, regions, best[i]);
-        }
-    }
-    fd_free(best);
-    return status;
-}
-
 /* Note each layer alone, a lower bound for any set of states. */
 static void
 each_alone(const fd_state_family *f)
@@ -412,12 +372,12 @@ note_start(const fd_state_family *f)
     f->least_parameters[layer] = node->parameters;
 }
 
+/* Find the family, and keep the states within the limits. */
 static fd_status
-find_all(fd_state_family *f, uint32_t most, bool *complete)
+find_all(fd_state_family *f, const fd_states_limits *limits, uint32_t *found)
 {
     uint32_t index;
     fd_status status = fd_family_begin(f, &index);
-    uint32_t at = 0;
     if (status != FD_OK) {
         return status;
     }
@@ -426,28 +386,31 @@ find_all(fd_state_family *f, uint32_t most, bool *complete)
         f->least_parameters[i] = INFINITY;
     }
     note_start(f);
-    for (; at < f->count && f->count <= most && status == FD_OK; at++) {
+    for (uint32_t at = 0;
+         at < f->count && f->count <= limits->found && status == FD_OK; at++) {
         status = follow(f, at);
     }
-    *complete = at == f->count && f->count <= most;
-    return status;
+    *found = f->count;
+    if (status == FD_OK && f->count > limits->found) {
+        return FD_EFULL;
+    }
+    if (status == FD_OK && f->count > limits->few && isfinite(limits->cap)) {
+        keep_wanted(f, limits);
+    }
+    return status == FD_OK && f->count > limits->kept ? FD_EFULL : status;
 }
 
-/* Find one chain by time, one by the bytes at each cut, and states of
- * regions. */
+/* Find one chain by time, and one by the bytes at each cut. */
 static fd_status
-find_some(fd_state_family *f, uint64_t *work, const fd_states_limits *limits)
+find_chains(fd_state_family *f, uint64_t *work, uint32_t most)
 {
+    each_alone(f);
     fd_status status = walk(f, work, BY_TIME);
     if (status == FD_OK) {
         status = walk(f, work, BY_CUT);
     }
-    if (status == FD_OK && limits->chain > 0 && f->count > limits->chain) {
-        thin_out(f, limits->chain);
-        status = fd_family_index(f);
-    }
-    if (status == FD_OK && limits->regions != NULL) {
-        status = add_regions(f, work, limits->regions, limits->chain);
+    if (status == FD_OK && f->count > most) {
+        thin_out(f, most);
     }
     return status;
 }
@@ -456,7 +419,7 @@ fd_status
 fd_states_make(fd_states *states, const fd_model *model,
                const fd_layers *layers, const fd_states_limits *limits)
 {
-    *states = (fd_states){.count = 0};
+    *states = (fd_states){.complete = limits->found > 0};
     fd_state_family f = {.model = model, .layers = layers};
     f.next = fd_calloc(layers->words, sizeof *f.next);
     uint64_t *work = fd_calloc(layers->words, sizeof *work);
@@ -467,20 +430,9 @@ fd_states_make(fd_states *states, const fd_model *model,
     bool made = f.next != NULL && work != NULL && f.least_times != NULL
              && f.least_parameters != NULL;
     fd_status status = made ? FD_OK : FD_ENOMEM;
-    if (status == FD_OK && limits->found > 0) {
-        status = find_all(&f, limits->found, &states->complete);
-        states->found = f.count;
-        fd_index_clear(&f.index);
-    }
-    if (status == FD_OK && states->complete && f.count > limits->few
-        && isfinite(limits->cap) && isfinite(limits->more_cap)) {
-        keep_wanted(&f, limits);
-    }
-    states->complete = states->complete && f.count <= limits->kept;
-    if (status == FD_OK && !states->complete) {
-        f.count = 0;
-        each_alone(&f);
-        status = find_some(&f, work, limits);
+    if (status == FD_OK) {
+        status = states->complete ? find_all(&f, limits, &states->found)
+                                  : find_chains(&f, work, limits->chain);
     }
     if (status == FD_OK) {
         status = fill(states, &f);

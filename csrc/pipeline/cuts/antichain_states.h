@@ -14,7 +14,7 @@
 #ifndef FD_ANTICHAIN_STATES_H
 #define FD_ANTICHAIN_STATES_H
 
-#include "pipeline/cuts/cut_regions.h"
+#include "pipeline/cuts/layer_chain.h"
 
 typedef struct fd_states {
     uint32_t count;
@@ -50,25 +50,18 @@ typedef struct fd_states {
  *           |   [--]    [--]    [--]                   |
  *                 ^ width: (machines times cap) minus the time of all layers
  *
- * The second cap is for more machines. INFINITY keeps all states. */
+ * INFINITY keeps all states. */
 typedef struct fd_states_limits {
     uint32_t found; /* maximum number of states found */
     uint32_t kept;  /* maximum number of states kept */
     uint32_t few;   /* a family of at most this size is kept completely */
     double cap;     /* seconds */
     double machines;
-    double more_cap;
-    double more_machines; /* 0: no second cap */
-    /* maximum number of states per chain and of regions, evenly spaced; 0:
-     * all */
-    uint32_t chain;
-    /* add chains and states of these regions; NULL: chains only */
-    const fd_cut_regions *regions;
+    uint32_t chain; /* maximum number of states per chain, evenly spaced */
 } fd_states_limits;
 
-/* Find the states. If `found` is 0 or the family exceeds the limits, find only
- * chains, which are a part of the family. Clear the states also after a
- * failure. */
+/* Find the states; if `found` is 0, only two chains of them. FD_EFULL: the
+ * family exceeds the limits. Clear the states also after a failure. */
 fd_status fd_states_make(fd_states *states, const fd_model *model,
                          const fd_layers *layers,
                          const fd_states_limits *limits);

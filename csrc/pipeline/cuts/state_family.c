@@ -13,19 +13,6 @@ fd_family_clear(fd_state_family *f)
 }
 
 fd_status
-fd_family_index(fd_state_family *f)
-{
-    size_t size = f->layers->words * sizeof *f->rows;
-    fd_status status = FD_OK;
-    fd_index_clear(&f->index);
-    for (uint32_t i = 0; i < f->count && status == FD_OK; i++) {
-        status = fd_index_add(&f->index,
-                              fd_hash_bytes(fd_family_row(f, i), size), i + 1);
-    }
-    return status;
-}
-
-fd_status
 fd_family_put(fd_state_family *f, uint32_t *index)
 {
     uint32_t words = f->layers->words;
@@ -102,39 +89,4 @@ fd_family_begin(fd_state_family *f, uint32_t *index)
     uint32_t source = fd_family_source(f, f->next);
     fd_family_join(f, f->next, source);
     return fd_family_put(f, index);
-}
-
-/* Add all layers of `set` that may follow `work` to it. */
-static bool
-join_all(const fd_state_family *f, uint64_t *work, const uint64_t *set)
-{
-    const fd_layers *layers = f->layers;
-    bool joined = false;
-    bool any = false;
-    for (uint32_t c = 0; c < layers->count; c++) {
-        bool follows = fd_family_follows(f, work, c);
-        any = any || follows;
-        if (follows && fd_bits_has(set, c)) {
-            fd_bits_join(work, fd_layers_row(layers, layers->within, c),
-                         layers->words);
-            joined = true;
-        }
-    }
-    uint32_t source = any ? layers->count : fd_family_source(f, work);
-    if (source < layers->count && fd_bits_has(set, source)) {
-        fd_bits_join(work, fd_layers_row(layers, layers->within, source),
-                     layers->words);
-        joined = true;
-    }
-    return joined;
-}
-
-bool
-fd_family_has(const fd_state_family *f, uint64_t *work, const uint64_t *set)
-{
-    size_t size = f->layers->words * sizeof *work;
-    memset(work, 0, size);
-    while (join_all(f, work, set)) {
-    }
-    return memcmp(work, set, size) == 0;
 }

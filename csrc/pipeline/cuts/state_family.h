@@ -28,9 +28,6 @@ fd_family_row(const fd_state_family *family, uint32_t state)
 /* Find or add the row `next`, and set its index. */
 fd_status fd_family_put(fd_state_family *family, uint32_t *index);
 
-/* Rebuild the index after rows were removed. */
-fd_status fd_family_index(fd_state_family *family);
-
 /* Return whether a layer outside of a state has an input inside. If there is
  * no such layer, the first source outside follows; if there is no source, no
  * layer does. */
@@ -45,10 +42,5 @@ void fd_family_join(const fd_state_family *family, const uint64_t *state,
 
 /* Add the first state, a single source. */
 fd_status fd_family_begin(fd_state_family *family, uint32_t *index);
-
-/* Return whether a set is a state that smaller states lead to. `work` is
- * memory for one set. */
-bool fd_family_has(const fd_state_family *family, uint64_t *work,
-                   const uint64_t *set);
 
 #endif

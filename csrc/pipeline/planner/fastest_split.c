@@ -66,7 +66,7 @@ find_any(search *s)
 }
 
 static fd_status
-narrow(search *s)
+narrow_bounds(search *s)
 {
     fd_status status = FD_OK;
     while (s->high > s->low * (1 + CLOSE)
@@ -78,7 +78,7 @@ narrow(search *s)
 }
 
 static fd_status
-find(search *s)
+find_optimum(search *s)
 {
     /* With several levels, most time is spent in the inner levels whatever the
      * cap: make one decision. */
@@ -90,7 +90,7 @@ find(search *s)
         return FD_OK;
     }
     if (status == FD_OK) {
-        status = narrow(s);
+        status = narrow_bounds(s);
     }
     if (status == FD_OK) {
         status = find_below(s, s->high, s->low);
@@ -100,25 +100,6 @@ find(search *s)
         status = find_below(s, s->high, s->high);
     }
     return status;
-}
-
-/* Use data parallelism when the effort was reached, unless the plan so far is
- * better. */
-static fd_status
-use_data_parallel(search *s)
-{
-    fd_optimum found;
-    fd_status status = fd_optimum_data_parallel(&found, s->request);
-    if (status == FD_OK && found.time < s->high) {
-        fd_optimum_clear(s->best);
-        *s->best = found;
-        s->high = found.time;
-    }
-    else {
-        fd_optimum_clear(&found);
-    }
-    bool any = status != FD_ENOMEM && isfinite(s->high);
-    return any ? FD_OK : status == FD_EINVAL ? FD_EFULL : status;
 }
 
 /* Return the lower bound. If not all states are known, it must include plans
@@ -141,10 +122,7 @@ fd_optimum_search(fd_optimum *best, const fd_optimum_request *request,
                 .low = request->floor,
                 .high = INFINITY,
                 .error = error};
-    fd_status status = find(&s);
-    if (status == FD_EFULL) {
-        status = use_data_parallel(&s);
-    }
+    fd_status status = find_optimum(&s);
     best->bound = bound_of(&s);
-    return status;
+    return status == FD_EFULL && isfinite(s.high) ? FD_OK : status;
 }

@@ -6,17 +6,16 @@
  *     floor --- no plan --| low      high |---- a plan ---- cap
  *
  * At the end the optimum between the two bounds is computed, and of equal
- * plans the first one (pipeline/planner/lower_bound.h). */
+ * plans the first one (pipeline/planner/optimum.h). */
 #ifndef FD_FASTEST_SPLIT_H
 #define FD_FASTEST_SPLIT_H
 
-#include "pipeline/planner/lower_bound.h"
+#include "pipeline/planner/optimum.h"
 
 /* Run the search. `request->effort` limits all steps together; 0: about ten
- * seconds. If this ends the search, the plan is the better of the best plan so
- * far and data parallelism over all machines, and its bound is below its time.
- * FD_EINVAL: no plan within the cap. FD_EFULL: no plan was found; the bound is
- * valid. Clear `best` also after a failure. */
+ * seconds. If this ends the search, the plan is the best one so far, and its
+ * bound is below its time. FD_EINVAL: no plan within the cap. FD_EFULL: no
+ * plan was found. Clear `best` also after a failure. */
 fd_status fd_optimum_search(fd_optimum *best,
                             const fd_optimum_request *request,
                             fd_error *error);

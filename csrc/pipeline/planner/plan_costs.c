@@ -39,9 +39,6 @@ fd_stage_memory(const fd_costs *costs, const fd_states *states, fd_block block,
              * (parameters + fd_state_sum(states->activations, block));
     }
     double flying = rounds + 1;
-    if (costs->in_flight > 0 && flying > costs->in_flight) {
-        flying = costs->in_flight;
-    }
     double versions = costs->memory == FD_MEMORY_STASHED ? flying : 1;
     return parameters * (versions + 1 + costs->optimizer)
          + flying * fd_state_sum(states->saved, block);

@@ -39,9 +39,8 @@ typedef struct fd_costs {
     bool true_cut; /* each tensor that crosses counts once; all machines of the
                     * level below reduce the gradients of a stage */
     fd_memory_model memory;
-    double capacity;    /* bytes of memory of a machine */
-    double optimizer;   /* bytes of optimizer state per byte of parameters */
-    uint32_t in_flight; /* maximum number of micro-batches; 0: no limit */
+    double capacity;  /* bytes of memory of a machine */
+    double optimizer; /* bytes of optimizer state per byte of parameters */
 } fd_costs;
 
 /* A block: the layers of `last` without those of `first`, which is FD_NO_STATE

@@ -1,8 +1,21 @@
-/* The planner: from a model to its layers, states, optimum, and gains. */
+/* The planner: from a model to its layers, states and the optimum. */
 #ifndef FD_PLANNER_H
 #define FD_PLANNER_H
 
-#include "pipeline/planner/synchronous_plan.h"
+#include "pipeline/planner/optimum.h"
+
+typedef struct fd_pipeline_request {
+    fd_costs costs;
+    uint32_t most_states; /* 0: a number that takes one or two seconds */
+    uint64_t effort;      /* limit of each search; 0: about ten seconds */
+    fd_watch *watch;      /* progress of the current search; or NULL */
+} fd_pipeline_request;
+
+typedef struct fd_pipeline {
+    fd_layers layers;
+    fd_states states; /* all, or two chains of them if these are too many */
+    fd_optimum best;
+} fd_pipeline;
 
 /* Plan a pipeline. FD_EINVAL: no layers, numbers out of range, fewer possible
  * cuts than stages, or not enough memory: the message names the stage and the
@@ -25,7 +38,7 @@ fd_block_ends fd_pipeline_ends(const fd_pipeline *pipeline,
 
 /* Set the stage of each node of the model, among those of level 0. Excluded
  * nodes get the stage of a neighbour. */
-fd_status fd_pipeline_stages(const fd_pipeline *pipeline,
-                             const fd_model *model, int32_t *stages);
+void fd_pipeline_stages(const fd_pipeline *pipeline, const fd_model *model,
+                        int32_t *stages);
 
 #endif

@@ -282,11 +282,7 @@ try_one_stage(const fd_level *l, row *r)
 {
     const fd_costs *costs = l->costs;
     fd_block block = {r->start, r->state};
-    bool whole = r->state == l->states->count - 1;
     uint32_t most = costs->straight && r->last > 1 ? 1 : r->last;
-    if (l->outermost && l->cut_once && whole) {
-        return;
-    }
     for (uint32_t m = r->first; m <= most; m++) {
         fd_stage_cost cost =
             fd_stage_costs(costs, l->states, l->at, fd_level_compute(l, block),
@@ -350,7 +346,6 @@ open_state(fd_level *l, const row *r)
         m++;
     }
     if (m <= r->last && r->state != l->states->count - 1
-        && !(l->outermost && r->state == l->forbidden)
         && r->transfer <= l->machines) {
         l->open[l->opened++] = (fd_open){.time = l->states->times[r->state],
                                          .state = r->state,

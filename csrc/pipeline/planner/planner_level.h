@@ -20,7 +20,7 @@
 #define FD_PLANNER_LEVEL_H
 
 #include "pipeline/planner/plan_costs.h"
-#include "pipeline/planner/time_limit.h"
+#include "pipeline/planner/search_watch.h"
 
 /* The last stage of the best plan of a cell. */
 typedef struct fd_choice {
@@ -47,13 +47,11 @@ typedef struct fd_level {
     double cap;   /* maximum of a value */
     double floor; /* times below this count as equal */
     bool outermost;
-    bool cut_once;      /* at least one cut is required */
-    uint32_t forbidden; /* a forbidden cut, or FD_NO_STATE */
-    uint64_t effort;    /* maximum number of steps: pairs of states, and last
+    uint64_t effort;  /* maximum number of steps: pairs of states, and last
                        * stages */
-    uint64_t *looked;   /* borrowed; number of steps so far, of all levels */
-    fd_watch *watch;    /* borrowed; NULL: no progress report */
-    double *values;     /* owned, like the following arrays */
+    uint64_t *looked; /* borrowed; number of steps so far, of all levels */
+    fd_watch *watch;  /* borrowed; NULL: no progress report */
+    double *values;   /* owned, like the following arrays */
     fd_choice *choices;
     double *blocks; /* NULL: the innermost level */
     fd_open *open;

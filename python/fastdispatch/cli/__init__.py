@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from fastdispatch import __version__
 from fastdispatch._core import Error
-from fastdispatch.cli import paths
+from fastdispatch.cli import paths, pipeline
 from fastdispatch.cli.messages import message
 from fastdispatch.read.trace import reporting_incomplete
 
@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words in ([group] for group in GROUPS):
         words.append("--help")
     try:
-        arguments = parser().parse_args(words)
+        arguments = parser().parse_args(pipeline.spelled(words))
         paths.check(arguments)
         with reporting_incomplete(_reporter(arguments)), paths.standard_output(arguments):
             return arguments.function(arguments) or 0

@@ -6,7 +6,6 @@ print(plan.replay().bubble_of_total)
 """
 
 from fastdispatch.pipeline.convert import convert
-from fastdispatch.pipeline.flow import Edge, Flow, flow
 from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.instructions import table_of
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
@@ -19,8 +18,6 @@ from fastdispatch.pipeline.rules import rule
 
 __all__ = [
     "SCHEDULES",
-    "Edge",
-    "Flow",
     "Graph",
     "Job",
     "Node",
@@ -30,7 +27,6 @@ __all__ = [
     "Report",
     "TrainStep",
     "convert",
-    "flow",
     "megatron_layout",
     "optimize",
     "partition",

@@ -197,16 +197,22 @@ class Graph:
     def compressed(self) -> Graph:
         """Return the graph with one node per branch: a run of nodes with one input and one output after a node with
         several users. Times and parameters are added up, the last output is kept."""
-        return self._made(self._core.compressed())
+        from fastdispatch.pipeline.graph_shape import compressed
+
+        return compressed(self)
 
     def is_series_parallel(self) -> bool:
         """Return whether removing nodes with one predecessor and one successor reduces the graph to one edge."""
-        return self._core.is_series_parallel()
+        from fastdispatch.pipeline.graph_shape import is_series_parallel
+
+        return is_series_parallel(self)
 
     def is_same(self, other: Graph) -> bool:
         """Return whether two graphs have the same names and edges, except for ids and the order of lines. False is
         always right; graphs that differ only in the connections of equal layers may be considered the same."""
-        return self._core.is_same(other._core)
+        from fastdispatch.pipeline.graph_shape import is_same
+
+        return is_same(self, other)
 
     def before(self, id: str) -> set[str]:
         """Return the ids of all direct and indirect inputs of a node."""

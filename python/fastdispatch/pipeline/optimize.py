@@ -1,4 +1,4 @@
-"""``optimize``: the fastest pipeline for a graph of layers (docs/guides/pipeline-optimize.md)."""
+"""``optimize``: the fastest pipeline for a graph of layers (docs/guides/pipeline-partition.md)."""
 
 from __future__ import annotations
 
@@ -23,34 +23,25 @@ class Optimum:
     """The fastest pipeline. Made by :func:`optimize`. Times are in seconds."""
 
     def __init__(self, graph: Graph, machines: list[int], bandwidths: list[float], found: dict[str, Any]) -> None:
-        self._found = found
-        #: None, or the synchronous schedule: name, micro_batches, chunks (per rank), ranks, rank_of_stage, step_s (of
-        #: the optimizer), bound_s (a lower bound), proven (the plan is optimal), asynchronous_s (the step of the plan
-        #: without a schedule; None: it would not run).
-        self.schedule: dict[str, Any] | None = _schedule(found["schedule"])
         self._graph = graph
+        self._found = found
         self.machines = machines
         self.bandwidths = bandwidths
         self.layers: int = found["layers"]
         #: Number of considered places to cut; whether these are all, and all were compared.
         self.states: int = found["states"]
         self.complete: bool = found["complete"]
-        #: Whether only some of them were considered.
-        self.chains: bool = found["chains"]
         self.single_machine_s: float = found["single_machine_s"]
         #: One step of the pipeline once it is full: T of the published optimizer.
-        self.time_per_stage_s: float = found["best"]["time_s"]
-        #: A lower bound of all plans; equal to the time if the search is complete.
-        self.bound_s: float = found["best"]["bound_s"]
+        self.time_per_stage_s: float = found["time_per_stage_s"]
+        #: A lower bound of all plans; equal to the time if the search is complete. None: with a schedule.
+        self.bound_s: float | None = found["bound_s"]
         self.data_parallel_s: float = found["data_parallel_s"]
         #: Unused machines of the outermost level.
-        self.unused: int = found["best"]["unused"]
-        #: With one more machine at the outermost level, with twice the bandwidth; None: not requested, or no such plan.
-        self.one_more_s: float | None = found["one_more_s"]
-        self.twice_bandwidth_s: float | None = found["twice_bandwidth_s"]
-        #: Lower bounds of these.
-        self.one_more_bound_s: float | None = found["one_more_bound_s"]
-        self.twice_bandwidth_bound_s: float | None = found["twice_bandwidth_bound_s"]
+        self.unused: int = found["unused"]
+        #: None, or the synchronous schedule: name, micro_batches, chunks (per rank), ranks, rank_of_stage, step_s (of
+        #: the optimizer).
+        self.schedule: dict[str, Any] | None = found.get("schedule")
 
     def __repr__(self) -> str:
         shape = "-".join(str(stage["replicas"]) for stage in self.stages)
@@ -60,26 +51,12 @@ class Optimum:
     @cached_property
     def stages(self) -> list[Stage]:
         """Stages of the outermost level; with several levels, each has ``stages`` of the level below."""
-        return _nested(self._found["best"]["stages"], len(self.machines))
+        return _nested(self._found["stages"], len(self.machines))
 
     @cached_property
     def leaves(self) -> list[Stage]:
         """Stages of the innermost level in the order of layers; ``stage`` of a node is an index."""
         return _leaves(self.stages)
-
-    @property
-    def second(self) -> dict[str, Any] | None:
-        """The best plan without one of the cuts of this one, or with a cut if this one has none: ``time_per_stage_s``,
-        ``bound_s`` (a lower bound) and ``stages``, with a schedule ``step_s``."""
-        found = self._found["second"]
-        if found is None:
-            return None
-        made = {
-            "time_per_stage_s": found["time_s"],
-            "bound_s": found["bound_s"],
-            "stages": _nested(found["stages"], len(self.machines)),
-        }
-        return made if self.schedule is None else made | {"step_s": self._found["schedule"]["second_s"]}
 
     @cached_property
     def graph(self) -> Graph:
@@ -95,9 +72,7 @@ class Optimum:
         with several chunks per stage use consecutive halves of the stages."""
         forward = [leaf["forward_s"] for leaf in self.leaves]
         backward = [leaf["compute_s"] - leaf["forward_s"] for leaf in self.leaves]
-        chunks = 2 if schedule in ("interleaved", "zb-v") else 1
-        if self.schedule is not None and self.schedule["name"] == schedule:
-            chunks = self.schedule["chunks"]
+        chunks = chunks_of(schedule)
         if len(forward) % chunks:
             raise _core.Error(f"{schedule}: {len(forward)} stages are not a multiple of {chunks} chunks")
         made = plan(schedule, len(forward) // chunks, micro_batches, chunks)
@@ -106,40 +81,21 @@ class Optimum:
 
     def to_dict(self) -> dict[str, Any]:
         """docs/reference/schemas/pipeline-optimize.schema.json."""
+        names = ("layers", "states", "complete", "single_machine_s", "time_per_stage_s", "bound_s", "data_parallel_s")
         return {
             "schema": SCHEMA,
             "machines": self.machines,
             "bandwidths": self.bandwidths,
-            "layers": self.layers,
-            "states": self.states,
-            "complete": self.complete,
-            "single_machine_s": self.single_machine_s,
-            "time_per_stage_s": self.time_per_stage_s,
-            "bound_s": self.bound_s,
-            "data_parallel_s": self.data_parallel_s,
+            **{name: self._found[name] for name in names},
             "unused": self.unused,
             "schedule": self.schedule,
             "stages": self.stages,
-            "second": self.second,
-            "one_more_s": self.one_more_s,
-            "one_more_bound_s": self.one_more_bound_s,
-            "twice_bandwidth_s": self.twice_bandwidth_s,
-            "twice_bandwidth_bound_s": self.twice_bandwidth_bound_s,
         }
 
 
-def _schedule(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    ranks, chunks = found["ranks"], found["chunks"]
-    rows = [[*range(ranks)]] * chunks
-    if found["name"] == "zb-v":
-        rows = [rows[0], rows[0][::-1]]
-    made = {name: value for name, value in found.items() if name != "second_s"}
-    return made | {
-        "rank_of_stage": [rank for row in rows for rank in row],
-        "proven": found["bound_s"] >= found["step_s"],
-    }
+def chunks_of(schedule: str) -> int:
+    """Return the stages per rank of a schedule."""
+    return 2 if schedule in ("interleaved", "zb-v") else 1
 
 
 def _nested(flat: list[Stage], levels: int) -> list[Stage]:
@@ -176,16 +132,11 @@ def optimize(
     memory: str = "none",
     memory_size: float = 16e9,
     optimizer_bytes: float = 2.0,
-    in_flight: int | None = None,
-    max_states: int | None = None,
-    second: bool = False,
-    gains: bool = False,
     schedule: str | None = None,
     micro_batches: int = 8,
-    chunks: int | None = None,
     watch: array[float] | None = None,
 ) -> Optimum:
-    """Find the pipeline with the minimum time per stage (PipeDream), or with the shortest step of a schedule.
+    """Find the pipeline with the minimum time per stage (PipeDream), or a short step of a schedule.
 
     Parameters
     ----------
@@ -203,16 +154,12 @@ def optimize(
         "none"; "published": activations and parameters once for each machine after; "stashed": weights, gradients and
         optimizer, and one version of the weights and the saved activations per micro-batch in flight (asynchronous);
         "flushed": the same with one version of the weights (synchronous).
-    memory_size, optimizer_bytes, in_flight:
-        Bytes of a machine; bytes of optimizer state per byte of parameters; maximum of micro-batches in flight.
-    max_states:
-        For a graph with more places to cut, only chains of them are considered, and ``complete`` is false.
-    second, gains:
-        Find the second best, and the gain of one more machine and of twice the bandwidth.
-    schedule, micro_batches, chunks:
-        One of ``SYNCHRONOUS``: minimise the step of the optimizer, all micro-batches and the all-reduce of gradients,
-        as simulated for the schedule; one level of at most 256 machines, ``memory`` "none" or "flushed". Chunks per
-        rank apply to "interleaved" (default: 2).
+    memory_size, optimizer_bytes:
+        Bytes of a machine; bytes of optimizer state per byte of parameters.
+    schedule, micro_batches:
+        One of ``SYNCHRONOUS``: choose the plan with the shortest step of the optimizer among the fastest pipelines and
+        equal stages for each number of ranks, all simulated with the schedule. One level of at most 256 machines,
+        ``memory`` "none" or "flushed".
     watch:
         ``array("d", 3 * [0])`` that another thread may read during the search: a lower bound, the best time so far, and
         the progress of the current step, from 0 to 1.
@@ -222,39 +169,52 @@ def optimize(
     """
     levels = [machines] if isinstance(machines, int) else list(machines)
     speeds = [float(bandwidths)] if isinstance(bandwidths, (int, float)) else [float(each) for each in bandwidths]
-    if len(levels) != len(speeds):
-        raise _core.Error(f"{len(levels)} numbers of machines and {len(speeds)} bandwidths: give one of each per level")
-    if any(not 1 <= each < 1 << 32 for each in levels):
-        raise _core.Error(f"machines {levels}: must be at least 1")
+    _check(levels, speeds, compression, cut, memory, schedule, micro_batches)
+    problem: dict[str, Any] = {
+        "ratio": compression or 0.0,
+        "straight": straight,
+        "fewer": fewer,
+        "true_cut": cut == "true",
+        "memory": MEMORY.index(memory),
+        "room": float(memory_size),
+        "optimizer": float(optimizer_bytes),
+    }
+    if schedule is None:
+        return Optimum(graph, levels, speeds, graph._core.optimize(levels, speeds, watch=watch, **problem))
+    from fastdispatch.pipeline.candidates import shortest_step
+
+    return Optimum(graph, levels, speeds, shortest_step(graph, levels, speeds, problem, schedule, micro_batches, watch))
+
+
+def _check(
+    machines: list[int],
+    bandwidths: list[float],
+    compression: float | None,
+    cut: str,
+    memory: str,
+    schedule: str | None,
+    micro_batches: int,
+) -> None:
+    count = len(machines)
+    if count != len(bandwidths):
+        raise _core.Error(f"{count} numbers of machines and {len(bandwidths)} bandwidths: give one of each per level")
+    if any(not 1 <= each < 1 << 32 for each in machines):
+        raise _core.Error(f"machines {machines}: must be at least 1")
     if cut not in ("published", "true"):
         raise _core.Error(f"cut {cut!r}: published or true")
     if memory not in MEMORY:
         raise _core.Error(f"memory {memory!r}: one of {', '.join(MEMORY)}")
     if compression is not None and not (compression > 0 and math.isfinite(compression)):
         raise _core.Error(f"compression {compression}: must be above 0")
-    if schedule is not None and schedule not in SYNCHRONOUS:
+    if schedule is None:
+        return
+    if schedule not in SYNCHRONOUS:
         raise _core.Error(f"schedule {schedule!r}: one of {', '.join(SYNCHRONOUS)}")
-    limits = {"in_flight": in_flight, "max_states": max_states, "chunks": chunks, "micro_batches": micro_batches}
-    for name, count in limits.items():
-        if count is not None and not 1 <= count < 1 << 31:
-            raise _core.Error(f"{name} {count}: must be at least 1")
-    found = graph._core.optimize(
-        levels,
-        speeds,
-        ratio=compression or 0.0,
-        straight=straight,
-        fewer=fewer,
-        true_cut=cut == "true",
-        memory=MEMORY.index(memory),
-        room=float(memory_size),
-        optimizer=float(optimizer_bytes),
-        in_flight=in_flight or 0,
-        most_states=max_states or 0,
-        second=second,
-        gains=gains,
-        schedule=schedule,
-        micro_batches=0 if schedule is None else micro_batches,
-        chunks=chunks or (2 if schedule == "interleaved" else 0),
-        watch=watch,
-    )
-    return Optimum(graph, levels, speeds, found)
+    if not 1 <= micro_batches < 1 << 31:
+        raise _core.Error(f"micro_batches {micro_batches}: must be at least 1")
+    if count != 1:
+        raise _core.Error(f"{schedule}: planned for one level of machines, not {count}")
+    if machines[0] > 256:
+        raise _core.Error(f"{schedule}: planned for at most 256 machines, not {machines[0]}")
+    if memory not in ("none", "flushed"):
+        raise _core.Error(f"{schedule} is synchronous: its memory model is flushed")

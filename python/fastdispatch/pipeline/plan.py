@@ -82,6 +82,8 @@ class Replay:
         self.busy = self._scaled(found["busy"])
         #: makespan - busy.
         self.idle = [self.makespan - busy for busy in self.busy]
+        #: End of the last computation.
+        self.last = self._scaled(found["last"])
         spans = zip(found["first"], found["last"], found["busy"], strict=True)
         #: The part of `idle` between the first and last computation of a stage.
         self.waits = self._scaled([last - first - busy for first, last, busy in spans])

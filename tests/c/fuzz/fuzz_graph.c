@@ -1,20 +1,18 @@
 #include "fuzz.h"
 
-#include "pipeline/planner/graph_shape.h"
 #include "pipeline/planner/layer_graph_json.h"
 #include "pipeline/planner/layer_graph_text.h"
 #include "pipeline/planner/planner.h"
 
-#include <math.h>
 #include <string.h>
 
-/* A written graph is read as the same graph. */
+/* A written graph is read and written as the same text. */
 static void
 read_again(const fd_model *model, bool json)
 {
     fd_buffer text = {.bytes = NULL};
+    fd_buffer other = {.bytes = NULL};
     fd_model again = {.about = 0};
-    bool same = false;
     (json ? fd_model_write_json : fd_model_write_text)(model, &text);
     must(text.status == FD_OK);
     must((json ? fd_model_read_json : fd_model_read_text)(
@@ -22,39 +20,33 @@ read_again(const fd_model *model, bool json)
          == FD_OK);
     must(again.nodes.count == model->nodes.count);
     must(again.edges.count == model->edges.count);
-    must(fd_shape_is_same(model, &again, &same) == FD_OK);
-    must(same || !json); /* text formats lose newlines of names */
+    (json ? fd_model_write_json : fd_model_write_text)(&again, &other);
+    must(other.size == text.size
+         && memcmp(other.bytes, text.bytes, text.size) == 0);
     fd_model_clear(&again);
     fd_buffer_clear(&text);
+    fd_buffer_clear(&other);
 }
 
-/* A short run of each search. */
+/* A short search. */
 static void
-plan(const fd_model *model, bool scheduled, uint32_t machines)
+plan(const fd_model *model, uint32_t levels, uint32_t machines)
 {
     fd_pipeline pipeline;
-    fd_pipeline_request request = {.costs = {.levels = 2,
+    fd_pipeline_request request = {.costs = {.levels = levels,
                                              .machines = {2, machines},
                                              .bandwidths = {1e9, 1e8},
                                              .ratio = 1,
+                                             .straight = levels == 1,
                                              .fewer = true,
                                              .memory = FD_MEMORY_FLUSHED,
                                              .capacity = 1e12},
                                    .most_states = 64,
-                                   .second = true,
-                                   .gains = true,
-                                   .schedule = FD_SCHEDULE_1F1B,
-                                   .micro_batches = scheduled ? 4 : 0,
                                    .effort = 2000};
-    if (scheduled) {
-        request.costs.levels = 1;
-        request.costs.straight = true;
-    }
     fd_status status = fd_pipeline_find(&pipeline, model, &request, NULL);
     must(status == FD_OK || status == FD_EINVAL);
     if (status == FD_OK) {
-        must(pipeline.best.bound <= pipeline.best.time
-             || !isfinite(pipeline.best.time));
+        must(pipeline.best.bound <= pipeline.best.time);
     }
     fd_pipeline_clear(&pipeline);
 }
@@ -62,17 +54,11 @@ plan(const fd_model *model, bool scheduled, uint32_t machines)
 static void
 use(const fd_model *model, uint32_t machines)
 {
-    fd_model runs = {.about = 0};
-    bool answer;
-    must(fd_shape_compress(&runs, model) == FD_OK);
-    must(runs.nodes.count <= model->nodes.count);
-    fd_model_clear(&runs);
-    must(fd_shape_is_series_parallel(model, &answer) == FD_OK);
     read_again(model, true);
     read_again(model, false);
     if (model->nodes.count <= 200) {
-        plan(model, false, machines);
-        plan(model, true, machines);
+        plan(model, 1, machines);
+        plan(model, 2, machines);
     }
 }
 

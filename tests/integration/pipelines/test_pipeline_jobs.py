@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import fastdispatch
 from fastdispatch import pipeline
-from tests import pipelines, processes
+from tests import pipelines
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 pytestmark = pytest.mark.torch
@@ -288,12 +287,19 @@ def test_layers_and_shared_weights_of_stages(torch_runs: dict[str, Run], megatro
             assert layer["names"] == ["TransformerLayer"] * 2
 
 
-def test_the_flow_of_calls_has_the_stages(deepspeed: Run) -> None:
-    made = pipeline.flow(deepspeed.trace)
-    stages = {(edge.caller.rpartition(":")[2], edge.callee.rpartition(":")[2]): edge.stages for edge in made.edges}
-    assert made.stages == [0, 1]
-    assert stages["initialize", "__init__"] == stages["train_batch", "_exec_schedule"] == {0, 1}
-    assert stages["train_batch", "_train_schedule"] == {0, 1}
+def calls_on(trace: fastdispatch.Trace, rank: int) -> set[tuple[str, str]]:
+    """Callers and callees of a rank, by the names of their functions."""
+    names = [where.rpartition(":")[2] for where in trace.table("function", rank)["where"]]
+    graph = trace.graph("function", rank)
+    ends = zip(graph["caller"], graph["callee"], graph["calls"], strict=True)
+    return {(names[caller], names[callee]) for caller, callee, calls in ends if caller >= 0 and calls}
+
+
+def test_the_call_graph_has_the_flow_of_each_stage(deepspeed: Run) -> None:
+    calls = [calls_on(deepspeed.trace, rank) for rank in range(2)]
+    for flow in calls:
+        assert ("initialize", "__init__") in flow
+        assert {("train_batch", "_train_schedule"), ("train_batch", "_exec_schedule")} < flow
     both, first, last = {0, 1}, {0}, {1}
     for name, where in {
         "_exec_load_micro_batch": both,
@@ -307,29 +313,7 @@ def test_the_flow_of_calls_has_the_stages(deepspeed: Run) -> None:
         "_exec_reduce_grads": both,
         "_exec_optimizer_step": both,
     }.items():
-        assert stages["_exec_schedule", name] == where
-    whole = {(edge.caller, edge.callee) for edge in made.edges}
-    for rank in range(2):
-        alone = pipeline.flow(fastdispatch.load(deepspeed.path / f"rank{rank:05d}.fd"))
-        assert {(edge.caller, edge.callee) for edge in alone.edges} < whole
-        assert alone.stages == [rank]
-
-
-def test_the_flow_on_the_command_line(deepspeed: Run, tmp_path: Path) -> None:
-    result = processes.fastdispatch("pipeline", "flow", deepspeed.path)
-    assert result.returncode == 0, result.stderr
-    assert "_exec_send_grads" in result.stdout
-    result = processes.fastdispatch("pipeline", "flow", deepspeed.path, "--json")
-    document = json.loads(result.stdout)
-    jsonschema.validate(
-        document,
-        json.loads((processes.ROOT / "docs" / "reference" / "schemas" / "pipeline-flow.schema.json").read_text()),
-    )
-    with fastdispatch.CallGraph(tmp_path / "none", ops="off"):
-        json.dumps({})
-    result = processes.fastdispatch("pipeline", "flow", tmp_path / "none")
-    assert result.returncode == 2
-    assert "no function of a pipeline engine was called" in result.stderr
+        assert {rank for rank, flow in enumerate(calls) if ("_exec_schedule", name) in flow} == where
 
 
 TRANSFERS = """

@@ -65,7 +65,6 @@ COMMANDS = {
     "et diff": "et diff I:a.et I:b.json",
     "et estimate": "et estimate I:a.et",
     "pipeline convert": "pipeline convert -f I:graph.txt -n Net -a net -o O:made/ --model_template_filename I:text",
-    "pipeline flow": "pipeline flow I:run --all",
     "pipeline partition": "pipeline partition I:run -n 2",
     "pipeline partition, weights": "pipeline partition I:weights -n 2",
     "pipeline optimize": "pipeline optimize I:graph.txt -n 2 -o O:made/ --svg O:x.svg",
@@ -331,7 +330,7 @@ REFUSED = {
     "export folded run -o x --weight gpu": "--weight gpu: run has no GPU figures",
     "merge dump.json -o dump.json": "dump.json: cannot write: it is also an input",
     "timeline merge trace.json -o trace.json": "trace.json: cannot write: it is also an input",
-    "pipeline partition run -n 99999999999999999999": "-n '99999999999999999999': write a whole number",
+    "pipeline partition run -n 99999999999999999999": "'99999999999999999999': write a whole number",
     "pipeline plan 1f1b --stages 2 --micro-batches 2 --forward 1e-400": "a time that is not 0 is at least 1e-15",
 }
 

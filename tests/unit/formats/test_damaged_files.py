@@ -36,7 +36,6 @@ export sqlite F -o o
 export perfetto F -o o
 export chrome F -o o
 pipeline report F --svg o.svg
-pipeline flow F --all
 pipeline partition F -n 2
 timeline merge F -o o.json
 timeline stats F --svg o.svg
@@ -70,7 +69,7 @@ et convert F --timeline -o o.json
 """
 
 GRAPHS = """
-pipeline partition F --method pipedream -n 2 --second --explain
+pipeline partition F --method pipedream -n 2
 pipeline profile F --json --svg o.svg
 pipeline convert -f F -n Net -a net -o package
 """

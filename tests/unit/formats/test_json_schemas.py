@@ -62,7 +62,6 @@ COMMANDS = {
     "et diff a.et b.json": "et-diff",
     "et estimate a.et": "et-estimate",
     "pipeline convert -f graph.txt -n Net -a net -o made": "pipeline-convert",
-    "pipeline flow run --all": "pipeline-flow",
     "pipeline optimize graph.txt -n 2": "pipeline-optimize",
     "pipeline partition run -n 2": "partition",
     "pipeline partition weights -n 2": "partition",

@@ -87,7 +87,6 @@ OUTPUTS = {
     "anonymize": ["anonymize", "RUN", "-o", "FILE", "--salt", "another"],
     "sql": ["sql", "RUN", "FROM paths", "--format", "json"],
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
-    "pipeline flow": ["pipeline", "flow", "RUN", "--all", "--json"],
     **{
         f"export {name}": ["export", name, "RUN", "-o", "FILE"]
         for name in ("folded", "pprof", "graphml", "sqlite", "dot")

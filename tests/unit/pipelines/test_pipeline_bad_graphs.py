@@ -14,7 +14,7 @@ GOOD = FIGURES.format("1.0")
 A, B = f"a -- Linear(4, 4) -- {GOOD} -- stage_id=0\n", f"b -- ReLU() -- {GOOD} -- stage_id=1\n"
 
 COMMANDS = {
-    "partition": "pipeline partition --method pipedream -n 2 {graph} -o out --svg out.dot --schedule-svg o.svg --json",
+    "partition": "pipeline partition --method pipedream -n 2 {graph} -o out --svg out.dot --json",
     "convert": "pipeline convert -f {graph} -n Net -a net -o out",
 }
 
@@ -135,7 +135,6 @@ ELSEWHERE = {
     "pipeline partition --method pipedream -n 2 good.txt -o good.txt/out": "good.txt/out: cannot make the folder",
     "pipeline partition --method pipedream -n 2 good.txt -o good.txt": "good.txt: cannot make the folder",
     "pipeline partition --method pipedream -n 2 good.txt --svg none/a.dot": "none/a.dot: cannot write: No such file",
-    "pipeline partition --method pipedream -n 2 good.txt --schedule-svg none/a.svg": "none/a.svg: cannot write",
     "pipeline partition --method pipedream -n 3 --straight_pipeline good.txt": "3 stages of at least one layer: ",
     "pipeline partition --method pipedream -n 2 --straight_pipeline --memory flushed -s 10 good.txt": "lacks 30 bytes",
     "pipeline partition --method pipedream -n 2 --memory flushed -s 10 --schedule 1f1b good.txt": "lacks",

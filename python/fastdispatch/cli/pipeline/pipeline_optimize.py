@@ -16,7 +16,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
-from fastdispatch.cli.paths import Input, OutputFolder, PictureFile, SvgFile, check_input
+from fastdispatch.cli.paths import Input, OutputFolder, PictureFile, check_input
 from fastdispatch.files.output import check_folder, check_place, make_folder, write
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
@@ -33,9 +33,9 @@ _BOUND_BY = {
 }
 
 
-_DESCRIPTION = """Find the fastest pipeline for a graph of layers (docs/guides/pipeline-optimize.md): the stages, their
-replicas and, with --schedule, a step under that schedule. Options of
-the published optimizer of PipeDream keep their names."""
+_DESCRIPTION = """Find the fastest pipeline for a graph of layers (docs/guides/pipeline-partition.md): the stages and
+their replicas; with --schedule, a plan with a short step under that schedule. Options of the published optimizer of
+PipeDream keep their names."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,19 +54,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="N",
         help="machines per level, the innermost level first",
     )
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    add_options(parser, hidden=False)
-    parser.set_defaults(function=run)
-
-
-def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
-    """Add the options, under the names of the published optimizer where it has them."""
-    group = parser.add_argument_group()
-    group.add_argument("-f", "--profile_filename", type=Input, metavar="GRAPH", help="same as the argument GRAPH")
-    group.add_argument(
+    parser.add_argument("-f", "--profile_filename", type=Input, metavar="GRAPH", help="same as the argument GRAPH")
+    parser.add_argument(
         "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="bytes per second, per level (default: 1e9)"
     )
-    group.add_argument(
+    parser.add_argument(
         "-s",
         "--memory_size",
         type=float,
@@ -74,59 +66,46 @@ def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
         metavar="BYTES",
         help="bytes of memory per machine (default: 16e9)",
     )
-    group.add_argument(
+    parser.add_argument(
         "-o", "--output_directory", type=OutputFolder, metavar="DIR", help="write gpus=N.txt, .json and .dot to DIR"
     )
-    group.add_argument("--straight_pipeline", action="store_true", help="use one machine per stage")
-    group.add_argument("--use_memory_constraint", action="store_true", help="same as --memory published")
-    group.add_argument("--use_fewer_machines", action="store_true", help="allow unused machines")
-    group.add_argument(
+    parser.add_argument("--straight_pipeline", action="store_true", help="use one machine per stage")
+    parser.add_argument("--use_memory_constraint", action="store_true", help="same as --memory published")
+    parser.add_argument("--use_fewer_machines", action="store_true", help="allow unused machines")
+    parser.add_argument(
         "--activation_compression_ratio",
         type=float,
         metavar="R",
         help="compression of activations, above 0; without it, transfers of activations take no time",
     )
-    group.add_argument(
+    parser.add_argument(
         "--cut",
         choices=("published", "true"),
         default="published",
         help="how to count the bytes at a cut (default: published)",
     )
-    group.add_argument("--memory", choices=MEMORY, help="memory model that must fit in -s")
-    group.add_argument(
+    parser.add_argument("--memory", choices=MEMORY, help="memory model that must fit in -s")
+    parser.add_argument(
         "--optimizer-bytes",
         type=float,
         default=2.0,
         metavar="X",
         help="bytes of optimizer state per byte of parameters (default: 2)",
     )
-    group.add_argument("--in-flight", type=count, metavar="N", help="keep at most N micro-batches in flight")
-    group.add_argument("--max-states", type=count, metavar="N", help="consider at most N cuts of the graph")
-    group.add_argument("--second", action="store_true", help="also print the second best plan")
-    group.add_argument(
-        "--explain", action="store_true", help="also print the gain of one more machine and of twice the bandwidth"
+    parser.add_argument(
+        "--schedule", metavar="NAME", help=f"choose a short step under this schedule: {', '.join(SYNCHRONOUS)}"
     )
-    group.add_argument(
-        "--each-machine-count",
-        action="store_true",
-        help="also print the times for 1, 2, ... machines of the outermost level",
-    )
-    group.add_argument(
-        "--schedule", metavar="NAME", help=f"minimize the step under this schedule: {', '.join(SYNCHRONOUS)}"
-    )
-    group.add_argument(
+    parser.add_argument(
         "--micro-batches", type=count, default=8, metavar="M", help="micro-batches of the schedule (default: 8)"
     )
-    group.add_argument("--chunks", type=count, metavar="V", help="interleaved: stages per rank (default: 2)")
-    group.add_argument("--schedule-svg", type=SvgFile, metavar="FILE", help="write an image of the schedule to FILE")
-    group.add_argument(
+    parser.add_argument(
         "--svg",
         type=PictureFile,
         metavar="FILE",
         help="write an image of the stages to FILE, or its Graphviz source (.dot)",
     )
-    for action in group._group_actions if hidden else ():
-        action.help = argparse.SUPPRESS
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.set_defaults(function=run)
 
 
 def numbers(texts: list[str]) -> tuple[list[str], list[str]]:
@@ -159,45 +138,32 @@ def run(arguments: argparse.Namespace) -> None:
     if not machines:
         raise Error("-n is missing: give the number of machines")
     graph = Graph.read(path)
-    for place in filter(None, (arguments.svg, arguments.schedule_svg)):
-        check_place(place)
+    if arguments.svg:
+        check_place(arguments.svg)
     if arguments.output_directory:
         check_folder(Path(arguments.output_directory))
-    speeds = [float(text) for text in arguments.network_bandwidths or ["1e9"]]
-    found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
-    each = _each(arguments, graph, machines, speeds) if arguments.each_machine_count else []
-    if found.schedule is None and not found.complete and found.bound_s < found.time_per_stage_s:
-        looked = f"{found.states} " + ("were considered" if found.chains else "were not all compared")
+    found = _solve(arguments, graph, machines)
+    if found.bound_s is not None and not found.complete and found.bound_s < found.time_per_stage_s:
         message(
-            f"{path}: too many possible cuts: {looked}; no plan takes less than {found.bound_s:g} s (--max-states)",
+            f"{path}: too many possible cuts: {found.states} were considered; "
+            f"no plan takes less than {found.bound_s:g} s"
         )
     if arguments.output_directory:
         _save(found, Path(arguments.output_directory))
     if arguments.svg:
         _draw(found, Path(arguments.svg))
-    if arguments.schedule_svg:
-        from fastdispatch.page.plan_svg import draw
-
-        made, replay = found.replay(arguments.schedule or "1f1b", arguments.micro_batches)
-        write(arguments.schedule_svg, draw(made, replay).encode())
     if arguments.json:
-        name = "time_per_stage_s" if found.schedule is None else "step_s"
-        extra = {"each": [{"machines": count, name: time} for count, time in each]} if each else {}
-        print(json.dumps(found.to_dict() | extra))
-        return
-    print("\n".join(map(printable, _lines(found, arguments))))
-    for number, time in each:
-        print(f"{number:6d} machines  {_seconds(time) if time is not None else 'no plan'}")
+        print(json.dumps(found.to_dict()))
+    else:
+        print("\n".join(map(printable, _lines(found))))
 
 
-def _solve(
-    arguments: argparse.Namespace, graph: Graph, machines: list[int], speeds: list[float], **more: bool
-) -> Optimum:
+def _solve(arguments: argparse.Namespace, graph: Graph, machines: list[int]) -> Optimum:
     return _watched(
         optimize,
         graph,
         machines,
-        speeds,
+        [float(text) for text in arguments.network_bandwidths or ["1e9"]],
         compression=arguments.activation_compression_ratio,
         straight=arguments.straight_pipeline,
         fewer=arguments.use_fewer_machines,
@@ -205,12 +171,8 @@ def _solve(
         memory=arguments.memory or ("published" if arguments.use_memory_constraint else "none"),
         memory_size=arguments.memory_size,
         optimizer_bytes=arguments.optimizer_bytes,
-        in_flight=arguments.in_flight,
-        max_states=arguments.max_states,
         schedule=arguments.schedule,
         micro_batches=arguments.micro_batches,
-        chunks=arguments.chunks,
-        **more,
     )
 
 
@@ -258,23 +220,6 @@ def _between(low: float, high: float) -> str:
     return f"planning: above {_seconds(low)}" + (f", at most {_seconds(high)}" if high < math.inf else "")
 
 
-def _each(
-    arguments: argparse.Namespace, graph: Graph, machines: list[int], speeds: list[float]
-) -> list[tuple[int, float | None]]:
-    made: list[tuple[int, float | None]] = []
-    for number in range(1, machines[-1] + 1):
-        try:
-            made.append((number, _step(_solve(arguments, graph, [*machines[:-1], number], speeds))))
-        except Error:
-            made.append((number, None))
-    return made
-
-
-def _step(found: Optimum) -> float:
-    """Return the minimized time."""
-    return found.time_per_stage_s if found.schedule is None else float(found.schedule["step_s"])
-
-
 def _save(found: Optimum, folder: Path) -> None:
     make_folder(folder)
     stem = f"gpus={math.prod(found.machines)}"
@@ -296,7 +241,7 @@ def _title(stage: Stage, index: int) -> str:
     return f"stage {index}{machines}: {_seconds(stage['time_s'])}"
 
 
-def _lines(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
+def _lines(found: Optimum) -> Iterator[str]:
     if found.schedule is not None:
         yield from _scheduled(found, found.schedule)
     else:
@@ -308,13 +253,6 @@ def _lines(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
         yield f"machines of the outermost level not used: {found.unused}"
     yield ""
     yield from _table(found.stages, "")
-    if found.second is not None:
-        time = found.second.get("step_s", found.second["time_per_stage_s"])
-        yield f"second best: {_seconds(time)}{_unproven(time, found.second['bound_s'])}"
-        yield from _table(found.second["stages"], "")
-    if arguments.explain:
-        yield _gain(found, found.one_more_s, found.one_more_bound_s, "one machine more")
-        yield _gain(found, found.twice_bandwidth_s, found.twice_bandwidth_bound_s, "twice the bandwidth")
 
 
 def _scheduled(found: Optimum, about: dict[str, Any]) -> Iterator[str]:
@@ -323,27 +261,6 @@ def _scheduled(found: Optimum, about: dict[str, Any]) -> Iterator[str]:
     share = float(found.replay(about["name"], about["micro_batches"])[1].bubble_of_total)
     yield f"one machine    {_seconds(one)} per step of {about['micro_batches']} micro-batches"
     yield f"{about['name']:14} {_seconds(step)}, {one / step if step else 0:.2f} times one machine, bubble {share:.1%}"
-    if about["proven"]:
-        yield "               proven: no plan is shorter"
-    else:
-        bound = about["bound_s"]
-        yield f"               not proven: no plan is shorter than {_seconds(bound)} ({bound / step - 1:.1%})"
-    if about["asynchronous_s"] is not None:
-        yield f"               the plan without a schedule takes {_seconds(about['asynchronous_s'])} with this schedule"
-
-
-def _gain(found: Optimum, time: float | None, bound: float | None, what: str) -> str:
-    if time is None:
-        return f"{what}: no plan was found"
-    saved = 1 - time / _step(found) if _step(found) else 0
-    less = _unproven(time, bound)
-    if abs(saved) < 1e-9:
-        return f"{what} would change nothing{less}"
-    return f"{what} would change the time to {_seconds(time)}, {abs(saved):.1%} {'less' if saved > 0 else 'more'}{less}"
-
-
-def _unproven(time: float, bound: float | None) -> str:
-    return f" (not proven: not less than {_seconds(bound)})" if bound is not None and bound < time * (1 - 1e-9) else ""
 
 
 def _table(stages: list[Stage], indent: str) -> Iterator[str]:

@@ -14,7 +14,6 @@ from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.paths import Input
-from fastdispatch.cli.pipeline import pipeline_optimize
 from fastdispatch.files.regular import open_regular, read_text
 from fastdispatch.pipeline.layers import Number, is_module, is_spec
 from fastdispatch.pipeline.layouts import megatron_layout, split_points
@@ -33,19 +32,13 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser(
         "partition", help="partition a sequence of layers into stages", description=_DESCRIPTION
     )
-    parser.add_argument("input", nargs="?", type=Input, metavar="INPUT", help="layers to partition, see above")
-    parser.add_argument(
-        "-n",
-        "--stages",
-        "--all_num_machines",
-        nargs="+",
-        metavar="STAGES",
-        help="number of stages",
-    )
+    parser.add_argument("input", type=Input, metavar="INPUT", help="layers to partition, see above")
+    parser.add_argument("-n", "--stages", type=count, metavar="STAGES", help="number of stages")
     parser.add_argument(
         "--method",
         metavar="METHOD",
-        help="uniform, parameters (default), type:REGEX, profile (default for a recording) or bottleneck",
+        help="uniform, parameters (default), type:REGEX, profile (default for a recording) or bottleneck; "
+        "pipedream: same as `fastdispatch pipeline optimize`",
     )
     parser.add_argument(
         "--times", type=Input, metavar="PATH", help="use the times of a recording as weights of the layers of a model"
@@ -60,22 +53,16 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--weights", action="store_true", help="print the weight of each layer")
     parser.add_argument("--report", action="store_true", help="print only the list of layers, as DeepSpeed does")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    pipeline_optimize.add_options(parser, hidden=True)
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    if arguments.method == "pipedream":
-        pipeline_optimize.run(arguments)
-        return
-    path, counts = pipeline_optimize.inputs(arguments)
-    if len(counts) > 1:
-        raise Error(f"-n {' '.join(map(str, counts))}: expected one number of stages")
+    path = arguments.input
     given = read(path)
     recording = isinstance(given, Path)
     done = cut(
         given,
-        counts[0] if counts else None,
+        arguments.stages,
         arguments.method or ("profile" if recording or arguments.times else "parameters"),
         weights=arguments.times,
         world_size=arguments.world_size,

@@ -23,7 +23,6 @@ find(fd_optimum *best, fd_states *states, fd_optimum_request *request)
     request->states = states;
     request->costs = (fd_costs){
         .levels = 1, .machines = {3}, .bandwidths = {1e9}, .straight = true};
-    request->forbidden = FD_NO_STATE;
     return status == FD_OK ? fd_optimum_search(best, request, NULL) : status;
 }
 
@@ -71,26 +70,4 @@ effort_ends_the_search(void)
     CHECK(fabs(least - 0.004) < 1e-12);
 }
 
-/* Machines may share a stage: there is a plan after any effort. */
-static void
-data_parallelism_without_effort(void)
-{
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
-    fd_optimum_request request = {
-        .states = &states,
-        .costs = {.levels = 1, .machines = {3}, .bandwidths = {1e9}},
-        .forbidden = FD_NO_STATE,
-        .cap = INFINITY,
-        .floor = 0.001};
-    OK(states_of(&states, CHAIN));
-    for (uint64_t effort = 1; effort < 2000; effort *= 2) {
-        CLEAN(fd_optimum_clear) fd_optimum best = {.time = 0};
-        request.effort = effort;
-        OK(fd_optimum_search(&best, &request, NULL));
-        CHECK(best.time <= best.data_parallel * (1 + 1e-9));
-        CHECK(best.bound <= best.time && best.bound > 0);
-    }
-}
-
-RUN(TEST(as_the_optimum), TEST(effort_ends_the_search),
-    TEST(data_parallelism_without_effort))
+RUN(TEST(as_the_optimum), TEST(effort_ends_the_search))

@@ -64,8 +64,6 @@ memory_by_model(void)
     EQUAL(fd_stage_memory(&costs, &states, block, 2, 3), 20 * 6 + 3 * 20);
     costs.memory = FD_MEMORY_FLUSHED;
     EQUAL(fd_stage_memory(&costs, &states, block, 2, 3), 20 * 4 + 3 * 20);
-    costs.in_flight = 2;
-    EQUAL(fd_stage_memory(&costs, &states, block, 2, 3), 20 * 4 + 2 * 20);
 }
 
 static void

@@ -29,7 +29,6 @@ fill(fd_level *level, const fd_states *states, const fd_costs *costs,
                         .unit = 1,
                         .cap = cap,
                         .outermost = true,
-                        .forbidden = FD_NO_STATE,
                         .effort = UINT64_MAX,
                         .looked = looked};
     fd_status status = fd_level_make(level);

@@ -1,7 +1,7 @@
 #include "chains.h"
 #include "models.h"
 
-#include "pipeline/planner/lower_bound.h"
+#include "pipeline/planner/optimum.h"
 
 #include <math.h>
 
@@ -40,8 +40,7 @@ find(fd_optimum *optimum, fd_optimum_request *request)
 
 #define ON(count) \
     { \
-        .costs = {.levels = 1, .machines = {count}, .bandwidths = {1e9}}, \
-        .forbidden = FD_NO_STATE \
+        .costs = {.levels = 1, .machines = {count}, .bandwidths = {1e9} } \
     }
 
 static bool
@@ -76,16 +75,11 @@ straight_stages(void)
 }
 
 static void
-cuts_that_may_not_be(void)
+no_plan_below_the_cap(void)
 {
-    CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
     CLEAN(fd_optimum_clear) fd_optimum none = {.time = 0};
     fd_optimum_request request = ON(2);
     request.costs.straight = true;
-    request.forbidden = 0;
-    OK(find(&optimum, &request));
-    CHECK(takes(&optimum, 5));
-    request.forbidden = FD_NO_STATE;
     request.cap = 0.0039;
     STATUS(find(&none, &request), FD_EINVAL);
 }
@@ -109,8 +103,7 @@ two_levels(void)
     fd_optimum_request request = {.costs = {.levels = 2,
                                             .machines = {2, 2},
                                             .bandwidths = {1e9, 1e9},
-                                            .straight = true},
-                                  .forbidden = FD_NO_STATE};
+                                            .straight = true}};
     OK(find(&optimum, &request));
     CHECK(takes(&optimum, 4));
     uint32_t outer = 0;
@@ -124,49 +117,5 @@ two_levels(void)
     EQUAL(optimum.stages.count, 6);
 }
 
-/* One stage per level, on all machines. */
-static void
-data_parallelism(void)
-{
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
-    CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
-    fd_optimum_request request = {
-        .costs = {.levels = 2, .machines = {2, 2}, .bandwidths = {1e9, 1e9}},
-        .states = &states,
-        .forbidden = FD_NO_STATE,
-        .cap = INFINITY};
-    OK(states_of(&states, CHAIN));
-    OK(fd_optimum_data_parallel(&optimum, &request));
-    CHECK(takes(&optimum, 2));
-    CHECK(optimum.time == optimum.data_parallel);
-    EQUAL(optimum.stages.count, 2);
-    EQUAL(optimum.stages.list[0].level, 1);
-    EQUAL(optimum.stages.list[1].level, 0);
-    EQUAL(optimum.stages.list[1].parent, 0);
-    EQUAL(optimum.stages.list[1].machines, 2);
-    EQUAL(optimum.stages.list[1].block.last, states.count - 1);
-}
-
-static void
-requests_that_exclude_data_parallelism(void)
-{
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
-    fd_optimum_request request = ON(2);
-    OK(states_of(&states, CHAIN));
-    request.states = &states;
-    for (int i = 0; i < 4; i++) {
-        CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
-        request.cap = i == 0 ? 0.0039 : INFINITY;
-        request.cut_once = i == 1;
-        request.costs.straight = i == 2;
-        request.costs.memory = i == 3 ? FD_MEMORY_STASHED : FD_MEMORY_FREE;
-        request.costs.capacity = -1;
-        STATUS(fd_optimum_data_parallel(&optimum, &request), FD_EINVAL);
-        EQUAL(optimum.stages.count, 0);
-        CHECK(isinf(optimum.time));
-    }
-}
-
 RUN(TEST(one_stage_before_two), TEST(straight_stages),
-    TEST(cuts_that_may_not_be), TEST(machines_left_over), TEST(two_levels),
-    TEST(data_parallelism), TEST(requests_that_exclude_data_parallelism))
+    TEST(no_plan_below_the_cap), TEST(machines_left_over), TEST(two_levels))

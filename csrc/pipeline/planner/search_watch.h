@@ -1,6 +1,6 @@
 /* Progress of a search, which another thread can read. */
-#ifndef FD_TIME_LIMIT_H
-#define FD_TIME_LIMIT_H
+#ifndef FD_SEARCH_WATCH_H
+#define FD_SEARCH_WATCH_H
 
 #include <stddef.h>
 

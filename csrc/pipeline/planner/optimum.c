@@ -1,4 +1,4 @@
-#include "pipeline/planner/lower_bound.h"
+#include "pipeline/planner/optimum.h"
 
 #include "pipeline/planner/planner_level.h"
 
@@ -38,8 +38,6 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
                                .machines = costs->machines[i],
                                .unit = unit,
                                .outermost = i + 1 == costs->levels,
-                               .cut_once = request->cut_once,
-                               .forbidden = request->forbidden,
                                .effort = request->effort > 0 ? request->effort
                                                              : UINT64_MAX,
                                .looked = looked,
@@ -207,46 +205,6 @@ fd_optimum_find(fd_optimum *optimum, const fd_optimum_request *request,
     }
     for (uint32_t i = 0; i < count; i++) {
         fd_level_clear(&levels[i]);
-    }
-    return status;
-}
-
-fd_status
-fd_optimum_data_parallel(fd_optimum *optimum,
-                         const fd_optimum_request *request)
-{
-    const fd_costs *costs = &request->costs;
-    const fd_states *states = request->states;
-    fd_block whole = {FD_NO_STATE, states->count - 1};
-    fd_stage stages[FD_PLAN_LEVELS];
-    double time = states->times[whole.last];
-    fd_status status = request->cut_once ? FD_EINVAL : FD_OK;
-    *optimum = (fd_optimum){.time = INFINITY};
-    for (uint32_t i = 0; i < costs->levels; i++) {
-        uint32_t machines = costs->machines[i];
-        fd_stage_cost cost =
-            fd_stage_costs(costs, states, i, time, whole, machines, true);
-        stages[i] = (fd_stage){.block = whole,
-                               .level = i,
-                               .parent = costs->levels - 1 - i,
-                               .machines = machines,
-                               .cost = cost};
-        stages[i].parent -= stages[i].parent > 0 ? 1 : 0;
-        time = cost.compute + cost.reduce;
-        if ((costs->straight && machines > 1)
-            || (costs->memory != FD_MEMORY_FREE
-                && fd_stage_memory(costs, states, whole, machines, 0)
-                       > costs->capacity)) {
-            status = FD_EINVAL;
-        }
-    }
-    status = time > request->cap ? FD_EINVAL : status;
-    for (uint32_t i = costs->levels; i-- > 0 && status == FD_OK;) {
-        status = fd_vector_push(&optimum->stages, stages[i]);
-    }
-    if (status == FD_OK) {
-        optimum->time = time;
-        add_figures(optimum, request);
     }
     return status;
 }

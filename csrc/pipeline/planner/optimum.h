@@ -16,11 +16,11 @@
  * Among plans of equal time, or below the floor, the first one counts: one
  * stage; else the last stage on the fewest machines, then the shortest, then
  * the later state. */
-#ifndef FD_LOWER_BOUND_H
-#define FD_LOWER_BOUND_H
+#ifndef FD_OPTIMUM_H
+#define FD_OPTIMUM_H
 
 #include "pipeline/planner/plan_costs.h"
-#include "pipeline/planner/time_limit.h"
+#include "pipeline/planner/search_watch.h"
 
 /* A stage of a level. All its `machines` have the same block, which the level
  * below divides into stages. */
@@ -48,13 +48,9 @@ typedef struct fd_optimum {
     FD_VECTOR(fd_stage) stages;
 } fd_optimum;
 
-/* `forbidden`: a state at which the outermost level must not be cut, or
- * FD_NO_STATE. `cut_once`: at least one cut is required. */
 typedef struct fd_optimum_request {
     const fd_states *states;
     fd_costs costs;
-    uint32_t forbidden;
-    bool cut_once;
     double cap;      /* maximum time of a plan; or INFINITY */
     double floor;    /* a lower bound of all plans; or 0 */
     uint64_t effort; /* maximum number of steps; 0: unlimited */
@@ -67,11 +63,5 @@ typedef struct fd_optimum_request {
 fd_status fd_optimum_find(fd_optimum *optimum,
                           const fd_optimum_request *request, fd_error *error);
 void fd_optimum_clear(fd_optimum *optimum);
-
-/* Make a plan of one stage on all machines, without a search. FD_EINVAL:
- * excluded by the request, or not enough memory. Clear `optimum` also after a
- * failure. */
-fd_status fd_optimum_data_parallel(fd_optimum *optimum,
-                                   const fd_optimum_request *request);
 
 #endif
