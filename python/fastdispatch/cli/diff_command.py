@@ -10,7 +10,7 @@ from fastdispatch._core import Error
 from fastdispatch.cli.html_command import page_options
 from fastdispatch.cli.numbers import count, growth, whole, within
 from fastdispatch.cli.paths import Input, OutputFile
-from fastdispatch.cli.step_options import add_steps, steps_of
+from fastdispatch.cli.step_options import add_steps
 
 _TOP = 20
 
@@ -91,7 +91,7 @@ def two_recordings(arguments: argparse.Namespace) -> int:
         by=arguments.by,
         threshold=arguments.threshold / 100,
         rank=arguments.rank,
-        steps=steps_of(arguments),
+        steps=arguments.steps,
     )
     broken = budget.broken(diff) if budget is not None else []
     if arguments.json:
@@ -116,10 +116,10 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
 
     given = [pair_of(arguments.ranks)] if arguments.ranks != "outliers" else []
     if given:
-        trace = load_each(arguments.before, given[0], steps=steps_of(arguments))
+        trace = load_each(arguments.before, given[0], steps=arguments.steps)
         verdict = judge(times(trace))
     else:
-        verdict, trace = judged(arguments.before, steps_of(arguments))
+        verdict, trace = judged(arguments.before, arguments.steps)
     pairs = given or [(verdict.typical, rank) for rank in verdict.slow[:COMPARED]]
     diffs = [
         Diff(

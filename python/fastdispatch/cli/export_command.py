@@ -8,11 +8,10 @@ from pathlib import Path
 
 from fastdispatch import Trace, load
 from fastdispatch._core import Error
-from fastdispatch.cli import svg_command
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import whole
-from fastdispatch.cli.paths import DotFile, Output, add_input, add_output
-from fastdispatch.cli.step_options import add_steps, steps_of
+from fastdispatch.cli.paths import Output, add_input, add_output
+from fastdispatch.cli.step_options import add_steps
 from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.files.output import make_folder, write
 from fastdispatch.measures.flops import has_flops
@@ -38,10 +37,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     callgraph.set_defaults(function=export_callgraph)
     add_flames(formats)
     add_graphml(formats)
-    what = "the call graph as Graphviz source"
-    dot = formats.add_parser("dot", help=what, description=f"Write {what}, from which svg draws its image.")
-    svg_command.add_options(dot, DotFile, "output file; compressed if the name ends in .gz")
-    dot.set_defaults(function=export_dot)
     add_sqlite(formats)
     add_timeline(formats, "perfetto", "native Perfetto timeline, for ui.perfetto.dev")
     chrome = add_timeline(formats, "chrome", "Chrome JSON timeline, for chrome://tracing, Perfetto and other viewers")
@@ -123,7 +118,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 def export_one(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
-    trace = load(arguments.path, steps=steps_of(arguments))
+    trace = load(arguments.path, steps=arguments.steps)
     if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--weight gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     if options.get("weight") == "flops" and not has_flops(trace.ranks):
@@ -131,12 +126,8 @@ def export_one(arguments: argparse.Namespace) -> None:
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
 
 
-def export_dot(arguments: argparse.Namespace) -> None:
-    write_file(arguments.output, svg_command.dot_of(arguments)())
-
-
 def export_sqlite(arguments: argparse.Namespace) -> None:
-    large = tables.to_sqlite(load(arguments.path, timeline=True, steps=steps_of(arguments)), arguments.output)
+    large = tables.to_sqlite(load(arguments.path, timeline=True, steps=arguments.steps), arguments.output)
     if large:
         message(
             f"{arguments.output}: {large} numbers of more than 63 bits are stored as text: is the recording damaged?",

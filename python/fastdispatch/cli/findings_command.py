@@ -6,7 +6,7 @@ import argparse
 import json
 
 from fastdispatch.cli.paths import add_input
-from fastdispatch.cli.step_options import add_steps, steps_of
+from fastdispatch.cli.step_options import add_steps
 
 _DESCRIPTION = """Print causes of slow training, by estimated gain: the place in the program, the evidence, and what
 to do. Detectors without enough evidence are listed as not decided."""
@@ -23,5 +23,5 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.detectors import findings
 
-    found = findings(arguments.path, steps=steps_of(arguments))
+    found = findings(arguments.path, steps=arguments.steps)
     print(json.dumps(found.as_json()) if arguments.json else found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import within
 from fastdispatch.cli.paths import add_input, add_output
-from fastdispatch.cli.step_options import add_steps, steps_of
+from fastdispatch.cli.step_options import add_steps
 from fastdispatch.files.output import write
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.page.html import page
 
     options = page_options(arguments)
-    trace = load_run(arguments.path, timeline=True, steps=steps_of(arguments))
+    trace = load_run(arguments.path, timeline=True, steps=arguments.steps)
     write(arguments.output, page(trace, arguments.path, options))
     if arguments.open:
         import webbrowser

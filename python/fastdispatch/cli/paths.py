@@ -115,18 +115,6 @@ class PictureFile(OutputFile):
         return made
 
 
-class DotFile(OutputFile):
-    """A graph as Graphviz source."""
-
-    def __new__(cls, text: str) -> Self:
-        made = super().__new__(cls, text)
-        if Path(text).suffix.lower() in FORMS:
-            raise argparse.ArgumentTypeError(
-                f"{text!r}: this writes the Graphviz source: use fastdispatch svg to draw it"
-            )
-        return made
-
-
 class OutputFolder(Given):
     """A folder to write to; made if it does not exist."""
 

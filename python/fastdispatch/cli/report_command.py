@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import count, peak, percent, whole
 from fastdispatch.cli.paths import add_input
-from fastdispatch.cli.step_options import add_steps, steps_of
+from fastdispatch.cli.step_options import add_steps
 
 if TYPE_CHECKING:
     from fastdispatch.report.run_summary import Summary
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
     for option in ("--depth", "--min-percent"):
         if getattr(arguments, option[2:].replace("-", "_")) is not None and not arguments.tree:
             raise Error(f"{option} requires --tree")
-    trace = load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank)
+    trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
     if arguments.summary:
         print_summary(trace.summary(peak=arguments.peak), arguments.json)
         return
@@ -163,7 +163,7 @@ def _print_flops(arguments: argparse.Namespace) -> None:
         raise Error(f"--sort {arguments.sort}: with --flops one of {', '.join(SORTS)}")
     everything = arguments.all or arguments.json
     made = flop_report(
-        load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank),
+        load_run(arguments.path, steps=arguments.steps, rank=arguments.rank),
         by=arguments.by or "function",
         rank=arguments.rank,
         sort=arguments.sort,
@@ -201,7 +201,7 @@ def _print_shapes(arguments: argparse.Namespace) -> None:
         raise Error(f"--sort {arguments.sort}: with --shapes one of {', '.join(SORTS)}")
     everything = arguments.all or arguments.json
     made = shape_report(
-        load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank),
+        load_run(arguments.path, steps=arguments.steps, rank=arguments.rank),
         rank=arguments.rank,
         sort=arguments.sort,
         top=arguments.top if everything else arguments.top or _TOP,

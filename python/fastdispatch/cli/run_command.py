@@ -72,9 +72,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="also measure operators: flops, memory, comm (communication), shapes, or all",
     )
     parser.add_argument(
-        "--every", type=int, metavar="N", help="measure one step in N (default: the first 32 steps, then one in 16)"
-    )
-    parser.add_argument(
         "--detail",
         default="",
         metavar="WHAT",
@@ -135,7 +132,6 @@ def run(arguments: argparse.Namespace) -> int:
         timeline=arguments.timeline or False,
         gpu=arguments.gpu,
         measure=arguments.measure,
-        every=arguments.every,
         detail=arguments.detail,
         keep=arguments.keep,
         steps=arguments.steps,
@@ -192,7 +188,6 @@ def _set_environment(arguments: argparse.Namespace) -> None:
     options += [f"keep={'+'.join(arguments.keep)}"] if arguments.keep else []
     options += ["children=0"] if arguments.no_children else []
     options += [f"measure={arguments.measure.replace(',', '+')}"] if arguments.measure else []
-    options += [f"every={arguments.every}"] if arguments.every is not None else []
     options += [f"detail={arguments.detail.replace(',', '+')}"] if arguments.detail else []
     os.environ["FASTDISPATCH"] = "children"
     os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)

@@ -1,10 +1,10 @@
-"""Options that select steps of a recording."""
+"""The option that selects steps of a recording."""
 
 from __future__ import annotations
 
 import argparse
+import re
 
-from fastdispatch.cli.timeline.timeline_cut import parse_steps
 from fastdispatch.read.trace import Steps
 
 #: No recording has so many steps.
@@ -12,22 +12,27 @@ _NO_END = 2**63
 
 
 def add_steps(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
+    parser.add_argument(
         "--steps",
-        type=parse_steps,
+        type=_steps,
+        default="settled",
         metavar="A:B",
-        help="use the figures of steps A to B-1, or of the nearest recorded range (default: the steps after times "
-        "have settled)",
+        help="use the figures of steps A to B-1, or of the nearest recorded range; all: of the whole recording "
+        "(default: the steps after times have settled)",
     )
-    group.add_argument("--all-time", action="store_true", help="use the figures of the whole recording")
 
 
-def steps_of(arguments: argparse.Namespace) -> Steps:
+def _steps(text: str) -> Steps:
     """Return the argument ``steps`` of :func:`fastdispatch.load`."""
-    if arguments.all_time:
-        return None
-    if arguments.steps is None:
+    if text == "settled":
         return "settled"
-    begin, end = arguments.steps
-    return begin or 0, (_NO_END if end is None else end) - 1
+    if text == "all":
+        return None
+    match = re.fullmatch(r"(\d{0,18}):(\d{0,18})|(\d{1,18})", text, re.ASCII)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 10:20, or all")
+    begin = int(match[1] or match[3] or 0)
+    end = begin + 1 if match[3] else int(match[2] or _NO_END)
+    if begin >= end:
+        raise argparse.ArgumentTypeError(f"{text!r} is empty")
+    return begin, end - 1

@@ -9,8 +9,8 @@ from functools import partial
 from fastdispatch import Trace
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import percent, whole
-from fastdispatch.cli.paths import OutputFile, PictureFile, add_input, add_output
-from fastdispatch.cli.step_options import add_steps, steps_of
+from fastdispatch.cli.paths import PictureFile, add_input, add_output
+from fastdispatch.cli.step_options import add_steps
 from fastdispatch.compare.gate import matches
 from fastdispatch.files.output import write
 
@@ -19,17 +19,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "svg", help="draw the call graph", description="Draw the call graph as SVG, PDF or PNG."
     )
-    output = "write the image to FILE (.svg, .png or .pdf), or its Graphviz source (.dot)"
-    add_options(parser, PictureFile, output, default="callgraph.svg")
-    parser.set_defaults(function=run)
-
-
-def add_options(
-    parser: argparse.ArgumentParser, kind: type[OutputFile], output: str, default: str | None = None
-) -> None:
-    """Add the options of this command and of ``export dot``."""
     add_input(parser)
-    add_output(parser, output, kind, default=default)
+    output = "write the image to FILE (.svg, .png or .pdf), or its Graphviz source (.dot)"
+    add_output(parser, output, PictureFile, default="callgraph.svg")
     parser.add_argument(
         "--style", choices=("default", "classic"), default="default", help="colour scheme (default: default)"
     )
@@ -70,6 +62,7 @@ def add_options(
     parser.add_argument("--rank", type=whole, metavar="N", help="draw only rank N (default: the sum of all ranks)")
     add_steps(parser)
     parser.add_argument("--all", action="store_true", help="draw all functions")
+    parser.set_defaults(function=run)
 
 
 def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
@@ -88,7 +81,7 @@ def dot_of(arguments: argparse.Namespace) -> Callable[..., bytes]:
     """Return the function that returns the graph in Graphviz's language."""
     from fastdispatch.dataset.run_loading import load_run
 
-    trace = load_run(arguments.path, steps=steps_of(arguments), rank=arguments.rank)
+    trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
     check_globs(trace, arguments)
     return partial(
         trace.export,

@@ -10,8 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.cli.numbers import count, within
+from fastdispatch.cli.numbers import within
 from fastdispatch.cli.paths import add_input
+
+#: Printed with ``--once``.
+_ROWS = 20
 
 _DESCRIPTION = """Show a live table of functions, sorted by self time since the last refresh. Only the files of the run
 are read; the processes are not interrupted."""
@@ -27,7 +30,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--total", action="store_true", help="show totals since the start instead of since the last refresh"
     )
-    parser.add_argument("--rows", type=count, default=20, metavar="N", help="with --once, print N rows (default: 20)")
     parser.add_argument("--json", action="store_true", help="with --once, print JSON")
     parser.set_defaults(function=run)
 
@@ -68,4 +70,4 @@ def once(arguments: argparse.Namespace) -> None:
         print(json.dumps(document | {"processes": [asdict(group) for group in after.processes]}))
         return
     lines = LiveFindings().refresh(arguments.path)
-    print_parts(parts(before, after, found[: arguments.rows], lines), sys.stdout, width_of(sys.stdout))
+    print_parts(parts(before, after, found[:_ROWS], lines), sys.stdout, width_of(sys.stdout))

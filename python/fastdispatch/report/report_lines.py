@@ -217,7 +217,7 @@ def _off_cpu(thread: Thread) -> str:
 def _window(facts: Facts) -> Iterator[str]:
     """Say which steps the figures cover."""
     if facts.window is not None:
-        yield f"{facts.window.text}; --all-time: the whole recording"
+        yield f"{facts.window.text}; --steps all: the whole recording"
     elif any(rank.steps for rank in facts.ranks):
         why = "" if facts.whole_reason == "requested" else f": {facts.whole_reason}"
         yield f"the whole recording, with start-up and first steps{why}"

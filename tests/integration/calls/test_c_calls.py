@@ -252,7 +252,7 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_reports_pictures_and_exports_have_them(
     recording: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = _run(capsys, "report", recording, "--all", "--all-time", "--top", "99")
+    report = _run(capsys, "report", recording, "--all", "--steps", "all", "--top", "99")
     assert [line.split()[0] for key in KEYS for line in report.splitlines() if key in line] == ["4", "4"]
     picture = tmp_path / "graph.svg"
     _run(capsys, "svg", recording, "-o", str(picture))

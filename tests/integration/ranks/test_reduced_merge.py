@@ -158,7 +158,7 @@ def test_ranks_of_a_data_set(ranks: list[Path], tmp_path: Path, capsys: pytest.C
     write_dataset([str(ranks[0].parent)], target)
     found = []
     for path in (target, ranks[0].parent):
-        assert main(["diff", str(path), "--ranks", f"3,{ODD}", "--json", "--all", "--all-time"]) == 0
+        assert main(["diff", str(path), "--ranks", f"3,{ODD}", "--json", "--all", "--steps", "all"]) == 0
         (document,) = json.loads(capsys.readouterr().out)["diffs"]
         found.append(document | {side: document[side] | {"name": ""} for side in ("before", "after")})
     assert found[0] == found[1]
@@ -192,7 +192,7 @@ def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) 
     [
         ["report", "--all"],
         ["report", "--json"],
-        ["report", "--tree", "--all-time", "--min-percent", "0"],
+        ["report", "--tree", "--steps", "all", "--min-percent", "0"],
         ["svg", "--all", "--min-percent", "0"],
     ],
     ids=["table", "json", "tree", "svg"],
@@ -362,7 +362,7 @@ def test_slow_ranks_of_many_are_compared_with_few_in_memory(
     assert (verdict.slow, verdict.ranks) == ([], RANKS)
     assert [rank["rank"] for rank in trace.ranks] == [verdict.typical]
     monkeypatch.setattr("fastdispatch.compare.ranks.NOTABLE", -1.0)  # all ranks are slow
-    assert main(["diff", str(place), "--ranks", "outliers", "--all-time"]) == 0
+    assert main(["diff", str(place), "--ranks", "outliers", "--steps", "all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(" is slow: ")[0] for line in lines[:RANKS]] == [
         f"rank {rank} on {trace.meta['host']}" for rank in range(RANKS)
@@ -385,7 +385,7 @@ def test_the_deepest_of_too_many_call_paths_are_counted_together(
     deep = {row for row, node in enumerate(made.contexts["node"]) if made.nodes["key"][node] == "<deep>"}
     assert deep and not deep & set(made.spreads["context"])
     assert sum(made.contexts["calls"]) == sum(whole.contexts["calls"])
-    assert main(["report", str(tmp_path / "b.json"), "--all-time"]) == 0
+    assert main(["report", str(tmp_path / "b.json"), "--steps", "all"]) == 0
     assert "too many for a reduced merge, counted together: <deep> (" in capsys.readouterr().out
     for command in (["html", "-o", str(tmp_path / "page.html")], ["findings"], ["svg", "-o", str(tmp_path / "a.svg")]):
         assert main([command[0], str(tmp_path / "b.json"), *command[1:]]) == 0

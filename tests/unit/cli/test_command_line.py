@@ -48,7 +48,7 @@ COMMANDS = {
     "export callgraph": "export callgraph I:run -o O:x.json",
     **{
         f"export {name}": f"export {name} I:run -o O:x"
-        for name in ("folded", "pprof", "graphml", "dot", "sqlite", "perfetto", "chrome")
+        for name in ("folded", "pprof", "graphml", "sqlite", "perfetto", "chrome")
     },
     "timeline merge": "timeline merge I:trace.json -o O:x.json",
     "timeline merge, native": "timeline merge I:trace.pftrace -o O:x.pftrace",
@@ -323,9 +323,7 @@ REFUSED = {
     "html run -o x.html --max-mb nan": "argument --max-mb: 'nan': write a number from 1 to 2000",
     "svg run -o x.svg --hide nothing*": "--hide nothing*: matches no key and no package",
     "svg run -o x.svg --merge-into-caller nothing": "--merge-into-caller nothing: matches no key and no package",
-    "export dot run -o x --hide nothing": "--hide nothing: matches no key and no package",
     "svg run -o x.gif": "argument -o: 'x.gif': give a name that ends in .svg, .pdf, .png or .dot",
-    "export dot run -o x.png": "argument -o: 'x.png': this writes the Graphviz source: use fastdispatch svg",
     "timeline stats trace.json --svg x.png": "argument --svg: 'x.png': the image is SVG",
     "export folded run -o x --weight gpu": "--weight gpu: run has no GPU figures",
     "merge dump.json -o dump.json": "dump.json: cannot write: it is also an input",

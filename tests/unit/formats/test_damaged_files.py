@@ -27,7 +27,7 @@ diff F --ranks outliers
 top F --once --total
 stacks F --all --threads
 merge F -o o.json
-export dot F -o o.dot --ops
+svg F -o o.dot --ops
 export callgraph F -o o.json
 export folded F -o o
 export pprof F -o o

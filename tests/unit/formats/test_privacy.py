@@ -76,10 +76,11 @@ OUTPUTS = {
     "report shapes": ["report", "RUN", "--shapes", "--all"],
     "report paths": ["report", "RUN", "--paths", "100", "--json"],
     "report modules": ["report", "RUN", "--by", "module", "--json"],
-    "findings": ["findings", "RUN", "--all-time"],
+    "findings": ["findings", "RUN", "--steps", "all"],
     "html": ["html", "RUN", "-o", "FILE"],
     "html source": ["html", "RUN", "--source", "-o", "FILE"],
     "svg": ["svg", "RUN", "-o", "FILE.svg"],
+    "svg source": ["svg", "RUN", "-o", "FILE.dot"],
     "diff": ["diff", "RUN", "RUN", "--all", "--json"],
     "diff page": ["diff", "RUN", "RUN", "--html", "FILE"],
     "pipeline partition": ["pipeline", "partition", "RUN", "-n", "2", "--json"],
@@ -87,10 +88,7 @@ OUTPUTS = {
     "anonymize": ["anonymize", "RUN", "-o", "FILE", "--salt", "another"],
     "sql": ["sql", "RUN", "FROM paths", "--format", "json"],
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
-    **{
-        f"export {name}": ["export", name, "RUN", "-o", "FILE"]
-        for name in ("folded", "pprof", "graphml", "sqlite", "dot")
-    },
+    **{f"export {name}": ["export", name, "RUN", "-o", "FILE"] for name in ("folded", "pprof", "graphml", "sqlite")},
 }
 
 #: Names in outputs that are not functions of the program.

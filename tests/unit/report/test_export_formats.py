@@ -103,7 +103,7 @@ def test_pprof_of_steps_begins_with_them(tmp_path: Path) -> None:
             programs.leaf(1)
             graph.step()
     profiles = {}
-    for name, option in (("whole", ["--all-time"]), ("steps", ["--steps", "8:12"])):
+    for name, option in (("whole", ["--steps", "all"]), ("steps", ["--steps", "8:12"])):
         export("pprof", tmp_path, *option, "-o", tmp_path / name)
         profiles[name] = published_profile().FromString((tmp_path / name).read_bytes())
     whole, steps = profiles["whole"], profiles["steps"]

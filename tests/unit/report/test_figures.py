@@ -149,7 +149,7 @@ def test_shares(
     """100 % is the time of main threads, also in `top`."""
     top = json.loads(printed(capsys, "top", run, "--once", "--total", "--json"))
     found = {row["key"]: row for row in top["rows"]}
-    all_time = json.loads(printed(capsys, "report", run, "--json", "--all", "--all-time"))
+    all_time = json.loads(printed(capsys, "report", run, "--json", "--all", "--steps", "all"))
     for row in all_time["rows"]:
         if row["where"] in FUNCTIONS:
             key = row["where"]
@@ -164,7 +164,7 @@ def test_shares(
 def test_the_end_message(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from fastdispatch.read.summary import summary_lines
 
-    rank = json.loads(printed(capsys, "report", run, "--json", "--all-time"))["ranks"][0]
+    rank = json.loads(printed(capsys, "report", run, "--json", "--steps", "all"))["ranks"][0]
     line = summary_lines(str(run / "rank00000.fd"))[0]
     assert line.startswith(f"{rank['steps']} steps, rank 0 of 1")
     share = 100 * rank["overhead"] / rank["recorded"]

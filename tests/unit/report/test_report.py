@@ -531,7 +531,7 @@ def test_json_fits_its_schema(arguments: list[str], recording: Path, capsys: pyt
 
 
 def test_json_has_every_row(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(recording), "--json", "--all-time"]) == 0
+    assert main(["report", str(recording), "--json", "--steps", "all"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     table = fastdispatch.load(recording).table("function")
     assert {row["where"]: row["total"] for row in rows} == dict(zip(table["where"], table["total"], strict=True))

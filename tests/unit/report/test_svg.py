@@ -308,7 +308,7 @@ def test_the_text_needs_no_graphviz(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert (tmp_path / "x.dot").read_bytes() == fastdispatch.load(path).export("dot")
     for options, expected in (([], {}), (["--style", "classic", "--ops"], {"style": "classic", "ops": "all"})):
-        assert main(["export", "dot", str(path), "-o", str(tmp_path / "y.dot"), *options]) == 0
+        assert main(["svg", str(path), "-o", str(tmp_path / "y.dot"), *options]) == 0
         assert (tmp_path / "y.dot").read_bytes() == fastdispatch.load(path).export("dot", **expected)
     missing = processes.fastdispatch("svg", path, "-o", tmp_path / "x.svg", PATH="")
     assert missing.returncode == 2 and missing.stderr.count("\n") == 1
