@@ -1,4 +1,4 @@
-"""Execution traces recorded, estimated, linked, converted, beside PyTorch's observer and the public tools for Chakra.
+"""Execution traces recorded, linked, converted, beside PyTorch's observer and the public tools for Chakra.
 
 `make test-consumers` installs the tools.
 """
@@ -70,38 +70,9 @@ def _recording(result: Result, effort: Effort) -> None:
             result.add(f"a step: {side} / untraced", ratios(times[side], times["plain"]), "x")
 
 
-def _estimate(folder: Path, nap: int, *options: str) -> list[dict[str, int]]:
-    """The steps of a run of two ranks, in which the second sleeps for ``nap`` ms, as ``et estimate`` tells them."""
-    if not folder.exists():
-        folder.mkdir()
-        command = [sys.executable, _ROOT / "benchmarks" / "programs" / "napping.py", folder]
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        ranks = [subprocess.Popen([*command, str(rank), str(nap)], env=environment) for rank in range(2)]
-        if any([rank.wait() for rank in ranks]):
-            raise RuntimeError("napping.py failed")
-        export = [sys.executable, "-m", "fastdispatch", "et", "export", folder / "run", "-o", folder / "traces"]
-        subprocess.run(export, check=True, capture_output=True)
-    estimate = [sys.executable, "-m", "fastdispatch", "et", "estimate", folder / "traces", "--json", *options]
-    steps: list[dict[str, int]] = json.loads(subprocess.run(estimate, check=True, capture_output=True).stdout)["steps"]
-    return steps
-
-
-def _estimates(result: Result, folder: Path) -> None:
-    """Predicted and measured effect of a change. Steps vary on a busy machine."""
-    long, short = 60, 20
-    before = _estimate(folder / "long", long, "--scale", f"nap={short / long!r}")
-    after = _estimate(folder / "short", short)
-    note = "steps of two ranks on gloo"
-    result.add(f"a sleep of {long} ms in a step", [step["measured_ns"] / 1e6 for step in before], "ms", None, note)
-    result.add(f"  of {short} ms, predicted", [step["predicted_ns"] / 1e6 for step in before], "ms")
-    result.add(f"  of {short} ms, measured", [step["measured_ns"] / 1e6 for step in after], "ms")
-
-
 def measure(effort: Effort) -> Result:
     result = Result()
     _recording(result, effort)
-    with tempfile.TemporaryDirectory() as folder:
-        _estimates(result, Path(folder))
     tools = _tools()
     operators = 2_000 if effort.quick else _OPERATORS
     with tempfile.TemporaryDirectory() as folder:

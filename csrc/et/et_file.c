@@ -20,12 +20,7 @@ fd_et_format_name(fd_et_format format)
 {
     static const char *const names[] = {"PyTorch execution trace",
                                         "Chakra execution trace",
-                                        "Chakra workload graph",
-                                        "Chrome trace",
-                                        "Kineto trace",
-                                        "GraphML",
-                                        "picture",
-                                        "unknown"};
+                                        "Kineto trace", "unknown"};
     return names[format];
 }
 
@@ -38,8 +33,7 @@ find_key(const fd_bytes_in *in)
         const char *text;
         fd_et_format format;
     } keys[] = {{"\"nodes\"", FD_ET_PYTORCH},
-                {"\"traceEvents\"", FD_ET_KINETO},
-                {"\"workload_graph\"", FD_ET_WORKLOAD}};
+                {"\"traceEvents\"", FD_ET_KINETO}};
     fd_et_format format = FD_ET_UNKNOWN;
     const char *end = in->end;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -98,13 +92,9 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     case FD_ET_CHAKRA:
         return fd_et_read_chakra(et, in);
     case FD_ET_PYTORCH:
-    case FD_ET_WORKLOAD:
         return fd_et_read_pytorch(et, in, path, error);
     case FD_ET_KINETO:
         return FD_OK; /* after `in` is closed */
-    case FD_ET_CHROME:
-    case FD_ET_GRAPHML:
-    case FD_ET_DOT:
     case FD_ET_UNKNOWN:
         break;
     }
@@ -165,16 +155,17 @@ fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
     return status == FD_OK ? fd_et_complete(et, kinds) : status;
 }
 
-static fd_et_format
-format_of(const char *path, bool timeline)
+/* Return the writer of the format of a suffix, or NULL. */
+static fd_et_write *
+writer_of(const char *path)
 {
     static const struct {
         const char *end;
-        fd_et_format format;
-    } ends[] = {{".et", FD_ET_CHAKRA},
-                {".json", FD_ET_PYTORCH},
-                {".graphml", FD_ET_GRAPHML},
-                {".dot", FD_ET_DOT}};
+        fd_et_write *write;
+    } ends[] = {{".et", fd_et_write_chakra},
+                {".json", fd_et_write_pytorch},
+                {".graphml", fd_et_write_graphml},
+                {".dot", fd_et_write_dot}};
     size_t size = strlen(path);
     if (size > 3 && strcmp(path + size - 3, ".gz") == 0) {
         size -= 3;
@@ -182,65 +173,31 @@ format_of(const char *path, bool timeline)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t end = strlen(ends[i].end);
         if (size > end && memcmp(path + size - end, ends[i].end, end) == 0) {
-            return !timeline                       ? ends[i].format
-                 : ends[i].format == FD_ET_PYTORCH ? FD_ET_CHROME
-                                                   : FD_ET_UNKNOWN;
+            return ends[i].write;
         }
     }
-    return FD_ET_UNKNOWN;
+    return NULL;
 }
 
-static fd_et_write *const writers[] = {[FD_ET_PYTORCH] = fd_et_write_pytorch,
-                                       [FD_ET_CHAKRA] = fd_et_write_chakra,
-                                       [FD_ET_WORKLOAD] = fd_et_write_workload,
-                                       [FD_ET_CHROME] = fd_et_write_timeline,
-                                       [FD_ET_KINETO] = fd_et_write_kineto,
-                                       [FD_ET_GRAPHML] = fd_et_write_graphml,
-                                       [FD_ET_DOT] = fd_et_write_dot};
-
-static fd_status
-save(const fd_et *et, const char *path, fd_et_format format, fd_error *error)
+fd_status
+fd_et_save(const fd_et *et, const char *path, fd_error *error)
 {
+    fd_et_write *write = writer_of(path);
     fd_status status;
+    if (write == NULL) {
+        return fd_fail(error, FD_EINVAL,
+                       "%s: write a name that ends in .et, .json, .graphml "
+                       "or .dot, each with .gz or without",
+                       path);
+    }
     fd_bytes_out *out = fd_bytes_out_open(path, &status, error);
     if (status != FD_OK) {
         return status;
     }
-    status = writers[format](et, out, error);
+    status = write(et, out, error);
     if (status == FD_OK) {
         return fd_bytes_out_keep(out, error);
     }
     fd_bytes_out_drop(out);
     return status;
-}
-
-fd_status
-fd_et_save_kineto(const fd_et *et, const char *path, fd_error *error)
-{
-    return save(et, path, FD_ET_KINETO, error);
-}
-
-fd_status
-fd_et_save_workload(const fd_et *et, const char *path, fd_error *error)
-{
-    if (format_of(path, false) != FD_ET_PYTORCH) {
-        return fd_fail(error, FD_EINVAL,
-                       "%s: write a name that ends in .json or .json.gz",
-                       path);
-    }
-    return save(et, path, FD_ET_WORKLOAD, error);
-}
-
-fd_status
-fd_et_save(const fd_et *et, const char *path, bool timeline, fd_error *error)
-{
-    fd_et_format format = format_of(path, timeline);
-    if (format == FD_ET_UNKNOWN) {
-        return fd_fail(error, FD_EINVAL, "%s: write a name that ends in %s",
-                       path,
-                       timeline ? ".json or .json.gz"
-                                : ".et, .json, .graphml or .dot, each with "
-                                  ".gz or without");
-    }
-    return save(et, path, format, error);
 }

@@ -4,15 +4,11 @@
 
 #include "et/et_graph.h"
 
+/* The formats of inputs. */
 typedef enum fd_et_format {
-    FD_ET_PYTORCH,  /* JSON, linked or not */
-    FD_ET_CHAKRA,   /* .et */
-    FD_ET_WORKLOAD, /* JSON for Chakra's feeder */
-    FD_ET_CHROME,   /* a timeline; this and the next three are for output
-                     * only */
-    FD_ET_KINETO,   /* a Kineto trace, as torch.profiler writes it */
-    FD_ET_GRAPHML,
-    FD_ET_DOT, /* a Graphviz file */
+    FD_ET_PYTORCH, /* JSON, linked or not */
+    FD_ET_CHAKRA,  /* .et */
+    FD_ET_KINETO,  /* a Kineto trace */
     FD_ET_UNKNOWN
 } fd_et_format;
 
@@ -32,20 +28,8 @@ fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
  * kinds, order. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 
-/* Write a Kineto trace, whatever the suffix; compress it if the name ends with
- * ".gz". */
-fd_status fd_et_save_kineto(const fd_et *et, const char *path,
-                            fd_error *error);
-
-/* Write JSON for Chakra's feeder. FD_EINVAL: the name does not end with
- * .json. */
-fd_status fd_et_save_workload(const fd_et *et, const char *path,
-                              fd_error *error);
-
-/* Write a trace in the format of the suffix (.gz is ignored): .et, .json,
- * .graphml, .dot; with `timeline`, only .json, a Chrome trace. FD_EINVAL:
- * another suffix. */
-fd_status fd_et_save(const fd_et *et, const char *path, bool timeline,
-                     fd_error *error);
+/* Write a trace in the format of the suffix: .et, .json, .graphml, .dot, each
+ * also with .gz. FD_EINVAL: another suffix. */
+fd_status fd_et_save(const fd_et *et, const char *path, fd_error *error);
 
 #endif

@@ -95,8 +95,6 @@ typedef struct fd_et_node {
     uint32_t attrs; /* index of its first attribute in `attrs` ... */
     uint32_t attr_count;
     uint32_t category; /* text; the category in Kineto */
-    uint32_t step;     /* number of the record in the recording + 1; 0:
-                        * unknown */
     fd_et_io in;
     fd_et_io out;
     uint8_t type;

@@ -13,24 +13,9 @@ typedef fd_status fd_et_write(const fd_et *et, fd_bytes_out *out,
 /* Write a .et file of Chakra (docs/formats/execution-trace.md). */
 fd_et_write fd_et_write_chakra;
 
-/* Write the JSON form that Chakra's feeder reads instead of a .et. */
-fd_et_write fd_et_write_workload;
-
 /* Write PyTorch's JSON, schema 1.1.1-chakra.0.0.4, with the additions of the
  * linker: times, kernels, synchronisation. One node per line. */
 fd_et_write fd_et_write_pytorch;
-
-/* Write the trace of a recording in the format of torch.profiler (Kineto), for
- * programs that read it together with the execution trace (HTA,
- * chakra_trace_link): operators and ranges with their times, steps and flows;
- * kernels with their launches, or one placeholder per step without kernels. */
-fd_et_write fd_et_write_kineto;
-
-/* Write a timeline: Chrome's trace events, one row per thread and stream,
- * flows for dependencies between rows. In a trace without times, each node
- * starts as soon as its dependencies have ended. FD_EINVAL: durations are
- * missing too. */
-fd_et_write fd_et_write_timeline;
 
 /* Write all nodes, and all dependencies with their kinds, for networkx, yEd,
  * Gephi. */

@@ -195,12 +195,11 @@ static PyMethodDef functions[] = {
         "A part of a trace, by time or by steps."),
     FD_KEYWORD_METHOD(
         "et_convert", fd_et_convert_py,
-        "et_convert($module, path, output, *, edges=255, rank=-1,\n"
-        "           timeline=False, workload=False)\n--\n\n"
+        "et_convert($module, path, output, *, edges=255, rank=-1)\n--\n\n"
         "An execution trace in another form."),
     FD_KEYWORD_METHOD("et_link", fd_et_link_py,
                       "et_link($module, path, kineto, output, *, edges=255,\n"
-                      "        rank=-1, workload=False, force=False)\n--\n\n"
+                      "        rank=-1, force=False)\n--\n\n"
                       "An execution trace and the Kineto trace of its rank."),
     {"et_identity", fd_et_identity_py, METH_O,
      PyDoc_STR("et_identity($module, path, /)\n--\n\n"
@@ -208,22 +207,12 @@ static PyMethodDef functions[] = {
     {"et_check", fd_et_check_py, METH_VARARGS,
      PyDoc_STR("et_check($module, inputs, /)\n--\n\n"
                "Execution traces of all ranks compared.")},
-    FD_KEYWORD_METHOD(
-        "et_diff", fd_et_diff_py,
-        "et_diff($module, pairs, *, edges=255, threshold=0.1)\n--\n\n"
-        "Compare two execution traces."),
-    FD_KEYWORD_METHOD(
-        "et_estimate", fd_et_estimate_py,
-        "et_estimate($module, inputs, scales, *, bandwidth=1.0,\n"
-        "            latency_ns=0)\n--\n\n"
-        "Estimate the time of the traces of all ranks."),
     FD_KEYWORD_METHOD("et_info", fd_et_info_py,
                       "et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
                       "Summarize an execution trace."),
     FD_KEYWORD_METHOD(
         "et_export", fd_et_export_py,
-        "et_export($module, path, pytorch, chakra, kineto, *,\n"
-        "          edges=255, privacy=None, workload=None)\n--\n\n"
+        "et_export($module, path, pytorch, chakra, *, edges=255)\n--\n\n"
         "Execution traces from a recording."),
     {"anonymous_name", fd_anonymous_name_py, METH_VARARGS,
      PyDoc_STR("anonymous_name($module, salt, name, /)\n--\n\n"

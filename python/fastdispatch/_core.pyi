@@ -168,14 +168,11 @@ def timeline_cut(
     None: no bound. Returns events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble.
     Raises :class:`Error`, and writes nothing, if no event is in between."""
 
-def et_convert(
-    path: _Path, output: _Path, *, edges: int = 255, rank: int = -1, timeline: bool = False, workload: bool = False
-) -> dict[str, Any]:
+def et_convert(path: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """Convert an execution trace (PyTorch's JSON or Chakra's .et) to the format of the suffix of ``output``: .et,
-    .json, .graphml (complete), .dot (folded), each with .gz; with ``timeline`` .json is a Chrome trace, with
-    ``workload`` the JSON form of Chakra's feeder. ``edges`` is a mask of kinds: 1 order, 2 launch, 4 stream, 8 event,
-    16 sync, 32 group, 64 data, 128 given; ``rank`` is used if the file has none. Returns the same as :func:`et_info`.
-    Raises :class:`Error` for other files and suffixes."""
+    .json, .graphml (complete), .dot (folded), each with .gz. ``edges`` is a mask of kinds: 1 order, 2 launch, 4 stream,
+    8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` is used if the file has none. Returns the same as
+    :func:`et_info`. Raises :class:`Error` for other files and suffixes."""
 
 def et_link(
     path: _Path,
@@ -184,7 +181,6 @@ def et_link(
     *,
     edges: int = 255,
     rank: int = -1,
-    workload: bool = False,
     force: bool = False,
 ) -> dict[str, Any]:
     """Write PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank, in
@@ -202,41 +198,13 @@ def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
     match, unknown_peers, and mismatches: what, group, number, one and other with rank, node id, name and bytes. Raises
     :class:`Error`."""
 
-def et_diff(pairs: list[tuple[str, str, int]], *, edges: int = 255, threshold: float = 0.1) -> dict[str, Any]:
-    """Compare execution traces before and after, rank by rank. ``pairs``: both files, and a rank that is used if they
-    have none. ``edges``: a mask of kinds; ``threshold``: minimum change of a time, relative; below 0: times are not
-    compared. Returns the document of ``docs/reference/schemas/et-diff.schema.json`` without ``schema``, ``before``,
-    ``after`` and ``alone``. Raises :class:`Error`."""
-
-def et_estimate(
-    inputs: list[tuple[str, int]],
-    scales: list[tuple[str, float]],
-    *,
-    bandwidth: float = 1.0,
-    latency_ns: int = 0,
-) -> dict[str, Any]:
-    """Simulate execution traces of all ranks: times of nodes with these names are multiplied, communication has
-    ``bandwidth`` times the bandwidth and ``latency_ns`` more latency. Returns the document of
-    ``docs/reference/schemas/et-estimate.schema.json`` without ``schema`` and ``error``. Raises :class:`Error` for
-    traces without times."""
-
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """Return the contents of an execution trace (``docs/reference/schemas/et-info.schema.json``). Raises
     :class:`Error`."""
 
-def et_export(
-    path: _Path,
-    pytorch: _Path,
-    chakra: _Path,
-    kineto: _Path,
-    *,
-    edges: int = 255,
-    privacy: tuple[str | None, str] | None = None,
-    workload: _Path | None = None,
-) -> dict[str, Any]:
+def et_export(path: _Path, pytorch: _Path, chakra: _Path, *, edges: int = 255) -> dict[str, Any]:
     """Write the operators of a recording of ``CallGraph(et=True)`` in the formats of PyTorch (.json) and Chakra (.et),
-    and the matching trace of torch.profiler, each with .gz. Returns the same as :func:`et_info`. Raises
-    :class:`Error`."""
+    each also with .gz. Returns the same as :func:`et_info`. Raises :class:`Error`."""
 
 def anonymous_name(salt: str, name: _Path, /) -> str:
     """The salted hash of a name or path, as of :meth:`Trace.anonymize`: ``f_`` and 12 hexadecimal digits."""

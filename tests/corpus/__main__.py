@@ -32,10 +32,9 @@ COMMANDS = {
         "info": "et info IN --json",
         "check": "et check IN --json",
         "convert": "et convert IN -o OUT.et",
-        "estimate": "et estimate IN --json",
     },
 }
-COLUMNS = ("stats", "info", "check", "merge", "native", "sorted", "cut", "convert", "estimate")
+COLUMNS = ("stats", "info", "check", "merge", "native", "sorted", "cut", "convert")
 SECONDS = 300
 
 
@@ -59,7 +58,7 @@ def form_of(path: Path) -> str | None:
         return "timeline"  # damaged; its reader has to report it
     if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         return None
-    if re.search(rb'"(nodes|comp_nodes|workload_graph)"\s*:', head) and b'"traceEvents"' not in head:
+    if re.search(rb'"(nodes|comp_nodes)"\s*:', head) and b'"traceEvents"' not in head:
         return "execution trace"
     return "timeline"
 
@@ -94,9 +93,14 @@ def size_of(form: str, results: dict[str, Result]) -> str:
 
 
 def faults_of(results: dict[str, Result]) -> str:
-    """Kinds of faults that ``check`` reports, without notes."""
-    rows = [row for document in documents(results, "check") for row in document["faults"]]
-    return ", ".join(f"{row['count']} {row['kind']}" for row in rows if row.get("broken", True))
+    """Kinds of faults that ``check`` reports, without notes; sentences about an execution trace that is not whole."""
+    found = []
+    for document in documents(results, "check"):
+        if "whole" in document:
+            found += document["faults"] if not document["whole"] else []
+        else:
+            found += [f"{row['count']} {row['kind']}" for row in document["faults"] if row.get("broken", True)]
+    return ", ".join(found)
 
 
 def row_of(path: Path, folder: Path) -> tuple[str, bool] | None:

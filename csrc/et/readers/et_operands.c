@@ -14,7 +14,6 @@ typedef struct listing {
     fd_buffer types;
     fd_buffer strides;
     fd_operand_ids ids;
-    const fd_et_anonymizer *anonymizer; /* NULL: names are kept */
 } listing;
 
 /* Names of c10::DeviceType. */
@@ -156,8 +155,8 @@ put_scalar(listing *l, const fd_operand *operand)
         fd_buffer_text(&l->types, "Bool");
         break;
     case FD_OPERAND_TEXT:
-        fd_et_put_private(l->anonymizer, &l->values,
-                          (const char *)operand->more, operand->number);
+        fd_buffer_json(&l->values, (const char *)operand->more,
+                       operand->number);
         fd_buffer_text(&l->types, "String");
         break;
     case FD_OPERAND_DEVICE:
@@ -228,10 +227,9 @@ put_operand(listing *l, fd_words *words, int depth)
 }
 
 fd_status
-fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                   const fd_et_anonymizer *anonymizer, fd_et_io *io)
+fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids, fd_et_io *io)
 {
-    listing l = {.ids = ids, .anonymizer = anonymizer};
+    listing l = {.ids = ids};
     const char *between = "";
     put_all(&l, "[");
     fd_buffer_text(&l.types, "[");

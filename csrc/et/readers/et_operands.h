@@ -4,7 +4,7 @@
 #define FD_ET_OPERANDS_H
 
 #include "et/dtypes.h"
-#include "et/et_anonymize.h"
+#include "et/et_graph.h"
 #include "recording/operand_words.h"
 #include "trace/reader/file_chunks.h"
 
@@ -35,8 +35,8 @@ typedef struct fd_operand_ids {
  * "cuda:0". */
 void fd_et_put_device(fd_buffer *to, uint64_t head);
 
-/* Add all operands as texts of `et`. `anonymizer` NULL: names are kept. */
+/* Add all operands as texts of `et`. */
 fd_status fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                             const fd_et_anonymizer *anonymizer, fd_et_io *io);
+                             fd_et_io *io);
 
 #endif

@@ -14,8 +14,7 @@ bool fd_et_is_chakra(const char *head, size_t size);
 fd_status fd_et_read_chakra(fd_et *et, fd_bytes_in *in);
 
 /* Read PyTorch's JSON of the schemas 1.0.1 to 1.1.1, linked or not, in any
- * order of nodes, or the JSON form that Chakra's feeder reads. Fields:
- * docs/formats/execution-trace.md. After damage, reading continues at the next
+ * order of nodes. Fields: docs/formats/execution-trace.md. After damage, reading continues at the next
  * object that begins with an "id"; the text between is lost and counted. Names
  * that PyTorch did not escape are read unchanged. FD_EFORMAT: no nodes. The
  * caller must call fd_et_finish afterwards. */

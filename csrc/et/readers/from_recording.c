@@ -47,7 +47,6 @@ typedef struct making {
     fd_map schemas; /* string of the file -> string of the file */
     uint64_t next;  /* next unused id */
     double ns_per_tick;
-    fd_et_anonymizer *anonymizer; /* borrowed; NULL: names are kept */
     bool layers; /* include forwards of modules; write operands as facts */
 } making;
 
@@ -343,7 +342,6 @@ put_numbers(making *m, const fd_tensor_call *call, fd_et_node *node)
                     ? FD_ET_SCOPE_MODULE
                     : (uint8_t)(raw->flags >> FD_OP_CALL_SCOPE_SHIFT);
     node->tid = raw->torch_thread;
-    node->step = raw->step + 1;
     node->fw_tid = (uint32_t)raw->forward_thread;
     node->thread = system_thread(m, raw->thread);
     if ((raw->flags & FD_OP_CALL_OPEN) == 0) {
@@ -362,9 +360,8 @@ ids_from(const making *m, uint32_t slot)
 static fd_status
 put_side(making *m, fd_words words, fd_operand_ids ids, fd_et_io *io)
 {
-    return m->layers
-             ? fd_et_put_facts(m->et, words, ids, &io->values)
-             : fd_et_put_operands(m->et, words, ids, m->anonymizer, io);
+    return m->layers ? fd_et_put_facts(m->et, words, ids, &io->values)
+                     : fd_et_put_operands(m->et, words, ids, io);
 }
 
 static fd_status
@@ -378,9 +375,6 @@ put_call(making *m, uint32_t index)
     node->id = m->node_ids.list[index];
     put_numbers(m, call, node);
     fd_status status = put_name(m, call, node);
-    if (status == FD_OK && m->anonymizer != NULL) {
-        status = fd_et_hide_node(m->anonymizer, m->et, node);
-    }
     if (status == FD_OK) {
         status = put_forward(m, node);
     }
@@ -412,9 +406,6 @@ put_calls(making *m)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
         status = put_call(m, i);
-    }
-    if (status == FD_OK && m->anonymizer != NULL) {
-        status = fd_et_hide_head(m->anonymizer, m->et);
     }
     if (status == FD_OK && !m->layers) {
         status = put_groups(m, first);
@@ -515,10 +506,9 @@ clear(making *m)
 }
 
 static fd_status
-read_recording(fd_et *et, const char *path, bool layers,
-               fd_et_anonymizer *anonymizer, fd_error *error)
+read_recording(fd_et *et, const char *path, bool layers, fd_error *error)
 {
-    making m = {.et = et, .layers = layers, .anonymizer = anonymizer};
+    making m = {.et = et, .layers = layers};
     *et = (fd_et){.rank = -1, .unlinked = true};
     fd_status status = fd_chunks_open(&m.file, path, FD_CHUNKS_ALL, error);
     if (status != FD_OK) {
@@ -543,20 +533,13 @@ read_recording(fd_et *et, const char *path, bool layers,
 }
 
 fd_status
-fd_et_from_recording(fd_et *et, const char *path, const fd_privacy *privacy,
-                     fd_error *error)
+fd_et_from_recording(fd_et *et, const char *path, fd_error *error)
 {
-    const char *salt = privacy != NULL ? privacy->salt : NULL;
-    fd_et_anonymizer anonymizer = {.et = et};
-    if (salt != NULL) {
-        anonymizer.key = fd_names_key(salt, strlen(salt));
-    }
-    return read_recording(et, path, false, salt != NULL ? &anonymizer : NULL,
-                          error);
+    return read_recording(et, path, false, error);
 }
 
 fd_status
 fd_et_layers_of_recording(fd_et *et, const char *path, fd_error *error)
 {
-    return read_recording(et, path, true, NULL, error);
+    return read_recording(et, path, true, error);
 }

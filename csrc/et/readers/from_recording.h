@@ -4,15 +4,12 @@
 #define FD_FROM_RECORDING_H
 
 #include "et/et_graph.h"
-#include "trace/anonymize.h"
 
 /* Read `path`: nodes by id, with times; process groups. Ids number nodes,
  * tensors and storages together in the order of their appearance, like
  * PyTorch's: a new tensor has a new id. FD_EFORMAT: not a recording, or one
- * without calls for execution traces. `privacy` NULL: names are kept; it
- * contains no file names. Clear `et` also after a failure. */
-fd_status fd_et_from_recording(fd_et *et, const char *path,
-                               const fd_privacy *privacy, fd_error *error);
+ * without calls for execution traces. Clear `et` also after a failure. */
+fd_status fd_et_from_recording(fd_et *et, const char *path, fd_error *error);
 
 /* Read `path` as above, but with forwards of modules among the nodes (`rf_id`
  * is the address of the instance), and with operands as facts

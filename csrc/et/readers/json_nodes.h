@@ -9,10 +9,6 @@
  * JSON: no node is added. Spans of `scan` are not used afterwards. */
 fd_scan_result fd_et_scan_node(fd_scan *scan, fd_et *et);
 
-/* Scan one object of the JSON form that Chakra's feeder reads, in the same
- * way. */
-fd_scan_result fd_et_scan_workload(fd_scan *scan, fd_et *et);
-
 /* Read a number; count a fault for any other value. Also used for the header
  * of a trace. */
 bool fd_et_take_number(fd_et *et, fd_span value, int64_t *number);

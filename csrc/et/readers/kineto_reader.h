@@ -91,23 +91,4 @@ fd_status fd_kineto_read_all(fd_kineto *kineto, fd_et *et, const char *path,
 /* Sort by thread, then by start; callers before the calls they enclose. */
 void fd_kineto_sort_ops(fd_kineto *kineto);
 
-/* The training steps of a trace, for programs that require ProfilerStep#N. */
-
-typedef struct fd_kineto_step {
-    int64_t begin; /* ns */
-    int64_t end;
-    uint32_t number;
-    uint32_t label; /* reference of its ProfilerStep#N; 0: it has no such
-                     * node */
-    uint32_t leaf;  /* reference of the longest operator that encloses no
-                     * other; 0: the step has no such operator */
-    bool busy;      /* has GPU work */
-} fd_kineto_step;
-
-typedef FD_VECTOR(fd_kineto_step) fd_kineto_steps;
-
-/* Find the steps: those labelled in the trace, otherwise the recorded steps of
- * the thread that ran first; sorted by time. */
-fd_status fd_kineto_find_steps(const fd_et *et, fd_kineto_steps *steps);
-
 #endif

@@ -12,8 +12,7 @@ typedef struct reading {
     fd_span key;
     fd_span value;
     bool first;
-    bool workload; /* the nodes have the JSON form of Chakra's feeder */
-    bool any;      /* a list of nodes was found */
+    bool any; /* a list of nodes was found */
 } reading;
 
 typedef fd_scan_result step(reading *r);
@@ -60,8 +59,7 @@ member_step(reading *r)
         return FD_SCAN_CUT;
     }
     r->value = (fd_span){NULL, NULL};
-    r->workload = fd_span_is(r->key, "workload_graph");
-    if ((r->workload || fd_span_is(r->key, "nodes")) && *scan->at == '[') {
+    if (fd_span_is(r->key, "nodes") && *scan->at == '[') {
         scan->at++;
         return FD_SCAN_OK;
     }
@@ -87,8 +85,7 @@ node_step(reading *r)
         scan->at++;
         return FD_SCAN_DONE;
     }
-    return r->workload ? fd_et_scan_workload(scan, r->et)
-                       : fd_et_scan_node(scan, r->et);
+    return fd_et_scan_node(scan, r->et);
 }
 
 static fd_status
@@ -142,7 +139,7 @@ skip_damage(reading *r)
     }
     uint64_t from = fd_bytes_in_offset(r->in, r->in->at);
     r->in->at += r->in->at < r->in->end;
-    const char *const begin = r->workload ? "\"Id\"" : "\"id\"";
+    static const char *const begin = "\"id\"";
     while (!found) {
         if (!fd_bytes_in_find(r->in, &begin, 1)) {
             break;
@@ -179,7 +176,6 @@ read_nodes(reading *r)
         }
         if (result == FD_SCAN_DONE) {
             r->first = false;
-            r->et->finished = r->et->finished || r->workload;
             return FD_OK;
         }
         r->first = false;

@@ -3,7 +3,6 @@
 
 #include "et/et_summary.h"
 #include "et/readers/from_recording.h"
-#include "module/anonymize_binding.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 
@@ -117,19 +116,10 @@ fd_et_summary_py(const fd_et *et, fd_et_format format)
     return fd_columns_with(made, "faults", fault_counts(&et->faults));
 }
 
-/* Write in the format of the file name, unless another format is requested. */
-static fd_status
-save(const fd_et *et, const char *output, bool timeline, bool workload,
-     fd_error *error)
-{
-    return workload ? fd_et_save_workload(et, output, error)
-                    : fd_et_save(et, output, timeline, error);
-}
-
 /* Read `path`, write `output` unless it is NULL, and return the summary. */
 static PyObject *
 convert(PyObject *module, const char *path, const char *output, unsigned edges,
-        long long rank, bool timeline, bool workload)
+        long long rank)
 {
     fd_et et;
     fd_et_format format;
@@ -140,7 +130,7 @@ convert(PyObject *module, const char *path, const char *output, unsigned edges,
         status = fd_et_load(&et, path, edges, &format, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
         if (status == FD_OK && output != NULL) {
-            status = save(&et, output, timeline, workload, &error);
+            status = fd_et_save(&et, output, &error);
         }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_summary_py(&et, format)
@@ -152,22 +142,17 @@ convert(PyObject *module, const char *path, const char *output, unsigned edges,
 PyObject *
 fd_et_convert_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path",     "output",   "edges", "rank",
-                            "timeline", "workload", NULL};
+    static char *names[] = {"path", "output", "edges", "rank", NULL};
     PyObject *path = NULL;
     PyObject *output = NULL;
     unsigned edges = FD_ET_ALL_KINDS;
     long long rank = -1;
-    int timeline = 0;
-    int workload = 0;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&|$ILpp:et_convert",
-                                    names, PyUnicode_FSConverter, &path,
-                                    PyUnicode_FSConverter, &output, &edges,
-                                    &rank, &timeline, &workload)) {
-        made =
-            convert(module, PyBytes_AS_STRING(path), PyBytes_AS_STRING(output),
-                    edges, rank, timeline != 0, workload != 0);
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O&O&|$IL:et_convert", names, PyUnicode_FSConverter,
+            &path, PyUnicode_FSConverter, &output, &edges, &rank)) {
+        made = convert(module, PyBytes_AS_STRING(path),
+                       PyBytes_AS_STRING(output), edges, rank);
     }
     Py_XDECREF(path);
     Py_XDECREF(output);
@@ -186,61 +171,31 @@ fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                      &rank)) {
         return NULL;
     }
-    PyObject *made = convert(module, PyBytes_AS_STRING(path), NULL, edges,
-                             rank, false, false);
+    PyObject *made =
+        convert(module, PyBytes_AS_STRING(path), NULL, edges, rank);
     Py_DECREF(path);
     return made;
 }
 
-/* Paths of the files to export from one recording. */
-typedef struct exported {
-    PyObject *path;
-    PyObject *pytorch;
-    PyObject *chakra;
-    PyObject *kineto;
-    PyObject *workload; /* NULL: not requested */
-    fd_private private;
-} exported;
-
-/* Convert a path or None. */
-static int
-take_path(PyObject *object, void *path)
-{
-    return object == Py_None || PyUnicode_FSConverter(object, path);
-}
-
-static fd_status
-save_all(const fd_et *et, const exported *e, fd_error *error)
-{
-    fd_status status =
-        fd_et_save(et, PyBytes_AS_STRING(e->pytorch), false, error);
-    if (status == FD_OK) {
-        status = fd_et_save(et, PyBytes_AS_STRING(e->chakra), false, error);
-    }
-    if (status == FD_OK && e->workload != NULL) {
-        status =
-            fd_et_save_workload(et, PyBytes_AS_STRING(e->workload), error);
-    }
-    return status != FD_OK
-             ? status
-             : fd_et_save_kineto(et, PyBytes_AS_STRING(e->kineto), error);
-}
-
-/* Export the calls of a recording in all requested formats. */
-static PyObject *export(PyObject *module, const exported *e, unsigned edges)
+/* Export the calls of a recording in both formats. */
+static PyObject *export(PyObject *module, const char *path,
+                        const char *pytorch, const char *chakra,
+                        unsigned edges)
 {
     fd_et et;
     fd_error error = {""};
     fd_status status;
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_et_from_recording(&et, PyBytes_AS_STRING(e->path),
-                                      fd_private_options(&e->private), &error);
+        status = fd_et_from_recording(&et, path, &error);
         if (status == FD_OK) {
             status = fd_et_complete(&et, edges);
         }
         if (status == FD_OK) {
-            status = save_all(&et, e, &error);
+            status = fd_et_save(&et, pytorch, &error);
+        }
+        if (status == FD_OK) {
+            status = fd_et_save(&et, chakra, &error);
         }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_summary_py(&et, FD_ET_PYTORCH)
@@ -252,23 +207,23 @@ static PyObject *export(PyObject *module, const exported *e, unsigned edges)
 PyObject *
 fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path",  "pytorch", "chakra",   "kineto",
-                            "edges", "privacy", "workload", NULL};
-    exported e = {.path = NULL};
+    static char *names[] = {"path", "pytorch", "chakra", "edges", NULL};
+    PyObject *path = NULL;
+    PyObject *pytorch = NULL;
+    PyObject *chakra = NULL;
     unsigned edges = FD_ET_ALL_KINDS;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&O&O&|$IO&O&:et_export", names,
-            PyUnicode_FSConverter, &e.path, PyUnicode_FSConverter, &e.pytorch,
-            PyUnicode_FSConverter, &e.chakra, PyUnicode_FSConverter, &e.kineto,
-            &edges, fd_take_private, &e.private, take_path, &e.workload)) {
-        made = export(module, &e, edges);
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|$I:et_export", names,
+                                    PyUnicode_FSConverter, &path,
+                                    PyUnicode_FSConverter, &pytorch,
+                                    PyUnicode_FSConverter, &chakra, &edges)) {
+        made =
+            export(module, PyBytes_AS_STRING(path), PyBytes_AS_STRING(pytorch),
+                   PyBytes_AS_STRING(chakra), edges);
     }
-    Py_XDECREF(e.path);
-    Py_XDECREF(e.pytorch);
-    Py_XDECREF(e.chakra);
-    Py_XDECREF(e.kineto);
-    Py_XDECREF(e.workload);
+    Py_XDECREF(path);
+    Py_XDECREF(pytorch);
+    Py_XDECREF(chakra);
     return made;
 }
 

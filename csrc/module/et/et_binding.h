@@ -5,7 +5,7 @@
 #include "et/et_file.h"
 #include "module/state.h"
 
-/* et_convert(path, output, *, edges, rank, timeline) -> dict */
+/* et_convert(path, output, *, edges, rank) -> dict */
 PyObject *fd_et_convert_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* et_info(path, *, edges, rank) -> dict */
@@ -20,14 +20,7 @@ PyObject *fd_et_identity_py(PyObject *module, PyObject *path);
 /* et_check(inputs) -> dict */
 PyObject *fd_et_check_py(PyObject *module, PyObject *args);
 
-/* et_diff(pairs, *, edges, threshold) -> dict */
-PyObject *fd_et_diff_py(PyObject *module, PyObject *args, PyObject *kwargs);
-
-/* et_estimate(inputs, scales, *, bandwidth, latency_ns) -> dict */
-PyObject *fd_et_estimate_py(PyObject *module, PyObject *args,
-                            PyObject *kwargs);
-
-/* et_export(path, pytorch, chakra, kineto, *, edges) -> dict */
+/* et_export(path, pytorch, chakra, *, edges) -> dict */
 PyObject *fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* et_layer_calls(path) -> str */

@@ -55,7 +55,7 @@ typedef struct paths {
 
 static PyObject *
 run(PyObject *module, const paths *p, fd_et_link_options options,
-    long long rank, bool workload)
+    long long rank)
 {
     fd_et et;
     fd_kineto kineto;
@@ -69,9 +69,7 @@ run(PyObject *module, const paths *p, fd_et_link_options options,
                                   &kineto, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
         if (status == FD_OK) {
-            const char *output = PyBytes_AS_STRING(p->output);
-            status = workload ? fd_et_save_workload(&et, output, &error)
-                              : fd_et_save(&et, output, false, &error);
+            status = fd_et_save(&et, PyBytes_AS_STRING(p->output), &error);
         }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_summary_py(&et, FD_ET_PYTORCH)
@@ -87,20 +85,18 @@ run(PyObject *module, const paths *p, fd_et_link_options options,
 PyObject *
 fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "kineto",   "output", "edges",
-                            "rank", "workload", "force",  NULL};
+    static char *names[] = {"path", "kineto", "output", "edges",
+                            "rank", "force",  NULL};
     paths p = {.et = NULL};
     unsigned edges = FD_ET_ALL_KINDS;
     long long rank = -1;
-    int workload = 0;
     int force = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&O&|$ILpp:et_link", names, PyUnicode_FSConverter,
+            args, kwargs, "O&O&O&|$ILp:et_link", names, PyUnicode_FSConverter,
             &p.et, PyUnicode_FSConverter, &p.kineto, PyUnicode_FSConverter,
-            &p.output, &edges, &rank, &workload, &force)) {
-        made = run(module, &p, (fd_et_link_options){edges, force != 0}, rank,
-                   workload != 0);
+            &p.output, &edges, &rank, &force)) {
+        made = run(module, &p, (fd_et_link_options){edges, force != 0}, rank);
     }
     Py_XDECREF(p.et);
     Py_XDECREF(p.kineto);

@@ -1,8 +1,7 @@
 #!/bin/sh
 # Train on four ranks and write to FOLDER: their execution traces (et_N.json), the same for simulators (trace.N.et),
-# their timelines (timeline_N.json), one of all ranks (timeline.json), the call graph (callgraph.svg), the dependencies
-# of rank 0 (trace_0.svg), and an estimate of the step with a network that is twice as fast (estimate.json). Checks the
-# ranks against each other. Usage: run.sh FOLDER [PYTHON]
+# their timelines (timeline_N.json), one of all ranks (timeline.json), the call graph (callgraph.svg), and the
+# dependencies of rank 0 (trace_0.svg). Checks the ranks against each other. Usage: run.sh FOLDER [PYTHON]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1
@@ -16,5 +15,3 @@ $fd timeline merge "$out/run" -o "$out/timeline.json"
 $fd svg "$out/run" -o "$out/callgraph.svg" --ops
 $fd et convert "$out/trace.0.et" -o "$out/trace_0.svg"
 $fd et check "$out"/trace.?.et
-$fd et estimate "$out"/trace.?.et --bandwidth 2x
-$fd et estimate "$out"/trace.?.et --bandwidth 2x --json > "$out/estimate.json"

@@ -153,7 +153,7 @@ calls_of_others(void)
     CLEAN(fixture_clear) fixture f;
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     record(&f);
-    OK(fd_et_from_recording(&et, "a.fd", NULL, NULL));
+    OK(fd_et_from_recording(&et, "a.fd", NULL));
     EQUAL(et.nodes.count, 3);
     const fd_et_node *range = &et.nodes.list[2];
     SAME(fd_et_text(&et, range->name), "range");

@@ -38,9 +38,3 @@ def test_four_ranks(tmp_path: Path) -> None:
     assert sum(event["name"] == "aten::addmm" and event["ph"] == "X" for event in merged) == 24
     assert "aten::addmm" in (tmp_path / "callgraph.svg").read_text()
     assert "gloo:all_reduce" in (tmp_path / "trace_0.svg").read_text()
-    estimate = json.loads((tmp_path / "estimate.json").read_text())
-    assert (estimate["ranks"], estimate["matched"], estimate["broken"]) == (4, 5, 0)
-    assert [step["name"] for step in estimate["steps"]] == [f"ProfilerStep#{step}" for step in range(3)]
-    assert estimate["error"] < 0.05
-    assert estimate["predicted_ns"] < estimate["replayed_ns"]  # every rank waits for the collectives
-    assert "step (median of 3) of 4 ranks" in done.stdout

@@ -164,22 +164,6 @@ def test_an_unknown_dtype(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert cli.main(["et", "check", str(path)]) == 0
 
 
-def test_a_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    timed = document(
-        node(3, 2, "a", ts=10, inclusive_dur=5),
-        node(4, 3, "k", ts=12, inclusive_dur=9, cat="kernel", stream=7),
-    )
-    path = write(tmp_path / "et_1.json", timed)
-    output = tmp_path / "t.json"
-    assert cli.main(["et", "convert", str(path), "-o", str(output), "--timeline"]) == 0
-    events = json.loads(output.read_text())["traceEvents"]
-    slices = {event["name"]: event for event in events if event["ph"] == "X"}
-    assert (slices["a"]["ts"], slices["a"]["dur"], slices["k"]["ts"]) == (10.0, 5.0, 12.0)
-    assert [event["ph"] for event in events if event.get("cat") == "launch"] == ["s", "f"]
-    assert cli.main(["timeline", "check", str(output)]) == 0
-    assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / "t.et"), "--timeline"]) == 2
-
-
 def operator(number: int, name: str, ts: float, dur: float) -> dict[str, Any]:
     args = {"Record function id": number + 100, "External id": number}
     return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 7, "tid": 50, "ts": ts, "dur": dur, "args": args}
@@ -263,140 +247,6 @@ def test_ranks_that_do_not(ranks: list[Path], capsys: pytest.CaptureFixture[str]
     assert "broken" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("options", "predicted"),
-    [
-        ([], 100_000),
-        (["--bandwidth", "2x"], 85_000),  # 30 us from when the last rank comes
-        (["--latency", "5us"], 105_000),
-        (["--scale", "aten::mm=0.5"], 67_500),  # the last rank comes 32.5 us earlier
-        (["--scale", "aten::mm=0.5", "--bandwidth", "0.5"], 97_500),
-    ],
-)
-def test_estimates(options: list[str], predicted: int, ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["et", "estimate", "--json", *map(str, ranks), *options]) == 0
-    made = valid("estimate", capsys.readouterr().out)
-    assert (made["measured_ns"], made["replayed_ns"], made["matched"]) == (100_000, 100_000, 1)
-    assert made["predicted_ns"] == predicted
-    assert sum(row["ns"] for row in made["critical_path"]) == predicted
-
-
-def test_an_estimate_by_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two steps of 100 and 60 us with 10 us of Python in each; twice as fast products save 45 and 25."""
-    nodes = []
-    for number, (begin, length) in enumerate(((1000, 90), (1150, 50))):
-        first = 3 + 2 * number
-        nodes.append(node(first, 2, f"ProfilerStep#{number}", ts=begin, inclusive_dur=length + 10, exclusive_dur=10))
-        product = {"ts": begin + 10, "inclusive_dur": length, "exclusive_dur": length}
-        nodes.append(node(first + 1, first, "aten::mm", "aten::mm()", **product))
-    path = write(tmp_path / "et_0.json", document(*nodes))
-    assert cli.main(["et", "estimate", "--json", "--scale", "aten::mm=0.5", str(path)]) == 0
-    made = valid("estimate", capsys.readouterr().out)
-    figures = [[step[f"{what}_ns"] for what in ("measured", "replayed", "predicted")] for step in made["steps"]]
-    assert figures == [[100_000, 100_000, 55_000], [60_000, 60_000, 35_000]]
-    assert (made["measured_ns"], made["predicted_ns"], made["error"]) == (210_000, 140_000, 0)
-    assert {row["name"]: (row["count"], row["ns"]) for row in made["critical_path"]}["aten::mm"] == (2, 70_000)
-    assert cli.main(["et", "estimate", "--scale", "aten::mm=0.5", str(path)]) == 0
-    output = capsys.readouterr().out
-    for shown in (
-        "step (median of 2) of 1 ranks",
-        "measured          0.080 ms",
-        "predicted         0.045 ms   -43.75%",
-    ):
-        assert shown in output
-
-
-def test_an_estimate_for_people(ranks: list[Path], trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["et", "estimate", *map(str, ranks)]) == 0
-    output = capsys.readouterr().out
-    assert "error 0.00%" in output
-    assert "aten::mm" in output
-    assert cli.main(["et", "estimate", str(trace)]) == 2
-    assert "link them with Kineto traces first" in capsys.readouterr().err
-    for wrong in (["--scale", "aten::mm"], ["--bandwidth", "0"], ["--latency", "5"]):
-        with pytest.raises(SystemExit) as stopped:
-            cli.main(["et", "estimate", str(trace), *wrong])
-        assert stopped.value.code == 2
-
-
-def diff(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
-    status = cli.main(["et", "diff", "--json", *map(str, arguments)])
-    made = valid("diff", capsys.readouterr().out)
-    assert made["equal"] == (status == 0)
-    return status, made
-
-
-@pytest.fixture
-def other(tmp_path: Path, ranks: list[Path]) -> Path:
-    """The second rank again: a product of another shape that takes twice as long, and a call more."""
-    made = json.loads(ranks[1].read_text())
-    product = next(each for each in made["nodes"] if each["name"] == "aten::mm")
-    product["inputs"] = product["inputs"] | {"shapes": [[2, 3]], "types": ["Tensor(float)"]}
-    product["inclusive_dur"] *= 2
-    made["nodes"].append(node(9, 3, "aten::<b>odd[red]", "odd()"))
-    folder = tmp_path / "other"
-    folder.mkdir()
-    write(folder / "rank0.json", ranks[0].read_text())
-    write(folder / "rank1.json", made)
-    return folder
-
-
-def test_equal_traces(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    there = tmp_path / "there.et.gz"
-    assert cli.main(["et", "convert", str(trace), "-o", str(there)]) == 0
-    status, made = diff(capsys, trace, there)
-    assert (status, made["nodes"], made["paired"]) == (0, [5, 5], 5)
-    assert made["names"] == made["changed"] == made["only"] == []
-    assert made["edges"]["order"] == {"before": 3, "after": 3, "both": 3}
-    assert cli.main(["et", "diff", str(trace), str(there)]) == 0
-    assert "1 rank, 5 and 5 nodes, 5 in both: equal" in capsys.readouterr().out
-
-
-def test_different_traces(tmp_path: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, made = diff(capsys, tmp_path, other)
-    assert (status, made["ranks"], made["paired"]) == (1, 2, 8)
-    by_name = {row["name"]: row for row in made["names"]}
-    assert by_name["aten::<b>odd[red]"]["count"] == [0, 1]
-    assert by_name["aten::mm"]["ranks_with_other_times"] == {"count": 1, "first": 1}
-    assert by_name["aten::mm"]["ns"] == [110_000, 175_000]
-    [changed] = made["changed"]
-    assert (changed["what"], changed["before"]["input_shapes"]) == (["shapes", "types"], "[]")
-    assert (changed["after"]["input_shapes"], changed["after"]["id"]) == ("[[2,3]]", 3)
-    [only] = made["only"]  # all nodes of this file have new ids
-    assert (only["in"], only["parent"], only["id"], only["ranks"]) == ("after", "aten::mm", 4, {"count": 1, "first": 1})
-    assert made["edges"]["order"]["after"] == made["edges"]["order"]["before"] + 1
-    assert cli.main(["et", "diff", str(tmp_path), str(other)]) == 1
-    output = capsys.readouterr().out
-    for printed in ("aten::<b>odd[red]", "[[2,3]]", "+59.1%", "in both: different", "input types"):
-        assert printed in output
-
-
-def test_a_diff_ignores_given_fields(
-    ranks: list[Path], trace: Path, tmp_path: Path, other: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    slow = json.loads(ranks[0].read_text())
-    slow["nodes"][0]["inclusive_dur"] *= 1.5
-    path = write(tmp_path / "slow.json", slow)
-    assert diff(capsys, ranks[0], path)[0] == 1
-    assert diff(capsys, ranks[0], path, "--no-times")[0] == 0
-    assert diff(capsys, ranks[0], path, "--threshold", "60")[0] == 0
-    (other / "rank1.json").rename(other / "rank7.json")
-    path.unlink()
-    trace.unlink(missing_ok=True)
-    status, made = diff(capsys, tmp_path, other)
-    assert (status, made["alone"]) == (1, {"before": [1], "after": [7]})
-
-
-def test_a_diff_of_other_files(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    empty = write(tmp_path / "empty.json", "")
-    for arguments in ([trace, empty], [empty, trace], [trace, tmp_path / "absent.et"]):
-        assert cli.main(["et", "diff", *map(str, arguments)]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(["et", "diff", str(trace), str(trace), "--threshold", "some"])
-    assert stopped.value.code == 2
-
-
 def test_a_graph_for_networkx(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     networkx = pytest.importorskip("networkx")
     for end in ("graphml", "graphml.gz"):
@@ -439,4 +289,3 @@ def test_pictures_that_cannot_be(
         assert printed in errors and errors.count("\n") == 1
         assert not (tmp_path / output).exists()
     assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.dot")]) == 0
-    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.svg"), "--timeline"]) == 2

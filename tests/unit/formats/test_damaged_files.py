@@ -59,13 +59,10 @@ TRACES = """
 et info F
 et info F --json
 et check F
-et diff F F
-et estimate F
 et convert F -o o.json
 et convert F -o o.et
 et convert F -o o.graphml
 et convert F -o o.dot
-et convert F --timeline -o o.json
 """
 
 GRAPHS = """

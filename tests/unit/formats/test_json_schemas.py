@@ -59,8 +59,6 @@ COMMANDS = {
     "et info a.et b.json": "et-info",
     "et check a.et": "et-check",
     "et check b.json": "et-check",
-    "et diff a.et b.json": "et-diff",
-    "et estimate a.et": "et-estimate",
     "pipeline convert -f graph.txt -n Net -a net -o made": "pipeline-convert",
     "pipeline optimize graph.txt -n 2": "pipeline-optimize",
     "pipeline partition run -n 2": "partition",

@@ -28,7 +28,7 @@ def test_a_row_has_the_status_of_every_command(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_text(json.dumps({"traceEvents": [SLICE, SLICE | {"ts": 5}]}))
     row = corpus.row_of(path, tmp_path)
-    assert row == ("| trace.json | timeline | 2 | 0 |  | 0 | 0 | 0 | 0 | 0 |  |  |  |", False)
+    assert row == ("| trace.json | timeline | 2 | 0 |  | 0 | 0 | 0 | 0 | 0 |  |  |", False)
 
 
 def test_a_failure_has_its_message(tmp_path: Path) -> None:

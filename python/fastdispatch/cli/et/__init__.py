@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fastdispatch.cli.et import et_check, et_convert, et_diff, et_estimate, et_export, et_info, et_link
+from fastdispatch.cli.et import et_check, et_convert, et_export, et_info, et_link
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -14,5 +14,5 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Convert and analyze execution traces of PyTorch and Chakra.",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for command in (et_export, et_link, et_convert, et_info, et_check, et_diff, et_estimate):
+    for command in (et_export, et_link, et_convert, et_info, et_check):
         command.add(actions)

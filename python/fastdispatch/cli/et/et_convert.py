@@ -35,8 +35,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     convert = actions.add_parser(
         "convert",
         help="convert execution traces to another format",
-        description="Convert execution traces of PyTorch (JSON) and Chakra (.et) to each other, or to a timeline, "
-        "graph or image.",
+        description="Convert execution traces of PyTorch (JSON) and Chakra (.et) to each other, a graph or an image.",
     )
     convert.add_argument(
         "paths", nargs="+", type=Input, metavar="ET", help="traces, one per rank, or folders of traces"
@@ -47,20 +46,14 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "compressed if the name ends in .gz; for several ranks a name with %%d for the rank, or a folder",
         Output,
     )
-    convert.add_argument(
-        "--timeline", action="store_true", help="write a Chrome trace (.json) with a row per thread and stream"
-    )
-    add_layout(convert, ".json outputs are in the JSON form of Chakra's feeder")
+    add_layout(convert)
     add_edges(convert)
     convert.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     files = list_traces(arguments.paths)
-    json_end = arguments.timeline or arguments.layout == "workload-graph"
-    if arguments.timeline and arguments.layout:
-        raise Error("--timeline and --layout exclude each other")
-    outputs = name_outputs(arguments.output, files, json_end)
+    outputs = name_outputs(arguments.output, files)
     with output_folder(outputs, arguments.output):
         rows = each(convert_one(arguments, files, outputs), len(files))
     if arguments.layout:
@@ -78,17 +71,9 @@ def convert_one(
 
     def convert(index: int) -> dict[str, Any]:
         path, rank = files[index]
-        if outputs[index].endswith(PICTURES) and not arguments.timeline:
+        if outputs[index].endswith(PICTURES):
             return draw(path, outputs[index], arguments.edges, rank)
-        workload = arguments.layout == "workload-graph" and outputs[index].endswith((".json", ".json.gz"))
-        return et_convert(
-            path,
-            outputs[index],
-            edges=arguments.edges,
-            rank=rank,
-            timeline=arguments.timeline,
-            workload=workload,
-        )
+        return et_convert(path, outputs[index], edges=arguments.edges, rank=rank)
 
     return convert
 
@@ -102,9 +87,9 @@ def draw(path: str, output: str, edges: int, rank: int) -> dict[str, Any]:
     return row
 
 
-def name_outputs(output: str, files: list[tuple[str, int]], json_end: bool) -> list[str]:
+def name_outputs(output: str, files: list[tuple[str, int]]) -> list[str]:
     """Return an output per file; raise Error if one of them is an input."""
-    made = _names(output, files, json_end)
+    made = _names(output, files)
     if len(set(made)) < len(made):
         raise Error(f"{output}: two traces of the same rank would be written to one file: give different names")
     for one in made:
@@ -118,7 +103,7 @@ def output_folder(outputs: list[str], output: str) -> AbstractContextManager[Non
     return new_folder(folder) if any(Path(one).parent == folder for one in outputs) else nullcontext()
 
 
-def _names(output: str, files: list[tuple[str, int]], json_end: bool) -> list[str]:
+def _names(output: str, files: list[tuple[str, int]]) -> list[str]:
     place = re.search(r"%0?\d*d", output)
     if place:
         return [output[: place.start()] + place[0] % rank + output[place.end() :] for _, rank in files]
@@ -128,5 +113,4 @@ def _names(output: str, files: list[tuple[str, int]], json_end: bool) -> list[st
         raise Error(f"{output}: {len(files)} traces need separate files: write %d for the rank, or give a folder")
     if not output.endswith("/") and Path(output).suffix and not Path(output).is_dir():
         raise Error(f"{output}: write a name that ends in {', '.join(OUTPUTS)}, or a folder")
-    end = "json" if json_end else "et"
-    return [str(Path(output) / f"trace.{rank}.{end}") for _, rank in files]
+    return [str(Path(output) / f"trace.{rank}.et") for _, rank in files]

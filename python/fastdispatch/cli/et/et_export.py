@@ -12,11 +12,7 @@ from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, OutputFolder, add_output
 from fastdispatch.cli.timeline.timeline_merge import in_folder
 from fastdispatch.files.output import new_folder
-from fastdispatch.read import privacy
 from fastdispatch.text.formats import grouped
-
-#: A separate folder: HTA reads every .json file of its folder as a trace.
-KINETO = "kineto"
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,13 +20,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "export",
         help="write execution traces from recordings",
         description="Write the operators that CallGraph(et=True) recorded: for each rank an execution trace in the "
-        "formats of PyTorch and Chakra, and the matching trace of torch.profiler (Kineto).",
+        "formats of PyTorch and Chakra.",
     )
     export.add_argument("paths", nargs="+", type=Input, metavar="RUN", help="recordings, or run directories")
-    add_output(
-        export, "output folder, for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json", OutputFolder, "DIR"
-    )
-    add_layout(export, "trace.RANK.json in the JSON form of Chakra's feeder")
+    add_output(export, "output folder, for et_RANK.json and trace.RANK.et", OutputFolder, "DIR")
+    add_layout(export)
     add_edges(export)
     export.set_defaults(function=run)
 
@@ -38,16 +32,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     files = recordings(arguments.paths)
     folder = Path(arguments.output)
-    hidden = privacy.requested()  # here: threads have no context of their caller
 
     def export(index: int) -> dict[str, Any]:
         path, rank = files[index]
-        pytorch, chakra = folder / f"et_{rank}.json", folder / f"trace.{rank}.et"
-        kineto = folder / KINETO / f"kineto_{rank}.json"
-        workload = folder / f"trace.{rank}.json" if arguments.layout == "workload-graph" else None
-        return et_export(path, pytorch, chakra, kineto, edges=arguments.edges, privacy=hidden, workload=workload)
+        return et_export(path, folder / f"et_{rank}.json", folder / f"trace.{rank}.et", edges=arguments.edges)
 
-    with new_folder(folder / KINETO):
+    with new_folder(folder):
         rows = each(export, len(files))
     if arguments.layout:
         write_groups(folder, rows)

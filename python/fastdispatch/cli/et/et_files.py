@@ -40,12 +40,11 @@ def add_edges(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_layout(parser: argparse.ArgumentParser, workload: str) -> None:
+def add_layout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout",
-        choices=("astra-sim", "workload-graph"),
-        help="astra-sim: also write comm_groups.json, the ranks of each process group, for "
-        f"--comm-group-configuration; workload-graph: the same, and {workload}",
+        choices=("astra-sim",),
+        help="also write comm_groups.json, the ranks of each process group, for --comm-group-configuration",
     )
 
 
@@ -111,10 +110,10 @@ def is_kineto(path: Path) -> bool:
 
 def form_of(path: Path) -> str:
     """Return ``et``, ``kineto`` or nothing, by the first of the keys that only one of the two has."""
-    keys = re.findall(rb'"(traceEvents|nodes|ctrl_deps|schema|workload_graph)"\s*:', head_of(path, 1 << 16))
+    keys = re.findall(rb'"(traceEvents|nodes|ctrl_deps|schema)"\s*:', head_of(path, 1 << 16))
     if b"traceEvents" in keys and b"nodes" not in keys[: keys.index(b"traceEvents")]:
         return "kineto"
-    return "et" if {b"schema", b"workload_graph"} & set(keys) or {b"nodes", b"ctrl_deps"} <= set(keys) else ""
+    return "et" if b"schema" in keys or {b"nodes", b"ctrl_deps"} <= set(keys) else ""
 
 
 def head_of(path: Path, size: int) -> bytes:

@@ -53,27 +53,22 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         Output,
     )
     link.add_argument("--force", action="store_true", help="link traces even if their ranks, processes or times differ")
-    add_layout(link, ".json outputs are in the JSON form of Chakra's feeder")
+    add_layout(link)
     add_edges(link)
     link.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.kineto is None:
-        et_convert.run(argparse.Namespace(**vars(arguments), paths=[arguments.et], timeline=False))
+        et_convert.run(argparse.Namespace(**vars(arguments), paths=[arguments.et]))
         return 0
     files = list_traces([arguments.et])
     pairs, notes = pair(files, Path(arguments.kineto))
-    workload = arguments.layout == "workload-graph"
-    outputs = name_outputs(arguments.output, files, workload)
+    outputs = name_outputs(arguments.output, files)
 
     def link(index: int) -> dict[str, Any]:
         path, rank = files[index]
-        output = outputs[index]
-        form = workload and output.endswith((".json", ".json.gz"))
-        return et_link(
-            path, pairs[index], output, edges=arguments.edges, rank=rank, workload=form, force=arguments.force
-        )
+        return et_link(path, pairs[index], outputs[index], edges=arguments.edges, rank=rank, force=arguments.force)
 
     with output_folder(outputs, arguments.output):
         rows = each(link, len(files))

@@ -22,7 +22,7 @@ round_trip(const char *name)
     et.nodes.list[4].device = 3;
     et.rank = 3;
     et.world = 4;
-    OK(fd_et_save(&et, name, false, NULL));
+    OK(fd_et_save(&et, name, NULL));
     OK(fd_et_load(&again, name, FD_ET_ALL_KINDS, &format, NULL));
     EQUAL(format, FD_ET_CHAKRA);
     EQUAL(again.rank, 3);
@@ -98,7 +98,7 @@ foreign(void)
     EQUAL(et.faults.wrong, 1);
     EQUAL(traces_edge(&et, 1, 2), 1U << FD_ET_GIVEN);
     EQUAL(et.nodes.list[1].self_ns, 6000);
-    OK(fd_et_save(&et, "b.et", false, NULL));
+    OK(fd_et_save(&et, "b.et", NULL));
     OK(fd_et_load(&again, "b.et", FD_ET_ALL_KINDS, &format, NULL));
     EQUAL(again.attrs.count, 1);
     CHECK(memcmp(&again.attrs.list[0].number, &half, sizeof half) == 0);
@@ -110,7 +110,7 @@ cut_short(void)
     CLEAN(fd_et_clear) fd_et et;
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
     OK(traces_loaded(&et));
-    OK(fd_et_save(&et, "a.et", false, NULL));
+    OK(fd_et_save(&et, "a.et", NULL));
     OK(fixture_read("a.et", &file));
     for (size_t size = 200; size < file.size; size += 91) {
         CLEAN(fd_et_clear) fd_et part = {.rank = -1};

@@ -12,7 +12,7 @@ put(fd_et *et, const uint64_t *words, size_t count, fd_et_io *io)
     static const uint32_t tensors[] = {5, 8};
     static const uint32_t storages[] = {6, 6};
     return fd_et_put_operands(et, (fd_words){words, words + count},
-                              (fd_operand_ids){tensors, storages}, NULL, io);
+                              (fd_operand_ids){tensors, storages}, io);
 }
 
 /* A matrix of floats on cuda:1. */

@@ -54,7 +54,7 @@ typed(void)
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
     OK(traces_loaded(&et));
     et.rank = 3;
-    OK(fd_et_save(&et, "a.et", false, NULL));
+    OK(fd_et_save(&et, "a.et", NULL));
     OK(fixture_read("a.et", &file));
     const char *at = file.bytes;
     const char *end = file.bytes + file.size;
@@ -88,8 +88,8 @@ refused(void)
     CLEAN(fd_et_clear) fd_et et;
     fd_error error;
     OK(traces_loaded(&et));
-    STATUS(fd_et_save(&et, "nowhere/a.et", false, &error), FD_EIO);
-    STATUS(fd_et_save(&et, "a.txt", false, &error), FD_EINVAL);
+    STATUS(fd_et_save(&et, "nowhere/a.et", &error), FD_EIO);
+    STATUS(fd_et_save(&et, "a.txt", &error), FD_EINVAL);
     SAME(error.text,
          "a.txt: write a name that ends in .et, .json, .graphml or .dot, each "
          "with .gz or without");

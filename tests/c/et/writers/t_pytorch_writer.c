@@ -24,7 +24,7 @@ round_trip(void)
     OK(fd_et_add_edge(&et, 4, 9, FD_ET_EVENT));
     OK(fd_et_add_edge(&et, 5, 9, FD_ET_GIVEN));
     fd_et_sort_edges(&et);
-    OK(fd_et_save(&et, "b.json.gz", false, NULL));
+    OK(fd_et_save(&et, "b.json.gz", NULL));
     OK(fd_et_load(&again, "b.json.gz", FD_ET_ALL_KINDS, &format, NULL));
     EQUAL(format, FD_ET_PYTORCH);
     EQUAL(again.nodes.count, et.nodes.count);
@@ -56,7 +56,7 @@ odd_lists(void)
     OK(fd_text_pool_add(&et.texts, "[True, 'x']", 11,
                         &et.nodes.list[4].in.values));
     et.nodes.list[0].flags |= FD_ET_WRITTEN; /* as from a .et */
-    OK(fd_et_save(&et, "b.json", false, NULL));
+    OK(fd_et_save(&et, "b.json", NULL));
     OK(fixture_read("b.json", &file));
     CHECK(memmem(file.bytes, file.size, "[\"[True, 'x']\"]", 15) != NULL);
 }
