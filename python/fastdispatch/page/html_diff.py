@@ -147,7 +147,7 @@ def _about(diff: Diff, path: str) -> dict[str, Any]:
     """Return facts of both sides; differing versions are listed twice."""
     sides = [facts(trace, side.rank) for trace, side in zip(diff.traces, diff.sides, strict=True)]
     about = html_data.about(sides[1], path)
-    about |= {"capped": {}, "changes": list(lines(diff, top=_LINES)), "open": [], "threads": []}
+    about |= {"capped": {}, "changes": list(lines(diff, top=_LINES)), "open": []}
     about["ranks"] = [
         asdict(rank) | {"side": end} for end, side in zip(_ENDS, sides, strict=True) for rank in side.ranks
     ]
