@@ -45,7 +45,7 @@ const char *const fd_counter_names[] = {"nodes_full",
                                         "measures_full",
                                         NULL};
 
-const char *const fd_measure_names[] = {
+static const char *const measure_names[] = {
     "none",    "steps",     "flops",      "elementwise",
     "unknown", "shapes",    "comm",       "collectives",
     "latest",  "allocated", "freed",      "peak_freed",
@@ -106,7 +106,7 @@ static const fd_column gpu[] = {
 
 static const fd_column measures[] = {
     FD_COLUMN(fd_trace_measure, "context", INDEX, context),
-    FD_COLUMN_OF_NAMES(fd_trace_measure, "kind", U32, kind, fd_measure_names),
+    FD_COLUMN_OF_NAMES(fd_trace_measure, "kind", U32, kind, measure_names),
     FD_COLUMN(fd_trace_measure, "flags", U32, flags),
     FD_COLUMN(fd_trace_measure, "detail", TEXT, detail),
     FD_COLUMN(fd_trace_measure, "count", U64, count),
@@ -276,7 +276,7 @@ const fd_table fd_spreads_table =
 const fd_table fd_buckets_table =
     FD_TABLE("buckets", buckets, fd_rank_bucket, false);
 
-static_assert(sizeof fd_measure_names / sizeof *fd_measure_names
+static_assert(sizeof measure_names / sizeof *measure_names
                   == FD_MEASURE_KINDS + 1,
               "every kind of measure has a name");
 static_assert(sizeof fd_counter_names / sizeof *fd_counter_names

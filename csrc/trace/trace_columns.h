@@ -68,7 +68,6 @@ extern const char *const fd_from_names[];
 extern const char *const fd_phase_names[];
 extern const char *const fd_state_names[];
 extern const char *const fd_steps_source_names[];
-extern const char *const fd_measure_names[]; /* FD_MEASURE_KINDS names */
 extern const char *const fd_counter_names[]; /* FD_COUNT_USED names */
 
 extern const fd_table fd_nodes_table;

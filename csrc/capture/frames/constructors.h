@@ -2,7 +2,7 @@
  * evaluator hook. So each __init__ that allows this reports its start and end
  * through sys.monitoring, and this file opens the entries that the hook has
  * not opened. If no tool id is free, such calls are found only if they call
- * other functions (fd_calls_match). Does nothing on earlier versions. Requires
+ * other functions (python_calls.c). Does nothing on earlier versions. Requires
  * the GIL. */
 #ifndef FD_CONSTRUCTORS_H
 #define FD_CONSTRUCTORS_H

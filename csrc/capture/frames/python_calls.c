@@ -313,8 +313,12 @@ count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
     return count;
 }
 
-void
-fd_calls_match(fd_thread *thread, fd_frame *current)
+/* Match the stack with the Python frames of the thread, of which `current` is
+ * the innermost: close entries of frames that have ended, add entries for new
+ * frames. The added calls are not counted, except constructors that 3.13
+ * enters without the hook. */
+static void
+match_frames(fd_thread *thread, fd_frame *current)
 {
     int64_t at;
     fd_frame *few[SHORT_WALK];
@@ -398,7 +402,7 @@ synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
         fd_tree_start(thread->tree);
     }
     if (attached && session->calls != FD_CALLS_OFF) {
-        fd_calls_match(thread, caller);
+        match_frames(thread, caller);
     }
     thread->synced = generation;
     return attached;
@@ -420,7 +424,7 @@ prepare(fd_session *session, PyThreadState *state, fd_frame *caller,
     }
     if (caller != thread->frame && session->calls != FD_CALLS_OFF
         && started(thread->tree, caller) != thread->frame) {
-        fd_calls_match(thread, caller);
+        match_frames(thread, caller);
     }
     fd_stack_settle(thread->tree);
     thread->generation = thread->tree->pending == 0 ? thread->synced : 0;
@@ -451,7 +455,7 @@ fd_calls_ending(PyThreadState *state, fd_frame *frame)
     }
     if (thread->frame != frame) {
         int error = errno;
-        fd_calls_match(thread, frame);
+        match_frames(thread, frame);
         errno = error;
     }
     return thread;

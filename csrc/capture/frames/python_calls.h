@@ -81,10 +81,4 @@ void fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
 void fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
                     const fd_frame *caller);
 
-/* Match the stack with the Python frames of the thread, of which `current` is
- * the innermost: close entries of frames that have ended, add entries for new
- * frames. The added calls are not counted, except constructors that 3.13
- * enters without the hook. */
-void fd_calls_match(fd_thread *thread, fd_frame *current);
-
 #endif

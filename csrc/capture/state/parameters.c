@@ -23,8 +23,10 @@ typedef struct counting {
     fd_parameters sum;
 } counting;
 
-PyObject *
-fd_module_dict(PyObject *module, const char *name)
+/* Return the dict `name` of a module, borrowed, or NULL. It is read from the
+ * instance dict, without running code of the program. */
+static PyObject *
+module_dict(PyObject *module, const char *name)
 {
     PyObject *attributes = PyObject_GenericGetDict(module, NULL);
     if (attributes == NULL) {
@@ -136,12 +138,12 @@ add_module(counting *c, PyObject *module, int depth)
     Py_ssize_t at = 0;
     PyObject *key;
     PyObject *value;
-    PyObject *own = fd_module_dict(module, "_parameters");
+    PyObject *own = module_dict(module, "_parameters");
     while (own != NULL && c->visits++ < MAX_VISITS
            && PyDict_Next(own, &at, &key, &value)) {
         add_parameter(c, value);
     }
-    PyObject *below = fd_module_dict(module, "_modules");
+    PyObject *below = module_dict(module, "_modules");
     at = 0;
     while (below != NULL && depth < MAX_DEPTH && c->visits++ < MAX_VISITS
            && PyDict_Next(below, &at, &key, &value)) {

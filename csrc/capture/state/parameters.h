@@ -11,10 +11,6 @@ typedef struct fd_parameters {
     uint64_t bytes;
 } fd_parameters;
 
-/* Return the dict `name` of a module, borrowed, or NULL. It is read from the
- * instance dict, without running code of the program. */
-PyObject *fd_module_dict(PyObject *module, const char *name);
-
 /* Count the parameters of `module` and of all modules below it, each once. A
  * DTensor counts with its full size, because FSDP gathers the parameters of a
  * module only before its own forward. Other subclasses of tensors do not

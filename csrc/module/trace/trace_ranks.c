@@ -21,7 +21,6 @@ static const fd_column rank_columns[] = {
     FD_COLUMN(fd_trace_rank, "file_bytes", U64, file_bytes),
     FD_COLUMN(fd_trace_rank, "start_realtime", U64, start.realtime_ns),
     FD_COLUMN(fd_trace_rank, "start_monotonic", U64, start.monotonic_ns),
-    FD_COLUMN(fd_trace_rank, "start_ticks", U64, start.ticks),
     FD_COLUMN(fd_trace_rank, "flows", U32, flows.count),
     FD_COLUMN(fd_trace_rank, "flows_lost", U64, flows_lost),
 };
