@@ -37,10 +37,6 @@ def current() -> Privacy:
     return _current.get()
 
 
-def is_anonymous() -> bool:
-    return _current.get().salt is not None
-
-
 def requested() -> tuple[str | None, str] | None:
     """Return the current settings for functions of the core that read recordings; None without any."""
     privacy = _current.get()
