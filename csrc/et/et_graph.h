@@ -1,6 +1,6 @@
 /* An execution trace of one rank in memory: calls and kernels (nodes), the
  * calls around them (parents), and their dependencies (edges). Readers and a
- * recording fill it; writers, the check, the picture and the estimate read it.
+ * recording fill it; writers, the check and the picture read it.
  *
  *     nodes   one record of 152 bytes each: numbers, and ids of texts
  *     texts   every name, schema, argument list once

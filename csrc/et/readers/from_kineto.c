@@ -127,7 +127,7 @@ fd_et_from_kineto(fd_et *et, const char *path, fd_error *error)
     fd_et_link link;
     making m = {.et = et, .k = &k};
     *et = (fd_et){.rank = -1};
-    fd_status status = fd_kineto_read_all(&k, et, path, error);
+    fd_status status = fd_kineto_read(&k, et, path, true, error);
     if (status == FD_OK && k.ops.count == 0 && k.kernels.count == 0) {
         status = fd_fail(error, FD_EFORMAT,
                          "%s: a trace without operators and kernels", path);

@@ -105,7 +105,7 @@ straighten(sweep *s)
 }
 
 static fd_status
-add(sweep *s, opened *top, uint64_t start, uint64_t end)
+kernel_add(sweep *s, opened *top, uint64_t start, uint64_t end)
 {
     const fd_op_call *timed = s->calls->list[top->call].raw;
     fd_et_kernel kernel = {.launch = top->launch,
@@ -129,8 +129,9 @@ static fd_status
 settle(sweep *s, uint64_t gpu)
 {
     opened *top = s->open.count > 0 ? &s->open.list[s->open.count - 1] : NULL;
-    fd_status status =
-        top == NULL || gpu <= s->since ? FD_OK : add(s, top, s->since, gpu);
+    fd_status status = top == NULL || gpu <= s->since
+                         ? FD_OK
+                         : kernel_add(s, top, s->since, gpu);
     s->since = gpu;
     return status;
 }
@@ -167,7 +168,7 @@ leave(sweep *s, uint32_t call)
     }
     gone.launch = s->calls->list[call].raw->gpu_launch;
     gone.works = call;
-    return add(s, &gone, gone.start, gone.start);
+    return kernel_add(s, &gone, gone.start, gone.start);
 }
 
 static fd_status

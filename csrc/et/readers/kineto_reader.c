@@ -215,7 +215,7 @@ take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
                : -1;
     note_process(k, event->pid, &op);
     fd_status status = add_text(et, event->name, &op.name);
-    if (status == FD_OK && k->all) {
+    if (status == FD_OK && k->operands) {
         status = take_inputs(et, args, &op.in);
     }
     return status == FD_OK ? fd_vector_push(&k->ops, op) : status;
@@ -298,11 +298,13 @@ take_member(fd_kineto *k, fd_et *et, fd_span key, fd_span value)
              : FD_OK;
 }
 
-static fd_status
-read_file(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
+fd_status
+fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, bool operands,
+               fd_error *error)
 {
     fd_timeline_reader reader;
     fd_timeline_item item;
+    *k = (fd_kineto){.operands = operands, .rank = -1};
     fd_status status = fd_timeline_reader_open(&reader, path, NULL, error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
@@ -320,20 +322,6 @@ read_file(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
     }
     fd_timeline_reader_close(&reader);
     return status;
-}
-
-fd_status
-fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
-{
-    *k = (fd_kineto){.rank = -1};
-    return read_file(k, et, path, error);
-}
-
-fd_status
-fd_kineto_read_all(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
-{
-    *k = (fd_kineto){.all = true, .rank = -1};
-    return read_file(k, et, path, error);
 }
 
 static int

@@ -72,21 +72,17 @@ typedef struct fd_kineto {
     uint64_t timeless; /* events with an invalid time */
     uint64_t lost;     /* number of damaged regions */
     uint64_t lost_bytes;
-    bool all;          /* read operands of operators, too */
+    bool operands;     /* read operands of operators, too */
     char trouble[128]; /* message about the first damage, or "" */
 } fd_kineto;
 
 void fd_kineto_clear(fd_kineto *kineto);
 
-/* Read `path`; texts, rank, world, host and groups go into `et`. Clear both
- * also after a failure. */
+/* Read `path`; texts, rank, world, host and groups go into `et`. `operands`:
+ * include those of operators, of which an execution trace has more detail.
+ * Clear both also after a failure. */
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
-                         fd_error *error);
-
-/* Read `path` as above, including the operands of operators, of which an
- * execution trace has more detail. */
-fd_status fd_kineto_read_all(fd_kineto *kineto, fd_et *et, const char *path,
-                             fd_error *error);
+                         bool operands, fd_error *error);
 
 /* Sort by thread, then by start; callers before the calls they enclose. */
 void fd_kineto_sort_ops(fd_kineto *kineto);

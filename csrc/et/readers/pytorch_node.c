@@ -330,39 +330,29 @@ take_side(fd_et *et, const fd_scan *scan, const fd_span side[4], fd_et_io *io)
     return status;
 }
 
+/* Return the number in a value, or `otherwise` if it has none. */
+static uint64_t
+number_of(fd_et *et, fd_span value, uint64_t otherwise)
+{
+    int64_t number;
+    return fd_et_take_number(et, value, &number) ? (uint64_t)number
+                                                 : otherwise;
+}
+
 static void
 take_numbers(fd_et *et, const parts *p, fd_et_node *node)
 {
-    int64_t number;
-    if (fd_et_take_number(et, p->parent, &number)) {
-        node->parent_id = (uint64_t)number;
-    }
-    if (fd_et_take_number(et, p->rf_id, &number)) {
-        node->rf_id = (uint64_t)number;
-    }
-    if (fd_et_take_number(et, p->fw_parent, &number)) {
-        node->fw_parent = (uint64_t)number;
-    }
-    if (fd_et_take_number(et, p->seq, &number)) {
-        node->seq = number;
-    }
-    if (fd_et_take_number(et, p->scope, &number)) {
-        node->scope = (uint8_t)number;
-    }
-    if (fd_et_take_number(et, p->tid, &number)) {
-        node->tid = (uint32_t)number;
-    }
-    if (fd_et_take_number(et, p->fw_tid, &number)) {
-        node->fw_tid = (uint32_t)number;
-    }
-    if (fd_et_take_number(et, p->os_thread, &number)) {
-        node->thread = (uint64_t)number;
-    }
-    if (p->cat.from != NULL && fd_et_take_number(et, p->stream, &number)) {
-        node->stream = (int32_t)number;
-    }
-    if (fd_et_take_number(et, p->device, &number)) {
-        node->device = (uint8_t)number;
+    node->parent_id = number_of(et, p->parent, node->parent_id);
+    node->rf_id = number_of(et, p->rf_id, 0);
+    node->fw_parent = number_of(et, p->fw_parent, 0);
+    node->seq = (int64_t)number_of(et, p->seq, (uint64_t)node->seq);
+    node->scope = (uint8_t)number_of(et, p->scope, 0);
+    node->tid = (uint32_t)number_of(et, p->tid, 0);
+    node->fw_tid = (uint32_t)number_of(et, p->fw_tid, 0);
+    node->thread = number_of(et, p->os_thread, 0);
+    node->device = (uint8_t)number_of(et, p->device, 0);
+    if (p->cat.from != NULL) {
+        node->stream = (int32_t)number_of(et, p->stream, 0);
     }
 }
 

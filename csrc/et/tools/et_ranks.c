@@ -64,9 +64,7 @@ fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
                            .type = node->type,
                            .coll = comm->type,
                            .peer = node->type == FD_ET_SEND ? comm->dst
-                                                            : comm->src,
-                           .tag = comm->tag,
-                           .index = i};
+                                                            : comm->src};
         status = copy_text(ranks, et, comm->group, &call.group);
         if (status == FD_OK) {
             status = copy_text(ranks, et, node->name, &call.name);
@@ -129,19 +127,6 @@ differ(const fd_et_call *a, const fd_et_call *b, fd_et_mismatch_kind *kind)
             && a->bytes != b->bytes);
 }
 
-/* Number the collective at which all ranks are. */
-static void
-number_round(fd_et_ranks *ranks, uint32_t group, const uint32_t *at)
-{
-    ranks->matches++;
-    for (uint32_t i = 0; i < ranks->ranks.count; i++) {
-        fd_et_rank *rank = &ranks->ranks.list[i];
-        if (at[i] > 0 && rank->calls.list[at[i] - 1].group == group) {
-            rank->calls.list[at[i] - 1].match = ranks->matches;
-        }
-    }
-}
-
 /* Compare one group on all ranks that use it, until the first mismatch, which
  * causes all later ones. `at` has one entry per rank. */
 static fd_status
@@ -182,7 +167,6 @@ compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
                                                 first, ended, first_call, 0});
         }
         ranks->collectives++;
-        number_round(ranks, group, at);
     }
 }
 
@@ -219,8 +203,8 @@ index_of(const fd_et_ranks *ranks, int64_t rank)
     return 0;
 }
 
-/* Return the index + 1 of the next message of a type with a peer, of any tag,
- * starting at `from`; 0: no more. */
+/* Return the index + 1 of the next message of a type with a peer, starting at
+ * `from`; 0: no more. Tags are not compared. */
 static uint32_t
 next_message(const fd_et_rank *rank, fd_et_type type, int64_t peer,
              uint32_t from)
@@ -238,8 +222,8 @@ next_message(const fd_et_rank *rank, fd_et_type type, int64_t peer,
 static fd_status
 compare_pair(fd_et_ranks *ranks, uint32_t from, uint32_t to)
 {
-    fd_et_rank *one = &ranks->ranks.list[from];
-    fd_et_rank *other = &ranks->ranks.list[to];
+    const fd_et_rank *one = &ranks->ranks.list[from];
+    const fd_et_rank *other = &ranks->ranks.list[to];
     uint32_t sent = 0;
     uint32_t taken = 0;
     for (uint64_t number = 1;; number++) {
@@ -265,8 +249,6 @@ compare_pair(fd_et_ranks *ranks, uint32_t from, uint32_t to)
             return note(ranks, found);
         }
         ranks->messages++;
-        one->calls.list[sent - 1].match = ++ranks->matches;
-        other->calls.list[taken - 1].match = ranks->matches;
     }
 }
 

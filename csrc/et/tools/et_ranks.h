@@ -15,9 +15,6 @@ typedef struct fd_et_call {
     uint8_t type;  /* FD_ET_COLL, FD_ET_SEND, FD_ET_RECV */
     int32_t coll;  /* Chakra's number; -1: unknown */
     int32_t peer;  /* peer of a message; -1: unknown */
-    int32_t tag;
-    uint32_t index; /* index of the node in its trace */
-    uint32_t match; /* equal for matching calls of all ranks; 0: no match */
 } fd_et_call;
 
 typedef struct fd_et_rank {
@@ -55,8 +52,6 @@ typedef struct fd_et_ranks {
     fd_text_pool texts;
     uint64_t collectives; /* collectives that match on all ranks */
     uint64_t messages;    /* messages with both ends */
-    uint32_t matches;     /* upper bound of `match`: collectives and messages
-                           * together */
     uint64_t unknown;     /* messages with an unknown peer */
 } fd_et_ranks;
 

@@ -86,7 +86,7 @@ find_members(fd_et_identity *identity, const fd_et *et)
 fd_status
 fd_et_identity_of(fd_et_identity *identity, const fd_et *et)
 {
-    *identity = (fd_et_identity){.pid = et->pid, .local = true};
+    *identity = (fd_et_identity){.pid = et->pid};
     identity->rank = et->rank >= 0 ? et->rank : fd_et_find_rank(et);
     identity->begin_ns = parse_time(fd_et_text(et, et->time));
     int64_t ms = fd_minus(et->finish_ts, et->start_ts);
@@ -208,7 +208,7 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
         status = fd_et_identity_of(&identity, et);
     }
     if (status == FD_OK) {
-        status = fd_kineto_read(read, et, kineto, error);
+        status = fd_kineto_read(read, et, kineto, false, error);
     }
     fd_et_identity other = fd_et_identity_of_kineto(read);
     if (status == FD_OK && !options.forced) {
@@ -234,7 +234,7 @@ fd_et_read_identity(const char *path, fd_et_identity *identity,
     fd_status status = fd_et_read(&et, path, &format, error);
     if (status == FD_OK && format == FD_ET_KINETO) {
         fd_et_clear(&et);
-        status = fd_kineto_read(&kineto, &et, path, error);
+        status = fd_kineto_read(&kineto, &et, path, false, error);
         *identity = fd_et_identity_of_kineto(&kineto);
     }
     else if (status == FD_OK) {

@@ -11,9 +11,9 @@ typedef struct fd_et_identity {
     /* if the rank is unknown: the ranks that are in all process groups; empty:
      * unknown */
     FD_VECTOR(uint32_t) members;
-    int64_t begin_ns; /* since 1970; 0: unknown */
+    int64_t begin_ns; /* since 1970, in an execution trace since 1970 in its
+                       * unknown time zone; 0: unknown */
     int64_t end_ns;
-    bool local; /* the times are local, of an unknown time zone */
 } fd_et_identity;
 
 /* Find the identity of a trace. A trace lists only the process groups that

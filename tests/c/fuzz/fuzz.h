@@ -32,8 +32,8 @@ fd_status fuzz_seed(fd_buffer *to);
  * its dump does not load as the same trace. */
 void fuzz_use(const fd_trace *trace);
 
-/* The same for an execution trace: a report, an estimate, a comparison with
- * itself, and each output format, read again. */
+/* The same for an execution trace: a summary, a comparison with itself as
+ * another rank, and each output format, read again. */
 void fuzz_use_et(const fd_et *et);
 
 #endif
