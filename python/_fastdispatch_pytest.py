@@ -1,5 +1,5 @@
 """The pytest plugin: options, the mark and the fixture. Everything else is imported by tests that use them
-(docs/guides/ci.md)."""
+(docs/guides/diff.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _MARK = (
     "fastdispatch(limit_ops=N, no_syncs=False, no_recompiles=False, max_graph_breaks=N): record the test and check "
-    "counts (docs/guides/ci.md of fastdispatch)"
+    "counts (docs/guides/diff.md of fastdispatch)"
 )
 
 _baseline = pytest.StashKey[Any]()  # a Baseline

@@ -1,4 +1,4 @@
-"""Checks of counts in tests: the part of the pytest plugin that records (docs/guides/ci.md)."""
+"""Checks of counts in tests: the part of the pytest plugin that records (docs/guides/diff.md)."""
 
 from __future__ import annotations
 

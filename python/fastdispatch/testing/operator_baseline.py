@@ -1,4 +1,4 @@
-"""Baselines: the operators of tests, in a file that is committed with the program (docs/guides/ci.md)."""
+"""Baselines: the operators of tests, in a file that is committed with the program (docs/guides/diff.md)."""
 
 from __future__ import annotations
 
