@@ -31,7 +31,7 @@ by_calls(void)
                        "main;a.py:[]:step;a:b c 1\n");
 }
 
-/* Without GPU time calls are used. Calls without weight are left out with all
+/* Without GPU time calls are used. Calls without weight are omitted with all
  * below them, and siblings are in the order of the trace. */
 static void
 weights_and_order(void)
