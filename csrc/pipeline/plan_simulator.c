@@ -1,31 +1,30 @@
 #include "pipeline/plan_simulator.h"
 
-#include "pipeline/simulator/job_simulator.h"
-
 #include <string.h>
 
-/* A plan as jobs of a simulation. A computation is one job, and so is an
- * overlapped transfer; the blocking transfers of a batch are
- *
- *     arrival of the stage | a transfer each | the end of all of them
- *
- * where the last is absent when the stage waits for exactly one transfer. */
+#define UNKNOWN (-1)
+
+/* The time of a stage, and the job that determines it. */
+typedef struct stage_clock {
+    int64_t time;
+    uint32_t last;
+    uint32_t next; /* the next job to simulate */
+} stage_clock;
+
 typedef struct plan_run {
     const fd_plan *plan;
+    const int64_t *times; /* borrowed, per job */
     bool blocking;
-    const bool *posted; /* per job: a send for which the stage does not wait;
+    const bool *posted;  /* per job: a send for which the stage does not wait;
                          * NULL: no such sends */
-    fd_replay *replay;
-    int64_t *durations; /* owned, like the following arrays; times of the jobs,
-                         * then 0 */
-    uint32_t *others;   /* per job, like the next three: the other end */
-    uint32_t *makers;   /* of a send: the computation that produced the sent
-                         * result */
-    uint32_t *arrivals; /* the simulated job that starts a blocking transfer */
-    uint32_t *ends;     /* the simulated job that ends it */
-    uint32_t *owners;   /* per simulated job: the job to report, the first one
-                         * of a batch */
-    fd_simulation simulation;
+    fd_replay *replay;   /* its ends are UNKNOWN before they are simulated */
+    uint32_t *others;    /* owned, like the following arrays; per job, like the
+                          * next two: the other end */
+    uint32_t *makers;    /* of a send: the computation that produced the sent
+                          * result */
+    int64_t *arrivals;   /* of a blocking transfer: when its stage reached it;
+                          * or UNKNOWN */
+    stage_clock *clocks; /* per stage */
 } plan_run;
 
 static fd_job_kind
@@ -66,120 +65,102 @@ batch_end(const plan_run *p, uint32_t job, uint32_t end)
     return at;
 }
 
-static uint32_t
-waited_for(const plan_run *p, uint32_t job, uint32_t end)
+static void
+set(const plan_run *p, uint32_t job, int64_t begin, int64_t end,
+    uint32_t cause)
 {
-    uint32_t count = 0;
-    for (; job < end; job++) {
-        count += is_posted(p, job) ? 0 : 1;
-    }
-    return count;
+    p->replay->begin[job] = begin;
+    p->replay->end[job] = end;
+    p->replay->cause[job] = cause;
 }
 
-/* Number the simulated jobs first, because dependencies refer to jobs that are
- * added later. */
-static uint32_t
-number_jobs(plan_run *p)
+/* Simulate a computation, or an overlapped transfer: a send does not take time
+ * of its stage, a receive waits for the data. Return false if they are not
+ * known yet. */
+static bool
+run_single(const plan_run *p, uint32_t job, stage_clock *at)
 {
-    const fd_plan *plan = p->plan;
-    uint32_t next = 0;
-    for (uint32_t stage = 0; stage < plan->stages; stage++) {
-        uint32_t job = plan->first[stage];
-        while (job < plan->first[stage + 1]) {
-            uint32_t end = batch_end(p, job, plan->first[stage + 1]);
-            bool batch = is_batch(p, job);
-            uint32_t first = next;
-            next += batch ? 1 : 0;
-            next += batch && waited_for(p, job, end) != 1 ? 1 : 0;
-            uint32_t at = first + 1;
-            for (uint32_t i = job; i < end; i++) {
-                p->arrivals[i] = first;
-                p->ends[i] = batch ? at : first;
-                at += is_posted(p, i) ? 0 : 1;
-                next += batch && is_posted(p, i) ? 0 : 1;
-            }
-            job = end;
-        }
-    }
-    return next;
-}
-
-static fd_status
-add_job(plan_run *p, uint32_t owner, uint32_t duration, uint32_t first,
-        uint32_t second)
-{
-    fd_simulation *s = &p->simulation;
-    p->owners[s->jobs.count] = owner;
-    fd_status status = fd_sim_add_job(s, duration);
-    if (status == FD_OK && first != FD_SIM_NONE) {
-        status = fd_sim_depend(s, first, 0);
-    }
-    if (status == FD_OK && second != FD_SIM_NONE) {
-        status = fd_sim_depend(s, second, 0);
-    }
-    return status;
-}
-
-/* Add a job. `last` is the simulated job for which the next job of the stage
- * waits. */
-static fd_status
-add_single(plan_run *p, uint32_t job, uint32_t *last)
-{
-    uint32_t none = p->plan->jobs.count; /* a duration of 0 */
-    uint32_t here = p->ends[job];
+    const int64_t *ends = p->replay->end;
     if (fd_job_is_send(kind_of(p, job))) {
         uint32_t maker = p->makers[job];
-        uint32_t made = maker == FD_NO_JOB ? FD_SIM_NONE : p->ends[maker];
-        return add_job(p, job, p->others[job], made, FD_SIM_NONE);
+        int64_t made = maker == FD_NO_JOB ? 0 : ends[maker];
+        set(p, job, made, made + p->times[p->others[job]], maker);
+        return true;
     }
     bool receives = fd_job_is_transfer(kind_of(p, job));
-    uint32_t sent = receives ? p->ends[p->others[job]] : FD_SIM_NONE;
-    fd_status status = add_job(p, job, receives ? none : job, *last, sent);
-    *last = here;
-    return status;
+    int64_t end = receives ? ends[p->others[job]] : at->time + p->times[job];
+    if (end == UNKNOWN) {
+        return false;
+    }
+    bool waits = receives && end > at->time;
+    end = end > at->time ? end : at->time;
+    set(p, job, at->time, end, waits ? p->others[job] : at->last);
+    if (!receives || waits) {
+        at->time = end;
+        at->last = job;
+    }
+    return true;
 }
 
-static fd_status
-add_batch(plan_run *p, uint32_t first, uint32_t end, uint32_t *last)
+/* Return when a transfer that both ends reached is over. */
+static int64_t
+transfer_end(const plan_run *p, uint32_t job)
 {
-    fd_simulation *s = &p->simulation;
-    uint32_t none = p->plan->jobs.count;
-    uint32_t arrival = s->jobs.count;
-    fd_status status = add_job(p, first, none, *last, FD_SIM_NONE);
-    for (uint32_t i = first; i < end && status == FD_OK; i++) {
-        if (!is_posted(p, i)) {
-            status = add_job(p, first, receiver(p, i), arrival,
-                             p->arrivals[p->others[i]]);
-        }
-    }
-    *last = s->jobs.count - 1;
-    if (status == FD_OK && waited_for(p, first, end) != 1) {
-        status = add_job(p, first, none, arrival, FD_SIM_NONE);
-        *last = s->jobs.count - 1;
-        for (uint32_t i = arrival + 1; i < *last && status == FD_OK; i++) {
-            status = fd_sim_depend(s, i, 0);
-        }
-    }
-    return status;
+    int64_t here = p->arrivals[job];
+    int64_t there = p->arrivals[p->others[job]];
+    return (here > there ? here : there) + p->times[receiver(p, job)];
 }
 
-static fd_status
-add_jobs(plan_run *p)
+/* Simulate blocking transfers that start together. Return false if a stage at
+ * another end has not reached them. */
+static bool
+run_batch(const plan_run *p, uint32_t first, uint32_t end, stage_clock *at)
 {
-    const fd_plan *plan = p->plan;
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < plan->stages && status == FD_OK; i++) {
-        uint32_t last = FD_SIM_NONE;
-        uint32_t job = plan->first[i];
-        status = fd_sim_add_resource(&p->simulation);
-        while (job < plan->first[i + 1] && status == FD_OK) {
-            uint32_t end = batch_end(p, job, plan->first[i + 1]);
-            status = is_batch(p, job) ? add_batch(p, job, end, &last)
-                                      : add_single(p, job, &last);
-            job = end;
+    bool ready = true;
+    for (uint32_t job = first; job < end; job++) {
+        p->arrivals[job] = at->time;
+        ready = ready
+             && (is_posted(p, job) || p->arrivals[p->others[job]] != UNKNOWN);
+    }
+    if (!ready) {
+        return false;
+    }
+    stage_clock next = *at;
+    bool none = true;
+    for (uint32_t job = first; job < end; job++) {
+        uint32_t other = p->others[job];
+        bool waits = !is_posted(p, job);
+        bool later = waits && p->arrivals[other] > at->time;
+        int64_t over = waits ? transfer_end(p, job) : UNKNOWN;
+        set(p, job, at->time, over, later ? other : at->last);
+        if (waits && (none || over > next.time)) {
+            next.time = over;
+            next.last = job;
+            none = false;
         }
     }
-    return status;
+    *at = next;
+    return true;
+}
+
+/* Simulate the jobs of a stage until it waits for another one. Return whether
+ * any job was simulated. */
+static bool
+run_stage(const plan_run *p, uint32_t stage)
+{
+    stage_clock *at = &p->clocks[stage];
+    uint32_t begin = at->next;
+    uint32_t last = p->plan->first[stage + 1];
+    while (at->next < last) {
+        uint32_t job = at->next;
+        uint32_t end = batch_end(p, job, last);
+        if (!(is_batch(p, job) ? run_batch(p, job, end, at)
+                               : run_single(p, job, at))) {
+            break;
+        }
+        at->next = end;
+    }
+    return at->next > begin;
 }
 
 /* Set the computation whose result each send transfers: the latest one of the
@@ -217,8 +198,9 @@ find_makers(plan_run *p)
 }
 
 static fd_status
-check(const plan_run *p, const int64_t *times, fd_error *error)
+check_times(const plan_run *p, fd_error *error)
 {
+    const int64_t *times = p->times;
     const fd_plan *plan = p->plan;
     if (p->blocking && p->posted == NULL && plan->waiting == FD_WAIT_NEVER) {
         return fd_fail(error, FD_EINVAL,
@@ -242,13 +224,11 @@ check(const plan_run *p, const int64_t *times, fd_error *error)
 static fd_status
 report_deadlock(const plan_run *p, fd_error *error)
 {
-    const fd_simulation *s = &p->simulation;
     uint32_t stage = 0;
-    while (s->next[stage] == fd_sim_end_of(s, stage)) {
+    while (p->clocks[stage].next == p->plan->first[stage + 1]) {
         stage++;
     }
-    uint32_t at = p->owners[s->next[stage]];
-    const fd_plan_job *job = &p->plan->jobs.list[at];
+    const fd_plan_job *job = &p->plan->jobs.list[p->clocks[stage].next];
     return fd_fail(error, FD_EINVAL,
                    "%s with %s transfers: deadlock, stage %u waits in %s"
                    " of micro-batch %d",
@@ -257,98 +237,36 @@ report_deadlock(const plan_run *p, fd_error *error)
                    fd_job_kind_name((fd_job_kind)job->kind), job->micro_batch);
 }
 
+/* Simulate all stages in turn, as long as one of them advances. */
 static fd_status
-simulate(plan_run *p, fd_error *error)
-{
-    static const int64_t no_lag = 0;
-    uint32_t count = number_jobs(p);
-    p->owners = fd_calloc((size_t)count + 1, sizeof *p->owners);
-    fd_status status = p->owners == NULL ? FD_ENOMEM : add_jobs(p);
-    if (status == FD_OK) {
-        status = fd_sim_prepare(&p->simulation);
-    }
-    if (status != FD_OK) {
-        return status;
-    }
-    if (!fd_sim_order(&p->simulation)) {
-        return report_deadlock(p, error);
-    }
-    fd_sim_run(&p->simulation, p->durations, &no_lag);
-    return FD_OK;
-}
-
-/* The time of a stage, and the job that determines it. */
-typedef struct stage_clock {
-    int64_t time;
-    uint32_t last;
-} stage_clock;
-
-static void
-set(const plan_run *p, uint32_t job, int64_t begin, int64_t end,
-    uint32_t cause)
-{
-    p->replay->begin[job] = begin;
-    p->replay->end[job] = end;
-    p->replay->cause[job] = cause;
-}
-
-/* Collect the time of one transfer: a send returns at once, a receive waits
- * for the data. */
-static void
-collect_single(const plan_run *p, uint32_t job, stage_clock *at)
-{
-    int64_t end = p->simulation.ends[p->ends[job]];
-    if (fd_job_is_send(kind_of(p, job))) {
-        int64_t start = p->simulation.starts[p->ends[job]];
-        set(p, job, start, end, p->makers[job]);
-        return;
-    }
-    bool receives = fd_job_is_transfer(kind_of(p, job));
-    bool waits = receives && end > at->time;
-    set(p, job, at->time, end, waits ? p->others[job] : at->last);
-    if (!receives || waits) {
-        *at = (stage_clock){end, job};
-    }
-}
-
-static void
-collect_batch(const plan_run *p, uint32_t first, uint32_t end, stage_clock *at)
-{
-    const int64_t *ends = p->simulation.ends;
-    stage_clock next = *at;
-    bool none = true;
-    for (uint32_t job = first; job < end; job++) {
-        uint32_t other = p->others[job];
-        uint32_t over = p->ends[is_posted(p, job) ? other : job];
-        bool later = ends[p->arrivals[other]] > at->time;
-        set(p, job, at->time, ends[over],
-            later && !is_posted(p, job) ? other : at->last);
-        if (!is_posted(p, job) && (none || ends[over] > next.time)) {
-            next = (stage_clock){ends[over], job};
-            none = false;
-        }
-    }
-    *at = next;
-}
-
-static void
-collect(const plan_run *p)
+simulate(const plan_run *p, fd_error *error)
 {
     const fd_plan *plan = p->plan;
+    bool advanced = true;
+    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+        p->replay->end[i] = UNKNOWN;
+        p->arrivals[i] = UNKNOWN;
+    }
     for (uint32_t stage = 0; stage < plan->stages; stage++) {
-        stage_clock at = {0, FD_NO_JOB};
-        uint32_t job = plan->first[stage];
-        while (job < plan->first[stage + 1]) {
-            uint32_t end = batch_end(p, job, plan->first[stage + 1]);
-            if (is_batch(p, job)) {
-                collect_batch(p, job, end, &at);
-            }
-            else {
-                collect_single(p, job, &at);
-            }
-            job = end;
+        p->clocks[stage] = (stage_clock){0, FD_NO_JOB, plan->first[stage]};
+    }
+    while (advanced) {
+        advanced = false;
+        for (uint32_t stage = 0; stage < plan->stages; stage++) {
+            advanced = run_stage(p, stage) || advanced;
         }
     }
+    for (uint32_t stage = 0; stage < plan->stages; stage++) {
+        if (p->clocks[stage].next < plan->first[stage + 1]) {
+            return report_deadlock(p, error);
+        }
+    }
+    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+        if (p->replay->end[i] == UNKNOWN) { /* a posted send */
+            p->replay->end[i] = transfer_end(p, i);
+        }
+    }
+    return FD_OK;
 }
 
 static void
@@ -382,30 +300,27 @@ allocate(plan_run *p)
     replay->end = fd_calloc(count, sizeof *replay->end);
     replay->cause = fd_calloc(count, sizeof *replay->cause);
     replay->stages = fd_calloc(p->plan->stages, sizeof *replay->stages);
-    p->durations = fd_calloc(count + 1, sizeof *p->durations);
     p->others = fd_calloc(count, sizeof *p->others);
     p->makers = fd_calloc(count, sizeof *p->makers);
     p->arrivals = fd_calloc(count, sizeof *p->arrivals);
-    p->ends = fd_calloc(count, sizeof *p->ends);
+    p->clocks = fd_calloc(p->plan->stages, sizeof *p->clocks);
     bool all = replay->begin != NULL && replay->end != NULL
             && replay->cause != NULL && replay->stages != NULL
-            && p->durations != NULL && p->others != NULL && p->makers != NULL
-            && p->arrivals != NULL && p->ends != NULL;
+            && p->others != NULL && p->makers != NULL && p->arrivals != NULL
+            && p->clocks != NULL;
     return all ? FD_OK : FD_ENOMEM;
 }
 
 static fd_status
-run(plan_run *p, const int64_t *times, fd_error *error)
+run(plan_run *p, fd_error *error)
 {
-    const fd_plan *plan = p->plan;
     *p->replay = (fd_replay){.last = FD_NO_JOB};
     fd_status status = allocate(p);
     if (status == FD_OK) {
-        status = check(p, times, error);
+        status = check_times(p, error);
     }
     if (status == FD_OK) {
-        memcpy(p->durations, times, plan->jobs.count * sizeof *times);
-        status = fd_pairs_find(p->others, FD_NO_JOB, plan, error);
+        status = fd_pairs_find(p->others, FD_NO_JOB, p->plan, error);
     }
     if (status == FD_OK) {
         status = find_makers(p);
@@ -414,16 +329,12 @@ run(plan_run *p, const int64_t *times, fd_error *error)
         status = simulate(p, error);
     }
     if (status == FD_OK) {
-        collect(p);
-        sum(p->replay, plan);
+        sum(p->replay, p->plan);
     }
-    fd_free(p->durations);
     fd_free(p->others);
     fd_free(p->makers);
     fd_free(p->arrivals);
-    fd_free(p->ends);
-    fd_free(p->owners);
-    fd_sim_clear(&p->simulation);
+    fd_free(p->clocks);
     return status;
 }
 
@@ -431,17 +342,21 @@ fd_status
 fd_replay_run(fd_replay *replay, const fd_plan *plan, const int64_t *times,
               bool blocking, fd_error *error)
 {
-    plan_run p = {.plan = plan, .blocking = blocking, .replay = replay};
-    return run(&p, times, error);
+    plan_run p = {
+        .plan = plan, .times = times, .blocking = blocking, .replay = replay};
+    return run(&p, error);
 }
 
 fd_status
 fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
                      const int64_t *times, const bool *posted, fd_error *error)
 {
-    plan_run p = {
-        .plan = plan, .blocking = true, .posted = posted, .replay = replay};
-    return run(&p, times, error);
+    plan_run p = {.plan = plan,
+                  .times = times,
+                  .blocking = true,
+                  .posted = posted,
+                  .replay = replay};
+    return run(&p, error);
 }
 
 void

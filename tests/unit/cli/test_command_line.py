@@ -62,7 +62,7 @@ COMMANDS = {
     "et convert, picture": "et convert I:b.json -o O:x.svg",
     "et info": "et info I:a.et",
     "et check": "et check I:a.et",
-    "pipeline convert": "pipeline convert -f I:graph.txt -n Net -a net -o O:made/ --model_template_filename I:text",
+    "pipeline convert": "pipeline convert -f I:graph.txt -n Net -a net -o O:made/",
     "pipeline partition": "pipeline partition I:run -n 2",
     "pipeline partition, weights": "pipeline partition I:weights -n 2",
     "pipeline optimize": "pipeline optimize I:graph.txt -n 2 -o O:made/ --svg O:x.svg",

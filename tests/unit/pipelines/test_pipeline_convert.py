@@ -48,40 +48,20 @@ def refusal(graph: Graph, **options: object) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("graph", "arch", "options"),
-    [
-        ("gnmt_10_stages", "gnmt", []),
-        ("two_stages", "vgg16", ["--stage_to_num_ranks_map", "0:3,1:1"]),
-        ("syn_add_alias", "net", []),
-    ],
-)
-def test_compat_is_the_published_package(
-    graph: str, arch: str, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(graph, tmp_path / "out", "--compat", *options, arch=arch) == 0
-    assert package(tmp_path / "out", capsys.readouterr().out) == (GOLD / f"{graph}.package.txt").read_text()
+def test_compat_is_the_published_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("gnmt_10_stages", tmp_path / "out", "--compat", arch="gnmt") == 0
+    assert package(tmp_path / "out", capsys.readouterr().out) == (GOLD / "gnmt_10_stages.package.txt").read_text()
 
 
-def test_compat_names_the_nodes_that_break_the_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def reported(graph: str, **names: str) -> list[str]:
-        run(graph, tmp_path / graph, "--compat", **names)
-        return capsys.readouterr().err.splitlines()
-
-    gnmt = reported("gnmt_10_stages", arch="gnmt")
-    assert [line.split()[1] for line in gnmt] == ["node7", "node16", "node23", "node36", "node43"]
-    assert "None.clone()" in gnmt[3] and "is a tuple" in gnmt[0]
-    assert "_initialize_weights" in reported("two_stages", arch="vgg16")[0]
-    assert "node3, which node4 (Add) has overwritten" in reported("syn_add_alias")[0]
-    assert "ReLU(inplace=True=True), is not valid Python" in reported("syn_modern_repr")[0]
-
-
-@pytest.mark.parametrize("graph", ["syn_mha_prefix", "syn_view_const"])
-def test_compat_ends_where_the_published_converter_does(
-    graph: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(graph, tmp_path / "out", "--compat") == 2
-    assert capsys.readouterr().err.startswith("fastdispatch: node2 (")
+def test_compat_refuses_other_graphs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for graph, message in (
+        (GOLD / "syn_view_const.txt", "node2 (View"),
+        (GOLD / "syn_add_alias.txt", "--compat: the graph has one stage"),
+    ):
+        assert run(graph, tmp_path / "out", "--compat") == 2
+        assert message in capsys.readouterr().err
+    assert run("gnmt_10_stages", tmp_path / "out", "--compat", "--verify") == 2
+    assert "--verify: not with --compat" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -147,7 +127,6 @@ def test_outputs_of_early_stages_are_returned() -> None:
     nodes = [Node("1", "Input0"), Node("2", "Linear(4, 4)", stage=0), Node("3", "Linear(4, 2)", stage=0)]
     graph = Graph([*nodes, Node("4", "ReLU()", stage=1)], [("1", "2"), ("2", "3"), ("2", "4")])
     assert "return (out3, out4)" in written(graph)["net.py"]
-    assert any("no node reads it" in line for line in convert(graph, "pd", "net", published=True).warnings)
 
 
 def test_calls_have_keywords_and_any_order() -> None:
@@ -256,18 +235,6 @@ def test_a_changed_file_is_not_overwritten(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "net.py").write_text("mine")
     assert run("two_stages", tmp_path / "other") == 2
-    assert run("two_stages", tmp_path / "other", "--compat") == 2
-
-
-def test_templates_have_the_published_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    own = tmp_path / "model.template"
-    own.write_text("# 100 %%\nclass %(module_name)s: pass\n")
-    assert run("two_stages", tmp_path / "out", "--model_template_filename", str(own)) == 0
-    assert (tmp_path / "out" / "stage1.py").read_text() == "# 100 %\nclass Stage1: pass\n"
-    for text in ("%(nothing)s", "50 %"):
-        own.write_text(text)
-        assert run("two_stages", tmp_path / "out", "--conf_template_filename", str(own)) == 2
-        assert str(own) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("map", ["0:3", "0:3,1:1,2:1", "0-3,1-1", "0:0,1:1", "", "0:x,1:1"])

@@ -13,13 +13,12 @@ from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, OutputFolder
 from fastdispatch.pipeline.convert import convert
-from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.imports import read_imports
 from fastdispatch.pipeline.convert.layer_graph import from_graph
 from fastdispatch.pipeline.convert.saving import save
 from fastdispatch.pipeline.convert.targets import TARGETS
-from fastdispatch.pipeline.convert.templates import Templates, template
 from fastdispatch.pipeline.convert.verify import Verification, verify
+from fastdispatch.pipeline.convert.written import Written
 from fastdispatch.pipeline.graph import Graph
 
 SCHEMA = "fastdispatch-convert/1"
@@ -45,8 +44,6 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "-o", "--output_directory", type=OutputFolder, metavar="FOLDER", required=True, help="output folder"
     )
     needed.add_argument("--stage_to_num_ranks_map", metavar="MAP", help="replicas of each stage in order, e.g. 0:3,1:1")
-    for name in ("model", "init", "conf"):
-        needed.add_argument(f"--{name}_template_filename", type=Input, metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument(
         "--target",
         choices=TARGETS,
@@ -55,7 +52,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="runtime of the program: package (default; modules only), torch or deepspeed",
     )
     parser.add_argument(
-        "--compat", action="store_true", help="write the same files as the published converter, including its faults"
+        "--compat", action="store_true", help="write the same files as the published converter, for graphs like GNMT's"
     )
     parser.add_argument(
         "--import",
@@ -78,6 +75,8 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.compat and arguments.verify:
+        raise Error("--verify: not with --compat, whose packages cannot run")
     graph = Graph.read(arguments.profile_filename)
     folder = Path(arguments.output_directory)
     written = convert(
@@ -86,7 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.arch,
         replicas=replicas_of(arguments.stage_to_num_ranks_map),
         imports=arguments.imports,
-        templates=_templates(arguments),
         published=arguments.compat,
         target=arguments.target,
         folder=folder,
@@ -104,20 +102,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if verdict and verdict.faults else 0
 
 
-def _templates(arguments: argparse.Namespace) -> Templates:
-    built_in = Templates()
-    return Templates(
-        model=template(arguments.model_template_filename, built_in.model),
-        init=template(arguments.init_template_filename, built_in.init),
-        conf=template(arguments.conf_template_filename, built_in.conf),
-    )
-
-
 def _verdict(arguments: argparse.Namespace, folder: Path, written: Written, graph: Graph) -> Verification:
-    # The published converter runs the nodes of a stage in another order: dropout draws different numbers.
-    train = not (arguments.eval or arguments.compat)
     imports = read_imports(arguments.imports)
-    return verify(folder, written, from_graph(graph), imports, arguments.inputs, train=train)
+    return verify(folder, written, from_graph(graph), imports, arguments.inputs, train=not arguments.eval)
 
 
 def _verdict_lines(verdict: Verification | None) -> list[str]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from fastdispatch._core import Error
 
 if TYPE_CHECKING:
-    from fastdispatch.pipeline.convert.compat import Written
-    from fastdispatch.pipeline.convert.templates import Templates
+    from fastdispatch.pipeline.convert.written import Written
     from fastdispatch.pipeline.graph import Graph
 
 
@@ -25,7 +24,6 @@ def convert(
     *,
     replicas: Sequence[int] | None = None,
     imports: Iterable[str] = (),
-    templates: Templates | None = None,
     published: bool = False,
     target: str = "package",
     folder: str | os.PathLike[str] = "package",
@@ -44,7 +42,7 @@ def convert(
     imports:
         ``Name=module:Class(args)``: how classes outside torch.nn are made.
     published:
-        The published converter's files, faults included.
+        The published converter's files, for graphs like GNMT's.
     target:
         "package"; "torch" and "deepspeed" add a program that trains it.
     folder, inputs:
@@ -52,21 +50,21 @@ def convert(
 
     Raises :class:`fastdispatch.Error` for a node that cannot be converted, with the reason.
     """
-    from fastdispatch.pipeline.convert import compat, package
+    from fastdispatch.pipeline.convert import package
     from fastdispatch.pipeline.convert.imports import read_imports
     from fastdispatch.pipeline.convert.layer_graph import from_graph
     from fastdispatch.pipeline.convert.stage_plans import plan
     from fastdispatch.pipeline.convert.targets import TARGETS, add_program
-    from fastdispatch.pipeline.convert.templates import Templates
 
     layers = from_graph(graph)
-    used = templates or Templates()
     if target not in TARGETS or (published and target != "package"):
         raise Error(f"target {target}: there are {', '.join(TARGETS)}, the first alone in the published form")
     if published:
-        return compat.write(layers, name, arch, None if replicas is None else [*replicas], used)
+        from fastdispatch.pipeline.convert.published import write
+
+        return write(layers, name, arch, replicas)
     made = plan(layers, read_imports(imports))
-    written = package.write(made, name, arch, replicas, used)
+    written = package.write(made, name, arch, replicas)
     if target != "package":
         add_program(written, made, target, Path(folder), name, inputs, replicas)
     return written

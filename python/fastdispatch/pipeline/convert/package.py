@@ -6,14 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.convert import compat
-from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.emit import emit_stage, emit_whole, wires
 from fastdispatch.pipeline.convert.naming import check_names
 from fastdispatch.pipeline.convert.rows import rows
 from fastdispatch.pipeline.convert.stage_plans import PackagePlan
-from fastdispatch.pipeline.convert.templates import Templates
+from fastdispatch.pipeline.convert.templates import INIT, MODEL
 from fastdispatch.pipeline.convert.ties import Ties
+from fastdispatch.pipeline.convert.written import Written, configuration_text, configurations
 
 _WEIGHTS = '''\
 """Where the weights of every stage come from, and what loads them."""
@@ -59,7 +58,7 @@ def ties_of(plan: PackagePlan) -> Ties:
     return Ties(declared, plan.names)
 
 
-def write(plan: PackagePlan, name: str, arch: str, replicas: Sequence[int] | None, templates: Templates) -> Written:
+def write(plan: PackagePlan, name: str, arch: str, replicas: Sequence[int] | None) -> Written:
     """All files of the package."""
     imported = {statement.split()[-1] for each in plan.operators.values() for statement in each.imports}
     check_names(name, arch, sorted(imported))
@@ -72,7 +71,7 @@ def write(plan: PackagePlan, name: str, arch: str, replicas: Sequence[int] | Non
     for stage in plan.stages:
         file = f"stage{stage.index}" if count > 1 else arch
         made = emit_stage(plan, stage, f"Stage{stage.index}" if count > 1 else name, ties)
-        written.files[f"{file}.py"] = _tidy(templates.model.fill(made.fields))
+        written.files[f"{file}.py"] = _tidy(MODEL % made.fields)
         written.lines.append(f"Done generating {file}.py...")
         for id, layer in made.layers.items():
             module = plan.graph.nodes[id].about.get("module")
@@ -82,15 +81,16 @@ def write(plan: PackagePlan, name: str, arch: str, replicas: Sequence[int] | Non
     written.inputs = {plan.names.wire(id): id for id in plan.inputs}
     written.outputs = {_output_name(plan, id): id for id in plan.outputs}
     if count > 1:
-        written.files[f"{arch}.py"] = _tidy(templates.model.fill(emit_whole(plan, name, ties)))
+        written.files[f"{arch}.py"] = _tidy(MODEL % emit_whole(plan, name, ties))
         written.lines.append("Done with sub-graph fusion...")
     written.files["weights.py"] = _WEIGHTS % {
         "layers": rows([*dict.fromkeys(layers)]),
         "shared": rows([tuple(group) for group in ties.groups]),
     }
-    written.files["__init__.py"] = templates.init.fill(_init(plan, name, arch))
-    for file, fields in compat.configurations(count, None if replicas is None else [*replicas]).items():
-        written.files[file] = _with_depths(templates.conf.fill(fields), _depths(file, count, replicas))
+    written.files["__init__.py"] = INIT % _init(plan, name, arch)
+    for file, content in configurations(count, replicas).items():
+        content["stage_to_depth_map"] = _depths(file, count, replicas)
+        written.files[file] = configuration_text(content)
     return written
 
 
@@ -141,15 +141,3 @@ def _depths(file: str, count: int, replicas: Sequence[int] | None) -> dict[str, 
     ranks = [1] * count if file == "mp_conf.json" or replicas is None else [*replicas]
     total = sum(ranks)
     return {str(stage): (total - 1 - sum(ranks[:stage])) // ranks[stage] for stage in range(count)}
-
-
-def _with_depths(text: str, depths: Mapping[str, int]) -> str:
-    """The configuration with ``stage_to_depth_map``, which the published template has no field for."""
-    try:
-        content = json.loads(text)
-    except ValueError:
-        return text  # a user's template may be invalid JSON
-    if not isinstance(content, dict) or "stage_to_depth_map" in content:
-        return text
-    content["stage_to_depth_map"] = depths
-    return "{\n" + ",\n".join(f"    {json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()) + "\n}\n"

@@ -1,138 +1,100 @@
-"""The published converter's rules for one stage, faults included, and where they break the package.
+"""The package as the published converter writes it for graphs like GNMT's, byte for byte.
 
-Rules: the description of a node is matched by prefix; inputs are cloned and take the first numbers; each node in
-topological order takes one more, whether it needs it or not; an addition writes into the variable of an operand.
+The description of a node is matched by prefix; inputs are cloned and take the first numbers; each node in topological
+order takes one more, whether it needs it or not; an addition writes into the variable of an operand.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.convert.constructors import CONSTRUCTORS
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode
-from fastdispatch.pipeline.convert.published_classes import SPECIAL
+from fastdispatch.pipeline.convert.templates import INIT, MODEL
+from fastdispatch.pipeline.convert.written import Written, configuration_text, configurations
 
-_UNDECLARED = (
-    *("hidden", "__getitem__", "Add", "Mul", "Concat", "Input", "Size", "View", "Transpose"),
-    "self.get_seq_lens",
-)
-
+#: Classes outside torch.nn: a pattern of their arguments, and their module.
+_SPECIAL = {
+    "EmuBidirLSTM": (r"LSTM\((\d+), (\d+)\)", "seq2seq.models.encoder"),
+    "RecurrentAttention": (r"LSTM\((\d+), (\d+)\).*in_features=(\d+), out_features", "seq2seq.models.decoder"),
+    "Classifier": (r"in_features=(\d+), out_features=(\d+)", "seq2seq.models.decoder"),
+}
+_OPERATIONS = ("hidden", "__getitem__", "Add", "Concat", "Input")
+_OTHERS = ("Mul", "Size", "View", "Transpose", "self.get_seq_lens")
 _INDENT = "\n        "
 
-#: Architectures, by their exact names, whose weights the package initializes.
-INITIALIZED = ("vgg16", "resnet50")
 
-_INITIALIZE = """def _initialize_weights(self):
-        for m in self.modules():
-            if isinstance(m, torch.nn.Conv2d):
-                torch.nn.init.kaiming_normal_(m.weight, mode='fan_out', nonlinearity='relu')
-                if m.bias is not None:
-                    torch.nn.init.constant_(m.bias, 0)
-            elif isinstance(m, torch.nn.BatchNorm2d):
-                torch.nn.init.constant_(m.weight, 1)
-                torch.nn.init.constant_(m.bias, 0)
-            elif isinstance(m, torch.nn.Linear):
-                torch.nn.init.normal_(m.weight, 0, 0.01)
-                torch.nn.init.constant_(m.bias, 0)"""
-
-_SEQ_LENS = """def get_seq_lens(self, input_length):
-        seq_len = input_length
-        for m in %s.modules():
-            if type(m) == torch.nn.modules.conv.Conv2d:
-                seq_len = ((seq_len + 2 * m.padding[1] - m.dilation[1] * (m.kernel_size[1] - 1) - 1) / m.stride[1] + 1)
-        return seq_len.int()"""
-
-
-class Stop(Error):
-    """Where the published converter ends with a traceback."""
-
-    def __init__(self, node: LayerNode, reason: str):
-        super().__init__(f"{node}: the published converter ends here: {reason} (without --compat it may be converted)")
-
-
-@dataclass
-class PublishedStage:
-    """One class: what fills its template, and what is known to break it."""
-
-    inputs: list[str]
-    outputs: list[str]
-    fields: dict[str, str]
-    warnings: list[str]
-    #: LayerNode -> name of its layer.
-    layers: dict[str, str]
-
-
-def parts(graph: LayerGraph) -> list[LayerGraph]:
-    """One graph a stage, with its inner edges; nodes in the order in which the published converter meets them."""
-    # The published order is that of a set too: for small numbers the ascending one.
+def write(graph: LayerGraph, name: str, arch: str, replicas: Sequence[int] | None) -> Written:
+    """The package of a graph with at least two stages."""
+    if "/" in arch or "\0" in arch:
+        raise Error(f"-a {arch}: not a file name: remove the /")
+    graph.ordered()  # reports a cycle with its node
+    graph = graph.without_dead_items()
+    for node in graph.nodes.values():
+        if node.desc.startswith(_OTHERS):
+            raise Error(f"{node}: not written by --compat: leave it out")
+    # The published order is that of a set: for small numbers the ascending one.
     stages = list({node.stage for node in graph.nodes.values()})
-    if len(stages) == 1:
-        return [_connected(graph)]
-    return [_part(graph, stage) for stage in stages]
-
-
-def _connected(graph: LayerGraph) -> LayerGraph:
-    """Nodes with edges, in the order of the targets of those edges."""
-    part = LayerGraph()
-    for target in graph.in_order_of_edges:
-        for source in graph.sources_of[target]:
-            _join(part, graph.nodes[source], graph.nodes[target])
-    return part
+    if len(stages) < 2:
+        raise Error("--compat: the graph has one stage, at least two are needed")
+    if replicas is not None and len(replicas) != len(stages):
+        raise Error(f"--stage_to_num_ranks_map has {len(replicas)} stages, the graph has {len(stages)}")
+    written = Written()
+    parts = [_part(graph, stage) for stage in stages]
+    for index, part in enumerate(parts):
+        written.files[f"stage{index}.py"] = MODEL % _Writer(part, graph).fields(f"Stage{index}")
+        written.lines.append(f"Done generating stage{index}.py...")
+    rows = _fuse(graph, parts, name, arch, written)
+    imports = [f"from .{arch} import {name}", *(f"from .stage{i} import Stage{i}" for i in range(len(parts)))]
+    written.files["__init__.py"] = INIT % {
+        "arch": arch,
+        "import_statements": "\n".join(imports),
+        "model": ",\n        ".join(rows),
+        "full_model": f"{name}()",
+    }
+    for file, content in configurations(len(parts), replicas).items():
+        written.files[file] = configuration_text(content)
+    return written
 
 
 def _part(graph: LayerGraph, stage: int | None) -> LayerGraph:
+    """The nodes of a stage with its inner edges, in the order in which the published converter meets them."""
     part = LayerGraph()
     for id, node in graph.nodes.items():
-        if node.stage == stage:
-            if id not in part.nodes:
-                part.add(node)
-            for target in graph.targets_of[id]:
-                if graph.nodes[target].stage == stage:
-                    _join(part, node, graph.nodes[target])
+        if node.stage != stage:
+            continue
+        inner = [graph.nodes[target] for target in graph.targets_of[id] if graph.nodes[target].stage == stage]
+        for each in (node, *inner):
+            if each.id not in part.nodes:
+                part.add(each)
+        for target in inner:
+            part.connect(id, target.id)
     return part
 
 
-def _join(part: LayerGraph, source: LayerNode, target: LayerNode) -> None:
-    for node in (source, target):
-        if node.id not in part.nodes:
-            part.add(node)
-    part.connect(source.id, target.id)
+def _order(graph: LayerGraph) -> list[LayerNode]:
+    """Depth first by description."""
 
+    def targets(node: LayerNode) -> Iterator[LayerNode]:
+        return iter(sorted((graph.nodes[id] for id in graph.targets_of[node.id]), key=lambda node: node.desc))
 
-def order(graph: LayerGraph) -> list[LayerNode]:
-    """Depth first by description, as published, but without recursion."""
     done: set[str] = set()
     reverse: list[LayerNode] = []
-    for root in sorted(graph.nodes.values(), key=_desc):
-        if root.id in done:
-            continue
+    for root in sorted(graph.nodes.values(), key=lambda node: node.desc):
+        path = [] if root.id in done else [(root, targets(root))]
         done.add(root.id)
-        path = [(root, _targets(graph, root))]
         while path:
-            node, targets = path[-1]
-            target = next((each for each in targets if each.id not in done), None)
+            target = next((each for each in path[-1][1] if each.id not in done), None)
             if target is None:
-                reverse.append(node)
-                path.pop()
+                reverse.append(path.pop()[0])
             else:
                 done.add(target.id)
-                path.append((target, _targets(graph, target)))
+                path.append((target, targets(target)))
     return reverse[::-1]
 
 
-def _desc(node: LayerNode) -> str:
-    return node.desc
-
-
-def _targets(graph: LayerGraph, node: LayerNode) -> Iterator[LayerNode]:
-    return iter(sorted((graph.nodes[id] for id in graph.targets_of[node.id]), key=_desc))
-
-
-def input_names(part: LayerGraph, graph: LayerGraph, *, whole: bool = False) -> dict[str, str]:
+def _input_names(part: LayerGraph, graph: LayerGraph, *, whole: bool = False) -> dict[str, str]:
     """What a stage reads from other stages, or as an input of the model. The number grows at repeats too."""
     names: dict[str, str] = {}
     counter = 0
@@ -150,7 +112,7 @@ def input_names(part: LayerGraph, graph: LayerGraph, *, whole: bool = False) -> 
     return names
 
 
-def output_names(part: LayerGraph, graph: LayerGraph, counter: int) -> tuple[dict[str, str], int]:
+def _output_names(part: LayerGraph, graph: LayerGraph, counter: int) -> tuple[dict[str, str], int]:
     """Values that other stages read, and values that no node reads."""
     names: dict[str, str] = {}
     for id, node in part.nodes.items():
@@ -162,7 +124,7 @@ def output_names(part: LayerGraph, graph: LayerGraph, counter: int) -> tuple[dic
     return names, counter
 
 
-def by_id(names: dict[str, str]) -> list[str]:
+def _by_id(names: dict[str, str]) -> list[str]:
     """Sorted by the id as a text: node10 before node9."""
     return [names[id] for id in sorted(names)]
 
@@ -171,209 +133,118 @@ def as_tuple(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def stage(part: LayerGraph, graph: LayerGraph, name: str, *, initialize: bool) -> PublishedStage:
-    """The class of one stage."""
-    return _Writer(part, graph).write(name, initialize=initialize)
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
-@dataclass
 class _Writer:
-    part: LayerGraph
-    graph: LayerGraph
-    names: dict[str, str] = field(default_factory=dict)
-    statements: list[str] = field(default_factory=list)
-    declarations: list[tuple[LayerNode, str]] = field(default_factory=list)
-    imports: list[str] = field(default_factory=list)
-    methods: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    #: The node whose value a variable has.
-    contents: dict[str, str] = field(default_factory=dict)
-    #: The Size node that a View without one takes, as a variable of Python's that outlives its loop.
-    last_size: str | None = None
+    """The class of one stage."""
 
-    def write(self, name: str, *, initialize: bool) -> PublishedStage:
-        given = input_names(self.part, self.graph)
-        for counter, (id, input) in enumerate(given.items()):
-            self.names[id] = f"out{counter}"
-            self.contents[f"out{counter}"] = id
-            self.statements.append(f"out{counter} = {input}.clone()")
-            self._check_clone(self.graph.nodes[id], name)
-        for counter, node in enumerate(order(self.part), len(given)):
+    def __init__(self, part: LayerGraph, graph: LayerGraph) -> None:
+        self.part = part
+        self.graph = graph
+        self.inputs = _input_names(part, graph)
+        self.names: dict[str, str] = {id: f"out{at}" for at, id in enumerate(self.inputs)}
+        self.statements = [f"out{at} = {name}.clone()" for at, name in enumerate(self.inputs.values())]
+        self.declarations: list[str] = []
+        self.imports: set[str] = set()
+
+    def fields(self, name: str) -> dict[str, str]:
+        for counter, node in enumerate(_order(self.part), len(self.inputs)):
             self._node(node, f"out{counter}", f"self.layer{counter}")
-        made = output_names(self.part, self.graph, 0)[0]
-        outputs = by_id({id: self._read(id, None) for id in made})
-        self.statements.append(f"return {as_tuple(outputs)}")
-        declarations = _INDENT.join(text for _, text in self.declarations)
-        if initialize:
-            declarations += f"{_INDENT}self._initialize_weights()"
-            self.methods.append(_INITIALIZE)
-        fields = {
-            "layer_declarations": declarations,
+        made = _output_names(self.part, self.graph, 0)[0]
+        self.statements.append(f"return {as_tuple(_by_id({id: self._value(id) for id in made}))}")
+        return {
+            "layer_declarations": _INDENT.join(self.declarations),
             "function_definition": _INDENT.join(self.statements),
             "module_name": name,
-            "inputs": ", ".join(by_id(given)),
-            "import_statements": "\n".join(sorted(set(self.imports))),
-            "module_methods": "\n\n".join(self.methods),
+            "inputs": ", ".join(_by_id(self.inputs)),
+            "import_statements": "\n".join(sorted(self.imports)),
+            "module_methods": "",
         }
-        layers = {node.id: text.split(" = ")[0].removeprefix("self.") for node, text in self.declarations}
-        return PublishedStage(by_id(given), outputs, fields, self.warnings, layers)
 
     def _node(self, node: LayerNode, output: str, layer: str) -> None:
-        declaration = f"torch.nn.{node.desc.replace('inplace', 'inplace=True')}"
         self.names.setdefault(node.id, output)
-        special = next((prefix for prefix in SPECIAL if node.desc.startswith(prefix)), None)
-        if special is not None:
-            try:
-                declare, origin = SPECIAL[special]
-                declaration = declare(node.desc)
-            except IndexError:
-                raise Stop(node, f"its description is an unknown form of {special}") from None
-            self.imports.append(f"from {origin} import {special}")
-            if special == "MaskConv":
-                self.methods.append(_SEQ_LENS % layer)
-        if not node.desc.startswith(_UNDECLARED):
-            self.declarations.append((node, f"{layer} = {declaration}"))
-            if special is None:
-                self._check_declaration(node, declaration)
         sources = self.graph.sources_of[node.id]
-        if not sources and node.desc.startswith("Input"):
+        if node.desc.startswith(("hidden", "Input")):
             return
-        call = self._call(node, output, layer, sources)
-        if call is not None:
-            self.statements.append(call)
-
-    def _call(self, node: LayerNode, output: str, layer: str, sources: list[str]) -> str | None:
-        desc = node.desc
-        for prefix, rule in _RULES.items():
-            if desc.startswith(prefix):
-                return rule(self, node, output, sources)
-        if desc.startswith("hidden"):
-            return None
-        if desc == "self.get_seq_lens":
-            layer, sources = desc, self._only(node, sources)
-        self.contents[output] = node.id
-        return f"{output} = {layer}({', '.join(self._read(source, node) for source in sources)})"
-
-    def _size(self, node: LayerNode, output: str, sources: list[str]) -> str:
-        (source,) = self._only(node, sources)
-        self.contents[output] = node.id
-        return f"{output} = {self._read(source, node)}.size({self._number(node, 'Size')})"
-
-    def _view(self, node: LayerNode, output: str, sources: list[str]) -> str:
-        sizes = [source for source in sources if self.graph.nodes[source].desc.startswith("Size")]
-        data = [source for source in sources if source not in sizes]
-        if sizes:
-            self.last_size = sizes[-1]
-        if not data:
-            raise Stop(node, "it has no input")
-        found = re.search(r"View\((-?\d+)\)", node.desc)
-        if found is None:
-            shape = ", ".join(self._read(size, node) for size in sizes)
-            if re.search(r"\d", node.desc) or not sizes:
-                self.warnings.append(f"{node}: its shape is written as ({shape}), not as described")
-        elif self.last_size is None:
-            raise Stop(node, "it needs a Size before it")
+        if not node.desc.startswith(_OPERATIONS):
+            self.declarations.append(f"{layer} = {self._declaration(node)}")
+        if node.desc.startswith("Add"):
+            self.statements.append(self._add(node, sources))
+            return
+        if node.desc.startswith("__getitem__") and "hidden" in self.graph.nodes[sources[0]].desc:
+            self.statements.append(f"{output} = None")
+            return
+        values = ", ".join(self._value(source) for source in sources)
+        if node.desc.startswith("__getitem__"):
+            self.statements.append(f"{output} = {values}[{_number(node)}]")
+        elif node.desc.startswith("Concat"):
+            self.statements.append(f"{output} = torch.cat([{values}], {_number(node)})")
         else:
-            if not sizes:
-                self.warnings.append(f"{node}: takes the size of another node, {self.last_size}")
-            shape = f"{self._read(self.last_size, node)}, {int(found.group(1))}"
-        self.contents[output] = node.id
-        return f"{output} = {self._read(data[-1], node)}.view({shape})"
+            self.statements.append(f"{output} = {layer}({values})")
 
-    def _item(self, node: LayerNode, output: str, sources: list[str]) -> str:
-        (source,) = self._only(node, sources)
-        index = self._number(node, "__getitem__")
-        self.contents[output] = node.id
-        if "hidden" in self.graph.nodes[source].desc:
-            return f"{output} = None"
-        return f"{output} = {self._read(source, node)}[{index}]"
+    def _declaration(self, node: LayerNode) -> str:
+        for name, (pattern, module) in _SPECIAL.items():
+            if node.desc.startswith(name):
+                found = re.search(pattern, node.desc)
+                if found is None:
+                    raise Error(f"{node}: its description is an unknown form of {name}")
+                self.imports.add(f"from {module} import {name}")
+                return f"{name}({', '.join(found.groups())})"
+        return f"torch.nn.{re.sub('inplace(?!=)', 'inplace=True', node.desc)}"
 
-    def _add(self, node: LayerNode, output: str, sources: list[str]) -> str:
-        return self._binary(node, sources, "+")
-
-    def _multiply(self, node: LayerNode, output: str, sources: list[str]) -> str:
-        return self._binary(node, sources, "*")
-
-    def _binary(self, node: LayerNode, sources: list[str], sign: str) -> str:
+    def _add(self, node: LayerNode, sources: list[str]) -> str:
         if len(sources) != 2:
-            raise Stop(node, f"it has {len(sources)} operands, not 2")
+            raise Error(f"{node}: it has {len(sources)} operands, not 2")
         first, second = sources
         if len(self.graph.targets_of[first]) > 1:
             first, second = second, first
-        left, right = self._read(first, node), self._read(second, node)
+        left = self._value(first)
         self.names[node.id] = left
-        self.contents[left] = node.id
-        return f"{left} = {left} {sign} {right}"
+        return f"{left} = {left} + {self._value(second)}"
 
-    def _concat(self, node: LayerNode, output: str, sources: list[str]) -> str:
-        values = ", ".join(self._read(source, node) for source in sources)
-        self.contents[output] = node.id
-        return f"{output} = torch.cat([{values}], {self._number(node, 'Concat')})"
-
-    def _transpose(self, node: LayerNode, output: str, sources: list[str]) -> str:
-        found = re.search(r"Transpose\((.+)\)", node.desc)
-        if found is None:
-            raise Stop(node, "it has no dimensions")
-        (source,) = self._only(node, sources)
-        self.contents[output] = node.id
-        return f"{output} = {self._read(source, node)}.transpose({found.group(1)})"
-
-    def _only(self, node: LayerNode, sources: list[str]) -> list[str]:
-        if len(sources) != 1:
-            raise Stop(node, f"it has {len(sources)} inputs, not 1")
-        return sources
-
-    def _number(self, node: LayerNode, name: str) -> int:
-        found = re.search(name + r"\((-?\d+)\)", node.desc)
-        if found is None:
-            raise Stop(node, "it has no number")
-        return int(found.group(1))
-
-    def _read(self, id: str, reader: LayerNode | None) -> str:
-        """The variable that should hold a node's value."""
+    def _value(self, id: str) -> str:
         if id not in self.names:
-            raise Stop(reader or self.graph.nodes[id], f"{id} has no value in this stage")
-        variable = self.names[id]
-        owner = self.contents.get(variable)
-        who = f"{reader} reads {variable}" if reader else f"{variable} is returned"
-        if owner is None and not self.graph.nodes[id].desc.startswith("Input"):
-            self.warnings.append(f"{who}, which {self.graph.nodes[id]} never sets")
-        elif owner is not None and owner != id:
-            self.warnings.append(f"{who} for {id}, which {self.graph.nodes[owner]} has overwritten")
-        return variable
-
-    def _check_clone(self, node: LayerNode, name: str) -> None:
-        sources = [self.graph.nodes[source] for source in self.graph.sources_of[node.id]]
-        if node.desc.startswith("__getitem__") and sources and "hidden" in sources[0].desc:
-            self.warnings.append(f"{node}: is None, and {name} calls None.clone()")
-        elif any(self.graph.nodes[target].desc.startswith("__getitem__") for target in self.graph.targets_of[node.id]):
-            self.warnings.append(f"{node}: is a tuple, and {name} calls its clone()")
-
-    def _check_declaration(self, node: LayerNode, declaration: str) -> None:
-        try:
-            parsed = ast.parse(declaration, mode="eval")
-        except (SyntaxError, ValueError, RecursionError):
-            self.warnings.append(f"{node}: its declaration, {_short(declaration)}, is not valid Python")
-            return
-        names = [each.id for each in ast.walk(parsed) if isinstance(each, ast.Name) and each.id != "torch"]
-        name = re.match(r"\w*", node.desc)
-        if name is None or name.group() not in CONSTRUCTORS:
-            self.warnings.append(f"{node}: torch.nn has no such class")
-        elif names:
-            self.warnings.append(f"{node}: its declaration, {_short(declaration)}, uses {names[0]} as a name")
+            raise Error(f"{self.graph.nodes[id]}: has no value in a stage that reads it")
+        return self.names[id]
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _number(node: LayerNode) -> int:
+    found = re.search(r"\((-?\d+)\)", node.desc)
+    if found is None:
+        raise Error(f"{node}: it has no number")
+    return int(found.group(1))
 
 
-#: By prefix, in the order in which they are tried.
-_RULES: dict[str, Callable[[_Writer, LayerNode, str, list[str]], str]] = {
-    "Size": _Writer._size,
-    "View": _Writer._view,
-    "__getitem__": _Writer._item,
-    "Add": _Writer._add,
-    "Mul": _Writer._multiply,
-    "Concat": _Writer._concat,
-    "Transpose": _Writer._transpose,
-}
+def _fuse(graph: LayerGraph, parts: list[LayerGraph], name: str, arch: str, written: Written) -> list[str]:
+    """Write the class that chains all stages; return the rows of ``model()``."""
+    given = _input_names(graph, graph, whole=True)
+    names = dict(given)
+    rows: list[str] = []
+    statements: list[str] = []
+    counter = 0
+    last = [""]
+    for index, part in enumerate(parts):
+        reads = [*_input_names(part, graph)]
+        for id in reads:
+            if id not in names:
+                raise Error(f"{graph.nodes[id]}: stage {index} reads its value, which no earlier stage computes")
+        made, counter = _output_names(part, graph, counter)
+        if not made:
+            raise Error(f"stage {index}: it has no outputs")
+        inputs = _by_id({id: names[id] for id in reads})
+        names.update(made)
+        last = _by_id(made)
+        statements.append(f"{as_tuple(last)} = self.stage{index}({', '.join(inputs)})")
+        rows.append(f"(Stage{index}(), [{_quoted(inputs)}], [{_quoted(last)}])")
+    written.files[f"{arch}.py"] = MODEL % {
+        "layer_declarations": _INDENT.join(f"self.stage{i} = Stage{i}()" for i in range(len(parts))),
+        "function_definition": _INDENT.join([*statements, f"return {as_tuple(last)}"]),
+        "module_name": name,
+        "inputs": ", ".join(_by_id(given)),
+        "import_statements": "\n".join(f"from .stage{i} import Stage{i}" for i in range(len(parts))),
+        "module_methods": "",
+    }
+    written.lines.append("Done with sub-graph fusion...")
+    return [*rows, f'(criterion, ["{last[0]}"], ["loss"])']

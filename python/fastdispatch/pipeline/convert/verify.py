@@ -17,12 +17,11 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert import package
-from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.imports import Import
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph
 from fastdispatch.pipeline.convert.samples import samples
 from fastdispatch.pipeline.convert.stage_plans import plan
-from fastdispatch.pipeline.convert.templates import Templates
+from fastdispatch.pipeline.convert.written import Written
 
 _SEED = 20
 _WHOLE = "the whole"
@@ -70,7 +69,7 @@ def verify(
     ``inputs``: shapes of the model's inputs, ``2x3x32x32,4x8:int64:100``; guessed from the layers behind them if not
     given. ``train``: with dropout and batch statistics."""
     whole_plan = plan(graph, imports, whole=True)
-    names = package.write(whole_plan, "Whole", "whole", None, Templates())
+    names = package.write(whole_plan, "Whole", "whole", None)
     with tempfile.TemporaryDirectory() as place:
         for name, text in names.files.items():
             (Path(place) / name).write_text(text, encoding="utf-8")
