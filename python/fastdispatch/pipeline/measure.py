@@ -1,4 +1,4 @@
-"""``profile``: record some steps of a model, return its graph of layers (docs/guides/pipeline-profile.md)."""
+"""``profile``: record some steps of a model, return its graph of layers (docs/guides/pipeline-partition.md)."""
 
 from __future__ import annotations
 

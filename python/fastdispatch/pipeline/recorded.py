@@ -1,4 +1,4 @@
-"""``profile`` of a recording: a graph of layers from ``CallGraph(et=True)`` (docs/guides/pipeline-profile.md).
+"""``profile`` of a recording: a graph of layers from ``CallGraph(et=True)`` (docs/guides/pipeline-partition.md).
 
 Forwards of modules and operators between them are the layers, tensors that go into one and came out of another are the
 edges, and autograd nodes are known by the numbers of the operators that made them.

@@ -36,15 +36,6 @@ CAUSES = (
 )
 #: The causes that are waits for another rank.
 WAITING = ("warm_up", "steady", "cool_down")
-#: Changes in ``PipelineReport.what_if``.
-CHANGES = (
-    "stage_faster",
-    "balanced",
-    "overlapped_transfers",
-    "double_micro_batches",
-    "schedule",
-    "move_layer",
-)
 
 
 class PipelineReport:

@@ -20,7 +20,7 @@ def rule(
     bytes: str | None = None,
     when: str | None = None,
 ) -> None:
-    """Record each call of a function as a job, if the timeline has jobs (docs/guides/pipeline-jobs.md).
+    """Record each call of a function as a job, if the timeline has jobs (docs/formats/pipeline-jobs.md).
 
     ``path_suffix`` is the end of its file's path (``engine/steps.py``), ``qualname`` its ``__qualname__``
     (``Engine.forward``), ``kind`` that of the job: ``F``, ``B``, ``SA``..., any text, two with a plus between them for

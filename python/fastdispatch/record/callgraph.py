@@ -85,7 +85,7 @@ class CallGraph(Recorded):
         :class:`fastdispatch.Timeline`.
     jobs:
         ``True`` adds jobs to the timeline, or makes a timeline of only jobs: each :class:`fastdispatch.job`, and each
-        job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/guides/pipeline-jobs.md).
+        job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/formats/pipeline-jobs.md).
     et:
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step needs about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.

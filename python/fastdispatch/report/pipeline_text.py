@@ -17,15 +17,12 @@ from fastdispatch.text.formats import grouped, printable, seconds
 _MOST = 12
 
 
-def print_report(made: PipelineReport, file: IO[str], change: str | None = None) -> None:
-    """Print sentences, then tables. ``change``: only these rows of the estimates."""
-    print_parts(parts(made, change), file, width_of(file))
+def print_report(made: PipelineReport, file: IO[str]) -> None:
+    """Print sentences, then tables."""
+    print_parts(parts(made), file, width_of(file))
 
 
-def parts(made: PipelineReport, change: str | None) -> Iterator[Text | Table]:
-    if change is not None:
-        yield changes([row for row in made.what_if if row["change"] == change])
-        return
+def parts(made: PipelineReport) -> Iterator[Text | Table]:
     yield Text(head(made), style="dim")
     for line in made.sentences:
         yield Text(printable(f"* {line}"))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -19,7 +20,6 @@ from hypothesis import strategies as draw
 from fastdispatch.cli import main
 from fastdispatch.pipeline import Graph, Node, convert
 from fastdispatch.pipeline.convert.constructors import CONSTRUCTORS
-from fastdispatch.pipeline.convert.templates import Template, Templates
 from fastdispatch.pipeline.measure import profile
 from tests.integration.pipelines import seq2seq_standin
 
@@ -165,7 +165,8 @@ BARE += "    def forward(self, %(inputs)s):\n        %(function_definition)s\n"
 @given(graphs())
 def test_stages_compute_the_layers_of_the_graph(graph: Graph) -> None:
     values = expected(graph)
-    made = convert(graph, "Net", "net", templates=Templates(model=Template(BARE, "bare")))
+    with mock.patch("fastdispatch.pipeline.convert.package.MODEL", BARE):
+        made = convert(graph, "Net", "net")
     space: dict[str, Any] = {"torch": symbolic_torch()}
     for name, text in made.files.items():
         if name.endswith(".py") and name not in ("__init__.py", "weights.py", "net.py"):

@@ -189,7 +189,7 @@ def test_the_command(runs: dict[str, Path], tmp_path: Path) -> None:
     text = command(runs["stage"])
     assert "* stage 1 is the slowest" in text
     assert "theory: equal stages, transfers free" in text
-    assert "stage 1 computes 10 % faster" in command(runs["stage"], "--what-if", "stage_faster")
+    assert "stage 1 computes 10 % faster" in command(runs["stage"])
 
 
 def test_bad_input(runs: dict[str, Path], tmp_path: Path) -> None:

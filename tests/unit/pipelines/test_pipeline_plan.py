@@ -438,9 +438,6 @@ def test_times() -> None:
         ("zb-v --stages 2 --micro-batches 4 --chunks 3", "zb-v has 2 chunks per stage, not 3"),
         ("interleaved --stages 2 --micro-batches 4 --chunks 1", "at least 2 chunks"),
         ("interleaved --stages 3 --micro-batches 7", "not a multiple of the 2 rounds"),
-        ("interleaved --stages 3 --micro-batches 6 --group 2", "at least as many micro-batches as there are stages"),
-        ("interleaved --stages 3 --micro-batches 7 --group 5", "the last group would have 2"),
-        ("1f1b --stages 3 --micro-batches 7 --group 5", "1f1b has no groups"),
         ("1f1b --stages 3 --micro-batches 7 --stage 3", "stages 0 to 2"),
         ("1f1b --stages 3 --micro-batches 7 --steps", "use deepspeed-train"),
         ("1f1b --stages 3 --micro-batches 7 --forward 1,2", "forward: 2 times; give 1, or 3: one per stage"),
@@ -460,6 +457,19 @@ def test_bad_input_is_one_line(arguments: str, words: str, capsys: pytest.Captur
     out, err = capsys.readouterr()
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert words in err and err.startswith("fastdispatch: ")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "micro_batches", "group", "words"),
+    [
+        ("interleaved", 6, 2, "at least as many micro-batches as there are stages"),
+        ("interleaved", 7, 5, "the last group would have 2"),
+        ("1f1b", 7, 5, "1f1b has no groups"),
+    ],
+)
+def test_bad_groups(schedule: str, micro_batches: int, group: int, words: str) -> None:
+    with pytest.raises(fastdispatch.Error, match=words):
+        plan(schedule, 3, micro_batches, 2 if schedule == "interleaved" else 1, group=group)
 
 
 def test_bad_calls() -> None:

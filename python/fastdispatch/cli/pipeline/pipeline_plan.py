@@ -25,7 +25,6 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--micro-batches", type=count, required=True, metavar="M", help="number of micro-batches per optimizer step"
     )
     parser.add_argument("--chunks", type=count, metavar="V", help="model chunks per stage (interleaved: default 2)")
-    parser.add_argument("--group", type=count, metavar="G", help="interleaved: consecutive micro-batches per chunk")
     parser.add_argument("--stage", type=whole, metavar="K", help="print only stage K")
     parser.add_argument(
         "--steps",
@@ -60,7 +59,7 @@ def _times(text: str) -> list[Fraction]:
 
 def run(arguments: argparse.Namespace) -> None:
     chunks = arguments.chunks or (2 if arguments.schedule == "interleaved" else 1)
-    made = plan(arguments.schedule, arguments.stages, arguments.micro_batches, chunks, group=arguments.group)
+    made = plan(arguments.schedule, arguments.stages, arguments.micro_batches, chunks)
     if arguments.stage is not None and not 0 <= arguments.stage < made.stages:
         raise Error(f"--stage {arguments.stage}: the plan has stages 0 to {made.stages - 1}")
     times = {name: _one_or_all(getattr(arguments, name)) for name in ("forward", "backward", "transfer")}

@@ -8,7 +8,7 @@ import sys
 from fastdispatch.cli.paths import Input, SvgFile
 from fastdispatch.cli.timeline.timeline_merge import add_aligned
 from fastdispatch.files.output import write
-from fastdispatch.pipeline.report import CHANGES, report
+from fastdispatch.pipeline.report import report
 
 _DESCRIPTION = """Analyze the time of a pipeline: step time, measured and theoretical bubble, causes of idle time, waits
 between stages, the critical path, and estimated improvements. RUN is a run directory, a merge, or recordings of
@@ -25,9 +25,6 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="analyze iterations A to B-1 (default: all complete ones except the first)",
     )
     add_aligned(parser)
-    parser.add_argument(
-        "--what-if", choices=CHANGES, metavar="CHANGE", help=f"print only these estimates: {', '.join(CHANGES)}"
-    )
     parser.add_argument(
         "--json",
         action="store_true",
@@ -62,4 +59,4 @@ def run(arguments: argparse.Namespace) -> None:
         return
     from fastdispatch.report.pipeline_text import print_report
 
-    print_report(made, sys.stdout, arguments.what_if)
+    print_report(made, sys.stdout)
