@@ -233,7 +233,7 @@ def test_bad_paths_are_one_line(tmp_path: Path) -> None:
     for arguments, text in (
         (["stacks", tmp_path / "none"], "no such recording or run directory"),
         (["top", tmp_path / "empty", "--once"], "no recording in this folder"),
-        (["on", tmp_path / "empty"], "no recording in this folder"),
+        (["resume", tmp_path / "empty"], "no recording in this folder"),
         (["top", tmp_path, "--json"], "--json requires --once"),
         (["top", tmp_path, "--interval", "0"], "0.1 to 3600"),
     ):
