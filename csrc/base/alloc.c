@@ -10,7 +10,7 @@ static atomic_size_t in_use;
 static atomic_long remaining = -1;
 
 static bool
-refused(void)
+allocation_refused(void)
 {
     long left = atomic_load_explicit(&remaining, memory_order_relaxed);
     if (left < 0) {
@@ -24,7 +24,7 @@ refused(void)
 }
 
 static void *
-counted(void *block)
+count_block(void *block)
 {
     if (block != NULL) {
         atomic_fetch_add_explicit(&in_use, malloc_usable_size(block),
@@ -36,28 +36,29 @@ counted(void *block)
 void *
 fd_malloc(size_t size)
 {
-    return refused() ? NULL : counted(malloc(size > 0 ? size : 1));
+    return allocation_refused() ? NULL
+                                : count_block(malloc(size > 0 ? size : 1));
 }
 
 void *
 fd_calloc(size_t count, size_t size)
 {
-    return refused()
+    return allocation_refused()
              ? NULL
-             : counted(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
+             : count_block(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
 }
 
 void *
 fd_realloc(void *block, size_t size)
 {
-    if (refused()) {
+    if (allocation_refused()) {
         return NULL;
     }
     size_t before = block != NULL ? malloc_usable_size(block) : 0;
     void *grown = realloc(block, size > 0 ? size : 1);
     if (grown != NULL) {
         atomic_fetch_sub_explicit(&in_use, before, memory_order_relaxed);
-        counted(grown);
+        count_block(grown);
     }
     return grown;
 }

@@ -6,7 +6,7 @@ enum { NAME_BYTES = 128 };
 
 /* Convert letters to lower case and omit '_'. */
 static void
-simplify(const char *name, size_t size, char to[NAME_BYTES])
+simplify_name(const char *name, size_t size, char to[NAME_BYTES])
 {
     size_t made = 0;
     for (size_t i = 0; i < size && made < NAME_BYTES - 1; i++) {
@@ -40,7 +40,7 @@ fd_operation_of(const char *name, size_t size)
                       {"recv", FD_RECEIVE},
                       {"receive", FD_RECEIVE}};
     char plain[NAME_BYTES];
-    simplify(name, size, plain);
+    simplify_name(name, size, plain);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         if (strstr(plain, operations[i].text) != NULL) {
             return operations[i].operation;

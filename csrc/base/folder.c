@@ -95,7 +95,7 @@ open_directory(const char *path)
 }
 
 static fd_status
-hold(fd_folder *folder, int fd, const char *path, fd_error *error)
+hold_directory(fd_folder *folder, int fd, const char *path, fd_error *error)
 {
     struct stat info = {.st_mode = 0};
     fstat(fd, &info);
@@ -134,7 +134,7 @@ fd_folder_open(fd_folder *folder, const char *path, bool make, fd_error *error)
     if (fd < 0 && make && errno == ENOENT && make_all(path)) {
         fd = open_directory(path);
     }
-    return fd >= 0 ? hold(folder, fd, path, error)
+    return fd >= 0 ? hold_directory(folder, fd, path, error)
                    : fd_fail(error, FD_EIO, "%s: cannot %s the directory: %s",
                              path, make ? "make" : "open", strerror(errno));
 }
@@ -157,7 +157,7 @@ fd_folder_of(fd_folder *folder, const char *path, const char **name,
         part[size > 0 ? size : 1] = '\0';
         fd = open_directory(part);
     }
-    return fd >= 0 ? hold(folder, fd, part, error)
+    return fd >= 0 ? hold_directory(folder, fd, part, error)
                    : fd_fail(error, FD_EIO, "%s: cannot %s: %s", path, verb,
                              strerror(errno));
 }
@@ -168,7 +168,7 @@ fd_folder_copy(fd_folder *folder, const fd_folder *from, fd_error *error)
     *folder = (fd_folder){.fd = -1};
     int fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
     return fd >= 0
-             ? hold(folder, fd, from->path, error)
+             ? hold_directory(folder, fd, from->path, error)
              : fd_fail(error, FD_EIO, "%s: %s", from->path, strerror(errno));
 }
 

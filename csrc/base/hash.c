@@ -25,33 +25,33 @@ typedef struct state {
 } state;
 
 static uint64_t
-rotated(uint64_t x, int by)
+rotate_left(uint64_t x, int by)
 {
     return x << by | x >> (64 - by);
 }
 
 static void
-mix(state *s, int rounds)
+mix_state(state *s, int rounds)
 {
     while (rounds-- > 0) {
         s->v0 += s->v1;
         s->v2 += s->v3;
-        s->v1 = rotated(s->v1, 13) ^ s->v0;
-        s->v3 = rotated(s->v3, 16) ^ s->v2;
-        s->v0 = rotated(s->v0, 32);
+        s->v1 = rotate_left(s->v1, 13) ^ s->v0;
+        s->v3 = rotate_left(s->v3, 16) ^ s->v2;
+        s->v0 = rotate_left(s->v0, 32);
         s->v2 += s->v1;
         s->v0 += s->v3;
-        s->v1 = rotated(s->v1, 17) ^ s->v2;
-        s->v3 = rotated(s->v3, 21) ^ s->v0;
-        s->v2 = rotated(s->v2, 32);
+        s->v1 = rotate_left(s->v1, 17) ^ s->v2;
+        s->v3 = rotate_left(s->v3, 21) ^ s->v0;
+        s->v2 = rotate_left(s->v2, 32);
     }
 }
 
 static void
-take(state *s, uint64_t word)
+take_word(state *s, uint64_t word)
 {
     s->v3 ^= word;
-    mix(s, 2);
+    mix_state(s, 2);
     s->v0 ^= word;
 }
 
@@ -67,14 +67,14 @@ fd_siphash(fd_sip_key key, const void *bytes, size_t size)
     size_t left = size;
     for (; left >= sizeof word; left -= sizeof word, at += sizeof word) {
         memcpy(&word, at, sizeof word);
-        take(&s, word);
+        take_word(&s, word);
     }
     word = 0;
     if (left > 0) {
         memcpy(&word, at, left);
     }
-    take(&s, word | (uint64_t)size << 56);
+    take_word(&s, word | (uint64_t)size << 56);
     s.v2 ^= 0xff;
-    mix(&s, 4);
+    mix_state(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }

@@ -7,7 +7,7 @@
 enum { FIRST_SLOTS = 64 };
 
 static void
-place(fd_slot_ref *slots, uint32_t mask, fd_slot_ref entry)
+place_entry(fd_slot_ref *slots, uint32_t mask, fd_slot_ref entry)
 {
     uint32_t at = entry.hash & mask;
     while (slots[at].id != 0) {
@@ -17,7 +17,7 @@ place(fd_slot_ref *slots, uint32_t mask, fd_slot_ref entry)
 }
 
 static fd_status
-grow(fd_index *index)
+grow_slots(fd_index *index)
 {
     uint32_t size = index->slots == NULL ? FIRST_SLOTS : 2 * (index->mask + 1);
     fd_slot_ref *slots = fd_calloc(size, sizeof *slots);
@@ -26,7 +26,7 @@ grow(fd_index *index)
     }
     for (uint32_t i = 0; index->slots != NULL && i <= index->mask; i++) {
         if (index->slots[i].id != 0) {
-            place(slots, size - 1, index->slots[i]);
+            place_entry(slots, size - 1, index->slots[i]);
         }
     }
     fd_free(index->slots);
@@ -39,12 +39,12 @@ fd_status
 fd_index_add(fd_index *index, uint64_t hash, uint32_t id)
 {
     if (index->slots == NULL || 2 * (index->count + 1) > index->mask) {
-        fd_status status = grow(index);
+        fd_status status = grow_slots(index);
         if (status != FD_OK) {
             return status;
         }
     }
-    place(index->slots, index->mask, (fd_slot_ref){(uint32_t)hash, id});
+    place_entry(index->slots, index->mask, (fd_slot_ref){(uint32_t)hash, id});
     index->count++;
     return FD_OK;
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 static int
-change(int fd, int command, struct flock *lock)
+change_lock(int fd, int command, struct flock *lock)
 {
     int result;
     do {
@@ -18,7 +18,7 @@ fd_lock_state
 fd_lock_take(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (change(fd, F_OFD_SETLK, &lock) == 0) {
+    if (change_lock(fd, F_OFD_SETLK, &lock) == 0) {
         return FD_LOCK_FREE;
     }
     return errno == EAGAIN || errno == EACCES ? FD_LOCK_HELD : FD_LOCK_UNKNOWN;
@@ -28,7 +28,7 @@ void
 fd_lock_release(int fd)
 {
     struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-    change(fd, F_OFD_SETLK, &lock);
+    change_lock(fd, F_OFD_SETLK, &lock);
 }
 
 /* The query asks about a read lock, which conflicts only with write locks, so
@@ -37,7 +37,7 @@ fd_lock_state
 fd_lock_query(int fd)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    if (change(fd, F_OFD_GETLK, &lock) != 0) {
+    if (change_lock(fd, F_OFD_GETLK, &lock) != 0) {
         return FD_LOCK_UNKNOWN;
     }
     return lock.l_type == F_UNLCK ? FD_LOCK_FREE : FD_LOCK_HELD;

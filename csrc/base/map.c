@@ -8,7 +8,7 @@ enum { FIRST_ENTRIES = 64 };
 
 /* Return the entry of `key`, or the empty entry to use for it. */
 static fd_map_entry *
-locate(fd_map_entry *entries, uint32_t mask, uint64_t key)
+locate_entry(fd_map_entry *entries, uint32_t mask, uint64_t key)
 {
     uint32_t at = (uint32_t)fd_hash_word(key) & mask;
     while (entries[at].key != 0 && entries[at].key != key) {
@@ -18,7 +18,7 @@ locate(fd_map_entry *entries, uint32_t mask, uint64_t key)
 }
 
 static fd_status
-grow(fd_map *map)
+grow_entries(fd_map *map)
 {
     uint32_t size = map->entries == NULL ? FIRST_ENTRIES : 2 * (map->mask + 1);
     fd_map_entry *entries = fd_calloc(size, sizeof *entries);
@@ -27,7 +27,8 @@ grow(fd_map *map)
     }
     for (uint32_t i = 0; map->entries != NULL && i <= map->mask; i++) {
         if (map->entries[i].key != 0) {
-            *locate(entries, size - 1, map->entries[i].key) = map->entries[i];
+            *locate_entry(entries, size - 1, map->entries[i].key) =
+                map->entries[i];
         }
     }
     fd_free(map->entries);
@@ -40,12 +41,12 @@ fd_status
 fd_map_put(fd_map *map, uint64_t key, uint32_t value)
 {
     if (map->entries == NULL || 2 * (map->count + 1) > map->mask) {
-        fd_status status = grow(map);
+        fd_status status = grow_entries(map);
         if (status != FD_OK) {
             return status;
         }
     }
-    fd_map_entry *entry = locate(map->entries, map->mask, key);
+    fd_map_entry *entry = locate_entry(map->entries, map->mask, key);
     if (entry->key == 0) {
         map->count++;
     }

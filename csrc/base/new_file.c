@@ -22,7 +22,7 @@ fd_temporary_name(char temporary[NAME_MAX + 1], const char *name)
 }
 
 static fd_status
-cannot(const fd_new_file *file, const char *why, fd_error *error)
+cannot_write(const fd_new_file *file, const char *why, fd_error *error)
 {
     bool by_path = file->path != NULL;
     return fd_fail(error, FD_EIO, "%s%s%s: cannot write: %s",
@@ -31,9 +31,9 @@ cannot(const fd_new_file *file, const char *why, fd_error *error)
 }
 
 static fd_status
-refused(const fd_new_file *file, fd_error *error)
+write_refused(const fd_new_file *file, fd_error *error)
 {
-    return cannot(file, strerror(errno), error);
+    return cannot_write(file, strerror(errno), error);
 }
 
 /* An existing target must be a regular file, or a link to one. */
@@ -45,18 +45,19 @@ check_target(const fd_new_file *file, fd_error *error)
         || S_ISREG(info.st_mode)) {
         return FD_OK;
     }
-    return cannot(
+    return cannot_write(
         file, S_ISDIR(info.st_mode) ? strerror(EISDIR) : "not a regular file",
         error);
 }
 
 static fd_status
-begin(fd_new_file *file, const char *name, bool is_private, fd_error *error)
+begin_file(fd_new_file *file, const char *name, bool is_private,
+           fd_error *error)
 {
     size_t size = strlen(name);
     if (size == 0 || size > NAME_MAX) {
         errno = size == 0 ? EISDIR : ENAMETOOLONG;
-        return refused(file, error);
+        return write_refused(file, error);
     }
     memcpy(file->name, name, size + 1);
     fd_status status = check_target(file, error);
@@ -66,7 +67,7 @@ begin(fd_new_file *file, const char *name, bool is_private, fd_error *error)
     fd_temporary_name(file->temporary, name);
     status = fd_folder_create(&file->folder, file->temporary, is_private,
                               &file->fd, NULL);
-    return status != FD_OK ? refused(file, error) : FD_OK;
+    return status != FD_OK ? write_refused(file, error) : FD_OK;
 }
 
 fd_status
@@ -77,7 +78,7 @@ fd_new_file_open(fd_new_file *file, const char *path, fd_error *error)
     fd_status status =
         fd_folder_of(&file->folder, path, &name, "write", error);
     if (status == FD_OK) {
-        status = begin(file, name, false, error);
+        status = begin_file(file, name, false, error);
     }
     if (status != FD_OK) {
         fd_folder_close(&file->folder);
@@ -92,7 +93,7 @@ fd_new_file_open_in(fd_new_file *file, const fd_folder *folder,
     *file = (fd_new_file){.path = NULL, .fd = -1};
     fd_status status = fd_folder_copy(&file->folder, folder, error);
     if (status == FD_OK) {
-        status = begin(file, name, true, error);
+        status = begin_file(file, name, true, error);
     }
     if (status != FD_OK) {
         fd_folder_close(&file->folder);
@@ -108,7 +109,7 @@ fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
     while (size > 0) {
         ssize_t written = write(file->fd, from, size);
         if (written < 0 && errno != EINTR) {
-            return refused(file, error);
+            return write_refused(file, error);
         }
         if (written > 0) {
             from += written;
@@ -128,7 +129,7 @@ fd_new_file_keep(fd_new_file *file, fd_error *error)
                                     &file->folder, file->name, true, NULL)
                        == FD_OK
             ? FD_OK
-            : refused(file, error);
+            : write_refused(file, error);
     if (status != FD_OK) {
         fd_folder_remove(&file->folder, file->temporary);
     }

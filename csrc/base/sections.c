@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fd_section *sections; /* registered sections, under the lock */
 
 static bool
-barrier(int command)
+memory_barrier(int command)
 {
     return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
@@ -26,8 +26,9 @@ void
 fd_sections_init(void)
 {
 #if !defined(__SANITIZE_THREAD__)
-    fd_sections_asymmetric = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
-                          && barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    fd_sections_asymmetric =
+        memory_barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+        && memory_barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 #endif
 }
 
@@ -72,7 +73,8 @@ is_left(fd_section *section, int *waits)
 bool
 fd_sections_wait(const fd_section *own)
 {
-    if (fd_sections_asymmetric && !barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
+    if (fd_sections_asymmetric
+        && !memory_barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
         return false;
     }
     int waits = 0;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 static bool
-continues(const unsigned char *p, size_t count)
+bytes_continue(const unsigned char *p, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if ((p[i] & 0xC0) != 0x80) {
@@ -26,7 +26,7 @@ fd_utf8_length(const char *text, size_t size)
     }
     size_t length = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
     if (p[0] < 0xC2 || p[0] > 0xF4 || length > size
-        || !continues(p + 1, length - 1)) {
+        || !bytes_continue(p + 1, length - 1)) {
         return 0;
     }
     bool overlong =

@@ -93,7 +93,7 @@ on_line(const fd_clock_line *line, double at)
 
 /* Convert a time to the clock of the reference, relative to its origin. */
 static double
-aligned(const fitting *f, const fd_clock_part *part, int64_t time)
+aligned_time(const fitting *f, const fd_clock_part *part, int64_t time)
 {
     const node *n = &f->nodes[part->member];
     double at = fd_clock_between(time, n->origin);
@@ -292,7 +292,7 @@ to_reference_by_parent(fitting *f, node *n)
 /* Make the first estimate of a member; return false if it has too few
  * collectives in common with its parent. */
 static bool
-place(fitting *f, uint32_t member)
+place_member(fitting *f, uint32_t member)
 {
     node *n = &f->nodes[member];
     fd_clock_line line = {0, 0};
@@ -324,7 +324,7 @@ place_more(fitting *f, bool *any)
             continue;
         }
         fd_status status = find_pairs(f, i);
-        if (status == FD_OK && place(f, i)) {
+        if (status == FD_OK && place_member(f, i)) {
             status = fd_vector_push(&f->order, i);
         }
         else {
@@ -354,8 +354,10 @@ find_extremes(fitting *f)
         for (uint32_t i = f->groups.list[g]; i < f->groups.list[g + 1]; i++) {
             const fd_clock_part *part = &f->parts[i];
             if (part->joined) {
-                f->last[g] = fmax(f->last[g], aligned(f, part, part->begin));
-                f->first[g] = fmin(f->first[g], aligned(f, part, part->end));
+                f->last[g] =
+                    fmax(f->last[g], aligned_time(f, part, part->begin));
+                f->first[g] =
+                    fmin(f->first[g], aligned_time(f, part, part->end));
             }
         }
     }
@@ -364,13 +366,13 @@ find_extremes(fitting *f)
 /* Return the line of the minimum delays after the last start (side 1), or of
  * the maximum delays (side -1), over own time. */
 static fd_clock_line
-edge(fitting *f, const node *n, bool parents, double side)
+edge_line(fitting *f, const node *n, bool parents, double side)
 {
     for (size_t i = 0; i < n->pair_count; i++) {
         const pair *p = &n->pairs[i];
         const fd_clock_part *part = &f->parts[parents ? p->other : p->own];
         f->numbers[i] =
-            side * (aligned(f, part, part->end) - f->last[p->group]);
+            side * (aligned_time(f, part, part->end) - f->last[p->group]);
         f->points[i] = (fd_clock_point){p->point.at, f->numbers[i]};
     }
     fd_clock_line line =
@@ -384,7 +386,7 @@ static double
 edge_error(fitting *f, const node *n, bool parents, double side)
 {
     size_t count = n->pair_count;
-    fd_clock_line line = edge(f, n, parents, side);
+    fd_clock_line line = edge_line(f, n, parents, side);
     for (size_t i = 0; i < count; i++) {
         f->numbers[i] -= side * on_line(&line, n->pairs[i].point.at);
     }
@@ -398,7 +400,7 @@ edge_error(fitting *f, const node *n, bool parents, double side)
  * edges appear less sharp than they are; `medians` is true in later rounds
  * only. */
 static void
-weigh(fitting *f, bool medians)
+weigh_estimates(fitting *f, bool medians)
 {
     double least = 0;
     double most = 0;
@@ -429,15 +431,15 @@ add_difference(fd_clock_line *to, double weight, fd_clock_line a,
 /* Align the delays of a member with those of its parent by their minimum,
  * maximum and median, with their weights. */
 static void
-level(fitting *f, node *n)
+level_member(fitting *f, node *n)
 {
     const fd_clock_line now = n->to_reference;
     fd_clock_line move = {0, 0};
     double all = f->least_weight + f->most_weight + n->weight;
-    add_difference(&move, f->least_weight / all, edge(f, n, true, 1),
-                   edge(f, n, false, 1));
-    add_difference(&move, f->most_weight / all, edge(f, n, true, -1),
-                   edge(f, n, false, -1));
+    add_difference(&move, f->least_weight / all, edge_line(f, n, true, 1),
+                   edge_line(f, n, false, 1));
+    add_difference(&move, f->most_weight / all, edge_line(f, n, true, -1),
+                   edge_line(f, n, false, -1));
     to_reference_by_parent(f, n);
     add_difference(&move, n->weight / all, n->to_reference, now);
     n->to_reference =
@@ -469,8 +471,8 @@ obey_causes(fitting *f, node *n)
     double most = INFINITY;
     for (size_t i = 0; i < n->pair_count; i++) {
         const fd_clock_part *own = &f->parts[n->pairs[i].own];
-        double begin = aligned(f, own, own->begin);
-        double end = aligned(f, own, own->end);
+        double begin = aligned_time(f, own, own->begin);
+        double end = aligned_time(f, own, own->end);
         uint32_t group = n->pairs[i].group;
         if (f->last[group] > begin) {
             least = fmax(least, f->last[group] - end);
@@ -487,14 +489,14 @@ obey_causes(fitting *f, node *n)
 }
 
 static void
-refine(fitting *f)
+refine_fit(fitting *f)
 {
     join_parts(f);
     find_extremes(f);
     for (int round = 0; round < ROUNDS && f->order.count > 1; round++) {
-        weigh(f, round >= ROUNDS / 2);
+        weigh_estimates(f, round >= ROUNDS / 2);
         for (uint32_t i = 1; i < f->order.count; i++) {
-            level(f, &f->nodes[f->order.list[i]]);
+            level_member(f, &f->nodes[f->order.list[i]]);
         }
         find_extremes(f);
     }
@@ -508,12 +510,12 @@ refine(fitting *f)
 
 /* Count matched collectives that end before their last start. */
 static uint64_t
-violations(const fitting *f, const node *n)
+count_violations(const fitting *f, const node *n)
 {
     uint64_t found = 0;
     for (size_t i = 0; i < n->pair_count; i++) {
         const fd_clock_part *own = &f->parts[n->pairs[i].own];
-        found += aligned(f, own, own->end) < f->last[n->pairs[i].group];
+        found += aligned_time(f, own, own->end) < f->last[n->pairs[i].group];
     }
     return found;
 }
@@ -521,12 +523,12 @@ violations(const fitting *f, const node *n)
 /* Convert the result to integer nanoseconds, at the middle of the member's
  * time. */
 static void
-conclude(fitting *f, uint32_t member, fd_clock_member *to)
+conclude_member(fitting *f, uint32_t member, fd_clock_member *to)
 {
     node *n = &f->nodes[member];
     const node *reference = &f->nodes[f->reference];
     const node *parent = &f->nodes[n->parent];
-    fd_clock_line least = edge(f, n, false, 1);
+    fd_clock_line least = edge_line(f, n, false, 1);
     double middle =
         (n->pairs[0].point.at + n->pairs[n->pair_count - 1].point.at) / 2;
     int64_t at = n->origin + fd_clock_round(middle);
@@ -539,11 +541,11 @@ conclude(fitting *f, uint32_t member, fd_clock_member *to)
                                  fd_clock_round(n->to_reference.slope * 1e12)};
     to->fit.uncertainty_ns = fd_clock_round(ceil(n->uncertainty));
     to->used = n->pair_count;
-    to->violations = violations(f, n);
+    to->violations = count_violations(f, n);
 }
 
 static fd_status
-fit(fitting *f, fd_clock_member *members)
+fit_members(fitting *f, fd_clock_member *members)
 {
     bool any = true;
     fd_status status = group_parts(f);
@@ -563,10 +565,10 @@ fit(fitting *f, fd_clock_member *members)
         status = place_more(f, &any);
     }
     if (status == FD_OK) {
-        refine(f);
+        refine_fit(f);
         members[f->reference].found = true;
         for (uint32_t i = 1; i < f->order.count; i++) {
-            conclude(f, f->order.list[i], &members[f->order.list[i]]);
+            conclude_member(f, f->order.list[i], &members[f->order.list[i]]);
         }
     }
     return status;
@@ -583,7 +585,7 @@ fd_clock_fit_collectives(fd_clock_part *parts, size_t part_count,
                  .reference = reference,
                  .nodes = fd_calloc(count, sizeof *f.nodes)};
     memset(members, 0, count * sizeof *members);
-    fd_status status = f.nodes != NULL ? fit(&f, members) : FD_ENOMEM;
+    fd_status status = f.nodes != NULL ? fit_members(&f, members) : FD_ENOMEM;
     for (uint32_t i = 0; f.nodes != NULL && i < count; i++) {
         fd_free(f.nodes[i].pairs);
     }

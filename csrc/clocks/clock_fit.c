@@ -12,7 +12,7 @@ static const wide TRILLION = 1000000000000;
 enum { SEARCH_STEPS = 80 };
 
 static int64_t
-saturated(wide value)
+saturate_time(wide value)
 {
     return value > INT64_MAX ? INT64_MAX
          : value < INT64_MIN ? INT64_MIN
@@ -21,7 +21,7 @@ saturated(wide value)
 
 /* Apply a drift, rounded to nearest, symmetric around 0. */
 static wide
-drifted(const fd_clock_map *map, int64_t ns)
+drifted_time(const fd_clock_map *map, int64_t ns)
 {
     if (map->drift_ppt == 0) {
         return 0;
@@ -33,7 +33,7 @@ drifted(const fd_clock_map *map, int64_t ns)
 int64_t
 fd_clock_apply(const fd_clock_map *map, int64_t ns)
 {
-    return saturated((wide)ns + map->offset_ns + drifted(map, ns));
+    return saturate_time((wide)ns + map->offset_ns + drifted_time(map, ns));
 }
 
 fd_clock_map
@@ -44,8 +44,9 @@ fd_clock_compose(const fd_clock_map *inner, const fd_clock_map *outer)
     return (fd_clock_map){
         .at_ns = inner->at_ns,
         .offset_ns =
-            saturated((wide)fd_clock_apply(outer, between) - inner->at_ns),
-        .drift_ppt = saturated(both + inner->drift_ppt + outer->drift_ppt)};
+            saturate_time((wide)fd_clock_apply(outer, between) - inner->at_ns),
+        .drift_ppt =
+            saturate_time(both + inner->drift_ppt + outer->drift_ppt)};
 }
 
 int64_t
@@ -76,7 +77,8 @@ half_trip(const fd_clock_ping *ping)
 }
 
 static const fd_clock_ping *
-fastest(const fd_clock_ping *pings, size_t count, int64_t from, int64_t to)
+fastest_ping(const fd_clock_ping *pings, size_t count, int64_t from,
+             int64_t to)
 {
     const fd_clock_ping *best = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -92,7 +94,7 @@ fastest(const fd_clock_ping *pings, size_t count, int64_t from, int64_t to)
 static int64_t
 middle_of(const fd_clock_ping *ping)
 {
-    return saturated(((wide)ping->sent + ping->received) / 2);
+    return saturate_time(((wide)ping->sent + ping->received) / 2);
 }
 
 bool
@@ -104,12 +106,12 @@ fd_clock_fit_pings(const fd_clock_ping *pings, size_t count, fd_clock_fit *fit)
         from = pings[i].sent < from ? pings[i].sent : from;
         to = pings[i].sent > to ? pings[i].sent : to;
     }
-    int64_t half = saturated(((wide)from + to) / 2);
+    int64_t half = saturate_time(((wide)from + to) / 2);
     bool sloped = count > 0 && fd_clock_between(to, from) >= FD_CLOCK_SPAN_NS;
     const fd_clock_ping *first =
-        fastest(pings, count, from, sloped ? half : to);
+        fastest_ping(pings, count, from, sloped ? half : to);
     const fd_clock_ping *last =
-        sloped ? fastest(pings, count, half, to) : NULL;
+        sloped ? fastest_ping(pings, count, half, to) : NULL;
     if (first == NULL) {
         first = last;
         last = NULL;
@@ -126,7 +128,7 @@ fd_clock_fit_pings(const fd_clock_ping *pings, size_t count, fd_clock_fit *fit)
               / fd_clock_between(middle_of(last), at);
         off = half_trip(last) > off ? half_trip(last) : off;
     }
-    fit->map = (fd_clock_map){at, saturated((wide)first->replied - at),
+    fit->map = (fd_clock_map){at, saturate_time((wide)first->replied - at),
                               slope_ppt(slope)};
     fit->uncertainty_ns = fd_clock_round(ceil(off));
     return true;
@@ -214,7 +216,7 @@ fd_clock_fit_bounds(const fd_clock_bound *bounds, size_t count,
     wide offset = (wide)bounds[0].other - bounds[0].own
                 + fd_clock_round((o.low + o.high) / 2);
     fit->map =
-        (fd_clock_map){bounds[0].own, saturated(offset), slope_ppt(slope)};
+        (fd_clock_map){bounds[0].own, saturate_time(offset), slope_ppt(slope)};
     fit->uncertainty_ns = fd_clock_round(ceil(fabs(o.high - o.low) / 2));
     return FD_OK;
 }
@@ -306,7 +308,7 @@ fd_clock_lower_line(fd_clock_point *points, size_t count, bool sloped)
 }
 
 static int64_t
-wanted(const fd_clock_steps *s, int64_t moment)
+wanted_step(const fd_clock_steps *s, int64_t moment)
 {
     int64_t offset;
     return __builtin_sub_overflow(fd_clock_apply(&s->map, moment), moment,
@@ -330,7 +332,7 @@ fd_clock_steps
 fd_clock_steps_begin(const fd_clock_map *map, int64_t step_ns, int64_t first)
 {
     fd_clock_steps s = {.map = *map, .step_ns = step_ns, .last = first};
-    s.offset_ns = wanted(&s, first);
+    s.offset_ns = wanted_step(&s, first);
     set_next_change(&s, first, 0);
     return s;
 }
@@ -345,7 +347,8 @@ fd_clock_steps_change(fd_clock_steps *s, int64_t moment)
     }
     s->last = moment;
     if (moment < s->next_change
-        || __builtin_sub_overflow(wanted(s, moment), s->offset_ns, &off)) {
+        || __builtin_sub_overflow(wanted_step(s, moment), s->offset_ns,
+                                  &off)) {
         return false;
     }
     int64_t step = off < -passed ? -passed : off;

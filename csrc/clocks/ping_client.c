@@ -105,7 +105,7 @@ make_room(fd_ping_client *c)
 
 /* Insert a round trip if it is one of the fastest. */
 static void
-keep(fd_ping *best, uint32_t *count, const fd_ping *one)
+keep_ping(fd_ping *best, uint32_t *count, const fd_ping *one)
 {
     uint32_t at = *count;
     int64_t trip = one->received - one->sent;
@@ -124,7 +124,7 @@ keep(fd_ping *best, uint32_t *count, const fd_ping *one)
 /* Send requests one after the other and keep the fastest replies. After a
  * burst without replies, the next one waits longer for each. */
 static void
-burst(fd_ping_client *c, int many, int budget_ms, bool ending)
+send_burst(fd_ping_client *c, int many, int budget_ms, bool ending)
 {
     fd_ping best[KEPT_OF_BURST];
     uint32_t count = 0;
@@ -136,7 +136,7 @@ burst(fd_ping_client *c, int many, int budget_ms, bool ending)
         int64_t deadline = now + patience < end ? now + patience : end;
         if (send_request(c, &one)
             && receive_reply(c, deadline, ending, &one)) {
-            keep(best, &count, &one);
+            keep_ping(best, &count, &one);
         }
         now = fd_ping_now();
     }
@@ -152,25 +152,25 @@ burst(fd_ping_client *c, int many, int budget_ms, bool ending)
 /* Sleep between bursts. Return true if the thread is to end, or cannot
  * sleep. */
 static bool
-rest(const fd_ping_client *c)
+rest_between(const fd_ping_client *c)
 {
     struct pollfd polled = {c->thread.ends, POLLIN, 0};
     return poll(&polled, 1, c->pause_ms) != 0;
 }
 
 static void *
-run(void *context)
+run_client(void *context)
 {
     fd_ping_client *c = context;
-    burst(c, FD_PING_BURST, BURST_MS, false);
-    while (!rest(c)) {
-        burst(c, c->kept == 0 ? FD_PING_BURST : BURST_BETWEEN, BURST_MS,
-              false);
+    send_burst(c, FD_PING_BURST, BURST_MS, false);
+    while (!rest_between(c)) {
+        send_burst(c, c->kept == 0 ? FD_PING_BURST : BURST_BETWEEN, BURST_MS,
+                   false);
         c->pause_ms = 2 * c->pause_ms < LAST_PAUSE_MS ? 2 * c->pause_ms
                     : c->pause_ms > LAST_PAUSE_MS     ? c->pause_ms
                                                       : LAST_PAUSE_MS;
     }
-    burst(c, FD_PING_BURST, FD_PING_END_MS, true);
+    send_burst(c, FD_PING_BURST, FD_PING_END_MS, true);
     return NULL;
 }
 
@@ -198,7 +198,7 @@ fd_ping_client_open(fd_ping_client **client, const char *address,
     if (getrandom(&c->number, sizeof c->number, GRND_NONBLOCK) < 0) {
         c->number = (uint64_t)fd_ping_now();
     }
-    status = fd_ping_thread_start(&c->thread, fd, run, c);
+    status = fd_ping_thread_start(&c->thread, fd, run_client, c);
     if (status != FD_OK) {
         status = fd_fail(error, status, "cannot ping the clock: %s",
                          strerror(errno));

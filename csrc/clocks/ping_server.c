@@ -83,7 +83,7 @@ reply_to_some(const fd_ping_server *s)
 }
 
 static void *
-serve(void *context)
+serve_pings(void *context)
 {
     const fd_ping_server *s = context;
     bool rests = false;
@@ -118,7 +118,7 @@ fd_ping_server_open(fd_ping_server **server, const char *address,
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
     memcpy(s->token, token, FD_PING_TOKEN);
-    status = fd_ping_thread_start(&s->thread, fd, serve, s);
+    status = fd_ping_thread_start(&s->thread, fd, serve_pings, s);
     if (status != FD_OK) {
         status = fd_fail(error, status, "cannot serve the clock: %s",
                          strerror(errno));

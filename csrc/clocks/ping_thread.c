@@ -50,14 +50,14 @@ after_fork_in_child(void)
 }
 
 static void
-prepare(void)
+prepare_fork(void)
 {
     refusal =
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 static void
-list(fd_ping_thread *thread)
+list_thread(fd_ping_thread *thread)
 {
     pthread_mutex_lock(&lock);
     thread->next = threads;
@@ -72,7 +72,7 @@ list(fd_ping_thread *thread)
 /* Remove the thread from the list and close its descriptors under the lock, so
  * that a fork never sees a closed descriptor. */
 static void
-unlist(fd_ping_thread *thread)
+unlist_thread(fd_ping_thread *thread)
 {
     pthread_mutex_lock(&lock);
     if (thread->link != NULL) {
@@ -93,8 +93,8 @@ fd_ping_thread_start(fd_ping_thread *thread, int socket, void *(*run)(void *),
     sigset_t all;
     sigset_t before;
     *thread = (fd_ping_thread){.socket = socket, .ends = -1};
-    pthread_once(&prepared, prepare);
-    list(thread);
+    pthread_once(&prepared, prepare_fork);
+    list_thread(thread);
     thread->ends = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (refusal != 0 || thread->ends < 0) {
         errno = refusal != 0 ? refusal : errno;
@@ -119,5 +119,5 @@ fd_ping_thread_end(fd_ping_thread *thread)
         pthread_join(thread->thread, NULL);
     }
     thread->running = false;
-    unlist(thread);
+    unlist_thread(thread);
 }

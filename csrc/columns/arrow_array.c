@@ -16,7 +16,7 @@ typedef struct shown_column {
 } shown_column;
 
 static uint64_t
-cell(const shown_column *shown, uint32_t row)
+cell_value(const shown_column *shown, uint32_t row)
 {
     return fd_cell(shown->column, shown->rows + row * shown->row_bytes);
 }
@@ -67,7 +67,7 @@ fill_validity(struct ArrowArray *array, const shown_column *shown)
     }
     uint8_t *bits = fd_arrow_buffer(array, 0, shown->count / 8 + 1);
     for (uint32_t i = 0; bits != NULL && i < shown->count; i++) {
-        bool null = is_null(shown->column, cell(shown, i));
+        bool null = is_null(shown->column, cell_value(shown, i));
         bits[i / 8] |= (uint8_t)(!null << i % 8);
         array->null_count += null;
     }
@@ -83,7 +83,7 @@ fill_numbers(struct ArrowArray *array, const shown_column *shown)
     char *to = fd_arrow_buffer(
         array, 1, width > 0 ? shown->count * width : shown->count / 8 + 1);
     for (uint32_t i = 0; to != NULL && i < shown->count; i++) {
-        uint64_t value = cell(shown, i);
+        uint64_t value = cell_value(shown, i);
         value -= value > 0 ? less : 0;
         if (width > 0) {
             memcpy(to + i * width, &value, width); /* little-endian */
@@ -135,7 +135,7 @@ number_texts(const shown_column *shown, uint32_t *numbers, uint32_t *used,
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < shown->count; i++) {
-        uint64_t id = cell(shown, i);
+        uint64_t id = cell_value(shown, i);
         id = id < shown->texts->texts.count ? id : 0;
         if (numbers[id] == 0) {
             used[count] = (uint32_t)id;
@@ -184,7 +184,7 @@ fill_dictionary(struct ArrowArray *array, shown_column *shown)
     int32_t *indexes =
         fd_arrow_buffer(array, 1, shown->count * sizeof *indexes);
     for (uint32_t i = 0; indexes != NULL && i < shown->count; i++) {
-        indexes[i] = (int32_t)cell(shown, i);
+        indexes[i] = (int32_t)cell_value(shown, i);
     }
     return indexes == NULL
              ? FD_ENOMEM
@@ -252,7 +252,7 @@ typedef struct owned_buffers {
 
 /* Release an array; its children and dictionary may have been moved away. */
 static void
-release(struct ArrowArray *array)
+release_array(struct ArrowArray *array)
 {
     owned_buffers *owned = array->private_data;
     for (int64_t i = 0; i < array->n_children; i++) {
@@ -295,16 +295,16 @@ fd_arrow_begin(struct ArrowArray *array, int64_t length, int count,
                size_t children)
 {
     *array = (struct ArrowArray){
-        .length = length, .n_buffers = count, .release = release};
+        .length = length, .n_buffers = count, .release = release_array};
     owned_buffers *owned = fd_calloc(1, sizeof *owned);
     if (owned == NULL) {
-        release(array);
+        release_array(array);
         return FD_ENOMEM;
     }
     array->private_data = owned;
     array->buffers = owned->list;
     if (add_children(array, children) != FD_OK) {
-        release(array);
+        release_array(array);
         return FD_ENOMEM;
     }
     return FD_OK;
@@ -343,7 +343,7 @@ fd_arrow_texts(struct ArrowArray *array, uint32_t count, fd_arrow_text *text,
         fd_arrow_buffer(array, 1, ((size_t)count + 1) * sizeof *ends);
     char *to = fd_arrow_buffer(array, 2, bytes);
     if (ends == NULL || to == NULL) {
-        release(array);
+        release_array(array);
         return FD_ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {

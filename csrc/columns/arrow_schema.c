@@ -56,7 +56,7 @@ fd_arrow_is_nullable(const fd_column *column)
 
 /* Release a schema; its children and dictionary may have been moved away. */
 static void
-release(struct ArrowSchema *schema)
+release_schema(struct ArrowSchema *schema)
 {
     for (int64_t i = 0; i < schema->n_children; i++) {
         if (schema->children[i]->release != NULL) {
@@ -76,7 +76,7 @@ release(struct ArrowSchema *schema)
 }
 
 static void
-put(char **to, const char *text)
+put_text(char **to, const char *text)
 {
     int32_t size = (int32_t)strlen(text);
     memcpy(*to, &size, sizeof size);
@@ -94,8 +94,8 @@ metadata_of(const char *unit)
     if (made != NULL) {
         char *at = made + sizeof pairs;
         memcpy(made, &pairs, sizeof pairs);
-        put(&at, key);
-        put(&at, unit);
+        put_text(&at, key);
+        put_text(&at, unit);
     }
     return made;
 }
@@ -108,7 +108,7 @@ fill_column(struct ArrowSchema *schema, const fd_column *column)
         .format = dictionary ? "i" : format_of(column),
         .name = column->name,
         .flags = fd_arrow_is_nullable(column) ? ARROW_FLAG_NULLABLE : 0,
-        .release = release,
+        .release = release_schema,
     };
     if (column->unit != NULL) {
         schema->private_data = metadata_of(column->unit);
@@ -123,7 +123,7 @@ fill_column(struct ArrowSchema *schema, const fd_column *column)
             return FD_ENOMEM;
         }
         *schema->dictionary = (struct ArrowSchema){
-            .format = "u", .name = "", .release = release};
+            .format = "u", .name = "", .release = release_schema};
     }
     return FD_OK;
 }
@@ -145,8 +145,8 @@ fd_status
 fd_arrow_schema(struct ArrowSchema *schema, const fd_table *table,
                 bool with_rank)
 {
-    *schema =
-        (struct ArrowSchema){.format = "+s", .name = "", .release = release};
+    *schema = (struct ArrowSchema){
+        .format = "+s", .name = "", .release = release_schema};
     schema->children = fd_calloc(table->count + 1, sizeof *schema->children);
     fd_status status = schema->children != NULL ? FD_OK : FD_ENOMEM;
     if (with_rank && status == FD_OK) {
@@ -156,7 +156,7 @@ fd_arrow_schema(struct ArrowSchema *schema, const fd_table *table,
         status = add_column(schema, &table->columns[i]);
     }
     if (status != FD_OK) {
-        release(schema);
+        release_schema(schema);
     }
     return status;
 }

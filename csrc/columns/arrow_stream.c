@@ -67,7 +67,7 @@ get_last_error(struct ArrowArrayStream *stream)
 }
 
 static void
-release(struct ArrowArrayStream *stream)
+release_stream(struct ArrowArrayStream *stream)
 {
     batch_stream *own = stream->private_data;
     if (own->drop != NULL) {
@@ -91,6 +91,6 @@ fd_arrow_stream(struct ArrowArrayStream *stream, const fd_trace *trace,
     }
     *own = (batch_stream){trace, table, paths, 0, drop, owner};
     *stream = (struct ArrowArrayStream){get_schema, get_next, get_last_error,
-                                        release, own};
+                                        release_stream, own};
     return FD_OK;
 }

@@ -31,7 +31,7 @@ typedef struct ordering {
 } ordering;
 
 static void
-release(ordering *o)
+release_ordering(ordering *o)
 {
     fd_free(o->rank);
     fd_free(o->mark);
@@ -44,7 +44,7 @@ release(ordering *o)
 }
 
 static void
-connect(ordering *o, uint32_t edge)
+connect_edge(ordering *o, uint32_t edge)
 {
     uint32_t ends[2] = {o->edges[edge].from, o->edges[edge].to};
     for (int i = 0; i < 2; i++) {
@@ -54,7 +54,8 @@ connect(ordering *o, uint32_t edge)
 }
 
 static fd_status
-prepare(ordering *o, const fd_et *et, const uint32_t *order, uint32_t first)
+prepare_ordering(ordering *o, const fd_et *et, const uint32_t *order,
+                 uint32_t first)
 {
     size_t nodes = (size_t)et->nodes.count + 1;
     size_t edges = (size_t)et->edges.count + 1;
@@ -76,13 +77,13 @@ prepare(ordering *o, const fd_et *et, const uint32_t *order, uint32_t first)
         o->rank[order[i]] = i;
     }
     for (uint32_t i = 0; i < first; i++) {
-        connect(o, i);
+        connect_edge(o, i);
     }
     return FD_OK;
 }
 
 static fd_status
-visit(ordering *o, int side, uint32_t index)
+visit_node(ordering *o, int side, uint32_t index)
 {
     if (o->mark[index] == o->round) {
         return FD_OK;
@@ -95,11 +96,11 @@ visit(ordering *o, int side, uint32_t index)
 /* List the nodes that are reached from one end of an edge without passing the
  * rank of its other end: forward from `to`, or backward from `from`. */
 static fd_status
-search(ordering *o, int side, uint32_t begin, uint32_t limit)
+search_side(ordering *o, int side, uint32_t begin, uint32_t limit)
 {
     o->round++;
     o->sides[side].count = 0;
-    fd_status status = visit(o, side, begin);
+    fd_status status = visit_node(o, side, begin);
     for (uint32_t i = 0; i < o->sides[side].count && status == FD_OK; i++) {
         uint32_t at = o->first[side][o->sides[side].list[i].index];
         while (at != 0 && status == FD_OK) {
@@ -107,7 +108,7 @@ search(ordering *o, int side, uint32_t begin, uint32_t limit)
             uint32_t index = side == 0 ? edge->to : edge->from;
             if (side == 0 ? o->rank[index] <= limit
                           : o->rank[index] >= limit) {
-                status = visit(o, side, index);
+                status = visit_node(o, side, index);
             }
             at = o->next[side][at - 1];
         }
@@ -134,7 +135,7 @@ by_number(const void *a, const void *b)
 /* Assign the ranks of both sides again: the nodes before the edge get the
  * lowest. */
 static void
-reorder(ordering *o)
+reorder_nodes(ordering *o)
 {
     uint32_t count = 0;
     for (int side = 1; side >= 0; side--) {
@@ -156,7 +157,7 @@ reorder(ordering *o)
 /* Insert an edge. `*closes`: it closes a cycle, or the search is too
  * expensive. */
 static fd_status
-insert(ordering *o, uint32_t edge, bool *closes)
+insert_edge(ordering *o, uint32_t edge, bool *closes)
 {
     uint32_t from = o->edges[edge].from;
     uint32_t to = o->edges[edge].to;
@@ -166,18 +167,18 @@ insert(ordering *o, uint32_t edge, bool *closes)
             *closes = true;
             return FD_OK;
         }
-        fd_status status = search(o, 0, to, o->rank[from]);
+        fd_status status = search_side(o, 0, to, o->rank[from]);
         *closes = o->mark[from] == o->round;
         if (status != FD_OK || *closes) {
             return status;
         }
-        status = search(o, 1, from, o->rank[to]);
+        status = search_side(o, 1, from, o->rank[to]);
         if (status != FD_OK) {
             return status;
         }
-        reorder(o);
+        reorder_nodes(o);
     }
-    connect(o, edge);
+    connect_edge(o, edge);
     return FD_OK;
 }
 
@@ -186,14 +187,14 @@ fd_et_keep_acyclic(fd_et *et, const uint32_t *order, uint32_t first)
 {
     ordering o;
     uint32_t kept = first;
-    fd_status status = prepare(&o, et, order, first);
+    fd_status status = prepare_ordering(&o, et, order, first);
     for (uint32_t i = first; i < et->edges.count && status == FD_OK; i++) {
         bool closes;
         et->edges.list[kept] = et->edges.list[i];
-        status = insert(&o, kept, &closes);
+        status = insert_edge(&o, kept, &closes);
         kept += !closes;
     }
     et->edges.count = status == FD_OK ? kept : et->edges.count;
-    release(&o);
+    release_ordering(&o);
     return status;
 }

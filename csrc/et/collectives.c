@@ -279,7 +279,7 @@ read_around(fd_et *et, uint32_t index, uint32_t call, fd_et_type type,
 }
 
 static fd_status
-describe(fd_et *et, uint32_t index, uint32_t call)
+describe_call(fd_et *et, uint32_t index, uint32_t call)
 {
     int32_t coll;
     fd_et_type type = kind_of(et, index, &coll);
@@ -313,7 +313,7 @@ typedef struct finding {
 /* Mark a communication as described by its innermost node, not by the calls
  * around it up to `call`, a reference (0: unknown). */
 static void
-claim(finding *f, uint32_t index, uint32_t call, uint8_t level)
+claim_call(finding *f, uint32_t index, uint32_t call, uint8_t level)
 {
     uint32_t at = index + 1;
     for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
@@ -413,10 +413,10 @@ describe_level(finding *f, uint8_t level)
             continue;
         }
         uint32_t call = level == FD_ET_COMM_WORK ? call_of(f, i) : 0;
-        status = describe(et, i, call);
-        claim(f, i, call, level);
+        status = describe_call(et, i, call);
+        claim_call(f, i, call, level);
         if (call != 0) {
-            claim(f, call - 1, 0, level);
+            claim_call(f, call - 1, 0, level);
             status = status == FD_OK
                        ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
                        : status;

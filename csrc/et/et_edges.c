@@ -165,7 +165,7 @@ find_groups(fd_et *et)
 }
 
 static void
-filter(fd_et *et, uint32_t kinds)
+filter_edges(fd_et *et, uint32_t kinds)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < et->edges.count; i++) {
@@ -179,7 +179,7 @@ filter(fd_et *et, uint32_t kinds)
 }
 
 static bool
-has(uint32_t kinds, fd_et_edge_kind kind)
+has_kind(uint32_t kinds, fd_et_edge_kind kind)
 {
     return (kinds & 1U << kind) != 0;
 }
@@ -195,7 +195,7 @@ find_derived(fd_et *et, const uint32_t *walk, uint32_t *order, uint32_t kinds)
     if (status == FD_OK) {
         status = find_groups(et);
     }
-    if (status == FD_OK && has(kinds, FD_ET_DATA)) {
+    if (status == FD_OK && has_kind(kinds, FD_ET_DATA)) {
         status = fd_et_find_data(et, walk);
     }
     return status == FD_OK ? fd_et_keep_acyclic(et, order, first) : status;
@@ -212,7 +212,8 @@ find_all(fd_et *et, uint32_t *walk, uint32_t *order, uint32_t kinds)
         status = find_streams(et);
     }
     return status == FD_OK
-                && (has(kinds, FD_ET_GROUP) || has(kinds, FD_ET_DATA))
+                && (has_kind(kinds, FD_ET_GROUP)
+                    || has_kind(kinds, FD_ET_DATA))
              ? find_derived(et, walk, order, kinds)
              : status;
 }
@@ -234,7 +235,7 @@ fd_et_find_edges(fd_et *et, uint32_t kinds)
         fd_free(order);
     }
     if (status == FD_OK) {
-        filter(et, kinds);
+        filter_edges(et, kinds);
         fd_et_sort_edges(et);
     }
     return status;

@@ -60,7 +60,7 @@ skip_mark(fd_bytes_in *in)
 }
 
 static fd_et_format
-sniff(fd_bytes_in *in)
+sniff_format(fd_bytes_in *in)
 {
     size_t most = fd_budget(HEAD);
     while ((size_t)(in->end - in->at) < most && fd_bytes_in_more(in)) {
@@ -84,7 +84,7 @@ static fd_status
 read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
          fd_error *error)
 {
-    *format = sniff(in);
+    *format = sniff_format(in);
     if (in->status != FD_OK) {
         return in->status;
     }

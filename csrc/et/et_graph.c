@@ -201,7 +201,7 @@ rename_duplicates(fd_et *et, key *keys)
 
 /* Sort nodes by `keys`, and update references. */
 static fd_status
-permute(fd_et *et, const key *keys)
+permute_nodes(fd_et *et, const key *keys)
 {
     uint32_t count = et->nodes.count;
     fd_et_node *moved = fd_malloc(count * sizeof *moved);
@@ -242,7 +242,7 @@ sort_nodes(fd_et *et)
         keys[i].id = et->nodes.list[keys[i].index].id;
     }
     qsort(keys, count, sizeof *keys, by_id);
-    fd_status status = permute(et, keys);
+    fd_status status = permute_nodes(et, keys);
     fd_free(keys);
     return status;
 }

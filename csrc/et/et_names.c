@@ -53,7 +53,7 @@ fd_et_root(const char *name)
 }
 
 static bool
-begins(const char *name, const char *head)
+begins_with(const char *name, const char *head)
 {
     return strncmp(name, head, strlen(head)) == 0;
 }
@@ -66,20 +66,22 @@ fd_et_comm_level_of(const char *name, bool gpu)
     if (gpu) {
         return strstr(name, "ncclKernel") != NULL
                     || strstr(name, "ncclDevKernel") != NULL
-                    || strstr(name, "ncclSymk") != NULL || begins(name, "nccl")
+                    || strstr(name, "ncclSymk") != NULL
+                    || begins_with(name, "nccl")
                     || strstr(name, "rccl") != NULL
                  ? FD_ET_COMM_KERNEL
                  : FD_ET_NO_COMM;
     }
     for (size_t i = 0; i < sizeof work / sizeof *work; i++) {
-        if (begins(name, work[i])) {
+        if (begins_with(name, work[i])) {
             return FD_ET_COMM_WORK;
         }
     }
     if (strcmp(name, "record_param_comms") == 0) {
         return FD_ET_COMM_PARAMS;
     }
-    return begins(name, "c10d::") || begins(name, "_c10d_functional::")
+    return begins_with(name, "c10d::")
+                || begins_with(name, "_c10d_functional::")
              ? FD_ET_COMM_CALL
              : FD_ET_NO_COMM;
 }

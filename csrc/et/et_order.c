@@ -63,7 +63,7 @@ typedef struct sorting {
 } sorting;
 
 static fd_status
-prepare(sorting *s)
+prepare_sorting(sorting *s)
 {
     size_t nodes = (size_t)s->et->nodes.count + 2;
     size_t edges = (size_t)s->et->edges.count + 1;
@@ -98,7 +98,7 @@ prepare(sorting *s)
 }
 
 static void
-release(sorting *s)
+release_sorting(sorting *s)
 {
     fd_free(s->into);
     fd_free(s->begin);
@@ -112,7 +112,7 @@ release(sorting *s)
 
 /* Return the certainty of an edge: that of its most certain kind. */
 static uint32_t
-sureness(uint32_t kinds)
+edge_sureness(uint32_t kinds)
 {
     static const fd_et_edge_kind sure[] = {
         FD_ET_DATA,   FD_ET_GROUP, FD_ET_EVENT,  FD_ET_SYNC,
@@ -126,7 +126,7 @@ sureness(uint32_t kinds)
 
 /* Return an edge into `index` from a node that is not in the order yet. */
 static uint32_t
-unmet(const sorting *s, uint32_t index)
+unmet_edge(const sorting *s, uint32_t index)
 {
     for (uint32_t i = s->into[index]; i < s->into[index + 1]; i++) {
         if (!s->gone[i] && !s->done[s->et->edges.list[i].from]) {
@@ -176,20 +176,21 @@ cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
     uint32_t at = lowest;
     while (s->mark[at] != round) {
         s->mark[at] = round;
-        at = et->edges.list[unmet(s, at)].from;
+        at = et->edges.list[unmet_edge(s, at)].from;
     }
     uint32_t first = at;
     uint32_t worst = NONE;
     uint32_t kinds = 0;
     do {
-        uint32_t i = unmet(s, at);
+        uint32_t i = unmet_edge(s, at);
         const fd_et_edge *edge = &et->edges.list[i];
         kinds |= edge->kinds;
-        bool less =
-            worst == NONE
-            || sureness(edge->kinds) < sureness(et->edges.list[worst].kinds)
-            || (sureness(edge->kinds) == sureness(et->edges.list[worst].kinds)
-                && edge->from > edge->to);
+        bool less = worst == NONE
+                 || edge_sureness(edge->kinds)
+                        < edge_sureness(et->edges.list[worst].kinds)
+                 || (edge_sureness(edge->kinds)
+                         == edge_sureness(et->edges.list[worst].kinds)
+                     && edge->from > edge->to);
         worst = less ? i : worst;
         at = edge->from;
     } while (at != first);
@@ -246,7 +247,7 @@ drop_gone(sorting *s)
 }
 
 static bool
-ascends(const fd_et *et)
+order_ascends(const fd_et *et)
 {
     for (uint32_t i = 0; i < et->edges.count; i++) {
         if (et->edges.list[i].from > et->edges.list[i].to) {
@@ -259,19 +260,19 @@ ascends(const fd_et *et)
 fd_status
 fd_et_sort_order(fd_et *et, uint32_t *order)
 {
-    if (ascends(et)) {
+    if (order_ascends(et)) {
         for (uint32_t i = 0; i < et->nodes.count; i++) {
             order[i] = i;
         }
         return FD_OK;
     }
     sorting s = {.et = et};
-    fd_status status = prepare(&s);
+    fd_status status = prepare_sorting(&s);
     if (status == FD_OK) {
         take_all(&s, order);
         drop_gone(&s);
     }
-    release(&s);
+    release_sorting(&s);
     return status;
 }
 
@@ -331,12 +332,12 @@ fd_et_renumber(fd_et *et, const uint32_t *order)
 fd_status
 fd_et_arrange(fd_et *et)
 {
-    if (et->nodes.count == 0 || ascends(et)) {
+    if (et->nodes.count == 0 || order_ascends(et)) {
         return FD_OK;
     }
     uint32_t *order = fd_malloc((size_t)et->nodes.count * sizeof *order);
     fd_status status = order == NULL ? FD_ENOMEM : fd_et_sort_order(et, order);
-    if (status == FD_OK && !ascends(et)) {
+    if (status == FD_OK && !order_ascends(et)) {
         status = fd_et_renumber(et, order);
     }
     fd_free(order);

@@ -39,7 +39,7 @@ extend_parents(fd_et *et, const uint32_t *order)
 
 /* Give a node without times and children the start of the previous node. */
 static void
-follow(fd_et *et, const uint32_t *order)
+follow_order(fd_et *et, const uint32_t *order)
 {
     int64_t before = 0;
     for (uint32_t i = 0; i < et->nodes.count; i++) {
@@ -97,7 +97,7 @@ fd_et_fill_times(fd_et *et)
     fd_status status = order == NULL ? FD_ENOMEM : fd_et_walk(et, order);
     if (status == FD_OK) {
         extend_parents(et, order);
-        follow(et, order);
+        follow_order(et, order);
     }
     fd_free(order);
     return status;

@@ -56,7 +56,7 @@ fd_batch_reset(fd_event_batch *batch)
 }
 
 static void
-add(fd_event_batch *batch, const fd_batch_item *item)
+add_item(fd_event_batch *batch, const fd_batch_item *item)
 {
     if (batch->status == FD_OK) {
         batch->status = fd_vector_push(&batch->items, *item);
@@ -86,7 +86,8 @@ fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event)
 void
 fd_batch_member(fd_event_batch *batch, const char *key, fd_span value)
 {
-    add(batch, &(fd_batch_item){.key = fd_batch_static(key), .value = value});
+    add_item(batch,
+             &(fd_batch_item){.key = fd_batch_static(key), .value = value});
 }
 
 /* Return space for a text, or NULL after a failed allocation. */
@@ -133,7 +134,7 @@ fd_batch_members(fd_event_batch *batch, fd_span object)
         const char *from = scan.at;
         result = fd_scan_value(&scan);
         item.value = (fd_span){from, scan.at};
-        add(batch, &item);
+        add_item(batch, &item);
         first = false;
     }
 }

@@ -53,7 +53,7 @@ fd_gpu_anchors_clear(fd_gpu_anchors *anchors, bool alive)
 /* Record the spare event and poll it for at most PATIENCE_NS. `width` stays 0
  * if the GPU has not reached it by then. */
 static int
-attempt(fd_gpu_anchors *anchors, fd_gpu_anchor *got)
+attempt_anchor(fd_gpu_anchors *anchors, fd_gpu_anchor *got)
 {
     const fd_gpu_runtime *runtime = anchors->runtime;
     uint64_t patience = (uint64_t)(PATIENCE_NS * anchors->nominal);
@@ -95,7 +95,7 @@ measure_rate(fd_gpu_anchors *anchors, const fd_gpu_anchor *latest)
 
 /* Store the best attempt as the latest anchor. */
 static int
-keep(fd_gpu_anchors *anchors, fd_gpu_anchor *best)
+keep_anchor(fd_gpu_anchors *anchors, fd_gpu_anchor *best)
 {
     float ms = 0;
     if (anchors->count > 0) {
@@ -121,7 +121,7 @@ fd_gpu_anchors_take(fd_gpu_anchors *anchors)
     fd_gpu_anchor best = {.event = oldest->event};
     for (int i = 0; i < ATTEMPTS; i++) {
         fd_gpu_anchor got = {.width = 0};
-        int result = attempt(anchors, &got);
+        int result = attempt_anchor(anchors, &got);
         if (result != FD_GPU_SUCCESS) {
             oldest->event = best.event;
             return result;
@@ -136,7 +136,7 @@ fd_gpu_anchors_take(fd_gpu_anchors *anchors)
     anchors->next = anchors->now()
                   + (uint64_t)((best.width == 0 ? RETRY_MS : OLD_MS)
                                * (double)NS_PER_MS * anchors->nominal);
-    return best.width == 0 ? FD_GPU_SUCCESS : keep(anchors, &best);
+    return best.width == 0 ? FD_GPU_SUCCESS : keep_anchor(anchors, &best);
 }
 
 int

@@ -29,7 +29,7 @@ fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error)
 
 /* Add a device. The caller holds the lock. */
 static fd_gpu_device *
-add(fd_gpu *gpu, int number)
+add_device(fd_gpu *gpu, int number)
 {
     fd_gpu_device *device = gpu->devices[number];
     if (device == NULL) {
@@ -57,7 +57,7 @@ fd_gpu_current(fd_gpu *gpu)
         atomic_load_explicit(&gpu->devices[number], memory_order_acquire);
     if (device == NULL) {
         pthread_mutex_lock(&gpu->lock);
-        device = add(gpu, number);
+        device = add_device(gpu, number);
         pthread_mutex_unlock(&gpu->lock);
     }
     return device;
@@ -119,7 +119,7 @@ fd_gpu_wait(fd_gpu *gpu, int patience_ms)
 }
 
 static void
-describe(const fd_gpu_device *device, fd_json_writer *w)
+describe_device(const fd_gpu_device *device, fd_json_writer *w)
 {
     double width = device->anchors.count == 0
                      ? 0
@@ -149,7 +149,7 @@ describe(const fd_gpu_device *device, fd_json_writer *w)
 }
 
 static void
-note(fd_gpu *gpu)
+note_devices(fd_gpu *gpu)
 {
     fd_buffer text = {.bytes = NULL};
     fd_json_writer w = {.to = &text};
@@ -158,7 +158,7 @@ note(fd_gpu *gpu)
     fd_json_begin_array(&w, "devices");
     for (int i = 0; i < FD_GPU_DEVICES; i++) {
         if (gpu->devices[i] != NULL) {
-            describe(gpu->devices[i], &w);
+            describe_device(gpu->devices[i], &w);
         }
     }
     fd_json_end_array(&w);
@@ -182,7 +182,7 @@ fd_gpu_close(fd_gpu *gpu)
             fd_gpu_device_close(device);
         }
     }
-    note(gpu);
+    note_devices(gpu);
 }
 
 void

@@ -16,13 +16,13 @@ fd_gpu_device_init(fd_gpu_device *device, const fd_gpu_runtime *runtime,
 }
 
 static void
-count(const fd_gpu_device *device, int counter)
+count_loss(const fd_gpu_device *device, int counter)
 {
     fd_file_count(&device->figures->recording->file, counter);
 }
 
 static void
-fail(fd_gpu_device *device, int error, const char *what)
+fail_device(fd_gpu_device *device, int error, const char *what)
 {
     device->error = error;
     device->failing = what;
@@ -41,11 +41,11 @@ exchange_mode(const fd_gpu_device *device, int mode)
 }
 
 static bool
-grow(fd_gpu_device *device)
+grow_pool(fd_gpu_device *device)
 {
     int result = fd_gpu_pool_grow(&device->pool);
     if (result != FD_GPU_SUCCESS) {
-        fail(device, result, "EventCreateWithFlags");
+        fail_device(device, result, "EventCreateWithFlags");
     }
     return !device->failed;
 }
@@ -55,7 +55,7 @@ take_anchor(fd_gpu_device *device)
 {
     int result = fd_gpu_anchors_take(&device->anchors);
     if (result != FD_GPU_SUCCESS) {
-        fail(device, result, "EventRecord of an anchor");
+        fail_device(device, result, "EventRecord of an anchor");
     }
     return !device->failed;
 }
@@ -65,13 +65,13 @@ take_anchor(fd_gpu_device *device)
 static bool
 open_device(fd_gpu_device *device)
 {
-    if (!grow(device)) {
+    if (!grow_pool(device)) {
         return false;
     }
     int result = fd_gpu_anchors_open(&device->anchors, device->runtime,
                                      device->now, device->ticks_per_ns);
     if (result != FD_GPU_SUCCESS) {
-        fail(device, result, "StreamCreateWithFlags");
+        fail_device(device, result, "StreamCreateWithFlags");
         return false;
     }
     device->open = take_anchor(device);
@@ -102,11 +102,11 @@ is_capturing(fd_gpu_device *device, void *stream)
         fd_gpu_result(device->runtime,
                       device->runtime->stream_is_capturing(stream, &status));
     if (result != FD_GPU_SUCCESS && result != FD_GPU_CAPTURE_IMPLICIT) {
-        fail(device, result, "StreamIsCapturing");
+        fail_device(device, result, "StreamIsCapturing");
     }
     if (result == FD_GPU_CAPTURE_IMPLICIT
         || (result == FD_GPU_SUCCESS && status != 0)) {
-        count(device, FD_COUNT_GPU_CAPTURED);
+        count_loss(device, FD_COUNT_GPU_CAPTURED);
         return true;
     }
     return false;
@@ -128,7 +128,7 @@ add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
         device->runtime, device->runtime->event_record(event, stream->handle));
     if (result != FD_GPU_SUCCESS) {
         fd_gpu_pool_return(&device->pool, event);
-        fail(device, result, "EventRecord");
+        fail_device(device, result, "EventRecord");
         return false;
     }
     fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
@@ -150,8 +150,8 @@ add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
  * the previous timestamp to the recording of this one, if nothing was launched
  * in between. */
 static void
-starve(fd_gpu_device *device, const fd_gpu_stream *stream,
-       const fd_gpu_timestamp *from, const fd_gpu_interval *interval)
+starve_interval(fd_gpu_device *device, const fd_gpu_stream *stream,
+                const fd_gpu_timestamp *from, const fd_gpu_interval *interval)
 {
     int64_t until = (int64_t)from->host < interval->start ? (int64_t)from->host
                                                           : interval->start;
@@ -175,9 +175,9 @@ pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
     }
     if (interval->start < (int64_t)passed->host) {
         interval->start = (int64_t)passed->host;
-        count(device, FD_COUNT_GPU_SHIFTED);
+        count_loss(device, FD_COUNT_GPU_SHIFTED);
     }
-    starve(device, stream, passed, interval);
+    starve_interval(device, stream, passed, interval);
     stream->latest = interval->start;
     stream->reached = true;
     return result;
@@ -234,14 +234,14 @@ drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
             return;
         }
         if (result != FD_GPU_SUCCESS) {
-            fail(device, result, "EventQuery");
+            fail_device(device, result, "EventQuery");
             return;
         }
         fd_gpu_timestamp passed = fd_gpu_stream_pop(stream);
         result = passed.ends ? pass_end(device, stream, &passed)
                              : pass_begin(device, stream, &passed);
         if (result != FD_GPU_SUCCESS) {
-            fail(device, result, "EventElapsedTime");
+            fail_device(device, result, "EventElapsedTime");
             return;
         }
         fd_gpu_interval_release(&device->intervals, passed.interval,
@@ -260,14 +260,14 @@ release_call(fd_gpu_device *device, uint32_t slot)
 }
 
 static void
-sweep(fd_gpu_device *device, bool all)
+sweep_intervals(fd_gpu_device *device, bool all)
 {
     for (uint32_t slot = 1; slot < device->intervals.count; slot++) {
         const fd_gpu_interval *interval =
             fd_gpu_interval_at(&device->intervals, slot);
         if (interval->open && (all || interval->lost)) {
             if (!interval->lost) {
-                count(device, FD_COUNT_GPU_DROPPED);
+                count_loss(device, FD_COUNT_GPU_DROPPED);
             }
             release_call(device, slot);
         }
@@ -275,7 +275,7 @@ sweep(fd_gpu_device *device, bool all)
 }
 
 static void
-drain(fd_gpu_device *device)
+drain_device(fd_gpu_device *device)
 {
     for (uint32_t i = 0; i < device->streams.count; i++) {
         drain_stream(device, &device->streams.list[i]);
@@ -291,17 +291,17 @@ has_events(fd_gpu_device *device)
     if (device->pool.free.count >= LEAST) {
         return true;
     }
-    drain(device);
+    drain_device(device);
     if (device->pool.free.count < LEAST) {
         device->pool.dry = true;
-        return !device->failed && !device->warm && grow(device)
+        return !device->failed && !device->warm && grow_pool(device)
             && device->pool.free.count >= LEAST;
     }
     return !device->failed;
 }
 
 static bool
-prepare(fd_gpu_device *device)
+prepare_device(fd_gpu_device *device)
 {
     bool old = !device->open
             || fd_gpu_anchors_are_old(&device->anchors, device->now());
@@ -331,10 +331,10 @@ parent_of(const fd_gpu_device *device, const fd_gpu_call *call,
 }
 
 static uint32_t
-begin(fd_gpu_device *device, const fd_gpu_call *call)
+begin_interval(fd_gpu_device *device, const fd_gpu_call *call)
 {
     fd_gpu_stream *stream =
-        prepare(device) ? stream_of(device, call->stream) : NULL;
+        prepare_device(device) ? stream_of(device, call->stream) : NULL;
     uint32_t slot =
         stream == NULL ? 0 : fd_gpu_interval_take(&device->intervals);
     if (slot == 0) {
@@ -363,17 +363,17 @@ fd_gpu_device_begin(fd_gpu_device *device, const fd_gpu_call *call)
 {
     if (device->failed || !fd_gpu_is_clean(device->runtime)
         || pthread_mutex_trylock(&device->lock) != 0) {
-        count(device, FD_COUNT_GPU_LOST);
+        count_loss(device, FD_COUNT_GPU_LOST);
         return 0;
     }
     uint32_t slot = 0;
     if (device->failed) {
-        count(device, FD_COUNT_GPU_LOST);
+        count_loss(device, FD_COUNT_GPU_LOST);
     }
     else if (!is_capturing(device, call->stream)) {
-        slot = device->failed ? 0 : begin(device, call);
+        slot = device->failed ? 0 : begin_interval(device, call);
         if (slot == 0) {
-            count(device, FD_COUNT_GPU_LOST);
+            count_loss(device, FD_COUNT_GPU_LOST);
         }
     }
     pthread_mutex_unlock(&device->lock);
@@ -394,7 +394,7 @@ fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context)
         interval->context = context;
         if (is_capturing(device, stream->handle) || device->failed
             || !add_timestamp(device, stream, slot, true, false)) {
-            count(device, FD_COUNT_GPU_DROPPED);
+            count_loss(device, FD_COUNT_GPU_DROPPED);
         }
         release_call(device, slot);
     }
@@ -404,7 +404,7 @@ fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context)
 void
 fd_gpu_device_drop(fd_gpu_device *device, uint32_t slot)
 {
-    count(device, FD_COUNT_GPU_DROPPED);
+    count_loss(device, FD_COUNT_GPU_DROPPED);
     if (pthread_mutex_trylock(&device->lock) == 0) {
         if (fd_gpu_interval_at(&device->intervals, slot)->open) {
             release_call(device, slot);
@@ -425,10 +425,10 @@ fd_gpu_device_drain(fd_gpu_device *device, bool grows)
     }
     if (device->open) {
         int mode = exchange_mode(device, FD_GPU_CAPTURE_RELAXED);
-        drain(device);
-        sweep(device, false);
+        drain_device(device);
+        sweep_intervals(device, false);
         if (grows && device->pool.dry && !device->failed) {
-            grow(device);
+            grow_pool(device);
         }
         device->warm = device->warm || grows;
         exchange_mode(device, mode);
@@ -454,13 +454,13 @@ fd_gpu_device_is_busy(fd_gpu_device *device)
 static void
 release_all(fd_gpu_device *device)
 {
-    sweep(device, true);
+    sweep_intervals(device, true);
     for (uint32_t i = 0; i < device->streams.count; i++) {
         fd_gpu_stream *stream = &device->streams.list[i];
         while (!fd_gpu_stream_is_empty(stream)) {
             fd_gpu_timestamp left = fd_gpu_stream_pop(stream);
             if (left.ends) {
-                count(device, FD_COUNT_GPU_UNFINISHED);
+                count_loss(device, FD_COUNT_GPU_UNFINISHED);
                 fd_gpu_pool_return(&device->pool, left.event);
             }
             fd_gpu_interval_release(&device->intervals, left.interval,

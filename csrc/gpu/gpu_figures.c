@@ -23,7 +23,7 @@ fd_gpu_figures_clear(fd_gpu_figures *figures)
 
 /* Append a record. The caller holds both locks. */
 static fd_gpu_record *
-append(fd_gpu_figures *figures, uint32_t context)
+append_record(fd_gpu_figures *figures, uint32_t context)
 {
     fd_gpu_record *record = fd_pool_reserve(&figures->pool, 1);
     uint32_t id = fd_file_id(&figures->recording->file, record);
@@ -47,7 +47,7 @@ record_of(fd_gpu_figures *figures, uint32_t context)
         return fd_file_record(&recording->file, id);
     }
     pthread_mutex_lock(&recording->lock);
-    fd_gpu_record *record = append(figures, context);
+    fd_gpu_record *record = append_record(figures, context);
     pthread_mutex_unlock(&recording->lock);
     if (record == NULL) {
         fd_file_count(&recording->file, FD_COUNT_GPU_LOST);

@@ -4,7 +4,7 @@
 
 /* Add a chunk of slots; slot 0 stays unused. */
 static bool
-grow(fd_gpu_intervals *intervals)
+grow_slots(fd_gpu_intervals *intervals)
 {
     uint32_t chunk = intervals->count / FD_GPU_INTERVALS_STEP;
     if (chunk == FD_GPU_INTERVALS_STEPS) {
@@ -27,7 +27,7 @@ grow(fd_gpu_intervals *intervals)
 uint32_t
 fd_gpu_interval_take(fd_gpu_intervals *intervals)
 {
-    if (intervals->free == 0 && !grow(intervals)) {
+    if (intervals->free == 0 && !grow_slots(intervals)) {
         return 0;
     }
     uint32_t slot = intervals->free;

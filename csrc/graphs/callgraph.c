@@ -20,7 +20,7 @@ by_text(const void *left, const void *right)
 
 /* Append one text with its NUL. */
 static fd_status
-add(lines *list, fd_buffer *texts, const char *caller, const char *callee)
+add_line(lines *list, fd_buffer *texts, const char *caller, const char *callee)
 {
     line made = {.at = texts->size};
     if (caller != NULL) {
@@ -57,14 +57,14 @@ write_both(const fd_graph *graph, fd_buffer *to)
     fd_buffer texts = {.bytes = NULL};
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < graph->boxes.count && status == FD_OK; i++) {
-        status = add(&nodes, &texts, NULL,
-                     fd_graph_key(graph, &graph->boxes.list[i]));
+        status = add_line(&nodes, &texts, NULL,
+                          fd_graph_key(graph, &graph->boxes.list[i]));
     }
     for (uint32_t i = 0; i < graph->edges.count && status == FD_OK; i++) {
         const fd_edge *edge = &graph->edges.list[i];
-        status =
-            add(&edges, &texts, fd_groups_label(&graph->groups, edge->caller),
-                fd_groups_label(&graph->groups, edge->callee));
+        status = add_line(&edges, &texts,
+                          fd_groups_label(&graph->groups, edge->caller),
+                          fd_groups_label(&graph->groups, edge->callee));
     }
     if (status == FD_OK) {
         status = texts.status;

@@ -30,7 +30,7 @@ in_folder(const char *file, const char *folder)
 }
 
 static const char *
-fill(const fd_dot_picture *p, const fd_box *box)
+fill_color(const fd_dot_picture *p, const fd_box *box)
 {
     uint32_t node = p->graph->groups.list.list[box->group].node;
     const char *file =
@@ -43,7 +43,7 @@ fill(const fd_dot_picture *p, const fd_box *box)
 
 /* Append a key with one path component per line; ':' ends a line too. */
 static void
-label(fd_buffer *to, const char *key)
+append_label(fd_buffer *to, const char *key)
 {
     const char *end = key + strlen(key);
     fd_buffer_text(to, "\"");
@@ -59,7 +59,7 @@ label(fd_buffer *to, const char *key)
 }
 
 static void
-begin(const fd_dot_picture *p)
+begin_picture(const fd_dot_picture *p)
 {
     char defaults[300];
     snprintf(defaults, sizeof defaults,
@@ -75,12 +75,12 @@ void
 fd_dot_classic(const fd_dot_picture *p)
 {
     const fd_graph *graph = p->graph;
-    begin(p);
+    begin_picture(p);
     for (uint32_t i = 0; i < graph->boxes.count; i++) {
         const fd_box *box = &graph->boxes.list[i];
         fd_dot_begin_node(p->dot, i + 1);
-        fd_dot_put_text(p->dot, "fillcolor", fill(p, box));
-        label(fd_dot_put(p->dot, "label"), fd_graph_key(graph, box));
+        fd_dot_put_text(p->dot, "fillcolor", fill_color(p, box));
+        append_label(fd_dot_put(p->dot, "label"), fd_graph_key(graph, box));
         fd_dot_put(p->dot, "tooltip");
         fd_dot_box_tooltip(p, box);
         fd_dot_end_statement(p->dot);

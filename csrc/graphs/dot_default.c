@@ -48,7 +48,7 @@ base_name(const char *file)
 /* Append "GPT.forward", a long one in two lines; code outside of functions is
  * named by its file. */
 static void
-title(const fd_dot_picture *p, const fd_trace_node *node)
+append_title(const fd_dot_picture *p, const fd_trace_node *node)
 {
     fd_buffer text = {.bytes = NULL};
     const char *name = fd_trace_text(p->trace, node->name);
@@ -79,7 +79,7 @@ title(const fd_dot_picture *p, const fd_trace_node *node)
 /* Append the end of a long path, which identifies the file better than the
  * start. */
 static void
-where(const fd_dot_picture *p, const char *file)
+append_place(const fd_dot_picture *p, const char *file)
 {
     size_t size = strlen(file);
     const char *from = size > WHERE ? strchr(file + size - WHERE, '/') : file;
@@ -130,17 +130,17 @@ figures_line(const fd_dot_picture *p, const fd_row *row)
 }
 
 static void
-label(const fd_dot_picture *p, const fd_box *box)
+append_label(const fd_dot_picture *p, const fd_box *box)
 {
     const fd_trace_node *node = node_of(p, box);
     const char *file = fd_trace_text(p->trace, node->file);
     const char *name = fd_trace_text(p->trace, node->name);
     fd_buffer_text(p->to, "<<B>");
-    title(p, node);
+    append_title(p, node);
     fd_buffer_text(p->to, "</B>");
     if (file[0] != '\0' && strcmp(name, "<module>") != 0) {
         open_line(p, "#5B6570");
-        where(p, file);
+        append_place(p, file);
         close_line(p);
     }
     if (box->instances > 1) {
@@ -157,7 +157,7 @@ write_box(const fd_dot_picture *p, uint32_t at)
     fd_dot_begin_node(p->dot, at + 1);
     put_heat(p, box);
     fd_dot_put(p->dot, "label");
-    label(p, box);
+    append_label(p, box);
     fd_dot_put(p->dot, "tooltip");
     fd_dot_box_tooltip(p, box);
     fd_dot_end_statement(p->dot);
@@ -313,7 +313,7 @@ write_edges(const fd_dot_picture *p)
 }
 
 static void
-begin(const fd_dot_picture *p)
+begin_picture(const fd_dot_picture *p)
 {
     char defaults[600];
     snprintf(defaults, sizeof defaults,
@@ -331,7 +331,7 @@ begin(const fd_dot_picture *p)
 void
 fd_dot_default(const fd_dot_picture *p)
 {
-    begin(p);
+    begin_picture(p);
     fd_dot_legend(p);
     write_clusters(p);
     write_edges(p);

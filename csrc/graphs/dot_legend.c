@@ -15,8 +15,8 @@ fd_dot_share(const fd_dot_picture *p, uint64_t part)
 
 /* Append "hidden: 325 functions of torch, ...". */
 static void
-hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
-       const char *what)
+append_hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
+              const char *what)
 {
     if (count == 0) {
         return;
@@ -46,18 +46,19 @@ write_hidden(const fd_dot_picture *p)
     uint32_t parts = 0;
     char small[64];
     snprintf(small, sizeof small, "under %g %%", small_percent(p));
-    hidden(p, &parts, functions[FD_FOLDED_TORCH],
-           functions[FD_FOLDED_TORCH] == 1 ? "function of torch"
-                                           : "functions of torch");
-    hidden(p, &parts, functions[FD_FOLDED_OTHER], "of the standard library");
-    hidden(p, &parts, functions[FD_FOLDED_INNER],
-           "comprehensions and wrappers");
-    hidden(p, &parts, p->graph->idle, "of idle threads");
-    hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
-    hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
-           "joined (--merge-into-caller)");
-    hidden(p, &parts, functions[FD_DELETED] + operators[FD_DELETED],
-           "deleted (--hide)");
+    append_hidden(p, &parts, functions[FD_FOLDED_TORCH],
+                  functions[FD_FOLDED_TORCH] == 1 ? "function of torch"
+                                                  : "functions of torch");
+    append_hidden(p, &parts, functions[FD_FOLDED_OTHER],
+                  "of the standard library");
+    append_hidden(p, &parts, functions[FD_FOLDED_INNER],
+                  "comprehensions and wrappers");
+    append_hidden(p, &parts, p->graph->idle, "of idle threads");
+    append_hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
+    append_hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
+                  "joined (--merge-into-caller)");
+    append_hidden(p, &parts, functions[FD_DELETED] + operators[FD_DELETED],
+                  "deleted (--hide)");
     fd_buffer_text(p->to, parts > 0 ? "<BR ALIGN=\"LEFT\"/>" : "");
 }
 

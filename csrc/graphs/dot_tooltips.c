@@ -8,7 +8,7 @@
 enum { TOOLTIP_NAME = 1000 };
 
 static void
-name(const fd_dot_picture *p, uint32_t group)
+append_name(const fd_dot_picture *p, uint32_t group)
 {
     const char *key = fd_groups_label(&p->graph->groups, group);
     fd_text_tooltip(p->to, key, strlen(key), TOOLTIP_NAME);
@@ -26,7 +26,7 @@ fd_dot_calls(fd_buffer *to, uint64_t count)
 }
 
 static void
-duration(const fd_dot_picture *p, const char *title, uint64_t time)
+append_duration(const fd_dot_picture *p, const char *title, uint64_t time)
 {
     fd_buffer_format(p->to, "\\n%s ", title);
     fd_text_time(p->to, time);
@@ -40,17 +40,18 @@ duration(const fd_dot_picture *p, const char *title, uint64_t time)
 static void
 timed_part(const fd_dot_picture *p, const fd_box *box, const fd_row *row)
 {
-    duration(p, "total", row->total);
-    duration(p, "self", row->self);
-    duration(p, "self and what is folded into it", box->own);
+    append_duration(p, "total", row->total);
+    append_duration(p, "self", row->self);
+    append_duration(p, "self and what is folded into it", box->own);
     if (row->backward > 0) {
-        duration(p, "backward of what it made", (uint64_t)row->backward);
+        append_duration(p, "backward of what it made",
+                        (uint64_t)row->backward);
     }
 }
 
 static void
-further(const fd_dot_picture *p, uint64_t count, const char *one,
-        const char *many)
+append_further(const fd_dot_picture *p, uint64_t count, const char *one,
+               const char *many)
 {
     if (count > 0) {
         fd_buffer_text(p->to, ", ");
@@ -64,11 +65,11 @@ fd_dot_box_tooltip(const fd_dot_picture *p, const fd_box *box)
 {
     const fd_row *row = fd_graph_row(p->graph, box);
     fd_buffer_text(p->to, "\"");
-    name(p, box->group);
+    append_name(p, box->group);
     fd_buffer_text(p->to, "\\n");
     fd_dot_calls(p->to, row->calls);
-    further(p, row->resumes, " resume", " resumes");
-    further(p, row->ops, " operator below", " operators below");
+    append_further(p, row->resumes, " resume", " resumes");
+    append_further(p, row->ops, " operator below", " operators below");
     if (p->graph->timed) {
         timed_part(p, box, row);
     }
@@ -79,14 +80,14 @@ void
 fd_dot_edge_tooltip(const fd_dot_picture *p, const fd_edge *edge)
 {
     fd_buffer_text(p->to, "\"");
-    name(p, edge->caller);
+    append_name(p, edge->caller);
     fd_buffer_text(p->to, " -&gt; ");
-    name(p, edge->callee);
+    append_name(p, edge->callee);
     fd_buffer_text(p->to, "\\n");
     fd_dot_calls(p->to, edge->calls);
-    further(p, edge->resumes, " resume", " resumes");
+    append_further(p, edge->resumes, " resume", " resumes");
     if (p->graph->timed) {
-        duration(p, "total", edge->total);
+        append_duration(p, "total", edge->total);
     }
     fd_buffer_text(p->to, "\"");
 }

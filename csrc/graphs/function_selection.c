@@ -140,7 +140,7 @@ walk_context(folder *f, uint32_t id)
 
 /* Set the initial visibility, before names and figures are considered. */
 static void
-start(folder *f)
+start_visibility(folder *f)
 {
     bool collapses = f->options->style == FD_STYLE_DEFAULT && !f->options->all;
     for (uint32_t i = 1; i < f->trace->contexts.count; i++) {
@@ -165,7 +165,8 @@ start(folder *f)
 }
 
 static bool
-matches(const fd_export_globs *globs, const char *key, const char *package)
+glob_matches(const fd_export_globs *globs, const char *key,
+             const char *package)
 {
     for (size_t i = 0; i < globs->count; i++) {
         if (fd_glob_matches(globs->list[i], key)
@@ -188,10 +189,10 @@ apply_globs(folder *f)
         if (*state == FD_LEFT_OUT) {
             continue;
         }
-        if (matches(&f->options->hide, key, package)) {
+        if (glob_matches(&f->options->hide, key, package)) {
             *state = FD_DELETED;
         }
-        else if (matches(&f->options->contract, key, package)) {
+        else if (glob_matches(&f->options->contract, key, package)) {
             *state = FD_JOINED;
         }
     }
@@ -228,7 +229,7 @@ drop_small(folder *f, uint32_t group)
 }
 
 static int
-downwards(const void *left, const void *right)
+by_descent(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left;
     uint64_t b = *(const uint64_t *)right;
@@ -253,7 +254,7 @@ total_of_last(const folder *f, part wanted, uint64_t *total)
     }
     *total = 0;
     if (totals.count > limits[wanted]) {
-        fd_vector_sort(&totals, downwards);
+        fd_vector_sort(&totals, by_descent);
         *total = totals.list[limits[wanted] - 1];
     }
     fd_vector_clear(&totals);
@@ -307,10 +308,10 @@ count_all(folder *f)
 }
 
 static fd_status
-decide(folder *f, uint64_t whole)
+decide_visibility(folder *f, uint64_t whole)
 {
     bool collapses = f->options->style == FD_STYLE_DEFAULT && !f->options->all;
-    start(f);
+    start_visibility(f);
     for (uint32_t i = 1; i < f->trace->contexts.count && collapses; i++) {
         walk_context(f, i);
     }
@@ -339,7 +340,7 @@ fd_selection_make(fd_selection *selection, const fd_trace *trace,
     fd_status status = FD_ENOMEM;
     if (selection->visibility != NULL && f.met != NULL) {
         memset(selection->visibility, FD_LEFT_OUT, groups->list.count);
-        status = decide(&f, whole);
+        status = decide_visibility(&f, whole);
     }
     fd_free(f.met);
     if (status != FD_OK) {

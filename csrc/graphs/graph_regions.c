@@ -71,7 +71,7 @@ find_regions(fd_graph *graph)
 typedef FD_VECTOR(uint64_t) leaves; /* depth << 32 | box */
 
 static int
-upwards(const void *left, const void *right)
+by_depth(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left;
     uint64_t b = *(const uint64_t *)right;
@@ -81,12 +81,12 @@ upwards(const void *left, const void *right)
 /* Place leaves line by line, shallow leaves first: each leaf is below the one
  * that precedes it by the length of a line. */
 static void
-stack(fd_graph *graph, const leaves *found, uint32_t most)
+stack_lines(fd_graph *graph, const leaves *found, uint32_t most)
 {
     uint32_t lines = (found->count + most - 1) / most;
     uint32_t length = lines > 0 ? (found->count + lines - 1) / lines : 0;
     if (lines > 1) {
-        fd_vector_sort(found, upwards);
+        fd_vector_sort(found, by_depth);
     }
     for (uint32_t i = length; i < found->count; i++) {
         graph->boxes.list[(uint32_t)found->list[i]].above =
@@ -97,7 +97,7 @@ stack(fd_graph *graph, const leaves *found, uint32_t most)
 /* Find the depth of each box, and whether it calls another. Edges are sorted
  * by caller and boxes are in the same order, so one pass is sufficient. */
 static void
-measure(fd_graph *graph, bool *calls)
+measure_boxes(fd_graph *graph, bool *calls)
 {
     for (uint32_t i = 0; i < graph->edges.count; i++) {
         const fd_edge *edge = &graph->edges.list[i];
@@ -123,7 +123,7 @@ stack_leaves(fd_graph *graph, const fd_export_options *options)
     if (calls == NULL) {
         return FD_ENOMEM;
     }
-    measure(graph, calls);
+    measure_boxes(graph, calls);
     leaves found = {NULL, 0, 0};
     fd_status status = fd_vector_reserve(&found, graph->boxes.count);
     uint32_t regions = classic ? 1 : graph->regions;
@@ -136,7 +136,7 @@ stack_leaves(fd_graph *graph, const fd_export_options *options)
                     (uint64_t)graph->boxes.list[i].depth << 32 | i;
             }
         }
-        stack(graph, &found, most);
+        stack_lines(graph, &found, most);
     }
     fd_vector_clear(&found);
     fd_free(calls);

@@ -21,8 +21,8 @@ is_xml(const char *text, size_t length)
 typedef const char *escaping(char one);
 
 static void
-escaped(fd_buffer *to, const char *text, size_t size, size_t limit,
-        escaping *escape)
+put_escaped(fd_buffer *to, const char *text, size_t size, size_t limit,
+            escaping *escape)
 {
     size_t written = 0;
     for (size_t at = 0; at < size; written++) {
@@ -108,25 +108,25 @@ escape_xml(char one)
 void
 fd_text_xml(fd_buffer *to, const char *text, size_t size)
 {
-    escaped(to, text, size, SIZE_MAX, escape_xml);
+    put_escaped(to, text, size, SIZE_MAX, escape_xml);
 }
 
 void
 fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit)
 {
-    escaped(to, text, size, limit, escape_dot);
+    put_escaped(to, text, size, limit, escape_dot);
 }
 
 void
 fd_text_tooltip(fd_buffer *to, const char *text, size_t size, size_t limit)
 {
-    escaped(to, text, size, limit, escape_tooltip);
+    put_escaped(to, text, size, limit, escape_tooltip);
 }
 
 void
 fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit)
 {
-    escaped(to, text, size, limit, escape_html);
+    put_escaped(to, text, size, limit, escape_html);
 }
 
 /* Append a non-negative value with three digits. */

@@ -49,7 +49,7 @@ take_exponent(decimal *d, const char *at, const char *end)
 
 /* Rescale to at least nanoseconds and at most MOST_PLACES. */
 static bool
-rescale(decimal *d)
+rescale_decimal(decimal *d)
 {
     for (; d->places > MOST_PLACES; d->places--) {
         d->value /= 10;
@@ -65,7 +65,7 @@ rescale(decimal *d)
 }
 
 static bool
-parse(fd_span number, decimal *d)
+parse_decimal(fd_span number, decimal *d)
 {
     const char *at = number.from;
     if (at == number.to) {
@@ -89,7 +89,7 @@ parse(fd_span number, decimal *d)
         }
         at = number.to;
     }
-    if (at != number.to || !rescale(d)) {
+    if (at != number.to || !rescale_decimal(d)) {
         return false;
     }
     d->value = d->negative ? -d->value : d->value;
@@ -97,7 +97,7 @@ parse(fd_span number, decimal *d)
 }
 
 static void
-print(fd_buffer *to, wide value, int places)
+print_decimal(fd_buffer *to, wide value, int places)
 {
     char text[64];
     size_t at = sizeof text;
@@ -125,14 +125,14 @@ bool
 fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to)
 {
     decimal d;
-    if (!parse(number, &d)) {
+    if (!parse_decimal(number, &d)) {
         return false;
     }
     wide shift = ns;
     for (int index = NS_PLACES; index < d.places; index++) {
         shift *= 10;
     }
-    print(to, d.value + shift, d.places);
+    print_decimal(to, d.value + shift, d.places);
     return true;
 }
 
@@ -153,7 +153,7 @@ bool
 fd_decimal_ns(fd_span number, int64_t *ns)
 {
     decimal d;
-    if (!parse(number, &d)) {
+    if (!parse_decimal(number, &d)) {
         return false;
     }
     for (; d.places > NS_PLACES; d.places--) {

@@ -33,7 +33,7 @@ fd_scan_clear(fd_scan *scan)
 }
 
 static fd_scan_result
-repair(fd_scan *scan, const char *from, size_t size, const char *good)
+add_repair(fd_scan *scan, const char *from, size_t size, const char *good)
 {
     if (scan->forgets) {
         return FD_SCAN_OK;
@@ -100,7 +100,7 @@ is_hex(const char *at)
 
 /* Scan an escape sequence. */
 static fd_scan_result
-escape(fd_scan *scan)
+scan_escape(fd_scan *scan)
 {
     const char *at = scan->at;
     if (scan->end - at < 2) {
@@ -120,7 +120,7 @@ escape(fd_scan *scan)
         return FD_SCAN_OK;
     }
     scan->at++;
-    return repair(scan, at, 1, "\\\\");
+    return add_repair(scan, at, 1, "\\\\");
 }
 
 static fd_scan_result
@@ -129,13 +129,13 @@ odd_byte(fd_scan *scan)
     const char *at = scan->at;
     unsigned char c = (unsigned char)*at;
     if (c == '\\') {
-        return escape(scan);
+        return scan_escape(scan);
     }
     if (c < 0x20) {
         char text[8];
         snprintf(text, sizeof text, "\\u%04x", c);
         scan->at++;
-        return repair(scan, at, 1, text);
+        return add_repair(scan, at, 1, text);
     }
     size_t length = fd_utf8_length(at, (size_t)(scan->end - at));
     if (length > 0) {
@@ -146,7 +146,7 @@ odd_byte(fd_scan *scan)
         return FD_SCAN_CUT;
     }
     scan->at++;
-    return repair(scan, at, 1, "\xEF\xBF\xBD");
+    return add_repair(scan, at, 1, "\xEF\xBF\xBD");
 }
 
 /* Scan the rest of a string, from its first special byte on. */
@@ -170,7 +170,7 @@ rest_of_string(fd_scan *scan)
 }
 
 static inline fd_scan_result
-string(fd_scan *scan)
+scan_string(fd_scan *scan)
 {
     scan->at = find_odd(scan->at + 1, scan->end);
     if (scan->at < scan->end && *scan->at == '"') {
@@ -181,7 +181,7 @@ string(fd_scan *scan)
 }
 
 static bool
-digits(fd_scan *scan)
+scan_digits(fd_scan *scan)
 {
     const char *from = scan->at;
     while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9') {
@@ -191,7 +191,7 @@ digits(fd_scan *scan)
 }
 
 static bool
-passes(fd_scan *scan, char one, char other)
+skip_either(fd_scan *scan, char one, char other)
 {
     bool there =
         scan->at < scan->end && (*scan->at == one || *scan->at == other);
@@ -200,15 +200,15 @@ passes(fd_scan *scan, char one, char other)
 }
 
 static fd_scan_result
-number(fd_scan *scan)
+scan_number(fd_scan *scan)
 {
-    bool good = passes(scan, '0', '0') || digits(scan);
-    if (good && passes(scan, '.', '.')) {
-        good = digits(scan);
+    bool good = skip_either(scan, '0', '0') || scan_digits(scan);
+    if (good && skip_either(scan, '.', '.')) {
+        good = scan_digits(scan);
     }
-    if (good && passes(scan, 'e', 'E')) {
-        passes(scan, '+', '-');
-        good = digits(scan);
+    if (good && skip_either(scan, 'e', 'E')) {
+        skip_either(scan, '+', '-');
+        good = scan_digits(scan);
     }
     return scan->at == scan->end ? FD_SCAN_CUT
          : good                  ? FD_SCAN_OK
@@ -218,7 +218,7 @@ number(fd_scan *scan)
 /* Scan a literal such as "null". `from` is its start, before a sign; a literal
  * that is not JSON is repaired to null. */
 static fd_scan_result
-word(fd_scan *scan, const char *from, const char *text, bool is_json)
+scan_word(fd_scan *scan, const char *from, const char *text, bool is_json)
 {
     size_t size = strlen(text);
     size_t there = (size_t)(scan->end - scan->at);
@@ -230,11 +230,11 @@ word(fd_scan *scan, const char *from, const char *text, bool is_json)
     }
     scan->at += size;
     return is_json ? FD_SCAN_OK
-                   : repair(scan, from, (size_t)(scan->at - from), "null");
+                   : add_repair(scan, from, (size_t)(scan->at - from), "null");
 }
 
 static fd_scan_result
-scalar(fd_scan *scan)
+scan_scalar(fd_scan *scan)
 {
     const char *from = scan->at;
     if (*scan->at == '-' && ++scan->at == scan->end) {
@@ -242,32 +242,32 @@ scalar(fd_scan *scan)
     }
     char c = *scan->at;
     if (c >= '0' && c <= '9') {
-        return number(scan);
+        return scan_number(scan);
     }
     switch (c) {
     case 'N':
-        return word(scan, from, "NaN", false);
+        return scan_word(scan, from, "NaN", false);
     case 'n':
         if (from == scan->at && scan->end - from > 1 && from[1] == 'u') {
-            return word(scan, from, "null", true);
+            return scan_word(scan, from, "null", true);
         }
-        return word(scan, from, "nan", false);
+        return scan_word(scan, from, "nan", false);
     case 'I':
-        return word(scan, from, "Infinity", false);
+        return scan_word(scan, from, "Infinity", false);
     case 'i':
-        return word(scan, from, "inf", false);
+        return scan_word(scan, from, "inf", false);
     default:
         break;
     }
     return from < scan->at ? FD_SCAN_BAD
-         : c == '"'        ? string(scan)
-         : c == 't'        ? word(scan, from, "true", true)
-         : c == 'f'        ? word(scan, from, "false", true)
+         : c == '"'        ? scan_string(scan)
+         : c == 't'        ? scan_word(scan, from, "true", true)
+         : c == 'f'        ? scan_word(scan, from, "false", true)
                            : FD_SCAN_BAD;
 }
 
 static inline fd_scan_result
-mark(fd_scan *scan, char wanted)
+scan_mark(fd_scan *scan, char wanted)
 {
     fd_scan_space(scan);
     if (scan->at == scan->end) {
@@ -283,21 +283,21 @@ mark(fd_scan *scan, char wanted)
 fd_scan_result
 fd_scan_mark(fd_scan *scan, char wanted)
 {
-    return mark(scan, wanted);
+    return scan_mark(scan, wanted);
 }
 
 static fd_scan_result
 name_and_colon(fd_scan *scan, fd_span *name)
 {
-    fd_scan_result result = mark(scan, '"');
+    fd_scan_result result = scan_mark(scan, '"');
     if (result != FD_SCAN_OK) {
         return result;
     }
     name->from = scan->at--;
-    result = string(scan);
+    result = scan_string(scan);
     name->to = scan->at - 1;
     if (result == FD_SCAN_OK) {
-        result = mark(scan, ':');
+        result = scan_mark(scan, ':');
     }
     if (result == FD_SCAN_OK) {
         fd_scan_space(scan);
@@ -316,7 +316,7 @@ fd_scan_member(fd_scan *scan, bool first, fd_span *name)
         scan->at++;
         return FD_SCAN_DONE;
     }
-    fd_scan_result result = first ? FD_SCAN_OK : mark(scan, ',');
+    fd_scan_result result = first ? FD_SCAN_OK : scan_mark(scan, ',');
     return result == FD_SCAN_OK ? name_and_colon(scan, name) : result;
 }
 
@@ -331,7 +331,7 @@ begin_value(fd_scan *scan, nest *open)
     }
     char c = *scan->at;
     if (c != '{' && c != '[') {
-        return scalar(scan);
+        return scan_scalar(scan);
     }
     if (open->depth == FD_SCAN_DEPTH) {
         return FD_SCAN_DEEP;
@@ -400,7 +400,7 @@ fd_scan_element(fd_scan *scan, bool first, fd_span *value)
         scan->at++;
         return FD_SCAN_DONE;
     }
-    fd_scan_result result = first ? FD_SCAN_OK : mark(scan, ',');
+    fd_scan_result result = first ? FD_SCAN_OK : scan_mark(scan, ',');
     fd_scan_space(scan);
     value->from = scan->at;
     result = result == FD_SCAN_OK ? fd_scan_value(scan) : result;

@@ -12,7 +12,7 @@
  * in strings are repaired; other faults are not. The NUL at the end terminates
  * a number. */
 static fd_scan_result
-check(fd_scan *scan, const char *json, size_t size, bool *good)
+check_text(fd_scan *scan, const char *json, size_t size, bool *good)
 {
     fd_scan_begin(scan, json, json + size + 1);
     fd_scan_result result = fd_scan_value(scan);
@@ -115,7 +115,7 @@ fd_json_text(fd_buffer *to, const char *json)
     fd_scan scan = {.at = NULL};
     size_t size = strlen(json);
     bool good = false;
-    fd_scan_result result = check(&scan, json, size, &good);
+    fd_scan_result result = check_text(&scan, json, size, &good);
     if (result == FD_SCAN_ENOMEM) {
         to->status = FD_ENOMEM;
     }
@@ -132,7 +132,7 @@ enum { NOT_FOUR = 0x110000 };
 
 /* Parse four hexadecimal digits. */
 static uint32_t
-four(const char *at, const char *end)
+four_digits(const char *at, const char *end)
 {
     uint32_t value = 0;
     for (int i = 0; i < 4; i++, at++) {
@@ -168,9 +168,9 @@ put_point(fd_buffer *to, uint32_t point)
 /* Decode the digits after "\u". Return the end, or `at` if they are
  * invalid. */
 static const char *
-unicode(const char *at, const char *end, fd_buffer *to)
+decode_unicode(const char *at, const char *end, fd_buffer *to)
 {
-    uint32_t point = four(at, end);
+    uint32_t point = four_digits(at, end);
     if (point == NOT_FOUR) {
         fd_buffer_text(to, "\\u");
         return at;
@@ -178,7 +178,7 @@ unicode(const char *at, const char *end, fd_buffer *to)
     at += 4;
     if (point >= 0xD800 && point < 0xDC00 && end - at >= 6 && at[0] == '\\'
         && at[1] == 'u') {
-        uint32_t low = four(at + 2, end);
+        uint32_t low = four_digits(at + 2, end);
         if (low >= 0xDC00 && low < 0xE000) {
             put_point(to, 0x10000 + ((point - 0xD800) << 10) + low - 0xDC00);
             return at + 6;
@@ -189,12 +189,12 @@ unicode(const char *at, const char *end, fd_buffer *to)
 }
 
 static const char *
-escaped(const char *at, const char *end, fd_buffer *to)
+decode_escape(const char *at, const char *end, fd_buffer *to)
 {
     static const char names[] = "\"\\/bfnrt";
     static const char meant[] = "\"\\/\b\f\n\r\t";
     if (++at < end && *at == 'u') {
-        return unicode(at + 1, end, to);
+        return decode_unicode(at + 1, end, to);
     }
     const char *name = at < end && *at != '\0' ? strchr(names, *at) : NULL;
     fd_buffer_bytes(to, name != NULL ? &meant[name - names] : "\\", 1);
@@ -220,7 +220,7 @@ fd_json_string(fd_span inside, fd_buffer *to)
             at++;
         }
         else if (at < inside.to) {
-            at = escaped(at, inside.to, to);
+            at = decode_escape(at, inside.to, to);
         }
     }
 }

@@ -40,14 +40,14 @@ fd_json_put(fd_json_writer *w, const char *key)
 }
 
 static void
-begin(fd_json_writer *w, const char *key, const char *bracket)
+begin_bracket(fd_json_writer *w, const char *key, const char *bracket)
 {
     fd_buffer_bytes(fd_json_put(w, key), bracket, 1);
     w->comma = false;
 }
 
 static void
-end(fd_json_writer *w, const char *bracket)
+end_bracket(fd_json_writer *w, const char *bracket)
 {
     w->comma = false;
     fd_buffer_bytes(fd_json_put(w, NULL), bracket, 1);
@@ -56,25 +56,25 @@ end(fd_json_writer *w, const char *bracket)
 void
 fd_json_begin_object(fd_json_writer *w, const char *key)
 {
-    begin(w, key, "{");
+    begin_bracket(w, key, "{");
 }
 
 void
 fd_json_begin_array(fd_json_writer *w, const char *key)
 {
-    begin(w, key, "[");
+    begin_bracket(w, key, "[");
 }
 
 void
 fd_json_end_object(fd_json_writer *w)
 {
-    end(w, "}");
+    end_bracket(w, "}");
 }
 
 void
 fd_json_end_array(fd_json_writer *w)
 {
-    end(w, "]");
+    end_bracket(w, "]");
 }
 
 void
@@ -111,7 +111,7 @@ put_sign(fd_buffer *to, int64_t value)
 }
 
 static uint64_t
-magnitude(int64_t value)
+magnitude_of(int64_t value)
 {
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
@@ -120,7 +120,7 @@ void
 fd_json_put_i64(fd_json_writer *w, const char *key, int64_t value)
 {
     put_sign(fd_json_put(w, key), value);
-    fd_buffer_u64(w->to, magnitude(value));
+    fd_buffer_u64(w->to, magnitude_of(value));
 }
 
 void

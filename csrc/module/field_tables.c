@@ -7,7 +7,7 @@
 /* Decode UTF-8. Names in programs may be invalid UTF-8, which must not
  * raise. */
 static PyObject *
-decode(const char *text, size_t size)
+decode_text(const char *text, size_t size)
 {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
 }
@@ -15,7 +15,8 @@ decode(const char *text, size_t size)
 PyObject *
 fd_text_object(const fd_text_pool *texts, uint32_t id)
 {
-    return decode(fd_text_pool_get(texts, id), fd_text_pool_size(texts, id));
+    return decode_text(fd_text_pool_get(texts, id),
+                       fd_text_pool_size(texts, id));
 }
 
 static PyObject *
@@ -49,10 +50,10 @@ cell_object(const fd_column *column, const void *row,
     case FD_COLUMN_I64:
         return PyLong_FromLongLong((long long)value);
     case FD_COLUMN_CHARS:
-        return decode(chars, strlen(chars));
+        return decode_text(chars, strlen(chars));
     case FD_COLUMN_STRING:
         memcpy(&chars, chars, sizeof chars);
-        return decode(chars, strlen(chars));
+        return decode_text(chars, strlen(chars));
     case FD_COLUMN_U8:
     case FD_COLUMN_U16:
     case FD_COLUMN_U32:
@@ -181,8 +182,9 @@ texts_of(const fd_trace *trace, uint32_t count,
     for (uint32_t i = 1; list != NULL && i < count; i++) {
         text.size = 0;
         write(trace, i, &text);
-        PyObject *object = text.status == FD_OK ? decode(text.bytes, text.size)
-                                                : PyErr_NoMemory();
+        PyObject *object = text.status == FD_OK
+                             ? decode_text(text.bytes, text.size)
+                             : PyErr_NoMemory();
         if (object == NULL) {
             Py_CLEAR(list);
             break;
@@ -228,8 +230,9 @@ fd_time_list(const int64_t *times, size_t count, size_t stride)
 PyObject *
 fd_buffer_object(fd_buffer *text)
 {
-    PyObject *object = text->status == FD_OK ? decode(text->bytes, text->size)
-                                             : PyErr_NoMemory();
+    PyObject *object = text->status == FD_OK
+                         ? decode_text(text->bytes, text->size)
+                         : PyErr_NoMemory();
     fd_buffer_clear(text);
     return object;
 }

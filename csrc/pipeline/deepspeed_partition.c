@@ -39,7 +39,7 @@ begin_of(const table *t, uint32_t stages, uint32_t layers)
 }
 
 static void
-clear(table *t)
+clear_table(table *t)
 {
     fd_free(t->before);
     fd_free(t->now);
@@ -47,7 +47,7 @@ clear(table *t)
 }
 
 static fd_status
-make(table *t)
+make_table(table *t)
 {
     size_t width = t->layers - t->stages + 1;
     size_t entries = (size_t)t->layers + 1;
@@ -59,13 +59,13 @@ make(table *t)
 }
 
 static double
-smaller(double a, double b)
+smaller_of(double a, double b)
 {
     return b < a ? b : a;
 }
 
 static double
-larger(double a, double b)
+larger_of(double a, double b)
 {
     return b > a ? b : a;
 }
@@ -88,8 +88,8 @@ fill_balanced(table *t, uint32_t j, uint32_t i, double most)
         if (weight - most >= best) {
             break;
         }
-        double max = larger(t->before[k].max, weight);
-        double min = smaller(t->before[k].min, weight);
+        double max = larger_of(t->before[k].max, weight);
+        double min = smaller_of(t->before[k].min, weight);
         if (max - min < best) {
             best = max - min;
             t->now[i] = (extent){min, max};
@@ -112,7 +112,7 @@ fill_bounded(table *t, uint32_t j, uint32_t i, double most)
         if (weight > t->bound || mean * (1 + 1e-12) < best) {
             break;
         }
-        double min = smaller(t->before[k].min, weight);
+        double min = smaller_of(t->before[k].min, weight);
         if (min > best) {
             best = min;
             *begin_of(t, j, i) = k;
@@ -127,7 +127,7 @@ fill_row(table *t, uint32_t j, fill *rule)
     uint32_t last = t->layers - (t->stages - j);
     double most = t->before[j - 1].min;
     for (uint32_t i = j; i <= last; i++) {
-        most = larger(most, t->before[i - 1].min);
+        most = larger_of(most, t->before[i - 1].min);
         if (j < t->stages || i == last) {
             rule(t, j, i, most);
         }
@@ -149,7 +149,7 @@ walk_back(const table *t, uint32_t *cuts)
 static fd_status
 cut_by(fill *rule, table *t, uint32_t *cuts)
 {
-    fd_status status = make(t);
+    fd_status status = make_table(t);
     if (status == FD_OK) {
         for (uint32_t i = 1; i <= t->layers; i++) {
             bool fits = t->sums[i] <= t->bound;
@@ -160,13 +160,13 @@ cut_by(fill *rule, table *t, uint32_t *cuts)
         }
         walk_back(t, cuts);
     }
-    clear(t);
+    clear_table(t);
     return status;
 }
 
 /* Return whether stages that weigh at most `bound` are sufficient. */
 static bool
-fits(const table *t, double bound)
+bound_fits(const table *t, double bound)
 {
     uint32_t begin = 0;
     uint32_t used = 1;
@@ -195,7 +195,7 @@ least_bound(const table *t)
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         memcpy(&bound, &middle, sizeof bound);
-        if (fits(t, bound)) {
+        if (bound_fits(t, bound)) {
             high = middle;
         }
         else {
@@ -217,8 +217,8 @@ cut_uniform(uint32_t layers, uint32_t stages, uint32_t *cuts)
 }
 
 static fd_status
-check(fd_cut cut, const double *sums, uint32_t layers, uint32_t stages,
-      fd_error *error)
+check_request(fd_cut cut, const double *sums, uint32_t layers, uint32_t stages,
+              fd_error *error)
 {
     if (stages == 0) {
         return fd_fail(error, FD_EINVAL, "0 stages: at least one");
@@ -251,7 +251,7 @@ fd_status
 fd_partition(fd_cut cut, const double *sums, uint32_t layers, uint32_t stages,
              uint32_t *cuts, fd_error *error)
 {
-    fd_status status = check(cut, sums, layers, stages, error);
+    fd_status status = check_request(cut, sums, layers, stages, error);
     if (status != FD_OK) {
         return status;
     }

@@ -171,7 +171,7 @@ number_job(comparison *c, fd_trace_job *job)
 
 /* Collect the jobs of the iteration. */
 static fd_status
-collect(comparison *c, uint32_t end)
+collect_jobs(comparison *c, uint32_t end)
 {
     const fd_trace_job *batch = &c->rank->jobs.list[c->iteration->job];
     fd_status status = FD_OK;
@@ -230,13 +230,13 @@ is_comparable(const comparison *c)
 }
 
 static fd_status
-compare(comparison *c, uint32_t end)
+compare_iteration(comparison *c, uint32_t end)
 {
     char text[LINE - 32];
     if (!is_comparable(c)) {
         return FD_OK;
     }
-    fd_status status = collect(c, end);
+    fd_status status = collect_jobs(c, end);
     int64_t index = status == FD_OK ? index_of(c) : -1;
     if (index < 0 || index >= c->plan.stages
         || c->executed.count > MOST_EXECUTED) {
@@ -290,7 +290,7 @@ compare_all(comparison *c)
             number_job(c, &c->rank->jobs.list[k]);
         }
         if (status == FD_OK) {
-            status = compare(c, end);
+            status = compare_iteration(c, end);
             note_schedule(c);
         }
     }
@@ -298,7 +298,7 @@ compare_all(comparison *c)
 }
 
 static fd_status
-replace(cJSON *facts, const char *key, const char *text)
+replace_fact(cJSON *facts, const char *key, const char *text)
 {
     cJSON *value = cJSON_CreateString(text);
     if (value == NULL
@@ -317,34 +317,34 @@ is_null(const cJSON *facts, const char *key)
 
 /* Set the three facts that the recording process did not set. */
 static fd_status
-complete(const comparison *c, cJSON *facts)
+complete_facts(const comparison *c, cJSON *facts)
 {
     fd_status status = FD_OK;
     if (c->schedule != NULL) {
-        status = replace(facts, "schedule", c->schedule);
+        status = replace_fact(facts, "schedule", c->schedule);
     }
     else if (is_null(facts, "note")) {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(facts, "class");
         char line[LINE + 64];
         snprintf(line, sizeof line, "no plan of %s: jobs are not compared",
                  cJSON_IsString(name) ? name->valuestring : "the engine");
-        status = replace(facts, "note", line);
+        status = replace_fact(facts, "note", line);
     }
     if (status == FD_OK && c->difference[0] != '\0'
         && is_null(facts, "difference")) {
-        status = replace(facts, "difference", c->difference);
+        status = replace_fact(facts, "difference", c->difference);
     }
     return status;
 }
 
 static fd_status
-rewrite(const comparison *c, fd_trace *trace, fd_trace_meta *meta)
+rewrite_facts(const comparison *c, fd_trace *trace, fd_trace_meta *meta)
 {
     cJSON *facts = cJSON_Parse(fd_trace_text(trace, meta->json));
     fd_buffer spelled = {.bytes = NULL};
     fd_status status = facts != NULL ? FD_OK : FD_ENOMEM;
     if (is_null(facts, "schedule")) {
-        status = complete(c, facts);
+        status = complete_facts(c, facts);
         char *text = status == FD_OK ? cJSON_PrintUnformatted(facts) : NULL;
         status = text != NULL ? FD_OK : FD_ENOMEM;
         if (status == FD_OK) {
@@ -366,7 +366,7 @@ compare_rank(fd_trace *trace, fd_trace_rank *rank)
     for (uint32_t i = 0; i < rank->meta.count && status == FD_OK; i++) {
         if (strcmp(fd_trace_text(trace, rank->meta.list[i].key), "pipeline")
             == 0) {
-            status = rewrite(&c, trace, &rank->meta.list[i]);
+            status = rewrite_facts(&c, trace, &rank->meta.list[i]);
         }
     }
     rank->iterations.count = 0;

@@ -32,7 +32,7 @@ is_in(const track *lane, uint8_t kind, int16_t stage)
 }
 
 static fd_status
-add(row_list *rows, row made)
+add_row(row_list *rows, row made)
 {
     row *last = rows->count > 0 ? &rows->list[rows->count - 1] : NULL;
     if (last != NULL && made.kind == FD_JOB_W && last->kind == FD_JOB_I
@@ -54,8 +54,8 @@ rows_of_plan(row_list *rows, const fd_plan *plan, uint32_t stage,
          i < plan->first[stage + 1] && status == FD_OK; i++) {
         const fd_plan_job *job = &plan->jobs.list[i];
         if (is_in(lane, job->kind, job->stage)) {
-            status = add(rows, (row){job->kind, job->stage, job->micro_batch,
-                                     job->buffer, i, 1});
+            status = add_row(rows, (row){job->kind, job->stage,
+                                         job->micro_batch, job->buffer, i, 1});
         }
     }
     return status;
@@ -68,16 +68,16 @@ rows_of_run(row_list *rows, const fd_executed *jobs, uint32_t count,
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         if (is_in(lane, jobs[i].kind, jobs[i].stage)) {
-            status =
-                add(rows, (row){jobs[i].kind, jobs[i].stage,
-                                jobs[i].micro_batch, jobs[i].buffer, i, 1});
+            status = add_row(rows,
+                             (row){jobs[i].kind, jobs[i].stage,
+                                   jobs[i].micro_batch, jobs[i].buffer, i, 1});
         }
     }
     return status;
 }
 
 static bool
-differs(int32_t a, int32_t b)
+number_differs(int32_t a, int32_t b)
 {
     return a >= 0 && b >= 0 && a != b;
 }
@@ -85,13 +85,14 @@ differs(int32_t a, int32_t b)
 static bool
 are_equal(const row *ran, const row *planned)
 {
-    return ran->kind == planned->kind && !differs(ran->stage, planned->stage)
-        && !differs(ran->micro_batch, planned->micro_batch)
-        && !differs(ran->buffer, planned->buffer);
+    return ran->kind == planned->kind
+        && !number_differs(ran->stage, planned->stage)
+        && !number_differs(ran->micro_batch, planned->micro_batch)
+        && !number_differs(ran->buffer, planned->buffer);
 }
 
 static int
-say(char *to, size_t capacity, const row *job)
+say_job(char *to, size_t capacity, const row *job)
 {
     int size =
         snprintf(to, capacity, "%s", fd_job_kind_name((fd_job_kind)job->kind));
@@ -107,16 +108,16 @@ say(char *to, size_t capacity, const row *job)
 }
 
 static void
-note(char *text, size_t capacity, int32_t stage, uint32_t at, const row *ran,
-     const row *planned)
+note_difference(char *text, size_t capacity, int32_t stage, uint32_t at,
+                const row *ran, const row *planned)
 {
     char done[80] = "nothing";
     char meant[80] = "nothing";
     if (ran != NULL) {
-        say(done, sizeof done, ran);
+        say_job(done, sizeof done, ran);
     }
     if (planned != NULL) {
-        say(meant, sizeof meant, planned);
+        say_job(meant, sizeof meant, planned);
     }
     snprintf(text, capacity, "stage %d, job %u: ran %s, planned %s", stage,
              at + 1, done, meant);
@@ -126,8 +127,8 @@ note(char *text, size_t capacity, int32_t stage, uint32_t at, const row *ran,
  * planned job later in the recording. The nearer match decides which of the
  * two lists has additional jobs. */
 static void
-realign(const row_list *ran, const row_list *planned, uint32_t *at,
-        uint32_t *next)
+realign_rows(const row_list *ran, const row_list *planned, uint32_t *at,
+             uint32_t *next)
 {
     for (uint32_t far = 1; far < 64; far++) {
         if (*at + far < ran->count
@@ -146,7 +147,7 @@ realign(const row_list *ran, const row_list *planned, uint32_t *at,
 }
 
 static void
-mark(fd_executed *jobs, const row *ran)
+mark_unplaced(fd_executed *jobs, const row *ran)
 {
     for (uint32_t i = 0; i < ran->parts; i++) {
         jobs[ran->index + i].unplanned = true;
@@ -164,8 +165,8 @@ stage_of(const row *ran, const row *planned, uint32_t stage)
 }
 
 static void
-walk(fd_executed *jobs, uint32_t count, const row_list *ran,
-     const row_list *planned, uint32_t stage, char *text, size_t capacity)
+walk_rows(fd_executed *jobs, uint32_t count, const row_list *ran,
+          const row_list *planned, uint32_t stage, char *text, size_t capacity)
 {
     uint32_t at = 0;
     uint32_t next = 0;
@@ -178,8 +179,8 @@ walk(fd_executed *jobs, uint32_t count, const row_list *ran,
             continue;
         }
         if (text[0] == '\0') {
-            note(text, capacity, stage_of(done, meant, stage),
-                 done != NULL ? done->index : count, done, meant);
+            note_difference(text, capacity, stage_of(done, meant, stage),
+                            done != NULL ? done->index : count, done, meant);
         }
         if (done == NULL) {
             return;
@@ -189,10 +190,10 @@ walk(fd_executed *jobs, uint32_t count, const row_list *ran,
             at++;
         }
         else {
-            realign(ran, planned, &at, &next);
+            realign_rows(ran, planned, &at, &next);
         }
         for (uint32_t i = from; i < at && i < ran->count; i++) {
-            mark(jobs, &ran->list[i]);
+            mark_unplaced(jobs, &ran->list[i]);
         }
     }
 }
@@ -208,7 +209,7 @@ compare_lane(fd_executed *jobs, uint32_t count, const fd_plan *plan,
         status = rows_of_plan(&planned, plan, stage, lane);
     }
     if (status == FD_OK) {
-        walk(jobs, count, &ran, &planned, stage, text, capacity);
+        walk_rows(jobs, count, &ran, &planned, stage, text, capacity);
     }
     fd_vector_clear(&ran);
     fd_vector_clear(&planned);

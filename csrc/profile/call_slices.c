@@ -9,7 +9,7 @@ end_of(const fd_trace_event *event)
 /* Add a call in the order of ends. Calls that began within it are moved from
  * the list of outermost calls (latest first) to its children. */
 static void
-add(fd_slices *s, uint32_t event, uint32_t *latest)
+add_call(fd_slices *s, uint32_t event, uint32_t *latest)
 {
     const fd_trace_event *call = &s->events[event];
     uint32_t child = FD_NO_SLICE;
@@ -65,7 +65,7 @@ fd_slices_make(fd_slices *slices, const fd_trace_event *events, uint32_t count)
     uint32_t latest = FD_NO_SLICE;
     for (uint32_t i = 0; i < count; i++) {
         if (fd_event_is_call(&events[i])) {
-            add(slices, i, &latest);
+            add_call(slices, i, &latest);
         }
     }
     link_roots(slices, latest);

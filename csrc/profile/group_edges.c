@@ -26,8 +26,8 @@ caller_of(const fd_trace *trace, const fd_groups *groups, uint32_t id)
 
 /* Return whether the same edge is open further up the path. */
 static bool
-nested(const fd_trace *trace, const fd_groups *groups, uint32_t caller,
-       uint32_t callee_group)
+edge_is_nested(const fd_trace *trace, const fd_groups *groups, uint32_t caller,
+               uint32_t callee_group)
 {
     uint32_t caller_group = groups->of_context[caller];
     uint32_t at = caller;
@@ -89,7 +89,7 @@ fd_edges_sum(fd_edges *edges, const fd_trace *trace, const fd_groups *groups,
         }
         edge->calls += totals->list[i].calls;
         edge->resumes += totals->list[i].resumes;
-        if (!nested(trace, groups, caller, callee)) {
+        if (!edge_is_nested(trace, groups, caller, callee)) {
             edge->total += totals->list[i].total;
         }
     }

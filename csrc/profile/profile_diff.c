@@ -116,7 +116,7 @@ calls_changes(const fd_diff *diff, double before, double after)
 
 /* Return 1 if larger, -1 if smaller, 0 if unchanged. */
 static int
-direction(double before, double after, double noise)
+change_direction(double before, double after, double noise)
 {
     return after - before > noise ? 1 : before - after > noise ? -1 : 0;
 }
@@ -134,12 +134,12 @@ time_changes(const fd_diff *diff, const fd_diff_row *row, double threshold)
                                 * hypot(row->side[0].spread * diff->speed,
                                         row->side[1].spread));
     }
-    int of_mean = direction(before, row->side[1].time, noise);
+    int of_mean = change_direction(before, row->side[1].time, noise);
     int of_least = of_mean;
     if (diff->by_least) {
         double least = row->side[0].least * diff->least_speed;
-        of_least = direction(least, row->side[1].least,
-                             fmax(threshold * least, share));
+        of_least = change_direction(least, row->side[1].least,
+                                    fmax(threshold * least, share));
     }
     return of_mean != of_least ? 0
          : of_mean > 0         ? FD_DIFF_SLOWER
@@ -179,7 +179,7 @@ is_collection(const fd_diff *diff, uint32_t row)
 }
 
 static fd_status
-judge(fd_diff *diff, const fd_diff_request *request)
+judge_rows(fd_diff *diff, const fd_diff_request *request)
 {
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];
@@ -245,7 +245,7 @@ fd_diff_make(fd_diff *diff, const fd_diff_request *request)
     }
     fd_map_clear(&join.rows);
     fd_map_clear(&join.calls);
-    return status == FD_OK ? judge(diff, request) : status;
+    return status == FD_OK ? judge_rows(diff, request) : status;
 }
 
 void

@@ -71,7 +71,7 @@ is_kept(length_bound *bound, uint64_t duration)
 }
 
 static fd_status
-add(making *m, uint32_t number, uint32_t depth, uint64_t start)
+add_event(making *m, uint32_t number, uint32_t depth, uint64_t start)
 {
     const fd_trace_event *event = &m->rank->events.list[number];
     if (!is_kept(&m->bound, event->duration)) {
@@ -109,7 +109,7 @@ add_thread(making *m, uint32_t from, uint32_t end)
     }
     while (status == FD_OK && fd_slices_next(&slices, &edge)) {
         if (edge.begins) {
-            status = add(m, from + edge.event, depth++, edge.time);
+            status = add_event(m, from + edge.event, depth++, edge.time);
         }
         else {
             depth--;
@@ -119,7 +119,7 @@ add_thread(making *m, uint32_t from, uint32_t end)
     for (uint32_t i = from; i < end && status == FD_OK; i++) {
         const fd_trace_event *event = &m->rank->events.list[i];
         if (event->kind == FD_EVENT_ASYNC) {
-            status = add(m, i, 0, event->start);
+            status = add_event(m, i, 0, event->start);
         }
     }
     return status;

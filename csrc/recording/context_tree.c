@@ -39,8 +39,8 @@ is_context(const fd_context *context, uint32_t parent, const fd_callee *callee)
 }
 
 static fd_context *
-find(const fd_tree *tree, uint32_t parent, const fd_callee *callee,
-     uint64_t hash)
+find_context(const fd_tree *tree, uint32_t parent, const fd_callee *callee,
+             uint64_t hash)
 {
     fd_probe probe = fd_index_probe(&tree->index, hash);
     uint32_t id;
@@ -76,7 +76,7 @@ pair_chunk(fd_tree *tree)
 }
 
 static fd_context *
-reserve(fd_tree *tree)
+reserve_context(fd_tree *tree)
 {
     const fd_chunk *before = tree->contexts.chunk;
     /* Reserve space in the list first: a chunk missing from the list would
@@ -136,11 +136,11 @@ flags_of(const fd_context *parent, const fd_node *node,
 
 /* Append a context. The caller holds the recording's lock. */
 static fd_context *
-append(fd_tree *tree, fd_context *parent, const fd_callee *callee,
-       uint64_t hash)
+append_context(fd_tree *tree, fd_context *parent, const fd_callee *callee,
+               uint64_t hash)
 {
     fd_recording *recording = tree->recording;
-    fd_context *context = reserve(tree);
+    fd_context *context = reserve_context(tree);
     if (context == NULL) {
         return NULL;
     }
@@ -166,11 +166,11 @@ append(fd_tree *tree, fd_context *parent, const fd_callee *callee,
 }
 
 static fd_context *
-create(fd_tree *tree, fd_context *parent, const fd_callee *callee,
-       uint64_t hash)
+create_context(fd_tree *tree, fd_context *parent, const fd_callee *callee,
+               uint64_t hash)
 {
     pthread_mutex_lock(&tree->recording->lock);
-    fd_context *context = append(tree, parent, callee, hash);
+    fd_context *context = append_context(tree, parent, callee, hash);
     pthread_mutex_unlock(&tree->recording->lock);
     return context;
 }
@@ -178,7 +178,7 @@ create(fd_tree *tree, fd_context *parent, const fd_callee *callee,
 /* Return the nearest context with this node, from `parent` upwards, if the
  * path already contains it MAX_SAME_ON_PATH times, else NULL. */
 static fd_context *
-recursion(const fd_tree *tree, fd_context *parent, uint32_t node)
+recursive_context(const fd_tree *tree, fd_context *parent, uint32_t node)
 {
     fd_context *nearest = NULL;
     int same = 0;
@@ -209,17 +209,17 @@ fold_recursion(fd_tree *tree, uint32_t parent, const fd_callee *callee,
 /* Return the context to use if there is no space: an <overflow> below the
  * caller while the reserve lasts, then the one of the whole tree. */
 static fd_context *
-overflow(fd_tree *tree, fd_context *parent)
+overflow_context(fd_tree *tree, fd_context *parent)
 {
     fd_recording *recording = tree->recording;
     fd_callee callee = {recording->overflow_node, 0, 0};
     uint32_t id = fd_tree_id(tree, parent);
     uint64_t hash = hash_of(id, &callee);
-    fd_context *context = find(tree, id, &callee, hash);
+    fd_context *context = find_context(tree, id, &callee, hash);
     uint32_t max = recording->limits.max_contexts;
     if (context == NULL
         && recording->contexts < max + max / OVERFLOW_RESERVE) {
-        context = create(tree, parent, &callee, hash);
+        context = create_context(tree, parent, &callee, hash);
     }
     return context != NULL ? context : tree->overflow;
 }
@@ -229,20 +229,20 @@ fd_tree_unfolded(fd_tree *tree, fd_context *parent, const fd_callee *callee)
 {
     uint32_t id = fd_tree_id(tree, parent);
     uint64_t hash = hash_of(id, callee);
-    fd_context *context = find(tree, id, callee, hash);
+    fd_context *context = find_context(tree, id, callee, hash);
     if (context != NULL) {
         return context;
     }
     if (callee->node == 0
         || tree->recording->contexts >= tree->recording->limits.max_contexts) {
-        return overflow(tree, parent);
+        return overflow_context(tree, parent);
     }
-    fd_context *ancestor = recursion(tree, parent, callee->node);
+    fd_context *ancestor = recursive_context(tree, parent, callee->node);
     if (ancestor != NULL) {
         return fold_recursion(tree, id, callee, ancestor, hash);
     }
-    context = create(tree, parent, callee, hash);
-    return context != NULL ? context : overflow(tree, parent);
+    context = create_context(tree, parent, callee, hash);
+    return context != NULL ? context : overflow_context(tree, parent);
 }
 
 fd_context *
@@ -373,7 +373,7 @@ fd_tree_grow_stack(fd_tree *tree)
 
 /* Create the root and the reserved contexts. The caller holds the lock. */
 static fd_status
-plant(fd_tree *tree, const char *role)
+plant_root(fd_tree *tree, const char *role)
 {
     fd_recording *recording = tree->recording;
     fd_node_spec spec = {.kind = FD_NODE_THREAD, .name = role};
@@ -389,12 +389,13 @@ plant(fd_tree *tree, const char *role)
     tree->contexts = fd_pool_of(&recording->file, FD_CHUNK_CONTEXTS,
                                 sizeof(fd_context), FIRST_CONTEXTS);
     tree->contexts.owner = owner;
-    tree->root = append(tree, NULL, &root, 0);
+    tree->root = append_context(tree, NULL, &root, 0);
     if (tree->root == NULL || new_stack(tree, FIRST_STACK) != FD_OK) {
         return FD_EFULL;
     }
     uint32_t id = fd_tree_id(tree, tree->root);
-    tree->overflow = append(tree, tree->root, &rest, hash_of(id, &rest));
+    tree->overflow =
+        append_context(tree, tree->root, &rest, hash_of(id, &rest));
     if (tree->overflow == NULL) {
         return FD_EFULL;
     }
@@ -414,7 +415,7 @@ new_tree(fd_recording *recording, const char *role)
     }
     tree->recording = recording;
     tree->base = recording->file.base;
-    if (plant(tree, role) != FD_OK) {
+    if (plant_root(tree, role) != FD_OK) {
         fd_tree_free(tree);
         return NULL;
     }

@@ -32,8 +32,8 @@ file_with_room(const fd_event_ring *ring, const fd_timeline *timeline,
 }
 
 static fd_chunk *
-append(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
-       uint64_t written)
+append_chunk(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
+             uint64_t written)
 {
     fd_chunk *chunk;
     size_t bytes = next_bytes(ring);
@@ -58,7 +58,7 @@ append(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
 /* Reuse the oldest chunk. It is emptied before it gets its new position, so
  * that readers never see old events there. */
 static fd_chunk *
-turn(fd_event_ring *ring, uint64_t written, uint32_t *lost)
+turn_ring(fd_event_ring *ring, uint64_t written, uint32_t *lost)
 {
     fd_chunk *chunk = ring->chunks.list[ring->oldest];
     ring->oldest = (ring->oldest + 1) % ring->chunks.count;
@@ -78,10 +78,10 @@ fd_event_ring_next(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
     *lost = 0;
     /* A ring in use grows at the index of its oldest chunk. */
     if (ring->oldest == 0) {
-        chunk = append(ring, timeline, file, written);
+        chunk = append_chunk(ring, timeline, file, written);
     }
     return chunk == NULL && timeline->overwrites && ring->chunks.count > 0
-             ? turn(ring, written, lost)
+             ? turn_ring(ring, written, lost)
              : chunk;
 }
 

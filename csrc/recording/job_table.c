@@ -3,7 +3,7 @@
 enum { FIRST_JOBS = 4 * 1024 };
 
 static fd_job *
-reserve(fd_tree *tree)
+reserve_job(fd_tree *tree)
 {
     fd_recording *recording = tree->recording;
     const fd_chunk *chunk = tree->jobs.chunk;
@@ -33,7 +33,7 @@ fd_jobs_begin(fd_tree *tree, const fd_job *what)
         || tree->events.shortest[FD_TIMELINE_JOBS] == UINT64_MAX) {
         return NULL;
     }
-    fd_job *job = reserve(tree);
+    fd_job *job = reserve_job(tree);
     if (job == NULL) {
         fd_file_count(&tree->recording->file, FD_COUNT_JOBS_FULL);
         return NULL;

@@ -25,7 +25,7 @@ fd_modules_clear(fd_modules *modules)
 }
 
 static uint32_t
-find(const fd_modules *modules, const fd_module *wanted, uint64_t hash)
+find_module(const fd_modules *modules, const fd_module *wanted, uint64_t hash)
 {
     fd_probe probe = fd_index_probe(&modules->index, hash);
     uint32_t id;
@@ -40,7 +40,7 @@ find(const fd_modules *modules, const fd_module *wanted, uint64_t hash)
 }
 
 static uint32_t
-append(fd_modules *modules, const fd_module *module, uint64_t hash)
+append_module(fd_modules *modules, const fd_module *module, uint64_t hash)
 {
     fd_module *record = NULL;
     if (modules->pool.count < modules->max_count) {
@@ -70,9 +70,9 @@ fd_modules_add(fd_modules *modules, uint32_t parent, const char *name,
     };
     uint64_t hash = fd_hash_next(
         fd_hash_word(parent), (uint64_t)module.name << 32 | module.class_name);
-    uint32_t id = find(modules, &module, hash);
+    uint32_t id = find_module(modules, &module, hash);
     if (id == 0) {
-        id = append(modules, &module, hash);
+        id = append_module(modules, &module, hash);
     }
     if (id == 0) {
         fd_file_count(modules->pool.file, FD_COUNT_MODULES_FULL);

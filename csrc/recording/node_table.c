@@ -25,7 +25,7 @@ fd_nodes_clear(fd_nodes *nodes)
 }
 
 static uint32_t
-intern(fd_nodes *nodes, const char *text)
+intern_text(fd_nodes *nodes, const char *text)
 {
     return text == NULL ? 0
                         : fd_strings_add(nodes->strings, text, strlen(text));
@@ -41,7 +41,7 @@ hash_of(const fd_node *node)
 }
 
 static bool
-same(const fd_node *a, const fd_node *b)
+same_node(const fd_node *a, const fd_node *b)
 {
     return a->kind == b->kind && a->file == b->file
         && a->class_name == b->class_name && a->name == b->name
@@ -49,12 +49,12 @@ same(const fd_node *a, const fd_node *b)
 }
 
 static uint32_t
-find(const fd_nodes *nodes, const fd_node *wanted)
+find_node(const fd_nodes *nodes, const fd_node *wanted)
 {
     fd_probe probe = fd_index_probe(&nodes->index, wanted->hash);
     uint32_t id;
     while ((id = fd_index_next(&nodes->index, &probe)) != 0) {
-        if (same(fd_file_record(nodes->pool.file, id), wanted)) {
+        if (same_node(fd_file_record(nodes->pool.file, id), wanted)) {
             return id;
         }
     }
@@ -82,11 +82,11 @@ fd_nodes_find(const fd_nodes *nodes, const fd_node_spec *spec)
         .name = known_string(nodes, spec->name, &missing),
     };
     node.hash = hash_of(&node);
-    return missing ? 0 : find(nodes, &node);
+    return missing ? 0 : find_node(nodes, &node);
 }
 
 static uint32_t
-append(fd_nodes *nodes, const fd_node *node)
+append_node(fd_nodes *nodes, const fd_node *node)
 {
     fd_node *record = NULL;
     if (nodes->pool.count < nodes->max_count) {
@@ -113,19 +113,19 @@ fd_nodes_add(fd_nodes *nodes, const fd_node_spec *spec, bool *added)
         .strip = spec->strip,
         .flags = spec->flags,
         .line = spec->line,
-        .file = intern(nodes, spec->file),
-        .class_name = intern(nodes, spec->class_name),
-        .name = intern(nodes, spec->name),
-        .qualified = intern(nodes, spec->qualified),
-        .package = intern(nodes, spec->package),
+        .file = intern_text(nodes, spec->file),
+        .class_name = intern_text(nodes, spec->class_name),
+        .name = intern_text(nodes, spec->name),
+        .qualified = intern_text(nodes, spec->qualified),
+        .package = intern_text(nodes, spec->package),
     };
     node.hash = hash_of(&node);
-    uint32_t id = find(nodes, &node);
+    uint32_t id = find_node(nodes, &node);
     if (added != NULL) {
         *added = id == 0;
     }
     if (id == 0) {
-        id = append(nodes, &node);
+        id = append_node(nodes, &node);
     }
     if (id == 0) {
         fd_file_count(nodes->pool.file, FD_COUNT_NODES_FULL);

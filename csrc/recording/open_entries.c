@@ -33,7 +33,7 @@ fd_stack_find(const fd_tree *tree, const void *owner, uint32_t flags)
 /* After entries from `depth` up have moved, give each pending range the
  * context of the entry below it. */
 static void
-rebase(fd_tree *tree, uint32_t depth, uint32_t top)
+rebase_ranges(fd_tree *tree, uint32_t depth, uint32_t top)
 {
     uint32_t below = depth == 0 ? fd_tree_id(tree, tree->root)
                                 : tree->stack[depth - 1].context;
@@ -65,7 +65,7 @@ fd_stack_close(fd_tree *tree, uint32_t depth)
             tree->stack[kept++] = tree->stack[at];
         }
     }
-    rebase(tree, depth, kept);
+    rebase_ranges(tree, depth, kept);
 }
 
 void
@@ -75,7 +75,7 @@ fd_stack_remove(fd_tree *tree, uint32_t at)
     fd_tree_ended(tree, at);
     memmove(&tree->stack[at], &tree->stack[at + 1],
             (top - at - 1) * sizeof *tree->stack);
-    rebase(tree, at, top - 1);
+    rebase_ranges(tree, at, top - 1);
 }
 
 void
@@ -89,7 +89,7 @@ fd_stack_push_range(fd_tree *tree, uint32_t node, const void *owner)
 
 /* Give a pending range its context below `below`, and count the call. */
 static void
-settle(fd_tree *tree, fd_entry *entry, fd_context *below)
+settle_entry(fd_tree *tree, fd_entry *entry, fd_context *below)
 {
     fd_callee callee = {entry->flags >> FD_ENTRY_NODE_SHIFT, 0, 0};
     fd_context *context = fd_tree_child(tree, below, &callee);
@@ -107,12 +107,12 @@ settle_range(fd_tree *tree, uint32_t from, uint32_t to, bool all)
         const fd_entry *below = at > 0 ? entry - 1 : NULL;
         bool entering = below != NULL && (below->flags & FD_ENTRY_ENTERS) != 0;
         if ((entry->flags & FD_ENTRY_PENDING) != 0 && (all || !entering)) {
-            settle(tree, entry,
-                   below != NULL ? fd_tree_context(tree, below->context)
-                                 : tree->root);
+            settle_entry(tree, entry,
+                         below != NULL ? fd_tree_context(tree, below->context)
+                                       : tree->root);
         }
     }
-    rebase(tree, from, fd_tree_depth(tree));
+    rebase_ranges(tree, from, fd_tree_depth(tree));
 }
 
 void

@@ -6,8 +6,8 @@ enum { FIRST_CHUNK = 16 * 1024, DEEPEST = 1024 };
 
 /* Reserve `count` consecutive records. */
 static void *
-reserve(fd_tree *tree, fd_pool *pool, uint32_t kind, uint32_t record_bytes,
-        uint32_t count)
+reserve_records(fd_tree *tree, fd_pool *pool, uint32_t kind,
+                uint32_t record_bytes, uint32_t count)
 {
     fd_recording *recording = tree->recording;
     if (pool->chunk != NULL
@@ -48,8 +48,8 @@ store_words(fd_tree *tree, uint32_t *size)
     if (log->words.count == 0) {
         return 0;
     }
-    uint64_t *words = reserve(tree, &log->operands, FD_CHUNK_OPERANDS,
-                              sizeof *words, log->words.count);
+    uint64_t *words = reserve_records(tree, &log->operands, FD_CHUNK_OPERANDS,
+                                      sizeof *words, log->words.count);
     if (words == NULL) {
         count_lost(tree);
     }
@@ -64,7 +64,7 @@ store_words(fd_tree *tree, uint32_t *size)
 }
 
 static const fd_op_call *
-enclosing(const fd_op_log *log)
+enclosing_call(const fd_op_log *log)
 {
     for (uint32_t i = log->open.count; i > 0; i--) {
         if (log->open.list[i - 1].call != NULL) {
@@ -84,12 +84,12 @@ fd_op_calls_begin(fd_tree *tree, const fd_op_call *what, const void *record,
         log->window = window;
         log->open.count = 0;
     }
-    const fd_op_call *parent = enclosing(log);
+    const fd_op_call *parent = enclosing_call(log);
     bool nests = (what->flags & FD_OP_CALL_ASYNC) == 0;
     uint32_t size;
     uint64_t inputs = store_words(tree, &size);
     fd_op_call *call =
-        reserve(tree, &log->calls, FD_CHUNK_OP_CALLS, sizeof *call, 1);
+        reserve_records(tree, &log->calls, FD_CHUNK_OP_CALLS, sizeof *call, 1);
     if (call == NULL) {
         count_lost(tree);
     }

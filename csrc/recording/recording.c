@@ -37,7 +37,7 @@ fd_limits_of(size_t max_mb)
 }
 
 static void
-identify(fd_header *header)
+identify_recording(fd_header *header)
 {
     if (getrandom(header->id, sizeof header->id, 0)
         != (ssize_t)sizeof header->id) {
@@ -86,7 +86,7 @@ special_node(fd_recording *recording, const char *name)
 /* Create the first records. The step ring is one chunk, so that a step never
  * allocates. */
 static fd_status
-plant(fd_recording *recording)
+plant_records(fd_recording *recording)
 {
     fd_chunk *chunk;
     fd_status status = fd_file_chunk(
@@ -120,12 +120,12 @@ make_tables(fd_recording *made)
 
 /* Write all that must be in the file before it is published. */
 static fd_status
-fill(fd_recording *made, fd_error *error)
+fill_recording(fd_recording *made, fd_error *error)
 {
     make_tables(made);
-    identify(fd_file_header(&made->file));
+    identify_recording(fd_file_header(&made->file));
     identify_boot(fd_file_header(&made->file));
-    fd_status status = plant(made);
+    fd_status status = plant_records(made);
     return status == FD_OK
              ? fd_file_publish(&made->file, error)
              : fd_fail(error, status, "%s: %s",
@@ -151,7 +151,7 @@ fd_recording_open_in(fd_recording **recording, const fd_folder *folder,
     made->limits = *limits;
     made->timeline.max_bytes = limits->max_events;
     pthread_mutex_init(&made->lock, NULL);
-    status = fill(made, error);
+    status = fill_recording(made, error);
     if (status != FD_OK) {
         fd_recording_free(made);
         return status;

@@ -24,7 +24,7 @@ has_descriptor(const fd_file *file)
 
 /* Reopen the file by its name after the program has closed the descriptor. */
 static bool
-reopen(fd_file *file)
+reopen_file(fd_file *file)
 {
     int fd = -1;
     file->fd = -1;
@@ -43,12 +43,12 @@ reopen(fd_file *file)
 
 /* Allocate disk space or memory for [from, to) of the range. */
 static fd_status
-back(fd_file *file, size_t from, size_t to)
+back_range(fd_file *file, size_t from, size_t to)
 {
     if (file->folder.fd < 0) {
         return FD_OK;
     }
-    int reason = has_descriptor(file) || reopen(file) ? EINTR : EBADF;
+    int reason = has_descriptor(file) || reopen_file(file) ? EINTR : EBADF;
     while (reason == EINTR) {
         reason = posix_fallocate(file->fd, (off_t)from, (off_t)(to - from));
     }
@@ -56,7 +56,7 @@ back(fd_file *file, size_t from, size_t to)
 }
 
 static fd_status
-map(fd_file *file, fd_error *error)
+map_file(fd_file *file, fd_error *error)
 {
     int flags = file->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
                              : MAP_SHARED;
@@ -67,7 +67,7 @@ map(fd_file *file, fd_error *error)
                        file->capacity, strerror(errno));
     }
     file->base = base;
-    if (back(file, 0, FD_PAGE) != FD_OK) {
+    if (back_range(file, 0, FD_PAGE) != FD_OK) {
         return fd_fail(error, FD_EFULL, "%s: no space left on the disk",
                        file->path);
     }
@@ -139,8 +139,8 @@ fill_header(fd_file *file)
 }
 
 static fd_status
-begin(fd_file *file, const fd_folder *folder, const char *name, bool is_side,
-      size_t max_bytes, fd_error *error)
+begin_file(fd_file *file, const fd_folder *folder, const char *name,
+           bool is_side, size_t max_bytes, fd_error *error)
 {
     *file = (fd_file){.fd = -1,
                       .capacity = whole_pages(max_bytes),
@@ -149,7 +149,7 @@ begin(fd_file *file, const fd_folder *folder, const char *name, bool is_side,
     fd_status status =
         name != NULL ? open_new(file, folder, name, error) : FD_OK;
     if (status == FD_OK) {
-        status = map(file, error);
+        status = map_file(file, error);
     }
     if (status != FD_OK) {
         fd_file_clear(file);
@@ -163,7 +163,7 @@ fd_status
 fd_file_begin(fd_file *file, const fd_folder *folder, const char *name,
               size_t max_bytes, fd_error *error)
 {
-    return begin(file, folder, name, false, max_bytes, error);
+    return begin_file(file, folder, name, false, max_bytes, error);
 }
 
 fd_status
@@ -215,7 +215,7 @@ fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error)
         snprintf(name, sizeof name, "%s%s", file->name, FD_SPILL_SUFFIX);
     fd_status status =
         size < (int)sizeof name
-            ? begin(spill, &file->folder, name, true, max_bytes, error)
+            ? begin_file(spill, &file->folder, name, true, max_bytes, error)
             : fd_fail(error, FD_EIO, "%s: the name is too long", file->path);
     if (status == FD_OK) {
         memcpy(fd_file_header(spill)->id, fd_file_header(file)->id,
@@ -240,7 +240,8 @@ fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
     fd_header *header = fd_file_header(file);
     size_t at = header->file_bytes;
     size_t size = whole_pages(bytes);
-    if (size > file->capacity - at || back(file, at, at + size) != FD_OK) {
+    if (size > file->capacity - at
+        || back_range(file, at, at + size) != FD_OK) {
         fd_file_count(file, FD_COUNT_DISK_FULL);
         return FD_EFULL;
     }
@@ -261,7 +262,7 @@ fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
 /* Replace [from, capacity) by private zero pages. MAP_FIXED does this in one step,
  * so the range is mapped at all times. */
 static void
-cover(const fd_file *file, size_t from)
+cover_range(const fd_file *file, size_t from)
 {
     if (from < file->capacity) {
         mmap(file->base + from, file->capacity - from, PROT_READ | PROT_WRITE,
@@ -292,7 +293,7 @@ let_go(fd_file *file)
 /* Detach the header from the file: chunks that a late thread adds exist in
  * memory only. */
 static void
-seal(fd_file *file)
+seal_header(fd_file *file)
 {
     mmap(file->base, FD_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
          file->fd, 0);
@@ -301,16 +302,16 @@ seal(fd_file *file)
 /* Release the lock, which the mapping would keep. If its original descriptor
  * has been closed, map the reopened file in its place. */
 static void
-unlock(fd_file *file)
+unlock_file(fd_file *file)
 {
-    if (!has_descriptor(file) && !reopen(file)) {
+    if (!has_descriptor(file) && !reopen_file(file)) {
         return;
     }
     if (file->reopened) {
         mmap(file->base, fd_file_header(file)->file_bytes,
              PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd, 0);
     }
-    seal(file);
+    seal_header(file);
     fd_lock_release(file->fd);
 }
 
@@ -325,11 +326,11 @@ fd_file_finish(fd_file *file)
         fd_file_finish(spill);
     }
     if (file->folder.fd >= 0) {
-        cover(file, fd_file_header(file)->file_bytes);
+        cover_range(file, fd_file_header(file)->file_bytes);
         if (!file->is_side && has_name(file)) {
             fd_recording_drop_previous(&file->folder, file->name);
         }
-        unlock(file);
+        unlock_file(file);
         let_go(file);
     }
 }
@@ -373,7 +374,7 @@ fd_file_detach(fd_file *file)
         fd_file_detach(file->spill);
     }
     if (file->base != NULL) {
-        cover(file, 0);
+        cover_range(file, 0);
     }
     let_go(file);
 }

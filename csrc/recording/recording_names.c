@@ -19,7 +19,7 @@ typedef struct name_of {
 } name_of;
 
 static name_of
-with(const char *name, const char *ending, const char *second)
+name_with(const char *name, const char *ending, const char *second)
 {
     name_of made;
     int size =
@@ -125,7 +125,8 @@ remove_ours(const fd_folder *folder, const char *name, const char *magic)
 static void
 remove_both(const fd_folder *folder, const char *name)
 {
-    remove_ours(folder, with(name, FD_SPILL_SUFFIX, "").text, FD_SPILL_MAGIC);
+    remove_ours(folder, name_with(name, FD_SPILL_SUFFIX, "").text,
+                FD_SPILL_MAGIC);
     remove_ours(folder, name, FD_FILE_MAGIC);
 }
 
@@ -135,8 +136,8 @@ static fd_status
 rename_both(const fd_folder *folder, const char *from, const char *to,
             fd_error *error)
 {
-    name_of side = with(from, FD_SPILL_SUFFIX, "");
-    name_of new_side = with(to, FD_SPILL_SUFFIX, "");
+    name_of side = name_with(from, FD_SPILL_SUFFIX, "");
+    name_of new_side = name_with(to, FD_SPILL_SUFFIX, "");
     fd_status status = fd_folder_rename(folder, from, folder, to, true, error);
     remove_ours(folder, new_side.text, FD_SPILL_MAGIC);
     if (status == FD_OK && is_ours(folder, side.text, FD_SPILL_MAGIC)) {
@@ -165,8 +166,8 @@ check_ours(const fd_folder *folder, const char *name, const char *magic,
 static fd_status
 set_aside(const fd_folder *folder, const char *name, fd_error *error)
 {
-    name_of previous = with(name, FD_PREVIOUS_SUFFIX, "");
-    name_of side = with(name, FD_PREVIOUS_SUFFIX, FD_SPILL_SUFFIX);
+    name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
+    name_of side = name_with(name, FD_PREVIOUS_SUFFIX, FD_SPILL_SUFFIX);
     bool older;
     bool older_side;
     fd_status status =
@@ -215,14 +216,14 @@ free_place(const fd_folder *folder, const char *name, fd_error *error)
 static void
 bring_back(const fd_folder *folder, const char *name)
 {
-    name_of previous = with(name, FD_PREVIOUS_SUFFIX, "");
+    name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
     if (is_ours(folder, previous.text, FD_FILE_MAGIC)) {
         rename_both(folder, previous.text, name, NULL);
     }
 }
 
 static fd_status
-taken(const fd_folder *folder, const char *name, fd_error *error)
+name_taken(const fd_folder *folder, const char *name, fd_error *error)
 {
     return fd_folder_fail(folder, name, FD_ECONFLICT, error,
                           "another running process records there");
@@ -242,7 +243,7 @@ fd_recording_publish(const fd_folder *folder, const char *temporary,
     if (status != FD_OK && status != FD_ECONFLICT && !side) {
         bring_back(folder, name);
     }
-    return status == FD_ECONFLICT ? taken(folder, name, error) : status;
+    return status == FD_ECONFLICT ? name_taken(folder, name, error) : status;
 }
 
 void
@@ -255,7 +256,7 @@ fd_recording_withdraw(const fd_folder *folder, const char *name)
 void
 fd_recording_drop_previous(const fd_folder *folder, const char *name)
 {
-    name_of previous = with(name, FD_PREVIOUS_SUFFIX, "");
+    name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
     if (is_ours(folder, previous.text, FD_FILE_MAGIC)
         && has_call(folder, name)) {
         remove_both(folder, previous.text);
@@ -281,8 +282,8 @@ copy_bytes(int from, fd_new_file *to, fd_error *error)
 
 /* Copy a recording to another file system, then remove the original. */
 static fd_status
-copy(const fd_folder *from, const char *name, const fd_folder *to,
-     const char *target, fd_error *error)
+copy_recording(const fd_folder *from, const char *name, const fd_folder *to,
+               const char *target, fd_error *error)
 {
     fd_new_file made;
     int fd;
@@ -315,7 +316,7 @@ move_one(const fd_folder *from, const char *name, const fd_folder *to,
 {
     fd_status status = fd_folder_rename(from, name, to, target, false, error);
     return status == FD_EIO && errno == EXDEV
-             ? copy(from, name, to, target, error)
+             ? copy_recording(from, name, to, target, error)
              : status;
 }
 
@@ -325,8 +326,8 @@ fd_status
 fd_recording_move(const fd_folder *from, const char *name, const fd_folder *to,
                   const char *target, fd_error *error)
 {
-    name_of side = with(name, FD_SPILL_SUFFIX, "");
-    name_of new_side = with(target, FD_SPILL_SUFFIX, "");
+    name_of side = name_with(name, FD_SPILL_SUFFIX, "");
+    name_of new_side = name_with(target, FD_SPILL_SUFFIX, "");
     bool there;
     fd_status status = free_place(to, target, error);
     if (status == FD_OK) {

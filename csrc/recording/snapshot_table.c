@@ -16,7 +16,7 @@ enum {
 static const double CLOCK_INTERVAL = 1e-3;
 
 static void
-refuse(fd_snapshots *snapshots, const fd_file *file)
+refuse_snapshot(fd_snapshots *snapshots, const fd_file *file)
 {
     snapshots->full = true;
     fd_file_count(file, FD_COUNT_SNAPSHOTS_FULL);
@@ -37,7 +37,7 @@ is_chosen(uint64_t steps)
 
 /* Create the table; record 0 is the end of the last step. */
 static bool
-plant(fd_snapshots *snapshots, fd_file *file)
+plant_table(fd_snapshots *snapshots, fd_file *file)
 {
     fd_chunk *chunk;
     if (snapshots->records != NULL) {
@@ -258,12 +258,12 @@ add_all(fd_snapshots *snapshots, const fd_recording *recording)
 }
 
 static void
-take(fd_snapshots *snapshots, const fd_recording *recording,
-     const fd_snapshot *state)
+take_snapshot(fd_snapshots *snapshots, const fd_recording *recording,
+              const fd_snapshot *state)
 {
     if (snapshots->full || !has_room(snapshots, recording)
         || !add_all(snapshots, recording)) {
-        refuse(snapshots, &recording->file);
+        refuse_snapshot(snapshots, &recording->file);
         return;
     }
     fd_snapshot *made = &snapshots->records[snapshots->count++];
@@ -295,7 +295,7 @@ fd_snapshots_end(fd_snapshots *snapshots, fd_tree *tree, const fd_step *step)
     fd_recording *recording = tree->recording;
     fd_header *header = fd_file_header(&recording->file);
     bool chosen = is_chosen(header->steps + 1);
-    bool planted = plant(snapshots, &recording->file);
+    bool planted = plant_table(snapshots, &recording->file);
     if (planted) {
         snapshots->memory = chosen ? fd_resident_bytes() : 0;
         mark_threads(snapshots, recording, step->end, chosen);
@@ -303,7 +303,7 @@ fd_snapshots_end(fd_snapshots *snapshots, fd_tree *tree, const fd_step *step)
     header->steps++;
     if (!planted) {
         if (chosen) {
-            refuse(snapshots, &recording->file);
+            refuse_snapshot(snapshots, &recording->file);
         }
         return;
     }
@@ -313,7 +313,7 @@ fd_snapshots_end(fd_snapshots *snapshots, fd_tree *tree, const fd_step *step)
     fd_snapshot state = state_of(snapshots, tree, step);
     set_last(snapshots, &state);
     if (chosen) {
-        take(snapshots, recording, &state);
+        take_snapshot(snapshots, recording, &state);
     }
 }
 

@@ -22,7 +22,8 @@ fd_strings_clear(fd_strings *strings)
 }
 
 static uint32_t
-find(const fd_strings *strings, const char *text, size_t size, uint32_t hash)
+find_string(const fd_strings *strings, const char *text, size_t size,
+            uint32_t hash)
 {
     fd_probe probe = fd_index_probe(&strings->index, hash);
     uint32_t id;
@@ -38,7 +39,7 @@ find(const fd_strings *strings, const char *text, size_t size, uint32_t hash)
 /* Reserve space for a string of `size` bytes; set `need` to the size with
  * header and padding. */
 static fd_string *
-reserve(fd_strings *strings, size_t size, uint32_t *need)
+reserve_string(fd_strings *strings, size_t size, uint32_t *need)
 {
     size_t whole = (sizeof(fd_string) + size + 1 + FD_STRING_UNIT - 1)
                  / FD_STRING_UNIT * FD_STRING_UNIT;
@@ -50,10 +51,11 @@ reserve(fd_strings *strings, size_t size, uint32_t *need)
 }
 
 static uint32_t
-append(fd_strings *strings, const char *text, size_t size, uint32_t hash)
+append_string(fd_strings *strings, const char *text, size_t size,
+              uint32_t hash)
 {
     uint32_t need;
-    fd_string *string = reserve(strings, size, &need);
+    fd_string *string = reserve_string(strings, size, &need);
     if (string == NULL) {
         return 0;
     }
@@ -76,9 +78,9 @@ fd_strings_add(fd_strings *strings, const char *text, size_t size)
         return 0;
     }
     uint32_t hash = (uint32_t)fd_hash_bytes(text, size);
-    uint32_t id = find(strings, text, size, hash);
+    uint32_t id = find_string(strings, text, size, hash);
     if (id == 0) {
-        id = append(strings, text, size, hash);
+        id = append_string(strings, text, size, hash);
     }
     if (id == 0) {
         fd_file_count(strings->pool.file, FD_COUNT_STRINGS_FULL);
@@ -89,7 +91,7 @@ fd_strings_add(fd_strings *strings, const char *text, size_t size)
 uint32_t
 fd_strings_find(const fd_strings *strings, const char *text, size_t size)
 {
-    return size == 0
-             ? 0
-             : find(strings, text, size, (uint32_t)fd_hash_bytes(text, size));
+    return size == 0 ? 0
+                     : find_string(strings, text, size,
+                                   (uint32_t)fd_hash_bytes(text, size));
 }

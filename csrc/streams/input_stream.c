@@ -62,7 +62,7 @@ next_member(fd_bytes_in *in, z_stream *stream)
 }
 
 static size_t
-unpack(fd_bytes_in *in, char *to, size_t capacity)
+unpack_bytes(fd_bytes_in *in, char *to, size_t capacity)
 {
     z_stream *stream = &in->unpacking->stream;
     stream->next_out = (unsigned char *)to;
@@ -132,7 +132,7 @@ read_more(fd_bytes_in *in)
     size_t kept = (size_t)(in->end - in->window);
     char *to = in->window + kept;
     size_t capacity = in->capacity - kept;
-    size_t got = in->unpacking != NULL ? unpack(in, to, capacity)
+    size_t got = in->unpacking != NULL ? unpack_bytes(in, to, capacity)
                                        : read_file(in, to, capacity);
     in->end += got;
     in->ended = in->ended || got == 0;

@@ -23,7 +23,7 @@ struct fd_bytes_out {
 };
 
 static void
-clear(fd_bytes_out *out)
+clear_stream(fd_bytes_out *out)
 {
     if (out->packs) {
         deflateEnd(&out->stream);
@@ -33,7 +33,7 @@ clear(fd_bytes_out *out)
 }
 
 static fd_status
-prepare(fd_bytes_out *out, const char *path)
+prepare_packing(fd_bytes_out *out, const char *path)
 {
     size_t size = strlen(path);
     if (size < 3 || strcmp(path + size - 3, ".gz") != 0) {
@@ -50,12 +50,12 @@ fd_bytes_out *
 fd_bytes_out_open(const char *path, fd_status *status, fd_error *error)
 {
     fd_bytes_out *out = fd_calloc(1, sizeof *out);
-    *status = out == NULL ? FD_ENOMEM : prepare(out, path);
+    *status = out == NULL ? FD_ENOMEM : prepare_packing(out, path);
     if (*status == FD_OK) {
         *status = fd_new_file_open(&out->file, path, error);
     }
     if (*status != FD_OK && out != NULL) {
-        clear(out);
+        clear_stream(out);
         out = NULL;
     }
     return out;
@@ -68,7 +68,7 @@ fd_bytes_out_text(fd_bytes_out *out)
 }
 
 static fd_status
-pack(fd_bytes_out *out, int flush, fd_error *error)
+pack_bytes(fd_bytes_out *out, int flush, fd_error *error)
 {
     z_stream *stream = &out->stream;
     stream->next_in = (unsigned char *)out->text.bytes;
@@ -85,12 +85,12 @@ pack(fd_bytes_out *out, int flush, fd_error *error)
 }
 
 static fd_status
-flush(fd_bytes_out *out, int how, fd_error *error)
+flush_text(fd_bytes_out *out, int how, fd_error *error)
 {
     fd_buffer *text = &out->text;
     fd_status status = text->status;
     if (status == FD_OK) {
-        status = out->packs ? pack(out, how, error)
+        status = out->packs ? pack_bytes(out, how, error)
                             : fd_new_file_write(&out->file, text->bytes,
                                                 text->size, error);
     }
@@ -103,20 +103,20 @@ fd_bytes_out_flow(fd_bytes_out *out, fd_error *error)
 {
     return out->text.size < fd_budget(ENOUGH) && out->text.status == FD_OK
              ? FD_OK
-             : flush(out, Z_NO_FLUSH, error);
+             : flush_text(out, Z_NO_FLUSH, error);
 }
 
 fd_status
 fd_bytes_out_keep(fd_bytes_out *out, fd_error *error)
 {
-    fd_status status = flush(out, Z_FINISH, error);
+    fd_status status = flush_text(out, Z_FINISH, error);
     if (status == FD_OK) {
         status = fd_new_file_keep(&out->file, error);
     }
     else {
         fd_new_file_drop(&out->file);
     }
-    clear(out);
+    clear_stream(out);
     return status;
 }
 
@@ -125,6 +125,6 @@ fd_bytes_out_drop(fd_bytes_out *out)
 {
     if (out != NULL) {
         fd_new_file_drop(&out->file);
-        clear(out);
+        clear_stream(out);
     }
 }

@@ -64,7 +64,7 @@ fd_proto_long_varint(const char **at, const char *end, uint64_t *value)
 }
 
 static bool
-fixed(fd_proto_reader *reader, fd_proto_field *field, int size)
+read_fixed(fd_proto_reader *reader, fd_proto_field *field, int size)
 {
     if (reader->end - reader->at < size) {
         return false;
@@ -81,9 +81,9 @@ fd_proto_content(fd_proto_reader *reader, fd_proto_field *field)
 {
     switch (field->wire) {
     case FD_PROTO_FIXED64:
-        return fixed(reader, field, 8);
+        return read_fixed(reader, field, 8);
     case FD_PROTO_FIXED32:
-        return fixed(reader, field, 4);
+        return read_fixed(reader, field, 4);
     case FD_PROTO_BYTES:
         break;
     default:

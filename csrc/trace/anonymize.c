@@ -19,7 +19,7 @@ typedef struct anonymizer {
 
 /* Replace a text by the content of the buffer, which is then cleared. */
 static fd_status
-replace(anonymizer *h, uint32_t *text, fd_buffer *by)
+replace_text(anonymizer *h, uint32_t *text, fd_buffer *by)
 {
     fd_status status =
         by->status != FD_OK
@@ -30,7 +30,7 @@ replace(anonymizer *h, uint32_t *text, fd_buffer *by)
 }
 
 static fd_status
-hide(anonymizer *h, uint32_t *text)
+hide_text(anonymizer *h, uint32_t *text)
 {
     fd_buffer made = {.bytes = NULL};
     if (*text == 0) {
@@ -38,7 +38,7 @@ hide(anonymizer *h, uint32_t *text)
     }
     fd_names_hide(h->key, &made, fd_trace_text(h->trace, *text),
                   fd_text_pool_size(&h->trace->texts, *text));
-    return replace(h, text, &made);
+    return replace_text(h, text, &made);
 }
 
 static bool
@@ -109,7 +109,7 @@ is_known_class(const anonymizer *h, uint32_t text)
 static fd_status
 hide_class(anonymizer *h, uint32_t *text)
 {
-    return is_known_class(h, *text) ? FD_OK : hide(h, text);
+    return is_known_class(h, *text) ? FD_OK : hide_text(h, text);
 }
 
 /* Return whether Python or PyTorch defined the name: <lambda>, __init__,
@@ -132,18 +132,18 @@ hide_function(anonymizer *h, fd_trace_node *node)
         return status;
     }
     if (status == FD_OK) {
-        status = hide(h, &node->file);
+        status = hide_text(h, &node->file);
     }
     if (status == FD_OK
         && !is_common(fd_trace_text(trace, node->name),
                       fd_text_pool_size(&trace->texts, node->name))) {
-        status = hide(h, &node->name);
+        status = hide_text(h, &node->name);
     }
     if (status == FD_OK
         && strcmp(fd_trace_text(trace, node->package), "project") != 0) {
-        status = hide(h, &node->package);
+        status = hide_text(h, &node->package);
     }
-    return status == FD_OK ? hide(h, &node->qualified) : status;
+    return status == FD_OK ? hide_text(h, &node->qualified) : status;
 }
 
 /* Hide a range. The class of an optimizer can be the project's. */
@@ -153,7 +153,7 @@ hide_range(anonymizer *h, uint32_t *text)
     const char *name = fd_trace_text(h->trace, *text);
     fd_range_name parts = fd_names_range(name);
     if (parts.owner == 0) {
-        return parts.known > 0 ? FD_OK : hide(h, text);
+        return parts.known > 0 ? FD_OK : hide_text(h, text);
     }
     fd_buffer made = {.bytes = NULL};
     fd_buffer owner = {.bytes = NULL};
@@ -161,12 +161,12 @@ hide_range(anonymizer *h, uint32_t *text)
     fd_names_hide(h->key, &made, name + parts.known, parts.owner);
     fd_buffer_bytes(&owner, name + parts.known, parts.owner);
     uint32_t id = 0;
-    fd_status status = replace(h, &id, &owner);
+    fd_status status = replace_text(h, &id, &owner);
     if (status != FD_OK || is_known_class(h, id)) {
         fd_buffer_clear(&made);
         return status;
     }
-    return replace(h, text, &made);
+    return replace_text(h, text, &made);
 }
 
 static fd_status
@@ -198,7 +198,7 @@ hide_node(anonymizer *h, fd_trace_node *node)
     default:
         break;
     }
-    return known ? FD_OK : hide(h, &node->name);
+    return known ? FD_OK : hide_text(h, &node->name);
 }
 
 /* Hide a module path, but keep numbers, so that repeats are still folded. */
@@ -220,7 +220,7 @@ hide_path(anonymizer *h, uint32_t *text)
             fd_buffer_bytes(&made, path++, 1);
         }
     }
-    return replace(h, text, &made);
+    return replace_text(h, text, &made);
 }
 
 static fd_status
@@ -284,7 +284,7 @@ hide_facts(anonymizer *h, fd_trace_rank *rank)
             fd_names_hide(h->key, &json, fd_trace_text(h->trace, fact.json),
                           fd_text_pool_size(&h->trace->texts, fact.json));
             fd_buffer_text(&json, "\"");
-            status = replace(h, &fact.json, &json);
+            status = replace_text(h, &fact.json, &json);
         }
         rank->meta.list[kept++] = fact;
     }
@@ -299,13 +299,13 @@ hide_rank(anonymizer *h, fd_trace_rank *rank)
     for (uint32_t i = 0; i < rank->threads.count && status == FD_OK; i++) {
         uint32_t *role = &rank->threads.list[i].role;
         if (!fd_names_role(fd_trace_text(h->trace, *role))) {
-            status = hide(h, role);
+            status = hide_text(h, role);
         }
     }
     for (uint32_t i = 0; i < rank->jobs.count && status == FD_OK; i++) {
         uint32_t *kind = &rank->jobs.list[i].kind;
         if (!fd_names_job(fd_trace_text(h->trace, *kind))) {
-            status = hide(h, kind);
+            status = hide_text(h, kind);
         }
     }
     for (uint32_t i = 0; i < rank->measures.count && status == FD_OK; i++) {
@@ -315,7 +315,7 @@ hide_rank(anonymizer *h, fd_trace_rank *rank)
             && measure->kind != FD_MEASURE_COLLECTIVES
             && measure->kind != FD_MEASURE_LATEST
             && measure->kind < FD_MEASURE_ALLOCATED) {
-            status = hide(h, &measure->detail);
+            status = hide_text(h, &measure->detail);
         }
     }
     static const char note[] = "a note about skipped data is hidden";
@@ -352,8 +352,8 @@ fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size)
 }
 
 static fd_status
-strip(fd_trace *trace, uint32_t *text, const char *prefix, size_t size,
-      bool inside)
+strip_prefix(fd_trace *trace, uint32_t *text, const char *prefix, size_t size,
+             bool inside)
 {
     const char *from = fd_trace_text(trace, *text);
     fd_buffer made = {.bytes = NULL};
@@ -383,16 +383,18 @@ fd_trace_strip_prefix(fd_trace *trace, const char *prefix, size_t size)
         return FD_OK;
     }
     for (uint32_t i = 1; i < trace->nodes.count && status == FD_OK; i++) {
-        status = strip(trace, &trace->nodes.list[i].file, prefix, size, false);
+        status = strip_prefix(trace, &trace->nodes.list[i].file, prefix, size,
+                              false);
     }
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         fd_trace_rank *rank = &trace->ranks.list[i];
         for (uint32_t k = 0; k < rank->meta.count && status == FD_OK; k++) {
-            status =
-                strip(trace, &rank->meta.list[k].json, prefix, size, true);
+            status = strip_prefix(trace, &rank->meta.list[k].json, prefix,
+                                  size, true);
         }
         for (uint32_t k = 0; k < rank->notes.count && status == FD_OK; k++) {
-            status = strip(trace, &rank->notes.list[k], prefix, size, true);
+            status =
+                strip_prefix(trace, &rank->notes.list[k], prefix, size, true);
         }
     }
     trace->sorted = false;

@@ -52,13 +52,13 @@ each_text(fd_trace *trace, visit *see, void *context)
 }
 
 static void
-mark(uint32_t *text, void *used)
+mark_text(uint32_t *text, void *used)
 {
     ((bool *)used)[*text] = true;
 }
 
 static void
-renumber(uint32_t *text, void *renumbered)
+renumber_text(uint32_t *text, void *renumbered)
 {
     *text = ((const uint32_t *)renumbered)[*text];
 }
@@ -78,7 +78,7 @@ by_bytes(const void *left, const void *right, void *context)
 
 /* List used ids in the order of their bytes; return the count. */
 static uint32_t
-ordered(const fd_text_pool *pool, const bool *used, uint32_t *ids)
+ordered_texts(const fd_text_pool *pool, const bool *used, uint32_t *ids)
 {
     uint32_t count = 0;
     for (uint32_t i = 1; i < pool->texts.count; i++) {
@@ -102,8 +102,8 @@ fd_sort_texts(fd_trace *trace)
     if (used == NULL || ids == NULL || index == NULL) {
         goto done;
     }
-    each_text(trace, mark, used);
-    uint32_t left = ordered(&trace->texts, used, ids);
+    each_text(trace, mark_text, used);
+    uint32_t left = ordered_texts(&trace->texts, used, ids);
     status = FD_OK;
     for (uint32_t i = 0; i < left && status == FD_OK; i++) {
         status = fd_text_pool_add(
@@ -111,7 +111,7 @@ fd_sort_texts(fd_trace *trace)
             fd_text_pool_size(&trace->texts, ids[i]), &index[ids[i]]);
     }
     if (status == FD_OK) {
-        each_text(trace, renumber, index);
+        each_text(trace, renumber_text, index);
         fd_text_pool_clear(&trace->texts);
         trace->texts = sorted;
         sorted = (fd_text_pool){.bytes = {.bytes = NULL}};

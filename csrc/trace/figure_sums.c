@@ -4,7 +4,7 @@
 
 /* Reserve space for all contexts of a trace. */
 static fd_status
-grow(fd_figure_sums *sums, uint32_t contexts)
+grow_sums(fd_figure_sums *sums, uint32_t contexts)
 {
     uint32_t count = sums->figures.count;
     if (contexts <= count) {
@@ -22,7 +22,7 @@ grow(fd_figure_sums *sums, uint32_t contexts)
 fd_status
 fd_figure_sums_add(fd_figure_sums *sums, fd_trace *trace)
 {
-    fd_status status = grow(sums, trace->contexts.count);
+    fd_status status = grow_sums(sums, trace->contexts.count);
     for (; sums->ranks < trace->ranks.count && status == FD_OK;
          sums->ranks++) {
         fd_trace_rank *rank = &trace->ranks.list[sums->ranks];

@@ -16,7 +16,8 @@ fd_text_pool_clear(fd_text_pool *pool)
 }
 
 static uint32_t
-find(const fd_text_pool *pool, const char *text, size_t size, uint64_t hash)
+find_text(const fd_text_pool *pool, const char *text, size_t size,
+          uint64_t hash)
 {
     fd_probe probe = fd_index_probe(&pool->index, hash);
     uint32_t id;
@@ -32,7 +33,8 @@ find(const fd_text_pool *pool, const char *text, size_t size, uint64_t hash)
 uint32_t
 fd_text_pool_find(const fd_text_pool *pool, const char *text, size_t size)
 {
-    return size > 0 ? find(pool, text, size, fd_hash_bytes(text, size)) : 0;
+    return size > 0 ? find_text(pool, text, size, fd_hash_bytes(text, size))
+                    : 0;
 }
 
 fd_status
@@ -44,7 +46,7 @@ fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
         return FD_OK;
     }
     uint64_t hash = fd_hash_bytes(text, size);
-    *id = find(pool, text, size, hash);
+    *id = find_text(pool, text, size, hash);
     if (*id != 0) {
         return FD_OK;
     }

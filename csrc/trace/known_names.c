@@ -52,7 +52,7 @@ static const char *const facts[] = {
 
 /* Return the entry with which `text` begins, or NULL. */
 static const char *
-starting(const char *const *list, const char *text)
+entry_starting(const char *const *list, const char *text)
 {
     while (*list != NULL && strncmp(text, *list, strlen(*list)) != 0) {
         list++;
@@ -102,7 +102,7 @@ fd_names_operator(const char *name)
 {
     size_t engine = fd_names_engine(name);
     return engine > 0 ? fd_names_autograd(name + engine)
-                      : starting(spaces, name) != NULL;
+                      : entry_starting(spaces, name) != NULL;
 }
 
 /* Return whether an autograd node is PyTorch's: these have numbers, as
@@ -130,7 +130,7 @@ fd_names_job(const char *name)
 bool
 fd_names_role(const char *name)
 {
-    return starting(roles, name) != NULL;
+    return entry_starting(roles, name) != NULL;
 }
 
 bool
@@ -142,7 +142,7 @@ fd_names_fact(const char *key)
 fd_range_name
 fd_names_range(const char *name)
 {
-    const char *known = starting(ranges, name);
+    const char *known = entry_starting(ranges, name);
     if (known == NULL) {
         return (fd_range_name){0, 0};
     }

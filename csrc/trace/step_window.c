@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 static uint64_t
-minus(uint64_t a, uint64_t b)
+difference_of(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
 
 static double
-positive(double value)
+positive_part(double value)
 {
     return value > 0 ? value : 0;
 }
@@ -31,16 +31,18 @@ by_context(const fd_trace *trace, const fd_mark_figure *list, uint32_t count)
 /* Subtract the figures at two marks; minimum and maximum remain those of all
  * steps. */
 static void
-subtract(fd_figure *figure, const fd_mark_figure *from,
-         const fd_mark_figure *to, uint64_t last)
+subtract_marks(fd_figure *figure, const fd_mark_figure *from,
+               const fd_mark_figure *to, uint64_t last)
 {
-    figure->calls = minus(to->calls, from->calls);
-    figure->resumes = minus(to->resumes, from->resumes);
-    figure->self = minus(to->self, from->self);
+    figure->calls = difference_of(to->calls, from->calls);
+    figure->resumes = difference_of(to->resumes, from->resumes);
+    figure->self = difference_of(to->self, from->self);
     figure->stepped = figure->self;
     figure->steps = to->steps > from->steps ? to->steps - from->steps : 0;
-    figure->self_squares = positive(to->self_squares - from->self_squares);
-    figure->total_squares = positive(to->total_squares - from->total_squares);
+    figure->self_squares =
+        positive_part(to->self_squares - from->self_squares);
+    figure->total_squares =
+        positive_part(to->total_squares - from->total_squares);
     if (figure->last_step > last) {
         figure->last_step = (uint32_t)last;
     }
@@ -59,7 +61,8 @@ select_figures(const fd_trace *trace, fd_trace_rank *rank)
     fd_status status = from != NULL && to != NULL ? FD_OK : FD_ENOMEM;
     for (uint32_t i = 0; status == FD_OK && i < rank->figures.count; i++) {
         fd_figure figure = rank->figures.list[i];
-        subtract(&figure, &from[figure.context], &to[figure.context], last);
+        subtract_marks(&figure, &from[figure.context], &to[figure.context],
+                       last);
         if (figure.calls + figure.resumes + figure.self > 0) {
             rank->figures.list[kept++] = figure;
         }
@@ -77,9 +80,10 @@ select_threads(fd_trace_rank *rank)
 {
     for (uint32_t i = 0; i < rank->threads.count; i++) {
         fd_trace_thread *thread = &rank->threads.list[i];
-        thread->covered = minus(thread->covered_to, thread->covered_from);
+        thread->covered =
+            difference_of(thread->covered_to, thread->covered_from);
         thread->self = thread->covered;
-        thread->cpu = minus(thread->cpu_to, thread->cpu_from);
+        thread->cpu = difference_of(thread->cpu_to, thread->cpu_from);
     }
 }
 
@@ -120,8 +124,8 @@ select_rank(const fd_trace *trace, fd_trace_rank *rank)
     select_threads(rank);
     select_steps(rank, from->end, to->number);
     rank->whole = rank->recorded;
-    rank->recorded = minus(to->recorded, from->recorded);
-    rank->steps = minus(to->steps, from->steps);
+    rank->recorded = difference_of(to->recorded, from->recorded);
+    rank->steps = difference_of(to->steps, from->steps);
     window->figures_from.count = 0;
     window->figures_to.count = 0;
     window->applied = true;
@@ -167,7 +171,7 @@ mark_wanted(const fd_trace_rank *rank, bool *wanted)
 
 /* Make a sorted copy with the selected contexts and their dependencies. */
 static fd_status
-copy(fd_trace **to, const fd_trace *from, const bool *wanted)
+copy_contexts(fd_trace **to, const fd_trace *from, const bool *wanted)
 {
     fd_trace *made = fd_trace_new();
     fd_merge_ids ids = {.wanted = wanted};
@@ -190,7 +194,7 @@ copy(fd_trace **to, const fd_trace *from, const bool *wanted)
 
 /* Remove contexts, nodes and modules of other steps. */
 static fd_status
-reduce(fd_trace **trace)
+reduce_trace(fd_trace **trace)
 {
     bool *wanted = fd_calloc((*trace)->contexts.count, sizeof *wanted);
     if (wanted == NULL) {
@@ -200,7 +204,7 @@ reduce(fd_trace **trace)
         mark_wanted(&(*trace)->ranks.list[i], wanted);
     }
     fd_trace *made;
-    fd_status status = copy(&made, *trace, wanted);
+    fd_status status = copy_contexts(&made, *trace, wanted);
     if (status == FD_OK) {
         fd_trace_free(*trace);
         *trace = made;
@@ -222,13 +226,13 @@ fd_window_apply(fd_trace **trace)
     for (uint32_t i = 0; i < (*trace)->ranks.count && status == FD_OK; i++) {
         status = select_rank(*trace, &(*trace)->ranks.list[i]);
     }
-    return status == FD_OK ? reduce(trace) : status;
+    return status == FD_OK ? reduce_trace(trace) : status;
 }
 
 fd_status
 fd_window_settled(fd_trace **made, const fd_trace *trace)
 {
-    fd_status status = copy(made, trace, NULL);
+    fd_status status = copy_contexts(made, trace, NULL);
     if (status == FD_OK) {
         status = fd_window_apply(made);
     }
@@ -345,7 +349,7 @@ fd_settle(const fd_trace_rank *rank)
 }
 
 static uint64_t
-distance(uint64_t a, uint64_t b)
+distance_of(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;
 }
@@ -360,18 +364,19 @@ choose_range(fd_trace_rank *rank, const fd_steps_wanted *wanted)
     if (count == 0 || rank->marks.list[0].steps != 1) {
         return;
     }
-    uint64_t nearest = distance(rank->marks.list[0].number, wanted->first);
+    uint64_t nearest = distance_of(rank->marks.list[0].number, wanted->first);
     for (uint32_t i = 1; i < count; i++) {
         uint64_t after = rank->marks.list[i - 1].number + 1;
-        if (distance(after, wanted->first) < nearest) {
-            nearest = distance(after, wanted->first);
+        if (distance_of(after, wanted->first) < nearest) {
+            nearest = distance_of(after, wanted->first);
             window->from = i;
         }
     }
     window->to = window->from + 1;
     for (uint32_t i = window->to; i < count; i++) {
-        if (distance(rank->marks.list[i].number, wanted->last) < distance(
-                rank->marks.list[window->to - 1].number, wanted->last)) {
+        if (distance_of(rank->marks.list[i].number, wanted->last)
+            < distance_of(rank->marks.list[window->to - 1].number,
+                          wanted->last)) {
             window->to = i + 1;
         }
     }

@@ -136,7 +136,7 @@ add_file(directory *d, const char *path)
 }
 
 static bool
-join(char to[PATH_MAX], const char *folder, const char *name)
+join_path(char to[PATH_MAX], const char *folder, const char *name)
 {
     int size = snprintf(to, PATH_MAX, "%s/%s", folder, name);
     return size > 0 && size < PATH_MAX;
@@ -150,7 +150,7 @@ read_manifest(directory *d, const char *folder, fd_manifest *manifest)
     char line[PATH_MAX + 512];
     fd_error error = {""};
     *manifest = (fd_manifest){.names_any = false};
-    if (!join(path, folder, "manifest.json")) {
+    if (!join_path(path, folder, "manifest.json")) {
         return FD_OK;
     }
     fd_status status = fd_manifest_read(manifest, path, &error);
@@ -246,7 +246,7 @@ add_entry(directory *d, const char *folder, const char *name, bool nested,
 {
     char path[PATH_MAX];
     struct stat info;
-    if (!join(path, folder, name) || stat(path, &info) != 0) {
+    if (!join_path(path, folder, name) || stat(path, &info) != 0) {
         return FD_OK;
     }
     if (S_ISDIR(info.st_mode)) {

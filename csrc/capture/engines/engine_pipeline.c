@@ -9,7 +9,7 @@
 #include <string.h>
 
 static void
-take(int64_t *to, int64_t number)
+take_number(int64_t *to, int64_t number)
 {
     *to = number >= 0 ? number : *to;
 }
@@ -33,11 +33,12 @@ read_pipeline(fd_engine_pipeline *pipeline, const fd_job_site *site,
               const fd_frame *frame)
 {
     const fd_source *sources = site->sources;
-    take(&pipeline->micro_batches,
-         fd_source_number(&sources[FD_FIELD_MICRO_BATCH], frame));
-    take(&pipeline->stages, fd_source_number(&sources[FD_FIELD_STAGE], frame));
-    take(&pipeline->processes,
-         fd_source_number(&sources[FD_FIELD_CHUNK], frame));
+    take_number(&pipeline->micro_batches,
+                fd_source_number(&sources[FD_FIELD_MICRO_BATCH], frame));
+    take_number(&pipeline->stages,
+                fd_source_number(&sources[FD_FIELD_STAGE], frame));
+    take_number(&pipeline->processes,
+                fd_source_number(&sources[FD_FIELD_CHUNK], frame));
     if (pipeline->processes < 0) {
         pipeline->processes = pipeline->stages;
     }
@@ -72,9 +73,9 @@ call_on_pipeline(fd_thread *thread, const fd_job_site *site,
     long long stages;
     if (facts != NULL && PyTuple_Check(facts)
         && PyArg_ParseTuple(facts, "LLL", &position, &processes, &stages)) {
-        take(&pipeline->position, position);
-        take(&pipeline->processes, processes);
-        take(&pipeline->stages, stages);
+        take_number(&pipeline->position, position);
+        take_number(&pipeline->processes, processes);
+        take_number(&pipeline->stages, stages);
     }
     PyErr_Clear();
     Py_XDECREF(facts);
@@ -115,7 +116,7 @@ begin_iteration(fd_thread *thread, const fd_job_site *site,
 }
 
 static void
-summarize(fd_engine_pipeline *pipeline)
+summarize_pipeline(fd_engine_pipeline *pipeline)
 {
     fd_pipeline_summary *summary = &pipeline->summary;
     summary->engine = pipeline->engine;
@@ -140,7 +141,7 @@ end_iteration(fd_thread *thread, const fd_pipeline_call *call)
         pipeline->iteration = NULL;
     }
     if (!pipeline->eval || !pipeline->summary.trained) {
-        summarize(pipeline);
+        summarize_pipeline(pipeline);
     }
     pipeline->eval = false;
     if (pipeline->changed) {
@@ -187,8 +188,8 @@ note_order(fd_engine_pipeline *pipeline, const fd_job_site *site,
 }
 
 static void
-called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
-       fd_pipeline_call *call)
+site_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
+            fd_pipeline_call *call)
 {
     fd_engine_pipeline *pipeline = thread->session->pipeline;
     fd_found_job job;
@@ -233,7 +234,7 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
 
 /* Mark the jobs of a call that has several jobs, which share one interval. */
 static void
-fuse(const fd_pipeline_call *call)
+fuse_jobs(const fd_pipeline_call *call)
 {
     for (uint32_t i = 0; i < call->count; i++) {
         call->jobs[i]->flags |= FD_JOB_FUSED;
@@ -249,17 +250,17 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    /* `called` may run Python code that frees it. */
+    /* `site_called` may run Python code that frees it. */
     fd_job_site *first = fd_job_site_hold(site);
     bool more = true;
     for (; site != NULL && more; site = site->next) {
         if (fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {
-            called(thread, site, frame, call);
+            site_called(thread, site, frame, call);
             more = site->rule->also;
         }
     }
     if (call->count > 1) {
-        fuse(call);
+        fuse_jobs(call);
     }
     fd_job_site_free(first);
     fd_guard_leave(&guard);

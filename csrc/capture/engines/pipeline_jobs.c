@@ -35,7 +35,7 @@ fd_pipeline_recount(fd_engine_pipeline *pipeline)
 }
 
 static int64_t
-counted(fd_engine_pipeline *pipeline, uint32_t node, int64_t stage)
+count_node(fd_engine_pipeline *pipeline, uint32_t node, int64_t stage)
 {
     for (uint32_t i = 0; i < pipeline->counts.count; i++) {
         fd_counted *at = &pipeline->counts.list[i];
@@ -52,11 +52,12 @@ counted(fd_engine_pipeline *pipeline, uint32_t node, int64_t stage)
  * them in the order of its schedule: readers look up micro-batch and chunk of
  * the k-th job in the plan. */
 static uint32_t
-count(fd_engine_pipeline *pipeline, uint32_t node, fd_found_job *job)
+count_micro_batch(fd_engine_pipeline *pipeline, uint32_t node,
+                  fd_found_job *job)
 {
     bool ordered = pipeline->stages > pipeline->processes && job->stage < 0
                 && pipeline->position >= 0 && job->planned != FD_JOB_KINDS;
-    job->micro_batch = counted(pipeline, node, job->stage);
+    job->micro_batch = count_node(pipeline, node, job->stage);
     return ordered ? plus_one(job->micro_batch) : 0;
 }
 
@@ -92,7 +93,7 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
     fd_session *session = thread->session;
     fd_engine_pipeline *pipeline = session->pipeline;
     uint32_t node = fd_texts_node(thread, FD_NODE_JOB, job->kind);
-    uint32_t ordinal = count_it ? count(pipeline, node, job) : 0;
+    uint32_t ordinal = count_it ? count_micro_batch(pipeline, node, job) : 0;
     settle_stage(pipeline, job);
     if (job->peer < 0) {
         job->peer = fd_job_peer(job->planned, job->stage);
@@ -313,7 +314,7 @@ fd_pipeline_prepared(fd_engine_pipeline *pipeline, const fd_transfer *transfer,
 }
 
 static fd_open_job *
-innermost(const fd_engine_pipeline *pipeline, const char *kinds)
+innermost_job(const fd_engine_pipeline *pipeline, const char *kinds)
 {
     for (uint32_t i = pipeline->open.count; i-- > 0;) {
         fd_open_job *open = &pipeline->open.list[i];
@@ -332,7 +333,7 @@ bool
 fd_pipeline_move(const fd_engine_pipeline *pipeline, const fd_job_site *site,
                  const fd_frame *frame)
 {
-    const fd_open_job *open = innermost(pipeline, site->rule->kinds);
+    const fd_open_job *open = innermost_job(pipeline, site->rule->kinds);
     if (open == NULL) {
         return false;
     }

@@ -48,7 +48,7 @@ fd_c_target_of(PyObject *callable, PyObject *first, fd_c_target *target)
 }
 
 static bool
-defines(const PyTypeObject *type, const PyMethodDef *method)
+type_defines(const PyTypeObject *type, const PyMethodDef *method)
 {
     const PyMethodDef *at = type->tp_methods;
     while (at != NULL && at->ml_name != NULL && at != method) {
@@ -65,7 +65,7 @@ defining_class(const PyTypeObject *type, const PyMethodDef *method)
     PyObject *order = type->tp_mro;
     for (Py_ssize_t i = 0; order != NULL && i < PyTuple_GET_SIZE(order); i++) {
         PyObject *base = PyTuple_GET_ITEM(order, i);
-        if (PyType_Check(base) && defines((PyTypeObject *)base, method)) {
+        if (PyType_Check(base) && type_defines((PyTypeObject *)base, method)) {
             return (PyTypeObject *)base;
         }
     }
@@ -151,7 +151,7 @@ add_node(const fd_session *session, const fd_c_target *target, bool *added)
 
 /* Resolve a function that is not in the table. */
 static fd_c_function
-resolve(fd_thread *thread, const fd_c_target *target)
+resolve_target(fd_thread *thread, const fd_c_target *target)
 {
     fd_session *session = thread->session;
     fd_c_function function = {.method = target->method};
@@ -181,7 +181,7 @@ fd_c_function_node(fd_thread *thread, const fd_c_target *target,
         return !known->dropped;
     }
     uint32_t generation = thread->synced;
-    fd_c_function function = resolve(thread, target);
+    fd_c_function function = resolve_target(thread, target);
     if (fd_process_generation() != generation) {
         return false;
     }

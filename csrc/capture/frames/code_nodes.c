@@ -10,7 +10,7 @@
 /* Free the facts of a code object. CPython passes NULL for code that only has
  * words of other tools. */
 static void
-forget(void *extra)
+forget_code(void *extra)
 {
     fd_code *known = extra;
     if (known == NULL) {
@@ -45,7 +45,7 @@ extras_agree(PyCodeObject *code, Py_ssize_t index)
 int
 fd_code_init(void)
 {
-    Py_ssize_t index = fd_code_request_index(forget);
+    Py_ssize_t index = fd_code_request_index(forget_code);
     if (index < 0) {
         PyErr_SetString(PyExc_RuntimeError,
                         "no free code-extra slot in this interpreter: "
@@ -69,7 +69,7 @@ fd_code_init(void)
 }
 
 static int
-parameters(const PyCodeObject *code)
+parameter_count(const PyCodeObject *code)
 {
     return code->co_argcount + code->co_kwonlyargcount
          + ((code->co_flags & CO_VARARGS) != 0)
@@ -127,9 +127,10 @@ find_receiver(const PyCodeObject *code, fd_code *known)
     int count = code->co_nlocalsplus;
     int first_free = count - code->co_nfreevars;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int slot = places[i].free
-                     ? find_slot(code, places[i].name, first_free, count)
-                     : find_slot(code, places[i].name, 0, parameters(code));
+        int slot =
+            places[i].free
+                ? find_slot(code, places[i].name, first_free, count)
+                : find_slot(code, places[i].name, 0, parameter_count(code));
         if (slot >= 0) {
             known->receiver = places[i].receiver;
             known->slot = (int16_t)(places[i].free ? slot - first_free : slot);
@@ -151,7 +152,7 @@ is_named(const PyCodeObject *code, const char *name)
 }
 
 static void
-classify(const PyCodeObject *code, fd_code *known)
+classify_code(const PyCodeObject *code, fd_code *known)
 {
     enum { RESUMABLE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR };
     find_receiver(code, known);
@@ -203,7 +204,7 @@ fd_code_add(PyCodeObject *code)
     known->id = ++fd_process.codes;
     known->slot = -1;
     known->code = code;
-    classify(code, known);
+    classify_code(code, known);
     look_for_jobs(known);
     if (fd_frame_set_code_extra(code, fd_process.code_index, known) != 0) {
         fd_job_site_free(known->jobs);

@@ -30,7 +30,7 @@ fd_constructor_is(const PyCodeObject *code)
 /* Enable the events of a code object. If there is no memory, its calls are not
  * reported, and are inferred from their callees. */
 static void
-report(PyCodeObject *code)
+report_code(PyCodeObject *code)
 {
     if (fd_monitoring_set_local(tool, code, events) < 0) {
         PyErr_Clear();
@@ -46,7 +46,7 @@ fd_constructor_codes_add(PyCodeObject *code, const struct fd_code *known)
         return false;
     }
     if (events != 0) {
-        report(code);
+        report_code(code);
     }
     return true;
 }
@@ -68,7 +68,7 @@ fd_constructor_codes_report(int new_tool, long new_events)
     tool = new_tool;
     events = new_events;
     for (uint32_t i = 0; i < constructors.count; i++) {
-        report(constructors.list[i].code);
+        report_code(constructors.list[i].code);
     }
 }
 

@@ -107,7 +107,7 @@ typedef FD_VECTOR(PyCodeObject *) code_list;
 
 /* Collect the objects first: they must not change during the visit. */
 static int
-collect(PyObject *object, void *list)
+collect_object(PyObject *object, void *list)
 {
     if (PyFunction_Check(object)) {
         PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(object);
@@ -123,7 +123,7 @@ static void
 add_existing(void)
 {
     code_list found = {NULL, 0, 0};
-    PyUnstable_GC_VisitObjects(collect, &found);
+    PyUnstable_GC_VisitObjects(collect_object, &found);
     for (uint32_t i = 0; i < found.count; i++) {
         add_if_new(found.list[i]);
         Py_DECREF(found.list[i]);

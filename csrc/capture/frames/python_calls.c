@@ -17,7 +17,7 @@
 enum { SHORT_WALK = 64 };
 
 static void
-tick(const fd_thread *thread)
+tick_tree(const fd_thread *thread)
 {
     if (thread->session->timed) {
         fd_tree_tick(thread->tree, fd_clock_ticks());
@@ -64,7 +64,7 @@ fd_calls_recent(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
  * NULL. The forward of a module is not cached, because the class does not
  * identify the instance. */
 static fd_context *
-repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+repeated_call(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
     if ((known->special & (FD_CODE_FORWARD | FD_CODE_BODY)) != 0) {
         return NULL;
@@ -80,8 +80,8 @@ repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 /* Return the folded context that absorbs a call, or NULL if the call is
  * recorded; `caller` is then set to the context that it is called from. */
 static fd_context *
-absorbing(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
-          fd_context **caller)
+absorbing_context(fd_thread *thread, const PyCodeObject *code,
+                  const fd_code *known, fd_context **caller)
 {
     fd_tree *tree = thread->tree;
     fd_context *context = fd_tree_absorbing(tree, tree->current);
@@ -99,12 +99,12 @@ absorbing(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
 /* Return the context of a call that is neither cached nor folded. Return NULL
  * for a dropped function, or if the recording has ended. */
 static fd_context *
-resolve(fd_thread *thread, PyCodeObject *code, const fd_code *known,
-        const fd_frame *frame)
+resolve_call(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+             const fd_frame *frame)
 {
     fd_tree *tree = thread->tree;
     fd_context *caller;
-    fd_context *context = absorbing(thread, code, known, &caller);
+    fd_context *context = absorbing_context(thread, code, known, &caller);
     if (context != NULL && !fd_function_unfolds(thread, code, known)) {
         return context;
     }
@@ -121,8 +121,8 @@ resolve(fd_thread *thread, PyCodeObject *code, const fd_code *known,
 /* Push an entry and return its depth. FD_NO_ENTRY: the stack is full, and the
  * call runs in the context of its caller. */
 static uint32_t
-push(fd_thread *thread, fd_context *context, const fd_frame *frame,
-     uint32_t flags)
+push_call(fd_thread *thread, fd_context *context, const fd_frame *frame,
+          uint32_t flags)
 {
     fd_tree *tree = thread->tree;
     if (!fd_stack_make_room(tree)) {
@@ -138,19 +138,19 @@ fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
                fd_frame *frame)
 {
     uint16_t special = known->special;
-    tick(thread);
+    tick_tree(thread);
     fd_context *context =
-        repeated(thread->tree, known, fd_receiver_type(known, frame));
+        repeated_call(thread->tree, known, fd_receiver_type(known, frame));
     if (context == NULL) {
         uint32_t generation = thread->synced;
-        context = resolve(thread, code, known, frame);
+        context = resolve_call(thread, code, known, frame);
         if (fd_process_generation() != generation) {
             return FD_NO_ENTRY;
         }
     }
     if (context == NULL) {
-        return push(thread, thread->tree->current, frame,
-                    FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
+        return push_call(thread, thread->tree->current, frame,
+                         FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
     }
     if ((special & FD_CODE_GENERATOR) != 0 && fd_frame_is_resumed(frame)) {
         context->resumes++;
@@ -158,10 +158,10 @@ fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
     else {
         context->calls++;
     }
-    return push(thread, context, frame,
-                (special & FD_CODE_ENTERS) != 0
-                    ? FD_ENTRY_FRAME | FD_ENTRY_ENTERS
-                    : FD_ENTRY_FRAME);
+    return push_call(thread, context, frame,
+                     (special & FD_CODE_ENTERS) != 0
+                         ? FD_ENTRY_FRAME | FD_ENTRY_ENTERS
+                         : FD_ENTRY_FRAME);
 }
 
 void
@@ -180,7 +180,7 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
                const fd_frame *caller)
 {
     fd_tree *tree = thread->tree;
-    tick(thread);
+    tick_tree(thread);
     if (depth == FD_NO_ENTRY
         || (thread->beyond > 0 && depth >= fd_tree_depth(tree))) {
         thread->beyond -= thread->beyond > 0;
@@ -232,9 +232,9 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
     uint32_t flags = FD_ENTRY_FRAME | FD_ENTRY_UNHOOKED;
     fd_tree *tree = thread->tree;
     fd_context *caller;
-    fd_context *context = absorbing(thread, code, known, &caller);
+    fd_context *context = absorbing_context(thread, code, known, &caller);
     if (context != NULL) {
-        push(thread, context, frame, flags);
+        push_call(thread, context, frame, flags);
         return;
     }
     context = tree->current;
@@ -249,7 +249,7 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
         context->calls++;
         fd_file_count(&thread->tree->recording->file, FD_COUNT_HIDDEN_FRAMES);
     }
-    push(thread, context, frame, flags);
+    push_call(thread, context, frame, flags);
 }
 
 /* Map addresses of frames to their entries, for deep stacks: a linear search
@@ -278,7 +278,7 @@ is_hooked(const fd_tree *tree, const fd_frame *frame)
 /* Return the nearest Python frame at or above `frame`. A frame whose start is
  * yet to be reported runs in its caller until then. */
 static fd_frame *
-started(const fd_tree *tree, fd_frame *frame)
+started_frame(const fd_tree *tree, fd_frame *frame)
 {
     frame = fd_frame_python(frame);
     while (frame != NULL && fd_frame_is_starting(frame)
@@ -297,7 +297,7 @@ count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
     fd_map map = {NULL, 0, 0};
     *at = -1;
     for (fd_frame *frame = current; frame != NULL;
-         frame = started(tree, frame->previous)) {
+         frame = started_frame(tree, frame->previous)) {
         if (count == SHORT_WALK) {
             map = entries_by_frame(tree);
         }
@@ -322,12 +322,12 @@ match_frames(fd_thread *thread, fd_frame *current)
 {
     int64_t at;
     fd_frame *few[SHORT_WALK];
-    fd_frame *frame = started(thread->tree, current);
+    fd_frame *frame = started_frame(thread->tree, current);
     uint32_t count = count_unknown(thread->tree, frame, &at);
     fd_frame **frames =
         count <= SHORT_WALK ? few : fd_malloc(count * sizeof(fd_frame *));
     bool synced = thread->synced == fd_process_generation();
-    tick(thread);
+    tick_tree(thread);
     fd_stack_close(thread->tree, (uint32_t)(at + 1));
     thread->beyond = 0;
     thread->frame = frame;
@@ -337,7 +337,7 @@ match_frames(fd_thread *thread, fd_frame *current)
     }
     for (uint32_t i = 0; i < count; i++) {
         frames[i] = frame;
-        frame = started(thread->tree, frame->previous);
+        frame = started_frame(thread->tree, frame->previous);
     }
     while (count > 0) {
         push_unhooked(thread, frames[--count], synced);
@@ -388,8 +388,8 @@ thread_is_main(void)
 /* Begin a new generation: start with an empty stack and add the current
  * frames. */
 static bool
-synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
-            fd_frame *caller, fd_frame *frame)
+synchronise_thread(fd_thread *thread, fd_session *session,
+                   PyThreadState *state, fd_frame *caller, fd_frame *frame)
 {
     PyObject *name = python_name(thread, caller, frame);
     uint32_t generation = fd_process_generation();
@@ -409,21 +409,21 @@ synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
 }
 
 static bool
-prepare(fd_session *session, PyThreadState *state, fd_frame *caller,
-        fd_frame *frame)
+prepare_thread(fd_session *session, PyThreadState *state, fd_frame *caller,
+               fd_frame *frame)
 {
     fd_thread *thread = fd_thread_get();
     if (thread == NULL || thread->busy) {
         return false;
     }
     if (thread->synced != fd_process_generation()) {
-        synchronise(thread, session, state, caller, frame);
+        synchronise_thread(thread, session, state, caller, frame);
     }
     if (thread->tree == NULL || thread->serial != session->serial) {
         return false;
     }
     if (caller != thread->frame && session->calls != FD_CALLS_OFF
-        && started(thread->tree, caller) != thread->frame) {
+        && started_frame(thread->tree, caller) != thread->frame) {
         match_frames(thread, caller);
     }
     fd_stack_settle(thread->tree);
@@ -439,7 +439,7 @@ fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
         return false;
     }
     int error = errno;
-    bool ready = prepare(session, state, caller, frame);
+    bool ready = prepare_thread(session, state, caller, frame);
     errno = error;
     return ready;
 }

@@ -58,7 +58,7 @@ is_recorded(const fd_frame *frame)
 }
 
 static void
-begin(PyThreadState *state, const fd_c_target *target)
+begin_call(PyThreadState *state, const fd_c_target *target)
 {
     fd_frame *frame = fd_frame_current(state);
     fd_thread *thread = fd_calls_monitored(state, frame, NULL);
@@ -74,7 +74,7 @@ begin(PyThreadState *state, const fd_c_target *target)
 }
 
 static void
-end(PyThreadState *state)
+end_call(PyThreadState *state)
 {
     fd_thread *thread = fd_thread_self;
     if (thread != NULL && !thread->busy && thread->tree != NULL
@@ -96,7 +96,7 @@ on_call(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     fd_c_target target;
     PyObject *first = count > 3 && args[3] != missing ? args[3] : NULL;
     if (fd_c_target_of(args[2], first, &target)) {
-        begin(PyThreadState_Get(), &target);
+        begin_call(PyThreadState_Get(), &target);
     }
     Py_RETURN_NONE;
 }
@@ -109,7 +109,7 @@ on_end(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)args;
     (void)count;
     (void)names;
-    end(PyThreadState_Get());
+    end_call(PyThreadState_Get());
     Py_RETURN_NONE;
 }
 

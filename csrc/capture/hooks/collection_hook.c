@@ -33,7 +33,7 @@ number_of(PyObject *info, const char *key)
 /* Open an entry, even inside imports, whose calls are folded. The prediction
  * of the next call does not change. */
 static void
-begin(const fd_session *session, long generation)
+begin_collection(const fd_session *session, long generation)
 {
     fd_thread *thread = fd_calls_ready();
     if (thread == NULL) {
@@ -49,7 +49,7 @@ begin(const fd_session *session, long generation)
 }
 
 static void
-end(const fd_session *session)
+end_collection(const fd_session *session)
 {
     fd_thread *thread = fd_calls_ready();
     if (thread == NULL) {
@@ -63,7 +63,7 @@ end(const fd_session *session)
 }
 
 static void
-count(PyObject *info, long generation)
+count_collection(PyObject *info, long generation)
 {
     fd_collections *counts = &fd_process.collections;
     long collected = number_of(info, "collected");
@@ -75,24 +75,24 @@ count(PyObject *info, long generation)
 }
 
 static void
-collection(const fd_session *session, const char *phase, PyObject *info)
+handle_phase(const fd_session *session, const char *phase, PyObject *info)
 {
     long generation = number_of(info, "generation");
     if (generation < 0 || generation >= FD_GENERATIONS) {
         return;
     }
     if (strcmp(phase, "start") == 0) {
-        begin(session, generation);
+        begin_collection(session, generation);
     }
     else {
-        end(session);
-        count(info, generation);
+        end_collection(session);
+        count_collection(info, generation);
     }
 }
 
 /* callback(phase, info), called by the collector. Never raises. */
 static PyObject *
-called(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+callback_called(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)self;
     const fd_session *session = fd_process_active();
@@ -107,14 +107,14 @@ called(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
     collecting = strcmp(phase, "start") == 0;
     if (session != NULL && session->running
         && fd_process.collections.serial == session->serial) {
-        collection(session, phase, args[1]);
+        handle_phase(session, phase, args[1]);
     }
     errno = error;
     Py_RETURN_NONE;
 }
 
 static PyMethodDef definition = {
-    "collection", (PyCFunction)(void (*)(void))called, METH_FASTCALL,
+    "collection", (PyCFunction)(void (*)(void))callback_called, METH_FASTCALL,
     PyDoc_STR("Record a garbage collection: in gc.callbacks.")};
 
 int
@@ -129,7 +129,7 @@ fd_collections_init(void)
 /* Return the index of the callback in the list, or -1. Compares identities,
  * because == would run code of the program. */
 static Py_ssize_t
-place(PyObject *list)
+callback_place(PyObject *list)
 {
     Py_ssize_t at = list == NULL ? -1 : PyList_GET_SIZE(list) - 1;
     while (at >= 0 && PyList_GET_ITEM(list, at) != function) {
@@ -164,7 +164,7 @@ fd_collections_watch(const fd_session *session)
     }
     fd_guard guard = fd_guard_enter(thread);
     PyObject *list = find_list();
-    if (list != NULL && place(list) < 0) {
+    if (list != NULL && callback_place(list) < 0) {
         PyList_Append(list, function);
     }
     Py_XSETREF(callbacks, list);
@@ -177,7 +177,7 @@ void
 fd_collections_ignore(void)
 {
     fd_thread *thread = fd_thread_get();
-    Py_ssize_t at = collecting ? -1 : place(callbacks);
+    Py_ssize_t at = collecting ? -1 : callback_place(callbacks);
     if (thread != NULL && at >= 0) {
         fd_guard guard = fd_guard_enter(thread);
         PyList_SetSlice(callbacks, at, at + 1, NULL);

@@ -35,7 +35,7 @@ evaluate_next(PyThreadState *state, fd_frame *frame, int throwing)
 }
 
 static inline PyObject *
-evaluate(PyThreadState *state, fd_frame *frame, int throwing)
+evaluate_frame(PyThreadState *state, fd_frame *frame, int throwing)
 {
     if (FD_UNLIKELY(next_evaluator != NULL)) {
         return evaluate_next(state, frame, throwing);
@@ -51,7 +51,7 @@ evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t generation = thread->synced;
     const fd_frame *caller = thread->frame;
     thread->frame = frame;
-    PyObject *result = evaluate(state, frame, throwing);
+    PyObject *result = evaluate_frame(state, frame, throwing);
     if (fd_process_generation() == generation) {
         thread->frame = caller;
     }
@@ -67,7 +67,7 @@ evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t generation = thread->generation;
     thread->busy = true;
     thread->generation = 0;
-    PyObject *result = evaluate(state, frame, throwing);
+    PyObject *result = evaluate_frame(state, frame, throwing);
     thread->busy = was_busy;
     thread->generation = generation;
     return result;
@@ -81,7 +81,7 @@ evaluate_job(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t generation = thread->synced;
     fd_pipeline_call call;
     fd_pipeline_called(thread, known->jobs, frame, &call);
-    PyObject *result = evaluate(state, frame, throwing);
+    PyObject *result = evaluate_frame(state, frame, throwing);
     if (fd_process_generation() == generation) {
         fd_pipeline_returned(thread, &call, result);
     }
@@ -98,7 +98,7 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
         fd_calls_enter(thread, fd_frame_code(frame), known, frame);
     if (fd_process_generation() != generation) {
         /* A filter stopped the recording. */
-        return evaluate(state, frame, throwing);
+        return evaluate_frame(state, frame, throwing);
     }
     thread->frame = frame;
     if (depth != FD_NO_ENTRY && fd_timers_frames(&thread->session->timers)) {
@@ -106,7 +106,7 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
         fd_timers_begin(thread, 0);
     }
     PyObject *result = (known->special & FD_CODE_JOB) == 0
-                         ? evaluate(state, frame, throwing)
+                         ? evaluate_frame(state, frame, throwing)
                          : evaluate_job(state, frame, throwing, thread, known);
     if (fd_process_generation() == generation) {
         fd_calls_leave(thread, depth, frame, caller);
@@ -155,7 +155,7 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     fd_thread *thread = fd_thread_self;
     const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
     if (known == NULL) {
-        return evaluate(state, frame, throwing);
+        return evaluate_frame(state, frame, throwing);
     }
     uint16_t special = known->special; /* the call may free `known` */
     if ((special & FD_CODE_PLUMBING) != 0) {
@@ -194,11 +194,11 @@ is_ready(PyThreadState *state, fd_frame *frame)
 }
 
 FD_INLINE PyObject *
-record(PyThreadState *state, fd_frame *frame, int throwing,
-       const fd_call_clock clock)
+record_frame(PyThreadState *state, fd_frame *frame, int throwing,
+             const fd_call_clock clock)
 {
     if (!is_ready(state, frame)) {
-        return evaluate(state, frame, throwing);
+        return evaluate_frame(state, frame, throwing);
     }
     fd_thread *thread = fd_thread_self;
     uint32_t generation = thread->synced;
@@ -218,7 +218,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     const fd_frame *caller = thread->frame;
     fd_plain_open(thread, context, frame, clock);
 
-    PyObject *result = evaluate(state, frame, throwing);
+    PyObject *result = evaluate_frame(state, frame, throwing);
 
     if (FD_UNLIKELY(fd_process_generation() != generation)) {
         return result;
@@ -241,13 +241,13 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
 static FD_PLACED PyObject *
 timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, FD_TSC);
+    return record_frame(state, frame, throwing, FD_TSC);
 }
 
 static FD_PLACED PyObject *
 timeline_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, FD_TSC_TIMELINE);
+    return record_frame(state, frame, throwing, FD_TSC_TIMELINE);
 }
 
 /* Calls with GPU timers do not use the shortest path. */
@@ -255,19 +255,19 @@ static PyObject *
 gpu_timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
     return is_ready(state, frame) ? evaluate_other(state, frame, throwing)
-                                  : evaluate(state, frame, throwing);
+                                  : evaluate_frame(state, frame, throwing);
 }
 
 static PyObject *
 slow_clock_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, FD_OTHER_CLOCK);
+    return record_frame(state, frame, throwing, FD_OTHER_CLOCK);
 }
 
 static FD_PLACED PyObject *
 counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, FD_NO_CLOCK);
+    return record_frame(state, frame, throwing, FD_NO_CLOCK);
 }
 
 /* Between windows: only detect ends of steps. */
@@ -276,15 +276,15 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
     fd_thread *thread = fd_thread_self;
     if (thread->busy || fd_process_active() == NULL) {
-        return evaluate(state, frame, throwing);
+        return evaluate_frame(state, frame, throwing);
     }
     const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
     if (known == NULL || (known->special & FD_CODE_EVENTS) == 0) {
-        return evaluate(state, frame, throwing);
+        return evaluate_frame(state, frame, throwing);
     }
     uint16_t special = known->special;
     fd_events_called(thread, special);
-    PyObject *result = evaluate(state, frame, throwing);
+    PyObject *result = evaluate_frame(state, frame, throwing);
     fd_events_returned(thread, special);
     return result;
 }
@@ -298,7 +298,7 @@ idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     _PyFrameEvalFunction next = next_evaluator;
     leave_chain(state->interp);
     if (installed) {
-        return evaluate(state, frame, throwing);
+        return evaluate_frame(state, frame, throwing);
     }
     return next != NULL ? next(state, frame, throwing)
                         : fd_frame_evaluate(state, frame, throwing);
@@ -360,11 +360,11 @@ evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing,
 }
 
 static __attribute__((noinline)) PyObject *
-begin(PyThreadState *state, fd_frame *frame, int throwing)
+begin_work(PyThreadState *state, fd_frame *frame, int throwing)
 {
     fd_thread *thread = fd_thread_get();
     if (thread == NULL) { /* out of memory */
-        return evaluate(state, frame, throwing);
+        return evaluate_frame(state, frame, throwing);
     }
     if ((const char *)__builtin_frame_address(0) < thread->stack_low) {
         return evaluate_deep(state, frame, throwing, thread);
@@ -376,13 +376,13 @@ begin(PyThreadState *state, fd_frame *frame, int throwing)
  * of windows do not change the chain of evaluators. It always checks the C
  * stack. */
 static FD_PLACED PyObject *
-evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+frame_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
     const fd_thread *thread = fd_thread_self;
     if (FD_UNLIKELY(thread == NULL
                     || (const char *)__builtin_frame_address(0)
                            < thread->stack_low)) {
-        return begin(state, frame, throwing);
+        return begin_work(state, frame, throwing);
     }
     return work(state, frame, throwing);
 }
@@ -408,7 +408,7 @@ evaluator_of(fd_hook hook)
 static void
 leave_chain(PyInterpreterState *interpreter)
 {
-    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluator) {
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != frame_evaluator) {
         return;
     }
     _PyInterpreterState_SetEvalFrameFunc(
@@ -425,12 +425,13 @@ fd_frame_hook_install(fd_hook hook)
     _PyFrameEvalFunction top =
         _PyInterpreterState_GetEvalFrameFunc(interpreter);
     work = evaluator_of(hook);
-    if (top == evaluator || (installed && top != _PyEval_EvalFrameDefault)) {
+    if (top == frame_evaluator
+        || (installed && top != _PyEval_EvalFrameDefault)) {
         return;
     }
     next_evaluator = top != _PyEval_EvalFrameDefault ? top : NULL;
     installed = true;
-    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluator);
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, frame_evaluator);
 }
 
 void

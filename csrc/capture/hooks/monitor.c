@@ -29,7 +29,8 @@ count_start(fd_tree *tree, uint32_t depth)
 }
 
 static void
-enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame, bool starts)
+enter_frame(fd_thread *thread, PyCodeObject *code, fd_frame *frame,
+            bool starts)
 {
     const fd_code *known = fd_code_of(thread, code);
     if (known == NULL) {
@@ -68,7 +69,7 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame, bool starts)
 }
 
 static void
-leave(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
+leave_frame(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
 {
     const fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
@@ -92,7 +93,7 @@ handle_nvtx(fd_thread *thread, const fd_frame *frame, PyObject *result)
 /* End the muted state if this is the end of the muted frame. Return whether it
  * is. */
 static bool
-unmute(const fd_frame *frame)
+unmute_frame(const fd_frame *frame)
 {
     fd_thread *thread = fd_thread_self;
     if (thread == NULL || thread->muted != frame) {
@@ -116,7 +117,8 @@ handle_return(uint16_t special)
 
 /* End a recorded call; `result` is NULL if it raised. */
 static void
-left(PyThreadState *state, fd_frame *frame, uint16_t special, PyObject *result)
+frame_left(PyThreadState *state, fd_frame *frame, uint16_t special,
+           PyObject *result)
 {
     fd_frame *caller = fd_frame_python(frame->previous);
     fd_thread *thread = fd_calls_ending(state, frame);
@@ -126,21 +128,21 @@ left(PyThreadState *state, fd_frame *frame, uint16_t special, PyObject *result)
     if ((special & FD_CODE_JOB) != 0) {
         fd_pipeline_left(thread, frame, result);
     }
-    leave(thread, frame, caller);
+    leave_frame(thread, frame, caller);
     if ((special & FD_CODE_NVTX) != 0 && result != NULL) {
         handle_nvtx(thread, frame, result);
     }
 }
 
 static void
-ended(PyObject *code, PyObject *result)
+call_ended(PyObject *code, PyObject *result)
 {
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
     const fd_code *known = fd_code_known((const PyCodeObject *)code);
     uint16_t special = known != NULL ? known->special : 0;
-    if (!unmute(frame) && purpose != FD_HOOK_WATCHING) {
-        left(state, frame, special, result);
+    if (!unmute_frame(frame) && purpose != FD_HOOK_WATCHING) {
+        frame_left(state, frame, special, result);
     }
     if ((special & FD_CODE_EVENTS) != 0) {
         handle_return(special);
@@ -151,7 +153,7 @@ ended(PyObject *code, PyObject *result)
  * exception of PY_RETURN, PY_YIELD, PY_UNWIND and PY_THROW. */
 
 static void
-entered(PyObject *code, bool starts)
+call_entered(PyObject *code, bool starts)
 {
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
@@ -159,7 +161,7 @@ entered(PyObject *code, bool starts)
     if (purpose != FD_HOOK_WATCHING) {
         fd_thread *thread = fd_calls_monitored(state, caller, frame);
         if (thread != NULL) {
-            enter(thread, (PyCodeObject *)code, frame, starts);
+            enter_frame(thread, (PyCodeObject *)code, frame, starts);
         }
     }
 }
@@ -170,7 +172,7 @@ on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)self;
     (void)count;
     (void)names;
-    entered(args[0], true);
+    call_entered(args[0], true);
     Py_RETURN_NONE;
 }
 
@@ -180,7 +182,7 @@ on_resume(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)self;
     (void)count;
     (void)names;
-    entered(args[0], false);
+    call_entered(args[0], false);
     Py_RETURN_NONE;
 }
 
@@ -190,7 +192,7 @@ on_leave(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)self;
     (void)count;
     (void)names;
-    ended(args[0], args[2]);
+    call_ended(args[0], args[2]);
     Py_RETURN_NONE;
 }
 
@@ -200,7 +202,7 @@ on_unwind(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)self;
     (void)count;
     (void)names;
-    ended(args[0], NULL);
+    call_ended(args[0], NULL);
     Py_RETURN_NONE;
 }
 

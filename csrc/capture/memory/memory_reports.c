@@ -67,8 +67,8 @@ set_aside(struct fd_memory_state *state, const fd_tree *tree)
 }
 
 static void
-store(struct fd_memory_state *state, fd_tree *tree, const fd_context *at,
-      event of)
+store_event(struct fd_memory_state *state, fd_tree *tree, const fd_context *at,
+            event of)
 {
     if (of.bytes != 0) {
         fd_memory_allocated(&state->use, tree, fd_tree_id(tree, at), of.device,
@@ -91,7 +91,7 @@ store_aside(event of)
     }
     pthread_mutex_lock(&state->lock);
     if (state->aside.root != NULL) {
-        store(state, &state->aside, state->aside.root, of);
+        store_event(state, &state->aside, state->aside.root, of);
     }
     else if (of.bytes != 0) {
         fd_memory_lose(&state->use, of.bytes);
@@ -102,14 +102,14 @@ store_aside(event of)
 /* Return the thread, inside its section. A thread does not get a tree only
  * because it frees a block. */
 static fd_thread *
-entered(const fd_thread *self, event of)
+entered_thread(const fd_thread *self, event of)
 {
     bool known = self != NULL && self->tree != NULL;
     return of.bytes != 0 || known ? fd_native_enter() : NULL;
 }
 
 static void
-note(event of)
+note_event(event of)
 {
     int error = errno;
     fd_thread *self = fd_thread_self;
@@ -118,14 +118,14 @@ note(event of)
         errno = error;
         return;
     }
-    fd_thread *thread = entered(self, of);
+    fd_thread *thread = entered_thread(self, of);
     if (thread != NULL) {
         struct fd_memory_state *state = thread->session->memory;
         if (state != NULL) {
             if (__builtin_expect(!state->placed, false)) {
                 set_aside(state, thread->tree);
             }
-            store(state, thread->tree, thread->tree->current, of);
+            store_event(state, thread->tree, thread->tree->current, of);
         }
         fd_native_leave(thread);
     }
@@ -144,7 +144,7 @@ on_new(void *reporter, void *address, size_t bytes)
         hooks.probed = (uintptr_t)address;
     }
     if (address != NULL && bytes != 0) {
-        note((event){FD_MEMORY_CPU, (uintptr_t)address, bytes});
+        note_event((event){FD_MEMORY_CPU, (uintptr_t)address, bytes});
     }
     hooks.allocated(reporter, address, bytes);
 }
@@ -157,7 +157,7 @@ on_delete(void *reporter, void *address)
         hooks.returned = true;
     }
     if (address != NULL) {
-        note((event){FD_MEMORY_CPU, (uintptr_t)address, 0});
+        note_event((event){FD_MEMORY_CPU, (uintptr_t)address, 0});
     }
     hooks.freed(reporter, address);
 }
@@ -173,10 +173,10 @@ on_report(void *address, int64_t bytes, size_t allocated, size_t reserved,
     if (address != NULL && bytes != 0
         && (type == CPU
             || (type == CUDA && index < FD_MEMORY_DEVICES - FD_MEMORY_CUDA))) {
-        note((event){.device =
-                         type == CPU ? FD_MEMORY_CPU : FD_MEMORY_CUDA + index,
-                     .address = (uintptr_t)address,
-                     .bytes = bytes > 0 ? (uint64_t)bytes : 0});
+        note_event((event){.device = type == CPU ? FD_MEMORY_CPU
+                                                 : FD_MEMORY_CUDA + index,
+                           .address = (uintptr_t)address,
+                           .bytes = bytes > 0 ? (uint64_t)bytes : 0});
     }
     hooks.reported(address, bytes, allocated, reserved, device);
 }
@@ -190,7 +190,7 @@ fd_memory_reports_ignore(void)
 }
 
 static fd_status
-find(fd_error *error)
+find_symbols(fd_error *error)
 {
     static const char *const names[] = {NEW, DELETE, REPORT};
     void *found[3];
@@ -212,7 +212,7 @@ find(fd_error *error)
  * PyTorch has them. PyTorch has one library of the GPU, whose device type is
  * CUDA on ROCm, too. */
 static bool
-listen(void)
+listen_slots(void)
 {
     static const char cpu[] = "libc10.so";
     return fd_import_slot_set(&hooks.slots[0], cpu, DELETE, (void *)on_delete)
@@ -230,13 +230,14 @@ listen(void)
 /* Run the probe twice. The first call binds functions that are bound lazily;
  * the second one is observed. */
 static fd_status
-test(fd_session *session, fd_thread *thread, PyObject *probe, fd_error *error)
+test_probe(fd_session *session, fd_thread *thread, PyObject *probe,
+           fd_error *error)
 {
     PyObject *first = fd_session_call(session, thread, probe, NULL);
     Py_XDECREF(first);
     hooks.probed = 0;
     hooks.returned = false;
-    bool listening = first != NULL && listen();
+    bool listening = first != NULL && listen_slots();
     hooks.probing = listening;
     PyObject *second =
         listening ? fd_session_call(session, thread, probe, NULL) : NULL;
@@ -254,7 +255,7 @@ test(fd_session *session, fd_thread *thread, PyObject *probe, fd_error *error)
 }
 
 static struct fd_memory_state *
-made(fd_session *session)
+make_state(fd_session *session)
 {
     struct fd_memory_state *state = fd_calloc(1, sizeof *state);
     if (state != NULL
@@ -275,14 +276,14 @@ fd_memory_reports_begin(fd_session *session, fd_thread *thread,
     if (session->memory != NULL) {
         return FD_OK;
     }
-    fd_status status = find(error);
+    fd_status status = find_symbols(error);
     if (status == FD_OK) {
-        status = test(session, thread, probe, error);
+        status = test_probe(session, thread, probe, error);
     }
     if (status != FD_OK) {
         return status;
     }
-    struct fd_memory_state *state = made(session);
+    struct fd_memory_state *state = make_state(session);
     if (state == NULL) {
         fd_memory_reports_ignore();
         return fd_fail(error, FD_ENOMEM, "out of memory");

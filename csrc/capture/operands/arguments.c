@@ -5,7 +5,7 @@
 
 enum { DEEPEST = 6, MOST_ITEMS = 4096, IS_CUT = 1 << 8, IS_TUPLE = 2 << 8 };
 
-static bool put(fd_thread *thread, PyObject *value, int depth);
+static bool put_value(fd_thread *thread, PyObject *value, int depth);
 
 static bool
 put_integer(fd_op_log *log, PyObject *value)
@@ -53,8 +53,8 @@ put_row(fd_thread *thread, PyObject *row, Py_ssize_t first, int depth)
         return false;
     }
     for (Py_ssize_t i = first; i < count; i++) {
-        whole =
-            put(thread, PySequence_Fast_GET_ITEM(row, i), depth + 1) && whole;
+        whole = put_value(thread, PySequence_Fast_GET_ITEM(row, i), depth + 1)
+             && whole;
     }
     return whole;
 }
@@ -67,14 +67,14 @@ put_items(fd_thread *thread, PyObject *dict, int depth)
     PyObject *value;
     bool whole = true;
     while (PyDict_Next(dict, &at, &key, &value)) {
-        whole = put(thread, key, DEEPEST) && put(thread, value, depth + 1)
-             && whole;
+        whole = put_value(thread, key, DEEPEST)
+             && put_value(thread, value, depth + 1) && whole;
     }
     return whole;
 }
 
 static bool
-put(fd_thread *thread, PyObject *value, int depth)
+put_value(fd_thread *thread, PyObject *value, int depth)
 {
     fd_op_log *log = &thread->tree->ops;
     if (value == Py_None) {
@@ -110,7 +110,7 @@ put(fd_thread *thread, PyObject *value, int depth)
 bool
 fd_arguments_value(fd_thread *thread, PyObject *value)
 {
-    return put(thread, value, 0);
+    return put_value(thread, value, 0);
 }
 
 /* The parameters of a function and their values in a frame. */
@@ -156,7 +156,7 @@ static bool
 put_unboxed(fd_thread *thread, PyObject *value)
 {
     value = fd_unboxed(value);
-    return put(thread, value != NULL ? value : Py_None, 1);
+    return put_value(thread, value != NULL ? value : Py_None, 1);
 }
 
 static bool
@@ -177,8 +177,8 @@ put_by_position(fd_thread *thread, const parameters *p)
         whole = put_unboxed(thread, fd_frame_local(p->frame, i)) && whole;
     }
     for (Py_ssize_t i = 0; i < rest; i++) {
-        whole =
-            put(thread, PyTuple_GET_ITEM(p->rest, i + skipped), 1) && whole;
+        whole = put_value(thread, PyTuple_GET_ITEM(p->rest, i + skipped), 1)
+             && whole;
     }
     return whole;
 }
@@ -211,7 +211,7 @@ put_by_name(fd_thread *thread, const parameters *p)
         fd_operands_head(&thread->tree->ops, FD_OPERAND_DICT, 2 * count);
     for (int i = first; i < end; i++) {
         if (!is_named_default(p, i, &name)) {
-            whole = put(thread, name, DEEPEST)
+            whole = put_value(thread, name, DEEPEST)
                  && put_unboxed(thread, fd_frame_local(p->frame, i)) && whole;
         }
     }

@@ -61,7 +61,8 @@ list_key_of(fd_operand_list inputs, uint32_t at)
 /* Store the words of one input and return their number. Return 0 if they do
  * not fit or if the input is a list that cannot be compared. */
 static uint32_t
-store(uint64_t *to, uint32_t capacity, fd_operand_list inputs, uint32_t at)
+store_input(uint64_t *to, uint32_t capacity, fd_operand_list inputs,
+            uint32_t at)
 {
     const fd_operand_value *values = inputs.values;
     const fd_tensor_fields *tensor = fd_operand_tensor(&values[at]);
@@ -94,7 +95,8 @@ fd_operand_key_store(uint64_t *words, fd_operand_list inputs)
     uint32_t used = 1;
     words[0] = FD_NO_KEY;
     for (uint32_t i = 0; i < inputs.count; i++) {
-        uint32_t more = store(words + used, FD_SITE_KEY - used, inputs, i);
+        uint32_t more =
+            store_input(words + used, FD_SITE_KEY - used, inputs, i);
         if (more == 0) {
             return;
         }

@@ -87,14 +87,14 @@ boxed_text(const value *boxed, size_t *size)
 /* Writing of operands as words. */
 
 static bool
-put(fd_op_log *log, uint64_t word)
+put_word(fd_op_log *log, uint64_t word)
 {
     return log->words.count < MOST_WORDS
         && fd_vector_push(&log->words, word) == FD_OK;
 }
 
 static uint64_t
-head(uint32_t kind, uint64_t number)
+word_head(uint32_t kind, uint64_t number)
 {
     return kind | number << 32;
 }
@@ -102,14 +102,14 @@ head(uint32_t kind, uint64_t number)
 bool
 fd_operands_head(fd_op_log *log, uint32_t kind, uint64_t high)
 {
-    return put(log, head(kind, high));
+    return put_word(log, word_head(kind, high));
 }
 
 bool
 fd_operands_number(fd_op_log *log, uint32_t kind, uint64_t high,
                    uint64_t number)
 {
-    return put(log, head(kind, high)) && put(log, number);
+    return put_word(log, word_head(kind, high)) && put_word(log, number);
 }
 
 bool
@@ -119,7 +119,7 @@ fd_operands_text(fd_op_log *log, const char *text, size_t size)
     size = whole ? size : MOST_BYTES;
     uint32_t words = (uint32_t)(size + 7) / 8;
     if (log->words.count + words >= MOST_WORDS
-        || !put(log, head(FD_OPERAND_TEXT, size))
+        || !put_word(log, word_head(FD_OPERAND_TEXT, size))
         || fd_vector_reserve(&log->words, words) != FD_OK) {
         return false;
     }
@@ -182,7 +182,8 @@ put_tensor(fd_op_log *log, uint64_t address)
         return false;
     }
     uint64_t *to = log->words.list + log->words.count;
-    to[0] = head(FD_OPERAND_TENSOR, size) | (uint64_t)(found.dtype & 0xff) << 8
+    to[0] = word_head(FD_OPERAND_TENSOR, size)
+          | (uint64_t)(found.dtype & 0xff) << 8
           | device_bits(found.device, found.device_index);
     to[1] = address;
     memcpy(&to[2], tensor + STORAGE, sizeof to[2]);
@@ -214,10 +215,11 @@ put_list(fd_op_log *log, value_list list, int depth)
 {
     if (count_of(list) > MOST_ELEMENTS) {
         list.end = list.begin + MOST_ELEMENTS;
-        return put(log, head(FD_OPERAND_LIST, MOST_ELEMENTS) | 1U << 8)
+        return put_word(log,
+                        word_head(FD_OPERAND_LIST, MOST_ELEMENTS) | 1U << 8)
             && put_values(log, list, depth) && false;
     }
-    return put(log, head(FD_OPERAND_LIST, count_of(list)))
+    return put_word(log, word_head(FD_OPERAND_LIST, count_of(list)))
         && put_values(log, list, depth);
 }
 
@@ -229,7 +231,7 @@ put_value(fd_op_log *log, const value *v, int depth)
         return put_tensor(log, v->payload);
     }
     if (v->tag == tag->none) {
-        return put(log, head(FD_OPERAND_NONE, 0));
+        return put_word(log, word_head(FD_OPERAND_NONE, 0));
     }
     if (v->tag == tag->integer) {
         return fd_operands_number(log, FD_OPERAND_INT, 0, v->payload);
@@ -238,7 +240,7 @@ put_value(fd_op_log *log, const value *v, int depth)
         return fd_operands_number(log, FD_OPERAND_DOUBLE, 0, v->payload);
     }
     if (v->tag == tag->boolean) {
-        return put(log, head(FD_OPERAND_BOOL, v->payload & 1));
+        return put_word(log, word_head(FD_OPERAND_BOOL, v->payload & 1));
     }
     if (v->tag == tag->list && depth < DEEPEST) {
         return put_list(log, boxed_list(v), depth + 1);
@@ -249,9 +251,9 @@ put_value(fd_op_log *log, const value *v, int depth)
         return fd_operands_text(log, text, size);
     }
     if (v->tag == tag->device) {
-        return put(log, head(FD_OPERAND_DEVICE, 0)
-                            | device_bits((int8_t)v->payload,
-                                          (int8_t)(v->payload >> 8)));
+        return put_word(log, word_head(FD_OPERAND_DEVICE, 0)
+                                 | device_bits((int8_t)v->payload,
+                                               (int8_t)(v->payload >> 8)));
     }
     return fd_operands_number(log, FD_OPERAND_OTHER, v->tag, v->payload);
 }
@@ -449,7 +451,7 @@ static const struct {
 enum { CHECKS = sizeof checks / sizeof *checks, SHAPE = 1U << CHECKS };
 
 static void *
-start(void **result, const void *record)
+start_record(void **result, const void *record)
 {
     const char *name = fd_torch.record_name(record);
     *result = NULL;
@@ -478,7 +480,7 @@ is_shape(const void *tensor, int at)
 }
 
 static void
-end(const void *record, void *context)
+end_record(const void *record, void *context)
 {
     (void)context;
     value_list out = outputs_of(record);
@@ -531,8 +533,8 @@ fd_operands_attach(fd_session *session, fd_thread *thread,
                    fd_error *error)
 {
     fd_record_callback callback = {
-        .start = start,
-        .end = end,
+        .start = start_record,
+        .end = end_record,
         .sampling_probability = 1.0,
         .needs_inputs = true,
         .needs_outputs = true,

@@ -18,7 +18,7 @@ enum {
 };
 
 static bool
-peek(uint64_t from, void *to, size_t size)
+peek_memory(uint64_t from, void *to, size_t size)
 {
     int before = errno;
     struct iovec here = {to, size};
@@ -33,7 +33,7 @@ static bool
 is_group(uint64_t address)
 {
     uint64_t table;
-    return address != 0 && peek(address, &table, sizeof table)
+    return address != 0 && peek_memory(address, &table, sizeof table)
         && table == fd_torch.process_group_table;
 }
 
@@ -43,8 +43,8 @@ static uint64_t
 group_in_slots(uint64_t slots)
 {
     uint64_t slot;
-    return slots != 0 && slots % WORD == 0 && peek(slots, &slot, sizeof slot)
-                && is_group(slot)
+    return slots != 0 && slots % WORD == 0
+                && peek_memory(slots, &slot, sizeof slot) && is_group(slot)
              ? slot
              : 0;
 }
@@ -53,7 +53,8 @@ uint64_t
 fd_process_group_in(uint64_t box)
 {
     uint64_t words[BOX_WORDS];
-    if (fd_torch.process_group_table == 0 || !peek(box, words, sizeof words)) {
+    if (fd_torch.process_group_table == 0
+        || !peek_memory(box, words, sizeof words)) {
         return 0;
     }
     uint64_t group = group_in_slots(words[USUAL]);
@@ -84,7 +85,7 @@ fd_process_group_of(const void *object)
 {
     uint64_t words[HOLDER_END];
     if (fd_torch.process_group_table == 0
-        || !peek((uint64_t)(uintptr_t)object, words, sizeof words)) {
+        || !peek_memory((uint64_t)(uintptr_t)object, words, sizeof words)) {
         return 0;
     }
     for (int i = HOLDER; i < HOLDER_END; i++) {

@@ -76,7 +76,7 @@ range_effect(const char *name)
 
 /* Fill in name, call and range. Return -1 with an exception on failure. */
 static int
-describe(fd_dispatched *met)
+describe_operator(fd_dispatched *met)
 {
     met->name = name_of(met->function);
     const char *text = met->name == NULL ? NULL : PyUnicode_AsUTF8(met->name);
@@ -96,11 +96,12 @@ describe(fd_dispatched *met)
  * memory: the caller then runs it unrecorded. Clears the exception if it is an
  * Exception and keeps others, such as KeyboardInterrupt. */
 static fd_dispatched *
-add(fd_dispatch *dispatch, PyObject *function)
+add_operator(fd_dispatch *dispatch, PyObject *function)
 {
     fd_dispatched met = {.function = function};
     uint32_t at = dispatch->list.count;
-    if (describe(&met) == 0 && fd_vector_reserve(&dispatch->list, 1) == FD_OK
+    if (describe_operator(&met) == 0
+        && fd_vector_reserve(&dispatch->list, 1) == FD_OK
         && fd_map_put(&dispatch->by_address, (uintptr_t)function, at + 1)
                == FD_OK) {
         Py_INCREF(function);
@@ -119,11 +120,12 @@ static fd_dispatched *
 look_up(fd_dispatch *dispatch, PyObject *function)
 {
     uint32_t at = fd_map_get(&dispatch->by_address, (uintptr_t)function);
-    return at != 0 ? &dispatch->list.list[at - 1] : add(dispatch, function);
+    return at != 0 ? &dispatch->list.list[at - 1]
+                   : add_operator(dispatch, function);
 }
 
 static PyObject *
-run(PyObject *call, PyObject *args, PyObject *kwargs)
+run_call(PyObject *call, PyObject *args, PyObject *kwargs)
 {
     return PyObject_Call(call, args, kwargs == Py_None ? NULL : kwargs);
 }
@@ -277,7 +279,8 @@ new_owner(void)
 /* Close the entries of a call and all above them, unless a switch of greenlets
  * has removed them: see docs/decisions/README.md. */
 static void
-leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
+leave_call(fd_thread *thread, uint32_t generation, const void *owner,
+           bool timed)
 {
     if (fd_process_generation() != generation) {
         return;
@@ -295,8 +298,8 @@ leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
 }
 
 static PyObject *
-record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
-       PyObject *args, PyObject *kwargs)
+record_call(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
+            PyObject *args, PyObject *kwargs)
 {
     bool timed = thread->session->timed;
     uint32_t generation = thread->synced;
@@ -308,15 +311,15 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     fd_thread_tick(thread, timed);
     enter_autograd(dispatch, thread, owner);
     if (fd_process_generation() != generation) {
-        return run(call, args, kwargs);
+        return run_call(call, args, kwargs);
     }
     fd_node_push(tree, fd_node_enter(tree, node, 0), owner, FD_ENTRY_OP);
     if (thread->session->timers.sampling) {
         fd_timers_begin(thread, 0);
     }
     note_number(dispatch, thread);
-    PyObject *result = run(call, args, kwargs);
-    leave(thread, generation, owner, timed);
+    PyObject *result = run_call(call, args, kwargs);
+    leave_call(thread, generation, owner, timed);
     if (range != 0 && fd_process_generation() == generation) {
         if (range > 0 && result != NULL) {
             begin_range(thread, args, timed);
@@ -339,7 +342,7 @@ run_unknown(PyObject *function, PyObject *args, PyObject *kwargs)
     if (session != NULL && session->running) {
         fd_file_count(&session->recording->file, FD_COUNT_NODES_FULL);
     }
-    return run(function, args, kwargs);
+    return run_call(function, args, kwargs);
 }
 
 PyObject *
@@ -355,6 +358,6 @@ fd_dispatch_call(fd_dispatch *dispatch, PyObject *function, PyObject *args,
     fd_thread *thread = session != NULL && session->ops != FD_OPS_RECORD
                           ? fd_calls_ready()
                           : NULL;
-    return thread == NULL ? run(known->call, args, kwargs)
-                          : record(dispatch, known, thread, args, kwargs);
+    return thread == NULL ? run_call(known->call, args, kwargs)
+                          : record_call(dispatch, known, thread, args, kwargs);
 }

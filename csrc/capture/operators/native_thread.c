@@ -8,7 +8,7 @@
  * the GIL its Python frames cannot be read, so they are matched at its first
  * Python call. */
 static void
-synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
+synchronise_thread(fd_thread *thread, fd_session *session, uint32_t generation)
 {
     if (fd_thread_attach(thread, session, NULL)) {
         fd_tree_start(thread->tree);
@@ -41,10 +41,10 @@ fd_native_drop_ended_frames(fd_thread *thread)
 }
 
 static bool
-prepare(fd_thread *thread, fd_session *session, uint32_t generation)
+prepare_thread(fd_thread *thread, fd_session *session, uint32_t generation)
 {
     if (thread->synced != generation) {
-        synchronise(thread, session, generation);
+        synchronise_thread(thread, session, generation);
     }
     if (thread->tree == NULL || thread->serial != session->serial) {
         return false;
@@ -63,7 +63,7 @@ fd_native_prepare(fd_thread *thread)
     fd_session *session = fd_process_active();
     int error = errno;
     bool ready = session != NULL && session->running && !thread->busy
-              && prepare(thread, session, generation);
+              && prepare_thread(thread, session, generation);
     errno = error;
     if (!ready) {
         fd_section_leave(&thread->section);

@@ -43,7 +43,7 @@ owner_of(PyObject *id)
 }
 
 static void
-start(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
+start_range(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
 {
     bool timed = thread->session->timed;
     PyObject *text = fd_utf8_text_of(call->argument);
@@ -58,7 +58,7 @@ start(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
 }
 
 static void
-end(fd_thread *thread, const fd_nvtx_call *call)
+end_range(fd_thread *thread, const fd_nvtx_call *call)
 {
     fd_session *session = thread->session;
     int64_t at = call->what == FD_NVTX_POP
@@ -79,10 +79,10 @@ fd_nvtx_returned(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
     fd_guard guard = fd_guard_enter(thread);
     if (call->what == FD_NVTX_POP
         || (call->what == FD_NVTX_END && call->argument != NULL)) {
-        end(thread, call);
+        end_range(thread, call);
     }
     else if (call->argument != NULL && PyUnicode_Check(call->argument)) {
-        start(thread, call, result);
+        start_range(thread, call, result);
     }
     PyErr_Clear();
     fd_guard_leave(&guard);

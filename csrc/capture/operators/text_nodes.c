@@ -3,8 +3,8 @@
 #include <string.h>
 
 static uint32_t
-find(const fd_thread *thread, uint8_t kind, const char *text, size_t size,
-     uint64_t hash)
+find_node(const fd_thread *thread, uint8_t kind, const char *text, size_t size,
+          uint64_t hash)
 {
     const fd_file *file = &thread->session->recording->file;
     fd_probe probe = fd_index_probe(&thread->names, hash);
@@ -21,7 +21,7 @@ find(const fd_thread *thread, uint8_t kind, const char *text, size_t size,
 }
 
 static uint32_t
-add(fd_session *session, uint8_t kind, const char *text)
+add_node(fd_session *session, uint8_t kind, const char *text)
 {
     if (kind == FD_NODE_RANGE || kind == FD_NODE_JOB) {
         return fd_operators_range(&session->operators, session->recording,
@@ -36,11 +36,11 @@ fd_texts_node(fd_thread *thread, uint8_t kind, const char *text)
 {
     size_t size = strlen(text);
     uint64_t hash = fd_hash_bytes(text, size) ^ kind;
-    uint32_t node = find(thread, kind, text, size, hash);
+    uint32_t node = find_node(thread, kind, text, size, hash);
     if (node != 0) {
         return node;
     }
-    node = add(thread->session, kind, text);
+    node = add_node(thread->session, kind, text);
     const fd_file *file = &thread->session->recording->file;
     const fd_node *record = fd_file_record(file, node);
     /* Do not index folded names, because each of their texts is different. */

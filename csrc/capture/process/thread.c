@@ -13,7 +13,7 @@ static pthread_key_t at_exit;
 
 /* Release what a thread holds when it ends. Runs without the GIL. */
 static void
-leave(void *value)
+leave_thread(void *value)
 {
     fd_thread *thread = value;
     fd_section_enter(&thread->section);
@@ -32,7 +32,7 @@ leave(void *value)
 int
 fd_thread_init(void)
 {
-    if (pthread_key_create(&at_exit, leave) != 0) {
+    if (pthread_key_create(&at_exit, leave_thread) != 0) {
         PyErr_SetString(PyExc_RuntimeError, "no free pthread key");
         return -1;
     }

@@ -71,7 +71,7 @@ next_id(uint32_t id)
 /* Return one of the next few slots if its class is dead, else 0. Examining a
  * few is enough: the table then grows only while most classes are alive. */
 static uint32_t
-abandoned(fd_classes *classes)
+abandoned_slot(fd_classes *classes)
 {
     uint32_t count = classes->known.count;
     for (int i = 0; i < PROBES && count > 1; i++) {
@@ -89,7 +89,7 @@ abandoned(fd_classes *classes)
 static uint32_t
 index_of(fd_classes *classes, uint32_t *id)
 {
-    uint32_t slot = abandoned(classes);
+    uint32_t slot = abandoned_slot(classes);
     if (slot != 0) {
         *id = next_id(classes->known.list[slot].id);
         return slot;
@@ -111,7 +111,7 @@ known_id(const fd_classes *classes, const PyTypeObject *type)
 /* Add a class. Runs no code of the program, because the reference already
  * exists. */
 static uint32_t
-enter(fd_classes *classes, PyTypeObject *type, PyObject *reference)
+enter_class(fd_classes *classes, PyTypeObject *type, PyObject *reference)
 {
     uint32_t id = 0;
     uint32_t slot = index_of(classes, &id);
@@ -146,5 +146,5 @@ fd_classes_add(fd_classes *classes, PyTypeObject *type)
         Py_DECREF(reference);
         return id;
     }
-    return enter(classes, type, reference);
+    return enter_class(classes, type, reference);
 }

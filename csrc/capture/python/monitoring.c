@@ -16,7 +16,7 @@ PyTypeObject fd_monitored_type = {
 
 /* Return sys.monitoring, or NULL with an exception. */
 static PyObject *
-monitoring(void)
+sys_monitoring(void)
 {
     PyObject *module = PySys_GetObject("monitoring"); /* borrowed */
     if (module == NULL) {
@@ -26,7 +26,7 @@ monitoring(void)
 }
 
 static int
-done(PyObject *result)
+call_done(PyObject *result)
 {
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
@@ -62,8 +62,8 @@ claim_tool(PyObject *module, fd_monitoring_use use, fd_error *error)
 {
     char owners[256] = "";
     for (int i = 0; i < IDS; i++) {
-        if (done(PyObject_CallMethod(module, "use_tool_id", "is", ids[i],
-                                     "fastdispatch"))
+        if (call_done(PyObject_CallMethod(module, "use_tool_id", "is", ids[i],
+                                          "fastdispatch"))
             == 0) {
             return ids[i];
         }
@@ -81,12 +81,12 @@ claim_tool(PyObject *module, fd_monitoring_use use, fd_error *error)
 static int
 set_callback(PyObject *module, int tool, long event, PyObject *callback)
 {
-    return done(PyObject_CallMethod(module, "register_callback", "ilO", tool,
-                                    event, callback));
+    return call_done(PyObject_CallMethod(module, "register_callback", "ilO",
+                                         tool, event, callback));
 }
 
 static int
-add(PyObject *module, int tool, PyObject *names, fd_monitored *monitored)
+add_event(PyObject *module, int tool, PyObject *names, fd_monitored *monitored)
 {
     PyObject *event = PyObject_GetAttrString(names, monitored->event);
     int result = -1;
@@ -102,7 +102,8 @@ add(PyObject *module, int tool, PyObject *names, fd_monitored *monitored)
 static int
 set_events(PyObject *module, int tool, long events)
 {
-    return done(PyObject_CallMethod(module, "set_events", "il", tool, events));
+    return call_done(
+        PyObject_CallMethod(module, "set_events", "il", tool, events));
 }
 
 static long
@@ -121,7 +122,7 @@ add_all(PyObject *module, int tool, fd_monitored *events, size_t count)
     PyObject *names = PyObject_GetAttrString(module, "events");
     int result = names == NULL ? -1 : PyType_Ready(&fd_monitored_type);
     for (size_t i = 0; i < count && result == 0; i++) {
-        result = add(module, tool, names, &events[i]);
+        result = add_event(module, tool, names, &events[i]);
     }
     Py_XDECREF(names);
     return result == 0 ? set_events(module, tool, bits_of(events, count)) : -1;
@@ -139,7 +140,7 @@ release_tool(PyObject *module, int tool, const fd_monitored *events,
             PyErr_Clear();
         }
     }
-    done(PyObject_CallMethod(module, "free_tool_id", "i", tool));
+    call_done(PyObject_CallMethod(module, "free_tool_id", "i", tool));
     PyErr_Clear();
 }
 
@@ -166,7 +167,7 @@ fd_monitoring_open(fd_monitoring_use use, fd_monitored *events, size_t count,
     PyObject *pending = fd_take_exception();
     fd_fail(error, FD_EINVAL, "%s needs Python 3.12 or later: %s", use.option,
             use.instead);
-    int tool = open_tool(monitoring(), use, events, count, error);
+    int tool = open_tool(sys_monitoring(), use, events, count, error);
     fd_put_exception(pending);
     return tool;
 }
@@ -175,7 +176,7 @@ PyObject *
 fd_monitoring_constant(const char *name)
 {
     PyObject *pending = fd_take_exception();
-    PyObject *module = monitoring();
+    PyObject *module = sys_monitoring();
     PyObject *found =
         module != NULL ? PyObject_GetAttrString(module, name) : NULL;
     Py_XDECREF(found); /* the module keeps a reference */
@@ -188,7 +189,7 @@ fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
                      bool on)
 {
     PyObject *pending = fd_take_exception();
-    PyObject *module = monitoring();
+    PyObject *module = sys_monitoring();
     bool switched =
         module != NULL
         && set_events(module, tool, on ? bits_of(events, count) : 0) == 0;
@@ -203,7 +204,7 @@ fd_monitoring_close(int *tool, const fd_monitored *events, size_t count)
         return;
     }
     PyObject *pending = fd_take_exception();
-    PyObject *module = monitoring();
+    PyObject *module = sys_monitoring();
     if (module != NULL) {
         release_tool(module, *tool, events, count);
     }
@@ -214,9 +215,9 @@ fd_monitoring_close(int *tool, const fd_monitored *events, size_t count)
 int
 fd_monitoring_set_local(int tool, PyCodeObject *code, long events)
 {
-    PyObject *module = monitoring();
+    PyObject *module = sys_monitoring();
     return module == NULL
              ? -1
-             : done(PyObject_CallMethod(module, "set_local_events", "iOl",
-                                        tool, code, events));
+             : call_done(PyObject_CallMethod(module, "set_local_events", "iOl",
+                                             tool, code, events));
 }

@@ -204,7 +204,7 @@ fd_job_rule_at(uint32_t number)
 }
 
 static bool
-matches(const fd_job_rule *rule, const char *file, const char *qualified)
+rule_matches(const fd_job_rule *rule, const char *file, const char *qualified)
 {
     size_t size = strlen(file);
     size_t suffix = strlen(rule->suffix);
@@ -256,7 +256,7 @@ fd_job_site_of(const PyCodeObject *code)
     for (uint32_t i = 0; i < count; i++) {
         /* Try the user's rules first. */
         uint32_t number = (i + BUILT_IN) % count;
-        if (matches(fd_job_rule_at(number), file, qualified)) {
+        if (rule_matches(fd_job_rule_at(number), file, qualified)) {
             *end = site_of(number, code);
             end = *end != NULL ? &(*end)->next : end;
         }
@@ -292,7 +292,7 @@ fd_job_site_free(fd_job_site *site)
 }
 
 static fd_status
-check(const fd_job_rule *rule, fd_error *error)
+check_rule(const fd_job_rule *rule, fd_error *error)
 {
     const struct {
         const char *name;
@@ -355,7 +355,7 @@ copy_of(const fd_job_rule *rule)
 fd_status
 fd_job_rules_add(const fd_job_rule *rule, fd_error *error)
 {
-    fd_status status = check(rule, error);
+    fd_status status = check_rule(rule, error);
     if (status != FD_OK) {
         return status;
     }

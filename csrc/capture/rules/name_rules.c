@@ -81,7 +81,7 @@ static const fd_rule rules[] = {
 };
 
 static const fd_rule *
-match(const char *file, const char *qualified)
+match_rule(const char *file, const char *qualified)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const fd_rule *rule = &rules[i];
@@ -108,7 +108,7 @@ fd_rules_code(const PyCodeObject *code)
     PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
                          fd_utf8_text_of(code->co_qualname)};
     const char *file = fd_utf8(texts[0], "");
-    const fd_rule *rule = match(file, fd_utf8(texts[1], ""));
+    const fd_rule *rule = match_rule(file, fd_utf8(texts[1], ""));
     uint16_t flags = rule != NULL ? rule->code : 0;
     flags = is_own(file) ? FD_CODE_PLUMBING : flags;
     Py_XDECREF(texts[0]);
@@ -119,6 +119,6 @@ fd_rules_code(const PyCodeObject *code)
 uint32_t
 fd_rules_node(const char *file, const char *qualified)
 {
-    const fd_rule *rule = match(file, qualified);
+    const fd_rule *rule = match_rule(file, qualified);
     return rule != NULL ? rule->node : 0;
 }

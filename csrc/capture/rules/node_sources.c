@@ -9,7 +9,7 @@
 enum { LONGEST_NAME = 100 };
 
 static const char *
-after(const char *text, const char *prefix)
+text_after(const char *text, const char *prefix)
 {
     size_t size = strlen(prefix);
     return strncmp(text, prefix, size) == 0 ? text + size : NULL;
@@ -20,9 +20,9 @@ static const char *
 names_of(const char *text, bool *attribute)
 {
     text += *text == '!';
-    const char *names = after(text, "attr:");
+    const char *names = text_after(text, "attr:");
     *attribute = names != NULL;
-    return names != NULL ? names : after(text, "arg:");
+    return names != NULL ? names : text_after(text, "arg:");
 }
 
 /* Return the length of the name at `text`, or 0 if there is no name. */
@@ -66,7 +66,7 @@ fd_source_is_valid(const char *text)
 }
 
 static int16_t
-parameter(const PyCodeObject *code, const char *name, size_t size)
+parameter_index(const PyCodeObject *code, const char *name, size_t size)
 {
     int count = code->co_argcount + code->co_kwonlyargcount;
     for (int i = 0; i < count && i < INT16_MAX; i++) {
@@ -102,7 +102,7 @@ fd_source_of(const char *text, const PyCodeObject *code)
     source.slot = code->co_argcount > 0 ? 0 : -1;
     if (!attribute) {
         size_t size = name_size(names);
-        source.slot = parameter(code, names, size);
+        source.slot = parameter_index(code, names, size);
         names += size + (names[size] == '.');
     }
     for (int i = 0; i < FD_SOURCE_DEPTH && *names != '\0'; i++) {

@@ -26,7 +26,7 @@ of_tensor(const counting *c, PyObject *tensor)
 }
 
 static uint64_t
-count(const counting *c, PyObject *object, int depth)
+count_object(const counting *c, PyObject *object, int depth)
 {
     if ((PyObject *)Py_TYPE(object) == c->type) {
         return of_tensor(c, object);
@@ -37,12 +37,13 @@ count(const counting *c, PyObject *object, int depth)
     if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
         uint64_t sum = 0;
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++) {
-            sum += count(c, PySequence_Fast_GET_ITEM(object, i), depth + 1);
+            sum += count_object(c, PySequence_Fast_GET_ITEM(object, i),
+                                depth + 1);
         }
         return sum;
     }
     PyObject *inner = depth > 0 ? fd_plain_attribute(object, c->name) : NULL;
-    uint64_t bytes = inner != NULL ? count(c, inner, DEEPEST) : 0;
+    uint64_t bytes = inner != NULL ? count_object(c, inner, DEEPEST) : 0;
     Py_XDECREF(inner);
     return bytes;
 }
@@ -50,7 +51,7 @@ count(const counting *c, PyObject *object, int depth)
 /* Return attribute `name` of a module if it is loaded, else NULL. Sets no
  * exception. */
 static PyObject *
-imported(const char *module, const char *name)
+imported_attribute(const char *module, const char *name)
 {
     PyObject *text = PyUnicode_FromString(module);
     PyObject *found = text != NULL ? PyImport_GetModule(text) : NULL;
@@ -63,7 +64,7 @@ imported(const char *module, const char *name)
 }
 
 static void
-call(PyObject *object, const char *method)
+call_method(PyObject *object, const char *method)
 {
     PyObject *none = Py_None;
     bool leaves = strcmp(method, "__exit__") == 0;
@@ -77,18 +78,20 @@ call(PyObject *object, const char *method)
 uint64_t
 fd_tensors_bytes(PyObject *object)
 {
-    PyObject *type = imported("torch", "Tensor");
+    PyObject *type = imported_attribute("torch", "Tensor");
     PyObject *modes =
-        type != NULL ? imported("torch._C", "DisableTorchFunction") : NULL;
+        type != NULL ? imported_attribute("torch._C", "DisableTorchFunction")
+                     : NULL;
     PyObject *off = modes != NULL ? PyObject_CallNoArgs(modes) : NULL;
     uint64_t bytes = 0;
     PyErr_Clear();
     if (off != NULL) {
         counting c = {type, PyUnicode_InternFromString("nbytes"),
                       PyUnicode_InternFromString("tensor")};
-        call(off, "__enter__");
-        bytes = c.bytes != NULL && c.name != NULL ? count(&c, object, 0) : 0;
-        call(off, "__exit__");
+        call_method(off, "__enter__");
+        bytes = c.bytes != NULL && c.name != NULL ? count_object(&c, object, 0)
+                                                  : 0;
+        call_method(off, "__exit__");
         Py_XDECREF(c.name);
         Py_XDECREF(c.bytes);
         PyErr_Clear();

@@ -45,7 +45,7 @@ fd_c_functions_find(const fd_c_functions *functions, const fd_classes *classes,
 }
 
 static void
-put(fd_c_functions *functions, const fd_c_function *function)
+put_function(fd_c_functions *functions, const fd_c_function *function)
 {
     uint32_t at = function->hash;
     while (functions->slots[at & functions->mask].method != NULL) {
@@ -76,7 +76,7 @@ make_room(fd_c_functions *functions)
     }
     for (uint32_t i = 0; i < slots; i++) {
         if (functions->slots[i].method != NULL) {
-            put(&next, &functions->slots[i]);
+            put_function(&next, &functions->slots[i]);
         }
     }
     fd_free(functions->slots);
@@ -90,6 +90,6 @@ fd_c_functions_add(fd_c_functions *functions, fd_c_function function,
 {
     function.hash = hash_of(target);
     if (make_room(functions)) {
-        put(functions, &function);
+        put_function(functions, &function);
     }
 }

@@ -38,8 +38,8 @@ is_alive(const fd_instance *instance)
 /* Return the instance of the nearest forward at or above `from`, or NULL. Set
  * `from` to continue the search above it. */
 static PyObject *
-enclosing(const fd_instances *instances, const fd_tree *tree,
-          const fd_context **from, uint32_t *module)
+enclosing_instance(const fd_instances *instances, const fd_tree *tree,
+                   const fd_context **from, uint32_t *module)
 {
     for (const fd_context *at = *from; at != tree->root;
          at = fd_tree_context(tree, at->parent)) {
@@ -59,7 +59,7 @@ enclosing(const fd_instances *instances, const fd_tree *tree,
 /* Name an instance below the nearest enclosing module that contains it, else
  * as a root. */
 static uint32_t
-name(fd_instances *instances, fd_tree *tree, PyObject *self)
+name_instance(fd_instances *instances, fd_tree *tree, PyObject *self)
 {
     char path[FD_FINDER_PATH];
     const char *class_name = fd_class_name(Py_TYPE(self));
@@ -67,7 +67,7 @@ name(fd_instances *instances, fd_tree *tree, PyObject *self)
     bool sought = true;
     for (int i = 0; i < MAX_ENCLOSING; i++) {
         uint32_t parent;
-        PyObject *holder = enclosing(instances, tree, &from, &parent);
+        PyObject *holder = enclosing_instance(instances, tree, &from, &parent);
         if (holder == NULL) {
             break;
         }
@@ -90,7 +90,7 @@ name(fd_instances *instances, fd_tree *tree, PyObject *self)
 /* Return the entry of a dead instance: the one at this address or one of the
  * next few, or 0. */
 static uint32_t
-abandoned(fd_instances *instances, const PyObject *self)
+abandoned_entry(fd_instances *instances, const PyObject *self)
 {
     uint32_t at = fd_map_get(&instances->by_address, (uintptr_t)self);
     uint32_t count = instances->known.count;
@@ -111,7 +111,7 @@ abandoned(fd_instances *instances, const PyObject *self)
 static uint32_t
 free_entry(fd_instances *instances, const PyObject *self)
 {
-    uint32_t at = abandoned(instances, self);
+    uint32_t at = abandoned_entry(instances, self);
     fd_instance none = {NULL, 0};
     while (at == 0 && instances->known.count < MAX_INSTANCES
            && fd_vector_push(&instances->known, none) == FD_OK) {
@@ -121,7 +121,7 @@ free_entry(fd_instances *instances, const PyObject *self)
 }
 
 static void
-remember(fd_instances *instances, PyObject *self, uint32_t module)
+remember_instance(fd_instances *instances, PyObject *self, uint32_t module)
 {
     PyObject *reference = PyWeakref_NewRef(self, NULL);
     uint32_t at = reference != NULL ? free_entry(instances, self) : 0;
@@ -137,7 +137,7 @@ remember(fd_instances *instances, PyObject *self, uint32_t module)
 }
 
 static void
-measure(fd_recording *recording, PyObject *self, uint32_t module)
+measure_parameters(fd_recording *recording, PyObject *self, uint32_t module)
 {
     fd_parameters found = fd_parameters_of(self);
     if (found.elements > 0) {
@@ -150,10 +150,10 @@ fd_instances_module(fd_instances *instances, fd_tree *tree, PyObject *self)
 {
     uint32_t module = fd_instances_known(instances, self);
     if (module == 0) {
-        module = name(instances, tree, self);
+        module = name_instance(instances, tree, self);
         if (module != 0) {
-            remember(instances, self, module);
-            measure(tree->recording, self, module);
+            remember_instance(instances, self, module);
+            measure_parameters(tree->recording, self, module);
         }
     }
     return module;

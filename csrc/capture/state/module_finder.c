@@ -12,7 +12,7 @@ enum {
 };
 
 static void
-clear(fd_found_modules *modules)
+clear_modules(fd_found_modules *modules)
 {
     fd_map_clear(&modules->at);
     fd_vector_clear(&modules->list);
@@ -24,9 +24,9 @@ void
 fd_finder_clear(fd_finder *finder)
 {
     for (int i = 0; i < FD_FINDER_HOLDERS; i++) {
-        clear(&finder->kept[i]);
+        clear_modules(&finder->kept[i]);
     }
-    clear(&finder->small);
+    clear_modules(&finder->small);
     Py_CLEAR(finder->key);
 }
 
@@ -70,8 +70,8 @@ add_text(fd_found_modules *modules, const PyObject *module, PyObject *text,
 }
 
 static uint32_t
-add(fd_found_modules *modules, const PyObject *module, PyObject *key,
-    uint32_t below)
+add_module(fd_found_modules *modules, const PyObject *module, PyObject *key,
+           uint32_t below)
 {
     PyObject *text = fd_utf8_text_of(key);
     uint32_t index = text != NULL ? add_text(modules, module, text, below) : 0;
@@ -82,8 +82,8 @@ add(fd_found_modules *modules, const PyObject *module, PyObject *key,
 /* Walk the modules below a module, depth first. A module that occurs several
  * times gets the first path. */
 static void
-walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
-     int depth)
+walk_modules(fd_finder *finder, uint64_t *visits, PyObject *module,
+             uint32_t below, int depth)
 {
     fd_found_modules *modules = &finder->small;
     PyObject *children = depth < FD_FINDER_DEPTH && *visits < MAX_VISITS
@@ -97,10 +97,10 @@ walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
            && PyDict_Next(children, &at, &key, &child)) {
         ++*visits;
         uint32_t index =
-            child != Py_None ? add(modules, child, key, below) : 0;
+            child != Py_None ? add_module(modules, child, key, below) : 0;
         if (index != 0) {
             Py_INCREF(child);
-            walk(finder, visits, child, index, depth + 1);
+            walk_modules(finder, visits, child, index, depth + 1);
             Py_DECREF(child);
         }
     }
@@ -136,7 +136,7 @@ is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
 
 /* Append a name to the path. Return false if it becomes too long. */
 static bool
-append(char path[FD_FINDER_PATH], size_t *used, const char *name)
+append_name(char path[FD_FINDER_PATH], size_t *used, const char *name)
 {
     size_t size = strlen(name);
     size_t point = *used > 0;
@@ -198,7 +198,7 @@ path_reaches(const fd_finder *finder, const fd_found_modules *modules,
         const fd_found_module *at = &modules->list.list[chain[--depth]];
         const char *name = &modules->names.list[at->name];
         PyObject *children = children_of(finder, module);
-        module = children != NULL && append(path, &used, name)
+        module = children != NULL && append_name(path, &used, name)
                    ? child_named(children, name, at->module)
                    : NULL;
     }
@@ -206,8 +206,8 @@ path_reaches(const fd_finder *finder, const fd_found_modules *modules,
 }
 
 static bool
-finds(const fd_finder *finder, const fd_found_modules *modules,
-      PyObject *holder, PyObject *wanted, char path[FD_FINDER_PATH])
+finds_module(const fd_finder *finder, const fd_found_modules *modules,
+             PyObject *holder, PyObject *wanted, char path[FD_FINDER_PATH])
 {
     uint32_t index = fd_map_get(&modules->at, (uintptr_t)wanted);
     return index != 0
@@ -231,29 +231,29 @@ modules_of(fd_finder *finder, const PyObject *holder)
 
 /* Collect all modules below the holder. */
 static void
-build(fd_finder *finder, PyObject *holder)
+build_modules(fd_finder *finder, PyObject *holder)
 {
     fd_found_modules *modules = &finder->small;
     static const fd_found_module root = {0, 0, 0};
     uint64_t visits = 0;
-    clear(modules);
+    clear_modules(modules);
     if (fd_vector_push(&modules->list, root) == FD_OK) {
         modules->holder = (uintptr_t)holder;
-        walk(finder, &visits, holder, 0, 0);
+        walk_modules(finder, &visits, holder, 0, 0);
     }
     finder->visits += visits;
 }
 
 /* Move the result of the latest walk to the cache, unless it is small. */
 static void
-keep(fd_finder *finder, fd_found_modules *modules)
+keep_modules(fd_finder *finder, fd_found_modules *modules)
 {
     fd_found_modules made = finder->small;
     if (made.list.count <= FEW) {
         return;
     }
     made.used = finder->searches;
-    clear(modules);
+    clear_modules(modules);
     *modules = made;
     finder->small = (fd_found_modules){.holder = 0};
 }
@@ -289,7 +289,7 @@ fd_finder_path(fd_finder *finder, PyObject *holder, PyObject *wanted,
     finder->searches++;
     if (known) {
         modules->used = finder->searches;
-        if (finds(finder, modules, holder, wanted, path)) {
+        if (finds_module(finder, modules, holder, wanted, path)) {
             return FD_FOUND;
         }
     }
@@ -303,8 +303,8 @@ fd_finder_path(fd_finder *finder, PyObject *holder, PyObject *wanted,
     if (known && !was_added(finder, holder, wanted)) {
         return FD_NOT_BELOW;
     }
-    build(finder, holder);
-    bool found = finds(finder, &finder->small, holder, wanted, path);
-    keep(finder, modules);
+    build_modules(finder, holder);
+    bool found = finds_module(finder, &finder->small, holder, wanted, path);
+    keep_modules(finder, modules);
     return found ? FD_FOUND : FD_NOT_BELOW;
 }

@@ -21,7 +21,7 @@ fd_paths_clear(fd_paths *paths)
 }
 
 static bool
-has(const fd_paths *paths, const char *prefix, size_t size)
+has_prefix(const fd_paths *paths, const char *prefix, size_t size)
 {
     for (uint32_t i = 0; i < paths->prefixes.count; i++) {
         const fd_prefix *known = &paths->prefixes.list[i];
@@ -40,7 +40,7 @@ fd_paths_add(fd_paths *paths, const char *prefix, uint8_t from)
     while (size > 0 && prefix[size - 1] == '/') {
         size--;
     }
-    if (size == 0 || has(paths, prefix, size)) {
+    if (size == 0 || has_prefix(paths, prefix, size)) {
         return FD_OK;
     }
     char *text = fd_malloc(size + 2);
@@ -139,7 +139,7 @@ package_compiled(const char *file, fd_file_package *found)
 }
 
 static const fd_prefix *
-longest(const fd_paths *paths, const char *file)
+longest_prefix(const fd_paths *paths, const char *file)
 {
     for (uint32_t i = 0; i < paths->prefixes.count; i++) {
         const fd_prefix *known = &paths->prefixes.list[i];
@@ -162,7 +162,7 @@ fd_paths_package(const fd_paths *paths, const char *file,
     if (package_compiled(file, found)) {
         return;
     }
-    const fd_prefix *prefix = longest(paths, file);
+    const fd_prefix *prefix = longest_prefix(paths, file);
     size_t strip = prefix != NULL ? prefix->size : last_two_components(file);
     found->strip = strip <= UINT16_MAX ? (uint16_t)strip : 0;
     found->from = prefix != NULL ? prefix->from : FD_FROM_USER;

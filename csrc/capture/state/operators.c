@@ -22,7 +22,7 @@ fd_operators_clear(fd_operators *operators)
 }
 
 static void
-place(fd_operator_table *table, uintptr_t schema, uint32_t node)
+place_schema(fd_operator_table *table, uintptr_t schema, uint32_t node)
 {
     uint32_t at = (uint32_t)fd_hash_word(schema);
     while (table->slots[at & table->mask].schema != 0) {
@@ -50,7 +50,8 @@ publish_larger(fd_operators *operators)
     table->older = before;
     for (uint32_t i = 0; before != NULL && i <= before->mask; i++) {
         if (before->slots[i].schema != 0) {
-            place(table, before->slots[i].schema, before->slots[i].node);
+            place_schema(table, before->slots[i].schema,
+                         before->slots[i].node);
         }
     }
     atomic_store_explicit(&operators->table, table, memory_order_release);
@@ -58,14 +59,14 @@ publish_larger(fd_operators *operators)
 }
 
 static void
-remember(fd_operators *operators, uintptr_t schema, uint32_t id)
+remember_schema(fd_operators *operators, uintptr_t schema, uint32_t id)
 {
     fd_operator_table *table = operators->table;
     if (table == NULL || 2 * table->count > table->mask) {
         table = publish_larger(operators);
     }
     if (id != 0 && table != NULL) {
-        place(table, schema, id);
+        place_schema(table, schema, id);
     }
 }
 
@@ -78,7 +79,7 @@ fd_operators_add(fd_operators *operators, fd_recording *recording,
     if (node == 0) {
         fd_node_spec spec = {.kind = FD_NODE_OP, .name = name};
         node = fd_nodes_add(&recording->nodes, &spec, NULL);
-        remember(operators, schema, node);
+        remember_schema(operators, schema, node);
     }
     pthread_mutex_unlock(&recording->lock);
     return node;
@@ -92,7 +93,7 @@ fd_operators_add_text(fd_operators *operators, fd_recording *recording,
     uint32_t id = fd_operators_find(operators, schema);
     if (id == 0) {
         id = fd_strings_add(&recording->strings, text, strlen(text));
-        remember(operators, schema, id);
+        remember_schema(operators, schema, id);
     }
     pthread_mutex_unlock(&recording->lock);
     return id;

@@ -83,7 +83,7 @@ plain_name(const char *name, char plain[MAX_NAME])
  * node: one plain name is a prefix of the other. In-place operations on views
  * create nodes with two fixed names. */
 static bool
-fits(const char *autograd, const char *operator_name)
+name_fits(const char *autograd, const char *operator_name)
 {
     char a[MAX_NAME];
     char b[MAX_NAME];
@@ -103,12 +103,12 @@ fd_origins_fit(const fd_file *file, uint32_t id, const char *name)
     const char *text = fd_kind_is_function(node->kind)
                          ? fd_strings_text(file, node->class_name)
                          : fd_strings_text(file, node->name);
-    return fits(name, text);
+    return name_fits(name, text);
 }
 
 /* Return the origin stored under exactly this number. */
 static fd_origin
-exact(const fd_ring *ring, uint64_t number)
+exact_origin(const fd_ring *ring, uint64_t number)
 {
     uint64_t index = number & ring->mask;
     uint64_t entry =
@@ -124,13 +124,13 @@ exact(const fd_ring *ring, uint64_t number)
 }
 
 static fd_origin
-nearest(const fd_ring *ring, const fd_file *file, uint64_t number,
-        const char *name)
+nearest_origin(const fd_ring *ring, const fd_file *file, uint64_t number,
+               const char *name)
 {
     fd_origin first = {0, 0};
     for (uint64_t back = 1; back <= FD_ORIGIN_REACH && back <= number;
          back++) {
-        fd_origin origin = exact(ring, number - back);
+        fd_origin origin = exact_origin(ring, number - back);
         if (origin.context != 0
             && fd_origins_fit(file, origin.context, name)) {
             return origin;
@@ -159,11 +159,11 @@ fd_origins_find(const fd_origins *origins, const fd_file *file,
         fd_file_count(file, FD_COUNT_ORIGIN_THREAD);
         return (fd_origin){0, 0};
     }
-    fd_origin origin = exact(ring, number);
+    fd_origin origin = exact_origin(ring, number);
     if (origin.context != 0) {
         return origin;
     }
-    origin = nearest(ring, file, number, name);
+    origin = nearest_origin(ring, file, number, name);
     fd_file_count(file, origin.context != 0 ? FD_COUNT_ORIGIN_NEAR
                                             : miss_counter(ring, number));
     return origin;

@@ -43,7 +43,7 @@ module_dict(PyObject *module, const char *name)
 /* Return an attribute of a module that the program has imported, as a new
  * reference. */
 static PyObject *
-imported(const char *module, const char *name)
+imported_attribute(const char *module, const char *name)
 {
     PyObject *key = PyUnicode_FromString(module);
     PyObject *found = key == NULL ? NULL : PyImport_GetModule(key);
@@ -58,9 +58,9 @@ imported(const char *module, const char *name)
 /* Return whether a function of torch._C returns `expected`. Used to check that
  * methods of tensors run no code of the program. */
 static bool
-returns(const char *function, PyObject *expected)
+function_returns(const char *function, PyObject *expected)
 {
-    PyObject *callable = imported("torch._C", function);
+    PyObject *callable = imported_attribute("torch._C", function);
     PyObject *result = callable == NULL ? NULL : PyObject_CallNoArgs(callable);
     bool as_expected = result == expected;
     Py_XDECREF(callable);
@@ -72,14 +72,15 @@ returns(const char *function, PyObject *expected)
 static bool
 load_accessors(accessors *torch)
 {
-    PyObject *base = imported("torch._C", "TensorBase");
+    PyObject *base = imported_attribute("torch._C", "TensorBase");
     if (base != NULL) {
         torch->elements = PyObject_GetAttrString(base, "numel");
         torch->element_bytes = PyObject_GetAttrString(base, "element_size");
     }
-    torch->parameter = imported("torch.nn.parameter", "Parameter");
-    torch->tensor = imported("torch", "Tensor");
-    torch->distributed = imported("torch.distributed.tensor", "DTensor");
+    torch->parameter = imported_attribute("torch.nn.parameter", "Parameter");
+    torch->tensor = imported_attribute("torch", "Tensor");
+    torch->distributed =
+        imported_attribute("torch.distributed.tensor", "DTensor");
     Py_XDECREF(base);
     PyErr_Clear();
     return torch->elements != NULL && torch->element_bytes != NULL
@@ -87,7 +88,7 @@ load_accessors(accessors *torch)
 }
 
 static void
-forget(accessors *torch)
+forget_accessors(accessors *torch)
 {
     Py_CLEAR(torch->elements);
     Py_CLEAR(torch->element_bytes);
@@ -157,15 +158,15 @@ fd_parameters
 fd_parameters_of(PyObject *module)
 {
     counting c = {.visits = 0};
-    if (returns("_is_torch_function_mode_enabled", Py_False)
-        && returns("_get_tracing_state", Py_None)
+    if (function_returns("_is_torch_function_mode_enabled", Py_False)
+        && function_returns("_get_tracing_state", Py_None)
         && load_accessors(&c.torch)) {
         add_module(&c, module, 0);
     }
     if (c.visits >= MAX_VISITS) {
         c.sum = (fd_parameters){0, 0};
     }
-    forget(&c.torch);
+    forget_accessors(&c.torch);
     fd_map_clear(&c.seen);
     return c.sum;
 }

@@ -37,7 +37,7 @@ is_in_use(fd_session *session, fd_thread *thread)
 }
 
 static bool
-find(fd_session *session, fd_thread *thread)
+find_gpu(fd_session *session, fd_thread *thread)
 {
     fd_timer_plan *plan = &session->timers;
     if (plan->gpu == NULL && is_in_use(session, thread)
@@ -49,7 +49,7 @@ find(fd_session *session, fd_thread *thread)
 }
 
 static bool
-decide(fd_session *session, fd_thread *thread, uint64_t step)
+decide_step(fd_session *session, fd_thread *thread, uint64_t step)
 {
     fd_timer_plan *plan = &session->timers;
     if (!plan->wanted || !session->timed) {
@@ -59,7 +59,7 @@ decide(fd_session *session, fd_thread *thread, uint64_t step)
     plan->last = step;
     plan->sampled += plan->sampling; /* count the step that ends */
     bool sampled =
-        step % plan->every == 1 % plan->every && find(session, thread);
+        step % plan->every == 1 % plan->every && find_gpu(session, thread);
     bool changed = sampled != plan->sampling || before != plan->gpu;
     plan->windows += sampled && !plan->sampling;
     plan->sampling = sampled;
@@ -73,7 +73,7 @@ fd_timers_window(fd_session *session, fd_thread *thread)
         fd_gpu_drain(session->timers.gpu, false);
     }
     session->timers.first = session->steps.number;
-    return decide(session, thread, 0);
+    return decide_step(session, thread, 0);
 }
 
 bool
@@ -87,7 +87,7 @@ fd_timers_step(fd_session *session, fd_thread *thread)
         return false;
     }
     uint64_t step = session->steps.number - plan->first;
-    return step != plan->last && decide(session, thread, step);
+    return step != plan->last && decide_step(session, thread, step);
 }
 
 void
@@ -167,7 +167,7 @@ entry_of(const fd_tree *tree, const fd_open_timer *timer)
 }
 
 static void
-forget(fd_thread_timers *timers, uint32_t at)
+forget_timer(fd_thread_timers *timers, uint32_t at)
 {
     timers->open.count--;
     for (uint32_t i = at; i < timers->open.count; i++) {
@@ -178,7 +178,7 @@ forget(fd_thread_timers *timers, uint32_t at)
 /* Drop timers whose entries were closed. Entries are closed from the top, so
  * the search ends at the topmost timer with an entry. */
 static void
-reconcile(fd_thread_timers *timers, const fd_tree *tree)
+reconcile_timers(fd_thread_timers *timers, const fd_tree *tree)
 {
     while (timers->open.count > 0) {
         const fd_open_timer *last = &timers->open.list[timers->open.count - 1];
@@ -191,7 +191,7 @@ reconcile(fd_thread_timers *timers, const fd_tree *tree)
 }
 
 static bool
-matches(const fd_session *session, uint32_t node)
+glob_matches(const fd_session *session, uint32_t node)
 {
     const fd_file *file = &session->recording->file;
     fd_buffer key = {.bytes = NULL};
@@ -215,7 +215,7 @@ is_chosen(const fd_session *session, fd_thread_timers *timers, uint32_t node)
     }
     uint32_t known = fd_map_get(&timers->chosen, node);
     if (known == 0) {
-        known = matches(session, node) ? 2 : 1;
+        known = glob_matches(session, node) ? 2 : 1;
         /* A failure is harmless: it is a cache. */
         fd_map_put(&timers->chosen, node, known);
     }
@@ -267,8 +267,8 @@ open_timers(const fd_thread_timers *timers, const fd_gpu_device *device,
 }
 
 static bool
-begin(const fd_thread *thread, fd_thread_timers *timers, const fd_entry *entry,
-      uint32_t caller, uint32_t traced)
+begin_timer(const fd_thread *thread, fd_thread_timers *timers,
+            const fd_entry *entry, uint32_t caller, uint32_t traced)
 {
     const fd_timer_plan *plan = &thread->session->timers;
     uint32_t open[MOST_AROUND];
@@ -309,9 +309,9 @@ fd_timers_begin(fd_thread *thread, uint32_t call)
     const fd_entry *entry = &tree->stack[depth - 1];
     uint32_t caller = depth > 1 ? tree->stack[depth - 2].context
                                 : fd_tree_id(tree, tree->root);
-    reconcile(timers, tree);
+    reconcile_timers(timers, tree);
     if (is_wanted(session, timers, tree, entry)
-        && !begin(thread, timers, entry, caller, call)) {
+        && !begin_timer(thread, timers, entry, caller, call)) {
         fd_file_count(&session->recording->file, FD_COUNT_GPU_LOST);
     }
 }
@@ -332,7 +332,8 @@ fd_timers_update_stream(fd_thread *thread)
 }
 
 static void
-end(const fd_thread *thread, const fd_open_timer *timer, uint32_t context)
+end_timer(const fd_thread *thread, const fd_open_timer *timer,
+          uint32_t context)
 {
     fd_gpu *gpu = thread->session->timers.gpu;
     if (fd_gpu_current(gpu) == timer->device) {
@@ -356,14 +357,14 @@ fd_timers_end(fd_thread *thread, uint32_t from, bool above)
         int64_t at = entry_of(tree, &timer);
         if (at < 0) {
             fd_gpu_device_drop(timer.device, timer.slot);
-            forget(timers, i);
+            forget_timer(timers, i);
             continue;
         }
         const fd_entry *entry = &tree->stack[at];
         bool stays = (entry->flags & FD_ENTRY_RANGE) != 0 && at != from;
         if (at == from || (above && at > from && !stays)) {
-            end(thread, &timer, entry->context);
-            forget(timers, i);
+            end_timer(thread, &timer, entry->context);
+            forget_timer(timers, i);
         }
         if (at <= from) {
             return;

@@ -96,7 +96,7 @@ is_sealed(const struct dl_phdr_info *info, uint64_t offset)
 }
 
 static int
-look(struct dl_phdr_info *info, size_t size, void *context)
+look_at_library(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
     search *wanted = context;
@@ -123,7 +123,7 @@ look(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 static bool
-protect(const fd_import_slot *slot, int access)
+protect_slot(const fd_import_slot *slot, int access)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t at = (uintptr_t)slot->address & ~(page - 1);
@@ -135,18 +135,18 @@ fd_import_slot_set(fd_import_slot *slot, const char *library,
                    const char *symbol, void *function)
 {
     search wanted = {.library = library, .symbol = symbol};
-    dl_iterate_phdr(look, &wanted);
+    dl_iterate_phdr(look_at_library, &wanted);
     if (wanted.address == 0) {
         return false;
     }
     fd_import_slot made = {.address = (_Atomic(void *) *)wanted.address,
                            .function = function,
                            .sealed = wanted.sealed};
-    if (!protect(&made, PROT_READ | PROT_WRITE)) {
+    if (!protect_slot(&made, PROT_READ | PROT_WRITE)) {
         return false;
     }
     made.before = atomic_exchange(made.address, function);
-    protect(&made, PROT_READ);
+    protect_slot(&made, PROT_READ);
     *slot = made;
     return true;
 }
@@ -158,9 +158,9 @@ fd_import_slot_restore(fd_import_slot *slot)
         return;
     }
     void *function = slot->function;
-    if (protect(slot, PROT_READ | PROT_WRITE)) {
+    if (protect_slot(slot, PROT_READ | PROT_WRITE)) {
         atomic_compare_exchange_strong(slot->address, &function, slot->before);
-        protect(slot, PROT_READ);
+        protect_slot(slot, PROT_READ);
     }
     slot->address = NULL;
 }

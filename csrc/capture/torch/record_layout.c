@@ -31,7 +31,7 @@ static const fd_layout layouts[] = {
 };
 
 static void *
-start(void **result, const void *record)
+start_probe(void **result, const void *record)
 {
     *result = NULL;
     if (probe.count < SEEN) {
@@ -44,7 +44,7 @@ start(void **result, const void *record)
 }
 
 static void
-end(const void *record, void *context)
+end_probe(const void *record, void *context)
 {
     (void)record;
     (void)context;
@@ -54,8 +54,8 @@ fd_status
 fd_layout_probe_begin(void)
 {
     fd_record_callback callback = {
-        .start = start,
-        .end = end,
+        .start = start_probe,
+        .end = end_probe,
         .sampling_probability = 1.0,
         .needs_ids = true,
     };
@@ -67,7 +67,7 @@ fd_layout_probe_begin(void)
 
 /* Return the n-th record with this name, or NULL. */
 static const uint8_t *
-nth(const char *name, int n)
+nth_record(const char *name, int n)
 {
     for (int i = 0; i < probe.count; i++) {
         if (strcmp(probe.records[i].name, name) == 0 && n-- == 0) {
@@ -120,13 +120,14 @@ has_ids(const fd_layout *layout, const uint8_t *earlier, const uint8_t *later)
 /* Return whether a layout fits the records. probe.py runs mul twice: with
  * gradients, then without. */
 static bool
-explains(const fd_layout *layout, uint64_t number)
+layout_explains(const fd_layout *layout, uint64_t number)
 {
-    return is_op(layout, nth("aten::mul", 0), number)
-        && is_op(layout, nth("aten::mul", 1), UINT64_MAX)
-        && has_ids(layout, nth("aten::mul", 0), nth("aten::mul", 1))
-        && is_range(layout, nth("fastdispatch.probe", 0))
-        && is_backward(layout, nth("MulBackward0", 0), number);
+    return is_op(layout, nth_record("aten::mul", 0), number)
+        && is_op(layout, nth_record("aten::mul", 1), UINT64_MAX)
+        && has_ids(layout, nth_record("aten::mul", 0),
+                   nth_record("aten::mul", 1))
+        && is_range(layout, nth_record("fastdispatch.probe", 0))
+        && is_backward(layout, nth_record("MulBackward0", 0), number);
 }
 
 fd_status
@@ -134,7 +135,7 @@ fd_layout_probe_end(uint64_t number, fd_error *error)
 {
     fd_torch.remove_callback(probe.handle);
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        if (explains(&layouts[i], number)) {
+        if (layout_explains(&layouts[i], number)) {
             fd_record_layout = &layouts[i];
             return FD_OK;
         }

@@ -99,7 +99,8 @@ find_slot(const attr_slot *slots, size_t count, fd_span name)
 /* Store an attribute in a field; a text instead of a number, or the reverse,
  * is a fault. */
 static fd_status
-fill(fd_et *et, char *record, const attr_slot *slot, const attribute *attr)
+fill_field(fd_et *et, char *record, const attr_slot *slot,
+           const attribute *attr)
 {
     char *to = record + slot->at;
     uint32_t text;
@@ -138,7 +139,7 @@ last_node(fd_et *et)
 }
 
 static fd_status
-keep(fd_et *et, const attribute *attr)
+keep_attr(fd_et *et, const attribute *attr)
 {
     fd_et_attr kept = {.field = attr->field, .number = attr->number};
     fd_status status = add_text(et, attr->name, &kept.name);
@@ -156,13 +157,14 @@ take_attr(fd_et *et, const attribute *attr, fd_span *kinds)
     const attr_slot *slot = find_slot(
         node_slots, sizeof node_slots / sizeof *node_slots, attr->name);
     if (slot != NULL) {
-        return fill(et, (char *)last_node(et), slot, attr);
+        return fill_field(et, (char *)last_node(et), slot, attr);
     }
     slot = find_slot(comm_slots, sizeof comm_slots / sizeof *comm_slots,
                      attr->name);
     if (slot != NULL) {
         fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
-        return comm == NULL ? FD_ENOMEM : fill(et, (char *)comm, slot, attr);
+        return comm == NULL ? FD_ENOMEM
+                            : fill_field(et, (char *)comm, slot, attr);
     }
     if (fd_span_is(attr->name, "is_cpu_op")) {
         last_node(et)->flags &=
@@ -173,7 +175,7 @@ take_attr(fd_et *et, const attribute *attr, fd_span *kinds)
         *kinds = attr->bytes;
         return FD_OK;
     }
-    return attr->field == 0 ? FD_OK : keep(et, attr);
+    return attr->field == 0 ? FD_OK : keep_attr(et, attr);
 }
 
 static fd_status
@@ -369,7 +371,7 @@ read_head(fd_et *et, const char *bytes, size_t size)
 
 /* Read until `size` bytes are in memory. */
 static bool
-have(fd_bytes_in *in, size_t size)
+have_bytes(fd_bytes_in *in, size_t size)
 {
     while ((size_t)(in->end - in->at) < size) {
         if (!fd_bytes_in_more(in)) {
@@ -380,7 +382,7 @@ have(fd_bytes_in *in, size_t size)
 }
 
 static void
-lose(fd_et *et, const fd_bytes_in *in, const char *what, uint64_t bytes)
+lose_bytes(fd_et *et, const fd_bytes_in *in, const char *what, uint64_t bytes)
 {
     et->faults.lost++;
     et->faults.lost_bytes += bytes;
@@ -398,15 +400,15 @@ fd_et_read_chakra(fd_et *et, fd_bytes_in *in)
     bool head = true;
     while (status == FD_OK) {
         uint64_t size;
-        have(in, LONGEST);
+        have_bytes(in, LONGEST);
         const char *at = in->at;
         if (at == in->end) {
             break;
         }
         if (!fd_proto_varint(&at, in->end, &size) || size > fd_budget(MOST)
-            || !have(in, (size_t)(at - in->at) + (size_t)size)) {
+            || !have_bytes(in, (size_t)(at - in->at) + (size_t)size)) {
             uint64_t from = fd_bytes_in_offset(in, in->at);
-            lose(et, in, "cut short", 0);
+            lose_bytes(et, in, "cut short", 0);
             do {
                 in->at = in->end;
             } while (fd_bytes_in_more(in));
@@ -420,13 +422,13 @@ fd_et_read_chakra(fd_et *et, fd_bytes_in *in)
         status = head ? read_head(et, at, (size_t)size)
                       : read_node(et, at, (size_t)size, &bad);
         if (bad) {
-            lose(et, in, "no node", size);
+            lose_bytes(et, in, "no node", size);
         }
         head = false;
         in->at = at + size;
     }
     if (in->trouble != NULL && et->faults.lost == 0) {
-        lose(et, in, "", 0);
+        lose_bytes(et, in, "", 0);
     }
     return in->status != FD_OK ? in->status : status;
 }

@@ -41,7 +41,7 @@ storage_of(finding *f, uint64_t id, fd_status *status)
 
 /* Return whether `around` encloses `node`, within a few levels. */
 static bool
-within(const fd_et *et, uint32_t node, uint32_t around)
+node_within(const fd_et *et, uint32_t node, uint32_t around)
 {
     while (node > around) {
         uint32_t parent = et->nodes.list[node].parent;
@@ -56,11 +56,11 @@ within(const fd_et *et, uint32_t node, uint32_t around)
 /* Return whether `to` waited for an earlier access to a storage. Work on
  * another thread can be later or still running: then it did not wait. */
 static bool
-waited(const fd_et *et, uint32_t from, uint32_t to)
+node_waited(const fd_et *et, uint32_t from, uint32_t to)
 {
     const fd_et_node *work = &et->nodes.list[from];
     bool timed = (work->flags & et->nodes.list[to].flags & FD_ET_TIMED) != 0;
-    if (within(et, to, from)) {
+    if (node_within(et, to, from)) {
         return false;
     }
     return work->comm == 0
@@ -74,7 +74,7 @@ waited(const fd_et *et, uint32_t from, uint32_t to)
 /* Remember a reader. The last reader of a thread implies earlier ones by
  * program order. */
 static void
-remember(const fd_et *et, storage *s, uint32_t index)
+remember_reader(const fd_et *et, storage *s, uint32_t index)
 {
     const fd_et_node *node = &et->nodes.list[index];
     uint32_t slot = 0;
@@ -123,12 +123,12 @@ read_inputs(finding *f, uint32_t index)
         if (s == NULL) {
             continue;
         }
-        if (s->writer != 0 && waited(et, s->writer - 1, index)) {
+        if (s->writer != 0 && node_waited(et, s->writer - 1, index)) {
             status = fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
         }
         /* A call does not wait for its own write. */
         if (!mutates || !has_storage(et, out, tensor.storage)) {
-            remember(et, s, index);
+            remember_reader(et, s, index);
         }
     }
     return status;
@@ -139,16 +139,16 @@ write_storage(finding *f, storage *s, uint32_t index)
 {
     fd_et *et = f->et;
     fd_status status = FD_OK;
-    if (s->writer != 0 && within(et, s->writer - 1, index)) {
+    if (s->writer != 0 && node_within(et, s->writer - 1, index)) {
         return FD_OK; /* an enclosed call wrote it */
     }
-    if (s->writer != 0 && waited(et, s->writer - 1, index)) {
+    if (s->writer != 0 && node_waited(et, s->writer - 1, index)) {
         status = fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
     }
     for (uint32_t i = 0; i < READERS && status == FD_OK; i++) {
         uint32_t reader = s->readers[i];
         if (reader != 0 && reader - 1 < index
-            && waited(et, reader - 1, index)) {
+            && node_waited(et, reader - 1, index)) {
             status = fd_et_add_edge(et, reader - 1, index, FD_ET_DATA);
         }
     }
@@ -197,7 +197,7 @@ write_outputs(finding *f, uint32_t index)
 }
 
 static bool
-touches(const fd_et *et, uint32_t index)
+touches_data(const fd_et *et, uint32_t index)
 {
     const fd_et_node *node = &et->nodes.list[index];
     return (node->flags & FD_ET_GPU) == 0
@@ -225,17 +225,17 @@ find_works(finding *f)
 static bool
 is_visited(const finding *f, uint32_t index)
 {
-    return touches(f->et, index) && f->next[index] == NOT_WORK;
+    return touches_data(f->et, index) && f->next[index] == NOT_WORK;
 }
 
 static fd_status
-enter(finding *f, uint32_t index)
+enter_node(finding *f, uint32_t index)
 {
     return is_visited(f, index) ? read_inputs(f, index) : FD_OK;
 }
 
 static fd_status
-leave(finding *f, uint32_t index)
+leave_node(finding *f, uint32_t index)
 {
     if (!is_visited(f, index)) {
         return FD_OK;
@@ -261,7 +261,7 @@ typedef struct moment {
 typedef FD_VECTOR(moment) moments;
 
 static fd_status
-note(const fd_et *et, moments *list, uint32_t index, bool end)
+note_moment(const fd_et *et, moments *list, uint32_t index, bool end)
 {
     const fd_et_node *node = &et->nodes.list[index];
     moment at = {end ? fd_et_end(node) : node->start_ns, list->count, index,
@@ -281,11 +281,11 @@ list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
         uint32_t parent =
             i < et->nodes.count ? et->nodes.list[order[i]].parent : 0;
         while (depth > 0 && open[depth - 1] + 1 != parent && status == FD_OK) {
-            status = note(et, list, open[--depth], true);
+            status = note_moment(et, list, open[--depth], true);
         }
         if (i < et->nodes.count && status == FD_OK) {
             open[depth++] = order[i];
-            status = note(et, list, order[i], false);
+            status = note_moment(et, list, order[i], false);
         }
     }
     return status;
@@ -335,12 +335,12 @@ order_moments(const fd_et *et, moments *list)
 
 /* Visit all calls: reads at their start, writes at their end. */
 static fd_status
-visit(finding *f, const moments *list)
+visit_calls(finding *f, const moments *list)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < list->count && status == FD_OK; i++) {
         const moment *at = &list->list[i];
-        status = at->end ? leave(f, at->index) : enter(f, at->index);
+        status = at->end ? leave_node(f, at->index) : enter_node(f, at->index);
     }
     return status;
 }
@@ -360,7 +360,7 @@ fd_et_find_data(fd_et *et, const uint32_t *order)
     if (status == FD_OK) {
         order_moments(et, &list);
         find_works(&f);
-        status = visit(&f, &list);
+        status = visit_calls(&f, &list);
     }
     fd_free(open);
     fd_free(f.works);

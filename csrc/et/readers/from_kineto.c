@@ -91,7 +91,7 @@ add_ops(making *m, uint32_t *open)
 }
 
 static fd_status
-make(making *m)
+make_nodes(making *m)
 {
     fd_kineto *k = m->k;
     size_t capacity = (size_t)k->ops.count + 1;
@@ -133,7 +133,7 @@ fd_et_from_kineto(fd_et *et, const char *path, fd_error *error)
                          "%s: a trace without operators and kernels", path);
     }
     if (status == FD_OK) {
-        status = make(&m);
+        status = make_nodes(&m);
     }
     if (status == FD_OK) {
         status = fd_et_link_kineto(et, &k, &link);

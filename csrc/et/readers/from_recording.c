@@ -102,7 +102,7 @@ find_calls(making *m)
 /* Return the index + 1 of the nearest enclosing call that is a node; 0: no
  * such call. */
 static uint32_t
-enclosing(const making *m, uint32_t parent)
+enclosing_node(const making *m, uint32_t parent)
 {
     enum { DEEPEST = 1024 };
     uint32_t index = fd_map_get(&m->indexes, parent);
@@ -153,7 +153,8 @@ find_moments(making *m)
         }
     }
     for (uint32_t i = 0; i < m->calls.count; i++) {
-        m->calls.list[i].parent = enclosing(m, m->calls.list[i].raw->parent);
+        m->calls.list[i].parent =
+            enclosing_node(m, m->calls.list[i].raw->parent);
     }
     if (status == FD_OK) {
         status = find_launches(m);
@@ -456,7 +457,7 @@ put_roots(making *m)
 }
 
 static fd_status
-make(making *m)
+make_graph(making *m)
 {
     fd_status status = find_moments(m);
     if (status == FD_OK) {
@@ -487,7 +488,7 @@ make(making *m)
 }
 
 static void
-clear(making *m)
+clear_making(making *m)
 {
     fd_et_identities_clear(&m->identities);
     fd_vector_clear(&m->calls);
@@ -519,7 +520,7 @@ read_recording(fd_et *et, const char *path, bool layers, fd_error *error)
     status = find_calls(&m);
     if (status == FD_OK) {
         status = m.calls.count > 0
-                   ? make(&m)
+                   ? make_graph(&m)
                    : fd_fail(error, FD_EFORMAT,
                              "%s: no operators for execution traces%s", path,
                              m.file.truncated || m.file.damaged > 0
@@ -527,7 +528,7 @@ read_recording(fd_et *et, const char *path, bool layers, fd_error *error)
                                    "short or damaged"
                                  : ": record with CallGraph(et=True)");
     }
-    clear(&m);
+    clear_making(&m);
     fd_chunks_close(&m.file);
     return status;
 }

@@ -93,7 +93,7 @@ list_edges(sweep *s)
 
 /* Raise GPU times that contradict the order by their measurement error. */
 static void
-straighten(sweep *s)
+straighten_times(sweep *s)
 {
     for (uint32_t i = 1; i < s->edges.count; i++) {
         const edge *before = &s->edges.list[i - 1];
@@ -126,7 +126,7 @@ is_on_top(const sweep *s, uint32_t call)
 
 /* Add the work of the call on top up to time `gpu`. */
 static fd_status
-settle(sweep *s, uint64_t gpu)
+settle_work(sweep *s, uint64_t gpu)
 {
     opened *top = s->open.count > 0 ? &s->open.list[s->open.count - 1] : NULL;
     fd_status status = top == NULL || gpu <= s->since
@@ -139,7 +139,7 @@ settle(sweep *s, uint64_t gpu)
 /* Continue below with work that the call launched after `inner`; if that call
  * had ended before, the work belongs to the call around it. */
 static void
-resume(const sweep *s, opened *below, uint32_t inner)
+resume_below(const sweep *s, opened *below, uint32_t inner)
 {
     uint32_t around = s->calls->list[below->call].parent;
     below->launch = end_of(s, inner);
@@ -149,7 +149,7 @@ resume(const sweep *s, opened *below, uint32_t inner)
 }
 
 static fd_status
-leave(sweep *s, uint32_t call)
+leave_call(sweep *s, uint32_t call)
 {
     uint32_t index = s->open.count - 1;
     while (s->open.list[index].call != call) {
@@ -161,7 +161,7 @@ leave(sweep *s, uint32_t call)
         s->open.list[i] = s->open.list[i + 1];
     }
     if (index > 0 && index == s->open.count) {
-        resume(s, &s->open.list[index - 1], call);
+        resume_below(s, &s->open.list[index - 1], call);
     }
     if (gone.any) {
         return FD_OK;
@@ -172,17 +172,17 @@ leave(sweep *s, uint32_t call)
 }
 
 static fd_status
-cut(sweep *s)
+cut_edges(sweep *s)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < s->edges.count && status == FD_OK; i++) {
         const edge *at = &s->edges.list[i];
         if (!at->ends || is_on_top(s, at->call)) {
-            status = settle(s, at->gpu);
+            status = settle_work(s, at->gpu);
         }
         if (status == FD_OK) {
             status = at->ends
-                       ? leave(s, at->call)
+                       ? leave_call(s, at->call)
                        : fd_vector_push(&s->open,
                                         (opened){at->gpu, at->host, at->call,
                                                  at->call, false});
@@ -197,8 +197,8 @@ fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels)
     sweep s = {.calls = calls, .kernels = kernels};
     fd_status status = list_edges(&s);
     if (status == FD_OK) {
-        straighten(&s);
-        status = cut(&s);
+        straighten_times(&s);
+        status = cut_edges(&s);
     }
     fd_vector_clear(&s.edges);
     fd_vector_clear(&s.open);

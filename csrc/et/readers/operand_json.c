@@ -12,7 +12,7 @@ typedef struct facts {
     fd_operand_ids ids;
 } facts;
 
-static void put(facts *f, fd_words *words, int depth);
+static void put_operands(facts *f, fd_words *words, int depth);
 
 static void
 put_other(facts *f, const fd_operand *operand)
@@ -41,7 +41,7 @@ put_double(facts *f, const char *key, uint64_t bits)
 /* Return the number of elements of the storage up to the last one of a
  * tensor. */
 static uint64_t
-reach(const fd_operand *tensor)
+storage_reach(const fd_operand *tensor)
 {
     const uint64_t *sizes = tensor->more + FD_TENSOR_SIZES;
     uint64_t last = tensor->more[FD_TENSOR_OFFSET];
@@ -87,7 +87,7 @@ put_tensor(facts *f, const fd_operand *tensor)
     fd_json_end_array(json);
     fd_json_put_u64(json, "bytes",
                     tensor->more[FD_TENSOR_ELEMENTS] * dtype->bytes);
-    fd_json_put_u64(json, "extent", reach(tensor) * dtype->bytes);
+    fd_json_put_u64(json, "extent", storage_reach(tensor) * dtype->bytes);
     if ((tensor->head & FD_OPERAND_VALUED) != 0) {
         put_value(f, tensor, dtype->name);
     }
@@ -100,7 +100,7 @@ put_items(facts *f, const char *key, fd_words *words, uint32_t count,
 {
     fd_json_begin_array(&f->json, key);
     for (uint32_t i = 0; i < count && words->at < words->end; i++) {
-        put(f, words, depth + 1);
+        put_operands(f, words, depth + 1);
     }
     fd_json_end_array(&f->json);
 }
@@ -164,7 +164,7 @@ put_scalar(facts *f, const fd_operand *operand)
 }
 
 static void
-put(facts *f, fd_words *words, int depth)
+put_operands(facts *f, fd_words *words, int depth)
 {
     fd_operand operand;
     if (depth > DEEPEST || !fd_words_next(words, &operand)) {

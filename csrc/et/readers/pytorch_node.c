@@ -419,7 +419,7 @@ take_group(fd_et *et, const fd_scan *scan, const parts *p)
 }
 
 static fd_status
-build(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
+build_node(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
 {
     fd_et_node *node = fd_et_add(et);
     fd_status status =
@@ -479,5 +479,5 @@ fd_et_scan_node(fd_scan *scan, fd_et *et)
     if (p.id.from == NULL || !fd_span_u64(p.id, &id)) {
         return FD_SCAN_BAD;
     }
-    return build(et, scan, &p, id) == FD_OK ? FD_SCAN_OK : FD_SCAN_ENOMEM;
+    return build_node(et, scan, &p, id) == FD_OK ? FD_SCAN_OK : FD_SCAN_ENOMEM;
 }

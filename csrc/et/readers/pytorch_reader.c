@@ -20,7 +20,7 @@ typedef fd_scan_result step(reading *r);
 /* Run a step on the text in memory; if the text ends first, read more and
  * repeat. */
 static fd_scan_result
-attempt(reading *r, step *take)
+attempt_step(reading *r, step *take)
 {
     fd_scan_result result;
     bool more;
@@ -170,7 +170,7 @@ read_nodes(reading *r)
     r->any = true;
     r->first = true;
     for (;;) {
-        fd_scan_result result = attempt(r, node_step);
+        fd_scan_result result = attempt_step(r, node_step);
         if (result == FD_SCAN_ENOMEM) {
             return FD_ENOMEM;
         }
@@ -195,7 +195,7 @@ read_members(reading *r)
     fd_status status = FD_OK;
     r->first = true;
     while (status == FD_OK && (r->in->at < r->in->end || !r->in->ended)) {
-        fd_scan_result result = attempt(r, member_step);
+        fd_scan_result result = attempt_step(r, member_step);
         if (result == FD_SCAN_DONE || result == FD_SCAN_ENOMEM) {
             return result == FD_SCAN_DONE ? FD_OK : FD_ENOMEM;
         }
@@ -215,7 +215,7 @@ fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
 {
     reading r = {.et = et, .in = in};
     fd_status status = FD_OK;
-    fd_scan_result result = attempt(&r, start_step);
+    fd_scan_result result = attempt_step(&r, start_step);
     if (result == FD_SCAN_OK) {
         status = read_members(&r);
     }

@@ -7,7 +7,7 @@
 
 /* Return the last fact of this name. */
 static const fd_string *
-fact(const fd_chunks *file, const char *key)
+last_fact(const fd_chunks *file, const char *key)
 {
     const fd_string *value = NULL;
     for (uint32_t i = 0; i < file->list.count; i++) {
@@ -41,8 +41,8 @@ fd_et_put_recording_head(fd_et *et, const fd_chunks *file)
     et->start_ts = (int64_t)(header->start.monotonic_ns / 1000000);
     et->finish_ts = (int64_t)(header->stop.monotonic_ns / 1000000);
     et->finished = header->state == FD_STATE_STOPPED;
-    const fd_string *groups = fact(file, "process_groups");
-    const fd_string *host = fact(file, "host");
+    const fd_string *groups = last_fact(file, "process_groups");
+    const fd_string *host = last_fact(file, "host");
     fd_status status =
         fd_text_pool_add_clean(&et->texts, text, size, &et->time);
     if (status == FD_OK && host != NULL) {

@@ -12,7 +12,7 @@ typedef FD_VECTOR(sighting) sighting_list;
 enum { MAKES = UINT32_MAX };
 
 static int
-compare(const void *left, const void *right)
+compare_sightings(const void *left, const void *right)
 {
     const sighting *a = left;
     const sighting *b = right;
@@ -22,7 +22,7 @@ compare(const void *left, const void *right)
 }
 
 static bool
-takes(const fd_tensor_call *call, uint64_t address, int field)
+takes_address(const fd_tensor_call *call, uint64_t address, int field)
 {
     fd_words in = call->in;
     fd_operand tensor;
@@ -35,7 +35,7 @@ takes(const fd_tensor_call *call, uint64_t address, int field)
 }
 
 static fd_status
-see(sighting_list *list, const fd_tensor_call *call, int field)
+see_tensors(sighting_list *list, const fd_tensor_call *call, int field)
 {
     fd_words in = call->in;
     fd_words out = call->out;
@@ -49,7 +49,7 @@ see(sighting_list *list, const fd_tensor_call *call, int field)
     }
     while (status == FD_OK && fd_words_tensor(&out, &tensor)) {
         uint64_t address = tensor.more[field];
-        if (!takes(call, address, field)) {
+        if (!takes_address(call, address, field)) {
             status = fd_vector_push(
                 list,
                 (sighting){address, 2 * (uint64_t)call->begin + 1, MAKES});
@@ -65,7 +65,8 @@ see(sighting_list *list, const fd_tensor_call *call, int field)
 /* Number the distinct entries of the list. `storages`: numbers of their
  * storages if the list has tensors. */
 static uint32_t
-number(const sighting_list *list, const uint32_t *storages, uint32_t *numbers)
+number_entries(const sighting_list *list, const uint32_t *storages,
+               uint32_t *numbers)
 {
     uint32_t count = 0;
     uint64_t address = 0;
@@ -99,11 +100,11 @@ tell_apart(const fd_et_calls *calls, int field, const uint32_t *storages,
     sighting_list list = {NULL, 0, 0};
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < calls->count && status == FD_OK; i++) {
-        status = see(&list, &calls->list[i], field);
+        status = see_tensors(&list, &calls->list[i], field);
     }
     if (status == FD_OK) {
-        fd_vector_sort(&list, compare);
-        *count = number(&list, storages, numbers);
+        fd_vector_sort(&list, compare_sightings);
+        *count = number_entries(&list, storages, numbers);
     }
     fd_vector_clear(&list);
     return status;

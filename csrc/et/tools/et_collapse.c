@@ -69,7 +69,7 @@ typedef struct weight {
 } weight;
 
 static int
-heavier(const void *a, const void *b)
+heavier_first(const void *a, const void *b)
 {
     const weight *one = a;
     const weight *other = b;
@@ -81,7 +81,7 @@ heavier(const void *a, const void *b)
 /* Keep the heaviest `most` - 1 boxes in their order, and merge the others into
  * the last. `to` has one entry per box. */
 static fd_status
-choose(fd_et_collapsed *collapsed, uint32_t most, uint32_t *to)
+choose_boxes(fd_et_collapsed *collapsed, uint32_t most, uint32_t *to)
 {
     uint32_t count = collapsed->boxes.count;
     weight *weights = fd_calloc((size_t)count + 1, sizeof *weights);
@@ -92,7 +92,7 @@ choose(fd_et_collapsed *collapsed, uint32_t most, uint32_t *to)
         const fd_et_box *box = &collapsed->boxes.list[i];
         weights[i] = (weight){box->ns, box->count, i};
     }
-    qsort(weights, count, sizeof *weights, heavier);
+    qsort(weights, count, sizeof *weights, heavier_first);
     for (uint32_t i = 0; i < count; i++) {
         to[weights[i].box] = i < most - 1;
     }
@@ -113,7 +113,8 @@ static fd_status
 keep_largest(fd_et_collapsed *collapsed, const fd_et *et, uint32_t most)
 {
     uint32_t *to = fd_calloc((size_t)collapsed->boxes.count + 1, sizeof *to);
-    fd_status status = to == NULL ? FD_ENOMEM : choose(collapsed, most, to);
+    fd_status status =
+        to == NULL ? FD_ENOMEM : choose_boxes(collapsed, most, to);
     if (status == FD_OK) {
         fd_et_box *last = &collapsed->boxes.list[most - 1];
         bool first = true;

@@ -35,7 +35,7 @@ map_nodes(linking *l)
 }
 
 static void
-join(linking *l, fd_kineto_op *op, uint32_t index)
+join_node(linking *l, fd_kineto_op *op, uint32_t index)
 {
     fd_et *et = l->et;
     fd_et_node *node = &et->nodes.list[index];
@@ -72,7 +72,7 @@ join_ops(linking *l)
         l->link->unnumbered += op->rf_id == 0 && index == 0;
         l->link->only_kineto += op->rf_id != 0 && index == 0;
         if (index != 0) {
-            join(l, op, index - 1);
+            join_node(l, op, index - 1);
         }
         if (op->external != 0) {
             status = fd_map_put(&l->by_external, op->external, i + 1);
@@ -185,7 +185,7 @@ match_calls(linking *l)
 /* Return the reference of the node that launched a kernel; `*when`: the time
  * of the launch. */
 static uint32_t
-launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
+kernel_launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
 {
     uint32_t call = kernel->correlation == 0
                       ? 0
@@ -264,7 +264,7 @@ add_kernels(linking *l)
     for (uint32_t i = 0; i < l->k->kernels.count && status == FD_OK; i++) {
         int64_t when;
         fd_kineto_kernel *kernel = &l->k->kernels.list[i];
-        uint32_t parent = launcher(l, kernel, &when);
+        uint32_t parent = kernel_launcher(l, kernel, &when);
         l->keys[before + i] = when;
         status = add_kernel(l, kernel, next + i, parent);
     }

@@ -78,7 +78,7 @@ fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
 }
 
 static fd_status
-note(fd_et_ranks *ranks, fd_et_mismatch mismatch)
+note_mismatch(fd_et_ranks *ranks, fd_et_mismatch mismatch)
 {
     return ranks->mismatches.count < fd_budget(FD_ET_MISMATCHES)
              ? fd_vector_push(&ranks->mismatches, mismatch)
@@ -119,7 +119,8 @@ may_differ(int32_t coll)
 }
 
 static bool
-differ(const fd_et_call *a, const fd_et_call *b, fd_et_mismatch_kind *kind)
+calls_differ(const fd_et_call *a, const fd_et_call *b,
+             fd_et_mismatch_kind *kind)
 {
     *kind = a->coll != b->coll ? FD_ET_OTHER_KIND : FD_ET_OTHER_SIZE;
     return a->coll != b->coll
@@ -152,19 +153,21 @@ compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
                 first = i;
                 first_call = call;
             }
-            else if (differ(
+            else if (calls_differ(
                          &ranks->ranks.list[first].calls.list[first_call - 1],
                          &rank->calls.list[call - 1], &kind)) {
-                return note(ranks, (fd_et_mismatch){kind, group, number, first,
-                                                    i, first_call, call});
+                return note_mismatch(
+                    ranks, (fd_et_mismatch){kind, group, number, first, i,
+                                            first_call, call});
             }
         }
         if (first == count) {
             return FD_OK;
         }
         if (ended < count) {
-            return note(ranks, (fd_et_mismatch){FD_ET_MISSING, group, number,
-                                                first, ended, first_call, 0});
+            return note_mismatch(ranks, (fd_et_mismatch){FD_ET_MISSING, group,
+                                                         number, first, ended,
+                                                         first_call, 0});
         }
         ranks->collectives++;
     }
@@ -240,13 +243,13 @@ compare_pair(fd_et_ranks *ranks, uint32_t from, uint32_t to)
                                 .other_call = taken};
         if (sent == 0 || taken == 0) {
             found.kind = sent == 0 ? FD_ET_NO_SEND : FD_ET_NO_RECEIVE;
-            return note(ranks, found);
+            return note_mismatch(ranks, found);
         }
         int64_t size = one->calls.list[sent - 1].bytes;
         int64_t its = other->calls.list[taken - 1].bytes;
         if (size >= 0 && its >= 0 && size != its) {
             found.kind = FD_ET_MESSAGE_SIZE;
-            return note(ranks, found);
+            return note_mismatch(ranks, found);
         }
         ranks->messages++;
     }

@@ -72,7 +72,7 @@ by_start(const void *a, const void *b)
 }
 
 static fd_status
-split(side *s)
+split_threads(side *s)
 {
     fd_status status = FD_OK;
     fd_vector_sort(&s->calls, by_thread);
@@ -99,7 +99,7 @@ list_nodes(const fd_et *et, side *s)
             status = fd_vector_push(&s->calls, each);
         }
     }
-    return status == FD_OK ? split(s) : status;
+    return status == FD_OK ? split_threads(s) : status;
 }
 
 static fd_status
@@ -112,12 +112,12 @@ list_ops(const fd_kineto *k, side *s)
         entry each = {op->thread, op->seq, op->name, i, false};
         status = fd_vector_push(&s->calls, each);
     }
-    return status == FD_OK ? split(s) : status;
+    return status == FD_OK ? split_threads(s) : status;
 }
 
 /* Return whether a node may be an operator. */
 static bool
-equal(const joining *j, const entry *node, const entry *op)
+entries_equal(const joining *j, const entry *node, const entry *op)
 {
     const bound *b = &j->bounds[op->index];
     return node->name == op->name && node->index >= b->first
@@ -127,12 +127,12 @@ equal(const joining *j, const entry *node, const entry *op)
 
 /* Return the number of next calls that are equal on both sides. */
 static int64_t
-agreement(const joining *j, const entry *node, const entry *node_end,
-          const entry *op, const entry *op_end)
+count_agreement(const joining *j, const entry *node, const entry *node_end,
+                const entry *op, const entry *op_end)
 {
     int64_t count = 0;
     while (count < CONTEXT && node < node_end && op < op_end
-           && equal(j, node, op)) {
+           && entries_equal(j, node, op)) {
         node++;
         op++;
         count++;
@@ -143,19 +143,19 @@ agreement(const joining *j, const entry *node, const entry *node_end,
 /* Skip calls of one side until the next ones agree: as few as possible, or a
  * few more if more calls agree then. */
 static void
-skip(const joining *j, const entry **node, const entry *node_end,
-     const entry **op, const entry *op_end)
+skip_calls(const joining *j, const entry **node, const entry *node_end,
+           const entry **op, const entry *op_end)
 {
     int64_t best = INT64_MAX;
     int64_t steps[2] = {1, 1};
     for (int64_t i = 1; i <= MOST_SKIPPED && i - 2 * CONTEXT < best; i++) {
         for (int which = 0; which < 2; which++) {
             int64_t capacity = which == 0 ? node_end - *node : op_end - *op;
-            int64_t count =
-                i >= capacity
-                    ? 0
-                    : agreement(j, *node + (which == 0 ? i : 0), node_end,
-                                *op + (which == 1 ? i : 0), op_end);
+            int64_t count = i >= capacity
+                              ? 0
+                              : count_agreement(
+                                  j, *node + (which == 0 ? i : 0), node_end,
+                                  *op + (which == 1 ? i : 0), op_end);
             if (count > 0 && i - 2 * count < best) {
                 best = i - 2 * count;
                 steps[which] = i;
@@ -168,7 +168,7 @@ skip(const joining *j, const entry **node, const entry *node_end,
 }
 
 static void
-store(joining *j, const entry *node, const entry *op)
+store_pair(joining *j, const entry *node, const entry *op)
 {
     j->k->ops.list[op->index].index = node->index + 1;
     j->nodes.calls.list[node - j->nodes.calls.list].found = true;
@@ -177,7 +177,8 @@ store(joining *j, const entry *node, const entry *op)
 
 /* Return the number of calls that two threads have in common, in order. */
 static uint32_t
-align(joining *j, const thread *of_nodes, const thread *of_ops, bool stores)
+align_calls(joining *j, const thread *of_nodes, const thread *of_ops,
+            bool stores)
 {
     uint32_t count = 0;
     const entry *node = j->nodes.calls.list + of_nodes->first;
@@ -185,12 +186,12 @@ align(joining *j, const thread *of_nodes, const thread *of_ops, bool stores)
     const entry *op = j->ops.calls.list + of_ops->first;
     const entry *op_end = j->ops.calls.list + of_ops->end;
     while (node < node_end && op < op_end) {
-        if (!equal(j, node, op)) {
-            skip(j, &node, node_end, &op, op_end);
+        if (!entries_equal(j, node, op)) {
+            skip_calls(j, &node, node_end, &op, op_end);
             continue;
         }
         if (stores) {
-            store(j, node, op);
+            store_pair(j, node, op);
         }
         node++;
         op++;
@@ -236,7 +237,8 @@ find_pair(joining *j, thread *pair[2])
             thread *of_nodes = &j->nodes.threads.list[i];
             thread *of_ops = &j->ops.threads.list[n];
             bool used = of_nodes->used || of_ops->used;
-            uint32_t count = used ? 0 : align(j, of_nodes, of_ops, false);
+            uint32_t count =
+                used ? 0 : align_calls(j, of_nodes, of_ops, false);
             if (count > most) {
                 most = count;
                 pair[0] = of_nodes;
@@ -255,7 +257,7 @@ align_threads(joining *j)
     thread *pair[2];
     find_bounds(j);
     while (find_pair(j, pair)) {
-        align(j, pair[0], pair[1], true);
+        align_calls(j, pair[0], pair[1], true);
         pair[0]->used = true;
         pair[1]->used = true;
         find_bounds(j);
@@ -293,8 +295,8 @@ find_work(joining *j)
                    || (node->name == op->name && node->index < first))) {
             node++;
         }
-        if (node < end && equal(j, node, op)) {
-            store(j, node++, op);
+        if (node < end && entries_equal(j, node, op)) {
+            store_pair(j, node++, op);
         }
         at = (uint32_t)(node - j->nodes.calls.list);
     }

@@ -43,7 +43,7 @@ attr_text(writing *w, uint32_t owner, const char *name, uint32_t text)
 }
 
 static void
-number(writing *w, const char *name, int64_t value)
+number_attr(writing *w, const char *name, int64_t value)
 {
     attr_number(w, FD_CHAKRA_ATTR, name, FD_CHAKRA_INT64, (uint64_t)value);
 }
@@ -51,7 +51,7 @@ number(writing *w, const char *name, int64_t value)
 /* Write a 32-bit number; negative ones are written with 64 bits, as protobuf
  * does. */
 static void
-small(writing *w, const char *name, int32_t value)
+small_attr(writing *w, const char *name, int32_t value)
 {
     attr_number(w, FD_CHAKRA_ATTR, name, FD_CHAKRA_INT32,
                 (uint64_t)(int64_t)value);
@@ -192,22 +192,22 @@ put_comm(writing *w, const fd_et_node *node)
         return;
     }
     if (comm->type >= 0) {
-        number(w, "comm_type", comm->type);
+        number_attr(w, "comm_type", comm->type);
     }
     if (comm->bytes >= 0) {
-        number(w, "comm_size", comm->bytes);
+        number_attr(w, "comm_size", comm->bytes);
     }
     if (comm->group != 0) {
         attr_text(w, FD_CHAKRA_ATTR, "pg_name", comm->group);
     }
     if (comm->src >= 0) {
-        small(w, "comm_src", comm->src);
+        small_attr(w, "comm_src", comm->src);
     }
     if (comm->dst >= 0) {
-        small(w, "comm_dst", comm->dst);
+        small_attr(w, "comm_dst", comm->dst);
     }
     if (comm->tag >= 0) {
-        small(w, "comm_tag", comm->tag);
+        small_attr(w, "comm_tag", comm->tag);
     }
     if (comm->dtype != 0) {
         attr_text(w, FD_CHAKRA_ATTR, "fd_dtype", comm->dtype);
@@ -218,12 +218,12 @@ static void
 put_times(writing *w, const fd_et_node *node)
 {
     if ((node->flags & FD_ET_TIMED) != 0) {
-        number(w, "fd_start_ns", node->start_ns);
-        number(w, "fd_dur_ns", node->dur_ns);
-        number(w, "fd_self_ns", node->self_ns);
+        number_attr(w, "fd_start_ns", node->start_ns);
+        number_attr(w, "fd_dur_ns", node->dur_ns);
+        number_attr(w, "fd_self_ns", node->self_ns);
     }
     if (node->thread != 0) {
-        number(w, "fd_thread", (int64_t)node->thread);
+        number_attr(w, "fd_thread", (int64_t)node->thread);
     }
     if (node->category != 0) {
         attr_text(w, FD_CHAKRA_ATTR, "fd_category", node->category);
@@ -295,23 +295,23 @@ put_others(writing *w, const fd_et_node *node)
 static void
 put_fields(writing *w, const fd_et_node *node)
 {
-    number(w, "rf_id", (int64_t)node->rf_id);
-    number(w, "fw_parent", (int64_t)node->fw_parent);
-    number(w, "seq_id", node->seq);
-    number(w, "scope", node->scope);
-    number(w, "tid", node->tid);
-    number(w, "fw_tid", node->fw_tid);
+    number_attr(w, "rf_id", (int64_t)node->rf_id);
+    number_attr(w, "fw_parent", (int64_t)node->fw_parent);
+    number_attr(w, "seq_id", node->seq);
+    number_attr(w, "scope", node->scope);
+    number_attr(w, "tid", node->tid);
+    number_attr(w, "fw_tid", node->fw_tid);
     attr_text(w, FD_CHAKRA_ATTR, "op_schema", node->schema);
     attr_number(w, FD_CHAKRA_ATTR, "is_cpu_op", FD_CHAKRA_BOOL,
                 (node->flags & FD_ET_GPU) == 0);
-    number(w, "stream", node->stream);
+    number_attr(w, "stream", node->stream);
     if (node->device != 0) {
-        number(w, "fd_device", node->device);
+        number_attr(w, "fd_device", node->device);
     }
 }
 
 static uint64_t
-micros(int64_t ns, int64_t up)
+to_micros(int64_t ns, int64_t up)
 {
     return ns <= 0 ? 0 : ((uint64_t)ns + (uint64_t)up) / 1000;
 }
@@ -328,9 +328,10 @@ put_node(writing *w, uint32_t index)
     put_deps(w, index);
     put_kinds(w);
     if ((node->flags & FD_ET_TIMED) != 0) {
-        fd_proto_number(&w->node, FD_CHAKRA_START, micros(node->start_ns, 0));
+        fd_proto_number(&w->node, FD_CHAKRA_START,
+                        to_micros(node->start_ns, 0));
         fd_proto_number(&w->node, FD_CHAKRA_DURATION,
-                        micros(node->self_ns, 500));
+                        to_micros(node->self_ns, 500));
     }
     put_side(w, FD_CHAKRA_INPUTS, &node->in);
     put_side(w, FD_CHAKRA_OUTPUTS, &node->out);

@@ -72,8 +72,8 @@ typedef struct aligning {
 } aligning;
 
 static void
-accept(fd_timeline_input *input, fd_timeline_align align,
-       const fd_clock_fit *fit)
+accept_fit(fd_timeline_input *input, fd_timeline_align align,
+           const fd_clock_fit *fit)
 {
     input->align = align;
     input->clock = fit->map;
@@ -113,7 +113,7 @@ accept_hosts(aligning *a)
                 fd_clock_fit fit = base_fit(
                     own->boottime_ns, sync->boottime_ns, from->uncertainty_ns);
                 fit.map = fd_clock_compose(&fit.map, &from->clock);
-                accept(to, FD_ALIGN_HOST, &fit);
+                accept_fit(to, FD_ALIGN_HOST, &fit);
             }
         }
     }
@@ -160,8 +160,8 @@ accept_next(aligning *a, fd_timeline_method method, bool automatic)
     }
     fd_clock_fit fit = of[best].fit;
     bool same = automatic && is_same_host(a, best, &of[best].fit, &fit);
-    accept(a->inputs[best], same ? FD_ALIGN_HOST : methods[method],
-           same ? &fit : &of[best].fit);
+    accept_fit(a->inputs[best], same ? FD_ALIGN_HOST : methods[method],
+               same ? &fit : &of[best].fit);
     return true;
 }
 
@@ -185,7 +185,7 @@ accept_walls(aligning *a)
         if (!is_done(input) && input->survey.has_base && other->has_base) {
             fd_clock_fit fit = base_fit(input->survey.base_ns, other->base_ns,
                                         FD_CLOCK_UNKNOWN);
-            accept(input, FD_ALIGN_WALL, &fit);
+            accept_fit(input, FD_ALIGN_WALL, &fit);
         }
     }
 }
@@ -304,11 +304,11 @@ find_violations(aligning *a)
 }
 
 static void
-choose(aligning *a, fd_timeline_align align)
+choose_fit(aligning *a, fd_timeline_align align)
 {
     const fd_clock_fit none = {.uncertainty_ns = 0};
     bool automatic = align == FD_ALIGN_AUTO;
-    accept(a->inputs[a->reference], FD_ALIGN_REFERENCE, &none);
+    accept_fit(a->inputs[a->reference], FD_ALIGN_REFERENCE, &none);
     for (int method = 0; method < FD_METHODS; method++) {
         if (automatic || method == (int)method_of(align)) {
             accept_method(a, (fd_timeline_method)method, automatic);
@@ -341,7 +341,7 @@ align_by_moments(aligning *a, fd_timeline_align align)
     fd_status status = fd_timeline_estimates_make(&a->estimates, inputs,
                                                   a->count, a->reference);
     if (status == FD_OK) {
-        choose(a, align);
+        choose_fit(a, align);
         find_residuals(a);
         status = find_violations(a);
         move_base(a);

@@ -25,8 +25,8 @@ input_of(const fd_timeline_estimates *e, uint32_t rank)
 }
 
 static void
-add(fd_timeline_estimate *to, const fd_clock_fit *fit,
-    const fd_timeline_estimate *parent)
+add_estimate(fd_timeline_estimate *to, const fd_clock_fit *fit,
+             const fd_timeline_estimate *parent)
 {
     to->found = true;
     to->fit.map = fd_clock_compose(&fit->map, &parent->fit.map);
@@ -34,14 +34,14 @@ add(fd_timeline_estimate *to, const fd_clock_fit *fit,
 }
 
 static int64_t
-less(int64_t a, int64_t b)
+less_time(int64_t a, int64_t b)
 {
     int64_t result;
     return __builtin_sub_overflow(a, b, &result) ? 0 : result;
 }
 
 static int64_t
-plus(int64_t a, int64_t b)
+plus_time(int64_t a, int64_t b)
 {
     int64_t result;
     return __builtin_add_overflow(a, b, &result) ? 0 : result;
@@ -57,9 +57,9 @@ fit_pings(const fd_timeline_sync *own, const fd_timeline_sync *other,
         || !fd_clock_fit_pings(pings->list, pings->count, fit)) {
         return false;
     }
-    fit->map.at_ns = less(fit->map.at_ns, own->boottime_ns);
-    fit->map.offset_ns =
-        plus(fit->map.offset_ns, less(own->boottime_ns, other->boottime_ns));
+    fit->map.at_ns = less_time(fit->map.at_ns, own->boottime_ns);
+    fit->map.offset_ns = plus_time(
+        fit->map.offset_ns, less_time(own->boottime_ns, other->boottime_ns));
     return true;
 }
 
@@ -84,7 +84,7 @@ ping_by(const fd_timeline_estimates *e, uint32_t from, uint32_t to,
 
 /* Return the inverse of a fit, at the same time. */
 static fd_clock_fit
-inverse(const fd_clock_fit *fit)
+inverse_fit(const fd_clock_fit *fit)
 {
     const fd_clock_map *map = &fit->map;
     __int128 drift = (__int128)map->drift_ppt * map->drift_ppt / 1000000000000;
@@ -104,8 +104,8 @@ try_ping(fd_timeline_estimates *e, uint32_t own, uint32_t other,
         e->inputs[backwards ? other : own].sync;
     const fd_timeline_sync *peer = e->inputs[backwards ? own : other].sync;
     if (status == FD_OK && fit_pings(requester, peer, pings, &fit)) {
-        fit = backwards ? inverse(&fit) : fit;
-        add(&list[own], &fit, &list[other]);
+        fit = backwards ? inverse_fit(&fit) : fit;
+        add_estimate(&list[own], &fit, &list[other]);
         *any = true;
     }
     return status;
@@ -191,7 +191,7 @@ estimate_collectives(fd_timeline_estimates *e, uint32_t reference)
 /* Compare messages in the order in which the lists are sorted: peer,
  * direction, tag, index. */
 static int
-compare(const fd_timeline_message *a, const fd_timeline_message *b)
+compare_messages(const fd_timeline_message *a, const fd_timeline_message *b)
 {
     int order = FD_ORDER(a->peer, b->peer);
     order = order != 0 ? order : FD_ORDER(a->received, b->received);
@@ -206,7 +206,7 @@ find_message(const fd_timeline_sync *sync, const fd_timeline_message *like)
     uint32_t high = sync->messages.count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (compare(&sync->messages.list[middle], like) < 0) {
+        if (compare_messages(&sync->messages.list[middle], like) < 0) {
             low = middle + 1;
         }
         else {
@@ -214,7 +214,7 @@ find_message(const fd_timeline_sync *sync, const fd_timeline_message *like)
         }
     }
     const fd_timeline_message *found = &sync->messages.list[low];
-    return low < sync->messages.count && compare(found, like) == 0
+    return low < sync->messages.count && compare_messages(found, like) == 0
                 && found->total == like->total
              ? found
              : NULL;
@@ -257,7 +257,7 @@ try_messages(fd_timeline_estimates *e, uint32_t own, uint32_t from,
     }
     if (status == FD_OK && other != NO_INPUT && list[other].found
         && fd_clock_fit_bounds(bounds->list, bounds->count, &fit) == FD_OK) {
-        add(&list[own], &fit, &list[other]);
+        add_estimate(&list[own], &fit, &list[other]);
         *any = true;
     }
     return status;

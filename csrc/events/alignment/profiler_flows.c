@@ -34,7 +34,7 @@ number_of(const fd_timeline_event *event, uint64_t *number)
 /* Store the start of a flow. Beyond the bound, or after a failed allocation,
  * the flow is omitted. */
 static bool
-starts(fd_profiler_flows *flows, uint64_t number, int64_t ns)
+flow_starts(fd_profiler_flows *flows, uint64_t number, int64_t ns)
 {
     return flows->starts.count < fd_budget(FD_PROFILER_MOST_FLOWS)
         && fd_map_get(&flows->started, number) == 0
@@ -46,7 +46,8 @@ starts(fd_profiler_flows *flows, uint64_t number, int64_t ns)
  * program may see the call begin first: the flow ends `*later` ns after the
  * begin of this call. */
 static bool
-ends(fd_profiler_flows *flows, uint64_t number, int64_t ns, int64_t *later)
+flow_ends(fd_profiler_flows *flows, uint64_t number, int64_t ns,
+          int64_t *later)
 {
     uint32_t index = fd_map_get(&flows->started, number);
     if (index == 0 || flows->starts.list[index - 1] == FD_TIED) {
@@ -73,8 +74,8 @@ fd_profiler_flows_find(fd_profiler_flows *flows,
     }
     int64_t ns = fd_clock_apply(&flows->clock, event->start);
     bool begins = flows->side == FD_PROFILER_FLOWS_STARTS;
-    if (!(begins ? starts(flows, number, ns)
-                 : ends(flows, number, ns, &later))) {
+    if (!(begins ? flow_starts(flows, number, ns)
+                 : flow_ends(flows, number, ns, &later))) {
         return false;
     }
     *arrow = (fd_timeline_event){

@@ -11,7 +11,7 @@ enum { INPUT_PEER = 2, INPUT_TAG = 3 };
 
 /* Return a member of an object, without quotes. */
 static fd_span
-member(fd_span object, const char *name)
+object_member(fd_span object, const char *name)
 {
     fd_span value;
     bool found = object.from != NULL && fd_scan_find(object, name, &value);
@@ -29,7 +29,7 @@ hash_of(uint64_t seed, fd_span text)
 
 /* Return element `index` of an array. */
 static fd_span
-element(fd_span array, uint32_t index)
+array_element(fd_span array, uint32_t index)
 {
     fd_span none = {NULL, NULL};
     fd_span value = none;
@@ -155,8 +155,8 @@ describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
     if (inputs.from == NULL) { /* without recorded shapes */
         message->peer = FD_TIMELINE_NO_PEER;
     }
-    else if (!take_peer(message, element(inputs, INPUT_PEER),
-                        element(inputs, INPUT_TAG))) {
+    else if (!take_peer(message, array_element(inputs, INPUT_PEER),
+                        array_element(inputs, INPUT_TAG))) {
         return;
     }
     slice->what = message->received ? FD_SYNC_RECEIVING : FD_SYNC_MESSAGE;
@@ -220,8 +220,8 @@ describe_kernel(const fd_timeline_event *event, fd_span name,
 }
 
 static fd_sync_slice
-describe(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
-         int64_t begin)
+describe_slice(fd_timeline_sync *sync, const fd_timeline_event *event,
+               fd_span name, int64_t begin)
 {
     fd_sync_slice slice = {.what = FD_SYNC_NONE, .message = {.time = begin}};
     uint64_t kind = kind_of(event, name);
@@ -245,7 +245,7 @@ describe(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
 }
 
 static fd_status
-finish(fd_timeline_sync *sync, const fd_sync_slice *slice, int64_t end)
+finish_slice(fd_timeline_sync *sync, const fd_sync_slice *slice, int64_t end)
 {
     fd_timeline_message message = slice->message;
     switch (slice->what) {
@@ -284,7 +284,7 @@ take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
 {
     uint64_t key = key_of(event, name);
     fd_timeline_begun *around = find_begun(sync, key);
-    fd_sync_slice slice = describe(sync, event, name, ts);
+    fd_sync_slice slice = describe_slice(sync, event, name, ts);
     if (around != NULL && is_async(event)) {
         around->slice = slice; /* the open slice has no end */
     }
@@ -311,7 +311,7 @@ take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
     const fd_sync_slice slice = begun->slice;
     const fd_timeline_begun *last = &sync->begun[--sync->begun_count];
     memmove(begun, begun + 1, (size_t)(last - begun) * sizeof *begun);
-    return finish(sync, &slice, ts);
+    return finish_slice(sync, &slice, ts);
 }
 
 /* Return false for events that are certainly irrelevant, by a few bytes of
@@ -349,8 +349,8 @@ fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
     if (!fd_timeline_interval(event, &ts, &end)) {
         return FD_OK;
     }
-    const fd_sync_slice slice = describe(sync, event, name, ts);
-    return finish(sync, &slice, end);
+    const fd_sync_slice slice = describe_slice(sync, event, name, ts);
+    return finish_slice(sync, &slice, end);
 }
 
 fd_status
@@ -392,13 +392,13 @@ take_pings(fd_timeline_sync *sync, fd_span array)
         fd_span ping = {scan.at, scan.at};
         result = fd_scan_value(&scan);
         ping.to = scan.at;
-        fd_span from =
-            result == FD_SCAN_OK ? element(ping, 0) : (fd_span){NULL, NULL};
+        fd_span from = result == FD_SCAN_OK ? array_element(ping, 0)
+                                            : (fd_span){NULL, NULL};
         if (from.from != NULL && fd_span_u64(from, &peer)
             && peer < FD_TIMELINE_RANKS
-            && take_i64(element(ping, 1), &one.ping.sent)
-            && take_i64(element(ping, 2), &one.ping.replied)
-            && take_i64(element(ping, 3), &one.ping.received)) {
+            && take_i64(array_element(ping, 1), &one.ping.sent)
+            && take_i64(array_element(ping, 2), &one.ping.replied)
+            && take_i64(array_element(ping, 3), &one.ping.received)) {
             one.peer = (uint32_t)peer;
             status = fd_vector_push(&sync->pings, one);
         }
@@ -422,8 +422,8 @@ take_text(fd_span text, char *to, size_t capacity)
 static void
 take_pair(fd_timeline_sync *sync, fd_span value)
 {
-    fd_span size = member(value, "world_size");
-    fd_span rank = member(value, "rank");
+    fd_span size = object_member(value, "world_size");
+    fd_span rank = object_member(value, "rank");
     uint64_t ranks;
     uint64_t own;
     sync->has_peer = size.from != NULL && rank.from != NULL
@@ -445,10 +445,11 @@ fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key, fd_span value)
     if (!fd_span_is(key, "clock") || *value.from != '{') {
         return FD_OK;
     }
-    take_text(member(value, "boot_id"), sync->boot_id, sizeof sync->boot_id);
+    take_text(object_member(value, "boot_id"), sync->boot_id,
+              sizeof sync->boot_id);
     sync->has_boot =
         sync->boot_id[0] != '\0'
-        && take_i64(member(value, "boottime_ns"), &sync->boottime_ns);
+        && take_i64(object_member(value, "boottime_ns"), &sync->boottime_ns);
     sync->pings.count = 0;
     return fd_scan_find(value, "pings", &pings) && *pings.from == '['
              ? take_pings(sync, pings)

@@ -73,7 +73,7 @@ stride_of(uint32_t count, uint32_t most)
 
 /* Free the unused capacity of a list. */
 static fd_status
-shrink(void **list, uint32_t count, uint32_t *capacity, size_t size)
+shrink_list(void **list, uint32_t count, uint32_t *capacity, size_t size)
 {
     void *smaller = count == 0 ? NULL : fd_realloc(*list, count * size);
     if (count > 0 && smaller == NULL) {
@@ -130,12 +130,13 @@ fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most)
         }
     }
     sync->messages.count = kept;
-    fd_status status = shrink((void **)&sync->parts.list, sync->parts.count,
-                              &sync->parts.capacity, sizeof *sync->parts.list);
-    return status == FD_OK
-             ? shrink((void **)&sync->messages.list, kept,
-                      &sync->messages.capacity, sizeof *sync->messages.list)
-             : status;
+    fd_status status =
+        shrink_list((void **)&sync->parts.list, sync->parts.count,
+                    &sync->parts.capacity, sizeof *sync->parts.list);
+    return status == FD_OK ? shrink_list((void **)&sync->messages.list, kept,
+                                         &sync->messages.capacity,
+                                         sizeof *sync->messages.list)
+                           : status;
 }
 
 void

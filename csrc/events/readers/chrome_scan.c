@@ -59,7 +59,7 @@ take_duration(fd_timeline_event *event, fd_span value)
 
 /* Return the character of a string of length one, otherwise 0. */
 static char
-letter(fd_span value)
+single_letter(fd_span value)
 {
     fd_span inside = fd_span_inside(value);
     return fd_span_size(inside) == 1 && *value.from == '"' ? *inside.from
@@ -79,7 +79,7 @@ static bool
 take_pair(fd_timeline_event *event, const char *k, fd_span value)
 {
     if (k[0] == 'p' && k[1] == 'h') {
-        event->phase = letter(value);
+        event->phase = single_letter(value);
         return event->phase != '\0';
     }
     if (k[0] == 't' && k[1] == 's') {
@@ -124,7 +124,7 @@ take_member(fd_timeline_event *event, fd_span key, fd_span value)
     const char *k = key.from;
     switch (fd_span_size(key)) {
     case 1:
-        event->scope = *k == 's' ? letter(value) : event->scope;
+        event->scope = *k == 's' ? single_letter(value) : event->scope;
         return *k == 's' && event->scope != '\0';
     case 2:
         return take_pair(event, k, value);

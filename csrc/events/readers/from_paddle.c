@@ -37,7 +37,7 @@ typedef struct paddle {
 } paddle;
 
 static void
-release(void *context)
+release_log(void *context)
 {
     paddle *p = context;
     fd_bytes_in_close(&p->log);
@@ -77,7 +77,7 @@ note_job(paddle *p, const fd_paddle_job *job)
 
 /* Make the first pass. */
 static fd_status
-look(paddle *p, fd_error *error)
+look_at_log(paddle *p, fd_error *error)
 {
     fd_span line;
     fd_paddle_job job;
@@ -147,8 +147,8 @@ put_head(const paddle *p, fd_event_batch *batch)
 }
 
 static fd_timeline_event
-slice(const paddle *p, int thread, int64_t start, int64_t end,
-      fd_event_batch *batch)
+make_slice(const paddle *p, int thread, int64_t start, int64_t end,
+           fd_event_batch *batch)
 {
     return (fd_timeline_event){.phase = 'X',
                                .pid = fd_batch_number(batch, p->device),
@@ -165,7 +165,7 @@ end_step(paddle *p, fd_event_batch *batch)
     if (p->steps > 0) {
         uint64_t step = p->first_step + p->steps - 1;
         fd_timeline_event event =
-            slice(p, STEPS, p->step_start, p->step_end, batch);
+            make_slice(p, STEPS, p->step_start, p->step_end, batch);
         event.cat = fd_batch_static("\"step\"");
         event.name = fd_batch_format(batch, "\"step %" PRIu64 "\"", step);
         event.args = fd_batch_number_object(batch, "step", step);
@@ -185,7 +185,7 @@ put_job(paddle *p, const fd_paddle_job *job, fd_event_batch *batch)
     p->step_end = job->end_ns > p->step_end ? job->end_ns : p->step_end;
     int size = (int)fd_span_size(job->type);
     fd_timeline_event event =
-        slice(p, JOBS, job->start_ns, job->end_ns, batch);
+        make_slice(p, JOBS, job->start_ns, job->end_ns, batch);
     event.cat = fd_batch_format(batch, "\"%.*s\"", size, job->type.from);
     event.name = fd_batch_format(batch, "\"%.*s_%" PRIu64 "\"", size,
                                  job->type.from, job->number);
@@ -202,7 +202,7 @@ put_job(paddle *p, const fd_paddle_job *job, fd_event_batch *batch)
 }
 
 static fd_status
-finish(const paddle *p, fd_timeline_maker *maker, fd_error *error)
+finish_log(const paddle *p, fd_timeline_maker *maker, fd_error *error)
 {
     maker->read = p->log.size;
     maker->lost = p->bad + (p->log.trouble != NULL);
@@ -234,13 +234,13 @@ take_line(paddle *p, fd_span line, fd_event_batch *batch)
 }
 
 static fd_status
-fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
+fill_batch(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
 {
     paddle *p = maker->context;
     uint32_t enough = (uint32_t)fd_budget(FD_BATCH_EVENTS);
     fd_span line;
     if (p->ended) {
-        return finish(p, maker, error);
+        return finish_log(p, maker, error);
     }
     if (!p->begun) {
         put_head(p, batch);
@@ -256,7 +256,7 @@ fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
         p->ended = true;
     }
     return p->log.status == FD_OK && p->ended && batch->items.count == 0
-             ? finish(p, maker, error)
+             ? finish_log(p, maker, error)
              : p->log.status;
 }
 
@@ -301,18 +301,18 @@ fd_timeline_from_paddle(fd_timeline_maker *maker, fd_bytes_in *in,
     take_names(p, path);
     p->log = *in;
     *in = (fd_bytes_in){.fd = -1};
-    fd_status status = look(p, error);
+    fd_status status = look_at_log(p, error);
     fd_bytes_in_close(&p->log);
     if (status == FD_OK) {
         status = fd_bytes_in_open(&p->log, path, error);
     }
     if (status != FD_OK) {
-        release(p);
+        release_log(p);
         return status;
     }
     p->line = p->bad = 0;
     maker->context = p;
-    maker->fill = fill;
-    maker->release = release;
+    maker->fill = fill_batch;
+    maker->release = release_log;
     return FD_OK;
 }

@@ -76,7 +76,7 @@ take_job(fd_span *rest, fd_paddle_job *job)
 }
 
 static const char *
-find(fd_span line, const char *text)
+find_text(fd_span line, const char *text)
 {
     return memmem(line.from, fd_span_size(line), text, strlen(text));
 }
@@ -86,9 +86,9 @@ fd_paddle_line_next(fd_span *line, fd_paddle_job *job, uint64_t *first_step)
 {
     static const char job_prefix[] = "Profiler Info: Job (";
     static const char step_prefix[] = "Schedule Profiler start at step ";
-    const char *at = find(*line, job_prefix);
-    const char *step =
-        find((fd_span){line->from, at != NULL ? at : line->to}, step_prefix);
+    const char *at = find_text(*line, job_prefix);
+    const char *step = find_text(
+        (fd_span){line->from, at != NULL ? at : line->to}, step_prefix);
     if (step != NULL) {
         line->from = step + sizeof step_prefix - 1;
         return take_number(line, first_step)

@@ -66,8 +66,8 @@ call_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
 }
 
 static fd_status
-add(fd_streams *streams, const fd_trace_rank *rank,
-    const fd_trace_gpu_event *event, uint32_t index)
+add_interval(fd_streams *streams, const fd_trace_rank *rank,
+             const fd_trace_gpu_event *event, uint32_t index)
 {
     fd_stream_track *last =
         streams->tracks.count > 0
@@ -123,7 +123,7 @@ fd_streams_make(fd_streams *streams, const fd_trace_rank *rank)
         qsort(order, count, sizeof *order, by_track);
     }
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        status = add(streams, rank, order[i], i);
+        status = add_interval(streams, rank, order[i], i);
     }
     fd_free(order);
     return status;

@@ -25,7 +25,7 @@ fd_transfers_any(const fd_trace *trace, const fd_trace_rank *rank)
 }
 
 static int32_t
-coordinate(const char *json, const char *name)
+rank_coordinate(const char *json, const char *name)
 {
     fd_span value;
     fd_span all = {json, json + strlen(json)};
@@ -42,14 +42,14 @@ known_of(const fd_trace *trace, const fd_trace_rank *rank,
 {
     const char *json = fd_rank_fact(trace, rank, "coordinates");
     json = json != NULL && json[0] == '{' ? json : "{}";
-    return (fd_pipe_known){.position = coordinate(json, "pipe"),
-                           .data = coordinate(json, "data"),
-                           .model = coordinate(json, "model"),
+    return (fd_pipe_known){.position = rank_coordinate(json, "pipe"),
+                           .data = rank_coordinate(json, "data"),
+                           .model = rank_coordinate(json, "model"),
                            .clock = *clock};
 }
 
 static bool
-holds(const fd_transfers_window *window, uint64_t time)
+window_holds(const fd_transfers_window *window, uint64_t time)
 {
     return (int64_t)time >= window->begin && (int64_t)time < window->end;
 }
@@ -63,9 +63,9 @@ add_slices(fd_transfers_slice *slices, const fd_trace_rank *rank,
         if (event->kind == FD_EVENT_JOB) {
             uint64_t arrival = fd_transfer_arrival(event);
             slices[event->context] = (fd_transfers_slice){
-                holds(window, event->start),
+                window_holds(window, event->start),
                 fd_clock_apply(&window->clock, (int64_t)event->start),
-                holds(window, arrival),
+                window_holds(window, arrival),
                 fd_clock_apply(&window->clock, (int64_t)arrival)};
         }
     }

@@ -170,7 +170,7 @@ fd_kernel_kinds_add(fd_kernel_kinds *kinds, fd_work work, int64_t from,
 }
 
 static int64_t
-length(const fd_intervals *set)
+busy_length(const fd_intervals *set)
 {
     return fd_intervals_within(set, INT64_MIN, INT64_MAX);
 }
@@ -188,7 +188,7 @@ time_of_any(const fd_rank_work *work, uint32_t set, int64_t *time)
             status = fd_intervals_join(&any, kinds[i]);
         }
     }
-    *time = length(&any);
+    *time = busy_length(&any);
     fd_intervals_clear(&any);
     return status;
 }

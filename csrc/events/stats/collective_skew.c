@@ -63,8 +63,8 @@ count_last(fd_skew *skew, uint32_t rank)
 /* Measure one collective: the entries of its ranks are `each` apart in the
  * list. */
 static fd_status
-measure(fd_skew *skew, fd_skew_row *row, const fd_collective *list,
-        uint32_t ranks, uint32_t each)
+measure_collective(fd_skew *skew, fd_skew_row *row, const fd_collective *list,
+                   uint32_t ranks, uint32_t each)
 {
     const fd_collective *first = list;
     const fd_collective *last = list;
@@ -118,7 +118,7 @@ match_key(fd_skew *skew, const fd_collective *list, uint32_t count)
     }
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < each && status == FD_OK; i++) {
-        status = measure(skew, row, &list[i], ranks, each);
+        status = measure_collective(skew, row, &list[i], ranks, each);
     }
     return status;
 }

@@ -12,7 +12,7 @@ fd_digest_clear(fd_digest *digest)
 }
 
 static fd_status
-insert(fd_digest *digest, uint32_t at, uint16_t bucket)
+insert_bucket(fd_digest *digest, uint32_t at, uint16_t bucket)
 {
     fd_status status =
         fd_vector_push(&digest->buckets, (fd_digest_bucket){bucket, 0});
@@ -43,7 +43,7 @@ fd_digest_add(fd_digest *digest, uint64_t value)
     }
     if (low == digest->buckets.count
         || digest->buckets.list[low].bucket != bucket) {
-        fd_status status = insert(digest, low, bucket);
+        fd_status status = insert_bucket(digest, low, bucket);
         if (status != FD_OK) {
             return status;
         }

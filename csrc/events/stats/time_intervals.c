@@ -24,7 +24,7 @@ by_begin(const void *left, const void *right)
 
 /* Merge sorted intervals, closing gaps up to `gap`. */
 static void
-unite(fd_intervals *set, int64_t gap)
+unite_intervals(fd_intervals *set, int64_t gap)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < set->list.count; i++) {
@@ -47,7 +47,7 @@ fd_intervals_settle(fd_intervals *set)
 {
     if (set->sorted < set->list.count) {
         fd_vector_sort(&set->list, by_begin);
-        unite(set, set->gap);
+        unite_intervals(set, set->gap);
     }
 }
 
@@ -56,7 +56,7 @@ fd_intervals_close(fd_intervals *set, int64_t gap)
 {
     fd_intervals_settle(set);
     set->gap = gap;
-    unite(set, gap);
+    unite_intervals(set, gap);
 }
 
 /* Extend the last interval if the new one begins within it, the most common

@@ -86,7 +86,7 @@ drop_cursors(fd_sorter *s)
 
 /* Empty the sorter for reuse. */
 static void
-reset(fd_sorter *s)
+reset_sorter(fd_sorter *s)
 {
     drop_cursors(s);
     if (s->fd >= 0) {
@@ -104,7 +104,7 @@ void
 fd_sorter_free(fd_sorter *s)
 {
     if (s != NULL) {
-        reset(s);
+        reset_sorter(s);
         fd_buffer_clear(&s->arena);
         fd_vector_clear(&s->entries);
         fd_vector_clear(&s->runs);
@@ -156,7 +156,7 @@ folder_of(const fd_sorter *s, const char **folder)
 }
 
 static fd_status
-refused(const fd_sorter *s, const char *what, int reason, fd_error *error)
+file_refused(const fd_sorter *s, const char *what, int reason, fd_error *error)
 {
     const char *folder;
     int size = (int)folder_of(s, &folder);
@@ -176,18 +176,18 @@ open_file(const fd_sorter *s, int *fd, fd_error *error)
     int length =
         snprintf(path, sizeof path, "%.*s/fastdispatch.XXXXXX", size, folder);
     if (length < 0 || length >= PATH) {
-        return refused(s, "store", ENAMETOOLONG, error);
+        return file_refused(s, "store", ENAMETOOLONG, error);
     }
     *fd = mkostemp(path, 02000000 /* O_CLOEXEC */);
     if (*fd < 0) {
-        return refused(s, "store", errno, error);
+        return file_refused(s, "store", errno, error);
     }
     unlink(path);
     return FD_OK;
 }
 
 static fd_status
-flush(fd_sorter *s, int fd, fd_error *error)
+flush_bytes(fd_sorter *s, int fd, fd_error *error)
 {
     const char *from = s->out.bytes;
     size_t size = s->out.size;
@@ -195,7 +195,7 @@ flush(fd_sorter *s, int fd, fd_error *error)
     while (status == FD_OK && size > 0) {
         ssize_t written = write(fd, from, size);
         if (written < 0 && errno != EINTR) {
-            status = refused(s, "store", errno, error);
+            status = file_refused(s, "store", errno, error);
         }
         from += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
@@ -205,15 +205,15 @@ flush(fd_sorter *s, int fd, fd_error *error)
 }
 
 static fd_status
-put(fd_sorter *s, int fd, const head *record, const char *bytes, uint64_t *end,
-    fd_error *error)
+put_record(fd_sorter *s, int fd, const head *record, const char *bytes,
+           uint64_t *end, fd_error *error)
 {
     fd_buffer_bytes(&s->out, record, sizeof *record);
     fd_buffer_bytes(&s->out, bytes, record->size);
     *end += sizeof *record + record->size;
     return s->out.size < fd_budget(WINDOW) && s->out.status == FD_OK
              ? FD_OK
-             : flush(s, fd, error);
+             : flush_bytes(s, fd, error);
 }
 
 /* Empty the arena. Free it if it grew for one large record. */
@@ -229,7 +229,7 @@ empty_arena(fd_sorter *s)
 
 /* Write the arena to the file as a run. */
 static fd_status
-spill(fd_sorter *s, fd_error *error)
+spill_arena(fd_sorter *s, fd_error *error)
 {
     fd_status status = s->fd >= 0 ? FD_OK : open_file(s, &s->fd, error);
     run made = {s->end, 0};
@@ -237,10 +237,10 @@ spill(fd_sorter *s, fd_error *error)
     for (uint32_t i = 0; i < s->entries.count && status == FD_OK; i++) {
         const entry *each = &s->entries.list[i];
         head record = {each->key, each->second, each->size};
-        status =
-            put(s, s->fd, &record, s->arena.bytes + each->at, &s->end, error);
+        status = put_record(s, s->fd, &record, s->arena.bytes + each->at,
+                            &s->end, error);
     }
-    status = status == FD_OK ? flush(s, s->fd, error) : status;
+    status = status == FD_OK ? flush_bytes(s, s->fd, error) : status;
     made.to = s->end;
     empty_arena(s);
     return status == FD_OK ? fd_vector_push(&s->runs, made) : status;
@@ -248,7 +248,7 @@ spill(fd_sorter *s, fd_error *error)
 
 /* Return whether one more record stays within the budget. */
 static bool
-fits(const fd_sorter *s, size_t size)
+record_fits(const fd_sorter *s, size_t size)
 {
     size_t listed = ((size_t)s->entries.count + 1) * sizeof(entry);
     return listed <= s->budget
@@ -264,8 +264,8 @@ fd_sorter_add(fd_sorter *s, int64_t key, uint64_t second, const void *bytes,
     if (size > UINT32_MAX) {
         return fd_fail(error, FD_EFULL, "one event of more than 4 GB");
     }
-    if (s->entries.count > 0 && !fits(s, size)) {
-        fd_status status = spill(s, error);
+    if (s->entries.count > 0 && !record_fits(s, size)) {
+        fd_status status = spill_arena(s, error);
         if (status != FD_OK) {
             return status;
         }
@@ -278,7 +278,7 @@ fd_sorter_add(fd_sorter *s, int64_t key, uint64_t second, const void *bytes,
 
 /* Read the next bytes of a run. */
 static fd_status
-take(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
+take_bytes(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
 {
     char *at = to;
     while (size > 0) {
@@ -295,7 +295,7 @@ take(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
                                 rest < capacity ? (size_t)rest : capacity,
                                 (off_t)c->from);
             if (got <= 0 && !(got < 0 && errno == EINTR)) {
-                return refused(s, "read", got < 0 ? errno : EIO, error);
+                return file_refused(s, "read", got < 0 ? errno : EIO, error);
             }
             c->at = 0;
             c->end = got > 0 ? (size_t)got : 0;
@@ -307,10 +307,11 @@ take(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
 
 /* Advance to the next record of the run. */
 static fd_status
-advance(fd_sorter *s, cursor *c, fd_error *error)
+advance_cursor(fd_sorter *s, cursor *c, fd_error *error)
 {
     c->ended = c->from == c->to && c->at == c->end;
-    return c->ended ? FD_OK : take(s, c, &c->head, sizeof c->head, error);
+    return c->ended ? FD_OK
+                    : take_bytes(s, c, &c->head, sizeof c->head, error);
 }
 
 static bool
@@ -353,7 +354,8 @@ begin_merge(fd_sorter *s, const run *runs, uint32_t count, fd_error *error)
             c->window != NULL ? c->window : fd_malloc(fd_budget(WINDOW));
         *c =
             (cursor){.from = runs[i].from, .to = runs[i].to, .window = window};
-        fd_status status = window != NULL ? advance(s, c, error) : FD_ENOMEM;
+        fd_status status =
+            window != NULL ? advance_cursor(s, c, error) : FD_ENOMEM;
         if (status != FD_OK) {
             return status;
         }
@@ -369,16 +371,16 @@ begin_merge(fd_sorter *s, const run *runs, uint32_t count, fd_error *error)
 
 /* Read the record with the smallest key of the merged runs into `item`. */
 static fd_status
-pop(fd_sorter *s, head *record, fd_error *error)
+pop_record(fd_sorter *s, head *record, fd_error *error)
 {
     cursor *c = &s->cursors[s->heap[0]];
     *record = c->head;
     s->item.size = 0;
     /* at least one byte */
     char *to = fd_buffer_grow(&s->item, record->size + 1);
-    fd_status status =
-        to != NULL ? take(s, c, to, record->size, error) : s->item.status;
-    status = status == FD_OK ? advance(s, c, error) : status;
+    fd_status status = to != NULL ? take_bytes(s, c, to, record->size, error)
+                                  : s->item.status;
+    status = status == FD_OK ? advance_cursor(s, c, error) : status;
     if (c->ended) {
         s->heap[0] = s->heap[--s->left];
     }
@@ -393,17 +395,17 @@ merge_group(fd_sorter *s, const run *runs, uint32_t count, int fd,
     fd_status status = begin_merge(s, runs, count, error);
     while (status == FD_OK && s->left > 0) {
         head record;
-        status = pop(s, &record, error);
+        status = pop_record(s, &record, error);
         if (status == FD_OK) {
-            status = put(s, fd, &record, s->item.bytes, end, error);
+            status = put_record(s, fd, &record, s->item.bytes, end, error);
         }
     }
-    return status == FD_OK ? flush(s, fd, error) : status;
+    return status == FD_OK ? flush_bytes(s, fd, error) : status;
 }
 
 /* Merge groups of runs into fewer, longer runs in another file. */
 static fd_status
-pass(fd_sorter *s, fd_error *error)
+merge_pass(fd_sorter *s, fd_error *error)
 {
     run_list made = {NULL, 0, 0};
     int fd = -1;
@@ -442,11 +444,11 @@ start_reading(fd_sorter *s, fd_error *error)
         sort_entries(s);
         return FD_OK;
     }
-    fd_status status = s->entries.count > 0 ? spill(s, error) : FD_OK;
+    fd_status status = s->entries.count > 0 ? spill_arena(s, error) : FD_OK;
     fd_buffer_clear(&s->arena);
     fd_vector_clear(&s->entries);
     while (status == FD_OK && s->runs.count > FD_SORTER_RUNS) {
-        status = pass(s, error);
+        status = merge_pass(s, error);
     }
     return status == FD_OK ? begin_merge(s, s->runs.list, s->runs.count, error)
                            : status;
@@ -469,7 +471,7 @@ static fd_status
 next_record(fd_sorter *s, fd_sorted *item, fd_error *error)
 {
     head record;
-    fd_status status = pop(s, &record, error);
+    fd_status status = pop_record(s, &record, error);
     item->key = record.key;
     item->second = record.second;
     item->size = (uint32_t)record.size;
@@ -484,7 +486,7 @@ fd_sorter_next(fd_sorter *s, fd_sorted *item, fd_error *error)
     fd_status status = s->reading ? FD_OK : start_reading(s, error);
     bool ended = s->fd < 0 ? s->next == s->entries.count : s->left == 0;
     if (status != FD_OK || ended) {
-        reset(s);
+        reset_sorter(s);
         return status;
     }
     return s->fd < 0 ? next_entry(s, item) : next_record(s, item, error);

@@ -30,7 +30,7 @@ index_of(const fd_overlap_thread *open, fd_overlap_slice slice)
 }
 
 static fd_status
-insert(fd_overlap_thread *open, uint32_t index, fd_overlap_slice slice)
+insert_slice(fd_overlap_thread *open, uint32_t index, fd_overlap_slice slice)
 {
     if (open->count >= fd_budget(MOST_OPEN)) {
         return FD_OK;
@@ -45,7 +45,8 @@ insert(fd_overlap_thread *open, uint32_t index, fd_overlap_slice slice)
 }
 
 static fd_status
-add(fd_overlaps *overlaps, fd_overlap_thread *open, fd_overlap_slice slice)
+add_slice(fd_overlaps *overlaps, fd_overlap_thread *open,
+          fd_overlap_slice slice)
 {
     if (open->count > 0 && slice.start < open->list[open->count - 1].start) {
         open->count = 0; /* an earlier time: start again */
@@ -58,7 +59,7 @@ add(fd_overlaps *overlaps, fd_overlap_thread *open, fd_overlap_slice slice)
         overlaps->count++;
         return FD_OK;
     }
-    return insert(open, index, slice);
+    return insert_slice(open, index, slice);
 }
 
 fd_status
@@ -77,5 +78,5 @@ fd_overlaps_add(fd_overlaps *overlaps, const fd_timeline_event *event,
             return status;
         }
     }
-    return add(overlaps, &overlaps->threads.list[thread], slice);
+    return add_slice(overlaps, &overlaps->threads.list[thread], slice);
 }

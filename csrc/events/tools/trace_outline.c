@@ -31,7 +31,7 @@ find_process(fd_timeline_outline *outline, fd_span pid, uint32_t *process)
 }
 
 static void
-widen(fd_timeline_rank *sums, int64_t first, int64_t last)
+widen_span(fd_timeline_rank *sums, int64_t first, int64_t last)
 {
     sums->first = !sums->any || first < sums->first ? first : sums->first;
     sums->last = !sums->any || last > sums->last ? last : sums->last;
@@ -47,7 +47,7 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice)
     sums->kinds |= slice->kind;
     sums->kinds |= (slice->kind & both) == both ? FD_HAS_GPU_COLLECTIVES : 0;
     if ((slice->kind & FD_IS_AROUND) == 0) {
-        widen(sums, slice->start, slice->end);
+        widen_span(sums, slice->start, slice->end);
     }
     if ((slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) == 0) {
         return FD_OK;
@@ -197,7 +197,7 @@ add_sums(fd_timeline_outline *outline)
         rank->events += sums->events;
         rank->calls_lost += sums->calls_lost;
         if (sums->any) {
-            widen(rank, sums->first, sums->last);
+            widen_span(rank, sums->first, sums->last);
         }
     }
     for (uint32_t i = 0; i < outline->reported.count; i++) {

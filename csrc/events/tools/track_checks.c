@@ -42,7 +42,7 @@ fd_tracks_begin(fd_tracks *tracks)
 }
 
 static uint32_t
-capacity(const fd_tracks *tracks)
+track_capacity(const fd_tracks *tracks)
 {
     return tracks->most != 0 ? tracks->most
                              : (uint32_t)fd_budget(FD_TRACKS_RECORDS);
@@ -51,14 +51,14 @@ capacity(const fd_tracks *tracks)
 /* Add a record. The first pass collects all tracks until there are too many
  * records. */
 static fd_status
-add(fd_tracks *tracks, fd_track_record record)
+add_record(fd_tracks *tracks, fd_track_record record)
 {
     uint32_t passes = tracks->passes > 0 ? tracks->passes : 1;
     tracks->offered++;
     if ((record.track >> 32) % passes != tracks->pass) {
         return FD_OK;
     }
-    if (tracks->records.count >= capacity(tracks)) {
+    if (tracks->records.count >= track_capacity(tracks)) {
         tracks->left_out += tracks->passes > 0;
         return tracks->passes > 0 ? fd_map_put(&tracks->cut, record.track, 1)
                                   : FD_OK;
@@ -67,7 +67,7 @@ add(fd_tracks *tracks, fd_track_record record)
 }
 
 static uint64_t
-mix(uint64_t seed, fd_span value)
+mix_hash(uint64_t seed, fd_span value)
 {
     fd_span text = fd_timeline_text(value);
     uint64_t hash =
@@ -78,7 +78,7 @@ mix(uint64_t seed, fd_span value)
 static uint64_t
 thread_track(const fd_timeline_event *event)
 {
-    return mix(mix(1, event->pid), event->tid);
+    return mix_hash(mix_hash(1, event->pid), event->tid);
 }
 
 fd_status
@@ -99,29 +99,30 @@ fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
         record.profiled = event->cat.from != NULL
                        && fd_timeline_is_profiled(fd_span_inside(event->cat));
         record.end =
-            fd_timeline_named(event) ? (int64_t)mix(0, event->name) : 0;
+            fd_timeline_named(event) ? (int64_t)mix_hash(0, event->name) : 0;
         if (phase == 'X'
             && (!event->has_duration || event->duration < 0
                 || __builtin_add_overflow(event->start, event->duration,
                                           &record.end))) {
             return FD_OK;
         }
-        return add(tracks, record);
+        return add_record(tracks, record);
     }
     fd_span id = fd_timeline_id(event);
     if (strchr("stf", phase) != NULL && id.from != NULL) {
-        record.track = mix(mix(mix(2, event->cat), event->name), id);
-        fd_status status = add(tracks, record);
+        record.track =
+            mix_hash(mix_hash(mix_hash(2, event->cat), event->name), id);
+        fd_status status = add_record(tracks, record);
         record.track = thread_track(event);
         record.what = phase == 'f' && !event->encloses ? BEFORE_NEXT : POINT;
-        return status == FD_OK ? add(tracks, record) : status;
+        return status == FD_OK ? add_record(tracks, record) : status;
     }
     if (strchr("beSF", phase) != NULL && id.from != NULL) {
         bool local = event->local_id.from != NULL;
-        uint64_t seed = local ? mix(4, event->pid) : 3;
-        record.track = mix(mix(seed, event->cat), id);
+        uint64_t seed = local ? mix_hash(4, event->pid) : 3;
+        record.track = mix_hash(mix_hash(seed, event->cat), id);
         record.what = phase == 'b' || phase == 'S' ? 'b' : 'e';
-        return add(tracks, record);
+        return add_record(tracks, record);
     }
     return FD_OK;
 }
@@ -173,7 +174,7 @@ close_top(walk *w, int64_t time)
 }
 
 static void
-overlap(walk *w, bool profiled, fd_fault_position position)
+fault_overlap(walk *w, bool profiled, fd_fault_position position)
 {
     fd_faults_add(w->faults,
                   profiled ? FD_FAULT_PROFILER_OVERLAP : FD_FAULT_OVERLAP,
@@ -198,7 +199,7 @@ begin_slice(walk *w, const fd_track_record *record, fd_fault_position position)
     close_ended(w, record->time);
     if (whole && w->open.count > 0
         && w->open.list[w->open.count - 1].end < record->end) {
-        overlap(w, record->profiled, position);
+        fault_overlap(w, record->profiled, position);
         return FD_OK;
     }
     return fd_vector_push(&w->open, slice);
@@ -227,8 +228,8 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_position position)
         crosses = crosses || w->open.list[i].end < record->time;
     }
     if (crosses) {
-        overlap(w, w->open.list[at - 1].profiled,
-                w->open.list[at - 1].position);
+        fault_overlap(w, w->open.list[at - 1].profiled,
+                      w->open.list[at - 1].position);
     }
     memmove(&w->open.list[at - 1], &w->open.list[at],
             (w->open.count - at) * sizeof *w->open.list);
@@ -387,10 +388,10 @@ fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done)
     uint32_t count = tracks->records.count;
     walk w = {.faults = faults};
     fd_status status = FD_OK;
-    if (tracks->passes == 0 && tracks->offered > capacity(tracks)) {
+    if (tracks->passes == 0 && tracks->offered > track_capacity(tracks)) {
         /* Parts have unequal sizes: plan with half of the capacity. */
         tracks->passes =
-            (uint32_t)(2 * tracks->offered / capacity(tracks)) + 1;
+            (uint32_t)(2 * tracks->offered / track_capacity(tracks)) + 1;
         *done = false;
         return FD_OK;
     }

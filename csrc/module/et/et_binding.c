@@ -118,8 +118,8 @@ fd_et_summary_py(const fd_et *et, fd_et_format format)
 
 /* Read `path`, write `output` unless it is NULL, and return the summary. */
 static PyObject *
-convert(PyObject *module, const char *path, const char *output, unsigned edges,
-        long long rank)
+convert_trace(PyObject *module, const char *path, const char *output,
+              unsigned edges, long long rank)
 {
     fd_et et;
     fd_et_format format;
@@ -151,8 +151,8 @@ fd_et_convert_py(PyObject *module, PyObject *args, PyObject *kwargs)
     if (PyArg_ParseTupleAndKeywords(
             args, kwargs, "O&O&|$IL:et_convert", names, PyUnicode_FSConverter,
             &path, PyUnicode_FSConverter, &output, &edges, &rank)) {
-        made = convert(module, PyBytes_AS_STRING(path),
-                       PyBytes_AS_STRING(output), edges, rank);
+        made = convert_trace(module, PyBytes_AS_STRING(path),
+                             PyBytes_AS_STRING(output), edges, rank);
     }
     Py_XDECREF(path);
     Py_XDECREF(output);
@@ -172,15 +172,15 @@ fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     PyObject *made =
-        convert(module, PyBytes_AS_STRING(path), NULL, edges, rank);
+        convert_trace(module, PyBytes_AS_STRING(path), NULL, edges, rank);
     Py_DECREF(path);
     return made;
 }
 
 /* Export the calls of a recording in both formats. */
-static PyObject *export(PyObject *module, const char *path,
-                        const char *pytorch, const char *chakra,
-                        unsigned edges)
+static PyObject *
+export_recording(PyObject *module, const char *path, const char *pytorch,
+                 const char *chakra, unsigned edges)
 {
     fd_et et;
     fd_error error = {""};
@@ -217,9 +217,9 @@ fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                     PyUnicode_FSConverter, &path,
                                     PyUnicode_FSConverter, &pytorch,
                                     PyUnicode_FSConverter, &chakra, &edges)) {
-        made =
-            export(module, PyBytes_AS_STRING(path), PyBytes_AS_STRING(pytorch),
-                   PyBytes_AS_STRING(chakra), edges);
+        made = export_recording(module, PyBytes_AS_STRING(path),
+                                PyBytes_AS_STRING(pytorch),
+                                PyBytes_AS_STRING(chakra), edges);
     }
     Py_XDECREF(path);
     Py_XDECREF(pytorch);

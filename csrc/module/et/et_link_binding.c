@@ -54,8 +54,8 @@ typedef struct paths {
 } paths;
 
 static PyObject *
-run(PyObject *module, const paths *p, fd_et_link_options options,
-    long long rank)
+run_link(PyObject *module, const paths *p, fd_et_link_options options,
+         long long rank)
 {
     fd_et et;
     fd_kineto kineto;
@@ -96,7 +96,8 @@ fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs)
             args, kwargs, "O&O&O&|$ILp:et_link", names, PyUnicode_FSConverter,
             &p.et, PyUnicode_FSConverter, &p.kineto, PyUnicode_FSConverter,
             &p.output, &edges, &rank, &force)) {
-        made = run(module, &p, (fd_et_link_options){edges, force != 0}, rank);
+        made = run_link(module, &p, (fd_et_link_options){edges, force != 0},
+                        rank);
     }
     Py_XDECREF(p.et);
     Py_XDECREF(p.kineto);

@@ -25,7 +25,7 @@ fd_rows_limits(void)
 }
 
 static PyObject *
-known(int64_t number)
+known_stream(int64_t number)
 {
     return number == FD_NO_STREAM ? Py_NewRef(Py_None)
                                   : PyLong_FromLongLong(number);
@@ -80,9 +80,10 @@ fd_rows_streams(const fd_stats *stats)
             list,
             Py_BuildValue(
                 "{s:I,s:N,s:N,s:K,s:K,s:L,s:L,s:L,s:L,s:L,s:L,s:N,s:N}",
-                "rank", row->rank, "device", known(row->device), "stream",
-                known(row->stream), "count", (unsigned long long)row->count,
-                "launched", (unsigned long long)row->launched, "start",
+                "rank", row->rank, "device", known_stream(row->device),
+                "stream", known_stream(row->stream), "count",
+                (unsigned long long)row->count, "launched",
+                (unsigned long long)row->launched, "start",
                 (long long)row->first, "end", (long long)row->last, "busy",
                 (long long)row->busy, "host_wait", (long long)row->host_wait,
                 "kernel_wait", (long long)row->kernel_wait, "other_wait",

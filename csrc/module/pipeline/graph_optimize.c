@@ -145,7 +145,7 @@ take_watch(fd_pipeline_request *request, PyObject *watch, Py_buffer *view)
 }
 
 static PyObject *
-search(PyObject *self, const fd_pipeline_request *request)
+search_plan(PyObject *self, const fd_pipeline_request *request)
 {
     fd_pipeline pipeline;
     fd_error error = {""};
@@ -195,7 +195,7 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     else if (take_levels(costs, machines, bandwidths)
              && take_watch(&request, watch, &view)) {
-        made = search(self, &request);
+        made = search_plan(self, &request);
     }
     PyBuffer_Release(&view);
     return made;

@@ -17,7 +17,7 @@ typedef struct arguments {
 } arguments;
 
 static void
-clear(arguments *a)
+clear_arguments(arguments *a)
 {
     fd_free(a->known);
     fd_free(a->layers);
@@ -103,14 +103,14 @@ take_choice(arguments *a, PyObject *iterations)
 }
 
 static PyObject *
-theory(const fd_pipe_theory *of)
+theory_object(const fd_pipe_theory *of)
 {
     return Py_BuildValue("{s:L,s:d,s:d}", "makespan", (long long)of->makespan,
                          "of_total", of->of_total, "of_ideal", of->of_ideal);
 }
 
 static PyObject *
-schedule(const fd_pipe_report *report)
+schedule_object(const fd_pipe_report *report)
 {
     const fd_pipe_schedule *found = &report->schedule;
     if (!found->known) {
@@ -127,15 +127,16 @@ schedule(const fd_pipe_report *report)
         : found->blocking     ? "blocking"
         : found->mixed        ? "mixed"
                               : "posted",
-        "ideal", theory(&report->ifs.ideal), "stages",
-        theory(&report->ifs.stages), "base", theory(&report->ifs.base),
-        "in_flight", fd_plan_in_flights(&found->plan), "buffers",
+        "ideal", theory_object(&report->ifs.ideal), "stages",
+        theory_object(&report->ifs.stages), "base",
+        theory_object(&report->ifs.base), "in_flight",
+        fd_plan_in_flights(&found->plan), "buffers",
         fd_number_list(found->plan.buffers, found->plan.stages));
 }
 
 /* Return, per rank, the time that it waited for each stage. */
 static PyObject *
-waits(const fd_pipe_report *report)
+waits_object(const fd_pipe_report *report)
 {
     const fd_pipe *p = &report->pipeline;
     PyObject *rows = PyList_New(0);
@@ -166,14 +167,14 @@ result_of(const fd_pipe_report *report)
                                : PyLong_FromLong(p->iterations.list[drawn]));
     made = fd_columns_with(made, "ranks", fd_pipeline_ranks_py(report));
     made = fd_columns_with(made, "shares", fd_pipeline_shares_py(report));
-    made = fd_columns_with(made, "waits", waits(report));
+    made = fd_columns_with(made, "waits", waits_object(report));
     made =
         fd_columns_with(made, "intervals", fd_pipeline_intervals_py(report));
     made = fd_columns_with(made, "path", fd_pipeline_path_py(report));
     made = fd_columns_with(made, "jobs", fd_pipeline_jobs_py(report));
     made = fd_columns_with(made, "open", fd_pipeline_open_py(report));
     made = fd_columns_with(made, "alone", fd_pipeline_alone_py(report));
-    made = fd_columns_with(made, "schedule", schedule(report));
+    made = fd_columns_with(made, "schedule", schedule_object(report));
     return fd_columns_with(made, "what_if", fd_pipeline_ifs_py(report));
 }
 
@@ -220,6 +221,6 @@ fd_pipeline_report_py(PyObject *module, PyObject *args, PyObject *kwargs)
         && take_layers(&a, layers) && take_weights(&a, weights)) {
         made = report_of(module, &a);
     }
-    clear(&a);
+    clear_arguments(&a);
     return made;
 }

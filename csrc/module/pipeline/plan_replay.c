@@ -13,7 +13,7 @@ typedef struct priced {
 } priced;
 
 static void
-clear(priced *to)
+clear_prices(priced *to)
 {
     for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
         fd_free(to->stages[kind]);
@@ -36,7 +36,7 @@ take_kind(priced *to, const fd_plan *plan, int kind, PyObject *list)
 }
 
 static bool
-take(priced *to, const fd_plan *plan, PyObject *prices)
+take_prices(priced *to, const fd_plan *plan, PyObject *prices)
 {
     Py_ssize_t known = 0;
     for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
@@ -63,8 +63,8 @@ take(priced *to, const fd_plan *plan, PyObject *prices)
 }
 
 static PyObject *
-figures(const fd_plan *plan, const fd_replay *replay,
-        const fd_job_list *critical)
+figures_object(const fd_plan *plan, const fd_replay *replay,
+               const fd_job_list *critical)
 {
     size_t stride = sizeof *replay->stages / sizeof(int64_t);
     size_t count = plan->stages;
@@ -91,7 +91,7 @@ result_of(PyObject *self, const priced *with, bool blocking, bool times)
         }
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK
-                       ? figures(plan, &replay, &critical)
+                       ? figures_object(plan, &replay, &critical)
                        : fd_raise(fd_module_of(self), status, &error);
     if (times && made != NULL) {
         size_t count = plan->jobs.count;
@@ -119,9 +119,9 @@ fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     priced with = {.times = NULL};
-    PyObject *made = take(&with, fd_plan_of(self), prices)
+    PyObject *made = take_prices(&with, fd_plan_of(self), prices)
                        ? result_of(self, &with, blocking != 0, times != 0)
                        : NULL;
-    clear(&with);
+    clear_prices(&with);
     return made;
 }

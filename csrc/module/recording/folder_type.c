@@ -73,7 +73,7 @@ folder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 static void
-unlock(folder_object *self)
+unlock_folder(folder_object *self)
 {
     if (self->lock >= 0) {
         if (self->pid == getpid()) {
@@ -88,7 +88,7 @@ static void
 folder_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    unlock((folder_object *)self);
+    unlock_folder((folder_object *)self);
     fd_folder_close(&((folder_object *)self)->folder);
     type->tp_free(self);
     Py_DECREF(type);
@@ -296,7 +296,7 @@ folder_lock(PyObject *self, PyObject *argument)
     PyObject *name = name_in(argument);
     const fd_folder *folder = name != NULL ? folder_of(self) : NULL;
     fd_status status = FD_OK;
-    unlock(object);
+    unlock_folder(object);
     object->pid = getpid();
     if (folder != NULL) {
         status =
@@ -308,7 +308,7 @@ folder_lock(PyObject *self, PyObject *argument)
                               : fd_raise(fd_module_of(self), status, &error);
     }
     if (fd_lock_take(object->lock) == FD_LOCK_HELD) {
-        unlock(object);
+        unlock_folder(object);
         Py_RETURN_FALSE;
     }
     Py_RETURN_TRUE; /* also true if the file system does not support locks */
@@ -318,7 +318,7 @@ static PyObject *
 folder_unlock(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    unlock((folder_object *)self);
+    unlock_folder((folder_object *)self);
     Py_RETURN_NONE;
 }
 

@@ -38,7 +38,7 @@ static const fd_table calls_table =
     FD_TABLE("calls", call_columns, fd_diff_call, false);
 
 static PyObject *
-found(const fd_diff *diff)
+diff_object(const fd_diff *diff)
 {
     PyObject *rows = fd_columns(&rows_table, diff->rows.list, diff->rows.count,
                                 &diff->keys);
@@ -83,7 +83,7 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
     Py_BEGIN_ALLOW_THREADS
         status = fd_diff_make(&diff, &request);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? found(&diff) : PyErr_NoMemory();
+    PyObject *made = status == FD_OK ? diff_object(&diff) : PyErr_NoMemory();
     fd_diff_clear(&diff);
     return made;
 }

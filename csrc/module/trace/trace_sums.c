@@ -78,7 +78,7 @@ typedef PyObject *summary(const fd_trace *, const fd_groups *,
                           const fd_totals *);
 
 static PyObject *
-summarise(PyObject *self, PyObject *args, summary *sum)
+sum_object(PyObject *self, PyObject *args, summary *sum)
 {
     const char *by = "function";
     int rank = FD_ALL_RANKS;
@@ -107,13 +107,13 @@ summarise(PyObject *self, PyObject *args, summary *sum)
 PyObject *
 fd_trace_table(PyObject *self, PyObject *args)
 {
-    return summarise(self, args, group_totals);
+    return sum_object(self, args, group_totals);
 }
 
 PyObject *
 fd_trace_edges(PyObject *self, PyObject *args)
 {
-    return summarise(self, args, group_edges);
+    return sum_object(self, args, group_edges);
 }
 
 /* Return the group of each context except context 0, which is not a

@@ -42,7 +42,7 @@ note_step(const fd_state_family *f, const uint64_t *state)
 
 /* Add all states that follow a state. */
 static fd_status
-follow(fd_state_family *f, uint32_t state)
+follow_state(fd_state_family *f, uint32_t state)
 {
     uint32_t index;
     bool any = false;
@@ -118,7 +118,8 @@ step_cost(fd_state_family *f, uint64_t *work, chain_cost by)
 /* Return the layer with the lowest cost after a state, or the number of layers
  * if no layer qualifies. */
 static uint32_t
-cheapest(fd_state_family *f, uint64_t *work, uint32_t state, chain_cost by)
+cheapest_layer(fd_state_family *f, uint64_t *work, uint32_t state,
+               chain_cost by)
 {
     uint32_t best = f->layers->count;
     double least = INFINITY;
@@ -137,12 +138,12 @@ cheapest(fd_state_family *f, uint64_t *work, uint32_t state, chain_cost by)
 
 /* Add a chain of states. */
 static fd_status
-walk(fd_state_family *f, uint64_t *work, chain_cost by)
+walk_chain(fd_state_family *f, uint64_t *work, chain_cost by)
 {
     uint32_t state;
     fd_status status = fd_family_begin(f, &state);
     while (status == FD_OK) {
-        uint32_t best = cheapest(f, work, state, by);
+        uint32_t best = cheapest_layer(f, work, state, by);
         if (best == f->layers->count) {
             best = fd_family_source(f, fd_family_row(f, state));
         }
@@ -251,7 +252,7 @@ add_up(fd_states *states, const fd_state_family *f)
 }
 
 static fd_status
-fill(fd_states *states, const fd_state_family *f)
+fill_states(fd_states *states, const fd_state_family *f)
 {
     size_t count = f->count;
     states->count = f->count;
@@ -388,7 +389,7 @@ find_all(fd_state_family *f, const fd_states_limits *limits, uint32_t *found)
     note_start(f);
     for (uint32_t at = 0;
          at < f->count && f->count <= limits->found && status == FD_OK; at++) {
-        status = follow(f, at);
+        status = follow_state(f, at);
     }
     *found = f->count;
     if (status == FD_OK && f->count > limits->found) {
@@ -405,9 +406,9 @@ static fd_status
 find_chains(fd_state_family *f, uint64_t *work, uint32_t most)
 {
     each_alone(f);
-    fd_status status = walk(f, work, BY_TIME);
+    fd_status status = walk_chain(f, work, BY_TIME);
     if (status == FD_OK) {
-        status = walk(f, work, BY_CUT);
+        status = walk_chain(f, work, BY_CUT);
     }
     if (status == FD_OK && f->count > most) {
         thin_out(f, most);
@@ -435,7 +436,7 @@ fd_states_make(fd_states *states, const fd_model *model,
                                   : find_chains(&f, work, limits->chain);
     }
     if (status == FD_OK) {
-        status = fill(states, &f);
+        status = fill_states(states, &f);
     }
     fd_free(work);
     fd_family_clear(&f);

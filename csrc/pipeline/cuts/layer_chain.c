@@ -68,7 +68,7 @@ by_id(const void *a, const void *b)
 }
 
 static bool
-begins(const char *text, const char *with)
+begins_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -79,12 +79,12 @@ is_left_out(const fd_model *model, uint32_t node)
     const char *name = fd_model_text(model, model->nodes.list[node].name);
     bool source = model->in_first[node] == model->in_first[node + 1];
     bool sink = model->out_first[node] == model->out_first[node + 1];
-    return (source && begins(name, "Input"))
-        || (sink && begins(name, "__getitem__"));
+    return (source && begins_with(name, "Input"))
+        || (sink && begins_with(name, "__getitem__"));
 }
 
 static fd_status
-choose(fd_layers *layers, const fd_model *model, fd_error *error)
+choose_layers(fd_layers *layers, const fd_model *model, fd_error *error)
 {
     uint32_t nodes = model->nodes.count;
     named *list = fd_calloc((size_t)nodes + 1, sizeof *list);
@@ -112,7 +112,7 @@ choose(fd_layers *layers, const fd_model *model, fd_error *error)
 }
 
 static void
-relate(const fd_layers *layers, const fd_model *model)
+relate_layers(const fd_layers *layers, const fd_model *model)
 {
     for (uint32_t i = 0; i < model->nodes.count; i++) {
         uint32_t node = model->order[i];
@@ -178,7 +178,7 @@ fd_layers_make(fd_layers *layers, const fd_model *model, fd_error *error)
     if (layers->nodes == NULL || layers->layer_of == NULL) {
         return FD_ENOMEM;
     }
-    fd_status status = choose(layers, model, error);
+    fd_status status = choose_layers(layers, model, error);
     if (status != FD_OK) {
         return status;
     }
@@ -197,7 +197,7 @@ fd_layers_make(fd_layers *layers, const fd_model *model, fd_error *error)
         || layers->parent_words == NULL || layers->child_words == NULL) {
         return FD_ENOMEM;
     }
-    relate(layers, model);
+    relate_layers(layers, model);
     find_ranges(layers, layers->parents, layers->parent_words);
     find_ranges(layers, layers->children, layers->child_words);
     find_leaving(layers);

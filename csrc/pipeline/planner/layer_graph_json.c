@@ -21,14 +21,14 @@ typedef struct reading {
 } reading;
 
 static fd_status
-wrong(const reading *r, const char *field, const char *what)
+wrong_field(const reading *r, const char *field, const char *what)
 {
     return fd_fail(r->error, FD_EFORMAT, "%s: %s[%u].%s: %s", r->where,
                    r->list, r->at, field, what);
 }
 
 static const cJSON *
-member(const cJSON *object, const char *name)
+object_member(const cJSON *object, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(object, name);
 }
@@ -37,9 +37,9 @@ static fd_status
 read_text(const reading *r, const cJSON *object, const char *name,
           uint32_t *text)
 {
-    const cJSON *value = member(object, name);
+    const cJSON *value = object_member(object, name);
     if (!cJSON_IsString(value)) {
-        return wrong(r, name, "a text");
+        return wrong_field(r, name, "a text");
     }
     *text = fd_model_keep(r->model, value->valuestring,
                           strlen(value->valuestring));
@@ -49,7 +49,7 @@ read_text(const reading *r, const cJSON *object, const char *name,
 static fd_status
 read_about(fd_model *model, const cJSON *object, uint32_t *text)
 {
-    const cJSON *value = member(object, "about");
+    const cJSON *value = object_member(object, "about");
     if (!cJSON_IsObject(value) || value->child == NULL) {
         return FD_OK;
     }
@@ -66,12 +66,12 @@ static fd_status
 read_number(const reading *r, const cJSON *object, const char *name,
             bool may_lack, double *value)
 {
-    const cJSON *found = member(object, name);
+    const cJSON *found = object_member(object, name);
     if (may_lack && (found == NULL || cJSON_IsNull(found))) {
         return FD_OK;
     }
     if (!cJSON_IsNumber(found) || !(found->valuedouble >= 0)) {
-        return wrong(r, name, "a non-negative number");
+        return wrong_field(r, name, "a non-negative number");
     }
     *value = found->valuedouble;
     return FD_OK;
@@ -80,16 +80,16 @@ read_number(const reading *r, const cJSON *object, const char *name,
 static fd_status
 read_outputs(const reading *r, const cJSON *object, fd_model_node *node)
 {
-    const cJSON *list = member(object, "output_bytes");
+    const cJSON *list = object_member(object, "output_bytes");
     const cJSON *item;
     if (!cJSON_IsArray(list)) {
-        return wrong(r, "output_bytes", "a list of numbers");
+        return wrong_field(r, "output_bytes", "a list of numbers");
     }
     node->first_output = r->model->sizes.count;
     cJSON_ArrayForEach(item, list)
     {
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0)) {
-            return wrong(r, "output_bytes", "non-negative numbers");
+            return wrong_field(r, "output_bytes", "non-negative numbers");
         }
         fd_status status = fd_vector_push(&r->model->sizes, item->valuedouble);
         if (status != FD_OK) {
@@ -127,10 +127,10 @@ read_numbers(const reading *r, const cJSON *object, fd_model_node *node)
         status = read_number(r, object, "stage", true, &stage);
     }
     if (status == FD_OK && stage > FD_MODEL_NODES_MAX) {
-        status = wrong(r, "stage", "too large");
+        status = wrong_field(r, "stage", "too large");
     }
     if (status == FD_OK && stage > floor(stage)) {
-        status = wrong(r, "stage", "a whole number");
+        status = wrong_field(r, "stage", "a whole number");
     }
     node->stage = status == FD_OK ? (int32_t)stage : FD_NO_STAGE;
     return status;
@@ -195,7 +195,7 @@ static fd_status
 read_list(reading *r, const cJSON *document, const char *name,
           fd_status (*read)(const reading *r, const cJSON *item))
 {
-    const cJSON *list = member(document, name);
+    const cJSON *list = object_member(document, name);
     const cJSON *item;
     fd_status status = FD_OK;
     if (!cJSON_IsArray(list)) {
@@ -217,7 +217,7 @@ read_list(reading *r, const cJSON *document, const char *name,
 static fd_status
 read_document(reading *r, const cJSON *document)
 {
-    const cJSON *kind = member(document, "schema");
+    const cJSON *kind = object_member(document, "schema");
     size_t size = strlen(schema);
     if (!cJSON_IsString(kind)
         || strncmp(kind->valuestring, schema, size) != 0) {

@@ -29,7 +29,7 @@ static const char figures[] = " -- forward_compute_time=";
 static const char stage[] = " -- stage_id=";
 
 static fd_status
-wrong(const reading *r, const char *what, span field)
+wrong_line(const reading *r, const char *what, span field)
 {
     int shown = field.size < 60 ? (int)field.size : 60;
     return fd_fail(r->error, FD_EFORMAT, "%s:%lu: %s: '%.*s'", r->where,
@@ -54,13 +54,13 @@ position_of(span within, const char *text, bool last)
 }
 
 static span
-until(span text, const char *end)
+text_until(span text, const char *end)
 {
     return (span){text.from, (size_t)(end - text.from)};
 }
 
 static span
-from(span text, const char *begin)
+text_from(span text, const char *begin)
 {
     const char *end = text.from + text.size;
     return begin < end ? (span){begin, (size_t)(end - begin)} : (span){end, 0};
@@ -72,9 +72,9 @@ static span
 next_part(span *rest, const char *mark)
 {
     const char *end = position_of(*rest, mark, false);
-    span part = end == NULL ? *rest : until(*rest, end);
-    *rest = end == NULL ? from(*rest, rest->from + rest->size)
-                        : from(*rest, end + strlen(mark));
+    span part = end == NULL ? *rest : text_until(*rest, end);
+    *rest = end == NULL ? text_from(*rest, rest->from + rest->size)
+                        : text_from(*rest, end + strlen(mark));
     return part;
 }
 
@@ -84,12 +84,12 @@ read_number(const reading *r, const char *name, span text, double *value)
     if (!fd_digits_read(text.from, text.size, value)) {
         char what[64] = "";
         strncat(what, name, 32);
-        return wrong(r, strcat(what, " is not a finite number"), text);
+        return wrong_line(r, strcat(what, " is not a finite number"), text);
     }
     if (*value < 0) {
         char what[64] = "";
         strncat(what, name, 32);
-        return wrong(r, strcat(what, " is negative"), text);
+        return wrong_line(r, strcat(what, " is negative"), text);
     }
     return FD_OK;
 }
@@ -130,9 +130,9 @@ read_figures(const reading *r, span text, fd_model_node *node)
         size_t size = strlen(names[i]);
         if (part.size < size || memcmp(part.from, names[i], size) != 0) {
             char what[64] = "expected ";
-            return wrong(r, strncat(what, names[i], 32), part);
+            return wrong_line(r, strncat(what, names[i], 32), part);
         }
-        span value = from(part, part.from + size);
+        span value = text_from(part, part.from + size);
         char name[32] = "";
         strncat(name, names[i], size - 1);
         fd_status status = values[i] == NULL
@@ -142,7 +142,7 @@ read_figures(const reading *r, span text, fd_model_node *node)
             return status;
         }
     }
-    return rest.size == 0 ? FD_OK : wrong(r, "too many figures", rest);
+    return rest.size == 0 ? FD_OK : wrong_line(r, "too many figures", rest);
 }
 
 static fd_status
@@ -156,7 +156,7 @@ read_stage(const reading *r, span text, fd_model_node *node)
     }
     node->stage = number;
     return fits ? FD_OK
-                : wrong(r, "stage_id is not a non-negative number", text);
+                : wrong_line(r, "stage_id is not a non-negative number", text);
 }
 
 static fd_status
@@ -183,27 +183,28 @@ read_node(const reading *r, span line)
     const char *first = position_of(line, between, false);
     const char *meta = position_of(line, figures, true);
     if (first == NULL || meta == NULL) {
-        return wrong(r,
-                     "neither a node 'ID -- NAME -- "
-                     "forward_compute_time=...' nor an edge '<TAB>ID -- ID'",
-                     line);
+        return wrong_line(
+            r,
+            "neither a node 'ID -- NAME -- "
+            "forward_compute_time=...' nor an edge '<TAB>ID -- ID'",
+            line);
     }
     if (meta < first + strlen(between)) {
-        return wrong(r, "a node has a name between its id and its figures",
-                     line);
+        return wrong_line(
+            r, "a node has a name between its id and its figures", line);
     }
-    span text = from(line, meta + strlen(between));
+    span text = text_from(line, meta + strlen(between));
     const char *staged = position_of(text, stage, false);
     fd_status status = FD_OK;
     if (staged != NULL) {
-        status = read_stage(r, from(text, staged + strlen(stage)), &node);
-        text = until(text, staged);
+        status = read_stage(r, text_from(text, staged + strlen(stage)), &node);
+        text = text_until(text, staged);
     }
     if (status == FD_OK) {
         status = read_figures(r, text, &node);
     }
-    span name = from(until(line, meta), first + strlen(between));
-    return status == FD_OK ? add_node(r, &node, until(line, first), name)
+    span name = text_from(text_until(line, meta), first + strlen(between));
+    return status == FD_OK ? add_node(r, &node, text_until(line, first), name)
                            : status;
 }
 
@@ -212,15 +213,15 @@ read_edge(reading *r, span line)
 {
     const char *middle = position_of(line, between, false);
     if (middle == NULL) {
-        return wrong(r, "an edge is '<TAB>ID -- ID'", line);
+        return wrong_line(r, "an edge is '<TAB>ID -- ID'", line);
     }
-    named_edge edge = {until(line, middle),
-                       from(line, middle + strlen(between)), r->line};
+    named_edge edge = {text_until(line, middle),
+                       text_from(line, middle + strlen(between)), r->line};
     return fd_vector_push(&r->edges, edge);
 }
 
 static fd_status
-resolve(reading *r)
+resolve_edges(reading *r)
 {
     fd_model *model = r->model;
     for (uint32_t i = 0; i < r->edges.count; i++) {
@@ -231,7 +232,7 @@ resolve(reading *r)
             found[end] = fd_model_find(model, ends[end].from, ends[end].size);
             if (found[end] == model->nodes.count) {
                 r->line = named->line;
-                return wrong(r, "an edge of an unknown node", ends[end]);
+                return wrong_line(r, "an edge of an unknown node", ends[end]);
             }
         }
         fd_status status =
@@ -258,10 +259,10 @@ read_lines(reading *r, const char *text, size_t size)
         r->line++;
         text = stop + 1;
         if (memchr(line.from, '\0', line.size) != NULL) {
-            status = wrong(r, "a byte 0 in the line", line);
+            status = wrong_line(r, "a byte 0 in the line", line);
         }
         else if (line.size > 0 && *line.from == '\t') {
-            status = read_edge(r, from(line, line.from + 1));
+            status = read_edge(r, text_from(line, line.from + 1));
         }
         else if (line.size > 0) {
             status = read_node(r, line);
@@ -278,7 +279,7 @@ fd_model_read_text(fd_model *model, const char *text, size_t size,
     fd_error inner = {""};
     fd_status status = read_lines(&r, text, size);
     if (status == FD_OK) {
-        status = resolve(&r);
+        status = resolve_edges(&r);
     }
     if (status == FD_OK) {
         status = fd_model_close(model, &inner);

@@ -5,7 +5,7 @@
 
 /* Return the larger number; fmax is not inlined. */
 static inline double
-larger(double a, double b)
+larger_of(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -70,7 +70,7 @@ fd_level_compute(const fd_level *l, fd_block block)
 
 /* Return more than the rounding error of sums of times. */
 static double
-slack(const fd_states *states)
+time_slack(const fd_states *states)
 {
     return 1e-9 * states->times[states->count - 1];
 }
@@ -133,8 +133,8 @@ set_bound(const fd_level *l, row *r)
     r->bound = -1;
     for (uint32_t m = r->low; m <= r->high; m++) {
         if (is_open(l, r, m, r->back)) {
-            double value = larger(r->values[m - 1], l->floor);
-            r->bound = larger(r->bound, fmin(value, l->cap));
+            double value = larger_of(r->values[m - 1], l->floor);
+            r->bound = larger_of(r->bound, fmin(value, l->cap));
         }
     }
 }
@@ -143,8 +143,8 @@ static bool
 is_better(const fd_level *l, const row *r, uint32_t machines, double value,
           uint32_t back)
 {
-    double known = larger(r->values[machines - 1], l->floor);
-    double found = larger(value, l->floor);
+    double known = larger_of(r->values[machines - 1], l->floor);
+    double found = larger_of(value, l->floor);
     const fd_choice *how = &r->choices[machines - 1];
     return value <= l->cap
         && (found < known
@@ -160,7 +160,8 @@ try_fronts(const fd_level *l, row *r, const fd_open *cut, uint32_t back,
     bool found = false;
     uint32_t m = back + cut->least;
     for (m = m > r->low ? m : r->low; m <= r->high; m++) {
-        double value = larger(fd_level_value(l, cut->state, m - back), time);
+        double value =
+            larger_of(fd_level_value(l, cut->state, m - back), time);
         if (is_better(l, r, m, value, back)
             && has_room(l, (fd_block){cut->state, r->state}, back,
                         l->machines - m)) {
@@ -191,7 +192,8 @@ is_slow(const fd_level *l, const row *r, const fd_open *cut, uint32_t back)
 static double
 stage_time(const fd_stage_cost *cost)
 {
-    return larger(cost->compute + cost->reduce, larger(cost->in, cost->out));
+    return larger_of(cost->compute + cost->reduce,
+                     larger_of(cost->in, cost->out));
 }
 
 static void
@@ -240,11 +242,11 @@ open_until(const fd_level *l, uint32_t count, double time)
 /* Consider cuts, starting with the latest. The span of each number of machines
  * of the last stage begins where the previous one ended. */
 static void
-sweep(const fd_level *l, row *r)
+sweep_cuts(const fd_level *l, row *r)
 {
     double here = l->states->times[r->state];
     double begin = start_time(l->states, r->start);
-    double margin = slack(l->states);
+    double margin = time_slack(l->states);
     uint32_t next = l->opened;
     for (r->back = 1; next > 0; r->back++) {
         set_bound(l, r);
@@ -273,7 +275,7 @@ try_cuts(const fd_level *l, row *r)
     for (uint32_t m = r->first; m <= r->last; m += step) {
         r->low = m;
         r->high = m + step - 1;
-        sweep(l, r);
+        sweep_cuts(l, r);
     }
 }
 
@@ -305,7 +307,7 @@ try_fewer(const fd_level *l, row *r)
         double value = r->values[m - 1];
         bool cut = r->choices[m - 1].cut != FD_NO_STATE;
         if (m >= r->first
-            && (cut ? larger(fewer, l->floor) <= larger(value, l->floor)
+            && (cut ? larger_of(fewer, l->floor) <= larger_of(value, l->floor)
                     : fewer < value)) {
             r->values[m - 1] = fewer;
             r->choices[m - 1] = r->choices[m - 2];
@@ -319,7 +321,7 @@ static void
 take_range(const fd_level *l, row *r)
 {
     const fd_states *states = l->states;
-    double margin = slack(states);
+    double margin = time_slack(states);
     double each = l->unit * l->cap;
     double time = states->times[r->state] - start_time(states, r->start);
     bool whole = r->state == states->count - 1;

@@ -7,7 +7,8 @@ typedef FD_VECTOR(fd_clock_bound) bound_list;
 /* Collect bounds of the clock of a rank, from transfers with ranks of known
  * clocks. */
 static fd_status
-collect(bound_list *bounds, int64_t *unsure, const fd_pipe *p, uint32_t at)
+collect_bounds(bound_list *bounds, int64_t *unsure, const fd_pipe *p,
+               uint32_t at)
 {
     const fd_pipe_rank *rank = &p->ranks.list[at];
     fd_status status = FD_OK;
@@ -34,7 +35,7 @@ collect(bound_list *bounds, int64_t *unsure, const fd_pipe *p, uint32_t at)
 }
 
 static void
-move(fd_pipe *p, uint32_t at, const fd_clock_map *map)
+move_rank(fd_pipe *p, uint32_t at, const fd_clock_map *map)
 {
     fd_pipe_rank *rank = &p->ranks.list[at];
     for (uint32_t i = rank->first; i < rank->end; i++) {
@@ -48,11 +49,11 @@ move(fd_pipe *p, uint32_t at, const fd_clock_map *map)
 /* Set the clock of a rank from its bounds. Return whether the clock became
  * known. */
 static fd_status
-settle(bool *done, bound_list *bounds, fd_pipe *p, uint32_t at)
+settle_clock(bool *done, bound_list *bounds, fd_pipe *p, uint32_t at)
 {
     fd_clock_fit fit;
     int64_t unsure;
-    fd_status status = collect(bounds, &unsure, p, at);
+    fd_status status = collect_bounds(bounds, &unsure, p, at);
     if (status != FD_OK || bounds->count == 0) {
         return status;
     }
@@ -61,7 +62,7 @@ settle(bool *done, bound_list *bounds, fd_pipe *p, uint32_t at)
         return FD_OK; /* one direction gives no bound */
     }
     if (status == FD_OK) {
-        move(p, at, &fit.map);
+        move_rank(p, at, &fit.map);
         p->ranks.list[at].unsure = fit.uncertainty_ns + unsure;
         *done = true;
     }
@@ -99,7 +100,7 @@ fd_pipeline_clocks(fd_pipe *p)
         done = false;
         for (uint32_t i = 0; i < p->ranks.count && status == FD_OK; i++) {
             if (p->ranks.list[i].unsure < 0) {
-                status = settle(&done, &bounds, p, i);
+                status = settle_clock(&done, &bounds, p, i);
             }
         }
     }

@@ -40,7 +40,7 @@ is_bound(const walk *w, uint32_t at)
 }
 
 static fd_status
-piece(walk *w, int64_t start, int64_t end, uint32_t job, uint32_t at)
+add_piece(walk *w, int64_t start, int64_t end, uint32_t job, uint32_t at)
 {
     start = start < w->start ? w->start : start;
     if (end <= start) {
@@ -74,7 +74,7 @@ cause_of(const walk *w, uint32_t at)
 }
 
 static void
-turn(fd_pipe_path *path)
+turn_path(fd_pipe_path *path)
 {
     for (uint32_t i = 0, j = path->pieces.count; i + 1 < j; i++) {
         fd_pipe_piece swapped = path->pieces.list[--j];
@@ -101,13 +101,13 @@ trace_back(walk *w)
            && (job_at(w, at)->flags & FD_PIPE_ON_PATH) == 0) {
         fd_pipe_job *job = job_at(w, at);
         rank = job->at;
-        status = piece(w, job->end, time, FD_NO_PIPE_JOB, rank);
+        status = add_piece(w, job->end, time, FD_NO_PIPE_JOB, rank);
         time = job->end < time ? job->end : time;
         job->flags |= FD_PIPE_ON_PATH;
         int64_t begin = is_bound(w, at) ? job->ready : job->start;
         begin = begin < time ? begin : time;
         if (status == FD_OK) {
-            status = piece(w, begin, time, at, rank);
+            status = add_piece(w, begin, time, at, rank);
         }
         time = begin;
         if (is_bound(w, at) && job->ready > job->start) {
@@ -120,9 +120,9 @@ trace_back(walk *w)
         at = cause_of(w, at);
     }
     if (status == FD_OK) {
-        status = piece(w, w->start, time, FD_NO_PIPE_JOB, rank);
+        status = add_piece(w, w->start, time, FD_NO_PIPE_JOB, rank);
     }
-    turn(w->path);
+    turn_path(w->path);
     return status;
 }
 
@@ -133,7 +133,7 @@ end_of(const walk *w, uint32_t at)
 }
 
 static bool
-lower(walk *w, uint32_t at, int64_t end)
+lower_end(walk *w, uint32_t at, int64_t end)
 {
     int64_t *now = end_of(w, at);
     bool changed = end < *now;
@@ -161,7 +161,7 @@ latest_start(const walk *w, uint32_t at)
 
 /* Apply the latest start of `at` to the jobs before it. */
 static bool
-relax(walk *w, uint32_t at)
+relax_job(walk *w, uint32_t at)
 {
     const fd_pipe_job *job = job_at(w, at);
     int64_t start = latest_start(w, at);
@@ -181,14 +181,14 @@ relax(walk *w, uint32_t at)
     bool changed = false;
     int64_t allowed = start - (job->start - free);
     if (before != FD_NO_PIPE_JOB) {
-        changed = lower(w, before, allowed);
+        changed = lower_end(w, before, allowed);
         const fd_pipe_job *last = job_at(w, before);
         if (before > w->base && fd_pipeline_is_same_call(last, last - 1)) {
-            changed = lower(w, before - 1, allowed) || changed;
+            changed = lower_end(w, before - 1, allowed) || changed;
         }
     }
     if (maker != FD_NO_PIPE_JOB) {
-        changed = lower(w, maker, allowed) || changed;
+        changed = lower_end(w, maker, allowed) || changed;
     }
     return changed;
 }
@@ -211,7 +211,7 @@ find_slack(walk *w)
     for (int pass = 0; changed && pass < MOST_PASSES; pass++) {
         changed = false;
         for (uint32_t i = 0; i < w->jobs.count; i++) {
-            changed = relax(w, w->jobs.list[i]) || changed;
+            changed = relax_job(w, w->jobs.list[i]) || changed;
         }
     }
     for (uint32_t i = 0; i < w->jobs.count; i++) {
@@ -235,7 +235,7 @@ by_start(const void *left, const void *right)
 
 /* Collect all jobs of the line, sorted by begin, the latest first. */
 static fd_status
-gather(walk *w)
+gather_jobs(walk *w)
 {
     const fd_pipe *p = w->p;
     FD_VECTOR(const fd_pipe_job *) jobs = {NULL, 0, 0};
@@ -276,7 +276,7 @@ fd_pipeline_path(fd_pipe_path *path, fd_pipe *p, const fd_pipe_idle *idle,
               .idle = idle,
               .line = line,
               .iteration = iteration};
-    fd_status status = gather(&w);
+    fd_status status = gather_jobs(&w);
     if (status == FD_OK && w.jobs.count > 0) {
         status = trace_back(&w);
     }

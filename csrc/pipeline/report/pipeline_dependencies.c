@@ -3,7 +3,7 @@
 #include "base/hash.h"
 
 /* Computations and receives by line, iteration, stage, micro-batch and
- * role(). */
+ * job_role(). */
 typedef struct table {
     uint32_t *slots; /* owned; job plus 1 */
     uint32_t mask;
@@ -12,7 +12,7 @@ typedef struct table {
 enum { FORWARD, BACKWARD, TAKES_FORWARD, TAKES_BACKWARD, NO_ROLE };
 
 static int
-role(const fd_pipe_job *job)
+job_role(const fd_pipe_job *job)
 {
     if (job->micro_batch < 0 || job->stage < 0) {
         return NO_ROLE;
@@ -46,7 +46,8 @@ slot_of(const table *t, const fd_pipe *p, const fd_pipe_job *job, int of_role,
     while (t->slots[at] != 0) {
         const fd_pipe_job *there = &p->jobs.list[t->slots[at] - 1];
         if (there->iteration == job->iteration && there->stage == stage
-            && there->micro_batch == job->micro_batch && role(there) == of_role
+            && there->micro_batch == job->micro_batch
+            && job_role(there) == of_role
             && p->ranks.list[there->at].line == line) {
             break;
         }
@@ -58,7 +59,7 @@ slot_of(const table *t, const fd_pipe *p, const fd_pipe_job *job, int of_role,
 static uint32_t
 producer_of(const table *t, const fd_pipe *p, const fd_pipe_job *job)
 {
-    int of = role(job);
+    int of = job_role(job);
     if (of != FORWARD && of != BACKWARD) {
         return FD_NO_PIPE_JOB;
     }
@@ -85,7 +86,7 @@ fd_pipeline_find_producers(uint32_t *producers, const fd_pipe *p)
     }
     for (uint32_t i = 0; i < p->jobs.count; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
-        int of = role(job);
+        int of = job_role(job);
         if (of != NO_ROLE) {
             uint32_t *slot = slot_of(&t, p, job, of, job->stage);
             *slot = *slot == 0 ? i + 1 : *slot;

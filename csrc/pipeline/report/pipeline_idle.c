@@ -43,7 +43,7 @@ fd_pipe_part_of(const fd_pipe_job *job)
 }
 
 static fd_pipe_part
-phase(const sweep *s, int64_t time)
+idle_phase(const sweep *s, int64_t time)
 {
     return time < s->backward ? FD_PART_WARM_UP
          : time >= s->forward ? FD_PART_COOL_DOWN
@@ -51,8 +51,8 @@ phase(const sweep *s, int64_t time)
 }
 
 static void
-count(sweep *s, int64_t end, fd_pipe_part part, uint32_t job,
-      uint32_t for_rank)
+count_idle(sweep *s, int64_t end, fd_pipe_part part, uint32_t job,
+           uint32_t for_rank)
 {
     if (end <= s->time) {
         return;
@@ -77,7 +77,7 @@ count(sweep *s, int64_t end, fd_pipe_part part, uint32_t job,
 }
 
 static int64_t
-earlier(int64_t a, int64_t b)
+earlier_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -95,10 +95,10 @@ count_job(sweep *s, uint32_t at, int64_t end)
             && job[-1].ready > job->ready) {
             late = job - 1;
         }
-        count(s, earlier(end, late->ready), phase(s, s->time), at,
-              s->p->jobs.list[late->other].at);
+        count_idle(s, earlier_of(end, late->ready), idle_phase(s, s->time), at,
+                   s->p->jobs.list[late->other].at);
     }
-    count(s, end, fd_pipe_part_of(job), at, FD_NO_PIPE_JOB);
+    count_idle(s, end, fd_pipe_part_of(job), at, FD_NO_PIPE_JOB);
 }
 
 /* Count the time between jobs; `next` is the following one. */
@@ -106,16 +106,16 @@ static void
 count_gap(sweep *s, uint32_t next, uint32_t last, int64_t end)
 {
     if (next == last) {
-        count(s, end, FD_PART_COOL_DOWN, FD_NO_PIPE_JOB, FD_NO_PIPE_JOB);
+        count_idle(s, end, FD_PART_COOL_DOWN, FD_NO_PIPE_JOB, FD_NO_PIPE_JOB);
         return;
     }
     fd_pipe_dependency dependency =
         fd_pipeline_dependency(s->p, s->idle->producers, next, last);
     if (dependency.rank != FD_NO_PIPE_JOB) {
-        count(s, earlier(end, dependency.time), phase(s, s->time),
-              FD_NO_PIPE_JOB, dependency.rank);
+        count_idle(s, earlier_of(end, dependency.time), idle_phase(s, s->time),
+                   FD_NO_PIPE_JOB, dependency.rank);
     }
-    count(s, end, FD_PART_LAUNCH, FD_NO_PIPE_JOB, FD_NO_PIPE_JOB);
+    count_idle(s, end, FD_PART_LAUNCH, FD_NO_PIPE_JOB, FD_NO_PIPE_JOB);
 }
 
 static void
@@ -137,7 +137,7 @@ pop_ended(sweep *s)
 
 /* Count time up to `until`, before the job `next`. */
 static void
-drain(sweep *s, uint32_t next, uint32_t last, int64_t until)
+drain_jobs(sweep *s, uint32_t next, uint32_t last, int64_t until)
 {
     pop_ended(s);
     while (s->time < until) {
@@ -146,7 +146,7 @@ drain(sweep *s, uint32_t next, uint32_t last, int64_t until)
         }
         else {
             uint32_t top = s->open.list[s->open.count - 1];
-            count_job(s, top, earlier(s->p->jobs.list[top].end, until));
+            count_job(s, top, earlier_of(s->p->jobs.list[top].end, until));
         }
         pop_ended(s);
     }
@@ -162,10 +162,10 @@ find_phases(sweep *s, fd_pipe_cell cell)
         const fd_pipe_job *job = &s->p->jobs.list[i];
         if (job->kind == FD_JOB_F) {
             s->forward = job->end > s->forward ? job->end : s->forward;
-            first = earlier(first, job->start);
+            first = earlier_of(first, job->start);
         }
         else if (job->kind == FD_JOB_B || job->kind == FD_JOB_I) {
-            s->backward = earlier(s->backward, job->start);
+            s->backward = earlier_of(s->backward, job->start);
         }
     }
     if (s->backward == INT64_MAX) {
@@ -174,7 +174,7 @@ find_phases(sweep *s, fd_pipe_cell cell)
 }
 
 static void
-run(sweep *s)
+run_sweep(sweep *s)
 {
     fd_pipe_cell cell = fd_pipeline_cell(s->p, s->at, s->iteration);
     find_phases(s, cell);
@@ -183,7 +183,7 @@ run(sweep *s)
     s->open.count = 0;
     for (uint32_t i = cell.first; i < cell.end && s->status == FD_OK; i++) {
         fd_pipe_job *job = &s->p->jobs.list[i];
-        drain(s, i, cell.end, job->start);
+        drain_jobs(s, i, cell.end, job->start);
         job->before = s->latest;
         if (i > cell.first && fd_pipeline_is_same_call(job, job - 1)) {
             job->before = job[-1].before;
@@ -193,7 +193,7 @@ run(sweep *s)
         }
     }
     if (s->status == FD_OK) {
-        drain(s, cell.end, cell.end, s->share->end);
+        drain_jobs(s, cell.end, cell.end, s->share->end);
     }
 }
 
@@ -207,7 +207,7 @@ sweep_all(fd_pipe_idle *idle, fd_pipe *p)
             s.iteration = j;
             s.share = fd_pipe_share_of(idle->shares, p, i, j);
             if (s.status == FD_OK && s.share->end > s.share->start) {
-                run(&s);
+                run_sweep(&s);
             }
             if (s.status == FD_OK) {
                 s.status = fd_pipeline_in_flight(p, fd_pipeline_cell(p, i, j),
@@ -287,7 +287,7 @@ has_weights_apart(const fd_pipe *p, fd_pipe_cell cell)
 }
 
 static fd_status
-step(holding *h, const fd_pipe_job *job, bool apart)
+step_holding(holding *h, const fd_pipe_job *job, bool apart)
 {
     if (job->micro_batch < 0 || job->stage < 0) {
         return FD_OK;
@@ -319,7 +319,7 @@ fd_pipeline_in_flight(const fd_pipe *p, fd_pipe_cell cell, uint32_t *in_flight,
     *in_flight = 0;
     *bytes = 0;
     for (uint32_t i = cell.first; i < cell.end && status == FD_OK; i++) {
-        status = step(&h, &p->jobs.list[i], apart);
+        status = step_holding(&h, &p->jobs.list[i], apart);
         *in_flight = h.in_flight > *in_flight ? h.in_flight : *in_flight;
         *bytes = h.sum > *bytes ? h.sum : *bytes;
     }

@@ -9,7 +9,7 @@ typedef struct end_table {
 } end_table;
 
 static bool
-fits(const fd_pipe_job *job)
+job_fits(const fd_pipe_job *job)
 {
     return fd_pipe_moves(job) && job->micro_batch >= 0 && job->stage >= 0
         && job->peer >= 0;
@@ -22,7 +22,7 @@ is_gradient(const fd_pipe_job *job)
 }
 
 static int32_t
-lower(const fd_pipe_job *job)
+lower_stage(const fd_pipe_job *job)
 {
     return job->stage < job->peer ? job->stage : job->peer;
 }
@@ -31,7 +31,7 @@ static bool
 same_transfer(const fd_pipe *p, const fd_pipe_job *a, const fd_pipe_job *b)
 {
     return a->iteration == b->iteration && a->micro_batch == b->micro_batch
-        && lower(a) == lower(b) && is_gradient(a) == is_gradient(b)
+        && lower_stage(a) == lower_stage(b) && is_gradient(a) == is_gradient(b)
         && p->ranks.list[a->at].line == p->ranks.list[b->at].line;
 }
 
@@ -41,7 +41,7 @@ hash_of(const fd_pipe *p, const fd_pipe_job *job, bool sends)
     uint64_t where =
         (uint64_t)(uint32_t)job->iteration << 32 | (uint32_t)job->micro_batch;
     uint64_t which = (uint64_t)p->ranks.list[job->at].line << 32
-                   | (uint32_t)lower(job) << 2
+                   | (uint32_t)lower_stage(job) << 2
                    | (uint32_t)is_gradient(job) << 1 | sends;
     return (uint32_t)fd_hash_word(fd_hash_word(where) ^ which);
 }
@@ -77,8 +77,8 @@ open_table(end_table *table, const fd_pipe *p)
 /* Join both ends of each transfer. `firsts`: per job, the first job of its end
  * + 1. */
 static fd_status
-join(fd_pipe_matches *found, fd_pipe *p, const end_table *table,
-     const uint32_t *firsts)
+join_ends(fd_pipe_matches *found, fd_pipe *p, const end_table *table,
+          const uint32_t *firsts)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < p->jobs.count && status == FD_OK; i++) {
@@ -87,7 +87,7 @@ join(fd_pipe_matches *found, fd_pipe *p, const end_table *table,
             continue;
         }
         bool sends = fd_pipe_sends(job);
-        uint32_t other = fits(job) ? *slot_of(table, p, job, !sends) : 0;
+        uint32_t other = job_fits(job) ? *slot_of(table, p, job, !sends) : 0;
         uint32_t first = firsts[i];
         if (other == 0) {
             status = fd_vector_push(&found->alone, i);
@@ -117,14 +117,14 @@ fd_pipeline_match(fd_pipe_matches *found, fd_pipe *p)
     fd_status status = firsts == NULL ? FD_ENOMEM : open_table(&table, p);
     for (uint32_t i = 0; i < p->jobs.count && status == FD_OK; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
-        if (fits(job)) {
+        if (job_fits(job)) {
             uint32_t *slot = slot_of(&table, p, job, fd_pipe_sends(job));
             *slot = *slot == 0 ? i + 1 : *slot;
             firsts[i] = *slot;
         }
     }
     if (status == FD_OK) {
-        status = join(found, p, &table, firsts);
+        status = join_ends(found, p, &table, firsts);
     }
     fd_free(firsts);
     fd_free(table.slots);
@@ -140,7 +140,7 @@ fd_pipe_matches_clear(fd_pipe_matches *found)
 /* Return the time when both ends had begun. A send that ended before that was
  * buffered: it did not wait. */
 static int64_t
-meeting(const fd_pipe *p, uint32_t at)
+meeting_time(const fd_pipe *p, uint32_t at)
 {
     const fd_pipe_job *job = &p->jobs.list[at];
     if (job->other == FD_NO_PIPE_JOB || (job->flags & FD_PIPE_POSTED) != 0) {
@@ -160,6 +160,6 @@ fd_pipeline_meet(fd_pipe *p)
 {
     for (uint32_t i = 0; i < p->jobs.count; i++) {
         fd_pipe_job *job = &p->jobs.list[i];
-        job->ready = fd_pipe_moves(job) ? meeting(p, i) : job->start;
+        job->ready = fd_pipe_moves(job) ? meeting_time(p, i) : job->start;
     }
 }

@@ -31,8 +31,8 @@ is_same(const fd_pipe_job *job, const fd_plan_job *planned)
 }
 
 static void
-tell(char *text, size_t capacity, const fd_pipe_rank *rank,
-     const fd_pipe_job *job, const fd_plan_job *planned)
+tell_difference(char *text, size_t capacity, const fd_pipe_rank *rank,
+                const fd_pipe_job *job, const fd_plan_job *planned)
 {
     char has[48] = "nothing more";
     char wants[48] = "nothing more";
@@ -52,8 +52,8 @@ tell(char *text, size_t capacity, const fd_pipe_rank *rank,
 /* Return whether a rank computed in the order of the plan; if not, describe
  * the difference. */
 static bool
-follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
-        char *text, size_t capacity)
+follows_plan(const fd_pipe *p, const fd_plan *plan, uint32_t at,
+             uint32_t iteration, char *text, size_t capacity)
 {
     const fd_pipe_rank *rank = &p->ranks.list[at];
     fd_pipe_cell cell = fd_pipeline_cell(p, at, iteration);
@@ -74,7 +74,7 @@ follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
             return true;
         }
         if (job == NULL || planned == NULL || !is_same(job, planned)) {
-            tell(text, capacity, rank, job, planned);
+            tell_difference(text, capacity, rank, job, planned);
             return false;
         }
     }
@@ -102,8 +102,8 @@ try_schedule(fd_pipe_schedule *found, const fd_pipe *p,
         if (index >= 0 && cell.end > cell.first) {
             found->known =
                 (uint32_t)index < found->plan.stages
-                && follows(p, &found->plan, i, drawn, found->difference,
-                           sizeof found->difference);
+                && follows_plan(p, &found->plan, i, drawn, found->difference,
+                                sizeof found->difference);
         }
     }
     return status;
@@ -153,7 +153,7 @@ typedef struct sums {
 } sums;
 
 static size_t
-slot(const sums *s, int kind, int32_t stage, int32_t micro_batch)
+sum_slot(const sums *s, int kind, int32_t stage, int32_t micro_batch)
 {
     uint32_t batch = micro_batch < 0 || (uint32_t)micro_batch >= s->batches
                        ? s->batches
@@ -193,7 +193,7 @@ add_cell(sums *s, const fd_pipe *p, const fd_pipe_idle *idle,
             || (job->flags & FD_PIPE_POSTED) != 0) {
             continue;
         }
-        size_t to = slot(s, job->kind, job->stage, job->micro_batch);
+        size_t to = sum_slot(s, job->kind, job->stage, job->micro_batch);
         s->time[to] += job->end - job->ready;
         if (!fd_pipe_moves(job)) {
             s->time[to] += gap;
@@ -242,7 +242,7 @@ add_sends(sums *s, const fd_pipe *p, const uint32_t *waits, fd_pipe_cell cell)
         const fd_pipe_job *job = &p->jobs.list[i];
         if (fd_pipe_moves(job) && fd_pipe_sends(job) && fd_pipe_post(p, i) == i
             && job->stage >= 0 && (uint32_t)job->stage < s->globals) {
-            size_t to = slot(s, job->kind, job->stage, job->micro_batch);
+            size_t to = sum_slot(s, job->kind, job->stage, job->micro_batch);
             s->time[to] += goes_on(p, waits, i) ? 1 : -1;
             s->count[to]++;
         }
@@ -256,7 +256,7 @@ mean_of(const sums *s, int kind, int32_t stage)
     int64_t time = 0;
     int64_t count = 0;
     for (uint32_t batch = 0; batch <= s->batches; batch++) {
-        size_t from = slot(s, kind, stage, (int32_t)batch);
+        size_t from = sum_slot(s, kind, stage, (int32_t)batch);
         time += s->time[from];
         count += s->count[from];
     }
@@ -278,7 +278,7 @@ take_means(fd_pipe_schedule *found, const sums *s)
     }
     for (uint32_t i = 0; i < plan->jobs.count && all; i++) {
         const fd_plan_job *job = &plan->jobs.list[i];
-        size_t from = slot(s, job->kind, job->stage, job->micro_batch);
+        size_t from = sum_slot(s, job->kind, job->stage, job->micro_batch);
         found->times[i] = s->count[from] > 0
                             ? s->time[from] / s->count[from]
                             : found->prices[job->kind][job->stage];
@@ -305,7 +305,8 @@ close_sums(sums *s)
 }
 
 static fd_status
-measure(fd_pipe_schedule *found, const fd_pipe *p, const fd_pipe_idle *idle)
+measure_schedule(fd_pipe_schedule *found, const fd_pipe *p,
+                 const fd_pipe_idle *idle)
 {
     sums s;
     fd_status status = open_sums(&s, found);
@@ -335,7 +336,8 @@ take_posted(fd_pipe_schedule *found, const sums *s)
         const fd_plan_job *job = &plan->jobs.list[i];
         if (fd_job_is_send((fd_job_kind)job->kind)) {
             found->posted[i] =
-                s->time[slot(s, job->kind, job->stage, job->micro_batch)] >= 0;
+                s->time[sum_slot(s, job->kind, job->stage, job->micro_batch)]
+                >= 0;
             sends++;
             posted += found->posted[i];
         }
@@ -428,7 +430,7 @@ fd_pipe_find_schedule(fd_pipe_schedule *found, const fd_pipe *p,
     }
     fd_status status = find_schedule(found, p, idle, named);
     if (status == FD_OK && found->known) {
-        status = measure(found, p, idle);
+        status = measure_schedule(found, p, idle);
     }
     if (status == FD_OK && found->known && has_moves(p)) {
         status = find_posted(found, p, idle);

@@ -14,7 +14,7 @@ is_empty(fd_pipe_cell cell)
 }
 
 static void
-widen(iteration_span *w, const fd_pipe *p, fd_pipe_cell cell)
+widen_span(iteration_span *w, const fd_pipe *p, fd_pipe_cell cell)
 {
     w->present += !is_empty(cell);
     for (uint32_t i = cell.first; i < cell.end; i++) {
@@ -36,7 +36,7 @@ find_span(fd_pipe_share *shares, const fd_pipe *p, uint32_t line,
         if (p->ranks.list[i].line == line) {
             fd_pipe_cell cell = fd_pipeline_cell(p, i, iteration);
             members++;
-            widen(&w, p, cell);
+            widen_span(&w, p, cell);
             /* The last iteration of a killed process is incomplete. */
             w.broken = w.broken
                     || (p->ranks.list[i].killed && !is_empty(cell)
@@ -71,7 +71,8 @@ first_whole(fd_pipe_share *shares, const fd_pipe *p, uint32_t *count)
 }
 
 static void
-choose(fd_pipe_share *shares, const fd_pipe *p, const fd_pipe_choice *choice)
+choose_iterations(fd_pipe_share *shares, const fd_pipe *p,
+                  const fd_pipe_choice *choice)
 {
     uint32_t count;
     uint32_t first = first_whole(shares, p, &count);
@@ -90,7 +91,7 @@ choose(fd_pipe_share *shares, const fd_pipe *p, const fd_pipe_choice *choice)
 
 /* Return the chosen iteration with the median duration. */
 static int32_t
-middle(fd_pipe_share *shares, const fd_pipe *p)
+middle_iteration(fd_pipe_share *shares, const fd_pipe *p)
 {
     for (uint32_t i = 0; i < p->ranks.count; i++) {
         uint32_t chosen = 0;
@@ -124,6 +125,6 @@ fd_pipeline_iteration_spans(fd_pipe_share *shares, const fd_pipe *p,
             find_span(shares, p, line, j);
         }
     }
-    choose(shares, p, choice);
-    return middle(shares, p);
+    choose_iterations(shares, p, choice);
+    return middle_iteration(shares, p);
 }

@@ -152,7 +152,7 @@ count_stages(fd_pipe *p)
 
 /* Set the direction of a transfer whose job does not state it. */
 static void
-aim(fd_pipe *p, fd_pipe_job *job)
+aim_transfer(fd_pipe *p, fd_pipe_job *job)
 {
     bool sends = job->kind == FD_PIPE_SEND;
     int32_t last = (int32_t)p->globals - 1;
@@ -258,7 +258,7 @@ list_iterations(fd_pipe *p)
 }
 
 static fd_status
-part(fd_pipe *p)
+part_iterations(fd_pipe *p)
 {
     size_t count = (size_t)p->ranks.count * p->iterations.count;
     p->cells = fd_calloc(count + 1, sizeof *p->cells);
@@ -286,7 +286,7 @@ fd_pipeline_settle(fd_pipe *p)
     fill_stages(p);
     count_stages(p);
     for (uint32_t i = 0; i < p->jobs.count; i++) {
-        aim(p, &p->jobs.list[i]);
+        aim_transfer(p, &p->jobs.list[i]);
     }
     find_lines(p);
     for (uint32_t i = 0; i < p->ranks.count; i++) {
@@ -297,5 +297,5 @@ fd_pipeline_settle(fd_pipe *p)
         }
     }
     fd_status status = list_iterations(p);
-    return status == FD_OK ? part(p) : status;
+    return status == FD_OK ? part_iterations(p) : status;
 }

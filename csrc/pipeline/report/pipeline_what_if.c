@@ -19,8 +19,8 @@ typedef struct study {
 
 /* Simulate a plan. `posted` NULL: transfers are overlapped. */
 static fd_status
-simulate(fd_pipe_theory *theory, const fd_plan *plan, const int64_t *times,
-         const bool *posted)
+simulate_plan(fd_pipe_theory *theory, const fd_plan *plan,
+              const int64_t *times, const bool *posted)
 {
     fd_replay replay;
     fd_status status =
@@ -44,7 +44,7 @@ simulate(fd_pipe_theory *theory, const fd_plan *plan, const int64_t *times,
 }
 
 static fd_status
-add(study *s, const fd_pipe_if *change)
+add_change(study *s, const fd_pipe_if *change)
 {
     return fd_vector_push(&s->made->list, *change);
 }
@@ -55,9 +55,10 @@ static fd_status
 add_simulated(study *s, fd_pipe_if change, const bool *posted)
 {
     fd_pipe_theory simulated;
-    fd_status status = simulate(&simulated, &s->found->plan, s->times, posted);
+    fd_status status =
+        simulate_plan(&simulated, &s->found->plan, s->times, posted);
     change.saves = s->made->base.makespan - simulated.makespan;
-    return status == FD_OK ? add(s, &change) : status;
+    return status == FD_OK ? add_change(s, &change) : status;
 }
 
 static void
@@ -68,7 +69,7 @@ take_base(study *s)
 }
 
 static int64_t
-mean(const int64_t *prices, uint32_t count)
+mean_price(const int64_t *prices, uint32_t count)
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -85,7 +86,7 @@ take_balanced(study *s)
     for (uint32_t i = 0; i < plan->jobs.count; i++) {
         fd_job_kind kind = (fd_job_kind)plan->jobs.list[i].kind;
         if (fd_job_is_compute(kind)) {
-            s->times[i] = mean(s->found->prices[kind], s->globals);
+            s->times[i] = mean_price(s->found->prices[kind], s->globals);
         }
     }
 }
@@ -103,25 +104,25 @@ drop_others(study *s)
 }
 
 static fd_status
-theories(study *s)
+add_theories(study *s)
 {
     const fd_plan *plan = &s->found->plan;
     fd_status status =
-        simulate(&s->made->base, plan, s->found->times, s->found->posted);
+        simulate_plan(&s->made->base, plan, s->found->times, s->found->posted);
     if (status == FD_OK) {
         take_base(s);
         drop_others(s);
-        status = simulate(&s->made->stages, plan, s->times, NULL);
+        status = simulate_plan(&s->made->stages, plan, s->times, NULL);
     }
     if (status == FD_OK) {
         take_balanced(s);
-        status = simulate(&s->made->ideal, plan, s->times, NULL);
+        status = simulate_plan(&s->made->ideal, plan, s->times, NULL);
     }
     return status;
 }
 
 static fd_status
-faster(study *s, uint32_t index)
+add_faster(study *s, uint32_t index)
 {
     const fd_plan *plan = &s->found->plan;
     take_base(s);
@@ -139,7 +140,7 @@ faster(study *s, uint32_t index)
 }
 
 static fd_status
-balanced(study *s)
+add_balanced(study *s)
 {
     take_base(s);
     take_balanced(s);
@@ -162,7 +163,7 @@ simulate_priced(fd_pipe_theory *simulated, const fd_plan *plan,
     if (times != NULL && posted != NULL) {
         bool waits = fd_pipe_schedule_posts(found, plan, posted);
         fd_replay_price(times, plan, prices);
-        status = simulate(simulated, plan, times, waits ? posted : NULL);
+        status = simulate_plan(simulated, plan, times, waits ? posted : NULL);
     }
     fd_free(times);
     fd_free(posted);
@@ -170,7 +171,7 @@ simulate_priced(fd_pipe_theory *simulated, const fd_plan *plan,
 }
 
 static fd_status
-doubled(study *s)
+add_doubled(study *s)
 {
     const fd_pipe_schedule *found = s->found;
     fd_plan_request request = {.schedule = found->plan.schedule,
@@ -193,12 +194,12 @@ doubled(study *s)
         status = simulate_priced(&one, &found->plan, &prices, found);
     }
     if (status == FD_OK) {
-        status =
-            add(s, &(fd_pipe_if){.change = FD_IF_DOUBLED,
-                                 .stage = -1,
-                                 .to = -1,
-                                 .layer = -1,
-                                 .saves = one.makespan - two.makespan / 2});
+        status = add_change(
+            s, &(fd_pipe_if){.change = FD_IF_DOUBLED,
+                             .stage = -1,
+                             .to = -1,
+                             .layer = -1,
+                             .saves = one.makespan - two.makespan / 2});
     }
     fd_plan_clear(&plan);
     /* the plan is out of bounds */
@@ -274,7 +275,7 @@ simulate_other(study *s, fd_schedule schedule, fd_pipe_theory *simulated)
 }
 
 static fd_status
-schedules(study *s)
+add_schedules(study *s)
 {
     static const fd_schedule others[] = {
         FD_SCHEDULE_GPIPE,           FD_SCHEDULE_1F1B,
@@ -290,13 +291,13 @@ schedules(study *s)
         }
         status = simulate_other(s, others[i], &then);
         if (status == FD_OK) {
-            status =
-                add(s, &(fd_pipe_if){.change = FD_IF_SCHEDULE,
-                                     .stage = -1,
-                                     .to = -1,
-                                     .layer = -1,
-                                     .schedule = others[i],
-                                     .saves = now.makespan - then.makespan});
+            status = add_change(
+                s, &(fd_pipe_if){.change = FD_IF_SCHEDULE,
+                                 .stage = -1,
+                                 .to = -1,
+                                 .layer = -1,
+                                 .schedule = others[i],
+                                 .saves = now.makespan - then.makespan});
         }
         status = status == FD_EINVAL ? FD_OK : status; /* too few
                                                           micro-batches */
@@ -323,7 +324,7 @@ part_of(const fd_pipe_layers *layers, uint32_t stage, uint32_t layer)
 }
 
 static fd_status
-moved(study *s, const fd_pipe_layers *layers, uint32_t from, uint32_t to)
+add_moved(study *s, const fd_pipe_layers *layers, uint32_t from, uint32_t to)
 {
     const fd_plan *plan = &s->found->plan;
     uint32_t layer =
@@ -353,30 +354,30 @@ moved(study *s, const fd_pipe_layers *layers, uint32_t from, uint32_t to)
 }
 
 static fd_status
-moves(study *s, const fd_pipe_layers *layers)
+add_moves(study *s, const fd_pipe_layers *layers)
 {
     fd_status status = FD_OK;
     for (uint32_t g = 0; g + 1 < s->globals && status == FD_OK; g++) {
         if (layers->first[g + 1] > layers->first[g] + 1) {
-            status = moved(s, layers, g, g + 1);
+            status = add_moved(s, layers, g, g + 1);
         }
         if (status == FD_OK
             && layers->first[g + 2] > layers->first[g + 1] + 1) {
-            status = moved(s, layers, g + 1, g);
+            status = add_moved(s, layers, g + 1, g);
         }
     }
     return status;
 }
 
 static fd_status
-changes(study *s, const fd_pipe_layers *layers)
+add_changes(study *s, const fd_pipe_layers *layers)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < s->found->plan.stages && status == FD_OK; i++) {
-        status = faster(s, i);
+        status = add_faster(s, i);
     }
     if (status == FD_OK) {
-        status = balanced(s);
+        status = add_balanced(s);
     }
     if (status == FD_OK && s->found->posted != NULL) {
         take_base(s);
@@ -388,13 +389,13 @@ changes(study *s, const fd_pipe_layers *layers)
                                NULL);
     }
     if (status == FD_OK) {
-        status = doubled(s);
+        status = add_doubled(s);
     }
     if (status == FD_OK) {
-        status = schedules(s);
+        status = add_schedules(s);
     }
     bool known = layers->first != NULL && layers->stages == s->globals;
-    return status == FD_OK && known ? moves(s, layers) : status;
+    return status == FD_OK && known ? add_moves(s, layers) : status;
 }
 
 fd_status
@@ -407,9 +408,9 @@ fd_pipeline_ifs(fd_pipe_ifs *made, const fd_pipe_schedule *found,
     }
     s.globals = fd_plan_globals(&found->plan);
     s.times = fd_calloc(found->plan.jobs.count, sizeof *s.times);
-    fd_status status = s.times == NULL ? FD_ENOMEM : theories(&s);
+    fd_status status = s.times == NULL ? FD_ENOMEM : add_theories(&s);
     if (status == FD_OK) {
-        status = changes(&s, layers);
+        status = add_changes(&s, layers);
     }
     fd_free(s.times);
     return status;

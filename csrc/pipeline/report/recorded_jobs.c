@@ -29,7 +29,7 @@ within_reason(int64_t ns)
 
 /* Convert a time to the common clock. */
 static int64_t
-moment(const fd_pipe_known *known, uint64_t ns)
+common_moment(const fd_pipe_known *known, uint64_t ns)
 {
     const uint64_t most = UINT64_C(1) << 55;
     return within_reason(
@@ -53,8 +53,8 @@ read_job(fd_pipe *p, const fd_trace *trace, const fd_trace_job *job,
     uint64_t start = there ? job->gpu_start : job->start;
     uint64_t took = there ? job->gpu_duration : job->duration;
     fd_pipe_job made = {
-        .start = moment(known, start),
-        .end = moment(known, start + took),
+        .start = common_moment(known, start),
+        .end = common_moment(known, start + took),
         .bytes = job->bytes,
         .row = row,
         .iteration = job->iteration != 0 ? (int32_t)job->iteration - 1

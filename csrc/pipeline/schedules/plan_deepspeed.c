@@ -11,7 +11,8 @@ typedef struct filling {
 } filling;
 
 static fd_status
-add(const filling *to, fd_job_kind kind, int32_t micro_batch, int32_t buffer)
+add_job(const filling *to, fd_job_kind kind, int32_t micro_batch,
+        int32_t buffer)
 {
     int32_t peer = -1;
     if (kind == FD_JOB_SA || kind == FD_JOB_RG) {
@@ -42,13 +43,13 @@ add_valid(const filling *to, fd_job_kind kind, int32_t micro_batch)
         return FD_OK;
     }
     int32_t buffers = (int32_t)plan->buffers[to->stage];
-    return add(to, kind, micro_batch, micro_batch % buffers);
+    return add_job(to, kind, micro_batch, micro_batch % buffers);
 }
 
 /* Return whether a stage reads data: only the first and last one do, inputs
  * and labels. */
 static bool
-loads(const fd_plan *plan, uint32_t stage)
+loads_data(const fd_plan *plan, uint32_t stage)
 {
     return stage == 0 || stage + 1 == plan->stages;
 }
@@ -56,11 +57,11 @@ loads(const fd_plan *plan, uint32_t stage)
 static fd_status
 add_end(const filling *to, bool tied)
 {
-    fd_status status = tied ? add(to, FD_JOB_RT, -1, -1) : FD_OK;
+    fd_status status = tied ? add_job(to, FD_JOB_RT, -1, -1) : FD_OK;
     if (status == FD_OK) {
-        status = add(to, FD_JOB_RD, -1, -1);
+        status = add_job(to, FD_JOB_RD, -1, -1);
     }
-    return status == FD_OK ? add(to, FD_JOB_OPT, -1, -1) : status;
+    return status == FD_OK ? add_job(to, FD_JOB_OPT, -1, -1) : status;
 }
 
 fd_train_step
@@ -93,7 +94,7 @@ fd_plan_deepspeed_train(fd_plan *plan, uint32_t stage)
         if (now.forward) {
             kinds[0] = FD_JOB_SG;
             kinds[1] = FD_JOB_RA;
-            kinds[2] = loads(plan, stage) ? FD_JOB_LM : FD_JOB_KINDS;
+            kinds[2] = loads_data(plan, stage) ? FD_JOB_LM : FD_JOB_KINDS;
             kinds[3] = FD_JOB_F;
             ids[0] = before;
             ids[1] = ids[3] = now.micro_batch;
@@ -125,20 +126,21 @@ fd_plan_deepspeed_inference(fd_plan *plan, uint32_t stage)
         int32_t own = (int32_t)((step + stage) % 2);
         bool computes = id >= 0 && id < count;
         bool sends = id >= 1 && id <= count && stage + 1 < plan->stages;
-        if (computes && loads(plan, stage)) {
-            status = add(&to, FD_JOB_LM, id, own);
+        if (computes && loads_data(plan, stage)) {
+            status = add_job(&to, FD_JOB_LM, id, own);
         }
         for (int turn = 0; turn < 2 && status == FD_OK; turn++) {
             if ((turn == 0) == odd) {
-                status = computes && stage > 0 ? add(&to, FD_JOB_RA, id, own)
-                                               : FD_OK;
+                status = computes && stage > 0
+                           ? add_job(&to, FD_JOB_RA, id, own)
+                           : FD_OK;
             }
             else if (sends) {
-                status = add(&to, FD_JOB_SA, id - 1, 1 - own);
+                status = add_job(&to, FD_JOB_SA, id - 1, 1 - own);
             }
         }
         if (computes && status == FD_OK) {
-            status = add(&to, FD_JOB_F, id, own);
+            status = add_job(&to, FD_JOB_F, id, own);
         }
     }
     return status;
@@ -154,7 +156,7 @@ fd_plan_deepspeed_dp(fd_plan *plan, uint32_t stage)
     for (uint32_t step = 0; step < plan->steps && status == FD_OK; step++) {
         to.step = (int32_t)step;
         for (int i = 0; i < 3 && status == FD_OK; i++) {
-            status = add(&to, kinds[i], to.step, 0);
+            status = add_job(&to, kinds[i], to.step, 0);
         }
     }
     return status == FD_OK ? add_end(&to, false) : status;

@@ -3,8 +3,8 @@
 #include "pipeline/schedules/schedule_plan.h"
 
 static fd_status
-transfer(fd_plan *plan, uint32_t step, fd_job_kind kind, uint32_t global,
-         uint32_t peer, uint32_t micro_batch)
+add_transfer(fd_plan *plan, uint32_t step, fd_job_kind kind, uint32_t global,
+             uint32_t peer, uint32_t micro_batch)
 {
     if (peer >= fd_plan_globals(plan)
         || fd_plan_holder(plan, peer) == fd_plan_holder(plan, global)) {
@@ -37,14 +37,14 @@ fd_plan_compute(fd_plan *plan, uint32_t *step, fd_job_kind kind,
     if (kind == FD_JOB_W) {
         return fd_vector_push(&plan->jobs, job);
     }
-    fd_status status = transfer(plan, at, forward ? FD_JOB_RA : FD_JOB_RG,
-                                global, from, micro_batch);
+    fd_status status = add_transfer(plan, at, forward ? FD_JOB_RA : FD_JOB_RG,
+                                    global, from, micro_batch);
     if (status == FD_OK) {
         status = fd_vector_push(&plan->jobs, job);
     }
     return status == FD_OK
-             ? transfer(plan, at, forward ? FD_JOB_SA : FD_JOB_SG, global, to,
-                        micro_batch)
+             ? add_transfer(plan, at, forward ? FD_JOB_SA : FD_JOB_SG, global,
+                            to, micro_batch)
              : status;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool
-deepspeed(const fd_plan *plan)
+is_deepspeed(const fd_plan *plan)
 {
     return plan->schedule <= FD_SCHEDULE_DEEPSPEED_DP;
 }
@@ -55,7 +55,7 @@ write_order(const fd_plan *plan, uint32_t stage, fd_buffer *out)
 void
 fd_plan_table(const fd_plan *plan, uint32_t stage, fd_buffer *out)
 {
-    if (deepspeed(plan)) {
+    if (is_deepspeed(plan)) {
         write_steps(plan, stage, out);
     }
     else {

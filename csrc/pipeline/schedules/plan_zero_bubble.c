@@ -39,7 +39,7 @@ typedef struct filling {
 } filling;
 
 static void
-next(filling *to, fd_job_kind kind, int chunk)
+next_job(filling *to, fd_job_kind kind, int chunk)
 {
     uint32_t micro_batch = to->done[kind][chunk]++;
     if (to->status == FD_OK && micro_batch < to->plan->micro_batches) {
@@ -51,22 +51,22 @@ next(filling *to, fd_job_kind kind, int chunk)
 static void
 next_backward(filling *to, int chunk)
 {
-    next(to, FD_JOB_I, chunk);
-    next(to, FD_JOB_W, chunk);
+    next_job(to, FD_JOB_I, chunk);
+    next_job(to, FD_JOB_W, chunk);
 }
 
 static void
 warm_up(filling *to, uint32_t stages, uint32_t stage)
 {
     for (uint32_t i = 0; i < 2 * (stages - stage) - 1; i++) {
-        next(to, FD_JOB_F, 0);
+        next_job(to, FD_JOB_F, 0);
     }
     for (uint32_t i = 0; i < stage; i++) {
-        next(to, FD_JOB_F, 1);
-        next(to, FD_JOB_F, 0);
+        next_job(to, FD_JOB_F, 1);
+        next_job(to, FD_JOB_F, 0);
     }
     for (uint32_t i = 0; i < stages - stage; i++) {
-        next(to, FD_JOB_F, 1);
+        next_job(to, FD_JOB_F, 1);
         next_backward(to, 1);
     }
 }
@@ -75,15 +75,15 @@ static void
 cool_down(filling *to, uint32_t stages, uint32_t stage)
 {
     for (uint32_t i = 0; i < stage; i++) {
-        next(to, FD_JOB_I, 0);
-        next(to, FD_JOB_I, 1);
+        next_job(to, FD_JOB_I, 0);
+        next_job(to, FD_JOB_I, 1);
     }
     for (uint32_t i = 0; i < stages - stage; i++) {
         next_backward(to, 0);
     }
     for (int chunk = 1; chunk >= 0; chunk--) {
         while (to->done[FD_JOB_W][chunk] < to->done[FD_JOB_I][chunk]) {
-            next(to, FD_JOB_W, chunk);
+            next_job(to, FD_JOB_W, chunk);
         }
     }
 }
@@ -103,10 +103,10 @@ fd_plan_zb_v(fd_plan *plan, uint32_t stage)
     const uint32_t *forwards = to.done[FD_JOB_F];
     while (forwards[1] < forwards[0] || forwards[0] < count) {
         if (forwards[0] < count) {
-            next(&to, FD_JOB_F, 0);
+            next_job(&to, FD_JOB_F, 0);
         }
         next_backward(&to, 0);
-        next(&to, FD_JOB_F, 1);
+        next_job(&to, FD_JOB_F, 1);
         next_backward(&to, 1);
     }
     cool_down(&to, plan->stages, stage);

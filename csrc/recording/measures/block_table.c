@@ -42,7 +42,7 @@ fd_blocks_clear(fd_blocks *blocks)
 
 /* Return the i-th slot that an address may use. */
 static fd_memory_block *
-slot(const fd_blocks *blocks, uint64_t address, size_t i)
+block_slot(const fd_blocks *blocks, uint64_t address, size_t i)
 {
     size_t hash = (size_t)fd_hash_word(address);
     if (i < PAIR) {
@@ -56,7 +56,7 @@ void
 fd_blocks_prefetch(const fd_blocks *blocks, uint64_t address)
 {
     if (blocks->memory != NULL) {
-        __builtin_prefetch(slot(blocks, address, 0), 1);
+        __builtin_prefetch(block_slot(blocks, address, 0), 1);
     }
 }
 
@@ -64,7 +64,7 @@ fd_memory_block *
 fd_blocks_add(fd_blocks *blocks, uint64_t address)
 {
     for (size_t i = 0; blocks->memory != NULL && i < SEARCHED; i++) {
-        fd_memory_block *to = slot(blocks, address, i);
+        fd_memory_block *to = block_slot(blocks, address, i);
         uint64_t none = 0;
         if (__atomic_load_n(&to->address, __ATOMIC_RELAXED) == 0
             && __atomic_compare_exchange_n(&to->address, &none, address, false,
@@ -80,7 +80,7 @@ bool
 fd_blocks_take(fd_blocks *blocks, uint64_t address, fd_memory_block *block)
 {
     for (size_t i = 0; blocks->memory != NULL && i < SEARCHED; i++) {
-        fd_memory_block *from = slot(blocks, address, i);
+        fd_memory_block *from = block_slot(blocks, address, i);
         if (__atomic_load_n(&from->address, __ATOMIC_RELAXED) == address) {
             *block = *from;
             __atomic_store_n(&from->address, 0, __ATOMIC_RELEASE);

@@ -4,7 +4,7 @@ enum { FIRST_MEASURES = 4 * 1024 };
 
 /* Reserve a record; take the lock if a chunk must be added. */
 static fd_measure *
-reserve(fd_tree *tree)
+reserve_measure(fd_tree *tree)
 {
     fd_recording *recording = tree->recording;
     fd_pool *pool = &tree->measures.pool;
@@ -28,7 +28,7 @@ reserve(fd_tree *tree)
 }
 
 static fd_measure *
-publish(fd_tree *tree, fd_measure *made, fd_measure_key key)
+publish_measure(fd_tree *tree, fd_measure *made, fd_measure_key key)
 {
     if (made == NULL) {
         fd_file_count(&tree->recording->file, FD_COUNT_MEASURES_FULL);
@@ -45,7 +45,7 @@ publish(fd_tree *tree, fd_measure *made, fd_measure_key key)
 fd_measure *
 fd_measures_append(fd_tree *tree, fd_measure_key key)
 {
-    return publish(tree, reserve(tree), key);
+    return publish_measure(tree, reserve_measure(tree), key);
 }
 
 fd_measure *
@@ -54,11 +54,11 @@ fd_measures_add(fd_tree *tree, fd_measure_key key)
     fd_map *index = &tree->measures.index;
     uint64_t word = fd_measure_word(key);
     bool refused = fd_map_get(index, word) == UINT32_MAX;
-    fd_measure *made = refused ? NULL : reserve(tree);
+    fd_measure *made = refused ? NULL : reserve_measure(tree);
     uint32_t id =
         made != NULL ? fd_file_id(&tree->recording->file, made) : UINT32_MAX;
     if (!refused && fd_map_put(index, word, id) != FD_OK) {
         made = NULL;
     }
-    return publish(tree, made, key);
+    return publish_measure(tree, made, key);
 }

@@ -34,7 +34,8 @@ fd_memory_clear(fd_memory_use *use)
 /* Replace both words atomically if they equal `old`. Return whether they
  * did. */
 static bool
-exchange(fd_memory_level *level, fd_memory_level old, fd_memory_level new)
+exchange_level(fd_memory_level *level, fd_memory_level old,
+               fd_memory_level new)
 {
 #if defined(__x86_64__)
     bool done;
@@ -67,7 +68,7 @@ exchange(fd_memory_level *level, fd_memory_level old, fd_memory_level new)
 
 /* Add to the live bytes of a device. Return the previous level. */
 static fd_memory_level
-change(fd_memory_level *level, uint64_t by)
+change_level(fd_memory_level *level, uint64_t by)
 {
     fd_memory_level old;
     fd_memory_level new;
@@ -77,7 +78,7 @@ change(fd_memory_level *level, uint64_t by)
         new.live = old.live + by;
         new.peak =
             new.live > old.peak && (int64_t)by > 0 ? new.live : old.peak;
-    } while (!exchange(level, old, new));
+    } while (!exchange_level(level, old, new));
     return old;
 }
 
@@ -105,7 +106,7 @@ name_of(fd_memory_use *use, uint32_t device)
 
 /* Add a record to the list; called once per record, before its first count. */
 static void
-list(fd_memory_use *use, const fd_measure *record)
+list_record(fd_memory_use *use, const fd_measure *record)
 {
     uint32_t at = atomic_fetch_add(&use->count, 1);
     if (at < use->capacity) {
@@ -117,7 +118,7 @@ list(fd_memory_use *use, const fd_measure *record)
 
 /* Add to a record of a device whose latest peak was `peak` before. */
 static void
-add(fd_measure *record, uint64_t peak, uint64_t bytes)
+add_bytes(fd_measure *record, uint64_t peak, uint64_t bytes)
 {
     if (record->mark != peak) {
         record->other = record->sum;
@@ -165,16 +166,16 @@ fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
         fd_memory_lose(use, bytes);
         return;
     }
-    fd_memory_level old = change(&use->levels[device], bytes);
+    fd_memory_level old = change_level(&use->levels[device], bytes);
     block->bytes = bytes;
     block->peak = old.peak;
     block->record = fd_file_id(&use->recording->file, record);
     block->context = context & 0xffffffU /* ids have 24 bits */;
     block->device = (uint8_t)device;
     if (record->count == 0) {
-        list(use, record);
+        list_record(use, record);
     }
-    add(record, old.peak, bytes);
+    add_bytes(record, old.peak, bytes);
     if (old.live + bytes > old.peak) {
         fd_measure *peak = peak_of(use, tree, device);
         peak->count++;
@@ -214,7 +215,8 @@ fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
         atomic_fetch_add_explicit(&use->unknown, 1, memory_order_relaxed);
         return;
     }
-    fd_memory_level old = change(&use->levels[block.device], -block.bytes);
+    fd_memory_level old =
+        change_level(&use->levels[block.device], -block.bytes);
     fd_measure *record =
         record_of(use, tree, block.context, FD_MEASURE_FREED, block.device);
     if (record == NULL) {
@@ -222,9 +224,9 @@ fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
     }
     if (record->count == 0) {
         record->link = block.record;
-        list(use, record);
+        list_record(use, record);
     }
-    add(record, old.peak, block.bytes);
+    add_bytes(record, old.peak, block.bytes);
     if (block.peak < old.peak) {
         add_to_peak(use, tree, phase, &block, old.peak);
     }

@@ -7,7 +7,7 @@ static const char *const NAMES[] = {"format",  "version",  "strings", "nodes",
 
 /* Return the next character after any white space; NUL at the end. */
 static char
-peek(fd_bytes_in *in)
+peek_char(fd_bytes_in *in)
 {
     fd_scan scan = {.at = NULL};
     do {
@@ -19,9 +19,9 @@ peek(fd_bytes_in *in)
 }
 
 static fd_scan_result
-mark(fd_bytes_in *in, char wanted)
+scan_mark(fd_bytes_in *in, char wanted)
 {
-    char c = peek(in);
+    char c = peek_char(in);
     if (c != wanted) {
         return in->at == in->end ? FD_SCAN_CUT : FD_SCAN_BAD;
     }
@@ -32,11 +32,11 @@ mark(fd_bytes_in *in, char wanted)
 /* Read one complete value into the window; the text is valid until more is
  * read. */
 static fd_scan_result
-value(fd_bytes_in *in, fd_dump_part *part, fd_span *text)
+read_value(fd_bytes_in *in, fd_dump_part *part, fd_span *text)
 {
     fd_scan scan = {.forgets = true};
     fd_scan_result result;
-    peek(in);
+    peek_char(in);
     do {
         fd_scan_begin(&scan, in->at, in->end);
         result = fd_scan_value(&scan);
@@ -57,22 +57,22 @@ find_ranks(fd_dump_parts *parts)
 {
     fd_dump_part rank;
     fd_span text;
-    fd_scan_result result = mark(&parts->in, '[');
+    fd_scan_result result = scan_mark(&parts->in, '[');
     bool first = true;
     parts->has_ranks = true;
     parts->ranks.count = 0;
-    while (result == FD_SCAN_OK && peek(&parts->in) != ']') {
-        result = first ? FD_SCAN_OK : mark(&parts->in, ',');
+    while (result == FD_SCAN_OK && peek_char(&parts->in) != ']') {
+        result = first ? FD_SCAN_OK : scan_mark(&parts->in, ',');
         first = false;
         if (result == FD_SCAN_OK) {
-            result = value(&parts->in, &rank, &text);
+            result = read_value(&parts->in, &rank, &text);
         }
         if (result == FD_SCAN_OK
             && fd_vector_push(&parts->ranks, rank) != FD_OK) {
             result = FD_SCAN_ENOMEM;
         }
     }
-    return result == FD_SCAN_OK ? mark(&parts->in, ']') : result;
+    return result == FD_SCAN_OK ? scan_mark(&parts->in, ']') : result;
 }
 
 static fd_scan_result
@@ -82,22 +82,23 @@ find_part(fd_dump_parts *parts)
     fd_dump_part one;
     fd_span text;
     int part = 0;
-    if (peek(in) != '"') {
+    if (peek_char(in) != '"') {
         return in->at == in->end ? FD_SCAN_CUT : FD_SCAN_BAD;
     }
-    fd_scan_result result = value(in, &one, &text);
+    fd_scan_result result = read_value(in, &one, &text);
     while (result == FD_SCAN_OK && part < FD_DUMP_PARTS
            && !fd_span_is(fd_span_inside(text), NAMES[part])) {
         part++;
     }
     if (result == FD_SCAN_OK) {
-        result = mark(in, ':');
+        result = scan_mark(in, ':');
     }
-    if (result == FD_SCAN_OK && part == FD_DUMP_RANKS && peek(in) == '[') {
+    if (result == FD_SCAN_OK && part == FD_DUMP_RANKS
+        && peek_char(in) == '[') {
         return find_ranks(parts);
     }
     if (result == FD_SCAN_OK) {
-        result = value(in, &one, &text);
+        result = read_value(in, &one, &text);
     }
     if (result == FD_SCAN_OK && part < FD_DUMP_PARTS) {
         parts->parts[part] = one;
@@ -109,19 +110,19 @@ static fd_scan_result
 find_parts(fd_dump_parts *parts)
 {
     fd_bytes_in *in = &parts->in;
-    fd_scan_result result = mark(in, '{');
+    fd_scan_result result = scan_mark(in, '{');
     bool first = true;
-    while (result == FD_SCAN_OK && peek(in) != '}') {
-        result = first ? FD_SCAN_OK : mark(in, ',');
+    while (result == FD_SCAN_OK && peek_char(in) != '}') {
+        result = first ? FD_SCAN_OK : scan_mark(in, ',');
         first = false;
         if (result == FD_SCAN_OK) {
             result = find_part(parts);
         }
     }
     if (result == FD_SCAN_OK) {
-        result = mark(in, '}');
+        result = scan_mark(in, '}');
     }
-    peek(in);
+    peek_char(in);
     return result == FD_SCAN_OK && in->at < in->end ? FD_SCAN_BAD : result;
 }
 
@@ -146,7 +147,7 @@ fd_dump_parts_open(fd_dump_parts *parts, const char *path, fd_error *error)
     }
     in->most = SIZE_MAX / 4;
     skip_byte_order_mark(in);
-    if (peek(in) == '[') {
+    if (peek_char(in) == '[') {
         return FD_OK;
     }
     fd_scan_result result = find_parts(parts);

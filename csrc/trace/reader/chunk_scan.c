@@ -235,7 +235,7 @@ end_of(fd_chunks *chunks)
 
 /* Find the chunks that exist by now. */
 static fd_status
-find(fd_chunks *chunks)
+find_chunks(fd_chunks *chunks)
 {
     size_t end = end_of(chunks);
     fd_status status = FD_OK;
@@ -258,7 +258,7 @@ find(fd_chunks *chunks)
 static fd_status
 scan_round(fd_chunks *chunks, int round)
 {
-    fd_status status = find(chunks);
+    fd_status status = find_chunks(chunks);
     for (uint32_t i = 0; i < chunks->found.count && status == FD_OK; i++) {
         if (round_of(chunks->found.list[i].kind) == round) {
             status = add_chunk(chunks, &chunks->found.list[i]);

@@ -77,7 +77,7 @@ check_header(const fd_chunks *chunks, const char *path, fd_error *error)
 
 /* Allocate the copy, and read the header into it. */
 static fd_status
-start(fd_chunks *chunks)
+start_copy(fd_chunks *chunks)
 {
     size_t capacity = chunks->side || chunks->capacity < FD_PAGE
                         ? FD_PAGE
@@ -96,9 +96,9 @@ start(fd_chunks *chunks)
 }
 
 static fd_status
-check(fd_chunks *chunks, const char *name, fd_error *error)
+check_chunks(fd_chunks *chunks, const char *name, fd_error *error)
 {
-    fd_status status = start(chunks);
+    fd_status status = start_copy(chunks);
     if (status == FD_OK) {
         status = check_header(chunks, name, error);
         if (status != FD_OK) {
@@ -113,10 +113,11 @@ check(fd_chunks *chunks, const char *name, fd_error *error)
 }
 
 static fd_status
-opened(fd_chunks *chunks, fd_status status, const char *name, fd_error *error)
+chunks_opened(fd_chunks *chunks, fd_status status, const char *name,
+              fd_error *error)
 {
     if (status == FD_OK) {
-        status = check(chunks, name, error);
+        status = check_chunks(chunks, name, error);
     }
     if (status != FD_OK) {
         fd_chunks_close(chunks);
@@ -129,14 +130,14 @@ fd_chunks_open(fd_chunks *chunks, const char *path, fd_chunks_part part,
                fd_error *error)
 {
     *chunks = (fd_chunks){.fd = -1, .part = part};
-    return opened(chunks, open_file(chunks, path, error), path, error);
+    return chunks_opened(chunks, open_file(chunks, path, error), path, error);
 }
 
 fd_status
 fd_chunks_open_spill(fd_chunks *chunks, const char *path, fd_error *error)
 {
     *chunks = (fd_chunks){.fd = -1, .side = true};
-    return opened(chunks, open_file(chunks, path, error), path, error);
+    return chunks_opened(chunks, open_file(chunks, path, error), path, error);
 }
 
 static fd_status
@@ -149,7 +150,7 @@ open_memory(fd_chunks *chunks, const void *base, size_t size, bool side,
                           .fd = -1,
                           .side = side,
                           .writer = FD_WRITER_LIVES};
-    return opened(chunks, FD_OK, "this recording", error);
+    return chunks_opened(chunks, FD_OK, "this recording", error);
 }
 
 fd_status

@@ -1,7 +1,7 @@
 #include "trace/reader/recording_reading.h"
 
 static void
-add(fd_gpu_figure *sum, const fd_gpu_record *record)
+add_record(fd_gpu_figure *sum, const fd_gpu_record *record)
 {
     sum->calls += record->calls;
     sum->total += record->total;
@@ -26,7 +26,8 @@ read_figures(fd_reading *r)
             return FD_ENOMEM;
         }
         for (uint32_t i = 0; i < view->used; i++) {
-            add(&sums[fd_reading_context(r, records[i].context)], &records[i]);
+            add_record(&sums[fd_reading_context(r, records[i].context)],
+                       &records[i]);
         }
     }
     for (uint32_t i = 1; sums != NULL && i < count && status == FD_OK; i++) {
@@ -98,7 +99,7 @@ read_run(fd_reading *r, const fd_run *one)
 /* Return the number of intervals written: one per call with figures; some may
  * be lost. */
 static uint64_t
-written(const fd_reading *r)
+written_intervals(const fd_reading *r)
 {
     uint64_t calls = 0;
     uint64_t lost = r->rank->counters[FD_COUNT_GPU_EVENTS_LOST];
@@ -116,7 +117,7 @@ static fd_status
 read_events(fd_reading *r)
 {
     fd_run_list runs = {NULL, 0, 0};
-    uint64_t lines = written(r);
+    uint64_t lines = written_intervals(r);
     fd_status status = fd_reading_runs(r, FD_CHUNK_GPU_EVENTS, 0, &runs);
     for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
         status = read_run(r, &runs.list[i]);

@@ -10,7 +10,7 @@ typedef struct open_contexts {
 } open_contexts;
 
 static fd_status
-want(open_contexts *o, uint32_t id)
+want_context(open_contexts *o, uint32_t id)
 {
     uint32_t raw = fd_reading_raw(o->r, id);
     if (raw == 0 || o->r->open[raw]) {
@@ -31,9 +31,9 @@ want_threads(open_contexts *o)
             uint32_t depth;
             const fd_entry *entries =
                 fd_reading_stack(o->r, &records[i], &depth);
-            status = want(o, records[i].root);
+            status = want_context(o, records[i].root);
             for (uint32_t k = 0; k < depth && status == FD_OK; k++) {
-                status = want(o, entries[k].context);
+                status = want_context(o, entries[k].context);
             }
         }
     }
@@ -50,7 +50,7 @@ want_measures(open_contexts *o)
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             if (records[i].kind == FD_MEASURE_COLLECTIVES
                 || records[i].kind == FD_MEASURE_LATEST) {
-                status = want(o, records[i].context);
+                status = want_context(o, records[i].context);
             }
         }
     }
@@ -90,7 +90,7 @@ want_collectives(open_contexts *o)
     for (uint32_t i = 1; i < o->r->raw.count && status == FD_OK; i++) {
         const fd_context *record = o->r->records.list[i];
         if (fd_map_get(&o->r->nodes, record->node) != 0) {
-            status = want(o, fd_reading_id(o->r, record));
+            status = want_context(o, fd_reading_id(o->r, record));
         }
     }
     return status;
@@ -110,10 +110,10 @@ want_others(open_contexts *o)
             status = fd_read_node(o->r, node);
         }
         if (status == FD_OK) {
-            status = want(o, record->parent);
+            status = want_context(o, record->parent);
         }
         if (status == FD_OK) {
-            status = want(o, record->origin);
+            status = want_context(o, record->origin);
         }
     }
     return status;

@@ -58,7 +58,7 @@ add_mark(snapshots *s, uint32_t index)
 }
 
 static bool
-follows(const snapshots *s, uint32_t index)
+follows_mark(const snapshots *s, uint32_t index)
 {
     const fd_snapshot *snapshot = &s->list[index];
     const fd_trace_rank *rank = s->r->rank;
@@ -80,9 +80,9 @@ find_marks(snapshots *s)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 1; i < s->count && status == FD_OK; i++) {
-        status = follows(s, i) ? add_mark(s, i) : FD_OK;
+        status = follows_mark(s, i) ? add_mark(s, i) : FD_OK;
     }
-    return status == FD_OK && follows(s, 0) ? add_mark(s, 0) : status;
+    return status == FD_OK && follows_mark(s, 0) ? add_mark(s, 0) : status;
 }
 
 static uint64_t
@@ -145,7 +145,7 @@ add_threads(const snapshots *s, const fd_snapshot *snapshot, uint64_t begin)
 /* Return calls or resumes at the end of the last step: `now` minus those since
  * then; the mark has the low bits of the result. */
 static uint64_t
-before(uint64_t now, uint32_t mark)
+count_before(uint64_t now, uint32_t mark)
 {
     uint32_t since = (uint32_t)now - mark;
     return now >= since ? now - since : now;
@@ -161,9 +161,10 @@ add_last_figures(const snapshots *s)
                            : fd_chunks_record(&s->r->file, FD_CHUNK_SPREADS,
                                               record->spread);
         if (spread != NULL) {
-            uint64_t both =
-                before(record->calls + record->resumes, spread->calls_mark);
-            uint64_t resumes = before(record->resumes, spread->resumes_mark);
+            uint64_t both = count_before(record->calls + record->resumes,
+                                         spread->calls_mark);
+            uint64_t resumes =
+                count_before(record->resumes, spread->resumes_mark);
             s->states[i] = (fd_mark_figure){
                 .steps = spread->steps,
                 .calls = both > resumes ? both - resumes : 0,
@@ -214,14 +215,14 @@ find_state(const snapshots *s, uint32_t mark)
 }
 
 static uint64_t
-lesser(uint64_t a, uint64_t b)
+lesser_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 /* Return a valid sum of squares; in a damaged file it can be any value. */
 static double
-sound(double squares)
+sound_squares(double squares)
 {
     return squares >= 0 && squares < 1e300 ? squares : 0;
 }
@@ -232,13 +233,14 @@ add_state(const snapshots *s, uint32_t raw, fd_mark_figure *sum)
 {
     const fd_context *record = s->r->records.list[raw];
     const fd_mark_figure *state = &s->states[raw];
-    sum->calls += lesser(state->calls, record->calls);
-    sum->resumes += lesser(state->resumes, record->resumes);
-    sum->self += fd_reading_ns(s->r, lesser(state->self, record->self));
+    sum->calls += lesser_of(state->calls, record->calls);
+    sum->resumes += lesser_of(state->resumes, record->resumes);
+    sum->self += fd_reading_ns(s->r, lesser_of(state->self, record->self));
     sum->steps = state->steps > sum->steps ? state->steps : sum->steps;
-    sum->self_squares += sound(fd_reading_squares(s->r, state->self_squares));
+    sum->self_squares +=
+        sound_squares(fd_reading_squares(s->r, state->self_squares));
     sum->total_squares +=
-        sound(fd_reading_squares(s->r, state->total_squares));
+        sound_squares(fd_reading_squares(s->r, state->total_squares));
 }
 
 typedef FD_VECTOR(fd_mark_figure) mark_figures;
@@ -270,8 +272,8 @@ keep_threads(const snapshots *s, bool end)
     for (uint32_t i = 0; i < s->r->rank->threads.count; i++) {
         fd_trace_thread *thread = &s->r->rank->threads.list[i];
         uint64_t covered =
-            lesser(fd_reading_ns(s->r, s->covered[i + 1]), thread->covered);
-        uint64_t cpu = lesser(s->cpu[i + 1], thread->cpu);
+            lesser_of(fd_reading_ns(s->r, s->covered[i + 1]), thread->covered);
+        uint64_t cpu = lesser_of(s->cpu[i + 1], thread->cpu);
         *(end ? &thread->covered_to : &thread->covered_from) = covered;
         *(end ? &thread->cpu_to : &thread->cpu_from) = cpu;
     }

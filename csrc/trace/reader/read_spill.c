@@ -98,7 +98,7 @@ open_noted(fd_reading *r, const char *path, const char *name)
 }
 
 static void
-tell(fd_reading *r, const char *path)
+tell_missing(fd_reading *r, const char *path)
 {
     const char *name = path != NULL ? path : "this recording";
     if (r->spill.truncated) {
@@ -136,7 +136,7 @@ fd_spill_settle(fd_reading *r, const char *path)
         r->trouble.text[0] = '\0';
     }
     if (expected) {
-        tell(r, path);
+        tell_missing(r, path);
     }
     return status;
 }
