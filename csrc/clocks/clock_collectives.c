@@ -93,7 +93,7 @@ on_line(const fd_clock_line *line, double at)
 
 /* Convert a time to the clock of the reference, relative to its origin. */
 static double
-aligned_time(const fitting *f, const fd_clock_part *part, int64_t time)
+time_of(const fitting *f, const fd_clock_part *part, int64_t time)
 {
     const node *n = &f->nodes[part->member];
     double at = fd_clock_between(time, n->origin);
@@ -354,10 +354,8 @@ find_extremes(fitting *f)
         for (uint32_t i = f->groups.list[g]; i < f->groups.list[g + 1]; i++) {
             const fd_clock_part *part = &f->parts[i];
             if (part->joined) {
-                f->last[g] =
-                    fmax(f->last[g], aligned_time(f, part, part->begin));
-                f->first[g] =
-                    fmin(f->first[g], aligned_time(f, part, part->end));
+                f->last[g] = fmax(f->last[g], time_of(f, part, part->begin));
+                f->first[g] = fmin(f->first[g], time_of(f, part, part->end));
             }
         }
     }
@@ -372,7 +370,7 @@ edge_line(fitting *f, const node *n, bool parents, double side)
         const pair *p = &n->pairs[i];
         const fd_clock_part *part = &f->parts[parents ? p->other : p->own];
         f->numbers[i] =
-            side * (aligned_time(f, part, part->end) - f->last[p->group]);
+            side * (time_of(f, part, part->end) - f->last[p->group]);
         f->points[i] = (fd_clock_point){p->point.at, f->numbers[i]};
     }
     fd_clock_line line =
@@ -471,8 +469,8 @@ obey_causes(fitting *f, node *n)
     double most = INFINITY;
     for (size_t i = 0; i < n->pair_count; i++) {
         const fd_clock_part *own = &f->parts[n->pairs[i].own];
-        double begin = aligned_time(f, own, own->begin);
-        double end = aligned_time(f, own, own->end);
+        double begin = time_of(f, own, own->begin);
+        double end = time_of(f, own, own->end);
         uint32_t group = n->pairs[i].group;
         if (f->last[group] > begin) {
             least = fmax(least, f->last[group] - end);
@@ -515,7 +513,7 @@ count_violations(const fitting *f, const node *n)
     uint64_t found = 0;
     for (size_t i = 0; i < n->pair_count; i++) {
         const fd_clock_part *own = &f->parts[n->pairs[i].own];
-        found += aligned_time(f, own, own->end) < f->last[n->pairs[i].group];
+        found += time_of(f, own, own->end) < f->last[n->pairs[i].group];
     }
     return found;
 }
