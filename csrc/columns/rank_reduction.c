@@ -1,5 +1,6 @@
 #include "columns/rank_reduction.h"
 
+#include "base/hash.h"
 #include "columns/deep_paths.h"
 #include "columns/rank_sketch.h"
 #include "columns/stream_tables.h"
@@ -10,6 +11,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Maximum number of different shapes of a call path in a sum. */
+enum { MOST_SHAPES = 64 };
 
 typedef unsigned __int128 wide;
 
@@ -307,11 +311,59 @@ describe_rank(fd_trace_measure *measure, uint32_t rank, bool summed)
     }
 }
 
-/* Add the counts that can be summed over ranks, and store the memory of the
- * rank with the highest peak. The latest collectives cannot be summed, and
+/* Return the hash of the shapes of a measure; the row without detail is the
+ * last one. */
+static uint64_t
+shapes_hash(const fd_trace *trace, const fd_trace_measure *measure)
+{
+    const char *text = fd_trace_text(trace, measure->detail);
+    return measure->detail == 0 ? UINT64_MAX
+                                : fd_hash_bytes(text, strlen(text));
+}
+
+/* Order shapes of a path: of too many, those with the smallest hashes remain,
+ * so that the result does not depend on the order of the ranks. */
+static int
+by_shapes_hash(const void *left, const void *right, void *of)
+{
+    const fd_trace *const *trace = of;
+    uint64_t a = shapes_hash(*trace, left);
+    uint64_t b = shapes_hash(*trace, right);
+    return a < b ? -1 : a > b;
+}
+
+/* Move the calls with further shapes of each path to its row without detail:
  * shapes would grow with the number of ranks. */
+static void
+bound_shapes(const fd_trace *trace, fd_trace_rank *sum)
+{
+    fd_trace_measure *list = sum->measures.list;
+    bool moved = false;
+    for (uint32_t i = 0, end; i < sum->measures.count; i = end) {
+        for (end = i + 1;
+             end < sum->measures.count && list[end].context == list[i].context
+             && list[end].kind == list[i].kind;
+             end++) {
+        }
+        if (list[i].kind != FD_MEASURE_SHAPES || end - i <= MOST_SHAPES) {
+            continue;
+        }
+        qsort_r(&list[i], end - i, sizeof *list, by_shapes_hash, &trace);
+        for (uint32_t k = i + MOST_SHAPES; k < end; k++, moved = true) {
+            list[k].detail = 0;
+            list[k].ranks = 0;
+        }
+    }
+    if (moved) {
+        fd_measures_fold(sum);
+    }
+}
+
+/* Add the counts that can be summed over ranks, and store the memory of the
+ * rank with the highest peak. The latest collectives cannot be summed. */
 static fd_status
-add_measures(fd_trace_rank *sum, const fd_trace_rank *more)
+add_measures(const fd_trace *trace, fd_trace_rank *sum,
+             const fd_trace_rank *more)
 {
     fd_status status = FD_OK;
     bool higher = is_higher(sum, more);
@@ -320,8 +372,7 @@ add_measures(fd_trace_rank *sum, const fd_trace_rank *more)
     }
     for (uint32_t i = 0; i < more->measures.count && status == FD_OK; i++) {
         fd_trace_measure measure = more->measures.list[i];
-        bool summed = measure.kind <= FD_MEASURE_COMM
-                   && measure.kind != FD_MEASURE_SHAPES;
+        bool summed = measure.kind <= FD_MEASURE_COMM;
         if (more->reduced == 0) {
             describe_rank(&measure, more->rank, summed);
         }
@@ -330,6 +381,7 @@ add_measures(fd_trace_rank *sum, const fd_trace_rank *more)
         }
     }
     fd_measures_fold(sum);
+    bound_shapes(trace, sum);
     return status;
 }
 
@@ -359,7 +411,7 @@ add_rank(reducing *r, uint32_t index)
     add_figures(r, more);
     add_scalars(sum, more);
     if (status == FD_OK) {
-        status = add_measures(sum, more);
+        status = add_measures(r->trace, sum, more);
     }
     for (uint32_t i = 0; i < more->threads.count && status == FD_OK; i++) {
         status = add_thread(sum, &more->threads.list[i]);

@@ -29,8 +29,6 @@ weight_of(const stacks *s, uint32_t context)
         return total->self;
     case FD_WEIGHT_GPU:
         return total->gpu_self;
-    case FD_WEIGHT_FLOPS:
-        return total->flops;
     case FD_WEIGHT_CALLS:
     default:
         return total->calls;

@@ -36,9 +36,8 @@ typedef struct value_type {
 } value_type;
 
 static const value_type values[] = {
-    {"calls", "count"},    {"cpu", "nanoseconds"}, {"gpu", "nanoseconds"},
-    {"resumes", "count"},  {"flops", "count"},     {"communicated", "bytes"},
-    {"allocated", "bytes"}};
+    {"calls", "count"},   {"cpu", "nanoseconds"},    {"gpu", "nanoseconds"},
+    {"resumes", "count"}, {"communicated", "bytes"}, {"allocated", "bytes"}};
 
 enum { VALUES = sizeof values / sizeof *values, BY_TIME = 1 };
 
@@ -99,9 +98,9 @@ write_sample(printer *p, uint32_t context)
 {
     const fd_trace_context *contexts = p->trace->contexts.list;
     const fd_total *total = &p->totals.list[context];
-    const uint64_t figures[VALUES] = {
-        total->calls, total->self,         total->gpu_self, total->resumes,
-        total->flops, total->communicated, total->allocated};
+    const uint64_t figures[VALUES] = {total->calls,        total->self,
+                                      total->gpu_self,     total->resumes,
+                                      total->communicated, total->allocated};
     uint64_t any = 0;
     for (int i = 0; i < VALUES; i++) {
         any |= figures[i];

@@ -12,7 +12,7 @@ fd_export fd_export_folded;
 
 /* Write https://github.com/google/pprof/blob/main/proto/profile.proto, not
  * compressed: a sample for each context, with calls, self time, self time on a
- * GPU, resumes, FLOPs, and bytes communicated and allocated. */
+ * GPU, resumes, and bytes communicated and allocated. */
 fd_export fd_export_pprof;
 
 #endif

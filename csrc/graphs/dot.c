@@ -25,11 +25,9 @@ fd_export_dot(const fd_trace *trace, const fd_export_options *options,
               fd_buffer *to, fd_error *error)
 {
     fd_graph graph;
-    if (options->weight == FD_WEIGHT_GPU
-        || options->weight == FD_WEIGHT_FLOPS) {
-        return fd_fail(
-            error, FD_EINVAL,
-            "a picture has lines by time or calls, not by GPU or FLOPs");
+    if (options->weight == FD_WEIGHT_GPU) {
+        return fd_fail(error, FD_EINVAL,
+                       "a picture has lines by time or calls, not by GPU");
     }
     fd_status status = fd_graph_make(&graph, trace, options);
     if (status == FD_OK) {

@@ -51,10 +51,7 @@ add_gpu(fd_total *total, const fd_gpu_figure *figure)
 static void
 add_measure(fd_total *total, const fd_trace_measure *measure)
 {
-    if (measure->kind == FD_MEASURE_FLOPS) {
-        total->flops += measure->sum;
-    }
-    else if (measure->kind == FD_MEASURE_ALLOCATED) {
+    if (measure->kind == FD_MEASURE_ALLOCATED) {
         total->allocated += measure->sum;
     }
     else if (measure->kind == FD_MEASURE_COMM) {

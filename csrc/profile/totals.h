@@ -22,7 +22,6 @@ typedef struct fd_total {
     uint64_t gpu_total;   /* self and everything below */
     uint64_t gpu_starved; /* ns of idle streams before calls */
     uint64_t gpu_launch_bound; /* number of launch-bound intervals */
-    uint64_t flops;            /* of operators with a formula */
     uint64_t communicated;     /* the larger of bytes sent and bytes
                                 * received */
     uint64_t allocated;        /* bytes on all devices */

@@ -522,9 +522,10 @@ typedef struct fd_step {
     uint64_t begin; /* ticks */
     uint64_t end;
     uint64_t phases[FD_PHASES]; /* self ticks of the thread that ends steps */
-    uint64_t flops;             /* as the next two: plus 1; 0: not measured */
-    uint64_t communicated;      /* bytes; per call the sent or received ones */
-    uint64_t live;              /* allocated bytes of all devices at its end */
+    uint64_t communicated;      /* bytes, plus 1; 0: not measured. Per call the
+                              sent or received ones, whichever are more */
+    uint64_t live; /* allocated bytes of all devices at its end, plus 1; 0: not
+                      measured */
     fd_step_top top[FD_STEP_TOP]; /* most expensive contexts, by self */
 } fd_step;
 
@@ -590,7 +591,7 @@ static_assert(sizeof(fd_entry) == 24, "stack entry");
 static_assert(sizeof(fd_event) == 24, "event record");
 static_assert(sizeof(fd_gpu_record) == 64, "GPU figure record");
 static_assert(sizeof(fd_gpu_event) == 40, "GPU event record");
-static_assert(sizeof(fd_step) == 152, "step record");
+static_assert(sizeof(fd_step) == 144, "step record");
 static_assert(sizeof(fd_snapshot) == 128, "snapshot record");
 static_assert(sizeof(fd_snapshot_figure) == 48, "figures of a snapshot");
 static_assert(sizeof(fd_snapshot_thread) == 32, "threads of a snapshot");

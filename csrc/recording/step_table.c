@@ -24,7 +24,7 @@ discard(fd_steps *steps, fd_header *header)
     header->steps = 0;
     steps->number = header->first_step;
     steps->begin = header->resumed;
-    steps->sums = steps->window;
+    steps->sum = steps->window;
     fd_snapshots_discard(&steps->snapshots);
     for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
         for (uint32_t i = 0; i < tree->chunks.count; i++) {
@@ -139,28 +139,24 @@ close_chunk(fd_tree *tree, fd_chunk *hot, fd_step *step, uint64_t number)
     }
 }
 
-/* Return the sums of all threads. */
-static READS_RUNNING_COUNTERS fd_step_sums
-measured_sums(const fd_recording *recording)
+/* Return the sum of all threads. */
+static READS_RUNNING_COUNTERS uint64_t
+communicated_bytes(const fd_recording *recording)
 {
-    fd_step_sums sums = {0, 0};
+    uint64_t sum = 0;
     for (const fd_tree *at = recording->trees; at != NULL; at = at->next) {
-        sums.flops += at->measures.flops;
-        sums.communicated += at->measures.communicated;
+        sum += at->measures.communicated;
     }
-    return sums;
+    return sum;
 }
 
 static void
 set_measured(fd_steps *steps, fd_step *step)
 {
-    fd_step_sums sums = measured_sums(steps->recording);
-    step->flops = steps->flops ? sums.flops - steps->sums.flops + 1 : 0;
-    step->communicated = steps->communicated
-                           ? sums.communicated - steps->sums.communicated + 1
-                           : 0;
+    uint64_t sum = communicated_bytes(steps->recording);
+    step->communicated = steps->communicated ? sum - steps->sum + 1 : 0;
     step->live = steps->live;
-    steps->sums = sums;
+    steps->sum = sum;
 }
 
 static void
@@ -181,9 +177,9 @@ fd_steps_begin(fd_steps *steps, uint64_t number, uint64_t now)
     steps->begin = now;
     steps->number = number;
     pthread_mutex_lock(&steps->recording->lock);
-    steps->window = measured_sums(steps->recording);
+    steps->window = communicated_bytes(steps->recording);
     pthread_mutex_unlock(&steps->recording->lock);
-    steps->sums = steps->window;
+    steps->sum = steps->window;
 }
 
 static void

@@ -6,20 +6,14 @@
 
 #include "recording/snapshot_table.h"
 
-/* Sums of all threads up to a tick. */
-typedef struct fd_step_sums {
-    uint64_t flops;
-    uint64_t communicated;
-} fd_step_sums;
-
 typedef struct fd_steps {
     fd_recording *recording; /* borrowed */
     uint64_t begin;          /* tick at which the running step began */
     uint64_t number;         /* number of the running step */
-    fd_step_sums sums;       /* at the start of the running step */
-    fd_step_sums window;     /* at the start of the window */
+    uint64_t sum;            /* communicated bytes of all threads at the start
+                                of the running step */
+    uint64_t window;         /* the same at the start of the window */
     /* Figures of the running step that are measured. Set by the session. */
-    bool flops;
     bool communicated;
     uint64_t live; /* live bytes at its end, plus 1; 0: not measured */
     fd_snapshots snapshots;

@@ -14,8 +14,7 @@ typedef enum fd_export_style {
 typedef enum fd_export_weight {
     FD_WEIGHT_TIME,
     FD_WEIGHT_CALLS,
-    FD_WEIGHT_GPU,  /* only for flame graphs */
-    FD_WEIGHT_FLOPS /* only for flame graphs */
+    FD_WEIGHT_GPU /* only for flame graphs */
 } fd_export_weight;
 
 typedef enum fd_export_ops {

@@ -122,7 +122,7 @@ typedef struct fd_gpu_figure {
 typedef struct fd_trace_measure {
     uint32_t context;
     uint32_t kind;   /* FD_MEASURE_* */
-    uint32_t flags;  /* FD_MEASURE_GRAD */
+    uint32_t flags;  /* FD_MEASURE_ASYNC, ... */
     uint32_t detail; /* text */
     uint64_t count;
     uint64_t sum;
@@ -206,8 +206,8 @@ typedef struct fd_trace_step {
     uint64_t begin; /* ns since the start of the recording */
     uint64_t end;
     uint64_t phases[FD_PHASES]; /* self time of the stepping thread */
-    uint64_t flops;             /* of all threads, plus 1; 0: not measured */
-    uint64_t communicated;      /* bytes, in the same form */
+    uint64_t communicated;      /* bytes of all threads, plus 1; 0: not
+                                   measured */
     uint64_t live;              /* bytes at its end, in the same form */
 } fd_trace_step;
 

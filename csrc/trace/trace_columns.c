@@ -46,10 +46,9 @@ const char *const fd_counter_names[] = {"nodes_full",
                                         NULL};
 
 static const char *const measure_names[] = {
-    "none",    "steps",     "flops",      "elementwise",
-    "unknown", "shapes",    "comm",       "collectives",
-    "latest",  "allocated", "freed",      "peak_freed",
-    "peak",    "kept",      "unfollowed", NULL};
+    "none",   "steps",      "shapes", "comm",       "collectives",
+    "latest", "allocated",  "freed",  "peak_freed", "peak",
+    "kept",   "unfollowed", NULL};
 
 static const fd_column nodes[] = {
     FD_COLUMN_OF_NAMES(fd_trace_node, "kind", U8, kind, fd_kind_names),
@@ -182,7 +181,6 @@ static const fd_column steps[] = {
     FD_COLUMN_IN("ns", fd_trace_step, "optimizer", U64,
                  phases[FD_PHASE_OPTIMIZER]),
     FD_COLUMN_IN("ns", fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
-    FD_COLUMN(fd_trace_step, "flops", U64_OR_NONE, flops),
     FD_COLUMN_IN("bytes", fd_trace_step, "communicated", U64_OR_NONE,
                  communicated),
     FD_COLUMN_IN("bytes", fd_trace_step, "live", U64_OR_NONE, live),

@@ -13,8 +13,8 @@ from fastdispatch.read.processes import load_children
 from fastdispatch.read.trace import Trace, load, merge
 from fastdispatch.record.callgraph import CallGraph, dump
 from fastdispatch.record.child_recordings import watch_forks
+from fastdispatch.record.custom_flops import flop_formula
 from fastdispatch.record.dispatch import DispatchMode
-from fastdispatch.record.flop_formulas import flop_formula
 from fastdispatch.record.gpu import Gpu
 from fastdispatch.record.profiler_range import job_schedule_profiler_range
 from fastdispatch.record.schedule import schedule

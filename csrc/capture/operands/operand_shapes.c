@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEEPEST = 4, ROOM_FOR_END = 8 };
+enum { DEEPEST = 4, ROOM_FOR_END = 8, LIST_TEXT = 56 };
 
 /* Kinds of inputs in the hash. */
 enum { OTHER = 1, TENSOR, LIST, TRUTH, NUMBER };
@@ -72,14 +72,11 @@ add_all(fd_operand_list inputs, bool values, int depth, fd_operand_shapes *to)
             mix(to, LIST, list.count);
             add_all(list, values, depth + 1, to);
         }
+        else if (values) {
+            add_value(inputs, i, to);
+        }
         else {
-            to->partial |= fd_operands_list(inputs, i, &list);
-            if (values) {
-                add_value(inputs, i, to);
-            }
-            else {
-                mix(to, OTHER, 0);
-            }
+            mix(to, OTHER, 0);
         }
     }
 }
@@ -97,6 +94,7 @@ typedef struct shapes_text {
     char *to;
     size_t used;
     size_t kept;
+    size_t list_text; /* number of bytes after which a list is cut */
     bool cut;
 } shapes_text;
 
@@ -146,9 +144,15 @@ write_all(shapes_text *text, fd_operand_list inputs, bool values, int depth)
 {
     fd_tensor_view tensor;
     fd_operand_list list;
+    size_t begin = text->used;
     for (uint32_t i = 0; i < inputs.count; i++) {
         bool written = true;
         append(text, i == 0 ? "" : ", ");
+        if (depth > 0 && text->used - begin > text->list_text) {
+            append(text, "...%" PRIu64,
+                   fd_operand_shapes_of(inputs, values).elements);
+            return;
+        }
         if (fd_operands_tensor(inputs, i, &tensor)) {
             write_tensor(text, &tensor);
         }
@@ -170,7 +174,11 @@ void
 fd_operand_shapes_text(fd_operand_list inputs, bool values,
                        char to[FD_SHAPES_TEXT])
 {
-    shapes_text text = {.to = to};
+    shapes_text text = {.to = to, .list_text = SIZE_MAX};
     write_all(&text, inputs, values, 0);
+    if (text.cut) {
+        text = (shapes_text){.to = to, .list_text = LIST_TEXT};
+        write_all(&text, inputs, values, 0);
+    }
     strcpy(to + (text.cut ? text.used : text.kept), text.cut ? "..." : "");
 }

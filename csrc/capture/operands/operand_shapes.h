@@ -8,7 +8,6 @@ typedef struct fd_operand_shapes {
     uint64_t hash; /* hash of element types and sizes */
     uint64_t elements;
     uint64_t bytes;
-    bool partial; /* whether a list was skipped that may contain tensors */
 } fd_operand_shapes;
 
 /* Summarize all tensors among the inputs, including those in lists. With
@@ -16,7 +15,9 @@ typedef struct fd_operand_shapes {
 fd_operand_shapes fd_operand_shapes_of(fd_operand_list inputs, bool values);
 
 /* Write a text like "float32[2,3], [int64[4]], _, 1". Other inputs are "_",
- * which is omitted at the end. A longer text is cut and ends with "...". */
+ * which is omitted at the end. In a longer text, lists are cut and end with
+ * the elements of all their tensors: "[int64[4], int64[4], ...400]". If it is
+ * still too long, it is cut and ends with "...". */
 enum { FD_SHAPES_TEXT = 480 };
 void fd_operand_shapes_text(fd_operand_list inputs, bool values,
                             char to[FD_SHAPES_TEXT]);

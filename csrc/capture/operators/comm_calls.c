@@ -1,7 +1,7 @@
 #include "capture/operators/comm_calls.h"
 
 #include "base/scalar_types.h"
-#include "capture/operands/flop_formulas.h"
+#include "capture/operands/operand_shapes.h"
 #include "capture/operands/process_groups.h"
 #include "capture/torch/record_layout.h"
 #include "recording/measures/latest_calls.h"
@@ -135,7 +135,7 @@ is_async(fd_operand_list inputs)
 static uint64_t
 bytes_at(fd_operand_list inputs, uint8_t at)
 {
-    return fd_operand_bytes(fd_operands_item(inputs, at));
+    return fd_operand_shapes_of(fd_operands_item(inputs, at), false).bytes;
 }
 
 static uint32_t

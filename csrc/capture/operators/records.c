@@ -2,11 +2,11 @@
 
 #include "capture/operators/backward.h"
 #include "capture/operators/comm_calls.h"
-#include "capture/operators/measured_calls.h"
 #include "capture/operators/native_thread.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/operator_calls.h"
 #include "capture/operators/ranges.h"
+#include "capture/operators/shape_calls.h"
 #include "capture/operators/text_nodes.h"
 #include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
@@ -265,9 +265,8 @@ static inline void
 measure(fd_thread *thread, const void *record)
 {
     const fd_measure_plan *plan = &thread->session->measures;
-    enum { FIGURES = FD_MEASURING_FLOPS | FD_MEASURING_SHAPES };
-    if ((plan->kinds & FIGURES) != 0 && plan->on) {
-        fd_measured_start(thread, record);
+    if ((plan->kinds & FD_MEASURING_FIGURES) != 0 && plan->on) {
+        fd_shape_call_start(thread, record);
     }
     if ((plan->kinds & FD_MEASURING_COMM) != 0
         && (plan->on || plan->every == 1)) {

@@ -1,6 +1,6 @@
 #include "capture/operators/shape_calls.h"
 
-#include "capture/operands/flop_formulas.h"
+#include "capture/operands/operand_key.h"
 #include "capture/operands/operand_shapes.h"
 #include "capture/torch/record_layout.h"
 
@@ -9,11 +9,36 @@
 /* Shapes may use 1 / STRINGS_PART of the space for strings. */
 enum { STRINGS_PART = 4 };
 
-bool
-fd_shapes_keep_values(const char *name)
+/* Return whether an operator belongs to neither PyTorch nor one of its
+ * libraries. */
+static bool
+operator_is_custom(const char *name)
 {
-    return strcmp(name, "aten::constant_pad_nd") == 0
-        || fd_flop_is_custom(name);
+    static const char *const known[] = {"aten::",     "prim::",   "c10d",
+                                        "profiler::", "mkldnn::", "_c10d"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strncmp(name, known[i], strlen(known[i])) == 0) {
+            return false;
+        }
+    }
+    return strstr(name, "::") != NULL;
+}
+
+/* Determine what to record of the operator of a new site. */
+static __attribute__((noinline)) void
+resolve_site(const fd_tree *tree, const fd_measure_plan *plan,
+             fd_measure_site *site)
+{
+    const fd_file *file = &tree->recording->file;
+    const fd_node *node = fd_file_record(file, tree->current->node);
+    const char *name = fd_strings_text(file, node->name);
+    uint32_t known = operator_is_custom(name)
+                       ? FD_OPERANDS_NUMBERS
+                       : fd_measure_plan_operands(plan, name);
+    bool every = (plan->kinds & FD_MEASURING_SHAPES) != 0;
+    site->resolved = true;
+    site->wanted = every || known != 0;
+    site->values = known == FD_OPERANDS_NUMBERS;
 }
 
 /* Return the string of operands, or 0 if there is no space. */
@@ -54,9 +79,11 @@ add_shapes(fd_tree *tree, fd_measure_key key, uint64_t hash,
     return made;
 }
 
-bool
-fd_shapes_renew(fd_tree *tree, fd_measure_site *site, uint16_t flags,
-                fd_operand_list inputs)
+/* Find the record of a call whose inputs differ from the last ones of this
+ * site. It is kept for the next call if it only depends on the key. */
+static __attribute__((noinline)) void
+renew_site(fd_tree *tree, fd_measure_site *site, uint16_t flags,
+           fd_operand_list inputs)
 {
     fd_operand_shapes shapes = fd_operand_shapes_of(inputs, site->values);
     fd_measure_key key = {
@@ -69,5 +96,35 @@ fd_shapes_renew(fd_tree *tree, fd_measure_site *site, uint16_t flags,
                     : add_shapes(tree, key, hash, site, inputs);
     site->elements = shapes.elements;
     site->bytes = shapes.bytes;
-    return !shapes.partial;
+    site->key[0] = FD_NO_KEY;
+    if (!site->spare && !site->values && site->shape != NULL) {
+        fd_operand_key_store(site->key, inputs);
+    }
+}
+
+void
+fd_shape_call_start(fd_thread *thread, const void *record)
+{
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    const fd_measure_plan *plan = &thread->session->measures;
+    if (depth == 0 || tree->stack[depth - 1].owner != (uintptr_t)record
+        || tree->stack[depth - 1].flags != FD_ENTRY_OP
+        || !fd_record_has_schema(record)) {
+        return;
+    }
+    fd_measure_site *site =
+        fd_sites_at(&tree->measures.sites, fd_tree_id(tree, tree->current));
+    if (__builtin_expect(!site->resolved, false)) {
+        resolve_site(tree, plan, site);
+    }
+    if (!site->wanted) {
+        return;
+    }
+    fd_operand_list inputs = fd_operands_of(record);
+    if (!fd_operand_key_is(site->key, inputs)) {
+        bool every = (plan->kinds & FD_MEASURING_SHAPES) != 0;
+        renew_site(tree, site, every ? 0 : FD_MEASURE_PART, inputs);
+    }
+    fd_measure_add(site->shape, site->elements, site->bytes);
 }

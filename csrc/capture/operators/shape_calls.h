@@ -1,22 +1,18 @@
-/* Shapes and element types of the operands of operators per call path: for
- * CallGraph(measure="shapes"), and for custom operators with
- * measure="flops". */
+/* Shapes and element types of the operands of operators per call path:
+ * CallGraph(measure="shapes") of all operators, measure="flops" of those from
+ * whose shapes FLOPs are derived when a recording is read. Nothing is
+ * recomputed for the same inputs as last time. */
 #ifndef FD_SHAPE_CALLS_H
 #define FD_SHAPE_CALLS_H
 
-#include "capture/operands/operands.h"
+#include "capture/state/session_state.h"
 
 /* Maximum number of different operands recorded per call path; further ones
  * are counted together. */
 enum { FD_SHAPES_PER_PATH = 32 };
 
-/* Return whether numbers are recorded too: for padding and custom operators,
- * whose FLOP formulas need them. */
-bool fd_shapes_keep_values(const char *name);
-
-/* Set shapes, elements and bytes of the site to those of the inputs of the
- * running operator. Return whether the bytes include all tensors. */
-bool fd_shapes_renew(fd_tree *tree, fd_measure_site *site, uint16_t flags,
-                     fd_operand_list inputs);
+/* Count a call of the operator of `record` with its operands, after its entry
+ * was pushed, in a measured step. */
+void fd_shape_call_start(fd_thread *thread, const void *record);
 
 #endif

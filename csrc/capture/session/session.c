@@ -34,6 +34,7 @@ free_session(fd_session *session)
     fd_map_clear(&session->nodes);
     fd_map_clear(&session->models);
     fd_map_clear(&session->owners);
+    fd_map_clear(&session->measures.operators);
     fd_pipeline_free(session->pipeline);
     /* Must precede the end of the recording, to which it writes. */
     fd_timer_plan_clear(&session->timers);

@@ -1,5 +1,26 @@
 #include "capture/state/measure_plan.h"
 
+#include <string.h>
+
+static uint64_t
+key_of(const char *name)
+{
+    return fd_hash_bytes(name, strlen(name)) | 1; /* 0 is not allowed */
+}
+
+fd_status
+fd_measure_plan_add(fd_measure_plan *plan, const char *name, bool numbers)
+{
+    return fd_map_put(&plan->operators, key_of(name),
+                      numbers ? FD_OPERANDS_NUMBERS : FD_OPERANDS_SHAPES);
+}
+
+uint32_t
+fd_measure_plan_operands(const fd_measure_plan *plan, const char *name)
+{
+    return fd_map_get(&plan->operators, key_of(name));
+}
+
 void
 fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step)
 {
@@ -30,7 +51,6 @@ fd_measure_plan_discard(fd_measure_plan *plan, fd_tree *tree)
 void
 fd_measure_plan_mark(const fd_measure_plan *plan, fd_steps *steps)
 {
-    steps->flops = plan->on && (plan->kinds & FD_MEASURING_FLOPS) != 0;
     steps->communicated = plan->on && (plan->kinds & FD_MEASURING_COMM) != 0;
 }
 

@@ -12,18 +12,34 @@ enum {
     FD_MEASURING_MEMORY = 2,
     FD_MEASURING_COMM = 4,
     FD_MEASURING_SHAPES = 8,
+    FD_MEASURING_FIGURES = FD_MEASURING_FLOPS | FD_MEASURING_SHAPES,
     FD_MEASURING_OPERANDS =
         FD_MEASURING_FLOPS | FD_MEASURING_COMM | FD_MEASURING_SHAPES
 };
 
+/* Operands from which FLOPs are derived. */
+enum {
+    FD_OPERANDS_SHAPES = 1, /* shapes of the tensors */
+    FD_OPERANDS_NUMBERS     /* and numbers, such as strides */
+};
+
 typedef struct fd_measure_plan {
-    uint32_t kinds;  /* FD_MEASURING_*; 0: nothing */
-    bool ready;      /* whether operands can be read */
-    uint32_t first;  /* measure this many steps, and after that ... */
-    uint32_t every;  /* ... those whose number is a multiple of this */
-    _Atomic bool on; /* whether this step is measured */
-    uint64_t began;  /* tick at which the measured step began */
+    uint32_t kinds;   /* FD_MEASURING_*; 0: nothing */
+    bool ready;       /* whether operands can be read */
+    uint32_t first;   /* measure this many steps, and after that ... */
+    uint32_t every;   /* ... those whose number is a multiple of this */
+    _Atomic bool on;  /* whether this step is measured */
+    uint64_t began;   /* tick at which the measured step began */
+    fd_map operators; /* hash of the name of an operator -> FD_OPERANDS_* */
 } fd_measure_plan;
+
+/* Add an operator that FLOPs are derived from. */
+fd_status fd_measure_plan_add(fd_measure_plan *plan, const char *name,
+                              bool numbers);
+
+/* Return FD_OPERANDS_* of an operator, or 0. */
+uint32_t fd_measure_plan_operands(const fd_measure_plan *plan,
+                                  const char *name);
 
 /* Begin step number `step`. */
 void fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step);

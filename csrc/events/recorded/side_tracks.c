@@ -131,8 +131,7 @@ make_lost(fd_counter_values *values, const fd_trace_rank *rank)
 static uint64_t
 figure_of(const fd_trace_step *step, fd_counter counter)
 {
-    return counter == FD_COUNTER_FLOPS        ? step->flops
-         : counter == FD_COUNTER_COMMUNICATED ? step->communicated
+    return counter == FD_COUNTER_COMMUNICATED ? step->communicated
                                               : step->live;
 }
 
@@ -164,7 +163,6 @@ fd_counter_values_make(fd_counter_values *values, fd_counter counter,
         return make_in_flight(values, rank);
     case FD_COUNTER_LOST:
         return make_lost(values, rank);
-    case FD_COUNTER_FLOPS:
     case FD_COUNTER_COMMUNICATED:
     case FD_COUNTER_LIVE:
         return make_measured(values, counter, rank);
@@ -180,7 +178,6 @@ fd_counter_name(fd_counter counter, const fd_trace *trace,
                 char name[FD_COUNTER_NAME])
 {
     static const char *const names[FD_COUNTER_KINDS] = {
-        [FD_COUNTER_FLOPS] = "FLOPs per step",
         [FD_COUNTER_COMMUNICATED] = "Communicated bytes per step",
         [FD_COUNTER_LIVE] = "Allocated bytes at ends of steps",
     };

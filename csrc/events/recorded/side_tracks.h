@@ -3,8 +3,7 @@
  *     Time by phase   [ data | forward    | backward       | optimizer | other ]
  *     GPU 0 marked calls in flight   ▁▂▃▃▂▁    launched, and not yet passed
  *     main: events lost              ▁▁▁▁▁▇    known at its end
- *     FLOPs per step                 ▁▇▇▃      from the start of each step
- *     Communicated bytes per step    ▁▇▇▃
+ *     Communicated bytes per step    ▁▇▇▃      from the start of each step
  *     Allocated bytes at ends of steps ▁▂▃▄
  *
  * Phases are sums over a step, drawn one after the other from its start: they
@@ -43,7 +42,6 @@ typedef enum fd_counter {
     FD_COUNTER_LOST,
     /* measured figures of the latest steps. Steps in which they are not
      * measured have no value; a counter keeps its previous value then. */
-    FD_COUNTER_FLOPS,
     FD_COUNTER_COMMUNICATED,
     FD_COUNTER_LIVE,
     FD_COUNTER_KINDS

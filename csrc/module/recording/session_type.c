@@ -314,9 +314,22 @@ static PyObject *
 session_measure(PyObject *self, PyObject *args)
 {
     fd_measure_plan *plan = &fd_session_of(self)->measures;
-    if (!PyArg_ParseTuple(args, "III:measure", &plan->kinds, &plan->first,
-                          &plan->every)) {
+    PyObject *operators;
+    if (!PyArg_ParseTuple(args, "IIIO!:measure", &plan->kinds, &plan->first,
+                          &plan->every, &PyDict_Type, &operators)) {
         return NULL;
+    }
+    Py_ssize_t at = 0;
+    PyObject *key;
+    PyObject *numbers;
+    while (PyDict_Next(operators, &at, &key, &numbers)) {
+        const char *name = PyUnicode_AsUTF8(key);
+        if (name == NULL) {
+            return NULL;
+        }
+        if (fd_measure_plan_add(plan, name, numbers == Py_True) != FD_OK) {
+            return PyErr_NoMemory();
+        }
     }
     Py_RETURN_NONE;
 }
@@ -486,7 +499,7 @@ static PyMethodDef methods[] = {
     {"attach_memory", fd_session_attach_memory, METH_O,
      PyDoc_STR("attach_memory($self, probe, /)\n--\n\nMeasure memory.")},
     {"measure", session_measure, METH_VARARGS,
-     PyDoc_STR("measure($self, kinds, first, every, /)\n"
+     PyDoc_STR("measure($self, kinds, first, every, operators, /)\n"
                "--\n\nMeasure operators, in some steps.")},
     {"name_group", fd_session_name_group, METH_VARARGS,
      PyDoc_STR("name_group($self, address, text, /)\n"

@@ -26,8 +26,7 @@ choose_all(fd_export_options *options, const char *style, const char *weight,
            const char *ops, const char *durations)
 {
     static const char *const styles[] = {"default", "classic", NULL};
-    static const char *const weights[] = {"time", "calls", "gpu", "flops",
-                                          NULL};
+    static const char *const weights[] = {"time", "calls", "gpu", NULL};
     static const char *const operators[] = {"none", "top", "all", NULL};
     static const char *const places[] = {"jobs", "name", "args", NULL};
     int of_style = choose("style", style, styles);

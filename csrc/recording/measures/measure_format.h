@@ -8,39 +8,35 @@
 enum {
     FD_MEASURE_STEPS = 1,       /* steps: ticks; at the root of the thread that
                                    ends steps */
-    FD_MEASURE_FLOPS = 2,       /* calls: FLOPs; other: bytes of operands */
-    FD_MEASURE_ELEMENTWISE = 3, /* as above, for element-wise operators */
-    FD_MEASURE_UNKNOWN = 4,     /* calls without a formula: 0, and bytes */
-    FD_MEASURE_SHAPES = 5,      /* calls with the operands in `detail`: their
+    FD_MEASURE_SHAPES = 2,      /* calls with the operands in `detail`: their
                                    elements, and bytes */
-    FD_MEASURE_COMM = 6,        /* calls of c10d with the element type and
+    FD_MEASURE_COMM = 3,        /* calls of c10d with the element type and
                                    group in `detail`: bytes sent; other: bytes
                                    received */
-    FD_MEASURE_COLLECTIVES = 7, /* at the root of the calling thread: calls of
+    FD_MEASURE_COLLECTIVES = 4, /* at the root of the calling thread: calls of
                                    the group in `detail` */
-    FD_MEASURE_LATEST = 8,      /* one of the latest of these calls: its number
+    FD_MEASURE_LATEST = 5,      /* one of the latest of these calls: its number
                                    in the group, begin, end, larger bytes */
     /* Memory: recording/measures/memory_use.h. `detail` is the device. */
-    FD_MEASURE_ALLOCATED = 9,   /* blocks: their bytes; other: see `mark` */
-    FD_MEASURE_FREED = 10,      /* as above, for blocks freed by a thread */
-    FD_MEASURE_PEAK_FREED = 11, /* blocks of the peak `mark` that were freed
+    FD_MEASURE_ALLOCATED = 6,   /* blocks: their bytes; other: see `mark` */
+    FD_MEASURE_FREED = 7,       /* as above, for blocks freed by a thread */
+    FD_MEASURE_PEAK_FREED = 8,  /* blocks of the peak `mark` that were freed
                                    after it, in the phase `flags` */
-    FD_MEASURE_PEAK = 12,       /* times that a thread raised the peak; max:
+    FD_MEASURE_PEAK = 9,        /* times that a thread raised the peak; max:
                                    the new peak in bytes; link: the context */
-    FD_MEASURE_KEPT = 13,       /* ends of steps: sum of the live bytes; other,
+    FD_MEASURE_KEPT = 10,       /* ends of steps: sum of the live bytes; other,
                                    mark: sums for the slope */
-    FD_MEASURE_UNFOLLOWED = 14, /* blocks not tracked for lack of space: their
+    FD_MEASURE_UNFOLLOWED = 11, /* blocks not tracked for lack of space: their
                                    bytes; other: frees of unknown blocks */
-    FD_MEASURE_KINDS = 15
+    FD_MEASURE_KINDS = 12
 };
 
 /* Bits of fd_measure.flags. */
 enum {
-    FD_MEASURE_GRAD = 1,   /* autograd was recording */
-    FD_MEASURE_ASYNC = 2,  /* of communication: the caller waits later */
-    FD_MEASURE_CUSTOM = 4, /* of shapes: only operators without a formula are
-                              recorded */
-    FD_MEASURE_OPEN = 8    /* of the latest: the caller is waiting in it */
+    FD_MEASURE_ASYNC = 2, /* of communication: the caller waits later */
+    FD_MEASURE_PART = 4,  /* of shapes: only operators that FLOPs are derived
+                             from are recorded */
+    FD_MEASURE_OPEN = 8   /* of the latest: the caller is waiting in it */
 };
 
 /* A measured figure of one context, updated in place by its owner. */

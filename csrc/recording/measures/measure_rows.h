@@ -21,13 +21,10 @@ typedef struct fd_measures {
     fd_map index; /* key -> offset in the file / FD_ID_UNIT; UINT32_MAX: no
                      space */
     fd_measure_sites sites; /* used by the writer only */
-    uint32_t counted_depth; /* entry of the operator counted last */
-    uint64_t counted;       /* owner of that entry */
     fd_map shapes;          /* hash of context and operands -> value as in
                                `index` */
     fd_latest *latest;      /* owned; list with one element per group */
     fd_measure *open;       /* the latest call with FD_MEASURE_OPEN */
-    uint64_t flops;         /* FD_MEASURE_FLOPS so far, all contexts */
     uint64_t communicated;  /* bytes of communication so far */
     uint32_t open_depth;    /* depth of the stack below its caller */
 } fd_measures;

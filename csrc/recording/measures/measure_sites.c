@@ -11,8 +11,7 @@ fd_sites_clear(fd_measure_sites *sites)
 static fd_measure_site
 made(uint32_t context)
 {
-    return (fd_measure_site){
-        .context = context, .figures = FD_NO_FIGURES, .key = {FD_NO_KEY}};
+    return (fd_measure_site){.context = context, .key = {FD_NO_KEY}};
 }
 
 /* Add a site and return its index + 1, or 0 if there is no space. */

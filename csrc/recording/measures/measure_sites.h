@@ -1,4 +1,4 @@
-/* Caches of the measured calls of each operator at each call path, one per
+/* Caches of the recorded shapes of each operator at each call path, one per
  * thread: nothing is recomputed for the same inputs as last time.
  *
  *     context ──► is it the site that followed last time? ──► fd_map ──► site
@@ -21,24 +21,18 @@ enum { FD_SITE_KEY = 30, FD_MAX_SITES = 1 << 16 };
  * (capture/operands). */
 typedef struct fd_measure_site {
     uint32_t context;
-    uint32_t next;    /* index of the site after the latest call of this one */
-    uint32_t figures; /* of the operator; FD_NO_FIGURES: unknown */
-    uint32_t shapes;  /* number of recorded shapes of the path */
-    bool values;      /* whether the shapes include numbers */
-    bool spare;       /* whether the site keeps nothing */
-    uint16_t kind;    /* kind of its FLOPs: FD_MEASURE_*; 0: not counted */
-    const void *formula;
+    uint32_t next;   /* index of the site after the latest call of this one */
+    uint32_t shapes; /* number of recorded shapes of the path */
+    bool resolved;   /* whether the next two are known */
+    bool wanted;     /* whether shapes of this operator are recorded */
+    bool values;     /* whether the shapes include numbers */
+    bool spare;      /* whether the site keeps nothing */
     uint64_t elements;
     uint64_t bytes;
-    uint64_t flops;
-    uint64_t flop_bytes;
-    fd_measure *shape;     /* NULL: not recorded, or no space */
-    fd_measure *counts[2]; /* of `kind`, without and with autograd; may be
-                              equal */
+    fd_measure *shape; /* NULL: no space */
     uint64_t key[FD_SITE_KEY];
 } fd_measure_site;
 
-#define FD_NO_FIGURES UINT32_MAX
 #define FD_NO_KEY UINT64_MAX /* in the first word: the site has no key */
 
 typedef struct fd_measure_sites {

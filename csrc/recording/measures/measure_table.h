@@ -1,4 +1,4 @@
-/* Measured figures of contexts: FLOPs, bytes, shapes. There is one record per
+/* Measured figures of contexts: shapes, bytes, memory. There is one record per
  * context, kind, flags and detail, created at its first use and then updated
  * in place:
  *

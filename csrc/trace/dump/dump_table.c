@@ -170,7 +170,6 @@ is_new(const char *where)
         "threads.cpu_from",
         "threads.cpu_to",
         "marks.memory",
-        "latest_steps.flops",
         "latest_steps.communicated",
         "latest_steps.live",
         "measures.ranks",

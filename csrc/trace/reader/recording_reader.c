@@ -13,7 +13,6 @@ read_step(fd_reading *r, const fd_step *step)
 {
     uint64_t start = fd_chunks_header(&r->file)->start.ticks;
     fd_trace_step made = {.number = step->number,
-                          .flops = step->flops,
                           .communicated = step->communicated,
                           .live = step->live};
     made.begin =

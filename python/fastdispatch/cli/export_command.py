@@ -14,7 +14,6 @@ from fastdispatch.cli.paths import Output, add_input, add_output
 from fastdispatch.cli.step_options import add_steps
 from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.files.output import make_folder, write
-from fastdispatch.measures.flops import has_flops
 from fastdispatch.read import tables
 
 
@@ -76,12 +75,12 @@ def add_flames(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add_common(folded)
     folded.add_argument(
         "--weight",
-        choices=("time", "calls", "gpu", "flops"),
+        choices=("time", "calls", "gpu"),
         default="time",
         help="quantity that determines the width of calls (default: time)",
     )
     folded.set_defaults(function=export_one)
-    what = "a profile for pprof with calls, time, GPU time, FLOPs, and communicated and allocated bytes"
+    what = "a profile for pprof with calls, time, GPU time, and communicated and allocated bytes"
     pprof = formats.add_parser("pprof", help=what, description=f"Write {what}.")
     add_common(pprof)
     pprof.set_defaults(function=export_one)
@@ -121,8 +120,6 @@ def export_one(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, steps=arguments.steps)
     if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--weight gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
-    if options.get("weight") == "flops" and not has_flops(trace.ranks):
-        raise Error(f"--weight flops: {arguments.path} has no FLOPs: record with --measure flops")
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
 
 

@@ -10,6 +10,7 @@ from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flops import has_flops, measured_steps
+from fastdispatch.measures.operator_flops import OperatorCalls
 from fastdispatch.text.formats import in_flop, seconds
 
 ID = "low-intensity"
@@ -80,13 +81,12 @@ def _operators(steps: MeasuredSteps, sites: CallSites) -> list[_Figures]:
     """Return the measured paths of main threads and backward, without the optimizer and claimed time."""
     measured = max(measured_steps(steps.ranks), 1)
     found: dict[int, _Figures] = {}
-    columns = ("context", "kind", "sum", "other")
-    for rank in steps.ranks:
-        for path, kind, flops, size in zip(*(rank["measures"][name] for name in columns), strict=True):
-            if kind in ("flops", "elementwise") and sites.passes[path] != "optimizer":
-                figures = found.setdefault(path, _Figures(paths=[path]))
-                figures.flops += flops / measured
-                figures.bytes += size / measured
+    operators = OperatorCalls(steps.trace)
+    for each in (each for rank in steps.ranks for each in operators.of(rank)):
+        if each.kind != "unknown" and sites.passes[each.context] != "optimizer":
+            figures = found.setdefault(each.context, _Figures(paths=[each.context]))
+            figures.flops += each.flops / measured
+            figures.bytes += each.bytes / measured
     for path, figures in found.items():
         figures.time = steps.unclaimed([path])
         figures.forward = steps.calls(path) if sites.passes[path] == "forward" else 0.0

@@ -13,7 +13,9 @@ from fastdispatch.detectors.skewed_comm import ID as SKEWED_ID
 from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
 from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
 from fastdispatch.measures.call_sites import CallSites
+from fastdispatch.measures.flop_formulas import flops_of_call
 from fastdispatch.measures.flops import measured_steps
+from fastdispatch.measures.operator_flops import OperatorCalls
 from fastdispatch.read.collectives import SYNCHRONIZING
 from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.text.formats import in_flop, printable, size
@@ -25,8 +27,9 @@ class _Range(NamedTuple):
     path: int
     detail: str
     ranks: int
-    sum: float  # mean of the ranks: FLOPs, or bytes sent
-    other: float  # mean of the ranks: bytes of operands, or bytes received
+    calls: float  # mean of the ranks, as the next two
+    sum: float  # FLOPs, or bytes sent
+    other: float  # bytes received
     min: float
     max: float
     min_rank: int
@@ -37,7 +40,7 @@ def of_measures(steps: MeasuredSteps, *, flops: bool) -> Iterator[Finding | NotD
     """Yield the collective with the most different bytes, and with ``flops`` the operator with the most different
     FLOPs."""
     rank = steps.trace.ranks[0]
-    moved = list(_ranges(rank, "comm"))
+    moved = [each for each in _ranges(rank, "comm") if each.ranks > 1]
     ended = (steps.trace.reduced or {})["ended"]
     if ended[0] != ended[1]:
         yield NotDecided(SKEWED_ID, "ranks ended different numbers of steps")
@@ -47,7 +50,7 @@ def of_measures(steps: MeasuredSteps, *, flops: bool) -> Iterator[Finding | NotD
     skewed = [each for each in moved if _is_skewed(steps, each)]
     if skewed:
         yield _skewed(steps, max(skewed, key=lambda each: each.max - each.min))
-    unequal = [each for each in _ranges(rank, "flops") if each.max >= limits.UNEQUAL_CALLS * each.min] if flops else []
+    unequal = [each for each in _work(steps) if each.max >= limits.UNEQUAL_CALLS * each.min] if flops else []
     if unequal:
         yield _unequal(steps, max(unequal, key=lambda each: each.max - each.min))
 
@@ -55,14 +58,35 @@ def of_measures(steps: MeasuredSteps, *, flops: bool) -> Iterator[Finding | NotD
 def _ranges(rank: dict[str, Any], kind: str) -> Iterator[_Range]:
     """Yield figures with a range over ranks. All ranks measure nearly as many steps."""
     per_rank = max(measured_steps([rank]) / number_of_ranks([rank]), 1)
-    names = ("kind", "context", "detail", "ranks", "sum", "other")
+    names = ("kind", "context", "detail", "ranks", "count", "sum", "other")
     ends = ("range_min", "range_max", "range_min_rank", "range_max_rank")
-    for of, path, detail, ranks, total, other, low, high, first, last in zip(
+    for of, path, detail, ranks, *sums, low, high, first, last in zip(
         *(rank["measures"][name] for name in (*names, *ends)), strict=True
     ):
-        if of == kind and ranks > 1 and path >= 0:
-            means = total / ranks / per_rank, other / ranks / per_rank
-            yield _Range(path, detail, ranks, *means, low / per_rank, high / per_rank, first, last)
+        if of == kind and ranks > 0 and path >= 0:
+            calls, total, other = (each / ranks / per_rank for each in sums)
+            ends_of = low / per_rank, high / per_rank, first, last
+            yield _Range(path, detail, ranks, calls, total, other, *ends_of)
+
+
+def _work(steps: MeasuredSteps) -> Iterator[_Range]:
+    """Yield the FLOPs of the operators that have one shape on each rank."""
+    rank = steps.trace.ranks[0]
+    ranks = number_of_ranks([rank])
+    counted = {each.context for each in OperatorCalls(steps.trace).of(rank) if each.kind == "flops"}
+    rows: dict[int, list[_Range]] = {}
+    for each in _ranges(rank, "shapes"):
+        if each.path in counted:
+            rows.setdefault(each.path, []).append(each)
+    for path, shapes in rows.items():
+        found = [(each, flops_of_call(steps.key(path), each.detail)) for each in shapes]
+        work = [(flops * each.calls, each) for each, flops in found if flops is not None]
+        seen = sum(each.ranks for each in shapes)
+        if len(work) == len(shapes) and seen <= ranks:
+            low, least = min(work, key=lambda one: (one[0], one[1].min_rank))
+            high, most = max(work, key=lambda one: (one[0], -one[1].min_rank))
+            mean = sum(flops * each.ranks for flops, each in work) / seen
+            yield _Range(path, "", seen, most.calls, mean, 0, low, high, least.min_rank, most.min_rank)
 
 
 def _is_skewed(steps: MeasuredSteps, moved: _Range) -> bool:

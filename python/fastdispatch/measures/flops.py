@@ -9,8 +9,8 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
+from fastdispatch.measures.operator_flops import OperatorCalls
 from fastdispatch.read.steps import number_of_ranks, step_time
-from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 
 
@@ -41,10 +41,11 @@ _FIGURES = tuple(each.name for each in fields(Work))
 
 @dataclass
 class Unknown:
-    """Calls of an operator without a formula, and the bytes of their inputs."""
+    """Calls of an operator whose FLOPs are not known, and the bytes of their inputs."""
 
     calls: int = 0
     bytes: int = 0
+    beyond: int = 0  # calls with more shapes than a call path lists
     failed: str = ""  # exception of its formula
 
 
@@ -66,8 +67,8 @@ class Flops:
 
 
 def has_flops(entries: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether one of the ranks measured FLOPs."""
-    return any(kind in ("flops", "elementwise", "unknown") for one in entries for kind in one["measures"]["kind"])
+    """Return whether one of the ranks has shapes that FLOPs are derived from."""
+    return any("shapes" in one["measures"]["kind"] for one in entries)
 
 
 def flops_of(trace: Trace, rank: int | None = None) -> Flops:
@@ -102,58 +103,21 @@ def measured_steps(entries: Iterable[Mapping[str, Any]]) -> int:
 
 def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, found: Flops) -> None:
     keys, nodes = trace.nodes["key"], trace.contexts["node"]
-    columns = ("context", "kind", "count", "sum", "other")
-    for entry in entries:
-        formulas = _Formulas(trace, entry)
-        for context, kind, count, total, size in zip(*(entry["measures"][name] for name in columns), strict=True):
-            if formulas.inside(context):
-                continue
-            if kind == "unknown" and context in formulas.flops:
-                kind, total = "flops", formulas.flops[context]
-            if kind == "unknown":
-                operator = found.unknown.setdefault(keys[nodes[context]], Unknown())
-                operator.calls += count
-                operator.bytes += size
-                operator.failed = operator.failed or formulas.failed(context)
-            elif kind in ("flops", "elementwise"):
-                work = found.sites.setdefault(sites.site(context), Work())
-                name = sites.passes[context] if kind == "flops" else kind
-                setattr(work, name, getattr(work, name) + total)
-                if kind == "flops":
-                    work.calls += count
-                    work.bytes += size
-
-
-class _Formulas:
-    """FLOPs of custom operators by formulas of the program: ``flops`` by call path, of paths whose calls are all
-    known. Operators inside them are not counted again."""
-
-    def __init__(self, trace: Trace, entry: dict[str, Any]) -> None:
-        self._parents: list[int] = trace.contexts["parent"]
-        self._keys = [trace.nodes["key"][node] for node in trace.contexts["node"]]
-        self._facts = mapping(entry["meta"].get("flop_formulas"))
-        calls, known, self.flops = Counter[int](), Counter[int](), Counter[int]()
-        columns = ("context", "kind", "detail", "count") if self._facts else ()
-        for context, kind, detail, count in zip(*(entry["measures"][name] for name in columns), strict=True):
-            calls[context] += count if kind == "unknown" else 0
-            flops = self._fact(context).get("flops")
-            if kind == "shapes" and isinstance(one := mapping(flops).get(detail), int):
-                known[context] += count
-                self.flops[context] += count * one
-        for context in [each for each in self.flops if known[each] != calls[each]]:
-            del self.flops[context]
-
-    def _fact(self, context: int) -> dict[str, Any]:
-        return mapping(self._facts.get(self._keys[context]))
-
-    def failed(self, context: int) -> str:
-        return str(self._fact(context).get("failed", ""))
-
-    def inside(self, context: int) -> bool:
-        while self.flops and (context := self._parents[context]) >= 0:
-            if context in self.flops:
-                return True
-        return False
+    operators = OperatorCalls(trace)
+    for each in (each for entry in entries for each in operators.of(entry)):
+        if each.kind == "unknown":
+            operator = found.unknown.setdefault(keys[nodes[each.context]], Unknown())
+            operator.calls += each.calls
+            operator.bytes += each.bytes
+            operator.beyond += each.beyond
+            operator.failed = operator.failed or each.failed
+            continue
+        work = found.sites.setdefault(sites.site(each.context), Work())
+        name = sites.passes[each.context] if each.kind == "flops" else each.kind
+        setattr(work, name, getattr(work, name) + each.flops)
+        if each.kind == "flops":
+            work.calls += each.calls
+            work.bytes += each.bytes
 
 
 def _add_times(trace: Trace, rank: int | None, sites: CallSites, found: Flops) -> None:

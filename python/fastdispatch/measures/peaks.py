@@ -1,4 +1,4 @@
-"""Peak rates of devices, FLOP/s: given, known (docs/concepts/peaks.md) or measured."""
+"""Peak rates of devices, FLOP/s: given, known (docs/concepts/measures.md) or measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 
-#: Dense rates of GPUs by a part of their name, in TFLOP/s. The first match counts. Sources: docs/concepts/peaks.md.
+#: Dense rates of GPUs by a part of their name, in TFLOP/s. The first match counts. Sources: docs/concepts/measures.md.
 _KNOWN: tuple[tuple[str, dict[str, float]], ...] = (
     ("H200 NVL", {"fp32": 60, "tf32": 417.5, "bf16": 835.5, "fp16": 835.5, "fp8": 1670.5}),
     ("H200", {"fp32": 67, "tf32": 494.5, "bf16": 989.5, "fp16": 989.5, "fp8": 1979}),

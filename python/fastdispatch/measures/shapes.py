@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.trace import Trace
 
-#: FD_MEASURE_CUSTOM: recorded for formulas of FLOPs.
-_CUSTOM = 4
+#: FD_MEASURE_PART: only operators that FLOPs are derived from are recorded.
+_PART = 4
 
-#: A tensor, the start or end of a list, an operand without value, a number, a truth value, or the end of a text that
-#: was cut.
-_TOKEN = re.compile(r"([A-Za-z]\w*)\[([\d,]*)\]|\[|\]|_|-?\d+|True|False|\.\.\.")
+#: A tensor, the start or end of a list, an operand without value, a number, a truth value, or the end of a list that
+#: was cut, with its elements, or of a text that was cut.
+_TOKEN = re.compile(r"([A-Za-z]\w*)\[([\d,]*)\]|\[|\]|_|-?\d+|True|False|\.\.\.(\d*)")
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,44 @@ class Tensor:
         return math.prod(self.sizes)
 
 
+class Items(list[Any]):
+    """A list among the operands. ``elements``: those of all its tensors, if further items are not known."""
+
+    elements: int | None = None
+
+
+def elements_of(value: Any) -> int:
+    """Return the elements of the tensors of a list; 0 for another operand."""
+    if isinstance(value, Items) and value.elements is not None:
+        return value.elements
+    return sum(each.elements for each in value if isinstance(each, Tensor)) if isinstance(value, list) else 0
+
+
 @dataclass
 class Operands:
     """Operands of a call: tensors, numbers, truth values, None for others, and lists of them."""
 
     values: list[Any]
-    cut: bool  # further operands are not known
+    cut: bool  # further operands, or items of a list, are not known
+    ended: bool = True  # operands beyond these are None
+
+    def at(self, index: int) -> Any:
+        """Return an operand. Raises LookupError if it is not known."""
+        return None if index >= len(self.values) and self.ended else self.values[index]
+
+    def tensor(self, index: int) -> Tensor | None:
+        value = self.at(index)
+        return value if isinstance(value, Tensor) else None
+
+    def numbers(self, index: int, count: int) -> list[int]:
+        """Return an argument that has one number per dimension, or one for all."""
+        value = self.at(index)
+        return (value if len(value) > 1 else [*value] * count) if isinstance(value, list) else [0] * count
+
+    def whole_list(self, index: int) -> list[Any] | None:
+        """Return a list of which all items are known."""
+        value = self.at(index)
+        return value if isinstance(value, Items) and value.elements is None else None
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Yield the tensors with their places: "2", in a list "2.1"."""
@@ -54,22 +87,26 @@ def _tensors(values: Sequence[Any], above: str) -> Iterator[tuple[str, Tensor]]:
 def operands_of(text: str) -> Operands:
     """Parse the detail of a record of shapes."""
     made: list[list[Any]] = [[]]
-    cut = False
+    cut, ended = False, True
     for token in _TOKEN.finditer(text):
         word = token[0]
         if token[1]:
             made[-1].append(Tensor(token[1], tuple(int(size) for size in token[2].split(",") if size)))
         elif word == "[":
-            made[-1].append([])
+            made[-1].append(Items())
             made.append(made[-1][-1])
         elif word == "]":
             if len(made) > 1:
                 made.pop()
-        elif word == "...":
-            cut = True
+        elif word.startswith("..."):
+            cut, ended = True, ended and bool(token[3])
+            if isinstance(made[-1], Items) and token[3]:
+                made[-1].elements = int(token[3])
         else:
             made[-1].append({"_": None, "True": True, "False": False}[word] if word[-1] in "_e" else int(word))
-    return Operands(made[0], cut)
+    if not ended and len(made) > 1:
+        made[0].pop()  # its end is missing
+    return Operands(made[0], cut, ended)
 
 
 @dataclass
@@ -94,7 +131,7 @@ def shapes_of(trace: Trace, rank: int | None = None) -> Shapes:
     """Return the shapes of a trace, or of one rank. Raises Error without any."""
     entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
     trace.index(rank)
-    made = Shapes(0, len(entries))
+    made = Shapes(0, number_of_ranks(entries))
     columns = ("kind", "flags", "context", "detail", "count", "sum")
     for entry in entries:
         for kind, flags, context, detail, count, elements in zip(
@@ -102,7 +139,7 @@ def shapes_of(trace: Trace, rank: int | None = None) -> Shapes:
         ):
             if kind == "steps":
                 made.measured += count
-            elif kind == "shapes" and not flags & _CUSTOM:
+            elif kind == "shapes" and not flags & _PART:
                 path = made.paths.setdefault(context, PathShapes())
                 calls, sums = path.ranks.get(entry["rank"], (0, 0))
                 path.ranks[entry["rank"]] = (calls + count, sums + elements)
@@ -111,7 +148,7 @@ def shapes_of(trace: Trace, rank: int | None = None) -> Shapes:
                 else:
                     path.beyond += count
     if not made.paths:
-        raise Error(_nothing(trace))
+        raise Error(f"--shapes: {trace.name} has no shapes: record with --measure shapes (docs/concepts/measures.md)")
     return made
 
 
@@ -124,12 +161,6 @@ def recorded_texts(trace: Trace) -> dict[str, list[str]]:
             if kind == "shapes" and detail:
                 made.setdefault(trace.nodes["key"][trace.contexts["node"][context]], set()).add(detail)
     return {operator: sorted(texts) for operator, texts in made.items()}
-
-
-def _nothing(trace: Trace) -> str:
-    if trace.reduced is not None:
-        return f"--shapes: {trace.name} is a reduced merge of ranks, which has no shapes: select one with --rank N"
-    return f"--shapes: {trace.name} has no shapes: record with --measure shapes (docs/concepts/measures.md)"
 
 
 def padding_of(operator: str, operands: Operands) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.files import run_directory
-from fastdispatch.record import children, flop_formulas
+from fastdispatch.record import children, custom_flops
 from fastdispatch.record.calibration import costs
 from fastdispatch.record.children import ParentRank, Process
 from fastdispatch.record.detail import detail_of
@@ -90,10 +90,10 @@ class CallGraph(Recorded):
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step needs about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
     measure, every:
-        Also count FLOPs of operators (``"flops"``), allocated memory (``"memory"``), bytes of communication
-        (``"comm"``) or shapes of operands (``"shapes"``); several names with commas, or ``"all"``. They are counted
-        in steps 0, ``every``, 2 * ``every`` and so on, by default in the first 32 steps and then in one of 16; memory
-        in all steps (docs/concepts/measures.md).
+        Also record what FLOPs of operators are derived from (``"flops"``), allocated memory (``"memory"``), bytes of
+        communication (``"comm"``) or shapes of all operands (``"shapes"``); several names with commas, or ``"all"``.
+        They are counted in steps 0, ``every``, 2 * ``every`` and so on, by default in the first 32 steps and then in
+        one of 16; memory in all steps (docs/concepts/measures.md).
     detail:
         ``"c_calls"``: also record the C functions that Python code calls (Python 3.12 and later;
         docs/concepts/calls.md).
@@ -516,7 +516,7 @@ class CallGraph(Recorded):
         if missing:
             self._note({"gpu_missing": missing})
         if "flops" in self._measures:
-            self._note(flop_formulas.counted_at_end(self._load))
+            self._note(custom_flops.counted_at_end(self._load))
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._operators is not None and self._child_of is None:

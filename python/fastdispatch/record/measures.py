@@ -30,7 +30,10 @@ class Measures:
 
     def attach(self, session: Session) -> None:
         if self.kinds:
-            session.measure(sum(KINDS[kind] for kind in self.kinds), self.first, self.every)
+            from fastdispatch.measures.flop_formulas import OPERATORS, PADDING
+
+            operators = OPERATORS | (PADDING if "shapes" in self.kinds else {})
+            session.measure(sum(KINDS[kind] for kind in self.kinds), self.first, self.every, operators)
 
     def read_operands(self) -> bool:
         return any(kind in _OF_OPERANDS for kind in self.kinds)

@@ -8,7 +8,7 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.report.report_flops import FlopReport, FlopRow
+from fastdispatch.report.report_flops import FlopReport, FlopRow, UnknownRow
 from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, section, table, width_of
 from fastdispatch.text.formats import counted, grouped, in_flop, printable, seconds, size
 
@@ -56,12 +56,15 @@ def _parts(report: FlopReport) -> Iterator[Text | Table]:
     if left:
         yield Text("   ".join(left))
     if report.unknown:
-        rows = [
-            (f"{each.calls:.4g}", size(round(each.bytes)), each.operator, each.failed and f"formula: {each.failed}")
-            for each in report.unknown
-        ]
+        rows = [(f"{each.calls:.4g}", size(round(each.bytes)), each.operator, _reason(each)) for each in report.unknown]
         columns = ("calls", "input", "operator", "")
         yield from section("operators that are not counted, per step", table(columns, rows, columns[2:]))
+
+
+def _reason(row: UnknownRow) -> str:
+    if row.failed:
+        return f"formula: {row.failed}"
+    return f"{row.beyond:.4g} calls: more shapes than a call path lists" if row.beyond else ""
 
 
 def _steps(report: FlopReport) -> str:

@@ -45,11 +45,12 @@ class FlopRow:
 
 @dataclass
 class UnknownRow:
-    """An operator without a formula, per step."""
+    """An operator whose FLOPs are not known, per step."""
 
     operator: str
     calls: float
     bytes: float
+    beyond: float  # calls with more shapes than a call path lists
     failed: str  # exception of its formula
 
 
@@ -131,7 +132,7 @@ def flop_report(
         more=len(kept) - len(kept[:top]),
         hidden=len(rows) - len(kept),
         unknown=[
-            UnknownRow(name, each.calls / steps, each.bytes / steps, each.failed)
+            UnknownRow(name, each.calls / steps, each.bytes / steps, each.beyond / steps, each.failed)
             for name, each in sorted(found.unknown.items())
         ],
         compiled=compiled,

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import fastdispatch
+from fastdispatch.measures.operator_flops import OperatorCalls
 from fastdispatch.read.collectives import compared_groups
 from fastdispatch.report.comm_report import comm_json, comm_rows, step_lines
 from tests.training import make_step
@@ -55,11 +56,12 @@ def same_as_without_exchange(
 
 
 def figure(trace: fastdispatch.Trace, kind: str) -> tuple[int, int]:
-    """Count and sum of a kind of measures, over all call paths."""
+    """Count and sum of a kind of measures, or of derived FLOPs, over all call paths."""
     rows = trace.ranks[0]["measures"]
     found = [
         (count, total) for of, count, total in zip(rows["kind"], rows["count"], rows["sum"], strict=True) if of == kind
     ]
+    found += [(each.calls, each.flops) for each in OperatorCalls(trace).of(trace.ranks[0]) if each.kind == kind]
     return sum(count for count, _ in found), sum(total for _, total in found)
 
 

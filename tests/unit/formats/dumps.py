@@ -91,7 +91,7 @@ def ranks(draw: st.DrawFn, number: int, contexts: int) -> dict[str, Any]:
     rank["latest_steps"] = {"number": [outside(step) for step in numbers]}
     for name in ("begin", "end", "other", "forward", "backward", "optimizer", "data"):
         rank["latest_steps"][name] = [outside(draw(whole)) for _ in numbers]
-    for name in ("flops", "communicated", "live"):
+    for name in ("communicated", "live"):
         rank["latest_steps"][name] = [draw(st.none() | st.integers(0, 2**64 - 2).map(outside)) for _ in numbers]
     rank["step_tops"] = {"step": [outside(step) for step in numbers], "context": [0 for _ in numbers]}
     rank["step_tops"]["self"] = [outside(draw(whole)) for _ in numbers]

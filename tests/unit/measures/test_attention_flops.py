@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
+from fastdispatch.measures.operator_flops import OperatorCalls
 
 torch = pytest.importorskip("torch")
 aten = torch.ops.aten
@@ -139,12 +140,12 @@ def figures(work: Callable[[], object], folder: Path) -> dict[str, tuple[int, in
     """Count and FLOPs by kind."""
     with fastdispatch.CallGraph(folder, measure="flops"):
         work()
-    rows = fastdispatch.load(folder).ranks[0]["measures"]
+    trace = fastdispatch.load(folder)
     found: dict[str, tuple[int, int]] = {}
-    for kind, count, total in zip(rows["kind"], rows["count"], rows["sum"], strict=True):
-        if kind in ("flops", "unknown"):
-            before = found.get(kind, (0, 0))
-            found[kind] = before[0] + count, before[1] + total
+    for each in OperatorCalls(trace).of(trace.ranks[0]):
+        if each.kind in ("flops", "unknown"):
+            calls, flops = found.get(each.kind, (0, 0))
+            found[each.kind] = calls + each.calls, flops + each.flops
     return found
 
 

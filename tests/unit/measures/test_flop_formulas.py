@@ -11,7 +11,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.measures.flops import Flops, flops_of
-from fastdispatch.record import flop_formulas
+from fastdispatch.record import custom_flops
 
 torch = pytest.importorskip("torch")
 flop_counter = pytest.importorskip("torch.utils.flop_counter")
@@ -27,7 +27,7 @@ def product() -> Iterator[Any]:
         yield torch.ops.fd_formulas.product
     flop_counter.flop_registry.clear()
     flop_counter.flop_registry.update(before)
-    flop_formulas._own.clear()
+    custom_flops._own.clear()
 
 
 def run(product: Any, folder: Path, rows: tuple[int, ...] = (2, 2, 5), **options: Any) -> Flops:
@@ -114,7 +114,8 @@ def test_more_shapes_than_a_path_lists_remain_unknown(product: Any, tmp_path: Pa
     sizes = tuple(range(1, 40))
     found = run(product, tmp_path, sizes)
     assert found.unknown["fd_formulas::product"].calls == len(sizes)
-    assert forward(found) == 2 * sum(sizes) * 12
+    assert forward(found) == 2 * sum(sizes[:32]) * 12
+    assert (found.unknown["aten::mm"].calls, found.unknown["aten::mm"].beyond) == (7, 7)
 
 
 def test_no_report_for_shapes_of_custom_operators_alone(product: Any, tmp_path: Path) -> None:

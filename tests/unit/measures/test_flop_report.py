@@ -191,15 +191,6 @@ def test_refused(words: list[str], printed: str, tmp_path: Path, capsys: pytest.
     assert error.count("\n") == 1
 
 
-def test_weights_of_flame_graphs(tmp_path: Path) -> None:
-    train(None, tmp_path)
-    trace = fastdispatch.load(tmp_path)
-    lines = trace.export("folded", weight="flops").decode().splitlines()
-    weights = [(stack.split(";")[-1], int(weight)) for stack, _, weight in (line.rpartition(" ") for line in lines)]
-    assert {operator for operator, _ in weights} == {"aten::addmm", "aten::mm"}
-    assert sum(weight for _, weight in weights) == STEPS * 5 * LAYER
-
-
 def test_flops_per_byte_of_inputs(tmp_path: Path) -> None:
     train(None, tmp_path)
     shown = {row.where: row for row in report(tmp_path, by="operator").rows}

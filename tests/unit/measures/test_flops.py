@@ -9,21 +9,25 @@ from typing import Any
 import pytest
 
 import fastdispatch
+from fastdispatch.measures.operator_flops import OperatorCalls, OperatorFlops
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
 
 
-def measured(work: Callable[[], object], folder: Path, **options: Any) -> dict[str, list[Any]]:
+def counted(folder: Path) -> list[OperatorFlops]:
+    trace = fastdispatch.load(folder)
+    return list(OperatorCalls(trace).of(trace.ranks[0]))
+
+
+def measured(work: Callable[[], object], folder: Path, **options: Any) -> list[OperatorFlops]:
     with fastdispatch.CallGraph(folder, measure="flops", **options):
         work()
-    measures: dict[str, list[Any]] = fastdispatch.load(folder).ranks[0]["measures"]
-    return measures
+    return counted(folder)
 
 
-def flops(work: Callable[[], object], folder: Path, counted: str = "flops") -> int:
-    rows = measured(work, folder)
-    return sum(total for kind, total in zip(rows["kind"], rows["sum"], strict=True) if kind == counted)
+def flops(work: Callable[[], object], folder: Path, kind: str = "flops") -> int:
+    return sum(each.flops for each in measured(work, folder) if each.kind == kind)
 
 
 def ones(*sizes: int, grad: bool = False) -> Any:
@@ -231,15 +235,13 @@ def test_flops_have_the_path_of_the_call_and_the_bytes_of_its_inputs(tmp_path: P
     rows = measured(lambda: (first(), second()), tmp_path)
     trace = fastdispatch.load(tmp_path)
     found = {}
-    for kind, context, flags, count, total, most, other in zip(
-        *(rows[name] for name in ("kind", "context", "flags", "count", "sum", "max", "other")), strict=True
-    ):
-        above = trace.contexts["parent"][context]
+    for row in rows:
+        above = trace.contexts["parent"][row.context]
         while trace.nodes["name"][trace.contexts["node"][above]] not in ("first", "second"):
             above = trace.contexts["parent"][above]
-        if kind == "flops":
-            found[trace.nodes["name"][trace.contexts["node"][above]]] = (flags, count, total, most, other)
-    assert found == {"first": (1, 1, 48, 48, 4 * (6 + 12)), "second": (1, 3, 384, 128, 3 * 8 * 32)}
+        if row.kind == "flops":
+            found[trace.nodes["name"][trace.contexts["node"][above]]] = (row.calls, row.flops, row.bytes)
+    assert found == {"first": (1, 48, 4 * (6 + 12)), "second": (3, 384, 3 * 8 * 32)}
 
 
 @pytest.mark.parametrize("measure", ["flops", "flops,shapes"])
@@ -258,13 +260,11 @@ def test_changes_of_inputs_at_one_call_site_are_counted_exactly(measure: str, tm
     with fastdispatch.CallGraph(tmp_path, measure=measure):
         work()
     trace = fastdispatch.load(tmp_path)
-    rows, nodes = trace.ranks[0]["measures"], trace.contexts["node"]
+    nodes = trace.contexts["node"]
     found = {
-        trace.nodes["key"][nodes[context]]: figures
-        for context, kind, *figures in zip(
-            *(rows[column] for column in ("context", "kind", "count", "sum", "other")), strict=True
-        )
-        if kind in ("flops", "elementwise")
+        trace.nodes["key"][nodes[each.context]]: [each.calls, each.flops, each.bytes]
+        for each in counted(tmp_path)
+        if each.kind in ("flops", "elementwise")
     }
     outputs = [6 * 6 if stride == 1 else 3 * 3 for _, stride, _ in calls]
     assert found["aten::mm"] == [8, sum(2 * 4 * 7 * size for size in sizes), sum(4 * (4 * size + 28) for size in sizes)]
@@ -293,12 +293,11 @@ def test_measured_steps(every: int | None, steps: int, measured: int, tmp_path: 
         for _ in range(steps):
             ones(2, 3) @ ones(3, 4)
             graph.step()
+    assert [(each.calls, each.flops) for each in counted(tmp_path) if each.kind == "flops"] == [
+        (measured, measured * 48)
+    ]
     rows = fastdispatch.load(tmp_path).ranks[0]["measures"]
-    by_kind = {
-        kind: (count, total) for kind, count, total in zip(rows["kind"], rows["count"], rows["sum"], strict=True)
-    }
-    assert by_kind["flops"] == (measured, measured * 48)
-    assert by_kind["steps"][0] == measured
+    assert rows["count"][rows["kind"].index("steps")] == measured
 
 
 def test_results_are_the_same_bit_for_bit(tmp_path: Path) -> None:
@@ -326,8 +325,8 @@ def test_calls_of_custom_operators_are_unknown(tmp_path: Path) -> None:
         library.define("doubled(Tensor x) -> Tensor")
         library.impl("doubled", lambda x: x * 2, "CPU")
         rows = measured(lambda: torch.ops.fd_flops.doubled(ones(5)), tmp_path)
-    unknown = [row for row in zip(*rows.values(), strict=True) if row[1] == "unknown"]
-    assert [(row[4], row[5], row[7]) for row in unknown] == [(1, 0, 20)]
+    unknown = [row for row in rows if row.kind == "unknown"]
+    assert [(row.calls, row.flops, row.bytes) for row in unknown] == [(1, 0, 20)]
 
 
 @pytest.mark.parametrize(

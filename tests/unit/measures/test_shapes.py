@@ -147,7 +147,7 @@ def test_shapes_of_a_path_are_bounded_and_the_rest_counted(tmp_path: Path) -> No
 
 def test_a_long_text_is_cut(tmp_path: Path) -> None:
     trace = recorded(lambda: torch.cat([torch.ones(1, 2)] * 100), tmp_path)
-    texts = [text for shapes in shapes_of(trace).paths.values() for text in shapes.calls if text.endswith("...")]
+    texts = [text for shapes in shapes_of(trace).paths.values() for text in shapes.calls if "..." in text]
     assert len(texts) == 1
     assert texts[0].startswith("[float32[1,2], ")
     found = operands_of(texts[0])

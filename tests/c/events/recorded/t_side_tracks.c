@@ -122,15 +122,14 @@ measured_figures_of_steps(void)
     fd_trace_rank *rank = &trace->ranks.list[0];
     OK(fd_vector_push(&rank->latest, (fd_trace_step){.begin = 100,
                                                      .end = 160,
-                                                     .flops = 1001,
-                                                     .communicated = 1,
+                                                     .communicated = 1001,
                                                      .live = 65}));
     OK(fd_vector_push(&rank->latest,
                       (fd_trace_step){.begin = 160, .end = 200, .live = 33}));
     static const fd_counter_value wanted[] = {
-        {100, 0, 1000}, {100, 0, 0}, {160, 0, 64}, {200, 0, 32}};
+        {100, 0, 1000}, {160, 0, 64}, {200, 0, 32}};
     uint32_t at = 0;
-    for (int i = FD_COUNTER_FLOPS; i < FD_COUNTER_KINDS; i++) {
+    for (int i = FD_COUNTER_COMMUNICATED; i < FD_COUNTER_KINDS; i++) {
         CLEAN(clear_values) fd_counter_values values = {NULL, 0, 0};
         OK(fd_counter_values_make(&values, (fd_counter)i, rank));
         EQUAL(values.count, i == FD_COUNTER_LIVE ? 2 : 1);
@@ -139,10 +138,10 @@ measured_figures_of_steps(void)
             EQUAL(values.list[j].value, wanted[at].value);
         }
     }
-    EQUAL(at, 4);
+    EQUAL(at, 3);
     char name[FD_COUNTER_NAME];
-    fd_counter_name(FD_COUNTER_FLOPS, trace, rank, 0, name);
-    SAME(name, "FLOPs per step");
+    fd_counter_name(FD_COUNTER_COMMUNICATED, trace, rank, 0, name);
+    SAME(name, "Communicated bytes per step");
 }
 
 RUN(TEST(phases_within_their_steps), TEST(calls_in_flight),

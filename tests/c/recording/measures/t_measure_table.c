@@ -16,23 +16,23 @@ one_record_per_key(void)
     OK(fixture_open(&f, NULL, 1));
     uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::mm");
     uint32_t id = fd_tree_id(f.main, fixture_enter_node(f.main, node));
-    fd_measure *flops = fd_measures_at(f.main, key_of(id, FD_MEASURE_FLOPS));
-    CHECK(flops != NULL);
-    fd_measure_add(flops, 10, 3);
-    fd_measure_add(flops, 4, 3);
-    CHECK(fd_measures_at(f.main, key_of(id, FD_MEASURE_FLOPS)) == flops);
-    EQUAL(flops->count, 2);
-    EQUAL(flops->sum, 14);
-    EQUAL(flops->max, 10);
-    EQUAL(flops->other, 6);
-    EQUAL(flops->context, id);
-    fd_measure_key with = key_of(id, FD_MEASURE_FLOPS);
-    with.flags = FD_MEASURE_GRAD;
-    const fd_measure *grad = fd_measures_at(f.main, with);
+    fd_measure *comm = fd_measures_at(f.main, key_of(id, FD_MEASURE_COMM));
+    CHECK(comm != NULL);
+    fd_measure_add(comm, 10, 3);
+    fd_measure_add(comm, 4, 3);
+    CHECK(fd_measures_at(f.main, key_of(id, FD_MEASURE_COMM)) == comm);
+    EQUAL(comm->count, 2);
+    EQUAL(comm->sum, 14);
+    EQUAL(comm->max, 10);
+    EQUAL(comm->other, 6);
+    EQUAL(comm->context, id);
+    fd_measure_key with = key_of(id, FD_MEASURE_COMM);
+    with.flags = FD_MEASURE_ASYNC;
+    const fd_measure *async = fd_measures_at(f.main, with);
     with.detail = 4;
     const fd_measure *detailed = fd_measures_at(f.main, with);
-    CHECK(grad != NULL && grad != flops && grad->flags == FD_MEASURE_GRAD);
-    CHECK(detailed != NULL && detailed != grad && detailed->detail == 4);
+    CHECK(async != NULL && async != comm && async->flags == FD_MEASURE_ASYNC);
+    CHECK(detailed != NULL && detailed != async && detailed->detail == 4);
     EQUAL(f.main->measures.pool.count, 3);
     fixture_leave(f.main);
 }
@@ -64,13 +64,13 @@ overflow_is_counted(void)
     uint32_t capacity = (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_measure);
     uint32_t kept = 0;
     for (uint32_t i = 1; i <= 100; i++) {
-        kept += fd_measures_at(f.main, key_of(i, FD_MEASURE_FLOPS)) != NULL;
+        kept += fd_measures_at(f.main, key_of(i, FD_MEASURE_COMM)) != NULL;
     }
     EQUAL(kept, capacity);
     const fd_header *header = fd_file_header(&f.recording->file);
     EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 100 - capacity);
-    CHECK(fd_measures_at(f.main, key_of(100, FD_MEASURE_FLOPS)) == NULL);
-    CHECK(fd_measures_at(f.main, key_of(1, FD_MEASURE_FLOPS)) != NULL);
+    CHECK(fd_measures_at(f.main, key_of(100, FD_MEASURE_COMM)) == NULL);
+    CHECK(fd_measures_at(f.main, key_of(1, FD_MEASURE_COMM)) != NULL);
     EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 101 - capacity);
     fd_measure_add(NULL, 1, 1);
 }

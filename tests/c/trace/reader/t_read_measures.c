@@ -11,14 +11,14 @@ measure(fixture *f, fd_tree *tree)
 {
     uint32_t node = fixture_node(f, FD_NODE_OP, "aten::mm");
     uint32_t id = fd_tree_id(tree, fixture_enter_node(tree, node));
-    fd_measure_key key = {.context = id, .kind = FD_MEASURE_FLOPS};
+    fd_measure_key key = {.context = id, .kind = FD_MEASURE_SHAPES};
     fd_measure_add(fd_measures_at(tree, key), 100, 7);
-    key.kind = FD_MEASURE_SHAPES;
+    key.kind = FD_MEASURE_COMM;
     key.detail = fd_recording_text(f->recording, "f32[2,3]");
     fd_measure_add(fd_measures_at(tree, key), 6, 24);
     key.kind = FD_MEASURE_KINDS;
     fd_measure_add(fd_measures_at(tree, key), 1, 1);
-    key = (fd_measure_key){.context = 3, .kind = FD_MEASURE_FLOPS};
+    key = (fd_measure_key){.context = 3, .kind = FD_MEASURE_SHAPES};
     fd_measure_add(fd_measures_at(tree, key), 1, 1);
     fixture_leave(tree);
 }
@@ -47,12 +47,12 @@ sums_of_a_path(void)
     EQUAL(rank->measures.count, 2);
     const fd_trace_measure *list = rank->measures.list;
     EQUAL(list[0].context, fixture_find(trace, "aten::mm"));
-    EQUAL(list[0].kind, FD_MEASURE_FLOPS);
+    EQUAL(list[0].kind, FD_MEASURE_SHAPES);
     EQUAL(list[0].count, 2);
     EQUAL(list[0].sum, 200);
     EQUAL(list[0].max, 100);
     EQUAL(list[0].other, 14);
-    EQUAL(list[1].kind, FD_MEASURE_SHAPES);
+    EQUAL(list[1].kind, FD_MEASURE_COMM);
     SAME(fd_trace_text(trace, list[1].detail), "f32[2,3]");
 }
 
