@@ -31,14 +31,4 @@ fd_minus(int64_t a, int64_t b)
              : fd_bounded(difference);
 }
 
-/* Round towards zero; NaN becomes 0. */
-static inline int64_t
-fd_whole(double value)
-{
-    return value >= 9.2e18  ? INT64_MAX - 1
-         : value <= -9.2e18 ? INT64_MIN + 1
-         : value == value   ? (int64_t)value
-                            : 0;
-}
-
 #endif

@@ -89,8 +89,11 @@ fd_names_class(const char *name)
     return is_one_of(classes, name);
 }
 
-size_t
-fd_names_engine(const char *name)
+/* Return the bytes before the name of the autograd node in
+ * "autograd::engine::evaluate_function: MyBackward", or 0 for any other
+ * name. */
+static size_t
+engine_size(const char *name)
 {
     static const char engine[] = "autograd::engine::evaluate_function: ";
     size_t size = sizeof engine - 1;
@@ -100,7 +103,7 @@ fd_names_engine(const char *name)
 bool
 fd_names_operator(const char *name)
 {
-    size_t engine = fd_names_engine(name);
+    size_t engine = engine_size(name);
     return engine > 0 ? fd_names_autograd(name + engine)
                       : entry_starting(spaces, name) != NULL;
 }

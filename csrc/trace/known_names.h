@@ -18,12 +18,6 @@ void fd_names_hide(fd_sip_key key, fd_buffer *to, const char *name,
 bool fd_names_class(const char *name);
 bool fd_names_operator(const char *name); /* an operator, by its namespace */
 bool fd_names_autograd(const char *name);
-
-/* Return the bytes before the name of the autograd node in
- * "autograd::engine::evaluate_function: MyBackward", or 0 for any other
- * name. */
-size_t fd_names_engine(const char *name);
-
 bool fd_names_job(const char *name);
 bool fd_names_role(const char *name); /* the role of a thread */
 bool fd_names_fact(const char *key);  /* a fact that contains no name */
