@@ -554,10 +554,6 @@ class Plan:
     def jobs(self) -> _Columns:
         """stage (global), step, kind, mb, buffer, rank, chunk, peer; -1 without one."""
 
-    def json(self, figures: str, /) -> str:
-        """Return the document of docs/reference/schemas/pipeline-plan.schema.json; ``figures`` is the JSON of that
-        member."""
-
     def train_step(self, stage: int, step: int, /) -> tuple[int, bool]:
         """Return the micro-batch (out of range if nothing is computed) and whether it is a forward, as in DeepSpeed's
         TrainSchedule."""

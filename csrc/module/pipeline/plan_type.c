@@ -123,18 +123,6 @@ plan_table(PyObject *self, PyObject *argument)
 }
 
 static PyObject *
-plan_json(PyObject *self, PyObject *argument)
-{
-    const char *figures = PyUnicode_AsUTF8(argument);
-    if (figures == NULL) {
-        return NULL;
-    }
-    fd_buffer text = {.bytes = NULL};
-    fd_plan_json(fd_plan_of(self), figures, &text);
-    return fd_buffer_object(&text);
-}
-
-static PyObject *
 plan_train_step(PyObject *self, PyObject *args)
 {
     unsigned stage;
@@ -191,8 +179,6 @@ static PyMethodDef methods[] = {
      PyDoc_STR("table($self, stage, /)\n--\n\nA stage on one line.")},
     {"jobs", plan_jobs, METH_NOARGS,
      PyDoc_STR("jobs($self, /)\n--\n\nColumns, one row per job.")},
-    {"json", plan_json, METH_O,
-     PyDoc_STR("json($self, figures, /)\n--\n\nThe document.")},
     {"train_step", plan_train_step, METH_VARARGS,
      PyDoc_STR("train_step($self, stage, step, /)\n--\n\n"
                "A step of DeepSpeed's TrainSchedule.")},

@@ -1,4 +1,4 @@
-/* Output of plans as text and JSON. */
+/* Output of plans as text. */
 #ifndef FD_PLAN_TEXT_H
 #define FD_PLAN_TEXT_H
 
@@ -10,9 +10,5 @@
  * after the global stage if a stage has several: "F0 F1 B0" or "0F0 2F0
  * 2B0". */
 void fd_plan_table(const fd_plan *plan, uint32_t stage, fd_buffer *out);
-
-/* Append the JSON of docs/reference/schemas/pipeline-plan.schema.json;
- * `figures` is the JSON of that member. */
-void fd_plan_json(const fd_plan *plan, const char *figures, fd_buffer *out);
 
 #endif

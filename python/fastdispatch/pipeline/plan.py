@@ -23,6 +23,8 @@ SCHEDULES = (
     "zb-v",
 )
 
+SCHEMA = "fastdispatch-plan/1"
+
 Time = int | float | Fraction
 Times = Time | Sequence[Time]
 
@@ -253,7 +255,27 @@ class Plan:
 
     def document(self, replay: Replay) -> str:
         """Return the same with the figures of ``replay``."""
-        return self._core.json(json.dumps(replay.figures()))
+        stages = [
+            {
+                "stage": stage,
+                "buffers": self._numbers["buffers"][stage],
+                "table": self.table(stage),
+                "steps": [[] for _ in range(self.steps)],
+            }
+            for stage in range(self.stages)
+        ]
+        for row in self.rows:
+            job = {"kind": row.kind, "stage": row.stage, "chunk": row.chunk, "mb": row.mb, "buffer": row.buffer}
+            job["peer"] = row.peer
+            stages[row.rank]["steps"][row.step].append(
+                {key: None if value == -1 else value for key, value in job.items()}
+            )
+        members = {
+            name: getattr(self, name) for name in ("schedule", "stages", "micro_batches", "chunks", "group", "steps")
+        }
+        if self.schedule != "interleaved":
+            members["group"] = None
+        return json.dumps({"schema": SCHEMA, **members, "figures": replay.figures(), "plan": stages})
 
 
 def plan(schedule: str, stages: int, micro_batches: int, chunks: int = 1, *, group: int | None = None) -> Plan:
