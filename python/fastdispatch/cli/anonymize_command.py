@@ -20,7 +20,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("anonymize", help="replace the names of your code by hashes", description=_DESCRIPTION)
     parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
     add_output(parser, "write JSON to PATH; of more than 16 ranks a folder with a file per rank", Output, "PATH")
-    parser.add_argument("--salt", type=_salt, help="equal salts give equal hashes (default: a random salt)")
+    parser.add_argument(
+        "--salt", type=_salt, help="hash with SALT: equal salts give equal hashes (default: a random salt)"
+    )
     parser.add_argument(
         "--strip-prefix", default="", metavar="PREFIX", help="remove PREFIX from file names before they are hashed"
     )

@@ -16,7 +16,7 @@ def add_steps(parser: argparse.ArgumentParser) -> None:
         "--steps",
         type=_steps,
         default="settled",
-        metavar="A:B",
+        metavar="A:B|all",
         help="use the figures of steps A to B-1, or of the nearest recorded range; all: of the whole recording "
         "(default: the steps after times have settled)",
     )

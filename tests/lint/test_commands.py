@@ -1,0 +1,36 @@
+"""The size of the command line: commands and options are added rarely, and one goes for one that comes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from fastdispatch.cli import parser
+
+#: An export format is not a command.
+COMMANDS = 34
+#: Options of all commands and export formats, without ``--help``.
+OPTIONS = 220
+
+
+def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The parsers of commands, without those that only group others."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        yield parser
+    for action in below:
+        for each in action.choices.values():
+            yield from leaves(each)
+
+
+def test_number_of_commands() -> None:
+    names = {each.prog.partition(" export ")[0] for each in leaves(parser())}
+    assert len(names) <= COMMANDS, sorted(names)
+
+
+def test_number_of_options() -> None:
+    count = 0
+    for each in leaves(parser()):
+        shown = [action for action in each._actions if action.option_strings and action.help != argparse.SUPPRESS]
+        count += sum(not isinstance(action, argparse._HelpAction) for action in shown)
+    assert count <= OPTIONS
