@@ -64,7 +64,7 @@ def is_reported(line: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "command", (["report"], ["report", "--tree"], ["top", "--once", "--total"], ["where"]), ids=" ".join
+    "command", (["report"], ["report", "--tree"], ["top", "--once", "--total"], ["stacks"]), ids=" ".join
 )
 def test_the_first_line_reports_it(command: list[str], cut: Path) -> None:
     printed, errors = lines(command[0], cut, *command[1:])

@@ -166,11 +166,11 @@ def test_switching_follows_no_link(folder: Path) -> None:
     with fastdispatch.CallGraph(folder / "out", ops="off") as graph:
         hold = folder / "out" / "rank00000.fd.off"
         hold.symlink_to(folder / "nowhere")
-        assert processes.fastdispatch("off", "out", folder=folder).returncode == 0
+        assert processes.fastdispatch("pause", "out", folder=folder).returncode == 0
         assert untouched(folder) and hold.is_file() and not hold.is_symlink()
         hold.unlink()
         os.mkfifo(hold)
-        assert processes.fastdispatch("on", "out", folder=folder).returncode == 0
+        assert processes.fastdispatch("resume", "out", folder=folder).returncode == 0
         assert not hold.exists()
         programs.leaf(1)
     assert graph.path is not None
