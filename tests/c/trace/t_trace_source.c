@@ -113,11 +113,11 @@ directory_of_dumps(void)
         OK(fixture_write(path, text.bytes, text.size));
     }
     OK(fixture_write_text("dumps/page.json", "not ours"));
-    OK(fd_source_open(&trace, "dumps", false, NULL));
+    OK(open_one(&trace, "dumps", NULL));
     EQUAL(trace->ranks.count, 2);
     EQUAL(trace->ranks.list[0].notes.count, 0);
     OK(fixture_recorded("dumps/rank00003.fd", 3, NULL));
-    OK(fd_source_open(&recorded, "dumps", false, NULL));
+    OK(open_one(&recorded, "dumps", NULL));
     EQUAL(recorded->ranks.count, 1);
 }
 
