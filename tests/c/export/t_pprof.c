@@ -33,7 +33,7 @@ a_sample_a_context(void)
     OK(PICTURE(&p, run));
     OK(picture_write(&p, "pprof"));
     count_fields(&p, counts);
-    EQUAL(counts[1], 7); /* types of values */
+    EQUAL(counts[1], 6); /* types of values */
     EQUAL(counts[2], 3); /* samples: one context has no figures */
     EQUAL(counts[4], 4);
     EQUAL(counts[5], 4);
@@ -49,7 +49,7 @@ nothing_recorded(void)
     OK(picture_write(&p, "pprof"));
     count_fields(&p, counts);
     EQUAL(counts[2], 0);
-    EQUAL(counts[1], 7);
+    EQUAL(counts[1], 6);
 }
 
 RUN(TEST(a_sample_a_context), TEST(nothing_recorded))

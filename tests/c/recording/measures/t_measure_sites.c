@@ -20,15 +20,13 @@ sites_are_found_in_any_order(void)
 }
 
 static void
-new_sites_have_no_key_and_no_figures(void)
+new_sites_have_no_key_and_no_shape(void)
 {
     CLEAN(fd_sites_clear) fd_measure_sites sites = {0};
     for (uint32_t context = 1; context < 40; context++) {
         fd_measure_site *site = fd_sites_at(&sites, context);
-        CHECK(site->key[0] == FD_NO_KEY && site->figures == FD_NO_FIGURES);
-        CHECK(site->shape == NULL && site->counts[0] == NULL);
+        CHECK(site->key[0] == FD_NO_KEY && site->shape == NULL);
         site->key[0] = 0;
-        site->figures = 0;
         OK(site->spare ? FD_ENOMEM : FD_OK);
     }
 }
@@ -42,14 +40,14 @@ sites_beyond_the_bound_keep_nothing(void)
     }
     for (uint32_t i = 0; i < 2; i++) {
         fd_measure_site *site = fd_sites_at(&sites, FD_MAX_SITES + 1);
-        CHECK(site->spare && site->key[0] == FD_NO_KEY && site->kind == 0);
+        CHECK(site->spare && site->key[0] == FD_NO_KEY && !site->resolved);
         site->key[0] = 0;
-        site->kind = 1;
+        site->resolved = true;
     }
     EQUAL(sites.all.count, FD_MAX_SITES);
     CHECK(!fd_sites_at(&sites, FD_MAX_SITES)->spare);
 }
 
 RUN(ABSORBS(sites_are_found_in_any_order),
-    ABSORBS(new_sites_have_no_key_and_no_figures),
+    ABSORBS(new_sites_have_no_key_and_no_shape),
     TEST(sites_beyond_the_bound_keep_nothing))
