@@ -10,6 +10,7 @@ import pytest
 from .tree import ROOT, name, tracked
 
 DOCS = ROOT / "docs"
+MOST_PAGES = 51  # of the documentation: fold a page into another one before adding one
 PAGES = [path for path in tracked() if path.suffix == ".md"]
 LINK = re.compile(r"\]\(([^()\s]*)\)")
 MENTION = re.compile(r"\bdocs/[\w./-]+\.(?:md|json|py|sh|svg|png)\b")
@@ -42,6 +43,10 @@ def test_no_link_is_dead(page: Path) -> None:
     for target, anchor in links(page):
         assert target.exists(), f"{name(page)} links to {target}"
         assert not anchor or anchor in anchors(target), f"{name(page)} links to #{anchor} of {target.name}"
+
+
+def test_the_documentation_has_few_pages() -> None:
+    assert len([page for page in PAGES if page.is_relative_to(DOCS)]) <= MOST_PAGES
 
 
 def test_every_page_is_reachable_from_the_index() -> None:
