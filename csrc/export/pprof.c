@@ -53,7 +53,7 @@ typedef struct printer {
 } printer;
 
 static uint32_t
-string(printer *p, const char *text, size_t size)
+string_id(printer *p, const char *text, size_t size)
 {
     uint32_t id = 0;
     fd_status status = fd_text_pool_add(&p->strings, text, size, &id);
@@ -62,11 +62,11 @@ string(printer *p, const char *text, size_t size)
 }
 
 static uint32_t
-pooled(printer *p, uint32_t text)
+pooled_id(printer *p, uint32_t text)
 {
     const fd_text_pool *texts = &p->trace->texts;
-    return string(p, fd_text_pool_get(texts, text),
-                  fd_text_pool_size(texts, text));
+    return string_id(p, fd_text_pool_get(texts, text),
+                     fd_text_pool_size(texts, text));
 }
 
 static void
@@ -75,14 +75,14 @@ write_types(printer *p)
     for (int i = 0; i < VALUES; i++) {
         const value_type *value = &values[i];
         fd_proto_number(&p->message, VALUE_TYPE,
-                        string(p, value->type, strlen(value->type)));
+                        string_id(p, value->type, strlen(value->type)));
         fd_proto_number(&p->message, VALUE_UNIT,
-                        string(p, value->unit, strlen(value->unit)));
+                        string_id(p, value->unit, strlen(value->unit)));
         fd_proto_message(p->to, PROFILE_SAMPLE_TYPE, &p->message);
     }
     fd_proto_number(
         p->to, PROFILE_DEFAULT_SAMPLE_TYPE,
-        string(p, values[BY_TIME].type, strlen(values[BY_TIME].type)));
+        string_id(p, values[BY_TIME].type, strlen(values[BY_TIME].type)));
 }
 
 static void
@@ -131,13 +131,13 @@ write_node(printer *p, uint32_t id)
     fd_proto_message(&p->message, LOCATION_LINE, &p->inner);
     fd_proto_message(p->to, PROFILE_LOCATION, &p->message);
     fd_trace_node_key(p->trace, id, &p->inner);
-    uint32_t key = string(p, p->inner.bytes, p->inner.size);
+    uint32_t key = string_id(p, p->inner.bytes, p->inner.size);
     p->inner.size = 0;
     fd_proto_number(&p->message, FUNCTION_ID, id);
     fd_proto_number(&p->message, FUNCTION_NAME, key);
     fd_proto_number(&p->message, FUNCTION_SYSTEM_NAME,
-                    pooled(p, node->qualified));
-    fd_proto_number(&p->message, FUNCTION_FILE, pooled(p, node->file));
+                    pooled_id(p, node->qualified));
+    fd_proto_number(&p->message, FUNCTION_FILE, pooled_id(p, node->file));
     fd_proto_number(&p->message, FUNCTION_START_LINE, node->line);
     fd_proto_message(p->to, PROFILE_FUNCTION, &p->message);
 }
@@ -145,7 +145,7 @@ write_node(printer *p, uint32_t id)
 /* Return the wall-clock time in ns at the start of the figures: of the
  * recording, or of the selected steps. */
 static int64_t
-began(const fd_trace_rank *rank)
+wall_start(const fd_trace_rank *rank)
 {
     int64_t start = (int64_t)rank->start.realtime_ns;
     bool later = rank->window.applied && rank->window.from > 0;
@@ -163,7 +163,7 @@ write_times(printer *p, int rank)
     for (int i = 0; i < (int)p->trace->ranks.count; i++) {
         const fd_trace_rank *one = &p->trace->ranks.list[i];
         if (rank == FD_ALL_RANKS || rank == i) {
-            int64_t start = began(one);
+            int64_t start = wall_start(one);
             first = first == 0 || start < first ? start : first;
             longest = one->recorded > longest ? one->recorded : longest;
         }

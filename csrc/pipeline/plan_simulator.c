@@ -42,7 +42,7 @@ is_posted(const plan_run *p, uint32_t job)
 
 /* Return the receiving end, which determines the time of a transfer. */
 static uint32_t
-receiver(const plan_run *p, uint32_t job)
+receiver_of(const plan_run *p, uint32_t job)
 {
     return fd_job_is_send(kind_of(p, job)) ? p->others[job] : job;
 }
@@ -66,8 +66,8 @@ batch_end(const plan_run *p, uint32_t job, uint32_t end)
 }
 
 static void
-set(const plan_run *p, uint32_t job, int64_t begin, int64_t end,
-    uint32_t cause)
+set_job(const plan_run *p, uint32_t job, int64_t begin, int64_t end,
+        uint32_t cause)
 {
     p->replay->begin[job] = begin;
     p->replay->end[job] = end;
@@ -84,7 +84,7 @@ run_single(const plan_run *p, uint32_t job, stage_clock *at)
     if (fd_job_is_send(kind_of(p, job))) {
         uint32_t maker = p->makers[job];
         int64_t made = maker == FD_NO_JOB ? 0 : ends[maker];
-        set(p, job, made, made + p->times[p->others[job]], maker);
+        set_job(p, job, made, made + p->times[p->others[job]], maker);
         return true;
     }
     bool receives = fd_job_is_transfer(kind_of(p, job));
@@ -94,7 +94,7 @@ run_single(const plan_run *p, uint32_t job, stage_clock *at)
     }
     bool waits = receives && end > at->time;
     end = end > at->time ? end : at->time;
-    set(p, job, at->time, end, waits ? p->others[job] : at->last);
+    set_job(p, job, at->time, end, waits ? p->others[job] : at->last);
     if (!receives || waits) {
         at->time = end;
         at->last = job;
@@ -108,7 +108,7 @@ transfer_end(const plan_run *p, uint32_t job)
 {
     int64_t here = p->arrivals[job];
     int64_t there = p->arrivals[p->others[job]];
-    return (here > there ? here : there) + p->times[receiver(p, job)];
+    return (here > there ? here : there) + p->times[receiver_of(p, job)];
 }
 
 /* Simulate blocking transfers that start together. Return false if a stage at
@@ -132,7 +132,7 @@ run_batch(const plan_run *p, uint32_t first, uint32_t end, stage_clock *at)
         bool waits = !is_posted(p, job);
         bool later = waits && p->arrivals[other] > at->time;
         int64_t over = waits ? transfer_end(p, job) : UNKNOWN;
-        set(p, job, at->time, over, later ? other : at->last);
+        set_job(p, job, at->time, over, later ? other : at->last);
         if (waits && (none || over > next.time)) {
             next.time = over;
             next.last = job;
@@ -239,7 +239,7 @@ report_deadlock(const plan_run *p, fd_error *error)
 
 /* Simulate all stages in turn, as long as one of them advances. */
 static fd_status
-simulate(const plan_run *p, fd_error *error)
+simulate_plan(const plan_run *p, fd_error *error)
 {
     const fd_plan *plan = p->plan;
     bool advanced = true;
@@ -270,7 +270,7 @@ simulate(const plan_run *p, fd_error *error)
 }
 
 static void
-sum(fd_replay *replay, const fd_plan *plan)
+sum_stages(fd_replay *replay, const fd_plan *plan)
 {
     for (uint32_t i = 0; i < plan->stages; i++) {
         fd_replay_stage *stage = &replay->stages[i];
@@ -292,7 +292,7 @@ sum(fd_replay *replay, const fd_plan *plan)
 }
 
 static fd_status
-allocate(plan_run *p)
+allocate_replay(plan_run *p)
 {
     size_t count = p->plan->jobs.count;
     fd_replay *replay = p->replay;
@@ -312,10 +312,10 @@ allocate(plan_run *p)
 }
 
 static fd_status
-run(plan_run *p, fd_error *error)
+run_plan(plan_run *p, fd_error *error)
 {
     *p->replay = (fd_replay){.last = FD_NO_JOB};
-    fd_status status = allocate(p);
+    fd_status status = allocate_replay(p);
     if (status == FD_OK) {
         status = check_times(p, error);
     }
@@ -326,10 +326,10 @@ run(plan_run *p, fd_error *error)
         status = find_makers(p);
     }
     if (status == FD_OK) {
-        status = simulate(p, error);
+        status = simulate_plan(p, error);
     }
     if (status == FD_OK) {
-        sum(p->replay, p->plan);
+        sum_stages(p->replay, p->plan);
     }
     fd_free(p->others);
     fd_free(p->makers);
@@ -344,7 +344,7 @@ fd_replay_run(fd_replay *replay, const fd_plan *plan, const int64_t *times,
 {
     plan_run p = {
         .plan = plan, .times = times, .blocking = blocking, .replay = replay};
-    return run(&p, error);
+    return run_plan(&p, error);
 }
 
 fd_status
@@ -356,7 +356,7 @@ fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
                   .blocking = true,
                   .posted = posted,
                   .replay = replay};
-    return run(&p, error);
+    return run_plan(&p, error);
 }
 
 void
@@ -409,7 +409,7 @@ slot_of(const fd_plan *plan, const fd_plan_job *job)
 }
 
 static fd_status
-alone(const fd_plan_job *job, const char *what, fd_error *error)
+fail_alone(const fd_plan_job *job, const char *what, fd_error *error)
 {
     return fd_fail(error, FD_EINVAL, "%s of micro-batch %d on stage %d has %s",
                    fd_job_kind_name((fd_job_kind)job->kind), job->micro_batch,
@@ -417,8 +417,8 @@ alone(const fd_plan_job *job, const char *what, fd_error *error)
 }
 
 static fd_status
-pair(uint32_t *others, uint32_t none, const fd_plan *plan, uint32_t *ends,
-     fd_error *error)
+pair_ends(uint32_t *others, uint32_t none, const fd_plan *plan, uint32_t *ends,
+          fd_error *error)
 {
     for (uint32_t i = 0; i < plan->jobs.count; i++) {
         const fd_plan_job *job = &plan->jobs.list[i];
@@ -433,7 +433,7 @@ pair(uint32_t *others, uint32_t none, const fd_plan *plan, uint32_t *ends,
         }
         const fd_plan_job *other = &plan->jobs.list[*end - 1];
         if (others[*end - 1] != none || other->kind == job->kind) {
-            return alone(job, "its like", error);
+            return fail_alone(job, "its like", error);
         }
         others[i] = *end - 1;
         others[*end - 1] = i;
@@ -450,11 +450,11 @@ fd_pairs_find(uint32_t *others, uint32_t none, const fd_plan *plan,
     if (ends == NULL) {
         return FD_ENOMEM;
     }
-    fd_status status = pair(others, none, plan, ends, error);
+    fd_status status = pair_ends(others, none, plan, ends, error);
     for (size_t i = 0; i < slots && status == FD_OK; i++) {
         if (ends[i] != 0 && others[ends[i] - 1] == none) {
-            status =
-                alone(&plan->jobs.list[ends[i] - 1], "no other end", error);
+            status = fail_alone(&plan->jobs.list[ends[i] - 1], "no other end",
+                                error);
         }
     }
     fd_free(ends);

@@ -9,7 +9,7 @@ fd_steps_init(fd_steps *steps, fd_recording *recording)
 }
 
 static fd_step *
-slot(const fd_recording *recording, uint64_t number)
+step_slot(const fd_recording *recording, uint64_t number)
 {
     return &recording->steps[number % FD_STEPS_KEPT];
 }
@@ -17,7 +17,7 @@ slot(const fd_recording *recording, uint64_t number)
 /* Discard the steps so far; figures since the start become part of the step
  * that ends now. */
 static void
-discard(fd_steps *steps, fd_header *header)
+discard_steps(fd_steps *steps, fd_header *header)
 {
     fd_recording *recording = steps->recording;
     memset(recording->steps, 0, FD_STEPS_KEPT * sizeof(fd_step));
@@ -38,7 +38,8 @@ discard(fd_steps *steps, fd_header *header)
 }
 
 static void
-widen(float *min, float *max, double *squares, uint64_t value, bool first)
+widen_spread(float *min, float *max, double *squares, uint64_t value,
+             bool first)
 {
     float v = (float)value;
     *min = first || v < *min ? v : *min;
@@ -80,10 +81,10 @@ close_context(const fd_context *context, fd_spread *spread, uint64_t number,
     uint64_t total = *self + spread->pending;
     if (total > 0 || calls != spread->calls_mark) {
         bool first = spread->steps == 0;
-        widen(&spread->self_min, &spread->self_max, &spread->self_squares,
-              *self, first);
-        widen(&spread->total_min, &spread->total_max, &spread->total_squares,
-              total, first);
+        widen_spread(&spread->self_min, &spread->self_max,
+                     &spread->self_squares, *self, first);
+        widen_spread(&spread->total_min, &spread->total_max,
+                     &spread->total_squares, total, first);
         spread->steps++;
         spread->last_step = (uint32_t)number;
         spread->self_mark += *self;
@@ -191,7 +192,7 @@ end_step(fd_steps *steps, fd_tree *tree, fd_header *header)
     if (header->timing != 0) {
         fd_tree_tick(tree, now);
     }
-    fd_step *step = slot(recording, number);
+    fd_step *step = step_slot(recording, number);
     *step = (fd_step){.number = number, .begin = steps->begin, .end = now};
     for (fd_tree *at = recording->trees; at != NULL; at = at->next) {
         close_tree(at, at == tree ? step : NULL, number);
@@ -211,14 +212,14 @@ fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source)
     bool counts = source >= header->steps_source;
     if (counts) {
         if (source > header->steps_source) {
-            discard(steps, header);
+            discard_steps(steps, header);
         }
         header->steps_source = source;
         end_step(steps, tree, header);
     }
     pthread_mutex_unlock(&recording->lock);
     if (counts && tree->events.chunk != NULL) {
-        const fd_step *step = slot(recording, steps->number - 1);
+        const fd_step *step = step_slot(recording, steps->number - 1);
         fd_tree_event(tree, (fd_event){step->begin, step->end - step->begin,
                                        (uint32_t)step->number, FD_EVENT_STEP,
                                        (uint16_t)source});

@@ -14,7 +14,7 @@ enum { DEEPEST = 4, ROOM_FOR_END = 8, LIST_TEXT = 56 };
 enum { OTHER = 1, TENSOR, LIST, TRUTH, NUMBER };
 
 static void
-mix(fd_operand_shapes *to, uint64_t kind, uint64_t number)
+mix_word(fd_operand_shapes *to, uint64_t kind, uint64_t number)
 {
     to->hash = fd_hash_next(to->hash, number << 3 | kind);
 }
@@ -23,7 +23,7 @@ static void
 add_tensor(const fd_tensor_view *tensor, fd_operand_shapes *to)
 {
     uint64_t elements = (uint64_t)tensor->elements;
-    mix(to, TENSOR, (uint64_t)tensor->dtype << 8 | tensor->dimensions);
+    mix_word(to, TENSOR, (uint64_t)tensor->dtype << 8 | tensor->dimensions);
     for (uint32_t i = 0; i < tensor->dimensions; i++) {
         to->hash = fd_hash_next(to->hash, (uint64_t)tensor->sizes[i]);
     }
@@ -48,13 +48,13 @@ add_value(fd_operand_list inputs, uint32_t at, fd_operand_shapes *to)
     bool truth;
     int64_t number;
     if (fd_operands_bool(inputs, at, &truth)) {
-        mix(to, TRUTH, truth);
+        mix_word(to, TRUTH, truth);
     }
     else if (fd_operands_int(inputs, at, &number)) {
-        mix(to, NUMBER, (uint64_t)number);
+        mix_word(to, NUMBER, (uint64_t)number);
     }
     else {
-        mix(to, OTHER, 0);
+        mix_word(to, OTHER, 0);
     }
 }
 
@@ -69,14 +69,14 @@ add_all(fd_operand_list inputs, bool values, int depth, fd_operand_shapes *to)
         }
         else if (depth < DEEPEST && fd_operands_list(inputs, i, &list)
                  && (values || has_tensors(list))) {
-            mix(to, LIST, list.count);
+            mix_word(to, LIST, list.count);
             add_all(list, values, depth + 1, to);
         }
         else if (values) {
             add_value(inputs, i, to);
         }
         else {
-            mix(to, OTHER, 0);
+            mix_word(to, OTHER, 0);
         }
     }
 }
@@ -99,7 +99,7 @@ typedef struct shapes_text {
 } shapes_text;
 
 static __attribute__((format(printf, 2, 3))) void
-append(shapes_text *text, const char *format, ...)
+append_text(shapes_text *text, const char *format, ...)
 {
     size_t capacity = FD_SHAPES_TEXT - ROOM_FOR_END - text->used;
     va_list values;
@@ -115,11 +115,11 @@ append(shapes_text *text, const char *format, ...)
 static void
 write_tensor(shapes_text *text, const fd_tensor_view *tensor)
 {
-    append(text, "%s[", fd_dtype_at(tensor->dtype)->name);
+    append_text(text, "%s[", fd_dtype_at(tensor->dtype)->name);
     for (uint32_t i = 0; i < tensor->dimensions; i++) {
-        append(text, i == 0 ? "%" PRId64 : ",%" PRId64, tensor->sizes[i]);
+        append_text(text, i == 0 ? "%" PRId64 : ",%" PRId64, tensor->sizes[i]);
     }
-    append(text, "]");
+    append_text(text, "]");
 }
 
 /* Write a value. Return false for an input that is written as "_". */
@@ -130,10 +130,10 @@ write_value(shapes_text *text, fd_operand_list inputs, uint32_t at)
     int64_t number;
     bool is_truth = fd_operands_bool(inputs, at, &truth);
     if (is_truth) {
-        append(text, truth ? "True" : "False");
+        append_text(text, truth ? "True" : "False");
     }
     else if (fd_operands_int(inputs, at, &number)) {
-        append(text, "%" PRId64, number);
+        append_text(text, "%" PRId64, number);
         return true;
     }
     return is_truth;
@@ -147,10 +147,10 @@ write_all(shapes_text *text, fd_operand_list inputs, bool values, int depth)
     size_t begin = text->used;
     for (uint32_t i = 0; i < inputs.count; i++) {
         bool written = true;
-        append(text, i == 0 ? "" : ", ");
+        append_text(text, i == 0 ? "" : ", ");
         if (depth > 0 && text->used - begin > text->list_text) {
-            append(text, "...%" PRIu64,
-                   fd_operand_shapes_of(inputs, values).elements);
+            append_text(text, "...%" PRIu64,
+                        fd_operand_shapes_of(inputs, values).elements);
             return;
         }
         if (fd_operands_tensor(inputs, i, &tensor)) {
@@ -158,13 +158,13 @@ write_all(shapes_text *text, fd_operand_list inputs, bool values, int depth)
         }
         else if (depth < DEEPEST && fd_operands_list(inputs, i, &list)
                  && (values || has_tensors(list))) {
-            append(text, "[");
+            append_text(text, "[");
             write_all(text, list, values, depth + 1);
-            append(text, "]");
+            append_text(text, "]");
         }
         else {
             written = values && write_value(text, inputs, i);
-            append(text, written ? "" : "_");
+            append_text(text, written ? "" : "_");
         }
         text->kept = written && depth == 0 ? text->used : text->kept;
     }

@@ -94,7 +94,7 @@ start_other(fd_thread *thread, const void *record, bool timed)
 
 /* Begin a record. Requires the section of the thread. */
 static inline void
-begin(fd_thread *thread, const void *record, bool timed)
+begin_record(fd_thread *thread, const void *record, bool timed)
 {
     if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
         && fd_record_has_schema(record)) {
@@ -108,12 +108,12 @@ begin(fd_thread *thread, const void *record, bool timed)
 /* Begin a record and return the thread, inside its section. NULL: not
  * recorded. */
 static inline fd_thread *
-start(void **result, const void *record, bool timed)
+start_record(void **result, const void *record, bool timed)
 {
     *result = NULL;
     fd_thread *thread = fd_native_enter();
     if (thread != NULL) {
-        begin(thread, record, timed);
+        begin_record(thread, record, timed);
     }
     return thread;
 }
@@ -143,7 +143,7 @@ count_unknown(const fd_thread *thread)
 /* Store the number that torch.profiler gave to the call that has just ended,
  * if any. */
 static void
-identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
+identify_call(fd_tree *tree, const fd_entry *ended, uint64_t id)
 {
     if (id != 0) {
         fd_tree_event(tree, (fd_event){.start = ended->start,
@@ -156,7 +156,7 @@ identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
 /* End a record. Requires the section of the thread. Return false if the record
  * is unknown. */
 static inline bool
-end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
+end_record(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
 {
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
@@ -172,7 +172,7 @@ end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
     fd_thread_tick(thread, timed);
     fd_tree_close(tree, depth - 1);
     if (__builtin_expect(tree->events.chunk != NULL, false)) {
-        identify(tree, &tree->stack[depth - 1], fd_record_id(record));
+        identify_call(tree, &tree->stack[depth - 1], fd_record_id(record));
     }
     return true;
 }
@@ -180,7 +180,7 @@ end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
 static inline void *
 start_plain(void **result, const void *record, bool timed)
 {
-    fd_thread *thread = start(result, record, timed);
+    fd_thread *thread = start_record(result, record, timed);
     if (thread != NULL) {
         fd_native_leave(thread);
     }
@@ -192,7 +192,7 @@ end_plain(const void *record, bool timed, bool gpu_timed)
 {
     fd_thread *thread = fd_native_reenter();
     if (thread != NULL) {
-        if (!end(thread, record, timed, gpu_timed)) {
+        if (!end_record(thread, record, timed, gpu_timed)) {
             count_unknown(thread);
         }
         fd_native_leave(thread);
@@ -232,7 +232,7 @@ start_timer(fd_thread *thread, const void *record, uint32_t call)
 static void *
 gpu_timed_start(void **result, const void *record)
 {
-    fd_thread *thread = start(result, record, true);
+    fd_thread *thread = start_record(result, record, true);
     if (thread != NULL) {
         if (thread->session->timers.sampling) {
             start_timer(thread, record, 0);
@@ -262,7 +262,7 @@ end_elsewhere(fd_thread *thread, const void *record, bool timed)
 }
 
 static inline void
-measure(fd_thread *thread, const void *record)
+measure_record(fd_thread *thread, const void *record)
 {
     const fd_measure_plan *plan = &thread->session->measures;
     if ((plan->kinds & FD_MEASURING_FIGURES) != 0 && plan->on) {
@@ -278,10 +278,10 @@ measure(fd_thread *thread, const void *record)
 static void *
 traced_start(void **result, const void *record)
 {
-    fd_thread *thread = start(result, record, true);
+    fd_thread *thread = start_record(result, record, true);
     if (thread != NULL) {
         uint32_t call = fd_op_call_start(thread, record);
-        measure(thread, record);
+        measure_record(thread, record);
         if (thread->session->timers.sampling) {
             start_timer(thread, record, call);
         }
@@ -302,7 +302,7 @@ traced_end(const void *record, void *context)
     thread = fd_native_reenter();
     if (thread != NULL) {
         fd_op_call_end(thread, record);
-        if (!end(thread, record, true, true)) {
+        if (!end_record(thread, record, true, true)) {
             count_unknown(thread);
         }
         fd_native_leave(thread);
@@ -328,10 +328,10 @@ start_measurable(void **result, const void *record, side by)
     }
     bool first = fd_latest_record_begins(&thread->latest, record, by);
     if (first) {
-        begin(thread, record, thread->session->timed);
+        begin_record(thread, record, thread->session->timed);
     }
     if (by == MEASURED) {
-        measure(thread, record);
+        measure_record(thread, record);
     }
     if (first && thread->session->timers.sampling) {
         start_timer(thread, record, 0);
@@ -362,7 +362,8 @@ measurable_end(const void *record, void *context)
     thread = fd_native_reenter();
     if (thread != NULL) {
         const fd_session *session = thread->session;
-        if (!end(thread, record, session->timed, session->timers.gpu != NULL)
+        if (!end_record(thread, record, session->timed,
+                        session->timers.gpu != NULL)
             && first) {
             count_unknown(thread);
         }

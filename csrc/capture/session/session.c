@@ -142,7 +142,7 @@ fd_session_open(fd_session **session, const fd_folder *folder,
 /* Return the action of the schedule for the running step, or RECORD if it
  * raises. */
 static long
-action(fd_session *session, fd_thread *thread)
+scheduled_action(fd_session *session, fd_thread *thread)
 {
     if (session->on_hold) {
         return FD_ACTION_NONE;
@@ -170,7 +170,7 @@ action(fd_session *session, fd_thread *thread)
 }
 
 static void
-install(const fd_session *session, bool watching)
+install_hook(const fd_session *session, bool watching)
 {
     fd_hook hook = watching                           ? FD_HOOK_WATCHING
                  : fd_timers_frames(&session->timers) ? FD_HOOK_GPU
@@ -188,7 +188,7 @@ install(const fd_session *session, bool watching)
 }
 
 static void
-uninstall(const fd_session *session)
+uninstall_hook(const fd_session *session)
 {
     if (session->calls == FD_CALLS_FRAME) {
         fd_frame_hook_remove();
@@ -200,18 +200,18 @@ uninstall(const fd_session *session)
 
 /* Disable the hooks temporarily, but keep the tool id of sys.monitoring. */
 static void
-unhook(const fd_session *session)
+unhook_session(const fd_session *session)
 {
     if (session->calls == FD_CALLS_MONITOR) {
         fd_monitor_pause();
     }
     else {
-        uninstall(session);
+        uninstall_hook(session);
     }
 }
 
 static void
-resume(fd_session *session)
+resume_recording(fd_session *session)
 {
     if (session->calls == FD_CALLS_FRAME) {
         fd_constructors_watch(); /* slow, so before the clock starts */
@@ -226,7 +226,7 @@ resume(fd_session *session)
     if (fd_process_active() != session) {
         return;
     }
-    install(session, false);
+    install_hook(session, false);
     if (session->c_calls) {
         fd_c_calls_switch(session, true);
     }
@@ -274,7 +274,7 @@ claim_sources(fd_session *session, fd_error *error)
         status = fd_c_calls_open(session, error);
     }
     if (status != FD_OK) {
-        uninstall(session);
+        uninstall_hook(session);
     }
     return status;
 }
@@ -297,16 +297,16 @@ fd_session_start(fd_session *session, fd_error *error)
         return status;
     }
     fd_process_activate(session, session->serial);
-    session->wanted = action(session, thread);
+    session->wanted = scheduled_action(session, thread);
     if (fd_process_active() != session) {
         return FD_OK; /* its schedule stopped it */
     }
     if (session->wanted >= FD_ACTION_RECORD) {
-        resume(session);
+        resume_recording(session);
     }
     else {
         fd_recording_pause(session->recording, true);
-        install(session, true);
+        install_hook(session, true);
     }
     return FD_OK;
 }
@@ -322,7 +322,7 @@ fd_session_stop(fd_session *session)
     }
     fd_process_activate(NULL, 0);
     fd_memory_reports_end(session);
-    uninstall(session);
+    uninstall_hook(session);
     fd_c_calls_close();
     fd_constructors_release();
     fd_recording_stop(session->recording, !session->stuck);
@@ -357,18 +357,18 @@ is_active(const fd_session *session)
 static void
 apply_schedule(fd_session *session, fd_thread *thread, long ended)
 {
-    session->wanted = action(session, thread);
+    session->wanted = scheduled_action(session, thread);
     bool record = session->wanted >= FD_ACTION_RECORD;
     if (is_active(session) && session->running
         && (!record || ended == FD_ACTION_SAVE)) {
         pause_recording(session);
         window_ended(session, thread, ended);
         if (!record && is_active(session)) {
-            install(session, true);
+            install_hook(session, true);
         }
     }
     if (record && is_active(session) && !session->running) {
-        resume(session);
+        resume_recording(session);
     }
 }
 
@@ -381,7 +381,7 @@ keep_hook(const fd_session *session)
     if (session->calls == FD_CALLS_FRAME && !session->unhooked
         && fd_frame_hook_is_lost()) {
         fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
-        install(session, !session->running);
+        install_hook(session, !session->running);
     }
 }
 
@@ -402,14 +402,14 @@ hold_changed(fd_session *session)
  * CUDA is found, because operators that other threads start at that instant
  * are lost. Evaluators change under the GIL. */
 static void
-sample(fd_session *session, fd_thread *thread)
+sample_step(fd_session *session, fd_thread *thread)
 {
     bool gpu_timed = session->timers.gpu != NULL;
     if (!is_active(session) || !fd_timers_step(session, thread)
         || !is_active(session) || !session->running) {
         return;
     }
-    install(session, false);
+    install_hook(session, false);
     if (session->ops == FD_OPS_RECORD && !gpu_timed) {
         fd_records_ignore(session);
         fd_records_listen(session);
@@ -424,7 +424,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
         return;
     }
     if (source < header->steps_source) {
-        sample(session, thread); /* steps are ended by another source */
+        sample_step(session, thread); /* steps are ended by another source */
         return;
     }
     keep_hook(session);
@@ -438,7 +438,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     if (hold_changed(session) || session->schedule != NULL) {
         apply_schedule(session, thread, session->wanted);
     }
-    sample(session, thread);
+    sample_step(session, thread);
 }
 
 void
@@ -450,12 +450,12 @@ fd_session_record(fd_session *session, bool record, uint64_t step)
     }
     if (!record && session->running) {
         pause_recording(session);
-        unhook(session);
+        unhook_session(session);
         session->unhooked = true;
     }
     else if (record && !session->running) {
         session->step = step;
-        resume(session);
+        resume_recording(session);
     }
     else if (record && session->steps.number != step) {
         session->step = step;

@@ -36,7 +36,7 @@ this_thread(void)
 }
 
 static PyObject *
-optional(PyObject *value)
+optional_object(PyObject *value)
 {
     return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
 }
@@ -77,10 +77,10 @@ static void
 set_functions(fd_session *session, PyObject *keep, PyObject *schedule,
               PyObject *on_change, PyObject *on_ready)
 {
-    session->keep = optional(keep);
-    session->schedule = optional(schedule);
-    session->on_change = optional(on_change);
-    session->on_ready = optional(on_ready);
+    session->keep = optional_object(keep);
+    session->schedule = optional_object(schedule);
+    session->on_change = optional_object(on_change);
+    session->on_ready = optional_object(on_ready);
 }
 
 static PyObject *

@@ -10,7 +10,7 @@
 /* Return the index of a name in a NULL-terminated list, or -1 with
  * ValueError. */
 static int
-choose(const char *what, const char *name, const char *const *names)
+choose_name(const char *what, const char *name, const char *const *names)
 {
     for (int i = 0; names[i] != NULL; i++) {
         if (strcmp(names[i], name) == 0) {
@@ -29,10 +29,10 @@ choose_all(fd_export_options *options, const char *style, const char *weight,
     static const char *const weights[] = {"time", "calls", "gpu", NULL};
     static const char *const operators[] = {"none", "top", "all", NULL};
     static const char *const places[] = {"jobs", "name", "args", NULL};
-    int of_style = choose("style", style, styles);
-    int of_weight = of_style < 0 ? -1 : choose("weight", weight, weights);
-    int of_ops = of_weight < 0 ? -1 : choose("ops", ops, operators);
-    int index = of_ops < 0 ? -1 : choose("durations", durations, places);
+    int of_style = choose_name("style", style, styles);
+    int of_weight = of_style < 0 ? -1 : choose_name("weight", weight, weights);
+    int of_ops = of_weight < 0 ? -1 : choose_name("ops", ops, operators);
+    int index = of_ops < 0 ? -1 : choose_name("durations", durations, places);
     if (index < 0) {
         return false;
     }
@@ -101,8 +101,8 @@ write_aligned(const fd_trace *trace, const fd_exporter *exporter,
 }
 
 static PyObject *
-written(PyObject *self, const fd_exporter *exporter,
-        const fd_export_options *options, alignment how)
+written_text(PyObject *self, const fd_exporter *exporter,
+             const fd_export_options *options, alignment how)
 {
     fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
@@ -162,7 +162,7 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *made = NULL;
     if ((hide == NULL || take_globs(hide, &options.hide))
         && (contract == NULL || take_globs(contract, &options.contract))) {
-        made = written(self, exporter, &options, how);
+        made = written_text(self, exporter, &options, how);
     }
     free_globs(&options.hide);
     free_globs(&options.contract);

@@ -19,7 +19,7 @@ fd_loading_wrong(const fd_loading *l, const char *where, const char *what)
 
 /* Read a non-negative integer; above 2^53 it is written as a string. */
 static bool
-whole(fd_span json, uint64_t *value)
+whole_number(fd_span json, uint64_t *value)
 {
     double number;
     if (fd_span_u64(json, value)) {
@@ -38,13 +38,14 @@ whole(fd_span json, uint64_t *value)
 
 /* Read an index of a row, -1 for "none"; in memory it is one more. */
 static bool
-row(fd_span json, uint64_t *value)
+row_index(fd_span json, uint64_t *value)
 {
     if (fd_span_is(json, "-1")) {
         *value = 0;
         return true;
     }
-    return *json.from != '"' && whole(json, value) && ++*value <= UINT32_MAX;
+    return *json.from != '"' && whole_number(json, value)
+        && ++*value <= UINT32_MAX;
 }
 
 /* Read a whole number or null; in memory it is one more, or 0. */
@@ -55,7 +56,7 @@ whole_or_null(fd_span json, uint64_t *value)
         *value = 0;
         return true;
     }
-    return whole(json, value) && ++*value != 0;
+    return whole_number(json, value) && ++*value != 0;
 }
 
 static bool
@@ -65,19 +66,19 @@ cell_value(const fd_loading *l, fd_column_type type, fd_span json,
     double number;
     switch (type) {
     case FD_COLUMN_INDEX:
-        return row(json, value);
+        return row_index(json, value);
     case FD_COLUMN_TEXT:
-        if (!whole(json, value) || *value >= l->texts.count) {
+        if (!whole_number(json, value) || *value >= l->texts.count) {
             return false;
         }
         *value = l->texts.list[*value];
         return true;
     case FD_COLUMN_U8:
-        return whole(json, value) && *value <= UINT8_MAX;
+        return whole_number(json, value) && *value <= UINT8_MAX;
     case FD_COLUMN_U32:
-        return whole(json, value) && *value <= UINT32_MAX;
+        return whole_number(json, value) && *value <= UINT32_MAX;
     case FD_COLUMN_U64:
-        return whole(json, value);
+        return whole_number(json, value);
     case FD_COLUMN_U64_OR_NONE:
         return whole_or_null(json, value);
     case FD_COLUMN_BOOL:
@@ -106,7 +107,7 @@ fd_status
 fd_loading_number(const fd_loading *l, fd_span json, const char *name,
                   uint64_t max, uint64_t *value)
 {
-    return whole(json, value) && *value <= max
+    return whole_number(json, value) && *value <= max
              ? FD_OK
              : fd_loading_wrong(l, name,
                                 "a whole number is missing or out of range");

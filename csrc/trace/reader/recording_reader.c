@@ -122,7 +122,7 @@ read_meta(fd_reading *r)
 }
 
 static void
-hexadecimal(const uint8_t bytes[16], char text[33])
+put_hexadecimal(const uint8_t bytes[16], char text[33])
 {
     for (int i = 0; i < 16; i++) {
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
@@ -130,7 +130,7 @@ hexadecimal(const uint8_t bytes[16], char text[33])
 }
 
 static fd_status
-note(fd_reading *r, const char *line)
+note_line(fd_reading *r, const char *line)
 {
     uint32_t id;
     fd_status status =
@@ -145,25 +145,28 @@ note_damage(fd_reading *r)
     fd_status status = FD_OK;
     r->rank->incomplete = r->file.truncated || r->file.damaged > 0;
     if (r->file.truncated) {
-        status = note(r, "the file is cut short: its last records are lost");
+        status =
+            note_line(r, "the file is cut short: its last records are lost");
     }
     if (status == FD_OK && r->file.damaged > 0) {
         snprintf(line, sizeof line, "%u damaged pages were skipped",
                  r->file.damaged);
-        status = note(r, line);
+        status = note_line(r, line);
     }
     if (status == FD_OK && r->missing > 0) {
         char text[sizeof r->trouble.text + 64];
         snprintf(text, sizeof text, "%s: %llu events of the timeline are lost",
                  r->trouble.text, (unsigned long long)r->missing);
-        status = note(r, text);
+        status = note_line(r, text);
     }
     if (status == FD_OK && r->file.writer == FD_WRITER_UNKNOWN) {
-        status = note(r, "whether its process lives is not known: the file "
+        status =
+            note_line(r, "whether its process lives is not known: the file "
                          "system has no locks");
     }
     if (status == FD_OK && r->lost != 0) {
-        status = note(r, "calls whose callers are lost hang below <lost>");
+        status =
+            note_line(r, "calls whose callers are lost hang below <lost>");
     }
     return status;
 }
@@ -198,8 +201,8 @@ read_header(fd_reading *r)
     rank->start = header->start;
     rank->start.ticks = fd_reading_ns(r, header->start.ticks);
     rank->file_bytes = header->file_bytes;
-    hexadecimal(header->id, rank->id);
-    hexadecimal(header->boot_id, rank->boot_id);
+    put_hexadecimal(header->id, rank->id);
+    put_hexadecimal(header->boot_id, rank->boot_id);
     for (int i = 0; i < FD_COUNTERS; i++) {
         rank->counters[i] = header->counters[i];
     }
@@ -268,7 +271,7 @@ read_all(fd_reading *r)
 }
 
 static void
-clear(fd_reading *r)
+clear_reading(fd_reading *r)
 {
     fd_chunks_close(&r->file);
     fd_chunks_close(&r->spill);
@@ -304,7 +307,7 @@ read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
         r->trace = NULL;
         fd_fail(error, status, "%s: %s", name, fd_status_name(status));
     }
-    clear(r);
+    clear_reading(r);
     *trace = r->trace;
     return status;
 }
