@@ -67,7 +67,7 @@ survey_input(const fd_timeline_request *request, fd_timeline_input *input,
     fd_timeline_survey *survey = &input->survey;
     fd_timeline_survey_options options =
         fd_timeline_align_survey(request->align, count);
-    options.privacy = input->privacy;
+    options.first = options.first || request->has_times;
     fd_status status =
         fd_timeline_survey_read(survey, input->path, options, error);
     if (status != FD_OK) {
@@ -125,11 +125,16 @@ check_ranks(fd_timeline_inputs *used, fd_error *error)
     return FD_OK;
 }
 
-/* Compose the label, such as "rank 3 | node7 | pipe 1, data 0". */
+/* Compose the label, such as "rank 3 | node7 | pipe 1, data 0". The processes
+ * of a merge have such names already. */
 static void
-label(fd_timeline_input *input)
+input_label(fd_timeline_input *input)
 {
     const fd_timeline_survey *survey = &input->survey;
+    if (survey->merged > 0) {
+        input->label[0] = '\0';
+        return;
+    }
     snprintf(input->label, sizeof input->label, "rank %u%s%s%s%s",
              (unsigned)input->rank, survey->host[0] != '\0' ? " | " : "",
              survey->host, survey->coordinates[0] != '\0' ? " | " : "",
@@ -162,7 +167,7 @@ fd_timeline_inputs_find(const fd_timeline_request *request,
     }
     status = status == FD_OK ? check_ranks(used, error) : status;
     for (uint32_t i = 0; i < used->count && status == FD_OK; i++) {
-        label(used->list[i]);
+        input_label(used->list[i]);
     }
     return status;
 }

@@ -2,8 +2,9 @@
 
 #include "base/budget.h"
 #include "events/readers/from_paddle.h"
-#include "events/readers/perfetto_reader.h"
 #include "events/recorded/events_from_recording.h"
+#include "events/writers/perfetto_fields.h"
+#include "streams/protobuf.h"
 
 #include <string.h>
 
@@ -31,11 +32,44 @@ open_dump(fd_timeline_maker *maker, fd_bytes_in *in, const char *path,
                    "a dump has no timeline: use the recording (.fd)");
 }
 
+/* Return whether the content starts with a packet of a native Perfetto trace:
+ * field 1, its length, and fields. */
+static bool
+is_perfetto(const char *path, const char *head, size_t size)
+{
+    uint64_t length;
+    fd_proto_field field;
+    const char *at = head + 1;
+    const char *end = head + size;
+    (void)path;
+    if (size < 2 || *head != (FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES)
+        || !fd_proto_varint(&at, end, &length) || length == 0
+        || length > (uint64_t)(end - at)) {
+        return false;
+    }
+    fd_proto_reader packet = fd_proto_read(at, (size_t)length);
+    while (fd_proto_next(&packet, &field)) {
+    }
+    return !packet.bad;
+}
+
+static fd_status
+open_perfetto(fd_timeline_maker *maker, fd_bytes_in *in, const char *path,
+              fd_error *error)
+{
+    (void)maker;
+    (void)in;
+    (void)path;
+    return fd_fail(error, FD_EFORMAT,
+                   "a native Perfetto trace cannot be read: give recordings, "
+                   "Chrome JSON or logs of Paddle");
+}
+
 static const fd_timeline_source sources[] = {
     {FD_RECORDING_FORMAT, fd_timeline_is_recording,
      fd_timeline_from_recording},
     {"dump", is_dump, open_dump},
-    {FD_PERFETTO_FORMAT, fd_perfetto_matches, fd_perfetto_open},
+    {"Perfetto", is_perfetto, open_perfetto},
     {"log of Paddle", fd_timeline_is_paddle, fd_timeline_from_paddle},
     {"Chrome JSON", NULL, NULL},
 };
@@ -43,7 +77,7 @@ static const fd_timeline_source sources[] = {
 enum { LAST = sizeof sources / sizeof *sources - 1 };
 
 static const fd_timeline_source *
-find(const char *path, const char *head, size_t size)
+source_find(const char *path, const char *head, size_t size)
 {
     for (int i = 0; i < LAST; i++) {
         if (sources[i].matches(path, head, size)) {
@@ -68,7 +102,7 @@ fd_timeline_source_open(fd_timeline_maker *maker, fd_bytes_in *in,
     if (status != FD_OK || in->status != FD_OK) {
         return status != FD_OK ? status : in->status;
     }
-    *source = find(path, in->at, (size_t)(in->end - in->at));
+    *source = source_find(path, in->at, (size_t)(in->end - in->at));
     if ((*source)->open == NULL) {
         return FD_OK;
     }

@@ -10,6 +10,9 @@ typedef struct fd_timeline_request {
     bool paddle;          /* write the files of
                   * events/readers/paddle_profile.h instead */
     bool named_durations; /* add durations to the names of slices */
+    bool has_times;       /* copy only events that overlap these times */
+    int64_t begin_ns;     /* ns since the earliest event of all inputs */
+    int64_t end_ns;       /* not included */
     bool has_steps;       /* copy only events that begin in the steps */
     uint64_t first_step;  /* from this step */
     uint64_t end_step;    /* up to, but not including, this step */

@@ -38,13 +38,13 @@ add_process(fd_timeline_ids *ids, fd_span pid, uint32_t *process)
         return status;
     }
     uint32_t number_in_rank = ids->first + *process;
+    bool known = fd_span_u64(text, &number);
     ids->processes.list[*process].pid =
-        number_in_rank < FD_TIMELINE_PIDS - 1
+        ids->keeps_pids && known && number <= UINT32_MAX ? (uint32_t)number
+        : number_in_rank < FD_TIMELINE_PIDS - 1
             ? ids->rank * FD_TIMELINE_PIDS + number_in_rank + 1
             : (*ids->spare_pid)++;
-    return fd_span_u64(text, &number)
-             ? FD_OK
-             : fd_timeline_ids_name(ids, *process, pid);
+    return known ? FD_OK : fd_timeline_ids_name(ids, *process, pid);
 }
 
 static inline bool
@@ -265,7 +265,7 @@ fd_timeline_ids_take(fd_timeline_ids *ids, const fd_timeline_event *event,
     fd_status status = process_of(ids, event, process);
     *taken = false;
     if (status != FD_OK || event->phase != 'M' || event->name.from == NULL
-        || fd_timeline_args(event).from == NULL) {
+        || event->args.from == NULL) {
         return status;
     }
     fd_span what = fd_span_inside(event->name);

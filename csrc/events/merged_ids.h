@@ -62,6 +62,7 @@ typedef struct fd_timeline_ids {
     const char *label;     /* borrowed: prefix of the names of its processes */
     /* borrowed: suffix of the name if another input has the same name; "" */
     const char *program;
+    bool keeps_pids;      /* pids of processes are those of the input */
     bool named_durations; /* slices have their duration in their name */
     uint32_t first;       /* number of processes of earlier inputs of
                            * this rank */

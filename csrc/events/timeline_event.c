@@ -23,7 +23,7 @@ bool
 fd_timeline_find(const fd_timeline_event *event, const char *name,
                  fd_span *value)
 {
-    fd_span args = fd_timeline_args(event);
+    fd_span args = event->args;
     return args.from != NULL && fd_scan_find(args, name, value);
 }
 

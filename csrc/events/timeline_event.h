@@ -15,14 +15,14 @@ typedef struct fd_timeline_event {
     char phase;     /* as in Chrome JSON: X, B, E, ...; 0: no phase */
     char scope;     /* of an instant: t, p, g; 0: absent */
     bool encloses;  /* "bp": "e": a flow ends at the slice that encloses it */
-    bool follows;   /* a flow at the slice or instant that was read
-                     * before it */
     bool flow_in;   /* "flow_in", with `bind_id` */
     bool flow_out;  /* "flow_out", with `bind_id` */
     bool has_start; /* `start` is known */
     bool has_duration; /* `duration` is known */
     bool exact;        /* `start` has all digits of `ts` */
-    int64_t start;     /* ns, rounded down */
+    bool
+        beside; /* of a thread_name: not a thread, but a track of its process */
+    int64_t start; /* ns, rounded down */
     int64_t duration;
     fd_span name;
     fd_span cat;
@@ -34,11 +34,12 @@ typedef struct fd_timeline_event {
     fd_span local_id;  /* "local" in "id2" */
     fd_span global_id; /* "global" in "id2" */
     fd_span bind_id;
-    fd_span args; /* see fd_timeline_args */
+    fd_span args; /* an object */
     fd_span rest; /* other members, each preceded by a comma */
-    /* the event in its native trace, or NULL */
-    const struct fd_perfetto_event *native;
-    fd_span (*native_args)(const struct fd_perfetto_event *native);
+    /* numbers of the name and the category among the texts of the reader, from 1
+     * on; 0: unknown */
+    uint32_t name_id;
+    uint32_t cat_id;
     uint64_t offset;  /* position of the event in the content of the file */
     uint32_t size;    /* bytes of the event in the content */
     uint32_t repairs; /* number of invalid JSON values that were replaced */
@@ -69,16 +70,6 @@ fd_timeline_id(const fd_timeline_event *event)
 
 /* Append an id in the form that Chrome and Perfetto read: "0x1f". */
 void fd_timeline_put_id(uint64_t id, fd_buffer *to);
-
-/* Return the arguments as an object. Arguments of native events are converted
- * at each call. */
-static inline fd_span
-fd_timeline_args(const fd_timeline_event *event)
-{
-    return event->args.from != NULL || event->native == NULL
-             ? event->args
-             : event->native_args(event->native);
-}
 
 /* Find a member of the arguments. */
 bool fd_timeline_find(const fd_timeline_event *event, const char *name,

@@ -176,23 +176,17 @@ static PyMethodDef functions[] = {
         "timeline_merge($module, inputs, output, *, align='wall',\n"
         "               ranks=None, sorted=False, devices=None, steps=None,\n"
         "               paddle=False, named_durations=False,\n"
-        "               progress=None, strict=False,\n"
-        "               privacy=None)\n--\n\n"
+        "               progress=None, strict=False, times=None)\n--\n\n"
         "Merge timelines of many ranks."),
     FD_KEYWORD_METHOD(
         "timeline_stats", fd_timeline_stats_py,
         "timeline_stats($module, inputs, *, align='wall', ranks=None,\n"
-        "               progress=None, privacy=None)\n--\n\n"
+        "               progress=None)\n--\n\n"
         "Figures of traces of many ranks."),
     FD_KEYWORD_METHOD("timeline_check", fd_timeline_check_py,
-                      "timeline_check($module, path, *, progress=None,\n"
-                      "               privacy=None)\n--\n\n"
+                      "timeline_check($module, path, *, progress=None)\n"
+                      "--\n\n"
                       "Check a trace: faults and their places."),
-    FD_KEYWORD_METHOD(
-        "timeline_cut", fd_timeline_cut_py,
-        "timeline_cut($module, path, output, begin, end, *,\n"
-        "             steps=False, progress=None, privacy=None)\n--\n\n"
-        "A part of a trace, by time or by steps."),
     FD_KEYWORD_METHOD(
         "et_convert", fd_et_convert_py,
         "et_convert($module, path, output, *, edges=255, rank=-1)\n--\n\n"

@@ -98,7 +98,7 @@ def pipeline_report(
     """
 
 def timeline_merge(
-    inputs: list[tuple[str, int]] | list[tuple[str, int, str]],
+    inputs: list[tuple[str, int]],
     output: _Path,
     *,
     align: str = "wall",
@@ -110,20 +110,21 @@ def timeline_merge(
     named_durations: bool = False,
     progress: Callable[[int, int], object] | None = None,
     strict: bool = False,
-    privacy: tuple[str | None, str] | None = None,
+    times: tuple[int | None, int | None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Merge timelines of many ranks (docs/guides/timeline-merge.md); gzip if ``output`` ends in .gz.
+    """Merge timelines of many ranks (docs/guides/timeline-tools.md); gzip if ``output`` ends in .gz.
 
     ``output``: native Perfetto if its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON. ``sorted``:
-    all events by time, with a temporary file. ``inputs``: files, each with the rank in its name, and with its name in
-    the output if that differs from the path. ``align``: none, wall, start, auto, pingpong, collective or p2p
-    (docs/concepts/clocks.md); ``strict`` rejects inputs with unknown clock errors. ``devices``: GPUs to keep.
-    ``steps``: the first step to keep, and one past the last. ``paddle``: write the two files of Paddle's tool into the
-    folder ``output``. ``progress(done, total)`` receives bytes of input. Returns one dict per input: file, rank,
-    format, program, used, left_out, world, events, arrows, filtered (by ``devices`` and ``steps``), lost, lost_bytes,
-    repaired, trouble, align, offset_ns, at_ns, drift_ppb, uncertainty_ns and residual_ns (None: unknown), violations,
-    and events of native traces that changed: aside, crossed, alone, skipped, early, others. Raises :class:`Error` with
-    one line for a duplicate rank, a file that cannot be read or written, or inputs without any usable event.
+    all events by time, with a temporary file. ``inputs``: files, each with the rank in its name. ``align``: none, wall,
+    start, auto, pingpong, collective or p2p (docs/concepts/clocks.md); ``strict`` rejects inputs with unknown clock
+    errors. ``devices``: GPUs to keep. ``steps``: the first step to keep, and one past the last. ``times``: keep events
+    that overlap the times from the first up to the second, in ns since the first event; None: no bound. ``paddle``:
+    write the two files of Paddle's tool into the folder ``output``. ``progress(done, total)`` receives bytes of input.
+    Returns one dict per input: file, rank, format, program, used, left_out, world, events, arrows, filtered (by
+    ``devices``, ``steps`` and ``times``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb,
+    uncertainty_ns and residual_ns (None: unknown), violations, and events that a native trace changes: aside, crossed,
+    alone, skipped, early. Raises :class:`Error` with one line for a duplicate rank, a file that cannot be read or
+    written, or inputs without any usable event.
     """
 
 def timeline_stats(
@@ -132,9 +133,8 @@ def timeline_stats(
     align: str = "wall",
     ranks: list[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
-    privacy: tuple[str | None, str] | None = None,
 ) -> dict[str, Any]:
-    """Figures of traces of many ranks (docs/guides/timeline-stats.md), times in nanoseconds.
+    """Figures of traces of many ranks (docs/guides/timeline-tools.md), times in nanoseconds.
 
     ``inputs``: files, each with the rank in its name; ``align``: the alignment of clocks, as for
     :func:`timeline_merge`; ``ranks``: only these. Returns ``files``, ``ranks``, ``steps`` (of a rank; step None: its
@@ -144,29 +144,10 @@ def timeline_stats(
     rank is in two files, or no event can be counted.
     """
 
-def timeline_check(
-    path: _Path,
-    *,
-    progress: Callable[[int, int], object] | None = None,
-    privacy: tuple[str | None, str] | None = None,
-) -> dict[str, Any]:
-    """Find the faults of a trace (docs/guides/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
+def timeline_check(path: _Path, *, progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:
+    """Find the faults of a trace (docs/guides/timeline-tools.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
     ``passes``, ``trouble``, and ``faults``, each with kind, broken, count, what, remedy and the ``first`` places (byte,
     event). Raises :class:`Error` for other files."""
-
-def timeline_cut(
-    path: _Path,
-    output: _Path,
-    begin: int | None,
-    end: int | None,
-    *,
-    steps: bool = False,
-    progress: Callable[[int, int], object] | None = None,
-    privacy: tuple[str | None, str] | None = None,
-) -> dict[str, Any]:
-    """Write the part of a trace from ``begin`` up to ``end``: nanoseconds since its start, or numbers of ``steps``;
-    None: no bound. Returns events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble.
-    Raises :class:`Error`, and writes nothing, if no event is in between."""
 
 def et_convert(path: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """Convert an execution trace (PyTorch's JSON or Chakra's .et) to the format of the suffix of ``output``: .et,

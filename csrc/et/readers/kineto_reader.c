@@ -240,7 +240,7 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
         k->timeless++;
         return FD_OK;
     }
-    fd_scan_members(fd_timeline_args(event), arguments, ARGUMENTS, args);
+    fd_scan_members(event->args, arguments, ARGUMENTS, args);
     switch (of) {
     case OP:
         return take_op(k, et, event, args,
@@ -305,7 +305,7 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, bool operands,
     fd_timeline_reader reader;
     fd_timeline_item item;
     *k = (fd_kineto){.operands = operands, .rank = -1};
-    fd_status status = fd_timeline_reader_open(&reader, path, NULL, error);
+    fd_status status = fd_timeline_reader_open(&reader, path, error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = item == FD_TIMELINE_EVENT

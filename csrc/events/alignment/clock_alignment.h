@@ -22,12 +22,10 @@ typedef enum fd_timeline_align {
 
 const char *fd_timeline_align_name(fd_timeline_align align);
 
-/* An input of a merge. The caller sets the path, the rank (from the file name)
- * and the privacy options; all other fields are results. */
+/* An input of a merge. The caller sets the path, the rank (from the file name);
+ * all other fields are results. */
 typedef struct fd_timeline_input {
-    const char *path;  /* borrowed */
-    const char *shown; /* borrowed; name in the output; NULL: the path */
-    const fd_privacy *privacy; /* borrowed; NULL: names are not hidden */
+    const char *path; /* borrowed */
     uint32_t rank;
     bool used;     /* selected for the merge */
     bool left_out; /* skipped: its rank was not requested */
@@ -45,6 +43,7 @@ typedef struct fd_timeline_input {
     uint64_t violations;
     /* owned by the merge; NULL: all times */
     struct fd_timeline_windows *windows;
+    bool has_ranks; /* a merge, whose rows of ranks are kept */
     uint64_t events;
     uint64_t filtered;   /* events skipped by filters of steps and devices */
     uint64_t arrows;     /* flows between this and the other input of
@@ -57,21 +56,8 @@ typedef struct fd_timeline_input {
                           * begin */
     uint64_t timeless;   /* for statistics: slices without a valid ts or dur */
     char trouble[128];   /* message about the first damage, or "" */
-    fd_perfetto_counts native; /* counts of a native output or input */
+    fd_perfetto_counts native; /* counts of a native output */
 } fd_timeline_input;
-
-static inline const char *
-fd_timeline_name(const fd_timeline_input *input)
-{
-    return input->shown != NULL ? input->shown : input->path;
-}
-
-static inline fd_status
-fd_timeline_input_open(const fd_timeline_input *input,
-                       fd_timeline_reader *reader, fd_error *error)
-{
-    return fd_timeline_reader_open(reader, input->path, input->privacy, error);
-}
 
 /* The real time of time 0 of a merge. */
 typedef struct fd_timeline_clock {

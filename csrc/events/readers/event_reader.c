@@ -1,26 +1,15 @@
 #include "events/readers/event_reader.h"
 
 #include "events/readers/chrome_scan.h"
-#include "events/recorded/events_from_recording.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef fd_scan_result step(fd_timeline_reader *reader);
 
-static fd_status
-hide(fd_timeline_reader *reader, const fd_privacy *privacy, fd_error *error)
-{
-    return strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
-             ? fd_timeline_recording_hide(&reader->maker, privacy, error)
-             : fd_fail(error, FD_EINVAL,
-                       "not a recording: --anonymize and --strip-prefix hide "
-                       "names only in recordings");
-}
-
 fd_status
 fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
-                        const fd_privacy *privacy, fd_error *error)
+                        fd_error *error)
 {
     fd_error why = {""};
     size_t size = strlen(path);
@@ -28,9 +17,6 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
     fd_status status = fd_timeline_source_open(&reader->maker, &reader->in,
                                                path, &reader->source, &why);
     reader->is_trace = reader->maker.fill != NULL;
-    if (status == FD_OK && privacy != NULL) {
-        status = hide(reader, privacy, &why);
-    }
     if (status == FD_OK || status == FD_ENOMEM) {
         return status;
     }

@@ -8,7 +8,6 @@
 
 #include "events/event_source.h"
 #include "events/merged_ids.h"
-#include "trace/anonymize.h"
 
 typedef enum fd_timeline_item {
     FD_TIMELINE_END,
@@ -54,10 +53,9 @@ typedef struct fd_timeline_reader {
 
 /* Open a file; close the reader also after a failure, and do not move it in
  * memory. FD_EFORMAT: known format, but nothing is readable; `trouble` is the
- * reason, and the error adds the path. If `privacy` (borrowed) is not NULL,
- * only recordings are accepted (FD_EINVAL). */
+ * reason, and the error adds the path. */
 fd_status fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
-                                  const fd_privacy *privacy, fd_error *error);
+                                  fd_error *error);
 void fd_timeline_reader_close(fd_timeline_reader *reader);
 
 fd_timeline_item fd_timeline_reader_next(fd_timeline_reader *reader);

@@ -88,7 +88,8 @@ survey_row(profile *p, row *r)
     span step;
     fd_span value;
     const fd_clock_map *clock = &r->input->clock;
-    fd_status status = fd_timeline_input_open(r->input, &reader, p->error);
+    fd_status status =
+        fd_timeline_reader_open(&reader, r->input->path, p->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_MEMBER) {
@@ -310,7 +311,7 @@ static fd_status
 write_event(profile *p, row *r, const fd_timeline_event *event)
 {
     slice made = {.row = r};
-    fd_span own = fd_timeline_args(event);
+    fd_span own = event->args;
     if (own.from == NULL || event->name.from == NULL || event->cat.from == NULL
         || !fd_timeline_interval(event, &made.begin, &made.end)) {
         return FD_OK;
@@ -339,7 +340,7 @@ write_input(profile *p, row *r)
     fd_timeline_reader reader;
     fd_timeline_item item;
     fd_timeline_input *input = r->input;
-    fd_status status = fd_timeline_input_open(input, &reader, p->error);
+    fd_status status = fd_timeline_reader_open(&reader, input->path, p->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_EVENT) {

@@ -42,7 +42,8 @@ fd_export_chrome(const fd_trace *trace, const fd_export_options *options,
 {
     fd_status status = fd_timeline_check(trace, options->rank, error);
     fd_trace_events *events =
-        status == FD_OK ? fd_trace_events_open(trace, options, &status) : NULL;
+        status == FD_OK ? fd_trace_events_open(trace, options, false, &status)
+                        : NULL;
     if (status == FD_OK) {
         fd_chrome_head(trace, options, to);
         fd_buffer_text(to, ",\n\"traceEvents\":[");

@@ -16,22 +16,27 @@ begin_row(fd_event_batch *batch, const fd_trace_rank *rank, const char *name,
 }
 
 void
-fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank, bool thread,
-              uint32_t tid, const char *text, size_t size)
+fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank,
+              fd_chrome_kind kind, uint32_t tid, const char *text, size_t size)
 {
     fd_timeline_event row = begin_row(
-        batch, rank, thread ? "\"thread_name\"" : "\"process_name\"", tid);
+        batch, rank,
+        kind == FD_CHROME_PROCESS ? "\"process_name\"" : "\"thread_name\"",
+        tid);
     row.args = fd_batch_text_object(batch, "name", text, size);
+    row.beside = kind == FD_CHROME_TRACK;
     fd_batch_event(batch, &row);
 }
 
 void
 fd_chrome_sort_index(fd_event_batch *batch, const fd_trace_rank *rank,
-                     bool thread, uint32_t tid, uint32_t index)
+                     fd_chrome_kind kind, uint32_t tid, uint32_t index)
 {
-    fd_timeline_event row = begin_row(
-        batch, rank,
-        thread ? "\"thread_sort_index\"" : "\"process_sort_index\"", tid);
+    fd_timeline_event row =
+        begin_row(batch, rank,
+                  kind == FD_CHROME_PROCESS ? "\"process_sort_index\""
+                                            : "\"thread_sort_index\"",
+                  tid);
     row.args = fd_batch_number_object(batch, "sort_index", index);
     fd_batch_event(batch, &row);
 }
@@ -49,10 +54,10 @@ fd_chrome_phases(const fd_chrome_tracks *tracks, fd_event_batch *batch)
     fd_status status = fd_phase_slices_make(&slices, tracks->rank);
     if (slices.count > 0) {
         static const char name[] = "Time by phase";
-        fd_chrome_row(batch, tracks->rank, true, tracks->phases, name,
-                      sizeof name - 1);
-        fd_chrome_sort_index(batch, tracks->rank, true, tracks->phases,
-                             tracks->sort_index);
+        fd_chrome_row(batch, tracks->rank, FD_CHROME_TRACK, tracks->phases,
+                      name, sizeof name - 1);
+        fd_chrome_sort_index(batch, tracks->rank, FD_CHROME_TRACK,
+                             tracks->phases, tracks->sort_index);
     }
     for (uint32_t i = 0; i < slices.count; i++) {
         const fd_phase_slice *slice = &slices.list[i];

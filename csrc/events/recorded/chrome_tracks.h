@@ -7,12 +7,19 @@
 #include "events/recorded/side_tracks.h"
 #include "trace/trace.h"
 
-/* Add the metadata rows with the name and the sort index of a process or a
- * thread. */
+typedef enum fd_chrome_kind {
+    FD_CHROME_PROCESS,
+    FD_CHROME_THREAD,
+    FD_CHROME_TRACK /* steps, phases, streams: a thread in Chrome JSON */
+} fd_chrome_kind;
+
+/* Add the metadata rows with the name and the sort index. */
 void fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank,
-                   bool thread, uint32_t tid, const char *text, size_t size);
+                   fd_chrome_kind kind, uint32_t tid, const char *text,
+                   size_t size);
 void fd_chrome_sort_index(fd_event_batch *batch, const fd_trace_rank *rank,
-                          bool thread, uint32_t tid, uint32_t sort_index);
+                          fd_chrome_kind kind, uint32_t tid,
+                          uint32_t sort_index);
 
 typedef struct fd_chrome_tracks {
     const fd_trace *trace;

@@ -14,7 +14,6 @@ typedef struct recording {
                                     * first */
     fd_trace_events *events;       /* owned; reads `trace` */
     const fd_transfers *transfers; /* borrowed; NULL: use those in the trace */
-    const fd_privacy *privacy;     /* borrowed; NULL: names are not hidden */
     bool whole;                    /* the timeline is loaded */
     uint64_t made;                 /* number of events and members added */
 } recording;
@@ -45,11 +44,8 @@ load(recording *r, bool timeline, fd_error *error)
     if (status == FD_OK) {
         status = fd_iterations_compare(r->trace);
     }
-    if (status == FD_OK && r->privacy != NULL) {
-        status = fd_privacy_apply(r->privacy, r->trace);
-    }
     if (status == FD_OK) {
-        r->events = fd_trace_events_open(r->trace, &options, &status);
+        r->events = fd_trace_events_open(r->trace, &options, false, &status);
     }
     return status;
 }
@@ -185,13 +181,4 @@ fd_timeline_recording_transfers(fd_timeline_maker *maker,
 {
     recording *r = maker->context;
     r->transfers = transfers;
-}
-
-fd_status
-fd_timeline_recording_hide(fd_timeline_maker *maker, const fd_privacy *privacy,
-                           fd_error *error)
-{
-    recording *r = maker->context;
-    r->privacy = privacy;
-    return load(r, false, error);
 }

@@ -5,7 +5,6 @@
 
 #include "events/event_maker.h"
 #include "events/recorded/pipeline_flows.h"
-#include "trace/anonymize.h"
 
 #define FD_RECORDING_FORMAT "recording"
 
@@ -19,10 +18,5 @@ fd_status fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
  * it before the first batch. */
 void fd_timeline_recording_transfers(fd_timeline_maker *maker,
                                      const fd_transfers *transfers);
-
-/* Hide names (`privacy` is borrowed). Call it before the first batch. */
-fd_status fd_timeline_recording_hide(fd_timeline_maker *maker,
-                                     const fd_privacy *privacy,
-                                     fd_error *error);
 
 #endif

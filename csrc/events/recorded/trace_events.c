@@ -35,8 +35,9 @@ typedef enum chrome_part {
 struct fd_trace_events {
     const fd_trace *trace;
     const fd_trace_rank *rank;
-    uint32_t at; /* index of the current rank */
-    int only;    /* the only rank to write, or FD_ALL_RANKS */
+    uint32_t at;     /* index of the current rank */
+    uint32_t filled; /* index of the rank of the last batch */
+    int only;        /* the only rank to write, or FD_ALL_RANKS */
     chrome_part part;
     uint32_t event;  /* first event of the current part, of the rank */
     uint32_t thread; /* current thread; its events start at `event` */
@@ -49,6 +50,7 @@ struct fd_trace_events {
     fd_buffer *json;            /* owned; all names as JSON strings */
     fd_buffer *json_categories; /* owned; all categories as JSON strings */
     fd_export_options options;
+    bool own_times;
     fd_clock_map clock;     /* from times of the rank to times of the file */
     fd_flows flows;         /* of the current rank */
     fd_transfers transfers; /* of all ranks */
@@ -86,36 +88,38 @@ is_full(const writer *w)
 }
 
 static void
-put_track(writer *w, uint32_t tid, const char *name)
+put_track(writer *w, uint32_t tid, fd_chrome_kind kind, const char *name)
 {
-    fd_chrome_row(w->batch, w->rank, true, tid, name, strlen(name));
-    fd_chrome_sort_index(w->batch, w->rank, true, tid, tid);
+    fd_chrome_row(w->batch, w->rank, kind, tid, name, strlen(name));
+    fd_chrome_sort_index(w->batch, w->rank, kind, tid, tid);
 }
 
-static fd_timeline_event
-at(writer *w, char phase, uint32_t tid, uint64_t time)
+/* Add an event and return it, to be filled before the next one. */
+static fd_timeline_event *
+event_at(writer *w, char phase, uint32_t tid, uint64_t time)
 {
-    return (fd_timeline_event){
-        .phase = phase,
-        .has_start = true,
-        .start = shown(w, time),
-        .pid = fd_batch_number(w->batch, (uint64_t)w->rank->rank + 1),
-        .tid = fd_batch_number(w->batch, tid)};
+    fd_timeline_event *event = fd_batch_new(w->batch);
+    event->phase = phase;
+    event->has_start = true;
+    event->start = shown(w, time);
+    event->pid = fd_batch_number(w->batch, (uint64_t)w->rank->rank + 1);
+    event->tid = fd_batch_number(w->batch, tid);
+    return event;
 }
 
-/* Return a slice with a flow as its field, if any: viewers attach a separate
- * flow event to the innermost of the slices that begin at the same time. */
-static fd_timeline_event
-slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
-      fd_arrow_end arrow)
+/* Add a slice with a flow as its field, if any: viewers attach a separate flow
+ * event to the innermost of the slices that begin at the same time. */
+static fd_timeline_event *
+slice_at(writer *w, uint32_t tid, uint64_t start, uint64_t end,
+         fd_arrow_end arrow)
 {
-    fd_timeline_event event = at(w, 'X', tid, start);
-    event.has_duration = true;
-    event.duration = fd_minus(shown(w, end), event.start);
+    fd_timeline_event *event = event_at(w, 'X', tid, start);
+    event->has_duration = true;
+    event->duration = fd_minus(shown(w, end), event->start);
     if (arrow.id != 0) {
-        event.bind_id = fd_batch_id(w->batch, arrow.id);
-        event.flow_in = arrow.ends;
-        event.flow_out = !arrow.ends;
+        event->bind_id = fd_batch_id(w->batch, arrow.id);
+        event->flow_in = arrow.ends;
+        event->flow_out = !arrow.ends;
     }
     return event;
 }
@@ -148,11 +152,11 @@ put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
     if (w->options.durations != FD_DURATIONS_ARGS) {
         fd_job_duration(event->duration, &w->scratch);
     }
-    fd_timeline_event made =
-        slice(w, tid, start, event->start + event->duration, arrow);
-    made.name = fd_batch_json(w->batch, w->scratch.bytes, w->scratch.size);
-    made.cat = fd_batch_static(on_stream ? "\"" FD_JOB_ON_STREAM "\""
-                                         : "\"" FD_JOB_CATEGORY "\"");
+    fd_timeline_event *made =
+        slice_at(w, tid, start, event->start + event->duration, arrow);
+    made->name = fd_batch_json(w->batch, w->scratch.bytes, w->scratch.size);
+    made->cat = fd_batch_static(on_stream ? "\"" FD_JOB_ON_STREAM "\""
+                                          : "\"" FD_JOB_CATEGORY "\"");
     fd_buffer *args = fd_batch_compose(w->batch);
     fd_buffer_text(args, "{");
     for (int i = 0; i < count; i++) {
@@ -161,8 +165,7 @@ put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
                          (unsigned long long)numbers[i].value);
     }
     fd_buffer_text(args, job->open ? ",\"open\":true}" : "}");
-    made.args = fd_batch_composed(w->batch);
-    fd_batch_event(w->batch, &made);
+    made->args = fd_batch_composed(w->batch);
 }
 
 static void
@@ -175,28 +178,28 @@ put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
     }
     fd_slice_name name = w->names.of_context[event->context];
     uint64_t end = event->start + event->duration;
-    fd_timeline_event made = slice(w, tid, start, end, arrow);
-    made.name = timed_name(w, fd_span_of(&w->json[name.name]), end - start);
-    made.cat = fd_span_of(&w->json_categories[name.category]);
+    fd_timeline_event *made = slice_at(w, tid, start, end, arrow);
+    made->name = timed_name(w, fd_span_of(&w->json[name.name]), end - start);
+    made->name_id = w->options.durations == FD_DURATIONS_NAME ? 0 : name.name;
+    made->cat = fd_span_of(&w->json_categories[name.category]);
+    made->cat_id = name.category;
     if (event->kind == FD_EVENT_OPEN) {
-        made.args = fd_batch_static("{\"open\":true}");
+        made->args = fd_batch_static("{\"open\":true}");
     }
     else if (record_id != 0) {
-        made.args =
+        made->args =
             fd_batch_number_object(w->batch, "Record function id", record_id);
     }
-    fd_batch_event(w->batch, &made);
 }
 
 /* Add one end of a flow of calls at the slice that begins here. */
 static void
 put_flow(writer *w, uint32_t tid, uint64_t time, uint32_t number, bool ends)
 {
-    fd_timeline_event made = at(w, ends ? 'f' : 's', tid, time);
-    made.encloses = ends;
-    made.name = made.cat = fd_batch_static("\"fwdbwd\"");
-    made.id = fd_batch_number(w->batch, fd_flow_id(w->rank->rank, number));
-    fd_batch_event(w->batch, &made);
+    fd_timeline_event *made = event_at(w, ends ? 'f' : 's', tid, time);
+    made->encloses = ends;
+    made->name = made->cat = fd_batch_static("\"fwdbwd\"");
+    made->id = fd_batch_number(w->batch, fd_flow_id(w->rank->rank, number));
 }
 
 /* Add the flows of calls of a slice, with the names that PyTorch uses. */
@@ -220,12 +223,11 @@ put_lost(writer *w, char scope, uint32_t tid, uint64_t lost, const char *what,
          uint64_t time)
 {
     if (lost > 0) {
-        fd_timeline_event made = at(w, 'i', tid, time);
-        made.scope = scope;
-        made.name = fd_batch_format(
+        fd_timeline_event *made = event_at(w, 'i', tid, time);
+        made->scope = scope;
+        made->name = fd_batch_format(
             w->batch, "\"%llu %s found no room in the timeline\"",
             (unsigned long long)lost, what);
-        fd_batch_event(w->batch, &made);
     }
 }
 
@@ -236,27 +238,25 @@ put_async(writer *w, const fd_trace_event *event, uint32_t number)
 {
     fd_slice_name name = w->names.of_context[event->context];
     for (int end = 0; end < 2; end++) {
-        fd_timeline_event made =
-            at(w, end ? 'e' : 'b', thread_track(w, event->thread),
-               event->start + (end ? event->duration : 0));
-        made.local_id = fd_batch_id(w->batch, number);
-        made.name = fd_span_of(&w->json[name.name]);
-        made.cat = fd_batch_static("\"async\"");
-        fd_batch_event(w->batch, &made);
+        fd_timeline_event *made =
+            event_at(w, end ? 'e' : 'b', thread_track(w, event->thread),
+                     event->start + (end ? event->duration : 0));
+        made->local_id = fd_batch_id(w->batch, number);
+        made->name = fd_span_of(&w->json[name.name]);
+        made->cat = fd_batch_static("\"async\"");
     }
 }
 
 static void
 put_step(writer *w, const fd_trace_event *event)
 {
-    fd_timeline_event made =
-        slice(w, steps_track(w), event->start, event->start + event->duration,
-              (fd_arrow_end){0});
-    made.name =
+    fd_timeline_event *made =
+        slice_at(w, steps_track(w), event->start,
+                 event->start + event->duration, (fd_arrow_end){0});
+    made->name =
         timed_name(w, fd_batch_format(w->batch, "\"step %u\"", event->context),
                    event->duration);
-    made.cat = fd_batch_static("\"step\"");
-    fd_batch_event(w->batch, &made);
+    made->cat = fd_batch_static("\"step\"");
 }
 
 static void
@@ -291,10 +291,14 @@ static fd_status
 rank_part(writer *w)
 {
     fd_buffer label = {.bytes = NULL};
-    w->clock = fd_export_clock_of(w->trace, &w->options, w->at);
+    w->filled = w->at;
+    w->clock = w->own_times ? (fd_clock_map){.offset_ns = 0}
+                            : fd_export_clock_of(w->trace, &w->options, w->at);
     fd_rank_label(w->trace, w->rank, &label);
-    fd_chrome_row(w->batch, w->rank, false, 0, label.bytes, label.size);
-    fd_chrome_sort_index(w->batch, w->rank, false, 0, w->rank->rank);
+    fd_chrome_row(w->batch, w->rank, FD_CHROME_PROCESS, 0, label.bytes,
+                  label.size);
+    fd_chrome_sort_index(w->batch, w->rank, FD_CHROME_PROCESS, 0,
+                         w->rank->rank);
     put_lost(w, 'p', steps_track(w),
              w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals", 0);
     fd_status status = label.status;
@@ -337,7 +341,7 @@ steps_part(writer *w)
         const fd_trace_event *event = &events[w->event++];
         if (event->kind == FD_EVENT_STEP) {
             if (!w->any_step) {
-                put_track(w, steps_track(w), "Steps");
+                put_track(w, steps_track(w), FD_CHROME_TRACK, "Steps");
                 w->any_step = true;
             }
             put_step(w, event);
@@ -389,7 +393,7 @@ thread_part(writer *w)
         return FD_OK;
     }
     fd_status status = fd_slices_make(&w->slices, events, count);
-    put_track(w, thread_track(w, w->thread),
+    put_track(w, thread_track(w, w->thread), FD_CHROME_THREAD,
               fd_trace_text(w->trace, thread->role));
     w->last = 0;
     w->part = PART_CALLS;
@@ -410,10 +414,9 @@ static void
 put_moment(writer *w, uint32_t tid, uint64_t time, const char *name,
            fd_arrow_end arrow)
 {
-    fd_timeline_event made = slice(w, tid, time, time, arrow);
-    made.name = fd_batch_static(name);
-    made.cat = fd_batch_static("\"" FD_TRANSFER_CATEGORY "\"");
-    fd_batch_event(w->batch, &made);
+    fd_timeline_event *made = slice_at(w, tid, time, time, arrow);
+    made->name = fd_batch_static(name);
+    made->cat = fd_batch_static("\"" FD_TRANSFER_CATEGORY "\"");
 }
 
 /* Add a call. The flow to its launched work is a field of its slice. */
@@ -491,7 +494,7 @@ stream_part(writer *w)
     fd_status status = fd_slices_make(
         &w->slices, w->streams.events + track->first, track->count);
     fd_stream_name(track, name);
-    put_track(w, stream_track(w), name);
+    put_track(w, stream_track(w), FD_CHROME_TRACK, name);
     w->part = PART_INTERVALS;
     return status;
 }
@@ -528,7 +531,7 @@ head_part(writer *w)
 
 fd_trace_events *
 fd_trace_events_open(const fd_trace *trace, const fd_export_options *options,
-                     fd_status *status)
+                     bool own_times, fd_status *status)
 {
     fd_trace_events *events = fd_calloc(1, sizeof *events);
     if (events == NULL) {
@@ -538,6 +541,7 @@ fd_trace_events_open(const fd_trace *trace, const fd_export_options *options,
     events->trace = trace;
     events->only = options->rank;
     events->options = *options;
+    events->own_times = own_times;
     *status = fd_slice_names_make(&events->names, trace);
     if (*status == FD_OK) {
         *status = fd_slice_texts_json(&events->names.names, &events->json);
@@ -576,6 +580,12 @@ fd_trace_events_fill(fd_trace_events *events, fd_event_batch *batch)
     }
     status = status == FD_OK ? events->scratch.status : status;
     return status == FD_OK ? batch->status : status;
+}
+
+uint32_t
+fd_trace_events_rank(const fd_trace_events *events)
+{
+    return events->filled;
 }
 
 void

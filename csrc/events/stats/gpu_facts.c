@@ -21,7 +21,7 @@ fd_gpu_facts_read(const fd_timeline_event *event, fd_gpu_facts *facts)
                                         "bytes", "memory bandwidth (GB/s)"};
     fd_span values[sizeof names / sizeof *names];
     double rate;
-    fd_span args = fd_timeline_args(event);
+    fd_span args = event->args;
     *facts = (fd_gpu_facts){.device = FD_NO_STREAM, .stream = FD_NO_STREAM};
     if (args.from == NULL
         || !fd_scan_members(args, names, sizeof names / sizeof *names,

@@ -157,7 +157,7 @@ fd_message_read(const fd_timeline_event *event, fd_span name,
     fd_span values[sizeof names / sizeof *names] = {{NULL, NULL}};
     uint64_t in = 0;
     uint64_t out = 0;
-    fd_span args = fd_timeline_args(event);
+    fd_span args = event->args;
     *message = (fd_message){.operation = FD_OPERATION_NONE};
     if (args.from != NULL
         && !fd_scan_members(args, names, sizeof names / sizeof *names,

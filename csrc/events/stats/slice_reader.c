@@ -120,7 +120,7 @@ describe_group(fd_timeline_slices *slices, const fd_timeline_event *event,
                                        "In msg nelems", "dtype"};
     fd_span value;
     fd_span group = {NULL, NULL};
-    fd_span args = fd_timeline_args(event);
+    fd_span args = event->args;
     if (args.from == NULL) {
         return FD_OK;
     }

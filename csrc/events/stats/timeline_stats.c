@@ -327,7 +327,7 @@ read_file(counting *c, take_item *take)
     fd_timeline_reader reader;
     fd_timeline_item item;
     fd_timeline_input *file = c->file;
-    fd_status status = fd_timeline_input_open(file, &reader, c->error);
+    fd_status status = fd_timeline_reader_open(&reader, file->path, c->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take(c, &reader, item == FD_TIMELINE_EVENT);

@@ -1,14 +1,21 @@
 #include "events/tools/event_filter.h"
 
+#include "base/budget.h"
 #include "base/hash.h"
+#include "base/sums.h"
 #include "events/readers/event_reader.h"
 
 #include <string.h>
 
-enum { SKIPPED_SHIFT = 16, KEPT_MASK = (1 << SKIPPED_SHIFT) - 1 };
+enum {
+    MOST_FLOWS = 1 << 20,
+    /* of a flow */
+    INSIDE = 1,
+    OUTSIDE = 2
+};
 
 static void
-widen(fd_timeline_window *window, int64_t begin, int64_t end)
+window_widen(fd_timeline_window *window, int64_t begin, int64_t end)
 {
     window->begin_ns =
         !window->any || begin < window->begin_ns ? begin : window->begin_ns;
@@ -18,12 +25,12 @@ widen(fd_timeline_window *window, int64_t begin, int64_t end)
 }
 
 static fd_status
-add_step(fd_timeline_windows *windows, const fd_timeline_event *event,
-         int64_t begin, int64_t end)
+windows_add(fd_timeline_windows *windows, const fd_timeline_event *event,
+            int64_t begin, int64_t end)
 {
     uint32_t id;
     fd_span pid = fd_timeline_text(event->pid);
-    widen(&windows->all, begin, end);
+    window_widen(&windows->all, begin, end);
     fd_status status =
         fd_text_pool_add(&windows->pids, pid.from, fd_span_size(pid), &id);
     while (status == FD_OK && windows->list.count <= id) {
@@ -31,7 +38,7 @@ add_step(fd_timeline_windows *windows, const fd_timeline_event *event,
             fd_vector_push(&windows->list, (fd_timeline_window){.any = false});
     }
     if (status == FD_OK) {
-        widen(&windows->list.list[id], begin, end);
+        window_widen(&windows->list.list[id], begin, end);
     }
     return status;
 }
@@ -47,13 +54,13 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
     int64_t begin;
     int64_t end;
     *windows = (fd_timeline_windows){.all = {.any = false}};
-    fd_status status = fd_timeline_input_open(input, &reader, error);
+    fd_status status = fd_timeline_reader_open(&reader, input->path, error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_EVENT
             && fd_timeline_is_step(&reader.event, &number, &begin, &end)
             && number >= first_step && number < end_step) {
-            status = add_step(windows, &reader.event, begin, end);
+            status = windows_add(windows, &reader.event, begin, end);
         }
     }
     status = status == FD_OK ? reader.status : status;
@@ -73,7 +80,9 @@ fd_timeline_filter_clear(fd_timeline_filter *filter)
 {
     fd_text_pool_clear(&filter->pids);
     fd_vector_clear(&filter->devices);
-    fd_map_clear(&filter->open);
+    fd_timeline_slices_clear(&filter->slices);
+    fd_vector_clear(&filter->pairs);
+    fd_map_clear(&filter->flows);
 }
 
 static bool
@@ -146,14 +155,14 @@ of_wanted_device(fd_timeline_filter *filter, const fd_timeline_event *event,
     return FD_OK;
 }
 
-static bool
-is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
+/* Return the window of a process, as times of the file. */
+static const fd_timeline_window *
+window_of(const fd_timeline_filter *filter, fd_span pid)
 {
-    const fd_timeline_windows *windows = filter->windows;
+    const fd_timeline_windows *windows = filter->input->windows;
+    const fd_text_pool *pids = &windows->pids;
     const fd_timeline_window *window = &windows->all;
-    fd_span pid = fd_timeline_text(event->pid);
     for (uint32_t i = 0; i < windows->list.count; i++) {
-        const fd_text_pool *pids = &windows->pids;
         if (windows->list.list[i].any
             && fd_text_pool_size(pids, i) == fd_span_size(pid)
             && (fd_span_size(pid) == 0
@@ -163,91 +172,226 @@ is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
             window = &windows->list.list[i];
         }
     }
-    return event->has_start && event->start >= window->begin_ns
-        && event->start < window->end_ns;
+    return window;
 }
 
-/* Return the key that joins begins and ends, from the thread or id;
- * never 0. */
-static uint64_t
-join_key(const fd_timeline_event *event)
+/* Return the nanoseconds from the start of the merge to a time of the file. */
+static int64_t
+since_start(const fd_timeline_filter *filter, int64_t time)
 {
-    bool by_thread = event->phase == 'B' || event->phase == 'E';
-    uint64_t key =
-        by_thread || event->cat.from == NULL
-            ? 1
-            : fd_hash_bytes(event->cat.from, fd_span_size(event->cat));
-    fd_span parts[2] = {event->pid, event->tid};
-    if (!by_thread) {
-        parts[0] = fd_timeline_id(event);
-        parts[1] = (fd_span){NULL, NULL};
+    return fd_minus(fd_clock_apply(&filter->input->clock, time),
+                    filter->origin_ns);
+}
+
+/* Return whether an event of a process begins in the steps, or overlaps the
+ * times. `at_begin`: whether one at the very beginning does. */
+static bool
+is_inside(const fd_timeline_filter *filter, fd_span pid, int64_t start,
+          int64_t end, bool at_begin)
+{
+    const fd_timeline_request *request = filter->request;
+    if (request->has_times) {
+        start = since_start(filter, start);
+        end = since_start(filter, end);
+        return start < request->end_ns
+            && (end > request->begin_ns
+                || (at_begin && start >= request->begin_ns));
     }
-    for (int i = 0; i < 2; i++) {
-        if (parts[i].from != NULL) {
-            key = fd_hash_word(
-                key ^ fd_hash_bytes(parts[i].from, fd_span_size(parts[i])));
-        }
+    const fd_timeline_window *window = window_of(filter, pid);
+    return start < window->end_ns
+        && (start > window->begin_ns
+            || (at_begin && start == window->begin_ns));
+}
+
+static bool
+is_moment_inside(const fd_timeline_filter *filter,
+                 const fd_timeline_event *event, bool at_begin)
+{
+    return event->has_start
+        && is_inside(filter, fd_timeline_text(event->pid), event->start,
+                     event->start, at_begin);
+}
+
+static uint64_t
+flow_key(const fd_timeline_event *event)
+{
+    const fd_span parts[] = {event->cat, event->name, fd_timeline_id(event)};
+    uint64_t key = 2;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        fd_span text = fd_timeline_text(parts[i]);
+        key = fd_hash_next(key, text.from != NULL ? fd_hash_bytes(
+                                    text.from, fd_span_size(text))
+                                                  : 1);
     }
     return key | 1;
 }
 
-/* Keep begins within the steps, and the ends of kept begins at any time. */
+/* Note whether a flow has events inside and outside. The beginning is outside,
+ * because a slice that ends there is not kept. */
 static fd_status
-keep_pair(fd_timeline_filter *filter, const fd_timeline_event *event,
-          bool begins, bool *keeps)
+note_flow(fd_timeline_filter *filter, const fd_timeline_event *event)
 {
-    uint64_t key = join_key(event);
-    uint32_t counts = fd_map_get(&filter->open, key);
-    uint32_t kept = counts & KEPT_MASK;
-    uint32_t skipped = counts >> SKIPPED_SHIFT;
-    if (begins) {
-        *keeps = is_inside(filter, event);
-        kept += *keeps && kept < KEPT_MASK;
-        skipped += !*keeps && kept > 0 && skipped < KEPT_MASK;
-    }
-    else {
-        *keeps = skipped == 0 && kept > 0;
-        kept -= *keeps;
-        skipped -= skipped > 0;
-    }
-    return fd_map_put(&filter->open, key, skipped << SKIPPED_SHIFT | kept);
+    uint64_t key = flow_key(event);
+    uint32_t state = fd_map_get(&filter->flows, key);
+    uint32_t now =
+        state | (is_moment_inside(filter, event, false) ? INSIDE : OUTSIDE);
+    bool full = filter->flows.count >= fd_budget(MOST_FLOWS);
+    return now == state || (state == 0 && full)
+             ? FD_OK
+             : fd_map_put(&filter->flows, key, now);
 }
 
 static fd_status
-of_wanted_step(fd_timeline_filter *filter, const fd_timeline_event *event,
-               bool *wanted)
+pairs_mark(fd_timeline_filter *filter, uint64_t number)
 {
-    switch (event->phase) {
+    fd_status status = FD_OK;
+    while (status == FD_OK && filter->pairs.count <= number / 64) {
+        status = fd_vector_push(&filter->pairs, UINT64_C(0));
+    }
+    if (status == FD_OK) {
+        filter->pairs.list[number / 64] |= UINT64_C(1) << number % 64;
+    }
+    return status;
+}
+
+static bool
+is_marked(const fd_timeline_filter *filter, uint64_t number)
+{
+    return number / 64 < filter->pairs.count
+        && (filter->pairs.list[number / 64] >> number % 64 & 1) != 0;
+}
+
+/* Return the phase of a begin or end, or 0 for other events. S and F are
+ * another spelling of b and e. */
+static char
+paired_phase(char phase)
+{
+    switch (phase) {
     case 'B':
-    case 'b':
-    case 'S':
-        return keep_pair(filter, event, true, wanted);
     case 'E':
+    case 'b':
     case 'e':
+        return phase;
+    case 'S':
+        return 'b';
     case 'F':
-        return keep_pair(filter, event, false, wanted);
-    case 'M':
-        *wanted = true;
-        return FD_OK;
+        return 'e';
     default:
-        *wanted = (event->ts.from == NULL && !event->has_start)
-               || is_inside(filter, event);
+        return 0;
+    }
+}
+
+static fd_status
+note_pair(fd_timeline_filter *filter, const fd_timeline_event *event)
+{
+    fd_timeline_event paired = *event;
+    fd_slice slice;
+    bool whole;
+    paired.phase = paired_phase(event->phase);
+    filter->slices.events = filter->number;
+    fd_status status =
+        fd_timeline_slices_take(&filter->slices, &paired, &slice, &whole);
+    if (status != FD_OK || !whole
+        || !is_inside(filter, fd_timeline_text(event->pid), slice.start,
+                      slice.end, true)) {
+        return status;
+    }
+    status = pairs_mark(filter, slice.number);
+    return status == FD_OK ? pairs_mark(filter, filter->number) : status;
+}
+
+/* Mark begins without an end: their slices last until the end of the file. */
+static fd_status
+note_open(fd_timeline_filter *filter)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < filter->slices.open.count && status == FD_OK;
+         i++) {
+        const fd_slice_open *open = &filter->slices.open.list[i];
+        fd_span pid =
+            fd_text_pool_span(&filter->slices.pids, open->slice.process);
+        if (open->key != 0
+            && is_inside(filter, pid, open->slice.start, FD_SLICES_TIME,
+                         true)) {
+            status = pairs_mark(filter, open->slice.number);
+        }
+    }
+    return status;
+}
+
+static bool
+is_flow(char phase)
+{
+    return phase == 's' || phase == 't' || phase == 'f';
+}
+
+fd_status
+fd_timeline_filter_begin(fd_timeline_filter *filter, fd_error *error)
+{
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    if (!filter->request->has_steps && !filter->request->has_times) {
         return FD_OK;
     }
+    fd_status status =
+        fd_timeline_reader_open(&reader, filter->input->path, error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        const fd_timeline_event *event = &reader.event;
+        if (item == FD_TIMELINE_EVENT && is_flow(event->phase)) {
+            status = note_flow(filter, event);
+        }
+        else if (item == FD_TIMELINE_EVENT && paired_phase(event->phase)) {
+            status = note_pair(filter, event);
+        }
+        filter->number += item == FD_TIMELINE_EVENT;
+    }
+    status = status == FD_OK ? reader.status : status;
+    status = status == FD_OK ? note_open(filter) : status;
+    fd_timeline_reader_close(&reader);
+    fd_timeline_slices_clear(&filter->slices);
+    filter->number = 0;
+    return status;
+}
+
+static bool
+of_wanted_time(const fd_timeline_filter *filter,
+               const fd_timeline_event *event)
+{
+    int64_t begin;
+    int64_t end = event->start;
+    if (paired_phase(event->phase) != 0) {
+        return is_marked(filter, filter->number);
+    }
+    if (is_flow(event->phase)) {
+        return fd_map_get(&filter->flows, flow_key(event)) == INSIDE;
+    }
+    if (event->phase == 'M' || (event->ts.from == NULL && !event->has_start)) {
+        return true;
+    }
+    if (!fd_timeline_interval(event, &begin, &end)) {
+        end = event->start;
+    }
+    return event->has_start
+        && is_inside(filter, fd_timeline_text(event->pid), event->start, end,
+                     true);
 }
 
 fd_status
 fd_timeline_filter_keeps(fd_timeline_filter *filter,
                          const fd_timeline_event *event, bool *keeps)
 {
+    const fd_timeline_request *request = filter->request;
     fd_status status = FD_OK;
     *keeps = true;
-    if (filter->request->devices != NULL) {
+    if (request->devices != NULL) {
         status = of_wanted_device(filter, event, keeps);
     }
-    if (status == FD_OK && *keeps && filter->windows != NULL) {
-        status = of_wanted_step(filter, event, keeps);
+    if (request->has_steps || request->has_times) {
+        *keeps = *keeps && of_wanted_time(filter, event);
     }
+    filter->number++;
+    filter->kept += *keeps && event->phase != 'M';
     filter->skipped += !*keeps;
     return status;
 }

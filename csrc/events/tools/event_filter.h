@@ -1,17 +1,19 @@
-/* The filter of the events of an input by steps and by GPUs.
+/* The filter of the events of an input by steps or by time, and by GPUs.
  *
  *   steps     keeps events that begin between the start of the first step and
  *             the end of the last one; uses the steps of the event's process,
- *             or those of the file if the process has none; an end is kept
- *             with its start
+ *             or those of the file if the process has none
+ *   time      keeps events that overlap the requested times
  *   devices   skips the processes and events of other GPUs
  *
- * Metadata rows are kept, except those of processes of other GPUs. */
+ * Begins and ends of a slice are kept together, and a flow only if all its
+ * events are inside. Metadata rows are kept, except those of processes of other
+ * GPUs. */
 #ifndef FD_EVENT_FILTER_H
 #define FD_EVENT_FILTER_H
 
 #include "events/merge_request.h"
-#include "events/slice_kinds.h"
+#include "events/stats/slice_reader.h"
 
 typedef struct fd_timeline_window {
     bool any;
@@ -35,19 +37,27 @@ fd_status fd_timeline_windows_find(fd_timeline_windows *windows,
 void fd_timeline_windows_clear(fd_timeline_windows *windows);
 
 typedef struct fd_timeline_filter {
-    const fd_timeline_request *request; /* borrowed, like `windows` */
-    const fd_timeline_windows *windows; /* NULL: all steps */
+    const fd_timeline_request *request; /* borrowed, like `input` */
+    const fd_timeline_input *input;
+    int64_t origin_ns; /* the earliest time of the merge */
     fd_text_pool pids;
     FD_VECTOR(uint64_t) devices; /* by pid: device + 1; 0: no device known */
-    fd_map open;                 /* thread or id -> number of kept begins, then
-                  * skipped begins */
+    fd_timeline_slices slices;   /* while pairs are searched */
+    FD_VECTOR(uint64_t) pairs;   /* a bit per event: part of a kept pair */
+    fd_map flows;                /* has events inside, outside */
+    uint64_t number;             /* of the next event */
+    uint64_t kept;               /* except metadata rows */
     uint64_t skipped;
 } fd_timeline_filter;
 
+/* If steps or times are requested, read the whole file and find the pairs and
+ * flows to keep. Clear the filter also after a failure. */
+fd_status fd_timeline_filter_begin(fd_timeline_filter *filter,
+                                   fd_error *error);
 void fd_timeline_filter_clear(fd_timeline_filter *filter);
 
 /* Set `*keeps` to whether to keep an event, and count it otherwise. Must be
- * called in the order of the file. */
+ * called for all events in the order of the file. */
 fd_status fd_timeline_filter_keeps(fd_timeline_filter *filter,
                                    const fd_timeline_event *event,
                                    bool *keeps);

@@ -44,8 +44,12 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
 {
     uint64_t number;
     take_program(survey, key);
-    if (fd_span_is(key, "baseTimeNanoseconds")
-        && fd_span_u64(value, &number)) {
+    if (fd_span_is(key, "mergedFiles") && fd_span_u64(value, &number)
+        && number <= UINT32_MAX) {
+        survey->merged = (uint32_t)number;
+    }
+    else if (fd_span_is(key, "baseTimeNanoseconds")
+             && fd_span_u64(value, &number)) {
         take_base(survey, number);
     }
     else if (fd_span_is(key, "viztracer_metadata") && !survey->has_base
@@ -140,15 +144,14 @@ read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
     static const char *const later[] = {"\"baseTimeNanoseconds\"",
                                         "\"distributedInfo\""};
     bool more = false;
-    fd_status status =
-        fd_timeline_reader_open(reader, path, options.privacy, error);
+    fd_status status = fd_timeline_reader_open(reader, path, error);
     if (status == FD_OK) {
         status = read_items(survey, reader, options, false, &more);
     }
     if (status == FD_OK && more && fd_bytes_in_find(&reader->in, later, 2)) {
         fd_timeline_reader_close(reader);
         fd_timeline_sync_clear(&survey->sync);
-        status = fd_timeline_reader_open(reader, path, options.privacy, error);
+        status = fd_timeline_reader_open(reader, path, error);
         if (status == FD_OK) {
             status = read_items(survey, reader, options, true, &more);
         }

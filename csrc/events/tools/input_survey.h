@@ -20,7 +20,8 @@ typedef struct fd_timeline_survey {
     const char *format;                 /* the format of the file */
     char host[FD_TIMELINE_NAME];        /* "": unknown; so for `coordinates` */
     char coordinates[FD_TIMELINE_NAME]; /* "pipe 1, data 0" */
-    bool has_rank;                      /* the file states its rank in
+    uint32_t merged; /* number of files of a merge; 0: not a merge */
+    bool has_rank;   /* the file states its rank in
                                    * distributedInfo */
     uint32_t rank;
     uint32_t world; /* 0: unknown */
@@ -39,7 +40,6 @@ typedef struct fd_timeline_survey_options {
     bool first;    /* find the earliest event */
     uint32_t sync; /* maximum number of collectives and messages for the
                     * alignment of clocks; 0: do not collect */
-    const fd_privacy *privacy; /* borrowed; NULL: names are not hidden */
 } fd_timeline_survey_options;
 
 /* The first event with a time is searched in this number of bytes. */

@@ -215,7 +215,7 @@ check_event(checking *c, const fd_timeline_event *event,
         && fd_timeline_id(event).from == NULL) {
         fault(c, FD_FAULT_ID, position);
     }
-    if (phase == 'C' && !counts(fd_timeline_args(event))) {
+    if (phase == 'C' && !counts(event->args)) {
         fault(c, FD_FAULT_COUNTER, position);
     }
 }
@@ -346,8 +346,7 @@ read_once(checking *c, const char *path, bool *done)
     bool first = c->tracks.passes == 0;
     c->events = 0;
     fd_tracks_begin(&c->tracks);
-    fd_status status =
-        fd_timeline_reader_open(&reader, path, c->request->privacy, c->error);
+    fd_status status = fd_timeline_reader_open(&reader, path, c->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take_item(c, &reader, item == FD_TIMELINE_EVENT);

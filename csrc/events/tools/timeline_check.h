@@ -6,8 +6,7 @@
 #include "events/tools/track_checks.h"
 
 typedef struct fd_check_request {
-    const fd_privacy *privacy; /* borrowed; NULL: names are not hidden */
-    uint32_t most_records;     /* in memory at a time; 0: FD_TRACKS_RECORDS */
+    uint32_t most_records; /* in memory at a time; 0: FD_TRACKS_RECORDS */
     /* Called from time to time with the number of bytes read and the total;
      * returning false stops it with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);

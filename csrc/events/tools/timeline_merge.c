@@ -4,7 +4,6 @@
 #include "events/alignment/profiler_flows.h"
 #include "events/event_inputs.h"
 #include "events/readers/paddle_profile.h"
-#include "events/readers/perfetto_reader.h"
 #include "events/recorded/between_ranks.h"
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_filter.h"
@@ -33,8 +32,12 @@ typedef struct merging {
     fd_perfetto_writer *native; /* owned; NULL: the output is Chrome JSON */
     fd_perfetto_spare spare;
     fd_buffer metadata; /* "<rank>":{...}, ... */
+    fd_buffer ranks;    /* rows of the table "ranks" of inputs that are merges,
+                         * each with a comma before it */
     char unit[8];       /* displayTimeUnit of the first input that has one */
     fd_timeline_clock clock;
+    int64_t origin_ns; /* the earliest time, if times are requested */
+    uint64_t kept;     /* events that the filters kept, without metadata */
     uint32_t spare_pid;
     uint32_t spare_tid;
     uint32_t processes; /* number of processes of the previous input */
@@ -64,11 +67,38 @@ fd_timeline_is_native(const char *path)
     return false;
 }
 
+/* Keep the rows of the table of ranks of a merge; return false if the member is
+ * not such a table with rows. */
+static bool
+keep_ranks(merging *m, fd_timeline_input *input, fd_span key, fd_span value,
+           const fd_scan *scan)
+{
+    fd_span row;
+    fd_scan rows = {.at = value.from, .end = value.to, .forgets = true};
+    size_t before = m->ranks.size;
+    if (input->survey.merged == 0 || !fd_span_is(key, "ranks")
+        || fd_span_size(value) > MOST_METADATA
+        || fd_scan_mark(&rows, '[') != FD_SCAN_OK
+        || fd_scan_element(&rows, true, &row) != FD_SCAN_OK) {
+        return false;
+    }
+    fd_scan_copy(scan, value, &m->ranks);
+    if (m->ranks.status == FD_OK) {
+        m->ranks.bytes[before] = ',';
+        m->ranks.size--;
+    }
+    input->has_ranks = true;
+    return true;
+}
+
 static void
 keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
             fd_span value, const fd_scan *scan)
 {
     fd_buffer *to = &m->metadata;
+    if (keep_ranks(m, input, key, value, scan)) {
+        return;
+    }
     if (!fd_buffer_fits(to, fd_span_size(value), fd_budget(MOST_METADATA))) {
         input->lost++;
         input->lost_bytes += fd_span_size(value);
@@ -209,25 +239,16 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
 {
     bool any = false;
     bool keeps = true;
-    bool filters = filter->windows != NULL || m->request->devices != NULL;
     fd_status status = FD_OK;
     fd_timeline_item item;
     while (status == FD_OK
            && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
-        uint64_t number;
-        if (item == FD_TIMELINE_MEMBER
-            && fd_span_is(reader->key, "otherPackets")
-            && fd_span_u64(reader->value, &number)) {
-            input->native.others = number;
-        }
         if (item == FD_TIMELINE_MEMBER) {
             keep_member(m, input, &any, reader->key, reader->value,
                         &reader->scan);
         }
         else {
-            status = filters ? fd_timeline_filter_keeps(filter, &reader->event,
-                                                        &keeps)
-                             : FD_OK;
+            status = fd_timeline_filter_keeps(filter, &reader->event, &keeps);
             if (status == FD_OK && keeps) {
                 status = copy_event(m, input, ids, &reader->event);
                 if (status == FD_OK) {
@@ -266,9 +287,8 @@ is_second(const merging *m, uint32_t index)
 static void
 describe(const fd_timeline_input *input, char *label, size_t capacity)
 {
-    snprintf(label, capacity, "%.160s: %s, %+" PRId64 " ns",
-             fd_timeline_name(input), fd_timeline_align_name(input->align),
-             input->clock.offset_ns);
+    snprintf(label, capacity, "%.160s: %s, %+" PRId64 " ns", input->path,
+             fd_timeline_align_name(input->align), input->clock.offset_ns);
 }
 
 static fd_perfetto_clock
@@ -324,7 +344,7 @@ open_input(merging *m, uint32_t index, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
 {
     fd_status status =
-        fd_timeline_input_open(m->inputs.list[index], reader, m->error);
+        fd_timeline_reader_open(reader, m->inputs.list[index]->path, m->error);
     ids->shares_transfers =
         status == FD_OK
         && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
@@ -340,8 +360,8 @@ copy_input(merging *m, uint32_t index)
 {
     fd_timeline_input *input = m->inputs.list[index];
     fd_timeline_reader reader;
-    fd_timeline_filter filter = {.request = m->request,
-                                 .windows = input->windows};
+    fd_timeline_filter filter = {
+        .request = m->request, .input = input, .origin_ns = m->origin_ns};
     fd_timeline_ids ids = {.rank = input->rank,
                            .input = index,
                            .inputs =
@@ -357,12 +377,11 @@ copy_input(merging *m, uint32_t index)
     fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", index > 0 ? ",\n" : "",
                      (unsigned)input->rank, input->beside ? " " : "",
                      ids.program);
-    if (m->native != NULL) {
-        fd_perfetto_writer_begin(
-            m->native, strcmp(input->survey.format, FD_PERFETTO_FORMAT) == 0);
-    }
     fd_transfers transfers;
     fd_status status = open_input(m, index, &reader, &ids, &transfers);
+    if (status == FD_OK) {
+        status = fd_timeline_filter_begin(&filter, m->error);
+    }
     if (status == FD_OK) {
         status = copy_items(m, input, &reader, &ids, &filter);
     }
@@ -378,6 +397,7 @@ copy_input(merging *m, uint32_t index)
     }
     m->done += reader.in.size;
     m->processes = ids.processes.count;
+    m->kept += filter.kept;
     input->filtered = filter.skipped;
     input->overlaps = m->overlaps.count;
     fd_overlaps_clear(&m->overlaps);
@@ -406,7 +426,7 @@ put_rank(fd_json_writer *w, const fd_timeline_input *input)
 {
     fd_json_line(w);
     fd_json_begin_object(w, NULL);
-    fd_json_put_text(w, "file", fd_timeline_name(input));
+    fd_json_put_text(w, "file", input->path);
     fd_json_put_u64(w, "rank", input->rank);
     fd_json_put_text(w, "program", input->survey.program);
     fd_json_put_u64(w, "events", input->events);
@@ -418,6 +438,19 @@ put_rank(fd_json_writer *w, const fd_timeline_input *input)
     fd_json_put_text(w, "trouble", input->trouble);
     put_alignment(w, input);
     fd_json_end_object(w);
+}
+
+/* Append the rows of inputs that are merges. */
+static void
+put_kept_ranks(merging *m, fd_json_writer *w)
+{
+    const fd_buffer *ranks = &m->ranks;
+    if (ranks->size > 0 && ranks->status == FD_OK) {
+        size_t skipped = w->comma ? 0 : 1;
+        fd_buffer_bytes(w->to, ranks->bytes + skipped, ranks->size - skipped);
+        w->comma = true;
+    }
+    w->to->status = ranks->status != FD_OK ? ranks->status : w->to->status;
 }
 
 static void
@@ -435,8 +468,11 @@ write_end(merging *m)
     fd_json_line(&w);
     fd_json_begin_array(&w, "ranks");
     for (uint32_t i = 0; i < m->inputs.count; i++) {
-        put_rank(&w, m->inputs.list[i]);
+        if (!m->inputs.list[i]->has_ranks) {
+            put_rank(&w, m->inputs.list[i]);
+        }
     }
+    put_kept_ranks(m, &w);
     fd_json_line(&w);
     fd_json_end_array(&w);
     fd_json_line(&w);
@@ -449,10 +485,15 @@ write_end(merging *m)
         m->metadata.status != FD_OK ? m->metadata.status : w.to->status;
 }
 
-/* Fail if there is no event and an input is damaged. */
+/* Fail if there is no event and an input is damaged, or no event in the
+ * requested times. */
 static fd_status
 check_use(const merging *m)
 {
+    if (m->request->has_times && m->kept == 0) {
+        return fd_fail(m->error, FD_EINVAL,
+                       "no event in these times in any input");
+    }
     for (uint32_t i = 0; i < m->inputs.count && m->events == 0; i++) {
         const fd_timeline_input *input = m->inputs.list[i];
         if (input->lost > 0) {
@@ -461,6 +502,33 @@ check_use(const merging *m)
         }
     }
     return FD_OK;
+}
+
+/* Return the number of files in the output; an input can be a merge. */
+static uint64_t
+merged_files(const merging *m)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < m->inputs.count; i++) {
+        uint32_t files = m->inputs.list[i]->survey.merged;
+        count += files > 1 ? files : 1;
+    }
+    return count;
+}
+
+/* Find the earliest time of all inputs. */
+static void
+find_origin(merging *m)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < m->inputs.count; i++) {
+        const fd_timeline_input *input = m->inputs.list[i];
+        int64_t first = fd_clock_apply(&input->clock, input->survey.first_ns);
+        if (input->survey.has_first && (!any || first < m->origin_ns)) {
+            m->origin_ns = first;
+            any = true;
+        }
+    }
 }
 
 static fd_status
@@ -475,21 +543,18 @@ write_all(merging *m)
     m->spare_pid = FD_TIMELINE_RANKS * (uint32_t)FD_TIMELINE_PIDS;
     m->spare_tid = FD_TIMELINE_FIRST_TID;
     if (fd_timeline_is_native(m->request->output)) {
-        char origin[48];
-        snprintf(origin, sizeof origin, FD_PERFETTO_MERGE,
-                 (unsigned)m->inputs.count);
-        fd_perfetto_origin(m->text, origin);
         m->spare = (fd_perfetto_spare){1, 1};
-        m->native =
-            fd_perfetto_writer_new(m->out, m->request->output, &m->spare);
+        m->native = fd_perfetto_writer_new(m->text, m->out, m->request->output,
+                                           &m->spare);
         status = m->native != NULL ? FD_OK : FD_ENOMEM;
     }
     else {
         fd_json_writer w = {.to = m->text};
         fd_json_begin_object(&w, NULL);
-        fd_json_put_u64(&w, "mergedFiles", m->inputs.count);
+        fd_json_put_u64(&w, "mergedFiles", merged_files(m));
         fd_json_begin_array(&w, "traceEvents");
     }
+    find_origin(m);
     for (uint32_t i = 0; i < m->inputs.count; i++) {
         m->total += m->inputs.list[i]->survey.size;
     }
@@ -548,6 +613,7 @@ fd_timeline_merge(const fd_timeline_request *request,
     fd_profiler_flows_clear(&m.profiler_flows);
     fd_timeline_between_clear(&m.between);
     fd_buffer_clear(&m.metadata);
+    fd_buffer_clear(&m.ranks);
     fd_timeline_inputs_clear(&m.inputs);
     return status;
 }

@@ -265,7 +265,7 @@ write_members(writing *w)
     }
     put_name(w);
     put(w, ",\"cat\":", event->cat);
-    put(w, ",\"args\":", fd_timeline_args(event));
+    put(w, ",\"args\":", event->args);
     put(w, "", event->rest);
     close_object(w, from);
     return status == FD_OK ? w->to->status : status;

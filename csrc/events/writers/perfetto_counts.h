@@ -13,8 +13,6 @@ typedef struct fd_perfetto_counts {
     uint64_t alone;   /* ends without a begin, skipped */
     uint64_t skipped; /* skipped events that have no native form */
     uint64_t early;   /* skipped events before time 0 */
-    uint64_t others;  /* skipped packets of a native input that have
-                       * no events */
 } fd_perfetto_counts;
 
 /* The next unused ids. */

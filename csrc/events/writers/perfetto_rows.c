@@ -1,7 +1,7 @@
 #include "events/writers/perfetto_rows.h"
 
 #include "base/budget.h"
-#include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_fields.h"
 
 #include <stdbool.h>
 #include <stdio.h>

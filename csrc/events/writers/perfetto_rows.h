@@ -13,7 +13,7 @@
 #define FD_PERFETTO_ROWS_H
 
 #include "base/vector.h"
-#include "events/recorded/native_packets.h"
+#include "events/writers/perfetto_packets.h"
 
 enum { FD_PERFETTO_LANES = 256 /* per thread */ };
 

@@ -3,7 +3,7 @@
 #include "events/writers/perfetto_writing.h"
 
 #include "base/budget.h"
-#include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_fields.h"
 #include "events/writers/perfetto_rows.h"
 #include "json/json_text.h"
 
@@ -26,11 +26,25 @@ typedef struct sending {
     fd_error *error;
 } sending;
 
+/* Return the track of the thread with most slices. */
+static uint32_t
+frequent_track(const sending *s)
+{
+    uint32_t track = 0;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < s->w->threads.count; i++) {
+        const fd_perfetto_thread *thread = &s->w->threads.list[i];
+        track = thread->uses > most ? thread->track : track;
+        most = thread->uses > most ? thread->uses : most;
+    }
+    return track;
+}
+
 /* Begin the sequence, with a clock that counts times of the input. */
 static void
 begin_sequence(sending *s, const fd_sorted *first)
 {
-    fd_native_begin(&s->packets, s->w->spare->sequence++, 0);
+    fd_native_begin(&s->packets, s->w->spare->sequence++, frequent_track(s));
     if (first->bytes != NULL) {
         fd_native_begin_clock(&s->packets, s->clock, first->key);
     }
@@ -46,9 +60,8 @@ made(const sending *s, const fd_buffer *text)
 }
 
 static void
-put_texts(sending *s, const fd_perfetto_pool *from, uint32_t field)
+put_texts(sending *s, const fd_text_pool *pool, uint32_t field)
 {
-    const fd_text_pool *pool = &from->texts;
     for (uint32_t i = 1; i < pool->texts.count; i++) {
         fd_native_intern(&s->packets, field, i, fd_text_pool_span(pool, i));
         if (s->packets.texts.size > fd_budget(TEXTS_PER_PACKET)
@@ -63,7 +76,7 @@ put_process(sending *s, uint32_t process, uint32_t index)
 {
     const fd_perfetto_process *p = &s->w->processes.list[process];
     fd_buffer *text = &s->w->scratch;
-    fd_buffer *name = &s->w->body;
+    fd_buffer *name = &s->w->record;
     name->size = text->size = 0;
     fd_json_string(fd_text_pool_span(&s->ids->names,
                                      s->ids->processes.list[process].name),
@@ -105,6 +118,23 @@ put_thread(sending *s, uint32_t thread)
 }
 
 static fd_status
+put_beside(sending *s, uint32_t thread)
+{
+    const fd_perfetto_thread *t = &s->w->threads.list[thread];
+    fd_buffer *name = &s->w->scratch;
+    uint32_t parent;
+    fd_status status = fd_perfetto_process_track(s->w, t->process, &parent);
+    name->size = 0;
+    fd_buffer_bytes(name, fd_text_pool_get(&s->w->stored, t->name),
+                    fd_text_pool_size(&s->w->stored, t->name));
+    fd_buffer_bytes(name, "", 1);
+    if (status == FD_OK && name->status == FD_OK) {
+        fd_native_put_track(&s->packets, t->track, parent, name->bytes, false);
+    }
+    return status == FD_OK ? name->status : status;
+}
+
+static fd_status
 put_processes(sending *s)
 {
     fd_timeline_order order = {NULL, 0, 0};
@@ -122,34 +152,21 @@ put_processes(sending *s)
     return status;
 }
 
-static void
-put_stored(const sending *s, fd_buffer *to, uint32_t stored)
-{
-    fd_buffer_bytes(to, fd_text_pool_get(&s->w->stored, stored),
-                    fd_text_pool_size(&s->w->stored, stored));
-}
-
 static fd_status
 put_tracks(sending *s)
 {
     fd_perfetto_writer *w = s->w;
     fd_status status = put_processes(s);
     for (uint32_t i = 0; i < w->threads.count && status == FD_OK; i++) {
-        put_thread(s, i);
-        status = fd_perfetto_lanes_thread(&s->lanes, w->threads.list[i].track);
-    }
-    for (uint32_t i = 0; i < w->named.count && status == FD_OK; i++) {
-        const fd_perfetto_named *named = &w->named.list[i];
-        if (!named->described) {
-            put_stored(s, &s->packets.message, named->rest);
-            put_stored(s, &s->packets.inner, named->counter);
-            fd_native_put_track(&s->packets, named->track, named->parent,
-                                named->has_name
-                                    ? fd_text_pool_get(&w->stored, named->name)
-                                    : NULL,
-                                named->counts);
+        if (w->threads.list[i].beside) {
+            status = put_beside(s, i);
         }
-        status = fd_perfetto_lanes_thread(&s->lanes, named->track);
+        else {
+            put_thread(s, i);
+        }
+        status = status != FD_OK ? status
+                                 : fd_perfetto_lanes_thread(
+                                     &s->lanes, w->threads.list[i].track);
     }
     for (uint32_t i = 1; i < w->counters.count && status == FD_OK; i++) {
         const char *title = fd_text_pool_get(&w->series, i);
@@ -189,18 +206,17 @@ put_event(sending *s, const fd_sorted *item)
     const char *at = item->bytes + 1;
     const char *end = item->bytes + item->size;
     uint32_t index = (uint32_t)number(&at);
-    uint32_t lane = (index >> 1) + (index & 1 ? s->w->threads.count : 0);
     int64_t duration = (int64_t)number(&at);
     size_t size = (size_t)(end - at);
     int64_t time = item->key;
     switch ((fd_perfetto_what)*item->bytes) {
     case FD_PERFETTO_SLICE:
-        return fd_perfetto_slice(&s->lanes, lane, time, time + duration, at,
+        return fd_perfetto_slice(&s->lanes, index, time, time + duration, at,
                                  size);
     case FD_PERFETTO_BEGIN:
-        return fd_perfetto_begin(&s->lanes, lane, time, at, size);
+        return fd_perfetto_begin(&s->lanes, index, time, at, size);
     case FD_PERFETTO_END:
-        return fd_perfetto_end(&s->lanes, lane, time, at, size);
+        return fd_perfetto_end(&s->lanes, index, time, at, size);
     case FD_PERFETTO_INSTANT:
         return fd_perfetto_mark(&s->lanes, index, FD_PB_TYPE_INSTANT, time, at,
                                 size);
@@ -237,17 +253,16 @@ put_all(sending *s)
     }
     begin_sequence(s, &item);
     status = put_tracks(s);
-    put_texts(s, &w->texts.categories, FD_PB_INTERNED_CATEGORY);
-    put_texts(s, &w->texts.names, FD_PB_INTERNED_NAME);
-    put_texts(s, &w->texts.notes, FD_PB_INTERNED_NOTE_NAME);
-    put_texts(s, &w->texts.sources, FD_PB_INTERNED_SOURCE);
+    put_texts(s, &w->texts.categories.texts, FD_PB_INTERNED_CATEGORY);
+    put_texts(s, &w->texts.names.texts, FD_PB_INTERNED_NAME);
+    put_texts(s, &w->texts.notes.texts, FD_PB_INTERNED_NOTE_NAME);
     while (status == FD_OK && item.bytes != NULL) {
         status = put_event(s, &item);
         if (status == FD_EFULL) {
             s->counts->skipped++;
             status = FD_OK;
         }
-        if (status == FD_OK) {
+        if (status == FD_OK && w->out != NULL) {
             status = fd_bytes_out_flow(w->out, s->error);
         }
         if (status == FD_OK) {
@@ -264,10 +279,8 @@ forget_input(fd_perfetto_writer *w)
     fd_text_pool_clear(&w->stored);
     fd_text_pool_clear(&w->series);
     w->processes.count = w->threads.count = w->counters.count = 0;
-    w->named.count = w->outputs.count = 0;
     w->global = 0;
     w->skipped = 0;
-    w->waits = false;
 }
 
 fd_status
@@ -280,13 +293,12 @@ fd_perfetto_writer_end(fd_perfetto_writer *w, const fd_timeline_ids *ids,
                  .clock = clock,
                  .label = label,
                  .counts = counts,
-                 .packets.to = fd_bytes_out_text(w->out),
+                 .packets.to = w->to,
                  .error = error};
     s.lanes.packets = &s.packets;
     s.lanes.spare_track = &w->spare->track;
     counts->skipped += w->skipped;
-    fd_status status = fd_perfetto_writer_flush(w, error);
-    status = status == FD_OK ? put_all(&s) : status;
+    fd_status status = put_all(&s);
     counts->aside += s.lanes.aside;
     counts->crossed += s.lanes.crossed;
     counts->alone += s.lanes.alone;

@@ -1,14 +1,14 @@
 #include "events/writers/perfetto_texts.h"
 
 #include "base/budget.h"
-#include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_fields.h"
 #include "streams/protobuf.h"
 #include "json/json_text.h"
 
 #include <string.h>
 
 static void
-clear_pool(fd_perfetto_pool *pool)
+pool_clear(fd_perfetto_pool *pool)
 {
     fd_text_pool_clear(&pool->texts);
     fd_vector_clear(&pool->ids);
@@ -17,10 +17,9 @@ clear_pool(fd_perfetto_pool *pool)
 void
 fd_perfetto_texts_clear(fd_perfetto_texts *texts)
 {
-    clear_pool(&texts->names);
-    clear_pool(&texts->categories);
-    clear_pool(&texts->notes);
-    clear_pool(&texts->sources);
+    pool_clear(&texts->names);
+    pool_clear(&texts->categories);
+    pool_clear(&texts->notes);
     fd_buffer_clear(&texts->scratch);
 }
 
@@ -38,48 +37,34 @@ find_text(fd_text_pool *pool, fd_span text, uint32_t *id)
 }
 
 static fd_status
-put_text(uint32_t id, fd_span text, uint32_t iid_field, uint32_t text_field,
-         fd_buffer *to)
+remember_number(fd_perfetto_pool *pool, uint32_t number, uint32_t id)
 {
-    if (id != 0) {
-        fd_proto_number(to, iid_field, id);
+    fd_status status = FD_OK;
+    while (status == FD_OK && pool->ids.count <= number) {
+        status = fd_vector_push(&pool->ids, 0);
     }
-    else {
-        fd_proto_bytes(to, text_field, text.from, fd_span_size(text));
+    if (status == FD_OK) {
+        pool->ids.list[number] = id;
     }
-    return to->status;
+    return status;
 }
 
 fd_status
-fd_perfetto_text(fd_perfetto_pool *pool, fd_span text, uint32_t iid_field,
-                 uint32_t text_field, fd_buffer *to)
+fd_perfetto_text(fd_perfetto_pool *pool, fd_span text, uint32_t number,
+                 uint32_t iid_field, uint32_t text_field, fd_buffer *to)
 {
     uint32_t id;
     fd_status status = find_text(&pool->texts, text, &id);
-    return status == FD_OK ? put_text(id, text, iid_field, text_field, to)
-                           : status;
-}
-
-fd_status
-fd_perfetto_text_of(fd_perfetto_pool *pool, const fd_text_pool *from,
-                    uint32_t text, uint32_t iid_field, uint32_t text_field,
-                    fd_buffer *to)
-{
-    if (text < pool->ids.count && pool->ids.list[text] != 0) {
-        fd_proto_number(to, iid_field, pool->ids.list[text]);
-        return to->status;
-    }
-    fd_span span = fd_text_pool_span(from, text);
-    uint32_t id;
-    fd_status status = find_text(&pool->texts, span, &id);
-    while (status == FD_OK && id != 0 && pool->ids.count <= text) {
-        status = fd_vector_push(&pool->ids, 0);
-    }
     if (status == FD_OK && id != 0) {
-        pool->ids.list[text] = id;
+        fd_proto_number(to, iid_field, id);
     }
-    return status == FD_OK ? put_text(id, span, iid_field, text_field, to)
-                           : status;
+    else if (status == FD_OK) {
+        fd_proto_bytes(to, text_field, text.from, fd_span_size(text));
+    }
+    if (status == FD_OK && number != 0) {
+        status = remember_number(pool, number, id);
+    }
+    return status == FD_OK ? to->status : status;
 }
 
 fd_span
@@ -230,7 +215,7 @@ put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
         *any = true;
         status = fd_perfetto_text(
             &texts->notes,
-            fd_perfetto_spell(texts, (fd_span){key.from - 1, key.to + 1}),
+            fd_perfetto_spell(texts, (fd_span){key.from - 1, key.to + 1}), 0,
             FD_PB_NOTE_NAME_IID, FD_PB_NOTE_NAME, to);
         status = status == FD_OK ? put_value(texts, scan, to) : status;
         fd_perfetto_end_message(to, field, from);
@@ -266,11 +251,11 @@ put_value(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
 fd_status
 fd_perfetto_notes(fd_perfetto_texts *texts, fd_span object, fd_buffer *to)
 {
-    fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
     bool any;
     if (object.from == NULL || *object.from != '{') {
         return FD_OK;
     }
+    fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
     fd_status status = put_members(texts, &scan, FD_PB_EVENT_NOTE, &any, to);
     return status == FD_OK ? to->status : status;
 }

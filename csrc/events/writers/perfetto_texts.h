@@ -1,5 +1,5 @@
 /* The interned texts of one sequence of a native trace, and the encoding of
- * arguments. Texts of native inputs are mapped by their ids. */
+ * arguments. */
 #ifndef FD_PERFETTO_TEXTS_H
 #define FD_PERFETTO_TEXTS_H
 
@@ -10,31 +10,35 @@
 /* Texts beyond these bounds are not interned. */
 enum { FD_PERFETTO_TEXTS = 1 << 16, FD_PERFETTO_TEXT_BYTES = 4 << 20 };
 
+/* Texts of one kind. Texts of readers that number them are found by these
+ * numbers. */
 typedef struct fd_perfetto_pool {
     fd_text_pool texts;
-    FD_VECTOR(uint32_t) ids; /* by id of the input; 0: not mapped yet */
+    FD_VECTOR(uint32_t) ids; /* by number of the reader; 0: not found yet */
 } fd_perfetto_pool;
 
 typedef struct fd_perfetto_texts {
     fd_perfetto_pool names;
     fd_perfetto_pool categories;
-    fd_perfetto_pool notes;   /* names of arguments */
-    fd_perfetto_pool sources; /* source locations, as encoded fields */
+    fd_perfetto_pool notes; /* names of arguments */
     fd_buffer scratch;
 } fd_perfetto_texts;
 
 void fd_perfetto_texts_clear(fd_perfetto_texts *texts);
 
 /* Append `text` to an event: as its id in field `iid_field` if it is interned,
- * else in field `text_field`. */
+ * else in field `text_field`. `number`: its number in the reader, or 0. */
 fd_status fd_perfetto_text(fd_perfetto_pool *pool, fd_span text,
-                           uint32_t iid_field, uint32_t text_field,
-                           fd_buffer *to);
+                           uint32_t number, uint32_t iid_field,
+                           uint32_t text_field, fd_buffer *to);
 
-/* Append a text of a native input, given by its id there, in the same way. */
-fd_status fd_perfetto_text_of(fd_perfetto_pool *pool, const fd_text_pool *from,
-                              uint32_t text, uint32_t iid_field,
-                              uint32_t text_field, fd_buffer *to);
+/* Return the id of a text that was interned under this number of the reader;
+ * 0: none was. */
+static inline uint32_t
+fd_perfetto_text_known(const fd_perfetto_pool *pool, uint32_t number)
+{
+    return number < pool->ids.count ? pool->ids.list[number] : 0;
+}
 
 /* Return the text of a JSON string, or any other value unchanged. Valid until
  * the next call. */

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/budget.h"
-#include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_fields.h"
 #include "streams/protobuf.h"
 #include "json/decimal.h"
 
@@ -14,27 +14,31 @@
 #define SECOND_SLICE (UINT64_C(1) << 62)
 #define SECOND_POINT (UINT64_C(2) << 62)
 
+/* Budget of the sorter if the output stays in memory too. */
+enum { MEMORY = 1 << 30 };
+
 /* An event being stored. */
 typedef struct storing {
     fd_perfetto_writer *w;
     const fd_timeline_event *event;
     fd_timeline_ids *ids;
     uint32_t process;
-    uint32_t lane;  /* of a slice; see find_lane */
-    uint32_t track; /* of an instant or counter; see find_lane */
-    int64_t time;   /* ns, on the clock of the input */
+    uint32_t thread; /* of a slice; see find_track */
+    uint32_t track;  /* of an instant or counter; see find_track */
     fd_error *error;
 } storing;
 
 fd_perfetto_writer *
-fd_perfetto_writer_new(fd_bytes_out *out, const char *output,
+fd_perfetto_writer_new(fd_buffer *to, fd_bytes_out *out, const char *output,
                        fd_perfetto_spare *spare)
 {
     fd_perfetto_writer *w = fd_calloc(1, sizeof *w);
     if (w != NULL) {
+        w->to = to;
         w->out = out;
         w->spare = spare;
-        w->sorter = fd_sorter_new(output, FD_SORTER_BUDGET);
+        w->sorter =
+            fd_sorter_new(output, out != NULL ? FD_SORTER_BUDGET : MEMORY);
     }
     if (w != NULL && w->sorter == NULL) {
         fd_free(w);
@@ -54,46 +58,46 @@ fd_perfetto_writer_free(fd_perfetto_writer *w)
         fd_vector_clear(&w->processes);
         fd_vector_clear(&w->threads);
         fd_vector_clear(&w->counters);
-        fd_vector_clear(&w->named);
-        fd_vector_clear(&w->outputs);
         fd_buffer_clear(&w->record);
-        fd_buffer_clear(&w->body);
         fd_buffer_clear(&w->scratch);
         fd_free(w);
     }
 }
 
-void
-fd_perfetto_writer_begin(fd_perfetto_writer *w, bool nested)
+fd_status
+fd_perfetto_process_track(fd_perfetto_writer *w, uint32_t process,
+                          uint32_t *track)
 {
-    w->nested = nested;
+    while (w->processes.count <= process) {
+        if (fd_vector_push(&w->processes, (fd_perfetto_process){0, 0})
+            != FD_OK) {
+            return FD_ENOMEM;
+        }
+    }
+    fd_perfetto_process *p = &w->processes.list[process];
+    p->track = p->track != 0 ? p->track : w->spare->track++;
+    *track = p->track;
+    return FD_OK;
 }
 
-/* Find the thread of an event. Viewers show an event without a tid on the main
- * thread. */
+/* Find the thread of an event, and its track. Viewers show an event without a
+ * tid on the main thread. */
 static fd_status
-find_thread(storing *t, uint32_t *thread)
+find_track(storing *t)
 {
     static const char zero[] = "0";
+    fd_perfetto_writer *w = t->w;
     fd_span tid = t->event->tid.from != NULL ? t->event->tid
                 : t->event->pid.from != NULL ? t->event->pid
                                              : (fd_span){zero, zero + 1};
-    return fd_perfetto_thread_of(t->w, t->ids, t->process, tid, thread);
-}
-
-/* Find the lane for a slice, and the track for an instant or counter. */
-static fd_status
-find_lane(storing *t)
-{
-    uint32_t thread;
-    if (t->event->native != NULL) {
-        return FD_OK; /* see find_native */
+    fd_status status = fd_timeline_ids_thread(
+        t->ids, t->ids->processes.list[t->process].pid, tid, &t->thread);
+    while (status == FD_OK && w->threads.count <= t->thread) {
+        fd_perfetto_thread made = {.track = w->spare->track++,
+                                   .process = t->process};
+        status = fd_vector_push(&w->threads, made);
     }
-    fd_status status = find_thread(t, &thread);
-    if (status == FD_OK) {
-        t->lane = FD_PERFETTO_LANE(thread, false);
-        t->track = t->w->threads.list[thread].track;
-    }
+    t->track = status == FD_OK ? w->threads.list[t->thread].track : 0;
     return status;
 }
 
@@ -122,7 +126,6 @@ take_row(storing *t)
     fd_perfetto_writer *w = t->w;
     fd_span what = t->event->name.from != NULL ? fd_span_inside(t->event->name)
                                                : (fd_span){"", ""};
-    uint32_t thread;
     if (fd_span_is(what, "process_labels")) {
         uint32_t track;
         fd_status status = fd_perfetto_process_track(w, t->process, &track);
@@ -135,135 +138,100 @@ take_row(storing *t)
         w->skipped++;
         return FD_OK;
     }
-    fd_status status = find_thread(t, &thread);
+    fd_status status = find_track(t);
+    fd_perfetto_thread *thread = &w->threads.list[t->thread];
     if (status == FD_OK && names) {
-        status = keep_value(t, "name", &w->threads.list[thread].name);
+        thread->beside = t->event->beside;
+        status = keep_value(t, "name", &thread->name);
     }
     fd_span value;
     int64_t thousandths;
     if (status == FD_OK && !names
         && fd_timeline_find(t->event, "sort_index", &value)
         && fd_decimal_ns(fd_span_inside(value), &thousandths)) {
-        w->threads.list[thread].sorted = true;
-        w->threads.list[thread].sort_index = thousandths / 1000;
+        thread->sorted = true;
+        thread->sort_index = thousandths / 1000;
     }
     return status;
 }
 
-static uint64_t
-mark_order(const storing *t)
+/* Begin a record: the body of the event is appended to it. */
+static void
+record_begin(storing *t, fd_perfetto_what what, uint32_t number,
+             uint64_t duration)
 {
-    return t->w->nested ? 0 : SECOND_POINT;
-}
-
-fd_status
-fd_perfetto_writer_flush(fd_perfetto_writer *w, fd_error *error)
-{
-    bool waits = w->waits;
-    w->waits = false;
-    if (waits && w->record.status != FD_OK) {
-        return w->record.status;
-    }
-    return waits ? fd_sorter_add(w->sorter, w->time, w->second,
-                                 w->record.bytes, w->record.size, error)
-                 : FD_OK;
-}
-
-/* Store the event with its body: in the sorter, or in `record` until its flows
- * are read. */
-static fd_status
-put_aside(storing *t, fd_perfetto_what what, uint32_t number, uint64_t second,
-          uint64_t duration)
-{
-    fd_perfetto_writer *w = t->w;
     uint8_t head[24];
     uint8_t *end = head;
-    fd_status status = fd_perfetto_writer_flush(w, t->error);
-    if (status != FD_OK) {
-        return status;
-    }
     *end++ = (uint8_t)what;
     end = fd_proto_put(end, number);
     end = fd_proto_put(end, duration);
-    w->record.size = 0;
-    fd_buffer_bytes(&w->record, head, (size_t)(end - head));
-    fd_buffer_bytes(&w->record, w->body.bytes, w->body.size);
-    w->waits = true;
-    w->time = t->time;
-    w->second = second;
-    status = w->body.status;
-    return status == FD_OK && !w->nested
-             ? fd_perfetto_writer_flush(w, t->error)
-             : status;
-}
-
-/* Add a flow to the pending record. */
-static fd_status
-take_flow(storing *t)
-{
-    fd_perfetto_writer *w = t->w;
-    uint64_t id = fd_timeline_ids_number(t->ids, t->event->id);
-    fd_proto_fixed(&w->record,
-                   t->event->phase == 'f' ? FD_PB_EVENT_LAST_FLOWS
-                                          : FD_PB_EVENT_FLOWS,
-                   &id);
-    return w->record.status;
+    t->w->record.size = 0;
+    fd_buffer_bytes(&t->w->record, head, (size_t)(end - head));
 }
 
 static fd_status
-put_native_title(storing *t, const fd_perfetto_event *native)
+record_end(storing *t, uint64_t second)
 {
+    const fd_buffer *record = &t->w->record;
+    return record->status == FD_OK
+             ? fd_sorter_add(t->w->sorter, t->event->start, second,
+                             record->bytes, record->size, t->error)
+             : record->status;
+}
+
+static fd_status
+put_category(storing *t)
+{
+    const fd_timeline_event *event = t->event;
     fd_perfetto_texts *texts = &t->w->texts;
-    const fd_text_pool *from = &native->tables->texts;
-    fd_buffer *body = &t->w->body;
-    fd_status status = FD_OK;
-    if (native->category != 0) {
-        status = fd_perfetto_text_of(
-            &texts->categories, from, native->category,
-            FD_PB_EVENT_CATEGORY_IID, FD_PB_EVENT_CATEGORY, body);
-    }
-    return status == FD_OK && native->name != 0
-             ? fd_perfetto_text_of(&texts->names, from, native->name,
-                                   FD_PB_EVENT_NAME_IID, FD_PB_EVENT_NAME,
-                                   body)
-             : status;
+    fd_span text = event->cat.from != NULL
+                     ? fd_perfetto_spell(texts, event->cat)
+                     : event->cat;
+    return fd_span_size(text) > 0
+             ? fd_perfetto_text(&texts->categories, text, event->cat_id,
+                                FD_PB_EVENT_CATEGORY_IID, FD_PB_EVENT_CATEGORY,
+                                &t->w->record)
+             : FD_OK;
+}
+
+static fd_status
+put_name(storing *t)
+{
+    static const char unnamed[] = "[No name]";
+    const fd_timeline_event *event = t->event;
+    fd_perfetto_texts *texts = &t->w->texts;
+    fd_span name = event->name.from != NULL
+                     ? fd_perfetto_spell(texts, event->name)
+                     : (fd_span){unnamed, unnamed + sizeof unnamed - 1};
+    return fd_perfetto_text(&texts->names, name, event->name_id,
+                            FD_PB_EVENT_NAME_IID, FD_PB_EVENT_NAME,
+                            &t->w->record);
 }
 
 /* Append category and name. */
 static fd_status
 put_title(storing *t)
 {
-    static const char unnamed[] = "[No name]";
-    fd_perfetto_texts *texts = &t->w->texts;
-    fd_buffer *body = &t->w->body;
-    fd_status status = FD_OK;
-    if (t->event->native != NULL) {
-        return put_native_title(t, t->event->native);
+    const fd_perfetto_texts *texts = &t->w->texts;
+    uint32_t category =
+        fd_perfetto_text_known(&texts->categories, t->event->cat_id);
+    uint32_t name = fd_perfetto_text_known(&texts->names, t->event->name_id);
+    if (category != 0 && name != 0) {
+        uint8_t ids[24];
+        uint8_t *end =
+            fd_proto_put_field(ids, FD_PB_EVENT_CATEGORY_IID, category);
+        end = fd_proto_put_field(end, FD_PB_EVENT_NAME_IID, name);
+        fd_buffer_bytes(&t->w->record, ids, (size_t)(end - ids));
+        return FD_OK;
     }
-    if (t->event->cat.from != NULL) {
-        fd_span text = fd_perfetto_spell(texts, t->event->cat);
-        if (fd_span_size(text) > 0) {
-            status = fd_perfetto_text(&texts->categories, text,
-                                      FD_PB_EVENT_CATEGORY_IID,
-                                      FD_PB_EVENT_CATEGORY, body);
-        }
-    }
-    fd_span name = t->event->name.from != NULL
-                     ? fd_perfetto_spell(texts, t->event->name)
-                     : (fd_span){unnamed, unnamed + sizeof unnamed - 1};
-    return status == FD_OK
-             ? fd_perfetto_text(&texts->names, name, FD_PB_EVENT_NAME_IID,
-                                FD_PB_EVENT_NAME, body)
-             : status;
+    fd_status status = put_category(t);
+    return status == FD_OK ? put_name(t) : status;
 }
 
 static fd_status
 put_args(storing *t)
 {
-    fd_perfetto_writer *w = t->w;
-    return t->event->native != NULL
-             ? fd_native_fields(&w->texts, t->event->native, &w->body)
-             : fd_perfetto_notes(&w->texts, t->event->args, &w->body);
+    return fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->record);
 }
 
 /* Append the flow of a slice with a bind_id. */
@@ -281,35 +249,43 @@ put_binding(storing *t)
                     fd_timeline_ids_number(t->ids, t->event->bind_id));
     fd_proto_number(legacy, FD_PB_LEGACY_DIRECTION,
                     (uint64_t)in | (uint64_t)out << 1);
-    fd_proto_message(&t->w->body, FD_PB_EVENT_LEGACY, legacy);
+    fd_proto_message(&t->w->record, FD_PB_EVENT_LEGACY, legacy);
 }
 
+/* Return the duration of a complete slice; its end is a valid time. */
+static int64_t
+duration_of(const fd_timeline_event *event)
+{
+    int64_t most = INT64_MAX - 1 - (event->start > 0 ? event->start : 0);
+    int64_t duration =
+        event->has_duration && event->duration > 0 ? event->duration : 0;
+    return duration < most ? duration : most;
+}
+
+/* Store a begin, an end or a complete slice. Complete slices at the same time
+ * are sorted from the longest. */
 static fd_status
 take_slice(storing *t)
 {
     char phase = t->event->phase;
-    bool begins = phase == 'B' || phase == 'b';
-    fd_status status = find_lane(t);
-    if (status == FD_OK && (begins || phase == 'X')) {
+    uint64_t duration = phase == 'X' ? (uint64_t)duration_of(t->event) : 0;
+    uint64_t longest = SECOND_SLICE - 1;
+    uint64_t shorter = duration < longest ? longest - duration : 0;
+    fd_status status = find_track(t);
+    record_begin(t,
+                 phase == 'X'   ? FD_PERFETTO_SLICE
+                 : phase == 'B' ? FD_PERFETTO_BEGIN
+                                : FD_PERFETTO_END,
+                 t->thread, duration);
+    if (status == FD_OK && phase != 'E') {
+        t->w->threads.list[t->thread].uses++;
         status = put_title(t);
         put_binding(t);
     }
     status = status == FD_OK ? put_args(t) : status;
-    if (status != FD_OK || phase != 'X') {
-        uint32_t what = begins ? FD_PERFETTO_BEGIN : FD_PERFETTO_END;
-        return status == FD_OK ? put_aside(t, what, t->lane, 0, 0) : status;
-    }
-    int64_t dur = t->event->has_duration && t->event->duration > 0
-                    ? t->event->duration
-                    : 0;
-    if (dur >= INT64_MAX - (t->time > 0 ? t->time : 0)) {
-        dur = INT64_MAX - 1 - (t->time > 0 ? t->time : 0);
-    }
-    uint64_t shorter =
-        SECOND_SLICE - 1
-        - ((uint64_t)dur < SECOND_SLICE ? (uint64_t)dur : SECOND_SLICE - 1);
-    return put_aside(t, FD_PERFETTO_SLICE, t->lane, SECOND_SLICE | shorter,
-                     (uint64_t)dur);
+    return status == FD_OK
+             ? record_end(t, phase == 'X' ? SECOND_SLICE | shorter : 0)
+             : status;
 }
 
 static fd_status
@@ -328,16 +304,16 @@ take_instant(storing *t)
         status = fd_perfetto_process_track(t->w, t->process, &t->track);
     }
     else {
-        status = find_lane(t);
+        status = find_track(t);
     }
+    record_begin(t, FD_PERFETTO_INSTANT, t->track, 0);
     status = status == FD_OK ? put_title(t) : status;
     status = status == FD_OK ? put_args(t) : status;
-    return status == FD_OK
-             ? put_aside(t, FD_PERFETTO_INSTANT, t->track, mark_order(t), 0)
-             : status;
+    return status == FD_OK ? record_end(t, SECOND_POINT) : status;
 }
 
-/* Append the name of a series: "<process>:<name> [id: <id>] <key>". */
+/* Append the name of a series: "<process>:<name> [id: <id>] <key>", without the
+ * key "value". */
 static void
 put_series(storing *t, fd_span key, fd_buffer *title)
 {
@@ -347,7 +323,7 @@ put_series(storing *t, fd_span key, fd_buffer *title)
     title->size = 0;
     fd_buffer_format(title, "%u:", (unsigned)t->process);
     for (int i = 0; i < 3; i++) {
-        if (parts[i].from != NULL) {
+        if (parts[i].from != NULL && !(i == 2 && fd_span_is(key, "value"))) {
             fd_span text = fd_perfetto_spell(&w->texts, parts[i]);
             fd_buffer_text(title, i == 1 ? " id: " : i == 2 ? " " : "");
             fd_buffer_bytes(title, text.from, fd_span_size(text));
@@ -380,32 +356,32 @@ find_series(storing *t, fd_span key, uint32_t *track)
     return status;
 }
 
+static bool
+put_value(storing *t, fd_span value)
+{
+    return fd_perfetto_number(fd_span_inside(value), FD_PB_EVENT_COUNTER,
+                              FD_PB_EVENT_DOUBLE_COUNTER, &t->w->record);
+}
+
+/* Store a value of a series. A series without a number gets no track. */
 static fd_status
 take_value(storing *t, fd_span key, fd_span value)
 {
     uint32_t track;
-    fd_buffer *body = &t->w->body;
-    body->size = 0;
-    if (!fd_perfetto_number(fd_span_inside(value), FD_PB_EVENT_COUNTER,
-                            FD_PB_EVENT_DOUBLE_COUNTER, body)) {
+    if (!put_value(t, value)) {
         t->w->skipped++;
         return FD_OK;
     }
     fd_status status = find_series(t, key, &track);
-    return status == FD_OK
-             ? put_aside(t, FD_PERFETTO_COUNTER, track, mark_order(t), 0)
-             : status;
+    record_begin(t, FD_PERFETTO_COUNTER, track, 0);
+    put_value(t, value);
+    return status == FD_OK ? record_end(t, SECOND_POINT) : status;
 }
 
 static fd_status
 take_counters(storing *t)
 {
-    const fd_perfetto_event *native = t->event->native;
-    if (native != NULL && native->type == FD_PB_TYPE_COUNTER) {
-        fd_native_value(native, &t->w->body);
-        return put_aside(t, FD_PERFETTO_COUNTER, t->track, mark_order(t), 0);
-    }
-    fd_span object = fd_timeline_args(t->event);
+    fd_span object = t->event->args;
     fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
     fd_status status = FD_OK;
     fd_span key;
@@ -449,7 +425,8 @@ take_joined(storing *t)
 {
     fd_perfetto_writer *w = t->w;
     fd_buffer *legacy = &w->scratch;
-    fd_status status = find_lane(t);
+    fd_status status = find_track(t);
+    record_begin(t, FD_PERFETTO_LEGACY, t->track, 0);
     status = status == FD_OK ? put_title(t) : status;
     legacy->size = 0;
     fd_proto_number(legacy, FD_PB_LEGACY_PHASE, (uint64_t)t->event->phase);
@@ -460,19 +437,9 @@ take_joined(storing *t)
     if (t->event->phase == 'f' && t->event->encloses) {
         fd_proto_number(legacy, FD_PB_LEGACY_BINDS_ENCLOSING, 1);
     }
-    fd_proto_message(&w->body, FD_PB_EVENT_LEGACY, legacy);
+    fd_proto_message(&w->record, FD_PB_EVENT_LEGACY, legacy);
     status = status == FD_OK ? put_args(t) : status;
-    return status == FD_OK
-             ? put_aside(t, FD_PERFETTO_LEGACY, t->track, mark_order(t), 0)
-             : status;
-}
-
-/* Return whether the event is a slice or an instant on a native track that is
- * not a thread; see readers/perfetto_event.c. */
-static bool
-is_on_track(const fd_timeline_event *event)
-{
-    return event->native != NULL && !event->native->is_legacy;
+    return status == FD_OK ? record_end(t, SECOND_POINT) : status;
 }
 
 static fd_status
@@ -493,9 +460,7 @@ take(storing *t)
         return take_counters(t);
     case 'b':
     case 'e':
-        return is_on_track(t->event) ? take_slice(t) : take_joined(t);
     case 'n':
-        return is_on_track(t->event) ? take_instant(t) : take_joined(t);
     case 's':
     case 't':
     case 'f':
@@ -511,39 +476,18 @@ take(storing *t)
     return FD_OK;
 }
 
-static fd_status
-find_native(storing *t, const fd_perfetto_event *native)
-{
-    fd_output_track output;
-    fd_status status = fd_output_track_of(t->w, t->ids, native->tables,
-                                          native->track, &output);
-    t->process = output.process;
-    t->lane = output.lane;
-    t->track = output.track;
-    return status;
-}
-
 fd_status
 fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
                          fd_timeline_ids *ids, fd_error *error)
 {
-    storing t = {.w = w,
-                 .event = event,
-                 .ids = ids,
-                 .time = event->start,
-                 .error = error};
+    storing t = {.w = w, .event = event, .ids = ids, .error = error};
     bool taken = false;
-    fd_status status =
-        event->native != NULL && event->phase != 'M'
-            ? find_native(&t, event->native)
-            : fd_timeline_ids_take(ids, event, &t.process, &taken);
+    fd_status status = fd_timeline_ids_take(ids, event, &t.process, &taken);
     if (status != FD_OK || taken) {
         return status;
     }
     if (event->phase != 'M' && !event->has_start) {
         return FD_EFORMAT;
     }
-    w->body.size = 0;
-    bool joins = event->follows && w->waits && w->time == t.time;
-    return joins ? take_flow(&t) : take(&t);
+    return take(&t);
 }

@@ -9,20 +9,17 @@
 #define FD_PERFETTO_WRITER_H
 
 #include "events/merged_ids.h"
-#include "events/recorded/native_packets.h"
 #include "events/writers/perfetto_counts.h"
+#include "events/writers/perfetto_packets.h"
 #include "streams/output_stream.h"
 
-/* Create a writer. `out` and `spare` are borrowed; temporary files are in the
+/* Create a writer that appends to `to`, the text of `out` (NULL: it stays in
+ * memory). `to`, `out` and `spare` are borrowed; temporary files are in the
  * folder of `output`. Return NULL after a failed allocation. */
-fd_perfetto_writer *fd_perfetto_writer_new(fd_bytes_out *out,
+fd_perfetto_writer *fd_perfetto_writer_new(fd_buffer *to, fd_bytes_out *out,
                                            const char *output,
                                            fd_perfetto_spare *spare);
 void fd_perfetto_writer_free(fd_perfetto_writer *writer);
-
-/* Begin an input. `nested`: its slices are begins and ends, sorted by time
- * together with the instants and counters between them. */
-void fd_perfetto_writer_begin(fd_perfetto_writer *writer, bool nested);
 
 /* Add an event. FD_EFORMAT: no valid time. FD_EFULL: too many processes or
  * threads. In both cases the event is skipped. */
@@ -30,7 +27,7 @@ fd_status fd_perfetto_writer_event(fd_perfetto_writer *writer,
                                    const fd_timeline_event *event,
                                    fd_timeline_ids *ids, fd_error *error);
 
-/* End the input and write its events. `label` is shown with its processes. */
+/* Write the events of the input; the next event belongs to another input. `label` is shown with its processes. */
 fd_status fd_perfetto_writer_end(fd_perfetto_writer *writer,
                                  const fd_timeline_ids *ids,
                                  const fd_perfetto_clock *clock,

@@ -19,12 +19,13 @@ typedef struct arguments {
     size_t device_count;
     bool has_steps;
     uint64_t steps[2];
+    bool has_times;
+    int64_t times[2];
     bool paddle;
     bool named_durations;
     fd_timeline_align align;
     int strict;
     int sorted;
-    fd_private private;
     fd_progress_call progress;
 } arguments;
 
@@ -51,8 +52,8 @@ take_rank(PyObject *object, uint32_t *rank)
 }
 
 bool
-fd_take_inputs(PyObject *list, const fd_private *private, PyObject **paths,
-               fd_timeline_input **inputs, uint32_t *count)
+fd_take_inputs(PyObject *list, PyObject **paths, fd_timeline_input **inputs,
+               uint32_t *count)
 {
     *count = (uint32_t)PyList_GET_SIZE(list);
     *paths = PyList_New((Py_ssize_t)*count);
@@ -71,14 +72,13 @@ fd_take_inputs(PyObject *list, const fd_private *private, PyObject **paths,
             PyErr_SetString(PyExc_TypeError, "an input is a file and a rank");
             return false;
         }
-        if (!PyArg_ParseTuple(item, "OO|z", &path, &rank, &input->shown)
+        if (!PyArg_ParseTuple(item, "OO", &path, &rank)
             || !take_rank(rank, &input->rank)
             || !PyUnicode_FSConverter(path, &bytes)) {
             return false;
         }
         PyList_SET_ITEM(*paths, (Py_ssize_t)i, bytes);
         input->path = PyBytes_AS_STRING(bytes);
-        input->privacy = fd_private_options(private);
     }
     return true;
 }
@@ -125,6 +125,26 @@ take_steps(arguments *a, PyObject *pair)
     return true;
 }
 
+/* Convert a bound of times; None: no bound. */
+static bool
+take_time(PyObject *object, int64_t none, int64_t *ns)
+{
+    *ns = object == Py_None ? none : PyLong_AsLongLong(object);
+    return PyErr_Occurred() == NULL;
+}
+
+static bool
+take_times(arguments *a, PyObject *pair)
+{
+    PyObject *begin;
+    PyObject *end;
+    a->has_times = pair != Py_None;
+    return !a->has_times
+        || (PyArg_Parse(pair, "(OO)", &begin, &end)
+            && take_time(begin, INT64_MIN, &a->times[0])
+            && take_time(end, INT64_MAX, &a->times[1]));
+}
+
 int
 fd_take_align(PyObject *value, void *to)
 {
@@ -154,7 +174,7 @@ row(const fd_timeline_input *input, PyObject *path)
 {
     return Py_BuildValue(
         "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,"
-        "s:d,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}",
+        "s:d,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K}",
         "file", PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
         (unsigned)input->rank, "format", input->survey.format, "program",
         input->survey.program, "used", input->used ? Py_True : Py_False,
@@ -177,8 +197,7 @@ row(const fd_timeline_input *input, PyObject *path)
         (unsigned long long)input->native.crossed, "alone",
         (unsigned long long)input->native.alone, "skipped",
         (unsigned long long)input->native.skipped, "early",
-        (unsigned long long)input->native.early, "others",
-        (unsigned long long)input->native.others, "overlaps",
+        (unsigned long long)input->native.early, "overlaps",
         (unsigned long long)input->overlaps);
 }
 
@@ -206,6 +225,9 @@ merge(PyObject *module, arguments *a)
                                    .has_steps = a->has_steps,
                                    .first_step = a->steps[0],
                                    .end_step = a->steps[1],
+                                   .has_times = a->has_times,
+                                   .begin_ns = a->times[0],
+                                   .end_ns = a->times[1],
                                    .paddle = a->paddle,
                                    .named_durations = a->named_durations,
                                    .sorted = a->sorted != 0,
@@ -226,28 +248,28 @@ PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {
-        "inputs",  "output",  "align",  "ranks",           "sorted",
-        "devices", "steps",   "paddle", "named_durations", "progress",
-        "strict",  "privacy", NULL};
+        "inputs",  "output", "align",  "ranks",           "sorted",
+        "devices", "steps",  "paddle", "named_durations", "progress",
+        "strict",  "times",  NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *devices = Py_None;
     PyObject *steps = Py_None;
+    PyObject *times = Py_None;
     PyObject *progress = Py_None;
     int paddle = 0;
     int named_durations = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$O&OpOOppOpO&:timeline_merge", names,
+            args, kwargs, "O!O&|$O&OpOOppOpO:timeline_merge", names,
             &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output,
             fd_take_align, &a.align, &ranks, &a.sorted, &devices, &steps,
-            &paddle, &named_durations, &progress, &a.strict, fd_take_private,
-            &a.private)
-        && fd_take_inputs(inputs, &a.private, &a.paths, &a.inputs, &a.count)
+            &paddle, &named_durations, &progress, &a.strict, &times)
+        && fd_take_inputs(inputs, &a.paths, &a.inputs, &a.count)
         && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)
         && fd_take_ranks(devices, "devices", &a.devices, &a.device_count)
-        && take_steps(&a, steps)) {
+        && take_steps(&a, steps) && take_times(&a, times)) {
         a.paddle = paddle != 0;
         a.named_durations = named_durations != 0;
         a.progress.function = progress;

@@ -3,7 +3,6 @@
 #define FD_TIMELINE_BINDING_H
 
 #include "events/alignment/clock_alignment.h"
-#include "module/anonymize_binding.h"
 #include "module/state.h"
 
 /* timeline_merge(inputs, output, *, align, ranks, progress) -> list[dict] */
@@ -18,15 +17,9 @@ PyObject *fd_timeline_stats_py(PyObject *module, PyObject *args,
 PyObject *fd_timeline_check_py(PyObject *module, PyObject *args,
                                PyObject *kwargs);
 
-/* timeline_cut(path, output, begin, end, *, steps, progress) -> dict */
-PyObject *fd_timeline_cut_py(PyObject *module, PyObject *args,
-                             PyObject *kwargs);
-
-/* Convert a list of (path, rank) or (path, rank, shown name) to inputs. The
- * caller frees `paths` and `inputs`, even after an exception. */
-bool fd_take_inputs(PyObject *list, const fd_private *private,
-                    PyObject **paths, fd_timeline_input **inputs,
-                    uint32_t *count);
+/* Convert a list of (path, rank) to inputs. The caller frees `paths` and `inputs`, even after an exception. */
+bool fd_take_inputs(PyObject *list, PyObject **paths,
+                    fd_timeline_input **inputs, uint32_t *count);
 
 /* Convert a list of ranks or devices to an array; None: all, and `numbers` is
  * NULL. */

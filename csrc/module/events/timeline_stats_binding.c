@@ -16,7 +16,6 @@ typedef struct arguments {
     fd_timeline_align align;
     uint32_t *ranks; /* owned; NULL: all */
     size_t rank_count;
-    fd_private private;
     fd_progress_call progress;
 } arguments;
 
@@ -230,18 +229,16 @@ count(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs",   "align",   "ranks",
-                            "progress", "privacy", NULL};
+    static char *names[] = {"inputs", "align", "ranks", "progress", NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *progress = Py_None;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$O&OOO&:timeline_stats",
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$O&OO:timeline_stats",
                                     names, &PyList_Type, &inputs,
-                                    fd_take_align, &a.align, &ranks, &progress,
-                                    fd_take_private, &a.private)
-        && fd_take_inputs(inputs, &a.private, &a.paths, &a.files, &a.count)
+                                    fd_take_align, &a.align, &ranks, &progress)
+        && fd_take_inputs(inputs, &a.paths, &a.files, &a.count)
         && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)) {
         a.progress.function = progress;
         made = count(module, &a);

@@ -1,8 +1,7 @@
-/* timeline_check() and timeline_cut(), for one file each. */
+/* timeline_check(). */
 #include "module/events/timeline_binding.h"
 
 #include "events/tools/timeline_check.h"
-#include "events/tools/timeline_cut.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 #include "module/progress_binding.h"
@@ -59,22 +58,19 @@ check_answer(const fd_check *check)
 PyObject *
 fd_timeline_check_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "progress", "privacy", NULL};
+    static char *names[] = {"path", "progress", NULL};
     PyObject *path = NULL;
-    fd_private private = {.requested = false};
     fd_progress_call progress = {.function = Py_None};
     fd_check_request request = {.progress = fd_report_progress,
                                 .context = &progress};
     fd_check check;
     fd_error error = {""};
     fd_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$OO&:timeline_check",
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$O:timeline_check",
                                      names, PyUnicode_FSConverter, &path,
-                                     &progress.function, fd_take_private,
-                                     &private)) {
+                                     &progress.function)) {
         return NULL;
     }
-    request.privacy = fd_private_options(&private);
     Py_BEGIN_ALLOW_THREADS
         status = fd_timeline_check_file(PyBytes_AS_STRING(path), &request,
                                         &check, &error);
@@ -83,73 +79,4 @@ fd_timeline_check_py(PyObject *module, PyObject *args, PyObject *kwargs)
     return progress.raised ? NULL
          : status == FD_OK ? check_answer(&check)
                            : fd_raise(module, status, &error);
-}
-
-static PyObject *
-cut_answer(const fd_cut_result *cut)
-{
-    return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s}",
-        "events", (unsigned long long)cut->events, "kept",
-        (unsigned long long)cut->kept, "rows", (unsigned long long)cut->rows,
-        "flows_left", (unsigned long long)cut->flows_left, "timeless",
-        (unsigned long long)cut->timeless, "lost",
-        (unsigned long long)cut->lost, "lost_bytes",
-        (unsigned long long)cut->lost_bytes, "repaired",
-        (unsigned long long)cut->repaired, "aside",
-        (unsigned long long)cut->native.aside, "crossed",
-        (unsigned long long)cut->native.crossed, "alone",
-        (unsigned long long)cut->native.alone, "skipped",
-        (unsigned long long)cut->native.skipped, "early",
-        (unsigned long long)cut->native.early, "others",
-        (unsigned long long)cut->native.others, "trouble", cut->trouble);
-}
-
-/* Convert a bound of the window; None: no bound. */
-static bool
-take_bound(PyObject *object, int64_t none, int64_t *bound)
-{
-    long long number = object == Py_None ? none : PyLong_AsLongLong(object);
-    *bound = number;
-    return PyErr_Occurred() == NULL;
-}
-
-PyObject *
-fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"path",  "output",   "begin",   "end",
-                            "steps", "progress", "privacy", NULL};
-    PyObject *path = NULL;
-    PyObject *output = NULL;
-    fd_private private = {.requested = false};
-    PyObject *from;
-    PyObject *to;
-    int steps = 0;
-    fd_progress_call progress = {.function = Py_None};
-    fd_cut_request request = {.progress = fd_report_progress,
-                              .context = &progress};
-    fd_cut_result cut;
-    fd_error error = {""};
-    fd_status status;
-    PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&OO|$pOO&:timeline_cut", names,
-            PyUnicode_FSConverter, &path, PyUnicode_FSConverter, &output,
-            &from, &to, &steps, &progress.function, fd_take_private, &private)
-        && take_bound(from, FD_CUT_FROM_START, &request.from)
-        && take_bound(to, FD_CUT_TO_END, &request.to)) {
-        request.path = PyBytes_AS_STRING(path);
-        request.output = PyBytes_AS_STRING(output);
-        request.steps = steps != 0;
-        request.privacy = fd_private_options(&private);
-        Py_BEGIN_ALLOW_THREADS
-            status = fd_timeline_cut(&request, &cut, &error);
-        Py_END_ALLOW_THREADS
-        made = progress.raised ? NULL
-             : status == FD_OK ? cut_answer(&cut)
-                               : fd_raise(module, status, &error);
-    }
-    Py_XDECREF(path);
-    Py_XDECREF(output);
-    return made;
 }

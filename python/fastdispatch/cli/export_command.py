@@ -54,8 +54,7 @@ def add_timeline(
         name, help=what, description=f"Write a {what}. The recording needs a timeline: record with --timeline."
     )
     add_input(parser, "recording or run directory")
-    archive = "; FILE.tar: a trace per rank and a manifest" if name == "perfetto" else ""
-    add_output(parser, f"output file; compressed if the name ends in .gz{archive}")
+    add_output(parser, "output file; compressed if the name ends in .gz")
     parser.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
     parser.add_argument("--no-flows", action="store_true", help="omit arrows between slices")
     parser.add_argument(
@@ -138,9 +137,6 @@ def write_file(path: str, content: bytes) -> None:
 
 def export_timeline(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, timeline=True)
-    if arguments.format == "perfetto" and arguments.output.endswith((".tar", ".tar.gz")):
-        write_file(arguments.output, archive_of(trace, arguments))
-        return
     content = trace.export(
         arguments.format,
         rank=arguments.rank,
@@ -150,15 +146,6 @@ def export_timeline(arguments: argparse.Namespace) -> None:
         strict=arguments.require_aligned_clocks,
     )
     write_file(arguments.output, content)
-
-
-def archive_of(trace: Trace, arguments: argparse.Namespace) -> bytes:
-    from fastdispatch.read.perfetto_archive import perfetto_archive
-
-    if arguments.align != "auto" or arguments.require_aligned_clocks:
-        raise Error(f"{arguments.output}: an archive has clocks of --align auto, with their bounds: omit clock options")
-    ranks = None if arguments.rank is None else [arguments.rank]
-    return perfetto_archive(trace, ranks, flows=not arguments.no_flows)
 
 
 def export_callgraph(arguments: argparse.Namespace) -> None:

@@ -2,7 +2,7 @@
 
 #include "events/stats/timeline_stats.h"
 #include "events/tools/timeline_check.h"
-#include "events/tools/timeline_cut.h"
+#include "events/tools/timeline_merge.h"
 
 static void
 use_stats(void)
@@ -21,24 +21,24 @@ use_stats(void)
     fd_stats_clear(&stats);
 }
 
-/* A cut-out part is valid JSON. */
+/* A part is valid JSON. */
 static void
-use_cut(bool steps, int64_t to)
+use_part(bool steps, int64_t end)
 {
-    fd_cut_result cut;
     fd_check check;
     fd_check_request every = {.most_records = 0};
-    fd_cut_request request = {.path = "damaged.json",
-                              .output = "cut.json",
-                              .steps = steps,
-                              .from = 0,
-                              .to = to};
-    fd_status status = fd_timeline_cut(&request, &cut, NULL);
+    fd_timeline_input input = {.path = "damaged.json"};
+    fd_timeline_request request = {.output = "part.json",
+                                   .align = FD_ALIGN_NONE,
+                                   .has_steps = steps,
+                                   .end_step = (uint64_t)end,
+                                   .has_times = !steps,
+                                   .end_ns = end};
+    fd_status status = fd_timeline_merge(&request, &input, 1, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     if (status == FD_OK) {
-        must(fd_timeline_check_file("cut.json", &every, &check, NULL)
+        must(fd_timeline_check_file("part.json", &every, &check, NULL)
              == FD_OK);
-        must(check.events == cut.kept + cut.rows);
         must(check.faults.count[FD_FAULT_DAMAGE] == 0);
         must(check.faults.count[FD_FAULT_REPAIR] == 0);
     }
@@ -46,17 +46,14 @@ use_cut(bool steps, int64_t to)
 
 /* With limits below the size of the input. */
 static void
-use_tiny_cut(void)
+use_tiny_limits(void)
 {
-    fd_cut_result cut;
     fd_check check;
     fd_check_request every = {.most_records = 0};
-    fd_cut_request request = {
-        .path = "damaged.json", .output = "cut.json", .from = 0, .to = 5000};
-    fd_status status = fd_timeline_cut(&request, &cut, NULL);
-    must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
-    status = fd_timeline_check_file("damaged.json", &every, &check, NULL);
+    fd_status status =
+        fd_timeline_check_file("damaged.json", &every, &check, NULL);
     must(status == FD_OK || status == FD_EFORMAT);
+    use_part(false, 5000);
 }
 
 int
@@ -69,10 +66,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fd_timeline_check_file("damaged.json", &request, &check, NULL);
     must(status == FD_OK || status == FD_EFORMAT);
     use_stats();
-    use_cut(size % 2 == 0, size % 3 == 0 ? FD_CUT_TO_END : 5000);
+    use_part(size % 2 == 0, size % 3 == 0 ? INT64_MAX : 5000);
     fuzz_shrink(data, size);
     use_stats();
-    use_tiny_cut();
+    use_tiny_limits();
     fd_budget_shrink(0);
     return 0;
 }

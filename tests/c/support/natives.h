@@ -1,4 +1,4 @@
-/* Merges from and to native Perfetto traces, for tests. */
+/* Native Perfetto traces as text, for tests. */
 #ifndef NATIVES_H
 #define NATIVES_H
 
@@ -7,14 +7,19 @@
 #include "events/tools/timeline_merge.h"
 #include "streams/protobuf.h"
 
-/* Write `text` to "in.json", merge it to "native.pftrace", with `copy` that to
- * "again.pftrace", and the last one to "out.json". `back` is the text of
- * out.json with a NUL. */
-fd_status native_round(const char *text, bool copy, fd_timeline_input *input,
-                       fd_buffer *back);
+/* Append the tracks and events of a native trace as lines, and a NUL:
+ *
+ *     process 1 rank 0
+ *     thread 1 2000000000 main
+ *     track 5 memory
+ *     B 2 10000 op/add n=-3 l=[1 {}]       type, track, time of the input
+ */
+fd_status native_text(const char *path, fd_buffer *text);
 
-fd_status native_merge(const char *from, const char *to,
-                       fd_timeline_input *input);
+/* Write `text` to "in.json", merge it to "native.pftrace", and append that one
+ * to `lines`. */
+fd_status native_merged(const char *text, fd_timeline_input *input,
+                        fd_buffer *lines);
 
 /* The first number of a field in a message, or 0. */
 uint64_t native_number(const fd_proto_field *message, uint32_t field);

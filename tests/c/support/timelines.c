@@ -138,11 +138,10 @@ fixture_print(const fd_event_batch *batch, fd_buffer *to)
 }
 
 fd_status
-fixture_items(const char *path, const fd_privacy *privacy, fd_buffer *to,
-              fd_timeline_reader *reader)
+fixture_items(const char *path, fd_buffer *to, fd_timeline_reader *reader)
 {
     fd_timeline_item item;
-    fd_status status = fd_timeline_reader_open(reader, path, privacy, NULL);
+    fd_status status = fd_timeline_reader_open(reader, path, NULL);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
         fd_span key =

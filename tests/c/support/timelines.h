@@ -26,8 +26,8 @@ fd_status fixture_timeline_file(const char *path, uint32_t rank);
 void fixture_print(const fd_event_batch *batch, fd_buffer *to);
 
 /* Append the items of a file, from its reader. */
-fd_status fixture_items(const char *path, const fd_privacy *privacy,
-                        fd_buffer *to, fd_timeline_reader *reader);
+fd_status fixture_items(const char *path, fd_buffer *to,
+                        fd_timeline_reader *reader);
 
 /* The event of an object of Chrome JSON, without `rest`. FD_EINVAL: not an
  * event. */

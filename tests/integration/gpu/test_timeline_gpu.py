@@ -78,7 +78,7 @@ def trace(path: Path) -> Path:
 
 def forms(tmp_path: Path) -> list[Path]:
     """The trace, and what a merge makes of it."""
-    made = [trace(tmp_path / "rank0.json"), tmp_path / "merged.json", tmp_path / "merged.pftrace"]
+    made = [trace(tmp_path / "rank0.json"), tmp_path / "merged.json"]
     for output in made[1:]:
         assert main(["timeline", "merge", str(made[0]), "-o", str(output)]) == 0
     return made

@@ -176,27 +176,15 @@ def pairs(events: dict[int, list[Event]]) -> dict[int, list[Event]]:
 
 
 def test_messages_in_pairs(tmp_path: Path) -> None:
-    """Begin and end events, also of native traces, give the same result as complete slices."""
-    slices = {
-        rank: [event | {"ts": event["ts"] + 20e6} for event in events]  # a native trace has no times below 0
-        for rank, events in messages().items()
-    }
+    """Begin and end events give the same result as complete slices."""
+    slices = messages()
     folder = write(tmp_path / "in", slices, no_members)
     expected = merge(folder)["ranks"]
-    native = tmp_path / "native"
-    native.mkdir()
-    for rank in range(RANKS):
-        merge_into(native / f"{rank}.pftrace", folder / f"{rank}.json")
-    for other in (write(tmp_path / "pairs", pairs(slices), no_members), native):
-        for row, exact in zip(merge(other)["ranks"], expected, strict=True):
-            assert row["align"] == exact["align"] and row["violations"] == 0
-            assert abs(row["offset_ns"] - exact["offset_ns"]) <= 2  # digits below a nanosecond differ
-            assert abs(row["uncertainty_ns"] - exact["uncertainty_ns"]) <= 2
-
-
-def merge_into(out: Path, *paths: Path) -> None:
-    done = processes.fastdispatch("timeline", "merge", *paths, "-o", out)
-    assert done.returncode == 0, done.stderr
+    other = write(tmp_path / "pairs", pairs(slices), no_members)
+    for row, exact in zip(merge(other)["ranks"], expected, strict=True):
+        assert row["align"] == exact["align"] and row["violations"] == 0
+        assert abs(row["offset_ns"] - exact["offset_ns"]) <= 2  # digits below a nanosecond differ
+        assert abs(row["uncertainty_ns"] - exact["uncertainty_ns"]) <= 2
 
 
 def test_pings(tmp_path: Path) -> None:

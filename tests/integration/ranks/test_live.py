@@ -213,10 +213,10 @@ def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
             graph.step()
             if number == 5:
                 while_running = processes.fastdispatch(
-                    "timeline", "cut", graph.path, "--last", 2, "-o", tmp_path / "running.json"
+                    "timeline", "merge", graph.path, "--last", 2, "-o", tmp_path / "running.json"
                 )
     assert while_running.returncode == 0, while_running.stderr
-    command("timeline", "cut", tmp_path / "run" / "rank00000.fd", "--last", 3, "-o", tmp_path / "last.json")
+    command("timeline", "merge", tmp_path / "run" / "rank00000.fd", "--last", 3, "-o", tmp_path / "last.json")
     command("timeline", "merge", tmp_path / "run", "--last", 2, "-o", tmp_path / "merged.json")
 
     def steps_in(path: Path) -> list[str]:

@@ -78,9 +78,7 @@ def test_exports_beside_their_recordings_are_skipped(run: Path, tmp_path: Path) 
     for name, form in (("a.json", "chrome"), ("b.pftrace", "perfetto")):
         (folder / name).write_bytes(trace.export(form))
     lines = merge_timelines(folder, "-o", tmp_path / "out.json")
-    assert lines == [
-        f"fastdispatch: {folder / name}: skipped: rank 0 is in another input" for name in ("a.json", "b.pftrace")
-    ]
+    assert lines == [f"fastdispatch: {folder / 'a.json'}: skipped: rank 0 is in another input"]
     merge_timelines(run, "-o", tmp_path / "plain.json")
     out, plain = (json.loads((tmp_path / name).read_text()) for name in ("out.json", "plain.json"))
     assert out["traceEvents"] == plain["traceEvents"]

@@ -1,4 +1,4 @@
-"""``timeline stats``, ``check`` and ``cut`` against slow and plain computations, on real traces and on made ones."""
+"""``timeline stats``, ``check`` and parts of timelines against slow and plain computations, on real traces and on made ones."""
 
 from __future__ import annotations
 
@@ -227,13 +227,15 @@ def test_a_real_training_and_a_part_of_it_have_no_faults(
 ) -> None:
     part = real / "part.json.gz"
     call("check", profiles, real / "merged.json")
-    call("cut", real / "merged.json", "-o", part, "--steps", "1:2")
-    call("check", part)
-    trace, before = load(part), load(real / "merged.json")
+    before = load(real / "merged.json")
     (start, end) = window(before, 1)
+    first = min(ns(each["ts"]) for each in before["traceEvents"] if each["ph"] != "M")
+    call("merge", real / "merged.json", "-o", part, "--time", f"{start - first}ns:{end - first}ns")
+    call("check", part)
+    trace = load(part)
     kept = [each for each in trace["traceEvents"] if each["ph"] == "X"]
-    assert kept == [
-        each
+    assert [each["name"] for each in kept] == [
+        each["name"]
         for each in before["traceEvents"]
         if each["ph"] == "X"
         and ns(each["ts"]) < end
@@ -241,15 +243,13 @@ def test_a_real_training_and_a_part_of_it_have_no_faults(
     ]
     flows = [each for each in before["traceEvents"] if each["ph"] in "sf"]
     inside = [sum(start < ns(e["ts"]) < end for e in flows if e["id"] == each["id"]) == 2 for each in flows]
-    assert [each for each in trace["traceEvents"] if each["ph"] in "sf"] == [
-        each for each, is_in in zip(flows, inside, strict=True) if is_in
+    assert [each["ts"] for each in trace["traceEvents"] if each["ph"] in "sf"] == [
+        each["ts"] for each, is_in in zip(flows, inside, strict=True) if is_in
     ]
     assert 0 < sum(inside) < len(inside)
-    assert {key: value for key, value in trace.items() if key != "traceEvents"} == {
-        key: value for key, value in before.items() if key != "traceEvents"
-    }
+    assert trace["mergedFiles"] == before["mergedFiles"] and names_of(trace) == names_of(before)
     native = real / "part.pftrace"
-    call("cut", real / "merged.json", "-o", native, "--steps", "1:2")
+    call("merge", real / "merged.json", "-o", native, "--time", f"{start - first}ns:{end - first}ns")
     for output in (part, native):
         with open_trace(output) as processor:
             assert_clean(processor)
@@ -257,10 +257,8 @@ def test_a_real_training_and_a_part_of_it_have_no_faults(
             assert query(processor, "select count(*) as n from flow") == [{"n": sum(inside) // 2}]
             assert query(processor, PROCESSES) == [{"name": name} for name in sorted(names_of(trace))]
     capsys.readouterr()
-    one, other = (without_files(stats(capsys, path)) for path in (part, native))
-    for row in one["ranks"] + other["ranks"]:
-        del row["events"]  # native slices have two
-    assert one == other
+    ranks, parts = ([row["rank"] for row in stats(capsys, path)["ranks"]] for path in (real / "merged.json", part))
+    assert parts == ranks
 
 
 PROCESSES = "select name from process where name is not null order by name"
@@ -470,7 +468,7 @@ BAD = {
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(BAD[name])
-    commands: list[list[object]] = [["stats", path], ["cut", path, "-o", tmp_path / "out.json", "--time", "0s:1s"]]
+    commands: list[list[object]] = [["stats", path], ["merge", path, "-o", tmp_path / "out.json", "--time", "0s:1s"]]
     if name != "no slices":
         commands.append(["check", path])
     for command in commands:
@@ -483,56 +481,46 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--time", "5s:6s"], "no event in this window: the trace lasts 0.000101 s"),
-        (["--steps", "1:2"], "no steps (ProfilerStep"),
+        (["--time", "5s:6s"], "no event in these times in any input"),
+        (["--steps", "1:2"], "none of these steps in any input"),
     ],
 )
-def test_an_empty_cut_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+@pytest.mark.parametrize("name", ["out.json", "out.pftrace"])
+def test_an_empty_part_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str, name: str
 ) -> None:
     path = write(tmp_path / "a.json", [event(), event(ts=102)])
-    call("cut", path, "-o", tmp_path / "out.json", *arguments, status=2)
+    call("merge", path, "-o", tmp_path / name, *arguments, status=2)
     assert message in capsys.readouterr().err
-    assert not (tmp_path / "out.json").exists()
+    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize("text", ["1:2", "3s:2s", "-1s:2s", "1s", "1s:2s:3s", "nan s:"])
-def test_cut_rejects_invalid_windows(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+def test_merge_rejects_invalid_times(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     with pytest.raises(SystemExit) as caught:
-        main(["timeline", "cut", "a.json", "-o", "b.json", f"--time={text}"])
+        main(["timeline", "merge", "a.json", "-o", "b.json", f"--time={text}"])
     assert caught.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_a_native_cut_of_one_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The rank stays in the names of processes; a cut of the native form of the trace has the same slices."""
+def test_a_native_part_of_one_rank(tmp_path: Path) -> None:
+    """The rank stays in the names of processes."""
     events = [event(name=f"s{at}", ts=10 * at, dur=5) for at in range(10)]
     events += [event(ph="M", name="process_name", args={"name": "python"})]
     events += [event(ph=ph, name="arrow", id=7, ts=ts) for ph, ts in (("s", 32), ("f", 43))]
     made = write(tmp_path / "a.json", {"distributedInfo": {"rank": 3}, "traceEvents": events})
-    part, again = tmp_path / "part.pftrace.gz", tmp_path / "again.perfetto-trace"
-    call("cut", made, "-o", part, "--time", "20us:60us")
-    assert capsys.readouterr().err == "fastdispatch: 6 events and 1 row of metadata of 13 events kept\n"
-    call("cut", part, "-o", again, "--time", ":")
-    for path in (part, again):
-        with open_trace(path) as processor:
-            assert_clean(processor)
-            assert query(processor, "select name from slice order by ts") == [{"name": f"s{at}"} for at in range(2, 6)]
-            assert query(processor, PROCESSES) == [{"name": "rank 3 | python"}]
-            assert query(processor, "select count(*) as n from flow") == [{"n": 1}]
-        assert [row["rank"] for row in stats(capsys, path)["ranks"]] == [3]
+    part = tmp_path / "part.pftrace.gz"
+    call("merge", made, "-o", part, "--time", "20us:60us")
+    with open_trace(part) as processor:
+        assert_clean(processor)
+        assert query(processor, "select name from slice order by ts") == [{"name": f"s{at}"} for at in range(2, 6)]
+        assert query(processor, PROCESSES) == [{"name": "rank 3 | python"}]
+        assert query(processor, "select count(*) as n from flow") == [{"n": 1}]
 
 
-def test_a_native_cut_without_events_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = write(tmp_path / "a.json", {"traceEvents": [event()]})
-    call("cut", made, "-o", tmp_path / "part.pftrace", "--time", "1s:2s", status=2)
-    assert "no event in this window" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-
-
-def test_cut_does_not_write_over_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_does_not_replace_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "a.json", [event()])
     before = path.read_bytes()
-    call("cut", path, "-o", path, "--time", ":1s", status=2)
+    call("merge", path, "-o", path, "--time", ":1s", status=2)
     assert "it is also an input" in capsys.readouterr().err and path.read_bytes() == before
 
 
@@ -546,16 +534,6 @@ def test_damage_is_reported_and_the_rest_counted(tmp_path: Path, capsys: pytest.
     assert captured.err.startswith(f"fastdispatch: {path}: cut short at byte")
     call("check", path, status=1)
     assert "cut short at byte" in capsys.readouterr().out
-
-
-def test_a_native_cut_reports_moved_slices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    overlapping = [event(name=name, ts=ts, dur=10) for name, ts in (("a", 0), ("b", 5))]
-    made = write(tmp_path / "a.json", {"traceEvents": overlapping})
-    call("cut", made, "-o", tmp_path / "part.pftrace", "--time", ":")
-    assert capsys.readouterr().err == (
-        "fastdispatch: 2 events and 0 rows of metadata of 2 events kept; "
-        "1 slice moved to another track because of an overlap within a thread\n"
-    )
 
 
 def test_check_counts_in_singular_and_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,11 +51,10 @@ COMMANDS = {
         for name in ("folded", "pprof", "graphml", "sqlite", "perfetto", "chrome")
     },
     "timeline merge": "timeline merge I:trace.json -o O:x.json",
-    "timeline merge, native": "timeline merge I:trace.pftrace -o O:x.pftrace",
+    "timeline merge, native": "timeline merge I:trace.json --time 0s:1s -o O:x.pftrace",
     "timeline merge, log_dir": "timeline merge --log_dir I:logs --paddle -o O:made/",
     "timeline stats": "timeline stats I:trace.json --svg O:x.svg",
     "timeline check": "timeline check I:trace.json",
-    "timeline cut": "timeline cut I:trace.json -o O:x.json --time 0s:1s",
     "et export": "et export I:run -o O:made/",
     "et link": "et link I:b.json I:kineto.json -o O:x.et",
     "et convert": "et convert I:a.et -o O:x.json",

@@ -40,7 +40,7 @@ pipeline partition F -n 2
 timeline merge F -o o.json
 timeline stats F --svg o.svg
 timeline check F
-timeline cut F --steps 0:1 -o o.json
+timeline merge F --steps 0:1 -o o.json
 et export F -o traces
 anonymize F -o o.json --salt salt
 """
@@ -52,7 +52,7 @@ timeline merge F --sorted -o o.json
 timeline stats F --svg o.svg
 timeline stats F --json
 timeline check F
-timeline cut F --time 0s:1s -o o.json
+timeline merge F --time 0s:1s -o o.json
 """
 
 TRACES = """
@@ -76,7 +76,6 @@ KINDS = {
     "load": (".json", RECORDED),
     "timeline": (".json", TIMELINES),
     "figures": (".json", TIMELINES),
-    "perfetto": (".pftrace", TIMELINES),
     "et": (".json", TRACES),
     "chakra": (".et", TRACES),
     "kineto": (".json", TRACES),

@@ -9,7 +9,6 @@ from typing import Any
 from fastdispatch._core import timeline_check
 from fastdispatch.cli.paths import Input
 from fastdispatch.cli.timeline.timeline_merge import list_files, progress_bar
-from fastdispatch.read import privacy
 from fastdispatch.text.formats import counted, grouped
 
 SCHEMA = "fastdispatch-timeline-check/1"
@@ -32,8 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     files = []
     for path in list_files(arguments.paths, ""):
         with progress_bar() as progress:
-            found = timeline_check(path, progress=progress, privacy=privacy.requested())
-        files.append({"file": privacy.shown(str(path)), **found})
+            found = timeline_check(path, progress=progress)
+        files.append({"file": str(path), **found})
     whole = all(file["whole"] for file in files)
     if arguments.json:
         print(json.dumps({"schema": SCHEMA, "whole": whole, "files": files}))

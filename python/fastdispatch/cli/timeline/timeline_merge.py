@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from fastdispatch.cli.paths import Input, Output
 from fastdispatch.files.output import new_folder
 from fastdispatch.files.regular import open_regular
 from fastdispatch.files.run_directory import MANIFEST, entries
-from fastdispatch.read import privacy
 from fastdispatch.text.formats import counted, spans
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
@@ -29,10 +29,13 @@ ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
 #: Greater numbers in names of traces are times or process ids.
 MOST_RANKS = 1 << 21
 
-MOST_STEPS = (1 << 64) - 1
+#: No timeline has so many steps.
+MOST_STEPS = 1 << 63
+
+UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 #: Endings of timelines in a folder.
-ENDINGS = (".fd", *(kind + end for kind in (".json", ".pftrace", ".perfetto-trace") for end in ("", ".gz")))
+ENDINGS = (".fd", ".json", ".json.gz")
 #: Events that a merge changes or skips.
 NATIVE = {
     "aside": ("slice", "moved to another track because of an overlap within a thread"),
@@ -40,15 +43,14 @@ NATIVE = {
     "alone": ("end", "without a begin skipped"),
     "skipped": ("event", "without a native form skipped"),
     "early": ("event", "before time 0 skipped"),
-    "others": ("packet", "without events skipped (ftrace, samples and the like)"),
     "overlaps": (
         "slice",
         "with a partial overlap within a thread: Perfetto drops such slices from Chrome JSON, not from .pftrace",
     ),
 }
 
-#: The begin of a merge, or of a cut of one: Chrome JSON, and a packet of a native trace.
-MERGED = re.compile(rb'\{\s?"mergedFiles":(\d{1,9}),|\x0a.{6}fastdispatch: (\d{1,9}) files', re.DOTALL)
+#: The begin of a merge.
+MERGED = re.compile(rb'\{\s?"mergedFiles":(\d{1,9}),')
 
 #: The log of a worker of Paddle.
 LOG = re.compile(r"workerlog\.(\d{1,5})", re.ASCII)
@@ -79,10 +81,16 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     steps = merge.add_mutually_exclusive_group()
     steps.add_argument(
-        "--steps", type=parse_steps, metavar="A:B", help="merge only events that begin in steps A to B-1"
+        "--steps", type=parse_steps, metavar="A:B", help="merge only events that begin in steps A to B-1, or in step N"
     )
     steps.add_argument(
         "--last", type=parse_last, metavar="N", help="merge only the last N steps of recordings, finished or running"
+    )
+    steps.add_argument(
+        "--time",
+        type=parse_times,
+        metavar="A:B",
+        help="merge only events between two times since the start, e.g. 1.5s:2s, :200ms or 3s: (units: s, ms, us, ns)",
     )
     merge.add_argument(
         "--multi_machine", "--multi-machine", action="store_true", help="read only the subfolders machine* of a folder"
@@ -131,18 +139,18 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.steps = last_steps([path for path, _ in inputs], arguments.last)
     with new_folder(Path(output)) if arguments.paddle else nullcontext(), progress_bar() as progress:
         rows = timeline_merge(
-            [(path, rank, privacy.shown(path)) for path, rank in inputs],
+            inputs,
             output,
             align=arguments.align,
             ranks=arguments.ranks,
             sorted=arguments.sorted,
             devices=arguments.devices,
             steps=arguments.steps,
+            times=arguments.time,
             paddle=arguments.paddle,
             named_durations=(arguments.durations or ("name" if arguments.paddle else "args")) == "name",
             progress=progress,
             strict=arguments.require_aligned_clocks,
-            privacy=privacy.requested(),
         )
     for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
         message(line)
@@ -180,12 +188,37 @@ def device_of(log: Path) -> int:
 
 
 def parse_steps(text: str) -> tuple[int, int]:
-    """``A:B``; either may be missing."""
-    bounds = re.fullmatch(r"(\d*):(\d*)", text, re.ASCII)
-    first, end = (int(bounds[1] or 0), int(bounds[2] or MOST_STEPS)) if bounds else (1, 0)
-    if not 0 <= first < end <= MOST_STEPS:
+    """``A:B``, where either may be missing, or one step ``N``, as the first and one past the last."""
+    match = re.fullmatch(r"(\d{1,18})|(\d{0,18}):(\d{0,18})", text, re.ASCII)
+    if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 5:8")
+    first = int(match[1] or match[2] or 0)
+    end = first + 1 if match[1] else int(match[3] or MOST_STEPS)
+    if first >= end:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: it is empty")
     return first, end
+
+
+def parse_times(text: str) -> tuple[int | None, int | None]:
+    """``A:B`` in nanoseconds; either may be missing."""
+    parts = text.split(":")
+    if len(parts) != 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of times: write e.g. 1.5s:2s")
+    begin, end = map(parse_time, parts)
+    if begin is not None and end is not None and begin >= end:
+        raise argparse.ArgumentTypeError(f"{text!r} is empty")
+    return begin, end
+
+
+def parse_time(text: str) -> int | None:
+    """Return nanoseconds, or None for no bound."""
+    if not text.strip():
+        return None
+    match = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*(s|ms|us|ns)\s*", text, re.ASCII)
+    nanoseconds = int(Decimal(match[1]) * UNITS[match[2]]) if match else -1
+    if not 0 <= nanoseconds < 1 << 60:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: write e.g. 200ms (units: s, ms, us, ns)")
+    return nanoseconds
 
 
 def parse_last(text: str) -> int:
@@ -200,7 +233,7 @@ def last_steps(recordings: Sequence[str], count: int) -> tuple[int, int]:
     for path in recordings:
         rank = load(path).ranks[0]
         if rank["steps_source"] == "none":
-            raise Error(f"{path}: no steps were found: use --time, of several files --steps")
+            raise Error(f"{path}: no steps were found: use --time")
         latest = rank["latest_steps"]["number"]
         ends.append(latest[-1] + 1 if latest else 0)
     end = min(ends)
@@ -265,7 +298,7 @@ def is_merge(path: Path) -> bool:
             head = MERGED.match(gzip.GzipFile(fileobj=file).read(48) if path.suffix == ".gz" else file.read(48))
     except (OSError, EOFError, zlib.error):
         return False  # the merge reports the error
-    return head is not None and int(head[1] or head[2]) > 1
+    return head is not None and int(head[1]) > 1
 
 
 def is_timeline(name: str) -> bool:

@@ -21,7 +21,6 @@ from fastdispatch.cli.timeline.timeline_merge import (
     rank_in_name,
 )
 from fastdispatch.files.output import write
-from fastdispatch.read import privacy
 from fastdispatch.text.formats import counted
 
 _TOP = 20
@@ -51,11 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     files = list_files(arguments.paths, arguments.svg or "")
     inputs = [(str(path), rank_in_name(path.name, index)) for index, path in enumerate(files)]
     with progress_bar() as progress:
-        figures = timeline_stats(
-            inputs, align=arguments.align, ranks=arguments.ranks, progress=progress, privacy=privacy.requested()
-        )
-    for file in figures["files"]:
-        file["file"] = privacy.shown(file["file"])
+        figures = timeline_stats(inputs, align=arguments.align, ranks=arguments.ranks, progress=progress)
     made = stats(figures)
     for line in warnings(made.files, arguments.align):
         message(line)

@@ -16,7 +16,7 @@ read_text(const char *text, size_t size, fd_buffer *to)
     if (status != FD_OK) {
         return status;
     }
-    status = fd_timeline_reader_open(&reader, "trace.json", NULL, NULL);
+    status = fd_timeline_reader_open(&reader, "trace.json", NULL);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_MEMBER) {

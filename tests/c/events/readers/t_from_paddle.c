@@ -24,7 +24,7 @@ static const char LOG[] =
 static fd_status
 read_all(const char *path, fd_buffer *to, fd_timeline_reader *reader)
 {
-    fd_status status = fixture_items(path, NULL, to, reader);
+    fd_status status = fixture_items(path, to, reader);
     fd_buffer_bytes(to, "", 1);
     return status;
 }
@@ -91,7 +91,7 @@ detection_of_logs(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
         OK(fixture_write_text(cases[i].path, cases[i].text));
-        STATUS(fd_timeline_reader_open(&reader, cases[i].path, NULL, NULL),
+        STATUS(fd_timeline_reader_open(&reader, cases[i].path, NULL),
                FD_EFORMAT);
         SAME(reader.trouble, cases[i].trouble);
     }

@@ -22,8 +22,8 @@ as_its_export(void)
     OK(fd_reader_read(&trace, "rank00001.fd", true, NULL));
     OK(fd_export_chrome(trace, &options, &text, NULL));
     OK(fixture_write("export.json", text.bytes, text.size));
-    OK(fixture_items("export.json", NULL, &exported, &again));
-    OK(fixture_items("rank00001.fd", NULL, &ours, &reader));
+    OK(fixture_items("export.json", &exported, &again));
+    OK(fixture_items("rank00001.fd", &ours, &reader));
     SAME(reader.source->name, "recording");
     EQUAL(reader.lost, 0);
     EQUAL(reader.in.read, reader.in.size);
@@ -51,7 +51,7 @@ losses_are_reported(void)
         }
     }
     OK(fixture_write("rank00001.fd", file.bytes, file.size));
-    OK(fixture_items("rank00001.fd", NULL, &ours, &reader));
+    OK(fixture_items("rank00001.fd", &ours, &reader));
     EQUAL(reader.lost, 17);
     SAME(reader.trouble, "17 events found no room in the timeline");
     fd_buffer_bytes(&ours, "", 1);
@@ -60,54 +60,26 @@ losses_are_reported(void)
           != NULL);
 }
 
-/* Names can be hidden only in recordings. */
-static void
-names_are_hidden(void)
-{
-    static const fd_privacy privacy = {.salt = "salt"};
-    CLEAN(fd_buffer_clear) fd_buffer plain = {.bytes = NULL};
-    CLEAN(fd_buffer_clear) fd_buffer hidden = {.bytes = NULL};
-    CLEAN(fd_timeline_reader_close) fd_timeline_reader one;
-    CLEAN(fd_timeline_reader_close) fd_timeline_reader two;
-    CLEAN(fd_timeline_reader_close) fd_timeline_reader other;
-    fd_error error = {""};
-    other = two = one = (fd_timeline_reader){.in = {.fd = -1}};
-    OK(fixture_timeline_file("rank00001.fd", 1));
-    OK(fixture_items("rank00001.fd", NULL, &plain, &one));
-    OK(fixture_items("rank00001.fd", &privacy, &hidden, &two));
-    fd_buffer_bytes(&plain, "", 1);
-    fd_buffer_bytes(&hidden, "", 1);
-    OK(plain.status != FD_OK ? plain.status : hidden.status);
-    CHECK(strstr(plain.bytes, "train") != NULL);
-    CHECK(strstr(hidden.bytes, "train") == NULL);
-    CHECK(strstr(hidden.bytes, "f_") != NULL);
-    OK(fixture_write("export.json", "{\"traceEvents\":[]}", 18));
-    STATUS(fd_timeline_reader_open(&other, "export.json", &privacy, &error),
-           FD_EINVAL);
-    CHECK(strncmp(error.text, "export.json: not a recording", 28) == 0);
-}
-
 static void
 without_a_timeline(void)
 {
     CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
     fd_error error = {""};
     OK(fixture_recorded("rank00000.fd", 0, NULL));
-    STATUS(fd_timeline_reader_open(&reader, "rank00000.fd", NULL, &error),
+    STATUS(fd_timeline_reader_open(&reader, "rank00000.fd", &error),
            FD_EFORMAT);
     SAME(error.text, "rank00000.fd: no timeline in it: record with "
                      "`fastdispatch run --timeline`");
     fd_timeline_reader_close(&reader);
     OK(fixture_write("rank00000.fd", "fastdispatch?", 13));
-    STATUS(fd_timeline_reader_open(&reader, "rank00000.fd", NULL, &error),
+    STATUS(fd_timeline_reader_open(&reader, "rank00000.fd", &error),
            FD_EFORMAT);
     SAME(reader.trouble, "cut off within the header, nothing is readable");
     fd_timeline_reader_close(&reader);
     OK(fixture_write("dump.json", "{\"format\":\"fastdispatch.trace\",", 31));
-    STATUS(fd_timeline_reader_open(&reader, "dump.json", NULL, &error),
-           FD_EFORMAT);
+    STATUS(fd_timeline_reader_open(&reader, "dump.json", &error), FD_EFORMAT);
     SAME(reader.trouble, "a dump has no timeline: use the recording (.fd)");
 }
 
 RUN(ABSORBS(as_its_export), ABSORBS(losses_are_reported),
-    ABSORBS(names_are_hidden), ABSORBS(without_a_timeline))
+    ABSORBS(without_a_timeline))

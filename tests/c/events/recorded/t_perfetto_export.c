@@ -2,112 +2,58 @@
 #include "natives.h"
 #include "timelines.h"
 
-#include "events/recorded/perfetto_fields.h"
 #include "events/recorded/timeline_exports.h"
+#include "events/writers/perfetto_fields.h"
 #include "export/exporters.h"
 #include "profile/totals.h"
 #include "streams/protobuf.h"
 
 #include <string.h>
 
-/* The next number of a message. */
-static uint64_t
-number(const uint8_t **at)
-{
-    uint64_t value = 0;
-    int shift = 0;
-    while (**at >= 0x80) {
-        value |= (uint64_t)(*(*at)++ & 0x7f) << shift;
-        shift += 7;
-    }
-    return value | (uint64_t) * (*at)++ << shift;
-}
-
-/* How often a numeric field has a value, over all messages of a kind. */
-typedef struct census {
-    uint32_t packets;
-    uint32_t begins;
-    uint32_t ends;
-    uint32_t cleared;
-    uint32_t tracks;
-    uint32_t needed;
-    uint32_t arrows; /* ends of them */
-} census;
-
-static void
-read_event(const uint8_t *at, const uint8_t *end, census *found)
-{
-    while (at < end) {
-        uint64_t tag = number(&at);
-        if ((tag & 7) == 1) {
-            found->arrows += tag >> 3 == 47 || tag >> 3 == 48;
-            at += 8;
-            continue;
-        }
-        uint64_t value = number(&at);
-        if ((tag & 7) == 2) {
-            at += value;
-        }
-        else if (tag >> 3 == 9) {
-            found->begins += value == 1;
-            found->ends += value == 2;
-        }
-    }
-}
-
-static void
-read_packet(const uint8_t *at, const uint8_t *end, census *found)
-{
-    found->packets++;
-    while (at < end) {
-        uint64_t tag = number(&at);
-        uint64_t value = number(&at);
-        if (tag >> 3 == 11) {
-            read_event(at, at + value, found);
-        }
-        found->tracks += tag >> 3 == 60;
-        found->cleared += tag >> 3 == 13 && value == 1;
-        found->needed += tag >> 3 == 13 && value == 2;
-        at += (tag & 7) == 2 ? value : 0;
-    }
-}
-
 static fd_status
-take_census(const fd_trace *trace, int rank, census *found, fd_error *error)
+export_lines(const fd_trace *trace, const fd_export_options *options,
+             fd_buffer *lines)
 {
     fd_buffer to = {.bytes = NULL};
-    fd_export_options options = {.rank = rank};
     fd_status status =
-        fd_exporter_find("perfetto")->write(trace, &options, &to, error);
-    const uint8_t *at = (const uint8_t *)to.bytes;
-    const uint8_t *end = at + (status == FD_OK ? to.size : 0);
-    *found = (census){.packets = 0};
-    while (status == FD_OK && at < end) {
-        number(&at);
-        uint64_t size = number(&at);
-        read_packet(at, at + size, found);
-        at += size;
+        fd_exporter_find("perfetto")->write(trace, options, &to, NULL);
+    if (status == FD_OK) {
+        status = fixture_write("export.pftrace", to.bytes, to.size);
     }
     fd_buffer_clear(&to);
-    return status;
+    return status == FD_OK ? native_text("export.pftrace", lines) : status;
+}
+
+static int
+count_of(const fd_buffer *lines, const char *part)
+{
+    int count = 0;
+    for (const char *at = lines->bytes; (at = strstr(at, part)) != NULL;
+         at++) {
+        count++;
+    }
+    return count;
 }
 
 static void
-packets_of_all_ranks(void)
+tracks_of_all_ranks(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    census found;
+    CLEAN(fd_buffer_clear) fd_buffer lines = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer one = {.bytes = NULL};
     OK(fixture_timeline(&trace, true));
-    OK(take_census(trace, FD_ALL_RANKS, &found, NULL));
-    /* A rank, its thread, its steps, their phases and two lanes, twice. */
-    EQUAL(found.cleared, 12);
-    EQUAL(found.begins, 2 * (7 + 2)); /* two phases of a step */
-    EQUAL(found.ends, 2 * (7 + 2));
-    EQUAL(found.needed, 2 * (4 + 5)); /* begins only */
-    /* Steps, phases, the thread, overlapping work on two lanes. */
-    EQUAL(found.tracks, 2 * (1 + 1 + 1 + 1 + 2));
-    OK(take_census(trace, 0, &found, NULL));
-    EQUAL(found.begins, 9);
+    OK(export_lines(trace, &(fd_export_options){.rank = FD_ALL_RANKS},
+                    &lines));
+    /* A thread, its steps and their phases, twice. */
+    EQUAL(count_of(&lines, "process "), 2);
+    EQUAL(count_of(&lines, "thread "), 2 * 3);
+    EQUAL(count_of(&lines, "\nB "), 2 * 7);
+    EQUAL(count_of(&lines, "\nE "), 2 * 7);
+    /* Work that overlaps it. */
+    EQUAL(count_of(&lines, "\nb "), 2 * 2);
+    EQUAL(count_of(&lines, "\ne "), 2 * 2);
+    OK(export_lines(trace, &(fd_export_options){.rank = 0}, &one));
+    EQUAL(count_of(&one, "\nB "), 7);
 }
 
 /* What a sequence's clock shows, and what that is in boot time. */
@@ -207,7 +153,6 @@ drift_is_in_snapshots(void)
 {
     static const int64_t drifts[] = {500000000000, -500000000000};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    census found;
     OK(fixture_timeline(&trace, true));
     OK(fd_vector_push(
         &trace->ranks.list[1].gpu_events,
@@ -215,8 +160,6 @@ drift_is_in_snapshots(void)
                               .start = 40,
                               .duration = 10,
                               .context = fixture_find(trace, "aten::mm")})));
-    OK(take_census(trace, 1, &found, NULL));
-    EQUAL(found.arrows, 2);
     CLEAN(moments_clear) moments plain = {.snapshots = 0};
     OK(take_moments(trace, NULL, &plain));
     EQUAL(plain.snapshots, plain.sequences.count);
@@ -245,11 +188,12 @@ no_timeline(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     fd_error error = {""};
-    census found;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    const fd_export_options options = {.rank = FD_ALL_RANKS};
     OK(fixture_trace(&trace, 0, NULL));
-    STATUS(take_census(trace, FD_ALL_RANKS, &found, &error), FD_EINVAL);
+    STATUS(fd_export_perfetto(trace, &options, &to, &error), FD_EINVAL);
     CHECK(strstr(error.text, "no timeline") != NULL);
 }
 
-RUN(ABSORBS(packets_of_all_ranks), ABSORBS(drift_is_in_snapshots),
+RUN(ABSORBS(tracks_of_all_ranks), ABSORBS(drift_is_in_snapshots),
     ABSORBS(no_timeline))

@@ -38,7 +38,8 @@ batch_by_batch(void)
     uint32_t batches = 0;
     uint32_t count = 0;
     OK(fixture_timeline(&trace, true));
-    fd_trace_events *events = fd_trace_events_open(trace, &options, &status);
+    fd_trace_events *events =
+        fd_trace_events_open(trace, &options, false, &status);
     status =
         status == FD_OK ? fill_all(events, &batches, &count, &whole) : status;
     fd_trace_events_close(events);
@@ -46,7 +47,7 @@ batch_by_batch(void)
     CHECK(batches > 5 && count > 30);
     trace->ranks.list[0].events.count = 0;
     CLEAN(fd_batch_clear) fd_event_batch head = {.next = 0};
-    events = fd_trace_events_open(trace, &options, &status);
+    events = fd_trace_events_open(trace, &options, false, &status);
     status = status == FD_OK ? fd_trace_events_fill(events, &head) : status;
     if (status == FD_OK) {
         fixture_print(&head, &part);

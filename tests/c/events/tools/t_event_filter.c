@@ -16,16 +16,19 @@ kept(const char *text, fd_timeline_request *request, fd_buffer *to)
 {
     fd_timeline_reader reader;
     fd_timeline_windows windows = {.all = {.any = false}};
-    fd_timeline_filter filter = {.request = request};
     fd_timeline_input input = {.path = "trace.json"};
+    fd_timeline_filter filter = {
+        .request = request, .input = &input, .origin_ns = 100000};
     fd_status status = fixture_write_text("trace.json", text);
     if (status == FD_OK && request->has_steps) {
         status = fd_timeline_windows_find(
             &windows, &input, request->first_step, request->end_step, NULL);
-        filter.windows = &windows;
+        input.windows = &windows;
     }
+    status =
+        status == FD_OK ? fd_timeline_filter_begin(&filter, NULL) : status;
     if (status == FD_OK) {
-        status = fd_timeline_reader_open(&reader, "trace.json", NULL, NULL);
+        status = fd_timeline_reader_open(&reader, "trace.json", NULL);
         while (status == FD_OK
                && fd_timeline_reader_next(&reader) == FD_TIMELINE_EVENT) {
             bool keeps;
@@ -121,4 +124,58 @@ devices(void)
     SAME(to.bytes, "process_labels process_labels b d f g -4");
 }
 
-RUN(TEST(events_of_steps), TEST(ends_go_with_their_begins), TEST(devices))
+#define AT(phase, name, ts, more) \
+    "{\"ph\":\"" phase "\",\"name\":\"" name "\",\"tid\":1,\"ts\":" #ts more \
+    "},"
+
+static const fd_timeline_request between = {
+    .has_times = true, .begin_ns = 20000, .end_ns = 40000};
+
+/* The timeline begins at 100 us. */
+static void
+events_that_overlap_times(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_request request = between;
+    OK(kept("[" AT("M", "row", 0, "") AT("X", "a", 100, ",\"dur\":20")
+                AT("X", "b", 100, ",\"dur\":20.001")
+                    AT("X", "c", 120, ",\"dur\":0") AT("X", "d", 139,
+                                                       ",\"dur\":99")
+                        AT("X", "e", 140, ",\"dur\":1") AT("i", "f", 140, "")
+                            AT("i", "g", 125, "") AT("C", "h", 120, "") "]",
+            &request, &to));
+    SAME(to.bytes, "row b c d g h -3");
+}
+
+static void
+pairs_stay_complete(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_request request = between;
+    OK(kept("[" AT("B", "a", 100, "") AT("B", "b", 105, "") AT(
+                "E", "b", 110, "") AT("b", "c", 100, ",\"id\":1")
+                AT("b", "d", 101, ",\"id\":2") AT("E", "a", 150, "") AT(
+                    "e", "c", 119, ",\"id\":1") AT("e", "d", 121, ",\"id\":2")
+                    AT("E", "none", 130, "") AT("S", "s", 130, ",\"id\":3")
+                        AT("F", "s", 160, ",\"id\":3") AT("B", "open", 135, "")
+                            AT("B", "late", 145, "") "]",
+            &request, &to));
+    SAME(to.bytes, "a d a d s s open -6");
+}
+
+static void
+flows_stay_complete(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_request request = between;
+    OK(kept("[" AT("s", "a", 125, ",\"id\":1") AT("f", "a", 135, ",\"id\":1")
+                AT("f", "b", 131, ",\"id\":2") AT("s", "b", 110, ",\"id\":2")
+                    AT("s", "c", 120, ",\"id\":3")
+                        AT("f", "c", 122, ",\"id\":3") "]",
+            &request, &to));
+    SAME(to.bytes, "a a -4");
+}
+
+RUN(TEST(events_of_steps), TEST(ends_go_with_their_begins), TEST(devices),
+    TEST(events_that_overlap_times), TEST(pairs_stay_complete),
+    TEST(flows_stay_complete))

@@ -216,5 +216,37 @@ progress_can_stop_it(void)
     CHECK(access("stopped.json", F_OK) != 0);
 }
 
+/* Of a merge, the names of processes and the rows of ranks are kept. */
+static void
+part_of_a_merge(void)
+{
+    static const char text[] =
+        "{\"mergedFiles\":2,\"traceEvents\":["
+        "{\"ph\":\"M\",\"pid\":9,\"name\":\"process_name\",\"args\":{"
+        "\"name\":\"rank 1 | a\"}},"
+        "{\"ph\":\"X\",\"pid\":9,\"ts\":5,\"dur\":1,\"name\":\"a\"},"
+        "{\"ph\":\"X\",\"pid\":9,\"ts\":8,\"dur\":4,\"name\":\"b\"}],"
+        "\"ranks\":[ {\"rank\":1,\"lost\":3}]}";
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_error error = {""};
+    fd_timeline_input input = {.path = "a.json"};
+    fd_timeline_request request = {.align = FD_ALIGN_NONE,
+                                   .has_times = true,
+                                   .begin_ns = 2000,
+                                   .end_ns = INT64_MAX};
+    OK(fixture_write_text("a.json", text));
+    OK(merge(request, &input, 1, &to, NULL));
+    EQUAL(input.filtered, 1);
+    CHECK(strstr(to.bytes, "\"mergedFiles\":2") != NULL);
+    CHECK(strstr(to.bytes, "\"name\":\"rank 1 | a\"") != NULL);
+    CHECK(strstr(to.bytes, "\"ranks\":[ {\"rank\":1,\"lost\":3}\n]") != NULL);
+    CHECK(strstr(to.bytes, "\"name\":\"a\"") == NULL);
+    request.begin_ns = 20000;
+    input = (fd_timeline_input){.path = "a.json"};
+    STATUS(merge(request, &input, 1, &to, &error), FD_EINVAL);
+    SAME(error.text, "no event in these times in any input");
+}
+
 RUN(TEST(byte_for_byte), TEST(other_alignments), TEST(selected_ranks),
-    TEST(invalid_requests), TEST(damaged_inputs), ONCE(progress_can_stop_it))
+    TEST(invalid_requests), TEST(damaged_inputs), ONCE(progress_can_stop_it),
+    TEST(part_of_a_merge))

@@ -1,6 +1,6 @@
 #include "check.h"
 
-#include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_fields.h"
 #include "events/writers/perfetto_rows.h"
 #include "streams/protobuf.h"
 

@@ -1,7 +1,6 @@
 #include "natives.h"
 
-#include "events/perfetto_packets.h"
-#include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_fields.h"
 
 #include <string.h>
 
@@ -9,22 +8,24 @@
 static void
 one_sequence_an_input(void)
 {
-    CLEAN(fd_packets_close) fd_packets packets = {.in = {.fd = -1}};
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer lines = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer content = {.bytes = NULL};
     fd_timeline_input input;
+    fd_proto_field packet;
     fd_proto_field f;
     int clocks = 0;
     int tracks = 0;
     int events = 0;
     int cleared = 0;
-    OK(native_round("[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":3,\"dur\":1,"
-                    "\"name\":\"a\"},{\"ph\":\"X\",\"pid\":1,\"tid\":2,"
-                    "\"ts\":1,\"dur\":1,\"name\":\"a\"},{\"ph\":\"i\","
-                    "\"s\":\"g\",\"ts\":9,\"pid\":1,\"tid\":1}]",
-                    false, &input, &to));
-    OK(fd_packets_open(&packets, "native.pftrace", NULL));
-    while (fd_packets_next(&packets)) {
-        fd_proto_reader r = fd_proto_read(packets.bytes, packets.size);
+    OK(native_merged("[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":3,\"dur\":1,"
+                     "\"name\":\"a\"},{\"ph\":\"X\",\"pid\":1,\"tid\":2,"
+                     "\"ts\":1,\"dur\":1,\"name\":\"a\"},{\"ph\":\"i\","
+                     "\"s\":\"g\",\"ts\":9,\"pid\":1,\"tid\":1}]",
+                     &input, &lines));
+    OK(fixture_read("native.pftrace", &content));
+    fd_proto_reader packets = fd_proto_read(content.bytes, content.size);
+    while (fd_proto_next(&packets, &packet)) {
+        fd_proto_reader r = fd_proto_read(packet.bytes, packet.size);
         while (fd_proto_next(&r, &f)) {
             clocks += f.number == FD_PB_PACKET_CLOCK_SNAPSHOT;
             tracks += f.number == FD_PB_PACKET_TRACK;
@@ -33,8 +34,7 @@ one_sequence_an_input(void)
             CHECK(f.number != FD_PB_PACKET_SEQUENCE || f.value == 1);
         }
     }
-    OK(packets.status);
-    EQUAL(packets.lost, 0);
+    CHECK(!packets.bad);
     EQUAL(clocks, 1);
     EQUAL(cleared, 1);
     EQUAL(tracks, 4); /* a process, two threads, instants of everything */

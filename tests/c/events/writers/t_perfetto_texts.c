@@ -18,11 +18,16 @@ texts_once(void)
     CLEAN(fd_perfetto_texts_clear)
     fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fd_perfetto_text(&texts.names, span("a"), 10, 23, &to));
-    OK(fd_perfetto_text(&texts.names, span("b"), 10, 23, &to));
-    OK(fd_perfetto_text(&texts.names, span("a"), 10, 23, &to));
-    OK(fd_perfetto_text(&texts.names, span(""), 10, 23, &to));
+    OK(fd_perfetto_text(&texts.names, span("a"), 0, 10, 23, &to));
+    OK(fd_perfetto_text(&texts.names, span("b"), 0, 10, 23, &to));
+    OK(fd_perfetto_text(&texts.names, span("a"), 0, 10, 23, &to));
+    OK(fd_perfetto_text(&texts.names, span(""), 0, 10, 23, &to));
     CHECK(is(&to, "\x50\x01\x50\x02\x50\x01\xBA\x01\x00", 9));
+    to.size = 0;
+    EQUAL(fd_perfetto_text_known(&texts.names, 70), 0);
+    OK(fd_perfetto_text(&texts.names, span("b"), 70, 10, 23, &to));
+    EQUAL(fd_perfetto_text_known(&texts.names, 70), 2);
+    EQUAL(fd_perfetto_text_known(&texts.names, 69), 0);
     fd_span spelled = fd_perfetto_spell(&texts, span("\"x\\n\""));
     OK(texts.scratch.status);
     EQUAL(fd_span_size(spelled), 2);

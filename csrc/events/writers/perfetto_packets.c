@@ -1,20 +1,8 @@
-#include "events/recorded/native_packets.h"
+#include "events/writers/perfetto_packets.h"
 
 #include "base/sums.h"
-#include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_fields.h"
 #include "streams/protobuf.h"
-
-void
-fd_perfetto_origin(fd_buffer *to, const char *text)
-{
-    fd_buffer info = {.bytes = NULL};
-    fd_buffer packet = {.bytes = NULL};
-    fd_proto_text(&info, FD_PB_SYSTEM_SERVICE, text);
-    fd_proto_message(&packet, FD_PB_PACKET_SYSTEM, &info);
-    fd_proto_message(to, FD_PB_TRACE_PACKET, &packet);
-    fd_buffer_clear(&info);
-    fd_buffer_clear(&packet);
-}
 
 void
 fd_native_packets_clear(fd_native_packets *p)
@@ -23,15 +11,6 @@ fd_native_packets_clear(fd_native_packets *p)
     fd_buffer_clear(&p->message);
     fd_buffer_clear(&p->inner);
     fd_buffer_clear(&p->texts);
-    fd_buffer_clear(&p->body);
-}
-
-static void
-check(fd_native_packets *p, const fd_buffer *part)
-{
-    if (part->status != FD_OK && p->to->status == FD_OK) {
-        p->to->status = part->status;
-    }
 }
 
 static void
@@ -45,6 +24,7 @@ put_packet(fd_native_packets *p, uint32_t field, fd_buffer *message)
 void
 fd_native_begin(fd_native_packets *p, uint32_t sequence, uint32_t track)
 {
+    p->track = track;
     p->ticks.sequence = sequence;
     fd_proto_number(&p->message, FD_PB_DEFAULTS_CLOCK, FD_PB_INCREMENTAL);
     if (track != 0) {
@@ -171,14 +151,8 @@ fd_native_intern(fd_native_packets *p, uint32_t field, uint32_t id,
                  fd_span text)
 {
     fd_proto_number(&p->inner, FD_PB_INTERNED_IID, id);
-    if (field == FD_PB_INTERNED_SOURCE) {
-        fd_buffer_bytes(&p->inner, text.from, fd_span_size(text));
-    }
-    else {
-        put_span(&p->inner, FD_PB_INTERNED_TEXT, text);
-    }
+    put_span(&p->inner, FD_PB_INTERNED_TEXT, text);
     fd_proto_message(&p->texts, field, &p->inner);
-    check(p, &p->texts);
 }
 
 void
@@ -205,32 +179,20 @@ put_head(const fd_native_packets *p, uint8_t *at, uint64_t passed, bool needed,
 }
 
 /* Write tag and length of a packet before its content, where space for a short
- * length was reserved, and append the interned texts. */
+ * length was reserved. */
 static void
 end_packet(fd_native_packets *p, uint8_t *from, size_t size)
 {
     uint8_t number[10];
-    size_t texts = p->texts.size;
-    from[0] = FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES;
-    if (texts == 0 && size < 0x80) {
-        from[1] = (uint8_t)size;
-        p->to->size += TAG_AND_LENGTH + size;
-        return;
-    }
-    if (texts > 0) {
-        texts += 1 + (size_t)(fd_proto_put(number, texts) - number);
-    }
-    size_t length = (size_t)(fd_proto_put(number, size + texts) - number);
+    size_t length = (size_t)(fd_proto_put(number, size) - number);
     if (length > 1) {
         memmove(from + 1 + length, from + TAG_AND_LENGTH, size);
     }
+    from[0] = FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES;
     for (size_t i = 0; i < length; i++) {
         from[1 + i] = number[i];
     }
     p->to->size += 1 + length + size;
-    if (texts > 0) {
-        fd_proto_message(p->to, FD_PB_PACKET_INTERNED, &p->texts);
-    }
 }
 
 /* Written directly into the buffer, because traces have millions of events. */
@@ -244,7 +206,7 @@ fd_native_put_event(fd_native_packets *p, uint32_t type, uint32_t track,
     if (type != 0) {
         end = fd_proto_put_field(end, FD_PB_EVENT_TYPE, type);
     }
-    if (track != 0) {
+    if (track != p->track) {
         end = fd_proto_put_field(end, FD_PB_EVENT_TRACK, track);
     }
     size_t kinds = (size_t)(end - kind);
@@ -260,12 +222,4 @@ fd_native_put_event(fd_native_packets *p, uint32_t type, uint32_t track,
         memcpy(at, body, size);
     }
     end_packet(p, from, (size_t)(at + size - from) - TAG_AND_LENGTH);
-}
-
-void
-fd_native_put_body(fd_native_packets *p, uint32_t type, int64_t time)
-{
-    check(p, &p->body);
-    fd_native_put_event(p, type, 0, time, p->body.bytes, p->body.size);
-    p->body.size = 0;
 }

@@ -1,7 +1,7 @@
 /* The packets of one sequence of a native trace: descriptors of tracks,
- * interned texts, events. Both writers of native traces use it. */
-#ifndef FD_NATIVE_PACKETS_H
-#define FD_NATIVE_PACKETS_H
+ * interned texts, events. */
+#ifndef FD_PERFETTO_PACKETS_H
+#define FD_PERFETTO_PACKETS_H
 
 #include "base/buffer.h"
 #include "clocks/clock_fit.h"
@@ -26,13 +26,6 @@ fd_perfetto_step(int64_t uncertainty_ns)
              : FD_PERFETTO_STEP_NS;
 }
 
-/* The origin of merges and exports, for printf and scanf. */
-#define FD_PERFETTO_MERGE "fastdispatch: %u files"
-#define FD_PERFETTO_EXPORT "fastdispatch: rank %u of %u"
-
-/* Append the packet that states the origin. */
-void fd_perfetto_origin(fd_buffer *to, const char *text);
-
 /* The incremental clock of a sequence: it counts times of the input, and
  * snapshots relate it to the time of the trace. */
 typedef struct fd_perfetto_ticks {
@@ -45,20 +38,21 @@ typedef struct fd_perfetto_ticks {
 } fd_perfetto_ticks;
 
 typedef struct fd_native_packets {
-    fd_buffer *to;           /* borrowed */
-    fd_perfetto_ticks ticks; /* copy it to resume the sequence later */
-    fd_buffer packet;        /* scratch */
+    fd_buffer *to; /* borrowed */
+    fd_perfetto_ticks ticks;
+    uint32_t track;   /* default track of events; 0: no default */
+    fd_buffer packet; /* scratch */
     fd_buffer message;
     fd_buffer inner;
-    fd_buffer texts; /* interned texts, written with the next packet */
-    fd_buffer body;  /* the next event: a TrackEvent without type and track */
+    fd_buffer texts; /* interned texts, not yet written */
 } fd_native_packets;
 
 /* Free the buffers, except `to`. */
 void fd_native_packets_clear(fd_native_packets *packets);
 
 /* Begin a sequence, with its own interned texts and incremental clock. `track`
- * is the default track of its events; 0: no default. */
+ * is the default track of its events, which is not written again; 0: no
+ * default. */
 void fd_native_begin(fd_native_packets *packets, uint32_t sequence,
                      uint32_t track);
 
@@ -90,28 +84,21 @@ void fd_native_put_thread(fd_native_packets *packets,
                           const fd_native_thread *thread);
 
 /* Write a track that is neither a process nor a thread. Parent 0 and name
- * NULL: absent. The caller may have put other fields of its descriptor into
- * `message`, and fields of a counter into `inner`. */
+ * NULL: absent. */
 void fd_native_put_track(fd_native_packets *packets, uint32_t track,
                          uint32_t parent, const char *name, bool counts);
 
-/* Add an interned text to the next packet. `field` is its kind; the text of a
- * source location is its encoded fields. */
+/* Add an interned text to the next packet. `field` is its kind. */
 void fd_native_intern(fd_native_packets *packets, uint32_t field, uint32_t id,
                       fd_span text);
 
-/* Write the pending interned texts now. */
+/* Write the pending interned texts. */
 void fd_native_send_texts(fd_native_packets *packets);
 
-/* Write an event. Type 0: the body has the type. Track 0: the track of the
- * sequence. Times ascend; an earlier time (of a malformed file) is replaced by
- * the last one. */
+/* Write an event with these fields. Type 0: the body has the type. Times ascend;
+ * an earlier time (of a malformed file) is replaced by the last one. */
 void fd_native_put_event(fd_native_packets *packets, uint32_t type,
                          uint32_t track, int64_t time, const void *body,
                          size_t size);
-
-/* Write `body` as an event on the track of the sequence, and empty it. */
-void fd_native_put_body(fd_native_packets *packets, uint32_t type,
-                        int64_t time);
 
 #endif
