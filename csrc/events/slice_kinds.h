@@ -1,4 +1,4 @@
-/* The kind of a slice, by its category and name. docs/guides/timeline-stats.md
+/* The kind of a slice, by its category and name. docs/formats/timeline.md
  * describes the same list. */
 #ifndef FD_SLICE_KINDS_H
 #define FD_SLICE_KINDS_H

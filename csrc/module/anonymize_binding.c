@@ -5,16 +5,6 @@
 
 #include <string.h>
 
-int
-fd_take_private(PyObject *value, void *to)
-{
-    fd_private *private = to;
-    private->requested = value != Py_None;
-    return !private->requested
-        || PyArg_Parse(value, "(zs)", &private->privacy.salt,
-                       &private->privacy.prefix);
-}
-
 PyObject *
 fd_anonymous_name_py(PyObject *module, PyObject *args)
 {

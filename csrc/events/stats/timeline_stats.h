@@ -1,5 +1,5 @@
 /* Figures of the traces of many ranks. Each file is read twice; none is kept
- * in memory. docs/guides/timeline-stats.md explains the figures. */
+ * in memory. docs/formats/timeline.md explains the figures. */
 #ifndef FD_TIMELINE_STATS_H
 #define FD_TIMELINE_STATS_H
 
@@ -11,7 +11,7 @@
 #include "events/stats/stats_table.h"
 #include "events/tools/trace_outline.h"
 
-/* How computing is detected; see docs/guides/timeline-stats.md. */
+/* How computing is detected; see docs/formats/timeline.md. */
 typedef enum fd_stats_basis {
     FD_BASIS_GPU,
     FD_BASIS_OPERATORS,

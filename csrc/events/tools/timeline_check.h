@@ -17,7 +17,7 @@ typedef struct fd_check {
     fd_faults faults;
     uint64_t events;
     uint64_t lost_bytes; /* bytes in damaged regions */
-    /* not checked: docs/guides/timeline-stats.md, "check" */
+    /* not checked: docs/formats/timeline.md, "check" */
     uint64_t left_out;
     uint32_t passes;   /* number of times the file was read */
     char trouble[128]; /* message about the first damage, or "" */

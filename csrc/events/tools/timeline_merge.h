@@ -1,4 +1,4 @@
-/* Merge of the traces of many ranks into one (docs/guides/timeline-merge.md).
+/* Merge of the traces of many ranks into one (docs/guides/timeline-tools.md).
  * Only one input is open at a time, and no input is stored in memory. */
 #ifndef FD_TIMELINE_MERGE_H
 #define FD_TIMELINE_MERGE_H

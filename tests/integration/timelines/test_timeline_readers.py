@@ -16,7 +16,6 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 import fastdispatch
-from fastdispatch.cli import main
 from tests import processes
 from tests.consumers.browser import catapult_warnings, needs_chromium, show
 from tests.consumers.perfetto import assert_clean, decode, open_trace, query

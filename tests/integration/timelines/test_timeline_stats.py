@@ -1,4 +1,4 @@
-"""``timeline stats``, ``check`` and parts of timelines against slow and plain computations, on real traces and on made ones."""
+"""``timeline stats``, ``check`` and parts of timelines against slow and plain computations."""
 
 from __future__ import annotations
 
