@@ -6,10 +6,9 @@
 const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
     [FD_FAULT_DAMAGE] = {"damage", true, "place", "without valid JSON",
                          "`timeline merge` keeps the intact events"},
-    [FD_FAULT_REPAIR] =
-        {"repair", true, "invalid JSON value",
-         "(NaN, control characters or invalid UTF-8)",
-         "`timeline merge` or `timeline cut` writes valid JSON"},
+    [FD_FAULT_REPAIR] = {"repair", true, "invalid JSON value",
+                         "(NaN, control characters or invalid UTF-8)",
+                         "`timeline merge` writes valid JSON"},
     [FD_FAULT_PHASE] = {"phase", true, "event", "with an unknown ph",
                         "viewers skip such events"},
     [FD_FAULT_NAME] = {"name", true, "event", "without a name",

@@ -26,7 +26,7 @@ COMMANDS = {
         "merge": "timeline merge IN -o OUT.json",
         "native": "timeline merge IN -o OUT.pftrace",
         "sorted": "timeline merge --sorted IN -o OUT.json",
-        "cut": "timeline cut IN --time 0s:1s -o OUT.json",
+        "part": "timeline merge IN --time 0s:1s -o OUT.json",
     },
     "execution trace": {
         "info": "et info IN --json",
@@ -34,7 +34,7 @@ COMMANDS = {
         "convert": "et convert IN -o OUT.et",
     },
 }
-COLUMNS = ("stats", "info", "check", "merge", "native", "sorted", "cut", "convert")
+COLUMNS = ("stats", "info", "check", "merge", "native", "sorted", "part", "convert")
 SECONDS = 300
 
 
@@ -49,8 +49,6 @@ def form_of(path: Path) -> str | None:
     """The form of a file by its beginning and its suffix; None for other files."""
     if path.suffix in (".et", ".chakra"):
         return "execution trace"
-    if path.suffix == ".pftrace":
-        return "timeline"
     try:
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
             head = file.read(1 << 16)
@@ -119,7 +117,7 @@ def row_of(path: Path, folder: Path) -> tuple[str, bool] | None:
 
 def files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and re.search(r"\.(json|json\.gz|gz|et|pftrace)$", path.name):
+        if path.is_file() and re.search(r"\.(json|json\.gz|gz|et)$", path.name):
             yield path
 
 

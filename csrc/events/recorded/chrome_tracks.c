@@ -16,28 +16,20 @@ begin_row(fd_event_batch *batch, const fd_trace_rank *rank, const char *name,
 }
 
 void
-fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank,
-              fd_chrome_kind kind, uint32_t tid, const char *text, size_t size)
+fd_chrome_rows(fd_event_batch *batch, const fd_trace_rank *rank,
+               fd_chrome_kind kind, uint32_t tid, const char *name,
+               size_t size, uint32_t sort_index)
 {
+    bool process = kind == FD_CHROME_PROCESS;
     fd_timeline_event row = begin_row(
-        batch, rank,
-        kind == FD_CHROME_PROCESS ? "\"process_name\"" : "\"thread_name\"",
-        tid);
-    row.args = fd_batch_text_object(batch, "name", text, size);
+        batch, rank, process ? "\"process_name\"" : "\"thread_name\"", tid);
+    row.args = fd_batch_text_object(batch, "name", name, size);
     row.beside = kind == FD_CHROME_TRACK;
     fd_batch_event(batch, &row);
-}
-
-void
-fd_chrome_sort_index(fd_event_batch *batch, const fd_trace_rank *rank,
-                     fd_chrome_kind kind, uint32_t tid, uint32_t index)
-{
-    fd_timeline_event row =
-        begin_row(batch, rank,
-                  kind == FD_CHROME_PROCESS ? "\"process_sort_index\""
-                                            : "\"thread_sort_index\"",
-                  tid);
-    row.args = fd_batch_number_object(batch, "sort_index", index);
+    row = begin_row(
+        batch, rank,
+        process ? "\"process_sort_index\"" : "\"thread_sort_index\"", tid);
+    row.args = fd_batch_number_object(batch, "sort_index", sort_index);
     fd_batch_event(batch, &row);
 }
 
@@ -54,10 +46,8 @@ fd_chrome_phases(const fd_chrome_tracks *tracks, fd_event_batch *batch)
     fd_status status = fd_phase_slices_make(&slices, tracks->rank);
     if (slices.count > 0) {
         static const char name[] = "Time by phase";
-        fd_chrome_row(batch, tracks->rank, FD_CHROME_TRACK, tracks->phases,
-                      name, sizeof name - 1);
-        fd_chrome_sort_index(batch, tracks->rank, FD_CHROME_TRACK,
-                             tracks->phases, tracks->sort_index);
+        fd_chrome_rows(batch, tracks->rank, FD_CHROME_TRACK, tracks->phases,
+                       name, sizeof name - 1, tracks->sort_index);
     }
     for (uint32_t i = 0; i < slices.count; i++) {
         const fd_phase_slice *slice = &slices.list[i];

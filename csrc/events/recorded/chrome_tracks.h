@@ -14,12 +14,9 @@ typedef enum fd_chrome_kind {
 } fd_chrome_kind;
 
 /* Add the metadata rows with the name and the sort index. */
-void fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank,
-                   fd_chrome_kind kind, uint32_t tid, const char *text,
-                   size_t size);
-void fd_chrome_sort_index(fd_event_batch *batch, const fd_trace_rank *rank,
-                          fd_chrome_kind kind, uint32_t tid,
-                          uint32_t sort_index);
+void fd_chrome_rows(fd_event_batch *batch, const fd_trace_rank *rank,
+                    fd_chrome_kind kind, uint32_t tid, const char *name,
+                    size_t size, uint32_t sort_index);
 
 typedef struct fd_chrome_tracks {
     const fd_trace *trace;

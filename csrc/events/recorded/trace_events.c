@@ -37,7 +37,6 @@ struct fd_trace_events {
     const fd_trace_rank *rank;
     uint32_t at;     /* index of the current rank */
     uint32_t filled; /* index of the rank of the last batch */
-    int only;        /* the only rank to write, or FD_ALL_RANKS */
     chrome_part part;
     uint32_t event;  /* first event of the current part, of the rank */
     uint32_t thread; /* current thread; its events start at `event` */
@@ -90,8 +89,7 @@ is_full(const writer *w)
 static void
 put_track(writer *w, uint32_t tid, fd_chrome_kind kind, const char *name)
 {
-    fd_chrome_row(w->batch, w->rank, kind, tid, name, strlen(name));
-    fd_chrome_sort_index(w->batch, w->rank, kind, tid, tid);
+    fd_chrome_rows(w->batch, w->rank, kind, tid, name, strlen(name), tid);
 }
 
 /* Add an event and return it, to be filled before the next one. */
@@ -271,8 +269,8 @@ begin_part(writer *w, chrome_part part)
 static void
 begin_rank(writer *w)
 {
-    while (w->at < w->trace->ranks.count && w->only != FD_ALL_RANKS
-           && w->only != (int)w->at) {
+    while (w->at < w->trace->ranks.count && w->options.rank != FD_ALL_RANKS
+           && w->options.rank != (int)w->at) {
         w->at++;
     }
     w->rank = &w->trace->ranks.list[w->at];
@@ -295,21 +293,16 @@ rank_part(writer *w)
     w->clock = w->own_times ? (fd_clock_map){.offset_ns = 0}
                             : fd_export_clock_of(w->trace, &w->options, w->at);
     fd_rank_label(w->trace, w->rank, &label);
-    fd_chrome_row(w->batch, w->rank, FD_CHROME_PROCESS, 0, label.bytes,
-                  label.size);
-    fd_chrome_sort_index(w->batch, w->rank, FD_CHROME_PROCESS, 0,
-                         w->rank->rank);
+    fd_chrome_rows(w->batch, w->rank, FD_CHROME_PROCESS, 0, label.bytes,
+                   label.size, w->rank->rank);
     put_lost(w, 'p', steps_track(w),
              w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals", 0);
     fd_status status = label.status;
     fd_buffer_clear(&label);
     fd_chrome_tracks tracks = side_tracks(w);
-    if (status == FD_OK) {
-        status = fd_chrome_phases(&tracks, w->batch);
-    }
-    if (status == FD_OK) {
-        status = fd_chrome_counters_make(&w->counters, w->rank);
-    }
+    status = status == FD_OK ? fd_chrome_phases(&tracks, w->batch) : status;
+    status = status == FD_OK ? fd_chrome_counters_make(&w->counters, w->rank)
+                             : status;
     begin_part(w, PART_COUNTERS);
     fd_flows_clear(&w->flows);
     if (status == FD_OK && !w->options.no_flows) {
@@ -539,7 +532,6 @@ fd_trace_events_open(const fd_trace *trace, const fd_export_options *options,
         return NULL;
     }
     events->trace = trace;
-    events->only = options->rank;
     events->options = *options;
     events->own_times = own_times;
     *status = fd_slice_names_make(&events->names, trace);

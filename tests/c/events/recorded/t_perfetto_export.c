@@ -46,7 +46,8 @@ tracks_of_all_ranks(void)
                     &lines));
     /* A thread, its steps and their phases, twice. */
     EQUAL(count_of(&lines, "process "), 2);
-    EQUAL(count_of(&lines, "thread "), 2 * 3);
+    EQUAL(count_of(&lines, "thread "), 2);
+    EQUAL(count_of(&lines, "\ntrack "), 2 * 2);
     EQUAL(count_of(&lines, "\nB "), 2 * 7);
     EQUAL(count_of(&lines, "\nE "), 2 * 7);
     /* Work that overlaps it. */
