@@ -8,6 +8,7 @@
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_filter.h"
 #include "events/tools/event_sorter.h"
+#include "events/tools/merged_members.h"
 #include "events/tools/overlap_count.h"
 #include "events/writers/chrome_writer.h"
 #include "events/writers/perfetto_writer.h"
@@ -19,9 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum size of the top-level members, which stay in memory until the events
- * are written. */
-enum { PROGRESS_STEP = 1 << 24, MOST_METADATA = 16 << 20 };
+enum { PROGRESS_STEP = 1 << 24 };
 
 typedef struct merging {
     const fd_timeline_request *request;
@@ -31,10 +30,7 @@ typedef struct merging {
     fd_sorter *sorter;          /* owned; NULL: events keep their own order */
     fd_perfetto_writer *native; /* owned; NULL: the output is Chrome JSON */
     fd_perfetto_spare spare;
-    fd_buffer metadata; /* "<rank>":{...}, ... */
-    fd_buffer ranks;    /* rows of the table "ranks" of inputs that are merges,
-                         * each with a comma before it */
-    char unit[8];       /* displayTimeUnit of the first input that has one */
+    fd_merged_members members;
     fd_timeline_clock clock;
     int64_t origin_ns; /* the earliest time, if times are requested */
     uint64_t kept;     /* events that the filters kept, without metadata */
@@ -65,58 +61,6 @@ fd_timeline_is_native(const char *path)
         }
     }
     return false;
-}
-
-/* Keep the rows of the table of ranks of a merge; return false if the member is
- * not such a table with rows. */
-static bool
-keep_ranks(merging *m, fd_timeline_input *input, fd_span key, fd_span value,
-           const fd_scan *scan)
-{
-    fd_span row;
-    fd_scan rows = {.at = value.from, .end = value.to, .forgets = true};
-    size_t before = m->ranks.size;
-    if (input->survey.merged == 0 || !fd_span_is(key, "ranks")
-        || fd_span_size(value) > MOST_METADATA
-        || fd_scan_mark(&rows, '[') != FD_SCAN_OK
-        || fd_scan_element(&rows, true, &row) != FD_SCAN_OK) {
-        return false;
-    }
-    fd_scan_copy(scan, value, &m->ranks);
-    if (m->ranks.status == FD_OK) {
-        m->ranks.bytes[before] = ',';
-        m->ranks.size--;
-    }
-    input->has_ranks = true;
-    return true;
-}
-
-static void
-keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
-            fd_span value, const fd_scan *scan)
-{
-    fd_buffer *to = &m->metadata;
-    if (keep_ranks(m, input, key, value, scan)) {
-        return;
-    }
-    if (!fd_buffer_fits(to, fd_span_size(value), fd_budget(MOST_METADATA))) {
-        input->lost++;
-        input->lost_bytes += fd_span_size(value);
-        snprintf(input->trouble, sizeof input->trouble,
-                 "more than 16 MB beside the events of all inputs");
-        return;
-    }
-    fd_buffer_text(to, *any ? ",\n" : "");
-    fd_buffer_text(to, "\"");
-    fd_scan_copy(scan, key, to);
-    fd_buffer_text(to, "\":");
-    fd_scan_copy(scan, value, to);
-    input->repaired += scan->repairs.count;
-    *any = true;
-    if (fd_span_is(key, "displayTimeUnit") && m->unit[0] == '\0'
-        && (fd_span_is(value, "\"ms\"") || fd_span_is(value, "\"ns\""))) {
-        memcpy(m->unit, value.from + 1, 2);
-    }
 }
 
 /* Move the text from offset `from` on to the sorter. */
@@ -244,8 +188,8 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
     while (status == FD_OK
            && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_MEMBER) {
-            keep_member(m, input, &any, reader->key, reader->value,
-                        &reader->scan);
+            fd_merged_members_keep(&m->members, input, &any, reader->key,
+                                   reader->value, &reader->scan);
         }
         else {
             status = fd_timeline_filter_keeps(filter, &reader->event, &keeps);
@@ -374,9 +318,9 @@ copy_input(merging *m, uint32_t index)
                            .spare_tid = &m->spare_tid};
     fd_profiler_flows_begin(&m->profiler_flows, side_of(m, index), index,
                             &input->clock);
-    fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", index > 0 ? ",\n" : "",
-                     (unsigned)input->rank, input->beside ? " " : "",
-                     ids.program);
+    fd_buffer_format(&m->members.metadata, "%s\"%u%s%s\":{",
+                     index > 0 ? ",\n" : "", (unsigned)input->rank,
+                     input->beside ? " " : "", ids.program);
     fd_transfers transfers;
     fd_status status = open_input(m, index, &reader, &ids, &transfers);
     if (status == FD_OK) {
@@ -389,7 +333,7 @@ copy_input(merging *m, uint32_t index)
         status =
             m->native != NULL ? end_native(m, input, &ids) : end_text(m, &ids);
     }
-    fd_buffer_text(&m->metadata, "}");
+    fd_buffer_text(&m->members.metadata, "}");
     input->lost += reader.lost;
     input->lost_bytes += reader.lost_bytes;
     if (reader.trouble[0] != '\0') {
@@ -405,84 +349,6 @@ copy_input(merging *m, uint32_t index)
     fd_timeline_ids_clear(&ids);
     fd_timeline_reader_close(&reader);
     return status;
-}
-
-static void
-put_alignment(fd_json_writer *w, const fd_timeline_input *input)
-{
-    fd_json_put_text(w, "align", fd_timeline_align_name(input->align));
-    fd_json_put_i64(w, "offset_ns", input->clock.offset_ns);
-    fd_json_put_i64(w, "at_ns", input->clock.at_ns);
-    fd_json_put_milli(w, "drift_ppb", input->clock.drift_ppt);
-    fd_json_put_known(w, "uncertainty_ns", fd_timeline_is_calibrated(input),
-                      input->uncertainty_ns);
-    fd_json_put_known(w, "residual_ns", input->has_residual,
-                      input->residual_ns);
-    fd_json_put_u64(w, "violations", input->violations);
-}
-
-static void
-put_rank(fd_json_writer *w, const fd_timeline_input *input)
-{
-    fd_json_line(w);
-    fd_json_begin_object(w, NULL);
-    fd_json_put_text(w, "file", input->path);
-    fd_json_put_u64(w, "rank", input->rank);
-    fd_json_put_text(w, "program", input->survey.program);
-    fd_json_put_u64(w, "events", input->events);
-    fd_json_put_u64(w, "arrows", input->arrows);
-    fd_json_put_u64(w, "filtered", input->filtered);
-    fd_json_put_u64(w, "lost", input->lost);
-    fd_json_put_u64(w, "lost_bytes", input->lost_bytes);
-    fd_json_put_u64(w, "repaired", input->repaired);
-    fd_json_put_text(w, "trouble", input->trouble);
-    put_alignment(w, input);
-    fd_json_end_object(w);
-}
-
-/* Append the rows of inputs that are merges. */
-static void
-put_kept_ranks(merging *m, fd_json_writer *w)
-{
-    const fd_buffer *ranks = &m->ranks;
-    if (ranks->size > 0 && ranks->status == FD_OK) {
-        size_t skipped = w->comma ? 0 : 1;
-        fd_buffer_bytes(w->to, ranks->bytes + skipped, ranks->size - skipped);
-        w->comma = true;
-    }
-    w->to->status = ranks->status != FD_OK ? ranks->status : w->to->status;
-}
-
-static void
-write_end(merging *m)
-{
-    fd_json_writer w = {.to = m->text, .comma = true};
-    fd_buffer_text(w.to, "\n]");
-    fd_json_line(&w);
-    fd_json_put_text(&w, "displayTimeUnit",
-                     m->unit[0] != '\0' ? m->unit : "ms");
-    if (m->clock.has_base) {
-        fd_json_line(&w);
-        fd_json_put_i64(&w, "baseTimeNanoseconds", m->clock.base_ns);
-    }
-    fd_json_line(&w);
-    fd_json_begin_array(&w, "ranks");
-    for (uint32_t i = 0; i < m->inputs.count; i++) {
-        if (!m->inputs.list[i]->has_ranks) {
-            put_rank(&w, m->inputs.list[i]);
-        }
-    }
-    put_kept_ranks(m, &w);
-    fd_json_line(&w);
-    fd_json_end_array(&w);
-    fd_json_line(&w);
-    fd_json_begin_object(&w, "metadata");
-    fd_buffer_bytes(w.to, m->metadata.bytes, m->metadata.size);
-    fd_json_end_object(&w);
-    fd_json_end_object(&w);
-    fd_buffer_text(w.to, "\n");
-    w.to->status =
-        m->metadata.status != FD_OK ? m->metadata.status : w.to->status;
 }
 
 /* Fail if there is no event and an input is damaged, or no event in the
@@ -567,7 +433,7 @@ write_all(merging *m)
     }
     if (status == FD_OK) {
         if (m->native == NULL) {
-            write_end(m);
+            fd_merged_members_put(&m->members, &m->inputs, &m->clock, m->text);
         }
         return fd_bytes_out_keep(m->out, m->error);
     }
@@ -612,8 +478,7 @@ fd_timeline_merge(const fd_timeline_request *request,
     fd_perfetto_writer_free(m.native);
     fd_profiler_flows_clear(&m.profiler_flows);
     fd_timeline_between_clear(&m.between);
-    fd_buffer_clear(&m.metadata);
-    fd_buffer_clear(&m.ranks);
+    fd_merged_members_clear(&m.members);
     fd_timeline_inputs_clear(&m.inputs);
     return status;
 }

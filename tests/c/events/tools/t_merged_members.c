@@ -1,0 +1,49 @@
+#include "check.h"
+#include "spans.h"
+
+#include "events/tools/merged_members.h"
+
+#include <string.h>
+
+static void
+keep(fd_merged_members *members, fd_timeline_input *input, bool *any,
+     const char *key, const char *value)
+{
+    fd_span text = span(value);
+    fd_scan scan = {.at = text.from, .end = text.to};
+    fd_merged_members_keep(members, input, any, span(key), text, &scan);
+}
+
+/* The rows of ranks of an input that is a merge are kept, except an empty
+ * table; other inputs get a row. */
+static void
+rows_of_ranks(void)
+{
+    static const char *const tables[] = {"[ {\"rank\":1}, {\"rank\":2}]",
+                                         "[ ]", "{}"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        CLEAN(fd_merged_members_clear)
+        fd_merged_members members = {.unit = ""};
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        fd_timeline_input input = {.path = "a.json",
+                                   .survey = {.merged = 2, .program = ""}};
+        fd_timeline_input *list[] = {&input};
+        const fd_timeline_inputs inputs = {list, 1, 1};
+        const fd_timeline_clock clock = {.has_base = true, .base_ns = 7};
+        bool any = false;
+        keep(&members, &input, &any, "ranks", tables[i]);
+        keep(&members, &input, &any, "displayTimeUnit", "\"ns\"");
+        fd_merged_members_put(&members, &inputs, &clock, &to);
+        fd_buffer_bytes(&to, "", 1);
+        OK(to.status);
+        EQUAL(input.has_ranks, i == 0);
+        CHECK(strstr(to.bytes, i == 0 ? "\"ranks\":[ {\"rank\":1}, "
+                                        "{\"rank\":2}\n],"
+                                      : "\"file\":\"a.json\"")
+              != NULL);
+        CHECK(strstr(to.bytes, "\"displayTimeUnit\":\"ns\"") != NULL);
+        CHECK(strstr(to.bytes, "\"baseTimeNanoseconds\":7") != NULL);
+    }
+}
+
+RUN(TEST(rows_of_ranks))
