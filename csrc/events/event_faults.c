@@ -93,7 +93,7 @@ fd_fault_describe(fd_fault fault, uint64_t count, char text[FD_FAULT_TEXT])
 }
 
 static void
-insert(fd_fault_position *list, fd_fault_position position)
+insert_position(fd_fault_position *list, fd_fault_position position)
 {
     for (int i = 0; i < FD_FAULT_POSITIONS; i++) {
         bool before = list[i].event == 0 && list[i].byte == 0;
@@ -110,7 +110,7 @@ fd_faults_add(fd_faults *faults, fd_fault fault, fd_fault_position position)
 {
     faults->count[fault]++;
     if (position.event != 0 || position.byte != 0) {
-        insert(faults->first[fault], position);
+        insert_position(faults->first[fault], position);
     }
 }
 

@@ -56,7 +56,7 @@ is_last(const fd_last_id *last, fd_span id)
 }
 
 static void
-remember(fd_last_id *last, fd_span id, uint32_t index)
+remember_id(fd_last_id *last, fd_span id, uint32_t index)
 {
     size_t size = fd_span_size(id);
     last->size = 0;
@@ -76,7 +76,7 @@ fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid, uint32_t *process)
     }
     fd_status status = add_process(ids, pid, process);
     if (status == FD_OK) {
-        remember(&ids->last_pid, pid, *process);
+        remember_id(&ids->last_pid, pid, *process);
     }
     return status;
 }
@@ -95,7 +95,7 @@ begin_row(fd_buffer *rows, const char *name, uint32_t pid, uint32_t tid)
 
 /* Put the value into the buffer as a JSON string without its quotes. */
 static fd_status
-spell(fd_timeline_ids *ids, fd_span value)
+spell_value(fd_timeline_ids *ids, fd_span value)
 {
     fd_buffer *scratch = &ids->scratch;
     scratch->size = 0;
@@ -122,7 +122,7 @@ add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid, uint64_t key,
     fd_timeline_thread made = {.pid = pid, .tid = (*ids->spare_tid)++};
     fd_status status = FD_OK;
     if (text != 0) { /* Perfetto does not show an empty name */
-        status = spell(ids, tid);
+        status = spell_value(ids, tid);
         fd_buffer name = {.bytes = NULL};
         fd_buffer_text(&name,
                        fd_span_u64(fd_span_inside(tid), &plain) ? "tid " : "");
@@ -174,7 +174,7 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
     fd_status status = find_thread(ids, pid, tid, thread);
     if (status == FD_OK) {
         ids->last_tid_pid = pid;
-        remember(&ids->last_tid, tid, *thread);
+        remember_id(&ids->last_tid, tid, *thread);
     }
     return status;
 }
@@ -236,7 +236,7 @@ fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id, fd_buffer *to)
 fd_status
 fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name)
 {
-    fd_status status = spell(ids, name);
+    fd_status status = spell_value(ids, name);
     return status == FD_OK
              ? fd_text_pool_add(&ids->names, ids->scratch.bytes,
                                 ids->scratch.size,

@@ -246,7 +246,7 @@ add_types(PyObject *module)
 }
 
 static int
-execute(PyObject *module)
+module_execute(PyObject *module)
 {
     return fd_interpreter_check() < 0 || !prepare_process()
                 || fd_errors_init(module) < 0
@@ -255,7 +255,7 @@ execute(PyObject *module)
 }
 
 static int
-traverse(PyObject *module, visitproc visit, void *arg)
+module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     fd_module_state *state = fd_module_state_of(module);
     Py_VISIT(state->error);
@@ -265,7 +265,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
 }
 
 static int
-clear(PyObject *module)
+module_clear(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
     Py_CLEAR(state->error);
@@ -275,7 +275,7 @@ clear(PyObject *module)
 }
 
 static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
+    {Py_mod_exec, module_execute},
     FD_ONE_INTERPRETER{0, NULL},
 };
 
@@ -286,8 +286,8 @@ static struct PyModuleDef definition = {
     .m_size = sizeof(fd_module_state),
     .m_methods = functions,
     .m_slots = slots,
-    .m_traverse = traverse,
-    .m_clear = clear,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
 };
 
 PyMODINIT_FUNC PyInit__core(void);

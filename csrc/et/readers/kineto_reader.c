@@ -54,7 +54,7 @@ static const char *const arguments[ARGUMENTS] = {
     [STRIDES] = "Input Strides"};
 
 static uint64_t
-number(fd_span value)
+span_number(fd_span value)
 {
     uint64_t found;
     bool any = value.from != NULL && fd_span_u64(value, &found);
@@ -63,7 +63,7 @@ number(fd_span value)
 
 /* Parse a small number. A stream can be -1, or a pointer. */
 static int32_t
-small(fd_span value)
+small_number(fd_span value)
 {
     uint64_t found;
     return value.from != NULL && fd_span_u64(value, &found) ? (int32_t)found
@@ -159,10 +159,10 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
                  {args[GROUP], &kernel.group},
                  {args[DTYPE], &kernel.dtype}};
     fd_status status = FD_OK;
-    kernel.correlation = number(args[CORRELATION]);
-    kernel.external = number(args[EXTERNAL]);
-    kernel.stream = small(args[STREAM]);
-    kernel.device = (uint8_t)number(args[DEVICE]);
+    kernel.correlation = span_number(args[CORRELATION]);
+    kernel.external = span_number(args[EXTERNAL]);
+    kernel.stream = small_number(args[STREAM]);
+    kernel.device = (uint8_t)span_number(args[DEVICE]);
     kernel.elements = args[ELEMENTS].from != NULL
                            && fd_span_u64(args[ELEMENTS], &elements)
                            && elements < INT64_MAX / 64
@@ -195,7 +195,7 @@ note_process(fd_kineto *k, fd_span pid, const fd_kineto_op *op)
 {
     int64_t end = fd_plus(op->start, op->dur);
     bool first = k->ops.count == 0;
-    uint64_t found = number(pid);
+    uint64_t found = span_number(pid);
     k->pid = first || found == k->pid ? found : 0;
     k->begin_ns = first || op->start < k->begin_ns ? op->start : k->begin_ns;
     k->end_ns = first || end > k->end_ns ? end : k->end_ns;
@@ -205,8 +205,8 @@ static fd_status
 take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
         const fd_span *args, fd_kineto_op op)
 {
-    op.rf_id = number(args[RF_ID]);
-    op.external = number(args[EXTERNAL]);
+    op.rf_id = span_number(args[RF_ID]);
+    op.external = span_number(args[EXTERNAL]);
     op.thread = thread_of(event->tid);
     uint64_t seq;
     op.seq = args[SEQUENCE].from != NULL && fd_span_u64(args[SEQUENCE], &seq)
@@ -249,7 +249,7 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
         return take_kernel(k, et, event, args,
                            (fd_kineto_kernel){.start = start, .dur = dur});
     case CALL: {
-        fd_kineto_call call = {number(args[CORRELATION]),
+        fd_kineto_call call = {span_number(args[CORRELATION]),
                                thread_of(event->tid),
                                start,
                                dur,
@@ -259,9 +259,10 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
         return fd_vector_push(&k->calls, call);
     }
     case SYNC: {
-        fd_kineto_sync sync = {number(args[CORRELATION]), number(args[RECORD]),
-                               small(args[STREAM]), small(args[SOURCE]),
-                               (uint8_t)number(args[DEVICE])};
+        fd_kineto_sync sync = {
+            span_number(args[CORRELATION]), span_number(args[RECORD]),
+            small_number(args[STREAM]), small_number(args[SOURCE]),
+            (uint8_t)span_number(args[DEVICE])};
         return fd_vector_push(&k->syncs, sync);
     }
     case OTHER:

@@ -44,7 +44,7 @@ fd_timeline_reader_close(fd_timeline_reader *reader)
 /* Run a step on the text in memory, and repeat it with more text if the text
  * ends first. */
 static fd_scan_result
-attempt(fd_timeline_reader *r, step *take)
+attempt_step(fd_timeline_reader *r, step *take)
 {
     fd_scan_result result;
     bool more;
@@ -67,7 +67,7 @@ attempt(fd_timeline_reader *r, step *take)
 }
 
 static const char *
-reason(const fd_timeline_reader *r, fd_scan_result result)
+damage_reason(const fd_timeline_reader *r, fd_scan_result result)
 {
     switch (result) {
     case FD_SCAN_CUT:
@@ -93,7 +93,7 @@ begin_damage(fd_timeline_reader *r, fd_scan_result result)
     r->damage = fd_bytes_in_offset(&r->in, r->in.at);
     if (r->trouble[0] == '\0') {
         snprintf(r->trouble, sizeof r->trouble, "%s at byte %llu",
-                 reason(r, result),
+                 damage_reason(r, result),
                  (unsigned long long)fd_bytes_in_offset(&r->in, r->scan.at));
     }
 }
@@ -234,15 +234,15 @@ skip_to_brace(fd_timeline_reader *r)
 
 /* Find the next event after damage; return false at the end of the file. */
 static bool
-recover(fd_timeline_reader *r)
+recover_event(fd_timeline_reader *r)
 {
     while (r->status == FD_OK && skip_to_brace(r)) {
-        if (attempt(r, boundary_step) != FD_SCAN_OK) {
+        if (attempt_step(r, boundary_step) != FD_SCAN_OK) {
             r->in.at += r->in.at < r->in.end;
             continue;
         }
         uint64_t begin = fd_bytes_in_offset(&r->in, r->in.at);
-        fd_scan_result result = attempt(r, bare_event_step);
+        fd_scan_result result = attempt_step(r, bare_event_step);
         if (result == FD_SCAN_OK && r->event.phase != 0) {
             r->lost_bytes += begin - r->damage;
             r->is_trace = true;
@@ -257,9 +257,9 @@ recover(fd_timeline_reader *r)
 }
 
 static void
-start(fd_timeline_reader *r)
+start_file(fd_timeline_reader *r)
 {
-    fd_scan_result result = attempt(r, start_step);
+    fd_scan_result result = attempt_step(r, start_step);
     if (result == FD_SCAN_OK) {
         r->state = r->bare ? FD_TIMELINE_IN_EVENTS : FD_TIMELINE_IN_OBJECT;
         return;
@@ -282,9 +282,9 @@ tail_step(fd_timeline_reader *r)
 }
 
 static void
-finish(fd_timeline_reader *r)
+finish_file(fd_timeline_reader *r)
 {
-    fd_scan_result result = attempt(r, tail_step);
+    fd_scan_result result = attempt_step(r, tail_step);
     r->state = FD_TIMELINE_AT_END;
     if (result == FD_SCAN_BAD || r->in.trouble != NULL) {
         begin_damage(r, result);
@@ -293,11 +293,11 @@ finish(fd_timeline_reader *r)
 }
 
 static fd_timeline_item
-member(fd_timeline_reader *r)
+read_member(fd_timeline_reader *r)
 {
-    fd_scan_result result = attempt(r, member_step);
+    fd_scan_result result = attempt_step(r, member_step);
     if (result == FD_SCAN_DONE) {
-        finish(r);
+        finish_file(r);
         return FD_TIMELINE_END;
     }
     if (result != FD_SCAN_OK) {
@@ -329,14 +329,14 @@ may_end_here(const fd_timeline_reader *r, fd_scan_result result)
 }
 
 static fd_timeline_item
-event(fd_timeline_reader *r)
+read_event(fd_timeline_reader *r)
 {
-    fd_scan_result result = attempt(r, event_step);
+    fd_scan_result result = attempt_step(r, event_step);
     if (result == FD_SCAN_DONE) {
         r->first = false;
         r->state = FD_TIMELINE_IN_OBJECT;
         if (r->bare) {
-            finish(r);
+            finish_file(r);
         }
         return FD_TIMELINE_END;
     }
@@ -362,7 +362,7 @@ event(fd_timeline_reader *r)
 
 /* Get the next batch. A failure is counted as damage and ends the file. */
 static void
-fill(fd_timeline_reader *r)
+fill_batch(fd_timeline_reader *r)
 {
     fd_error why;
     fd_timeline_maker *maker = &r->maker;
@@ -391,7 +391,7 @@ next_made(fd_timeline_reader *r)
     fd_event_batch *batch = &r->batch;
     while (batch->next == batch->items.count && r->status == FD_OK
            && r->state != FD_TIMELINE_AT_END) {
-        fill(r);
+        fill_batch(r);
     }
     if (batch->next == batch->items.count || r->status != FD_OK) {
         return FD_TIMELINE_END;
@@ -439,16 +439,16 @@ fd_timeline_reader_next(fd_timeline_reader *r)
            && r->state != FD_TIMELINE_AT_END) {
         switch (r->state) {
         case FD_TIMELINE_AT_START:
-            start(r);
+            start_file(r);
             break;
         case FD_TIMELINE_IN_OBJECT:
-            item = member(r);
+            item = read_member(r);
             break;
         case FD_TIMELINE_IN_EVENTS:
-            item = event(r);
+            item = read_event(r);
             break;
         case FD_TIMELINE_IN_DAMAGE:
-            item = recover(r) ? FD_TIMELINE_EVENT : FD_TIMELINE_END;
+            item = recover_event(r) ? FD_TIMELINE_EVENT : FD_TIMELINE_END;
             break;
         case FD_TIMELINE_AT_END:
             break;

@@ -113,7 +113,7 @@ survey_row(profile *p, row *r)
 }
 
 static int64_t
-distance(const span *a, const span *b)
+span_distance(const span *a, const span *b)
 {
     int64_t between =
         (a->begin / 2 + a->end / 2) - (b->begin / 2 + b->end / 2);
@@ -134,8 +134,8 @@ index_of(const profile *p, const row *r, uint32_t step, const row *reference)
     }
     uint32_t best = 0;
     for (uint32_t i = 1; i < reference->count; i++) {
-        if (distance(&own[step], &other[i])
-            < distance(&own[step], &other[best])) {
+        if (span_distance(&own[step], &other[i])
+            < span_distance(&own[step], &other[best])) {
             best = i;
         }
     }
@@ -263,7 +263,7 @@ write_slice(profile *p, const slice *s)
 }
 
 static fd_status
-flow(profile *p)
+flow_output(profile *p)
 {
     fd_status status = fd_bytes_out_flow(p->out[0], p->error);
     return status == FD_OK ? fd_bytes_out_flow(p->out[1], p->error) : status;
@@ -328,7 +328,7 @@ write_event(profile *p, row *r, const fd_timeline_event *event)
         write_slice(p, &made);
         p->jobs++;
         r->input->events++;
-        status = flow(p);
+        status = flow_output(p);
     }
     fd_buffer_clear(&args);
     return status;

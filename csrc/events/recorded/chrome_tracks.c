@@ -34,7 +34,7 @@ fd_chrome_rows(fd_event_batch *batch, const fd_trace_rank *rank,
 }
 
 static int64_t
-shown(const fd_chrome_tracks *tracks, uint64_t time)
+shown_time(const fd_chrome_tracks *tracks, uint64_t time)
 {
     return fd_clock_apply(tracks->clock, (int64_t)time);
 }
@@ -51,13 +51,13 @@ fd_chrome_phases(const fd_chrome_tracks *tracks, fd_event_batch *batch)
     }
     for (uint32_t i = 0; i < slices.count; i++) {
         const fd_phase_slice *slice = &slices.list[i];
-        int64_t start = shown(tracks, slice->start);
+        int64_t start = shown_time(tracks, slice->start);
         fd_timeline_event event = {
             .phase = 'X',
             .has_start = true,
             .has_duration = true,
             .start = start,
-            .duration = fd_minus(shown(tracks, slice->end), start),
+            .duration = fd_minus(shown_time(tracks, slice->end), start),
             .pid = fd_batch_number(batch, tracks->rank->rank + 1),
             .tid = fd_batch_number(batch, tracks->phases),
             .name = fd_batch_format(batch, "\"phase: %s\"", slice->name),
@@ -75,7 +75,7 @@ put_value(const fd_chrome_tracks *tracks, const char *name,
     fd_timeline_event event = {
         .phase = 'C',
         .has_start = true,
-        .start = shown(tracks, value->time),
+        .start = shown_time(tracks, value->time),
         .pid = fd_batch_number(batch, tracks->rank->rank + 1),
         .tid = fd_batch_number(batch, 0),
         .name = fd_batch_json(batch, name, strlen(name)),

@@ -19,7 +19,7 @@ typedef struct recording {
 } recording;
 
 static void
-release(void *context)
+release_recording(void *context)
 {
     recording *r = context;
     if (r != NULL) {
@@ -31,7 +31,7 @@ release(void *context)
 }
 
 static fd_status
-load(recording *r, bool timeline, fd_error *error)
+load_trace(recording *r, bool timeline, fd_error *error)
 {
     fd_export_options options = {
         .rank = 0, .no_flows = !timeline, .transfers = r->transfers};
@@ -56,7 +56,7 @@ static fd_status
 load_timeline(recording *r, fd_error *error)
 {
     fd_event_batch head = {.next = 0};
-    fd_status status = load(r, true, error);
+    fd_status status = load_trace(r, true, error);
     if (status == FD_OK) {
         status = fd_trace_events_fill(r->events, &head);
     }
@@ -66,7 +66,7 @@ load_timeline(recording *r, fd_error *error)
 
 /* End the events; fail with a message if the recording has losses. */
 static fd_status
-end(const recording *r, fd_timeline_maker *maker, fd_error *error)
+end_events(const recording *r, fd_timeline_maker *maker, fd_error *error)
 {
     const fd_trace_rank *rank = &r->trace->ranks.list[0];
     uint64_t calls = 0;
@@ -99,7 +99,7 @@ guess_read(const recording *r, uint64_t size)
 }
 
 static fd_status
-fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
+fill_batch(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
 {
     recording *r = maker->context;
     fd_status status =
@@ -108,7 +108,7 @@ fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
         status = fd_trace_events_fill(r->events, batch);
     }
     if (status != FD_OK || batch->items.count == 0) {
-        return status != FD_OK ? status : end(r, maker, error);
+        return status != FD_OK ? status : end_events(r, maker, error);
     }
     r->made += batch->items.count;
     maker->read = guess_read(r, maker->size);
@@ -140,7 +140,7 @@ open_recording(recording **made, const char *path, fd_error *error)
         return FD_ENOMEM;
     }
     strcpy(r->path, path);
-    fd_status status = load(r, false, error);
+    fd_status status = load_trace(r, false, error);
     return status != FD_OK || has_timeline(r->trace) ? status
          : r->trace->ranks.list[0].incomplete
              ? fd_fail(error, FD_EFORMAT,
@@ -166,12 +166,12 @@ fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
     fd_bytes_in_close(in);
     fd_status status = open_recording(&r, path, error);
     if (status != FD_OK) {
-        release(r);
+        release_recording(r);
         return status;
     }
     maker->context = r;
-    maker->fill = fill;
-    maker->release = release;
+    maker->fill = fill_batch;
+    maker->release = release_recording;
     return FD_OK;
 }
 

@@ -75,7 +75,7 @@ thread_track(const writer *w, uint32_t thread)
 }
 
 static int64_t
-shown(const writer *w, uint64_t time)
+shown_time(const writer *w, uint64_t time)
 {
     return fd_clock_apply(&w->clock, (int64_t)time);
 }
@@ -99,7 +99,7 @@ event_at(writer *w, char phase, uint32_t tid, uint64_t time)
     fd_timeline_event *event = fd_batch_new(w->batch);
     event->phase = phase;
     event->has_start = true;
-    event->start = shown(w, time);
+    event->start = shown_time(w, time);
     event->pid = fd_batch_number(w->batch, (uint64_t)w->rank->rank + 1);
     event->tid = fd_batch_number(w->batch, tid);
     return event;
@@ -113,7 +113,7 @@ slice_at(writer *w, uint32_t tid, uint64_t start, uint64_t end,
 {
     fd_timeline_event *event = event_at(w, 'X', tid, start);
     event->has_duration = true;
-    event->duration = fd_minus(shown(w, end), event->start);
+    event->duration = fd_minus(shown_time(w, end), event->start);
     if (arrow.id != 0) {
         event->bind_id = fd_batch_id(w->batch, arrow.id);
         event->flow_in = arrow.ends;

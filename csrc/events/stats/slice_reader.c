@@ -54,7 +54,7 @@ fd_timeline_slices_restart(fd_timeline_slices *slices)
 
 /* Find or add a text; if there are too many, use the text "(other)". */
 static fd_status
-number(fd_text_pool *pool, fd_span text, size_t most, uint32_t *id)
+text_number(fd_text_pool *pool, fd_span text, size_t most, uint32_t *id)
 {
     static const char other[] = "(other)";
     fd_span none = {other, other + sizeof other - 1};
@@ -75,7 +75,7 @@ fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
     fd_span text =
         pid.from != NULL ? fd_span_inside(pid) : (fd_span){zero, zero + 1};
     fd_status status =
-        number(&slices->pids, text, FD_TIMELINE_MOST_PIDS, process);
+        text_number(&slices->pids, text, FD_TIMELINE_MOST_PIDS, process);
     *process += slices->first_process;
     return status;
 }
@@ -93,10 +93,10 @@ find_thread(fd_timeline_slices *slices, const fd_timeline_event *event,
         fd_buffer_bytes(scratch, tid.from, fd_span_size(tid));
     }
     fd_span text = {scratch->bytes, scratch->bytes + scratch->size};
-    fd_status status =
-        scratch->status == FD_OK
-            ? number(&slices->threads, text, FD_SLICES_THREADS, &slice->thread)
-            : scratch->status;
+    fd_status status = scratch->status == FD_OK
+                         ? text_number(&slices->threads, text,
+                                       FD_SLICES_THREADS, &slice->thread)
+                         : scratch->status;
     slice->thread += slices->first_thread;
     return status;
 }
@@ -131,7 +131,7 @@ describe_group(fd_timeline_slices *slices, const fd_timeline_event *event,
     }
     group = fd_timeline_argument_text(event, "Process Group Name");
     slice->group = hash_of(slice->group, group);
-    return number(&slices->texts, group, FD_SLICES_NAMES, &slice->pg);
+    return text_number(&slices->texts, group, FD_SLICES_NAMES, &slice->pg);
 }
 
 static fd_status
@@ -145,8 +145,8 @@ describe_job(fd_timeline_slices *slices, const fd_timeline_event *event,
     if (fd_timeline_argument(event, "stage", &value) && value <= INT64_MAX) {
         slice->stage = (int64_t)value;
     }
-    return number(&slices->texts, fd_timeline_job_type(name), FD_SLICES_NAMES,
-                  &slice->type);
+    return text_number(&slices->texts, fd_timeline_job_type(name),
+                       FD_SLICES_NAMES, &slice->type);
 }
 
 static void
@@ -164,8 +164,8 @@ read_facts(const fd_timeline_event *event, fd_span name, fd_slice *slice)
 }
 
 static fd_status
-describe(fd_timeline_slices *slices, const fd_timeline_event *event,
-         fd_slice *slice)
+describe_slice(fd_timeline_slices *slices, const fd_timeline_event *event,
+               fd_slice *slice)
 {
     static const char nothing[] = "";
     uint64_t step;
@@ -181,9 +181,10 @@ describe(fd_timeline_slices *slices, const fd_timeline_event *event,
         read_facts(event, name, slice);
     }
     fd_status status =
-        number(&slices->texts, cat, FD_SLICES_NAMES, &slice->cat);
+        text_number(&slices->texts, cat, FD_SLICES_NAMES, &slice->cat);
     if (status == FD_OK) {
-        status = number(&slices->texts, name, FD_SLICES_NAMES, &slice->name);
+        status =
+            text_number(&slices->texts, name, FD_SLICES_NAMES, &slice->name);
     }
     if (status == FD_OK && slice->kind & FD_IS_JOB) {
         status = describe_job(slices, event, name, slice);
@@ -219,7 +220,7 @@ renew_keys(fd_timeline_slices *slices)
 }
 
 static fd_status
-begin(fd_timeline_slices *slices, uint64_t key, const fd_slice *slice)
+begin_slice(fd_timeline_slices *slices, uint64_t key, const fd_slice *slice)
 {
     uint32_t index = slices->free;
     fd_status status = FD_OK;
@@ -247,7 +248,8 @@ begin(fd_timeline_slices *slices, uint64_t key, const fd_slice *slice)
 }
 
 static bool
-end(fd_timeline_slices *slices, uint64_t key, int64_t time, fd_slice *slice)
+end_slice(fd_timeline_slices *slices, uint64_t key, int64_t time,
+          fd_slice *slice)
 {
     uint32_t index = fd_map_get(&slices->last, key);
     if (index == 0) {
@@ -317,19 +319,19 @@ fd_timeline_slices_take(fd_timeline_slices *slices,
     uint64_t key = async ? async_key(event, slice->process)
                          : UINT64_C(1) << 63 | (slice->thread + 1);
     if (status == FD_OK && (phase == 'E' || phase == 'e')) {
-        *whole = end(slices, key, event->start, slice);
+        *whole = end_slice(slices, key, event->start, slice);
         return FD_OK;
     }
     if (status == FD_OK) {
-        status = describe(slices, event, slice);
+        status = describe_slice(slices, event, slice);
     }
     *whole = phase == 'X' && status == FD_OK;
-    return status == FD_OK && phase != 'X' ? begin(slices, key, slice)
+    return status == FD_OK && phase != 'X' ? begin_slice(slices, key, slice)
                                            : status;
 }
 
 static int64_t
-moved(const fd_clock_map *clock, int64_t ns)
+moved_time(const fd_clock_map *clock, int64_t ns)
 {
     int64_t to = fd_clock_apply(clock, ns);
     return to > FD_SLICES_TIME  ? FD_SLICES_TIME
@@ -340,6 +342,6 @@ moved(const fd_clock_map *clock, int64_t ns)
 void
 fd_slice_move(fd_slice *slice, const fd_clock_map *clock)
 {
-    slice->start = moved(clock, slice->start);
-    slice->end = moved(clock, slice->end);
+    slice->start = moved_time(clock, slice->start);
+    slice->end = moved_time(clock, slice->end);
 }

@@ -309,7 +309,7 @@ take_for_figures(counting *c, const fd_timeline_reader *reader, bool is_event)
 }
 
 static fd_status
-report(counting *c, uint64_t read)
+report_progress(counting *c, uint64_t read)
 {
     const fd_stats_request *request = c->request;
     if (request->progress == NULL || c->done + read < c->reported) {
@@ -332,7 +332,7 @@ read_file(counting *c, take_item *take)
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take(c, &reader, item == FD_TIMELINE_EVENT);
         if (status == FD_OK) {
-            status = report(c, reader.in.read);
+            status = report_progress(c, reader.in.read);
         }
     }
     status = status == FD_OK ? reader.status : status;
@@ -483,8 +483,8 @@ count_all(counting *c, const fd_timeline_inputs *used)
 
 /* Select the inputs that are traces, and align their clocks. */
 static fd_status
-prepare(counting *c, fd_timeline_input *inputs, uint32_t count,
-        fd_timeline_inputs *used)
+prepare_inputs(counting *c, fd_timeline_input *inputs, uint32_t count,
+               fd_timeline_inputs *used)
 {
     const fd_timeline_request request = {.align = c->request->align};
     fd_timeline_clock clock = {.has_base = false};
@@ -510,7 +510,7 @@ fd_timeline_stats(const fd_stats_request *request, fd_timeline_input *inputs,
     counting c = {.request = request, .stats = stats, .error = error};
     fd_timeline_inputs used = {.list = NULL};
     *stats = (fd_stats){.has_base = false};
-    fd_status status = prepare(&c, inputs, count, &used);
+    fd_status status = prepare_inputs(&c, inputs, count, &used);
     if (status == FD_OK) {
         status = count_all(&c, &used);
     }

@@ -44,7 +44,7 @@ typedef struct checking {
 } checking;
 
 static void
-fault(checking *c, fd_fault what, fd_fault_position position)
+add_fault(checking *c, fd_fault what, fd_fault_position position)
 {
     fd_faults_add(&c->check->faults, what, position);
 }
@@ -84,7 +84,7 @@ name_process(checking *c, const fd_timeline_event *event, process *of,
     fd_span name;
     uint32_t id;
     if (!fd_timeline_find(event, "name", &name) || *name.from != '"') {
-        fault(c, FD_FAULT_METADATA, position);
+        add_fault(c, FD_FAULT_METADATA, position);
         return FD_OK;
     }
     fd_span text = fd_span_inside(name);
@@ -95,7 +95,7 @@ name_process(checking *c, const fd_timeline_event *event, process *of,
     fd_status status =
         fd_text_pool_add(&c->names, text.from, fd_span_size(text), &id);
     if (status == FD_OK && of->name != 0 && of->name != id) {
-        fault(c, FD_FAULT_TWO_NAMES, position);
+        add_fault(c, FD_FAULT_TWO_NAMES, position);
     }
     of->name = id;
     of->first = of->first.event == 0 ? position : of->first;
@@ -122,7 +122,7 @@ check_row(checking *c, const fd_timeline_event *event, process *of,
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (fd_span_is(what, rows[i][0])
             && !fd_timeline_find(event, rows[i][1], &value)) {
-            fault(c, FD_FAULT_METADATA, position);
+            add_fault(c, FD_FAULT_METADATA, position);
         }
     }
     return FD_OK;
@@ -147,7 +147,7 @@ check_step(checking *c, const fd_timeline_event *event, process *of,
         && (step < of->step
                 ? event->start > of->step_start
                 : step > of->step && event->start < of->step_start)) {
-        fault(c, FD_FAULT_STEPS, position);
+        add_fault(c, FD_FAULT_STEPS, position);
     }
     of->has_step = true;
     of->step = step;
@@ -156,7 +156,7 @@ check_step(checking *c, const fd_timeline_event *event, process *of,
 
 /* Return whether there are arguments, all of them numbers. */
 static bool
-counts(fd_span args)
+counts_only(fd_span args)
 {
     fd_scan scan = {.at = args.from, .end = args.to, .forgets = true};
     fd_span key;
@@ -184,39 +184,39 @@ check_event(checking *c, const fd_timeline_event *event,
 {
     char phase = event->phase;
     if (phase == 0 || strchr(PHASES, phase) == NULL) {
-        fault(c, FD_FAULT_PHASE, position);
+        add_fault(c, FD_FAULT_PHASE, position);
         return;
     }
     if (strchr("XBibCMs", phase) != NULL
         && (!fd_timeline_named(event)
             || fd_span_size(fd_span_inside(event->name)) == 0)) {
-        fault(c, FD_FAULT_NAME, position);
+        add_fault(c, FD_FAULT_NAME, position);
     }
     if (event->pid.from == NULL) {
-        fault(c, FD_FAULT_PID, position);
+        add_fault(c, FD_FAULT_PID, position);
     }
     if ((event->pid.from != NULL && !is_small_number(event->pid))
         || (event->tid.from != NULL && !is_small_number(event->tid))) {
-        fault(c, FD_FAULT_TEXT_ID, position);
+        add_fault(c, FD_FAULT_TEXT_ID, position);
     }
     if (phase == 'M') {
         return;
     }
     if (!event->has_start) {
-        fault(c, FD_FAULT_TIME, position);
+        add_fault(c, FD_FAULT_TIME, position);
     }
     else if (event->start < 0) {
-        fault(c, FD_FAULT_NEGATIVE, position);
+        add_fault(c, FD_FAULT_NEGATIVE, position);
     }
     if (phase == 'X' && (!event->has_duration || event->duration < 0)) {
-        fault(c, FD_FAULT_DURATION, position);
+        add_fault(c, FD_FAULT_DURATION, position);
     }
     if (strchr("stfbneSTpF", phase) != NULL
         && fd_timeline_id(event).from == NULL) {
-        fault(c, FD_FAULT_ID, position);
+        add_fault(c, FD_FAULT_ID, position);
     }
-    if (phase == 'C' && !counts(event->args)) {
-        fault(c, FD_FAULT_COUNTER, position);
+    if (phase == 'C' && !counts_only(event->args)) {
+        add_fault(c, FD_FAULT_COUNTER, position);
     }
 }
 
@@ -251,12 +251,12 @@ take_rank(checking *c, fd_span row, fd_fault_position position)
     if (!fd_scan_find(row, "rank", &value) || !fd_span_u64(value, &rank)
         || rank >= FD_TIMELINE_RANKS || !fd_scan_find(row, "offset_ns", &value)
         || !fd_scan_find(row, "align", &value) || *value.from != '"') {
-        fault(c, FD_FAULT_RANKS, position);
+        add_fault(c, FD_FAULT_RANKS, position);
         return FD_OK;
     }
     for (uint32_t i = 0; i < c->ranks.count; i++) {
         if (c->ranks.list[i].rank == rank) {
-            fault(c, FD_FAULT_RANKS, position);
+            add_fault(c, FD_FAULT_RANKS, position);
             return FD_OK;
         }
     }
@@ -296,7 +296,7 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
     fd_fault_position position = {reader->begin, is_event ? ++c->events : 0};
     if (c->tracks.pass == 0 && c->tracks.passes == 0) {
         for (uint32_t i = 0; i < reader->repairs; i++) {
-            fault(c, FD_FAULT_REPAIR, position);
+            add_fault(c, FD_FAULT_REPAIR, position);
         }
         if (!is_event) {
             return take_member(c, reader);
@@ -312,7 +312,7 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
 }
 
 static fd_status
-report(checking *c, const fd_timeline_reader *reader)
+report_progress(checking *c, const fd_timeline_reader *reader)
 {
     const fd_check_request *request = c->request;
     uint64_t passes = c->tracks.passes > 0 ? c->tracks.passes + 1 : 1;
@@ -351,7 +351,7 @@ read_once(checking *c, const char *path, bool *done)
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take_item(c, &reader, item == FD_TIMELINE_EVENT);
         if (status == FD_OK) {
-            status = report(c, &reader);
+            status = report_progress(c, &reader);
         }
     }
     status = status == FD_OK ? reader.status : status;
@@ -400,18 +400,18 @@ check_processes(checking *c)
     fd_vector_sort(&c->processes, by_name);
     for (uint32_t i = 0; i < count; i++) {
         if (list[i].has_events && list[i].name == 0) {
-            fault(c, FD_FAULT_NO_NAME, list[i].first);
+            add_fault(c, FD_FAULT_NO_NAME, list[i].first);
         }
         if (i > 0 && list[i].name != 0 && list[i].name == list[i - 1].name) {
-            fault(c, FD_FAULT_SAME_NAME, list[i].first);
+            add_fault(c, FD_FAULT_SAME_NAME, list[i].first);
         }
         if (c->has_ranks && !has_row(c, &list[i])) {
-            fault(c, FD_FAULT_RANKS, list[i].first);
+            add_fault(c, FD_FAULT_RANKS, list[i].first);
         }
     }
     for (uint32_t i = 0; i < c->ranks.count; i++) {
         if (!c->ranks.list[i].there) {
-            fault(c, FD_FAULT_RANKS, (fd_fault_position){0, 0});
+            add_fault(c, FD_FAULT_RANKS, (fd_fault_position){0, 0});
         }
     }
 }

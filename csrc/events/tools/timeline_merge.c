@@ -165,7 +165,7 @@ copy_profiler_flow(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
 }
 
 static fd_status
-report(merging *m, uint64_t read)
+report_progress(merging *m, uint64_t read)
 {
     const fd_timeline_request *request = m->request;
     if (request->progress == NULL || m->done + read < m->reported) {
@@ -204,7 +204,7 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
             }
         }
         if (status == FD_OK) {
-            status = report(m, reader->in.read);
+            status = report_progress(m, reader->in.read);
         }
     }
     return status != FD_OK ? status : reader->status;
@@ -229,7 +229,7 @@ is_second(const merging *m, uint32_t index)
 }
 
 static void
-describe(const fd_timeline_input *input, char *label, size_t capacity)
+describe_input(const fd_timeline_input *input, char *label, size_t capacity)
 {
     snprintf(label, capacity, "%.160s: %s, %+" PRId64 " ns", input->path,
              fd_timeline_align_name(input->align), input->clock.offset_ns);
@@ -250,7 +250,7 @@ end_native(merging *m, fd_timeline_input *input, const fd_timeline_ids *ids)
 {
     char label[256];
     const fd_perfetto_clock clock = clock_of(m, input);
-    describe(input, label, sizeof label);
+    describe_input(input, label, sizeof label);
     return fd_perfetto_writer_end(m->native, ids, &clock, label,
                                   &input->native, m->error);
 }

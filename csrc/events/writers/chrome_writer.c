@@ -22,7 +22,7 @@ typedef struct writing {
 
 /* Inline, so that the length of the key is a constant. */
 static inline __attribute__((always_inline)) void
-put(writing *w, const char *key, fd_span value)
+put_member(writing *w, const char *key, fd_span value)
 {
     if (value.from != NULL) {
         fd_buffer_bytes(w->to, key, strlen(key));
@@ -68,7 +68,7 @@ put_start(writing *w)
         return FD_OK;
     }
     if (event->ts.from != NULL && !is_shifted(w)) {
-        put(w, ",\"ts\":", event->ts);
+        put_member(w, ",\"ts\":", event->ts);
         return FD_OK;
     }
     fd_buffer_text(w->to, ",\"ts\":");
@@ -109,7 +109,7 @@ put_duration(writing *w)
     fd_buffer_text(w->to, ",\"dur\":");
     if (!drifts || !put_shifted(w, event->dur, longer)) {
         w->to->size = before;
-        put(w, ",\"dur\":", event->dur);
+        put_member(w, ",\"dur\":", event->dur);
     }
 }
 
@@ -119,7 +119,7 @@ put_thread(writing *w)
     uint32_t index;
     const fd_timeline_event *event = w->event;
     if (w->ids == NULL || event->tid.from == NULL) {
-        put(w, ",\"tid\":", event->tid);
+        put_member(w, ",\"tid\":", event->tid);
         return FD_OK;
     }
     uint32_t pid = w->ids->processes.list[w->process].pid;
@@ -143,7 +143,7 @@ put_flow(writing *w, const char *key, fd_span id)
         w->event->phase != 0 && strchr(JOINED, w->event->phase) != NULL;
     if (id.from == NULL || w->ids == NULL
         || (!joined && id.from != w->event->bind_id.from)) {
-        put(w, key, id);
+        put_member(w, key, id);
         return;
     }
     fd_buffer_text(w->to, key);
@@ -192,18 +192,18 @@ put_name(writing *w)
     if (w->ids == NULL || !w->ids->named_durations || event->phase != 'X'
         || !fd_timeline_named(event) || says_duration(event)
         || !event->has_duration || event->duration < 0) {
-        put(w, ",\"name\":", name);
+        put_member(w, ",\"name\":", name);
         return;
     }
     name.to--;
-    put(w, ",\"name\":", name);
+    put_member(w, ",\"name\":", name);
     fd_buffer_text(w->to, " (");
     fd_text_time(w->to, (uint64_t)event->duration);
     fd_buffer_text(w->to, ")\"");
 }
 
 static void
-begin(writing *w)
+begin_event(writing *w)
 {
     const fd_timeline_event *event = w->event;
     char head[] = "{\"ph\":\"X\",\"pid\":";
@@ -248,7 +248,7 @@ write_members(writing *w)
     const fd_timeline_event *event = w->event;
     size_t from = w->to->size;
     if (w->ids != NULL || event->pid.from != NULL) {
-        begin(w);
+        begin_event(w);
     }
     else {
         begin_alone(w);
@@ -264,9 +264,9 @@ write_members(writing *w)
         fd_buffer_text(w->to, scope);
     }
     put_name(w);
-    put(w, ",\"cat\":", event->cat);
-    put(w, ",\"args\":", event->args);
-    put(w, "", event->rest);
+    put_member(w, ",\"cat\":", event->cat);
+    put_member(w, ",\"args\":", event->args);
+    put_member(w, "", event->rest);
     close_object(w, from);
     return status == FD_OK ? w->to->status : status;
 }

@@ -77,7 +77,7 @@ fd_native_begin_clock(fd_native_packets *p, const fd_perfetto_clock *clock,
 
 /* Advance the clock and return the timestamp of the next packet. */
 static uint64_t
-pass(fd_native_packets *p, int64_t time)
+advance_clock(fd_native_packets *p, int64_t time)
 {
     fd_perfetto_ticks *ticks = &p->ticks;
     time = time > ticks->last ? time : ticks->last;
@@ -202,7 +202,7 @@ fd_native_put_event(fd_native_packets *p, uint32_t type, uint32_t track,
 {
     uint8_t kind[KIND];
     uint8_t *end = kind;
-    uint64_t passed = pass(p, time);
+    uint64_t passed = advance_clock(p, time);
     if (type != 0) {
         end = fd_proto_put_field(end, FD_PB_EVENT_TYPE, type);
     }

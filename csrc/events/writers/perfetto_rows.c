@@ -24,8 +24,8 @@ fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
 }
 
 static fd_status
-put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
-    const void *body, size_t size)
+put_lane_event(fd_perfetto_lanes *l, uint32_t track, uint32_t type,
+               int64_t time, const void *body, size_t size)
 {
     fd_native_put_event(l->packets, type, track, time, body, size);
     return l->packets->to->status;
@@ -86,7 +86,7 @@ end_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end)
         forced = lane->open.list[--lane->open.count].end == OPEN;
         lane->forced += forced;
         l->crossed += forced;
-        status = put(l, lane->track, FD_PB_TYPE_END, end, NULL, 0);
+        status = put_lane_event(l, lane->track, FD_PB_TYPE_END, end, NULL, 0);
     }
     return status;
 }
@@ -114,8 +114,9 @@ end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {
     int64_t end = lane->open.list[--lane->open.count].end;
     fd_status status = fd_vector_push(&lane->written, end);
-    return status == FD_OK ? put(l, lane->track, FD_PB_TYPE_END, time, NULL, 0)
-                           : status;
+    return status == FD_OK
+             ? put_lane_event(l, lane->track, FD_PB_TYPE_END, time, NULL, 0)
+             : status;
 }
 
 /* End the slices that end at or before the start of another one. */
@@ -168,7 +169,7 @@ limit_of(const fd_perfetto_lane *lane)
 }
 
 static fd_status
-push(fd_perfetto_lane *lane, int64_t end)
+push_end(fd_perfetto_lane *lane, int64_t end)
 {
     int64_t limit = limit_of(lane);
     return fd_vector_push(&lane->open,
@@ -212,13 +213,13 @@ fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
         return status;
     }
     fd_perfetto_lane *lane = &l->lanes.list[index];
-    if (push(lane, end) != FD_OK
+    if (push_end(lane, end) != FD_OK
         || fd_vector_push(&l->endings, (fd_perfetto_ending){end, index})
                != FD_OK) {
         return FD_ENOMEM;
     }
     sift_up(l, l->endings.count - 1);
-    return put(l, lane->track, FD_PB_TYPE_BEGIN, begin, body, size);
+    return put_lane_event(l, lane->track, FD_PB_TYPE_BEGIN, begin, body, size);
 }
 
 fd_status
@@ -228,10 +229,10 @@ fd_perfetto_begin(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
     fd_status status = end_before(l, time);
     fd_perfetto_lane *lane = &l->lanes.list[l->threads.list[thread].list[0]];
     status = status == FD_OK ? end_until(l, lane, time) : status;
-    status = status == FD_OK ? push(lane, OPEN) : status;
-    return status == FD_OK
-             ? put(l, lane->track, FD_PB_TYPE_BEGIN, time, body, size)
-             : status;
+    status = status == FD_OK ? push_end(lane, OPEN) : status;
+    return status == FD_OK ? put_lane_event(l, lane->track, FD_PB_TYPE_BEGIN,
+                                            time, body, size)
+                           : status;
 }
 
 fd_status
@@ -255,7 +256,7 @@ fd_perfetto_end(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
     }
     lane->open.count -= status == FD_OK;
     return status == FD_OK
-             ? put(l, lane->track, FD_PB_TYPE_END, time, body, size)
+             ? put_lane_event(l, lane->track, FD_PB_TYPE_END, time, body, size)
              : status;
 }
 
@@ -264,7 +265,8 @@ fd_perfetto_mark(fd_perfetto_lanes *l, uint32_t track, uint32_t type,
                  int64_t time, const void *body, size_t size)
 {
     fd_status status = end_before(l, time);
-    return status == FD_OK ? put(l, track, type, time, body, size) : status;
+    return status == FD_OK ? put_lane_event(l, track, type, time, body, size)
+                           : status;
 }
 
 fd_status

@@ -51,7 +51,7 @@ begin_sequence(sending *s, const fd_sorted *first)
 }
 
 static fd_span
-made(const sending *s, const fd_buffer *text)
+finished_text(const sending *s, const fd_buffer *text)
 {
     fd_buffer *to = s->packets.to;
     to->status = text->status != FD_OK ? text->status : to->status;
@@ -84,12 +84,12 @@ put_process(sending *s, uint32_t process, uint32_t index)
     fd_timeline_ids_title(
         s->ids,
         (fd_span){s->ids->label, s->ids->label + strlen(s->ids->label)},
-        made(s, name), text);
+        finished_text(s, name), text);
     const fd_native_process put = {
         .track = p->track,
         .pid = s->ids->processes.list[process].pid,
         .sort_index = fd_timeline_ids_sort_index(s->ids, index),
-        .name = made(s, text),
+        .name = finished_text(s, text),
         .labels = {{s->label, s->label + strlen(s->label)},
                    fd_text_pool_span(&s->w->stored, p->labels)}};
     fd_native_put_process(&s->packets, &put);
@@ -112,7 +112,7 @@ put_thread(sending *s, uint32_t thread)
         const char *was = fd_text_pool_get(&s->ids->names, known->was);
         text->size = 0;
         fd_json_string((fd_span){was, was + strlen(was)}, text);
-        put.name = made(s, text);
+        put.name = finished_text(s, text);
     }
     fd_native_put_thread(&s->packets, &put);
 }
@@ -189,7 +189,7 @@ put_tracks(sending *s)
 }
 
 static uint64_t
-number(const char **at)
+varint_number(const char **at)
 {
     uint64_t value = 0;
     int shift = 0;
@@ -205,8 +205,8 @@ put_event(sending *s, const fd_sorted *item)
 {
     const char *at = item->bytes + 1;
     const char *end = item->bytes + item->size;
-    uint32_t index = (uint32_t)number(&at);
-    int64_t duration = (int64_t)number(&at);
+    uint32_t index = (uint32_t)varint_number(&at);
+    int64_t duration = (int64_t)varint_number(&at);
     size_t size = (size_t)(end - at);
     int64_t time = item->key;
     switch ((fd_perfetto_what)*item->bytes) {

@@ -443,7 +443,7 @@ take_joined(storing *t)
 }
 
 static fd_status
-take(storing *t)
+take_event(storing *t)
 {
     switch (t->event->phase) {
     case 'M':
@@ -489,5 +489,5 @@ fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
     if (event->phase != 'M' && !event->has_start) {
         return FD_EFORMAT;
     }
-    return take(&t);
+    return take_event(&t);
 }

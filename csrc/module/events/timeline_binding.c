@@ -30,7 +30,7 @@ typedef struct arguments {
 } arguments;
 
 static void
-clear(arguments *a)
+clear_arguments(arguments *a)
 {
     Py_XDECREF(a->output);
     Py_XDECREF(a->paths);
@@ -164,13 +164,13 @@ fd_take_align(PyObject *value, void *to)
 }
 
 static PyObject *
-known(bool is_known, int64_t ns)
+known_time(bool is_known, int64_t ns)
 {
     return is_known ? PyLong_FromLongLong(ns) : Py_NewRef(Py_None);
 }
 
 static PyObject *
-row(const fd_timeline_input *input, PyObject *path)
+input_row(const fd_timeline_input *input, PyObject *path)
 {
     return Py_BuildValue(
         "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,"
@@ -190,8 +190,8 @@ row(const fd_timeline_input *input, PyObject *path)
         (long long)input->clock.offset_ns, "at_ns",
         (long long)input->clock.at_ns, "drift_ppb",
         (double)input->clock.drift_ppt / 1000, "uncertainty_ns",
-        known(fd_timeline_is_calibrated(input), input->uncertainty_ns),
-        "residual_ns", known(input->has_residual, input->residual_ns),
+        known_time(fd_timeline_is_calibrated(input), input->uncertainty_ns),
+        "residual_ns", known_time(input->has_residual, input->residual_ns),
         "violations", (unsigned long long)input->violations, "aside",
         (unsigned long long)input->native.aside, "crossed",
         (unsigned long long)input->native.crossed, "alone",
@@ -202,18 +202,18 @@ row(const fd_timeline_input *input, PyObject *path)
 }
 
 static PyObject *
-rows(const arguments *a)
+input_rows(const arguments *a)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < a->count; i++) {
-        list = fd_list_with(list,
-                            row(&a->inputs[i], PyList_GET_ITEM(a->paths, i)));
+        list = fd_list_with(
+            list, input_row(&a->inputs[i], PyList_GET_ITEM(a->paths, i)));
     }
     return list;
 }
 
 static PyObject *
-merge(PyObject *module, arguments *a)
+merge_inputs(PyObject *module, arguments *a)
 {
     fd_timeline_request request = {.output = PyBytes_AS_STRING(a->output),
                                    .align = a->align,
@@ -241,7 +241,7 @@ merge(PyObject *module, arguments *a)
     if (a->progress.raised) {
         return NULL;
     }
-    return status == FD_OK ? rows(a) : fd_raise(module, status, &error);
+    return status == FD_OK ? input_rows(a) : fd_raise(module, status, &error);
 }
 
 PyObject *
@@ -273,8 +273,8 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
         a.paddle = paddle != 0;
         a.named_durations = named_durations != 0;
         a.progress.function = progress;
-        made = merge(module, &a);
+        made = merge_inputs(module, &a);
     }
-    clear(&a);
+    clear_arguments(&a);
     return made;
 }

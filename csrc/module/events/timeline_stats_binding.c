@@ -170,7 +170,7 @@ skew_rows(const fd_stats *stats)
 }
 
 static PyObject *
-result(const arguments *a, const fd_stats *stats)
+stats_result(const arguments *a, const fd_stats *stats)
 {
     PyObject *made = Py_BuildValue(
         "{s:d,s:L,s:K,s:K,s:K,s:K,s:K,s:K}", "error",
@@ -203,7 +203,7 @@ result(const arguments *a, const fd_stats *stats)
 }
 
 static PyObject *
-count(PyObject *module, arguments *a)
+count_inputs(PyObject *module, arguments *a)
 {
     fd_stats_request request = {.align = a->align,
                                 .ranks = a->ranks,
@@ -219,7 +219,7 @@ count(PyObject *module, arguments *a)
             fd_timeline_stats(&request, a->files, a->count, &stats, &error);
     Py_END_ALLOW_THREADS
     if (!a->progress.raised) {
-        made = status == FD_OK ? result(a, &stats)
+        made = status == FD_OK ? stats_result(a, &stats)
                                : fd_raise(module, status, &error);
     }
     fd_stats_clear(&stats);
@@ -241,7 +241,7 @@ fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
         && fd_take_inputs(inputs, &a.paths, &a.files, &a.count)
         && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)) {
         a.progress.function = progress;
-        made = count(module, &a);
+        made = count_inputs(module, &a);
     }
     Py_XDECREF(a.paths);
     fd_free(a.files);
