@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
+from fastdispatch.measures.flop_formulas import flops_of_call
 from fastdispatch.measures.operator_flops import OperatorCalls, OperatorFlops
 
 torch = pytest.importorskip("torch")
@@ -212,6 +213,36 @@ def test_fused_optimizers(name: str, options: dict[str, float], each: int, numbe
     assert updated(tmp_path / "fused", fused=True) == each * 11 + numbers
     if name != "Adagrad":
         assert updated(tmp_path / "lists", foreach=True) == each * 11 + numbers
+
+
+def test_lists_whose_text_is_cut_count(tmp_path: Path) -> None:
+    """The text of 200 parameters with gradients, averages and steps does not fit: each list has its elements."""
+    weights = [ones(2, 3, grad=True) for _ in range(100)] + [ones(5, grad=True) for _ in range(100)]
+    optimizer = torch.optim.AdamW(weights, lr=0.1, fused=True)
+    for weight in weights:
+        weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    assert flops(optimizer.step, tmp_path, "elementwise") == 14 * 1100 + 200
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands", "expected"),
+    [
+        ("aten::_foreach_add_", "[float32[2,3], float32[2,3], ...600], [float32[2,3], ...600]", 600),
+        ("aten::_fused_sgd_", "[float32[8], ...80], [float32[8], ...80], [float32[8], ...80]", 80 + 2 * 80),
+        ("aten::_fused_sgd_", "[float32[8], ...80], [float32[8], ...80]", 80),
+        ("aten::_fused_sgd_", "[float32[8], ...80], [float32[8], ...80], [float32[8]...", None),
+        ("aten::_cudnn_rnn", "float32[5,3,8], [float32[64,8], float32[64]]", 2 * 15 * 512),
+        ("aten::_cudnn_rnn", "float32[5,3,8], [float32[64,8], ...1000]", None),
+        ("aten::mm", "float32[2,3], float32[3,4]", 48),
+        ("aten::mm", "float32[2,3]...", None),
+        ("aten::convolution", "float32[1,4,6], float32[8,4,3], _, [1], [0], [1], False", 2 * 4 * 96),
+        ("aten::convolution", "float32[1,4,6], float32[8,4,3]", None),
+        ("aten::convolution", "float32[1,4,6,6], float32[8,4,3,3], _, [1, 1, 1], [0], [1], False", None),
+    ],
+)
+def test_flops_of_recorded_texts(operator: str, operands: str, expected: int | None) -> None:
+    assert flops_of_call(operator, operands) == expected
 
 
 def test_backward_of_attention(tmp_path: Path) -> None:

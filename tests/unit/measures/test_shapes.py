@@ -150,6 +150,7 @@ def test_a_long_text_is_cut(tmp_path: Path) -> None:
     texts = [text for shapes in shapes_of(trace).paths.values() for text in shapes.calls if "..." in text]
     assert len(texts) == 1
     assert texts[0].startswith("[float32[1,2], ")
+    assert texts[0].endswith(", ...200]")  # elements of all tensors
     found = operands_of(texts[0])
     assert found.cut
     assert {tensor for _, tensor in found.tensors()} == {Tensor("float32", (1, 2))}
