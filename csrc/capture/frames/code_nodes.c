@@ -133,7 +133,7 @@ find_receiver(const PyCodeObject *code, fd_code *known)
                 : find_slot(code, places[i].name, 0, parameter_count(code));
         if (slot >= 0) {
             known->receiver = places[i].receiver;
-            known->slot = (int16_t)(places[i].free ? slot - first_free : slot);
+            known->slot = places[i].free ? slot - first_free : slot;
             return;
         }
     }

@@ -21,7 +21,7 @@ enum {
 
 typedef struct fd_code {
     uint32_t id;        /* never 0, never reused */
-    int16_t slot;       /* slot of the receiver; -1 for FD_RECEIVER_NONE */
+    int32_t slot;       /* slot of the receiver; -1 for FD_RECEIVER_NONE */
     uint16_t special;   /* FD_CODE_*; 0 for nearly all code */
     uint8_t receiver;   /* FD_RECEIVER_* */
     bool constructor;   /* see constructors.h */

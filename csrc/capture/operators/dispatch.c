@@ -1,5 +1,6 @@
 #include "capture/operators/dispatch.h"
 
+#include "base/alloc.h"
 #include "capture/frames/python_calls.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/ranges.h"
@@ -29,24 +30,35 @@ fd_dispatch_traverse(fd_dispatch *dispatch, visitproc visit, void *arg)
 {
     Py_VISIT(dispatch->autograd_node);
     for (uint32_t i = 0; i < dispatch->list.count; i++) {
-        Py_VISIT(dispatch->list.list[i].function);
-        Py_VISIT(dispatch->list.list[i].call);
+        Py_VISIT(dispatch->list.list[i]->function);
+        Py_VISIT(dispatch->list.list[i]->call);
     }
     return 0;
 }
 
+static void
+dispatched_free(fd_dispatched *known)
+{
+    Py_XDECREF(known->function);
+    Py_XDECREF(known->call);
+    Py_XDECREF(known->name);
+    fd_free(known);
+}
+
+/* The lists are emptied first: a destructor may run an operator. */
 void
 fd_dispatch_clear(fd_dispatch *dispatch)
 {
-    Py_CLEAR(dispatch->autograd_node);
-    for (uint32_t i = 0; i < dispatch->list.count; i++) {
-        fd_dispatched *known = &dispatch->list.list[i];
-        Py_CLEAR(known->function);
-        Py_CLEAR(known->call);
-        Py_CLEAR(known->name);
+    fd_dispatch cleared = *dispatch;
+    memset(&dispatch->list, 0, sizeof dispatch->list);
+    memset(&dispatch->by_address, 0, sizeof dispatch->by_address);
+    dispatch->autograd_node = NULL;
+    Py_XDECREF(cleared.autograd_node);
+    for (uint32_t i = 0; i < cleared.list.count; i++) {
+        dispatched_free(cleared.list.list[i]);
     }
-    fd_vector_clear(&dispatch->list);
-    fd_map_clear(&dispatch->by_address);
+    fd_vector_clear(&cleared.list);
+    fd_map_clear(&cleared.by_address);
 }
 
 /* Return "aten::add" for OpOverload aten.add.Tensor, as in records, without
@@ -74,54 +86,80 @@ range_effect(const char *name)
     return strncmp(name, "profiler::_record_function_exit", 31) == 0 ? -1 : 0;
 }
 
-/* Fill in name, call and range. Return -1 with an exception on failure. */
-static int
-describe_operator(fd_dispatched *met)
+/* Return a new description of an operator, or NULL with an exception. Runs
+ * Python code. */
+static fd_dispatched *
+dispatched_new(PyObject *function)
 {
-    met->name = name_of(met->function);
-    const char *text = met->name == NULL ? NULL : PyUnicode_AsUTF8(met->name);
-    if (text == NULL) {
-        return -1;
+    fd_dispatched *known = fd_calloc(1, sizeof *known);
+    if (known == NULL) {
+        PyErr_NoMemory();
+        return NULL;
     }
-    met->range = range_effect(text);
-    met->call = PyObject_GetAttrString(met->function, "_op");
-    if (met->call == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
-        PyErr_Clear();
-        met->call = Py_NewRef(met->function);
+    known->function = Py_NewRef(function);
+    known->name = name_of(function);
+    const char *text =
+        known->name == NULL ? NULL : PyUnicode_AsUTF8(known->name);
+    if (text != NULL) {
+        known->range = range_effect(text);
+        known->call = PyObject_GetAttrString(function, "_op");
+        if (known->call == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+            PyErr_Clear();
+            known->call = Py_NewRef(function);
+        }
     }
-    return met->call == NULL ? -1 : 0;
+    if (known->call == NULL) {
+        dispatched_free(known);
+        return NULL;
+    }
+    return known;
+}
+
+static fd_dispatched *
+known_operator(const fd_dispatch *dispatch, PyObject *function)
+{
+    uint32_t at = fd_map_get(&dispatch->by_address, (uintptr_t)function);
+    return at != 0 ? dispatch->list.list[at - 1] : NULL;
+}
+
+/* Store a description, and return it or the one that another thread stored
+ * meanwhile. Return NULL if there is no memory. */
+static fd_dispatched *
+operator_store(fd_dispatch *dispatch, fd_dispatched *met)
+{
+    fd_dispatched *known = known_operator(dispatch, met->function);
+    if (known == NULL && fd_vector_reserve(&dispatch->list, 1) == FD_OK
+        && fd_map_put(&dispatch->by_address, (uintptr_t)met->function,
+                      dispatch->list.count + 1)
+               == FD_OK) {
+        dispatch->list.list[dispatch->list.count++] = met;
+        return met;
+    }
+    dispatched_free(met);
+    return known;
 }
 
 /* Add an operator. Return NULL if it cannot be described or there is no
  * memory: the caller then runs it unrecorded. Clears the exception if it is an
  * Exception and keeps others, such as KeyboardInterrupt. */
 static fd_dispatched *
-add_operator(fd_dispatch *dispatch, PyObject *function)
+operator_add(fd_dispatch *dispatch, PyObject *function)
 {
-    fd_dispatched met = {.function = function};
-    uint32_t at = dispatch->list.count;
-    if (describe_operator(&met) == 0
-        && fd_vector_reserve(&dispatch->list, 1) == FD_OK
-        && fd_map_put(&dispatch->by_address, (uintptr_t)function, at + 1)
-               == FD_OK) {
-        Py_INCREF(function);
-        dispatch->list.list[dispatch->list.count++] = met;
-        return &dispatch->list.list[at];
+    fd_dispatched *met = dispatched_new(function);
+    if (met != NULL) {
+        return operator_store(dispatch, met);
     }
-    Py_XDECREF(met.name);
-    Py_XDECREF(met.call);
-    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) {
+    if (PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();
     }
     return NULL;
 }
 
 static fd_dispatched *
-look_up(fd_dispatch *dispatch, PyObject *function)
+operator_look_up(fd_dispatch *dispatch, PyObject *function)
 {
-    uint32_t at = fd_map_get(&dispatch->by_address, (uintptr_t)function);
-    return at != 0 ? &dispatch->list.list[at - 1]
-                   : add_operator(dispatch, function);
+    fd_dispatched *known = known_operator(dispatch, function);
+    return known != NULL ? known : operator_add(dispatch, function);
 }
 
 static PyObject *
@@ -304,7 +342,7 @@ record_call(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     bool timed = thread->session->timed;
     uint32_t generation = thread->synced;
     int8_t range = known->range;
-    PyObject *call = known->call; /* the list may be reallocated */
+    PyObject *call = known->call;
     fd_tree *tree = thread->tree;
     const void *owner = new_owner();
     uint32_t node = node_of(known, thread);
@@ -349,7 +387,7 @@ PyObject *
 fd_dispatch_call(fd_dispatch *dispatch, PyObject *function, PyObject *args,
                  PyObject *kwargs)
 {
-    fd_dispatched *known = look_up(dispatch, function);
+    fd_dispatched *known = operator_look_up(dispatch, function);
     if (known == NULL) {
         return run_unknown(function, args, kwargs);
     }

@@ -6,7 +6,8 @@
 #include "base/vector.h"
 #include "capture/state/session_state.h"
 
-/* A known operator. */
+/* A known operator. Its address is constant: Python code, which can add other
+ * operators, runs while it is in use. */
 typedef struct fd_dispatched {
     PyObject *function; /* owned: the OpOverload; its address is the key */
     PyObject *call;     /* owned: runs the operator without a Python frame */
@@ -18,7 +19,7 @@ typedef struct fd_dispatched {
 } fd_dispatched;
 
 typedef struct fd_dispatch {
-    FD_VECTOR(fd_dispatched) list;
+    FD_VECTOR(fd_dispatched *) list; /* owned */
     fd_map by_address;        /* function -> index in list + 1 */
     PyObject *autograd_node;  /* owned: torch._C._current_autograd_node */
     uint64_t number;          /* number of the next autograd node, at the last

@@ -65,11 +65,11 @@ fd_source_is_valid(const char *text)
     }
 }
 
-static int16_t
+static int32_t
 parameter_index(const PyCodeObject *code, const char *name, size_t size)
 {
     int count = code->co_argcount + code->co_kwonlyargcount;
-    for (int i = 0; i < count && i < INT16_MAX; i++) {
+    for (int i = 0; i < count; i++) {
         Py_ssize_t length;
         const char *text = PyUnicode_AsUTF8AndSize(
             PyTuple_GET_ITEM(code->co_localsplusnames, i), &length);
@@ -77,7 +77,7 @@ parameter_index(const PyCodeObject *code, const char *name, size_t size)
             PyErr_Clear();
         }
         else if ((size_t)length == size && memcmp(text, name, size) == 0) {
-            return (int16_t)i;
+            return i;
         }
     }
     return -1;

@@ -26,7 +26,7 @@ typedef struct fd_source {
         FD_SOURCE_VALUE
     } from;
     bool negated;
-    int16_t slot;   /* index of the local variable; -1: the code has no such
+    int32_t slot;   /* index of the local variable; -1: the code has no such
                        parameter */
     int64_t number; /* value of FD_SOURCE_NUMBER */
     PyObject *path[FD_SOURCE_DEPTH]; /* owned; names of attributes */

@@ -114,7 +114,7 @@ get_calls(PyObject *self, void *closure)
     const fd_dispatch *dispatch = dispatch_of(self);
     PyObject *calls = PyDict_New();
     for (uint32_t i = 0; calls != NULL && i < dispatch->list.count; i++) {
-        const fd_dispatched *known = &dispatch->list.list[i];
+        const fd_dispatched *known = dispatch->list.list[i];
         PyObject *before = PyDict_GetItemWithError(calls, known->name);
         PyObject *sum =
             PyErr_Occurred()

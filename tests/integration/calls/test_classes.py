@@ -75,3 +75,25 @@ def test_a_call_whose_class_finds_no_room_is_counted(tmp_path: Path) -> None:
     assert found["refused"] > 0
     assert found["calls"] == {"Before": 1, "": found["classes_full"], "Many": 2000 - found["classes_full"], "After": 1}
     assert found["classes_full"] > 0
+
+
+PARAMETERS = "def f({names}, self):\n return self"
+FREE = "def outer(self):\n{assignments}\n def f():\n  return ({names}, self)[-1]\n return f"
+
+
+@pytest.mark.parametrize("count", [32767, 32768])
+@pytest.mark.parametrize("calls", SOURCES)
+def test_a_receiver_after_many_variables(calls: str, count: int) -> None:
+    names = ", ".join(f"a{number}" for number in range(count))
+    assignments = "\n".join(f" a{number} = 0" for number in range(count))
+    scope: dict[str, object] = {}
+    exec(PARAMETERS.format(names=names), scope)
+    exec(FREE.format(names=names, assignments=assignments), scope)
+    receiver = made("Receiver")()
+    parameter, free = scope["f"], scope["outer"](receiver)
+    with fastdispatch.CallGraph(None, calls=calls, ops="off") as graph:
+        for _ in range(2):
+            assert parameter(*range(count), receiver) is receiver
+            assert free() is receiver
+    keys = {key.rpartition(":[")[2] for key in graph.trace.nodes["key"] if "Receiver" in key}
+    assert keys == {"Receiver]:f@1", f"Receiver]:f@{count + 2}"}

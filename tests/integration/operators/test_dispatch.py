@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,55 @@ def test_recompiled_modules_are_noted(exempts: bool, monkeypatch: pytest.MonkeyP
     reason = fastdispatch.Trace(graph._session.trace()).ranks[0]["meta"]["ops_reason"]
     line = "; this PyTorch recompiles modules of torch.compile at each call in this mode, until Dynamo's limit"
     assert reason == "requested" + ("" if exempts else line)
+
+
+class Described:
+    """A stand-in for an operator whose description runs Python code, in which another thread can add operators."""
+
+    def __init__(self, result: str, describing: Callable[[], object] = lambda: None) -> None:
+        self._op = lambda: result
+        self._describing = describing
+
+    def name(self) -> str:
+        self._describing()
+        return f"test::{self._op()}"
+
+
+@pytest.mark.torch
+def test_operators_that_are_added_during_a_description_run_as_themselves() -> None:
+    mode = fastdispatch.DispatchMode()
+    others = [Described(f"other{number}") for number in range(100)]
+    nested = Described("nested", lambda: [mode.__torch_dispatch__(other, (), ()) for other in others])
+    for _ in range(2):
+        assert mode.__torch_dispatch__(nested, (), ()) == "nested"
+        assert [mode.__torch_dispatch__(other, (), ()) for other in others] == [other._op() for other in others]
+    assert mode.calls["test::nested"] == 2
+
+
+@pytest.mark.torch
+def test_an_operator_that_is_added_during_its_own_description_is_known_once() -> None:
+    mode = fastdispatch.DispatchMode()
+    running: list[bool] = []
+
+    def once() -> None:
+        if not running:
+            running.append(True)
+            mode.__torch_dispatch__(operator, (), ())
+
+    operator = Described("again", once)
+    for _ in range(3):
+        assert mode.__torch_dispatch__(operator, (), ()) == "again"
+    assert mode.calls == {"test::again": 4}
+
+
+@pytest.mark.torch
+def test_a_filter_that_adds_operators_changes_none() -> None:
+    """The filter of functions runs between the lookup of an operator and its call."""
+    mode = fastdispatch.DispatchMode()
+    others = [Described(f"other{number}") for number in range(500)]
+
+    def keep(key: str) -> bool:
+        return [mode.__torch_dispatch__(other, (), ()) for other in others] != []
+
+    with fastdispatch.CallGraph(None, ops="dispatch", keep=keep):
+        assert [mode.__torch_dispatch__(Described(str(number)), (), ()) for number in range(3)] == ["0", "1", "2"]
